@@ -1,0 +1,127 @@
+"""The project's build rules: one header a target, warnings are errors, private by default."""
+
+load("//bazel:fbs.bzl", "flatbuffers_schema")
+
+COPTS = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
+
+def yard_library(name, hdrs = [], srcs = [], deps = [], copts = [], **kwargs):
+    """A cc_library with at most one public header."""
+    if len(hdrs) > 1:
+        fail("%s: one header a target, found %s" % (name, hdrs))
+    native.cc_library(
+        name = name,
+        hdrs = hdrs,
+        srcs = srcs,
+        deps = deps,
+        copts = COPTS + copts,
+        linkstatic = True,
+        **kwargs
+    )
+
+def yard_binary(name, srcs = [], deps = [], copts = [], linkopts = [], static = False, **kwargs):
+    """A cc_binary; `static` links everything in (not under a sanitizer, which cannot)."""
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps,
+        copts = COPTS + copts,
+        linkopts = linkopts + (select({
+            "//bazel:sanitized": [],
+            "//conditions:default": ["-static"],
+        }) if static else []),
+        linkstatic = True,
+        **kwargs
+    )
+
+def yard_test(name, srcs = [], deps = [], copts = [], size = "small", **kwargs):
+    """A GoogleTest; brings its own main with gmock."""
+    native.cc_test(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["//third_party:gtest_main"],
+        copts = COPTS + copts,
+        linkstatic = True,
+        size = size,
+        **kwargs
+    )
+
+def yard_benchmark(name, srcs = [], deps = [], copts = [], **kwargs):
+    """A Google Benchmark binary, and a smoke test that runs each of its cases once."""
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["//third_party:benchmark_main"],
+        copts = COPTS + copts,
+        linkstatic = True,
+        testonly = True,
+        **kwargs
+    )
+    native.sh_test(
+        name = name + "_smoke_test",
+        srcs = ["//bazel:benchmark_smoke.sh"],
+        args = ["$(location :%s)" % name],
+        data = [":" + name],
+        size = "small",
+    )
+
+def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts = [], **kwargs):
+    """A libFuzzer target (--config=fuzz); in any other build it replays its corpus as a test."""
+    native.cc_test(
+        name = name,
+        srcs = srcs + select({
+            "//bazel:fuzz": [],
+            "//conditions:default": ["//bazel:fuzz_replay_main.cc"],
+        }),
+        deps = deps,
+        copts = COPTS + copts + select({
+            "//bazel:fuzz": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        linkopts = select({
+            "//bazel:fuzz": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        data = corpus,
+        args = select({
+            "//bazel:fuzz": ["-max_total_time=%d" % seconds, "-timeout=5"] +
+                            (["-seed_inputs=" + ",".join(["$(location %s)" % c for c in corpus])] if corpus else []),
+            "//conditions:default": ["$(location %s)" % c for c in corpus],
+        }),
+        linkstatic = True,
+        size = "small",
+        **kwargs
+    )
+
+def yard_schema(name, src, deps = [], visibility = None):
+    """A FlatBuffers schema: `name` is the C++ library, `name`_bfbs the binary schema.
+
+    Args:
+      name: the library's name.
+      src: the .fbs file; it includes others by their path from the root.
+      deps: the yard_schema targets of the schemas it includes.
+      visibility: as usual.
+    """
+    flatbuffers_schema(
+        name = name + "_fbs",
+        src = src,
+        deps = [d + "_fbs" for d in deps],
+        visibility = visibility,
+    )
+    native.filegroup(
+        name = name + "_bfbs",
+        srcs = [":" + name + "_fbs"],
+        output_group = "bfbs",
+        visibility = visibility,
+    )
+    native.filegroup(
+        name = name + "_schemas",
+        srcs = [":" + name + "_fbs"],
+        output_group = "schemas",
+        visibility = visibility,
+    )
+    native.cc_library(
+        name = name,
+        hdrs = [":" + name + "_fbs"],
+        deps = deps + ["//third_party:flatbuffers"],
+        visibility = visibility,
+    )

@@ -1,0 +1,34 @@
+"""Runs flatc: a generated C++ header and a binary schema for each .fbs file."""
+
+FbsInfo = provider(fields = {"sources": "depset of this schema and all it includes"})
+
+def _flatbuffers_schema_impl(ctx):
+    src = ctx.file.src
+    stem = src.basename[:-len(".fbs")]
+    header = ctx.actions.declare_file(stem + "_generated.h")
+    bfbs = ctx.actions.declare_file(stem + ".bfbs")
+    sources = depset([src], transitive = [d[FbsInfo].sources for d in ctx.attr.deps])
+    for output, flags in [
+        (header, ["--cpp", "--cpp-std", "c++17", "--scoped-enums", "--keep-prefix", "--gen-object-api"]),
+        (bfbs, ["--binary", "--schema", "--bfbs-comments"]),
+    ]:
+        ctx.actions.run(
+            executable = "/usr/bin/flatc",
+            arguments = flags + ["-I", ".", "-o", output.dirname, src.path],
+            inputs = sources,
+            outputs = [output],
+            mnemonic = "Flatc",
+        )
+    return [
+        DefaultInfo(files = depset([header])),
+        OutputGroupInfo(bfbs = depset([bfbs]), schemas = sources),
+        FbsInfo(sources = sources),
+    ]
+
+flatbuffers_schema = rule(
+    implementation = _flatbuffers_schema_impl,
+    attrs = {
+        "src": attr.label(allow_single_file = [".fbs"], mandatory = True),
+        "deps": attr.label_list(providers = [FbsInfo]),
+    },
+)
