@@ -125,3 +125,30 @@ def yard_schema(name, src, deps = [], visibility = None):
         deps = deps + ["//third_party:flatbuffers"],
         visibility = visibility,
     )
+
+def yard_methods(name, src, visibility = None):
+    """The C++ descriptors of the methods in a schema's rpc_service blocks: STEM_methods.h.
+
+    Args:
+      name: the library's name.
+      src: the .fbs file.
+      visibility: as usual.
+    """
+    header = src[:-len(".fbs")] + "_methods.h"
+    native.genrule(
+        name = name + "_header",
+        srcs = [src],
+        outs = [header],
+        cmd = "/usr/bin/python3 $(location //bazel:methods.py) $(location %s) $@" % src,
+        tools = ["//bazel:methods.py"],
+    )
+    native.cc_library(
+        name = name,
+        hdrs = [header],
+        deps = [
+            "//bus:method",
+            "//bus/schema:envelope",
+            "//third_party:absl_time",
+        ],
+        visibility = visibility,
+    )

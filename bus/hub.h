@@ -1,0 +1,44 @@
+#ifndef BUS_HUB_H_
+#define BUS_HUB_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "bus/node.h"
+#include "bus/schema/envelope_generated.h"
+
+namespace bus {
+
+// The event hub: forwards from publishers (XSUB) to subscribers (XPUB), hosted by the registry,
+// on the bus thread of its Node.
+//
+// Drops and counts: topics that are not legal, messages that fail verification of their size and
+// frame count, and `$sys/`, `$hello/` from anybody but the host. One stalled subscriber loses its
+// own messages only. Greets each new subscriber with its epoch on `$hello/`. Keeps the last
+// value of each topic within a bound and sends it to new subscriptions of that topic.
+class Hub {
+ public:
+  struct Options {
+    std::string publish_endpoint;    // "ipc://RUNTIME/hub-pub"
+    std::string subscribe_endpoint;  // "ipc://RUNTIME/hub-sub"
+  };
+  struct Stats {
+    std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
+    std::uint64_t subscriptions = 0;
+  };
+  static absl::StatusOr<std::unique_ptr<Hub>> Create(Node* node, Options options);
+  virtual ~Hub() = default;
+
+  // Publishes as the host: reserved roots are allowed. Any thread. Returns the sequence number.
+  virtual absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event) = 0;
+  // Subscriptions that match `topic` now. Any thread but the bus thread.
+  virtual std::uint32_t CountSubscriptions(std::string_view topic) = 0;
+  virtual Stats GetStats() const = 0;
+};
+
+}  // namespace bus
+
+#endif  // BUS_HUB_H_

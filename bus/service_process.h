@@ -1,0 +1,65 @@
+#ifndef BUS_SERVICE_PROCESS_H_
+#define BUS_SERVICE_PROCESS_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/client.h"
+#include "bus/node.h"
+#include "bus/publisher.h"
+#include "bus/service.h"
+#include "runtime/coordinator.h"
+#include "runtime/event_loop.h"
+#include "runtime/locations.h"
+#include "runtime/thread_pool.h"
+
+namespace bus {
+
+// What every service's main() does, in this order: signals blocked before any thread, logging,
+// locations, the service's lock (a second copy ends with AlreadyExists naming the first: exit
+// 6), clock, event loop, coordinator, pool, node, socket, and then registration, the ready line
+// and file, run, stop. A main() makes it, adds its components and methods, and returns Run().
+class ServiceProcess {
+ public:
+  struct Options {
+    std::string name;                               // "launcher"
+    absl::Duration stop_grace = absl::Seconds(10);  // --stop_grace
+    std::string supervisor;                         // --supervisor; told to the registry as a label.
+    std::string listen;  // --listen; empty: the service's ipc address. tcp:// is refused.
+    int pool_threads = 4;
+  };
+  static absl::StatusOr<std::unique_ptr<ServiceProcess>> Create(Options options);
+  virtual ~ServiceProcess() = default;
+
+  virtual const runtime::Locations& locations() const = 0;
+  virtual runtime::Clock* clock() = 0;
+  virtual runtime::EventLoop* loop() = 0;
+  virtual runtime::Coordinator* coordinator() = 0;
+  virtual runtime::ThreadPool* pool() = 0;
+  virtual Node* node() = 0;
+  virtual Service* service() = 0;
+  virtual Client* client() = 0;
+  virtual Publisher* publisher() = 0;
+
+  // Adds "counter NAME has VALUE" to Stats; called on any thread.
+  virtual void AddCounter(std::string name, std::function<std::uint64_t()> value) = 0;
+  // `stop` runs on the loop's thread when a stop is asked for; last added, first called.
+  virtual void OnStop(std::function<void()> stop) = 0;
+  // Keeps the process alive during a graceful stop until the returned handle is destroyed, for at
+  // most stop_grace.
+  virtual std::shared_ptr<void> HoldStop() = 0;
+
+  // Starts the socket, registers with the registry (waits for one and says so, without blocking
+  // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,
+  // and a file RUNTIME/NAME.ready with its pid), runs the event loop on the calling thread until
+  // a stop (signal, Shutdown, a task's error), stops gracefully within stop_grace, and returns
+  // the exit code (runtime/exit_code.h). A second signal stops at once.
+  virtual int Run() = 0;
+};
+
+}  // namespace bus
+
+#endif  // BUS_SERVICE_PROCESS_H_
