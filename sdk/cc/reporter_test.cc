@@ -1,0 +1,577 @@
+#include "sdk/cc/reporter.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <condition_variable>
+#include <cstdlib>
+#include <functional>
+#include <future>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace yard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using State = Reply::State;
+
+constexpr char kWelcome[] = R"({"t":"welcome","v":1,"config":{},"checkpoint":null,"iteration":0})";
+constexpr char kHello[] = R"({"t":"hello","v":1})";
+
+// What the yard does with one line: the bytes to send back, or "hang up".
+using Answer = std::function<std::string(const std::string& line)>;
+constexpr char kHangUp[] = "hang up";
+
+// An obliging yard: welcomes, and says ok to every report.
+std::string Obliging(const std::string& line) {
+  if (line.find(R"("t":"hello")") != std::string::npos) return kWelcome + std::string("\n");
+  if (line.find(R"("t":"report")") != std::string::npos) return "{\"t\":\"ok\"}\n";
+  return "";
+}
+
+// The yard's end of one connection, on a thread of its own. Lives as long as the reporter's end is
+// open, at most.
+class FakeYard {
+ public:
+  FakeYard(int fd, Answer answer) : fd_(fd), thread_([this, answer] { Serve(answer); }) {}
+  ~FakeYard() {
+    ::shutdown(fd_, SHUT_RDWR);
+    thread_.join();
+    ::close(fd_);
+  }
+
+  // Waits until `count` lines have come.
+  std::vector<std::string> Lines(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return lines_.size() >= count; });
+    return lines_;
+  }
+
+ private:
+  void Serve(const Answer& answer) {
+    std::string buffer;
+    char bytes[65536];
+    for (ssize_t got; (got = ::recv(fd_, bytes, sizeof(bytes), 0)) > 0;) {
+      buffer.append(bytes, static_cast<std::size_t>(got));
+      for (std::size_t end; (end = buffer.find('\n')) != std::string::npos;) {
+        const std::string line = buffer.substr(0, end);
+        buffer.erase(0, end + 1);
+        const std::string reply = answer(line);
+        {
+          std::lock_guard lock(mutex_);
+          lines_.push_back(line);
+        }
+        changed_.notify_all();
+        if (reply == kHangUp) {
+          ::shutdown(fd_, SHUT_RDWR);
+          return;
+        }
+        std::string_view rest = reply;
+        while (!rest.empty()) {
+          const ssize_t sent = ::send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
+          if (sent <= 0) return;
+          rest.remove_prefix(static_cast<std::size_t>(sent));
+        }
+      }
+    }
+  }
+
+  const int fd_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> lines_;  // Guarded by mutex_.
+  std::thread thread_;
+};
+
+ino_t Inode(int fd) {
+  struct stat status = {};
+  EXPECT_EQ(::fstat(fd, &status), 0);
+  return status.st_ino;
+}
+
+std::string Spec(int fd) { return std::to_string(fd) + ":" + std::to_string(Inode(fd)); }
+
+// A reporter whose yard is the other end of a socket pair.
+class ReporterTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_), 0); }
+  void TearDown() override {
+    yard_.reset();
+    ::close(ends_[0]);
+    if (out_ != nullptr) std::fclose(out_);
+  }
+
+  void Serve(Answer answer) { yard_.emplace(ends_[1], std::move(answer)); }
+  // Says `welcome` to hello and gives `answer` to everything else.
+  void ServeAfterWelcome(std::string answer) {
+    Serve([answer](const std::string& line) {
+      return line == kHello ? kWelcome + std::string("\n") : answer;
+    });
+  }
+
+  ReporterOptions Options() {
+    ReporterOptions options;
+    options.fd = Spec(ends_[0]);
+    options.out = Out();
+    return options;
+  }
+  std::FILE* Out() {
+    if (out_ == nullptr) out_ = std::tmpfile();
+    return out_;
+  }
+  std::string Printed() {
+    std::fflush(Out());
+    std::rewind(Out());
+    std::string text(1 << 16, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), Out()));
+    return text;
+  }
+
+  int ends_[2];
+  std::optional<FakeYard> yard_;
+  std::FILE* out_ = nullptr;
+};
+
+TEST_F(ReporterTest, SaysHelloFirst) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  EXPECT_TRUE(reporter.connected());
+  EXPECT_EQ(reporter.error(), "");
+  EXPECT_THAT(yard_->Lines(1), ElementsAre(kHello));
+}
+
+TEST_F(ReporterTest, KnowsWhatTheWelcomeSaid) {
+  Serve([](const std::string&) {
+    return R"({"t":"welcome","v":1,"config":{"lr":[0.1,NaN]},"checkpoint":"/c/7","iteration":7})"
+           "\n";
+  });
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.config(), R"({"lr":[0.1,NaN]})");
+  EXPECT_EQ(reporter.checkpoint(), "/c/7");
+  EXPECT_EQ(reporter.iteration(), 7);
+}
+
+TEST_F(ReporterTest, AWelcomeMaySayNothing) {
+  Serve([](const std::string&) { return "{\"t\":\"welcome\",\"later\":{\"x\":1}}\n"; });
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.error(), "");
+  EXPECT_EQ(reporter.config(), "{}");
+  EXPECT_EQ(reporter.checkpoint(), "");
+  EXPECT_EQ(reporter.iteration(), 0);
+}
+
+TEST_F(ReporterTest, SendsMetricsAndCountsReportsFromOne) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  EXPECT_TRUE(reporter.Report({{"loss", 0.1}, {"accuracy", 0.9}}));
+  EXPECT_TRUE(reporter.Report({{"loss", 0.05}}, {.step = 20, .done = true}));
+  EXPECT_THAT(yard_->Lines(3),
+              ElementsAre(kHello, R"({"t":"report","m":{"loss":0.1,"accuracy":0.9},"seq":1})",
+                          R"({"t":"report","m":{"loss":0.05,"step":20},"seq":2,"done":true})"));
+  EXPECT_EQ(Printed(), "");
+}
+
+TEST_F(ReporterTest, SendsNumbersThatAreNone) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(reporter.Report({{"a", std::nan("")}, {"b", infinity}, {"c", -infinity}}));
+  EXPECT_EQ(yard_->Lines(2)[1],
+            R"({"t":"report","m":{"a":NaN,"b":Infinity,"c":-Infinity},"seq":1})");
+}
+
+TEST_F(ReporterTest, ReportsRowsBuiltAtRunTime) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  const std::vector<Metric> none;
+  EXPECT_TRUE(reporter.Report(none));
+  const std::vector<Metric> metrics = {{"a \"b\"", 1}};
+  EXPECT_TRUE(reporter.Report(metrics, {.step = 3}));
+  EXPECT_EQ(yard_->Lines(3)[1], R"({"t":"report","m":{},"seq":1})");
+  EXPECT_EQ(yard_->Lines(3)[2], R"({"t":"report","m":{"a \"b\"":1,"step":3},"seq":2})");
+}
+
+TEST_F(ReporterTest, RefusesRowsThatContradictThemselves) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  EXPECT_THAT(reporter.Report({{"step", 1}}, {.step = 1}).message, HasSubstr("twice"));
+  EXPECT_THAT(reporter.Report({{"", 1}}).message, HasSubstr("no name"));
+  EXPECT_TRUE(reporter.Report({{"step", 1}}));
+  EXPECT_THAT(yard_->Lines(2), ElementsAre(kHello, HasSubstr(R"("seq":1)")));
+}
+
+TEST_F(ReporterTest, OkMeansGoOn) {
+  ServeAfterWelcome("{\"t\":\"ok\",\"seq\":1,\"events\":[]}\n");
+  Reporter reporter(Options());
+  const Reply reply = reporter.Report({});
+  EXPECT_TRUE(reply);
+  EXPECT_EQ(reply.state, State::kContinue);
+  EXPECT_EQ(reply.message, "");
+  EXPECT_EQ(reply.events, "");
+}
+
+TEST_F(ReporterTest, HandsOverTheEvents) {
+  ServeAfterWelcome("{\"t\":\"ok\",\"seq\":1,\"events\":[{\"lr\":0.5},2]}\n");
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.Report({}).events, R"([{"lr":0.5},2])");
+}
+
+TEST_F(ReporterTest, StopCarriesItsReasonAndItsGrace) {
+  ServeAfterWelcome("{\"t\":\"stop\",\"reason\":\"pause\",\"grace_s\":2.5}\n");
+  Reporter reporter(Options());
+  const Reply reply = reporter.Report({});
+  EXPECT_FALSE(reply);
+  EXPECT_EQ(reply.state, State::kStop);
+  EXPECT_EQ(reply.message, "pause");
+  EXPECT_EQ(reply.grace.count(), 2.5);
+  EXPECT_EQ(reporter.error(), "");
+}
+
+TEST_F(ReporterTest, AReportAfterAStopIsSentToo) {
+  ServeAfterWelcome("{\"t\":\"stop\"}\n");
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.Report({}).state, State::kStop);
+  EXPECT_EQ(reporter.Report({}, {.done = true}).message, "stop");
+  EXPECT_THAT(yard_->Lines(3)[2], HasSubstr(R"("done":true)"));
+}
+
+TEST_F(ReporterTest, AStopInPlaceOfAWelcomeIsHeardAtTheFirstReport) {
+  Serve([](const std::string&) { return "{\"t\":\"stop\",\"reason\":\"stop\"}\n"; });
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.error(), "");
+  EXPECT_EQ(reporter.Report({}).state, State::kStop);
+}
+
+TEST_F(ReporterTest, AnErrorCostsOnlyItsReport) {
+  Serve([](const std::string& line) {
+    if (line.find(R"("seq":1)") == std::string::npos) return Obliging(line);
+    return std::string("{\"t\":\"error\",\"code\":\"INVALID_ARGUMENT\",\"error\":\"bad tag\"}\n");
+  });
+  Reporter reporter(Options());
+  const Reply reply = reporter.Report({{"a", 1}});
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_EQ(reply.message, "INVALID_ARGUMENT: bad tag");
+  EXPECT_EQ(reporter.error(), "");
+  EXPECT_TRUE(reporter.Report({{"b", 1}}));
+}
+
+TEST_F(ReporterTest, AnErrorWithoutWordsIsStillOne) {
+  ServeAfterWelcome("{\"t\":\"error\"}\n");
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.Report({}).state, State::kError);
+  EXPECT_NE(reporter.Report({}).message, "");
+}
+
+TEST_F(ReporterTest, ASecondReporterHearsTheError) {
+  Serve([](const std::string&) { return "{\"t\":\"error\",\"error\":\"another one reports\"}\n"; });
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.error(), "another one reports");
+  EXPECT_EQ(reporter.Report({}).message, "another one reports");
+  EXPECT_THAT(yard_->Lines(1), ElementsAre(kHello));
+}
+
+TEST_F(ReporterTest, LogsHeartbeatsAndFailuresAreNotAnswered) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  EXPECT_TRUE(reporter.Log("one\ntwo"));
+  EXPECT_TRUE(reporter.Heartbeat());
+  EXPECT_TRUE(reporter.Fail("out of \"luck\""));
+  EXPECT_THAT(yard_->Lines(4),
+              ElementsAre(kHello, R"({"t":"log","msg":"one\ntwo"})", R"({"t":"hb"})",
+                          R"({"t":"fail","error":"out of \"luck\""})"));
+}
+
+TEST_F(ReporterTest, ALongFailureIsCut) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  EXPECT_TRUE(reporter.Fail(std::string(3 << 20, 'x')));
+  EXPECT_EQ(yard_->Lines(2)[1].size(), (64 << 10) + 23u);
+}
+
+TEST_F(ReporterTest, ALineThatIsTooLongIsRefusedAndCostsOnlyItself) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  const std::string name(1 << 20, 'x');
+  const Reply reply = reporter.Report({{name, 1}});
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_THAT(reply.message, HasSubstr("over the limit of 1048576"));
+  EXPECT_EQ(reporter.Log(name).state, State::kError);
+  EXPECT_TRUE(reporter.Report({{"a", 1}}));
+  EXPECT_THAT(yard_->Lines(2), ElementsAre(kHello, HasSubstr(R"("seq":1)")));
+}
+
+TEST_F(ReporterTest, AYardThatHangsUpIsAnError) {
+  ServeAfterWelcome(kHangUp);
+  Reporter reporter(Options());
+  const Reply reply = reporter.Report({});
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_EQ(reply.message, "the yard closed the report channel");
+  EXPECT_EQ(reporter.error(), reply.message);
+  EXPECT_EQ(reporter.Report({}).message, reply.message);
+  EXPECT_EQ(reporter.Log("x").message, reply.message);
+}
+
+TEST_F(ReporterTest, AYardThatIsGoneRaisesNoSignal) {
+  ::close(ends_[1]);
+  Reporter reporter(Options());
+  EXPECT_TRUE(reporter.connected());
+  EXPECT_THAT(reporter.error(), HasSubstr("report channel"));
+  EXPECT_EQ(reporter.Heartbeat().state, State::kError);
+  EXPECT_EQ(reporter.Report({}).state, State::kError);
+}
+
+TEST_F(ReporterTest, GarbageBreaksTheChannel) {
+  for (const char* garbage : {"what?\n", "\n", "[]\n", "{\"t\":\"ok\"\n", "\xFF\xFE\x01\n"}) {
+    yard_.reset();
+    ::close(ends_[0]);
+    SetUp();
+    ServeAfterWelcome(garbage);
+    Reporter reporter(Options());
+    const Reply reply = reporter.Report({});
+    EXPECT_THAT(reply.message, HasSubstr("not JSON")) << garbage;
+    EXPECT_EQ(reporter.Report({}).message, reply.message);
+  }
+}
+
+TEST_F(ReporterTest, GarbageInPlaceOfAWelcomeBreaksTheChannel) {
+  Serve([](const std::string&) { return "HTTP/1.1 400 Bad Request\n"; });
+  Reporter reporter(Options());
+  EXPECT_THAT(reporter.error(), HasSubstr("HTTP/1.1 400 Bad Request"));
+  EXPECT_EQ(reporter.Report({}).message, reporter.error());
+}
+
+TEST_F(ReporterTest, AnAnswerThatIsTooLongBreaksTheChannel) {
+  ServeAfterWelcome(std::string(2 << 20, 'x') + '\n');
+  Reporter reporter(Options());
+  EXPECT_THAT(reporter.Report({}).message, HasSubstr("longer than 1048576"));
+  EXPECT_NE(reporter.error(), "");
+}
+
+TEST_F(ReporterTest, AnAnswerOfAnUnknownKindCostsOnlyItsReport) {
+  Serve([](const std::string& line) {
+    if (line.find(R"("seq":1)") == std::string::npos) return Obliging(line);
+    return std::string("{\"t\":\"dance\"}\n");
+  });
+  Reporter reporter(Options());
+  const Reply reply = reporter.Report({});
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_THAT(reply.message, HasSubstr("dance"));
+  EXPECT_TRUE(reporter.Report({}));
+}
+
+TEST_F(ReporterTest, TheAnswerToAnotherReportBreaksTheChannel) {
+  ServeAfterWelcome("{\"t\":\"ok\",\"seq\":9}\n");
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.Report({}).message, "the yard answered report 9 instead of 1");
+  EXPECT_NE(reporter.error(), "");
+}
+
+TEST_F(ReporterTest, WaitsForAnAnswerThatTakesItsTime) {
+  std::promise<void> restarted;
+  std::future<void> restart = restarted.get_future();
+  Serve([&](const std::string& line) {
+    if (line != kHello) restart.wait();
+    return Obliging(line);
+  });
+  Reporter reporter(Options());
+  std::future<Reply> reply = std::async(std::launch::async, [&] { return reporter.Report({}); });
+  EXPECT_EQ(reply.wait_for(std::chrono::milliseconds(30)), std::future_status::timeout);
+  restarted.set_value();
+  EXPECT_TRUE(reply.get());
+}
+
+TEST_F(ReporterTest, ATimeoutBreaksTheChannel) {
+  ServeAfterWelcome("");
+  ReporterOptions options = Options();
+  options.answer_timeout = std::chrono::milliseconds(20);
+  // The welcome may take longer than that on a busy machine; the error is the same.
+  Reporter reporter(options);
+  EXPECT_EQ(reporter.Report({}).message, "no answer of the yard within 20 ms");
+  EXPECT_EQ(reporter.error(), "no answer of the yard within 20 ms");
+}
+
+TEST_F(ReporterTest, ThreadsTakeTurns) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        EXPECT_TRUE(reporter.Report({{"a", i}}));
+        EXPECT_TRUE(reporter.Log("line"));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto lines = yard_->Lines(401);
+  ASSERT_EQ(lines.size(), 401u);
+  for (int seq = 1; seq <= 200; ++seq) {
+    const std::string end = "\"seq\":" + std::to_string(seq) + "}";
+    EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                            [&](const std::string& line) { return line.ends_with(end); }),
+              1)
+        << seq;
+  }
+}
+
+TEST_F(ReporterTest, LeavesAnInheritedDescriptorOpenAndPrivate) {
+  Serve(Obliging);
+  { Reporter reporter(Options()); }
+  EXPECT_EQ(::fcntl(ends_[0], F_GETFD), FD_CLOEXEC);
+}
+
+TEST_F(ReporterTest, WorksOnASocketThatSomebodyMadeNonBlocking) {
+  Serve(Obliging);
+  ASSERT_EQ(::fcntl(ends_[0], F_SETFL, O_NONBLOCK), 0);
+  Reporter reporter(Options());
+  // Larger than the socket's buffer.
+  const std::string name(900 << 10, 'x');
+  EXPECT_TRUE(reporter.Report({{name, 1}}));
+}
+
+TEST_F(ReporterTest, PrintsWithoutAYard) {
+  ReporterOptions options;
+  options.out = Out();
+  Reporter reporter(options);
+  EXPECT_FALSE(reporter.connected());
+  EXPECT_TRUE(reporter.Report({{"loss", 0.1}, {"accuracy", std::nan("")}}, {.step = 4}));
+  EXPECT_TRUE(reporter.Log("a line"));
+  EXPECT_TRUE(reporter.Heartbeat());
+  EXPECT_EQ(Printed(), "step=4 loss=0.1 accuracy=NaN\na line\n");
+  EXPECT_EQ(reporter.config(), "{}");
+  EXPECT_EQ(reporter.error(), "");
+}
+
+TEST_F(ReporterTest, ADescriptorThatBecameAnotherFileIsNotUsed) {
+  int other[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+  std::FILE* file = std::tmpfile();
+  const std::string number = std::to_string(ends_[0]);
+  for (const std::string& spec :
+       {number + ":" + std::to_string(Inode(other[0])), Spec(fileno(file)), number, number + ":",
+        number + ":x", number + ":1x", std::string("3"), std::string(":"), std::string("x:1"),
+        std::string("-1:1"), std::string("1000000:1"), std::string("99999999999999999999:1")}) {
+    ReporterOptions options;
+    options.fd = spec;
+    options.out = Out();
+    Reporter reporter(options);
+    EXPECT_FALSE(reporter.connected()) << spec;
+    EXPECT_TRUE(reporter.Report({{"a", 1}}));
+  }
+  std::fclose(file);
+  ::close(other[0]);
+  ::close(other[1]);
+  ::close(ends_[1]);
+}
+
+// The same by path.
+class ReporterPathTest : public ReporterTest {
+ protected:
+  void SetUp() override {
+    ReporterTest::SetUp();
+    ASSERT_NE(::mkdtemp(directory_), nullptr);
+    path_ = std::string(directory_) + "/s";
+    listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, path_.size());
+    ASSERT_EQ(::bind(listener_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    ASSERT_EQ(::listen(listener_, 1), 0);
+  }
+  void TearDown() override {
+    if (acceptor_.joinable()) acceptor_.join();
+    ::close(listener_);
+    ::unlink(path_.c_str());
+    ::rmdir(directory_);
+    if (!yard_.has_value()) ::close(ends_[1]);
+    ReporterTest::TearDown();
+  }
+
+  void Accept() {
+    ::close(ends_[1]);
+    acceptor_ = std::thread([this] {
+      ends_[1] = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+      Serve(Obliging);
+    });
+  }
+  ReporterOptions PathOptions() {
+    ReporterOptions options;
+    options.socket = path_;
+    options.out = Out();
+    return options;
+  }
+
+  char directory_[32] = "/tmp/sdk.XXXXXX";
+  std::string path_;
+  int listener_ = -1;
+  std::thread acceptor_;
+};
+
+TEST_F(ReporterPathTest, SpeaksTheSameProtocol) {
+  Accept();
+  Reporter reporter(PathOptions());
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  acceptor_.join();
+  EXPECT_THAT(yard_->Lines(2), ElementsAre(kHello, R"({"t":"report","m":{"loss":1},"seq":1})"));
+}
+
+TEST_F(ReporterPathTest, TakesTheTestedDescriptorFirst) {
+  Serve(Obliging);
+  ReporterOptions options = PathOptions();
+  options.fd = Spec(ends_[0]);
+  Reporter reporter(options);
+  EXPECT_TRUE(reporter.Report({}));
+  EXPECT_EQ(yard_->Lines(2).size(), 2u);
+}
+
+TEST_F(ReporterPathTest, TakesThePathWhenTheDescriptorIsAnotherFile) {
+  Accept();
+  ReporterOptions options = PathOptions();
+  options.fd = "3:1";
+  Reporter reporter(options);
+  EXPECT_TRUE(reporter.connected());
+  EXPECT_TRUE(reporter.Report({}));
+}
+
+TEST_F(ReporterPathTest, APathWhereNobodyListensIsAnErrorThatNamesIt) {
+  for (const std::string& path : {path_ + "nobody", std::string(200, 'x')}) {
+    ReporterOptions options = PathOptions();
+    options.socket = path;
+    Reporter reporter(options);
+    EXPECT_TRUE(reporter.connected());
+    EXPECT_THAT(reporter.error(), HasSubstr(path));
+    EXPECT_EQ(reporter.Report({{"a", 1}}).message, reporter.error());
+    EXPECT_EQ(reporter.Log("a").message, reporter.error());
+    EXPECT_EQ(reporter.Fail("a").message, reporter.error());
+  }
+  EXPECT_THAT(Printed(), IsEmpty());
+}
+
+TEST(ReporterOptionsTest, ComeFromTheEnvironment) {
+  ::setenv("YARD_FD", "3:5", 1);
+  ::setenv("YARD_SOCKET", "/tmp/s", 1);
+  const ReporterOptions options = ReporterOptions::FromEnvironment();
+  ::unsetenv("YARD_FD");
+  ::unsetenv("YARD_SOCKET");
+  EXPECT_EQ(options.fd, "3:5");
+  EXPECT_EQ(options.socket, "/tmp/s");
+  EXPECT_EQ(options.answer_timeout.count(), 0);
+  EXPECT_EQ(ReporterOptions::FromEnvironment().fd, "");
+}
+
+}  // namespace
+}  // namespace yard
