@@ -4,6 +4,12 @@ load("//bazel:fbs.bzl", "flatbuffers_schema")
 
 COPTS = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
 
+# What the thread sanitizer has to know goes into every program built under it.
+_TSAN_DEPS = select({
+    "//bazel:tsan": ["//bazel:tsan_suppressions"],
+    "//conditions:default": [],
+})
+
 def yard_library(name, hdrs = [], srcs = [], deps = [], copts = [], **kwargs):
     """A cc_library with at most one public header."""
     if len(hdrs) > 1:
@@ -23,7 +29,7 @@ def yard_binary(name, srcs = [], deps = [], copts = [], linkopts = [], static = 
     native.cc_binary(
         name = name,
         srcs = srcs,
-        deps = deps,
+        deps = deps + _TSAN_DEPS,
         copts = COPTS + copts,
         linkopts = linkopts + (select({
             "//bazel:sanitized": [],
@@ -38,7 +44,7 @@ def yard_test(name, srcs = [], deps = [], copts = [], size = "small", **kwargs):
     native.cc_test(
         name = name,
         srcs = srcs,
-        deps = deps + ["//third_party:gtest_main"],
+        deps = deps + ["//third_party:gtest_main"] + _TSAN_DEPS,
         copts = COPTS + copts,
         linkstatic = True,
         size = size,
@@ -50,7 +56,7 @@ def yard_benchmark(name, srcs = [], deps = [], copts = [], **kwargs):
     native.cc_binary(
         name = name,
         srcs = srcs,
-        deps = deps + ["//third_party:benchmark_main"],
+        deps = deps + ["//third_party:benchmark_main"] + _TSAN_DEPS,
         copts = COPTS + copts,
         linkstatic = True,
         testonly = True,
@@ -64,15 +70,26 @@ def yard_benchmark(name, srcs = [], deps = [], copts = [], **kwargs):
         size = "small",
     )
 
-def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts = [], **kwargs):
-    """A libFuzzer target (--config=fuzz); in any other build it replays its corpus as a test."""
+def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts = [], tags = [], **kwargs):
+    """A libFuzzer target (--config=fuzz); in any other build it replays its corpus as a test.
+
+    Args:
+      name: of the test; it gets the tag "fuzz".
+      srcs: one of them defines LLVMFuzzerTestOneInput.
+      deps: as usual.
+      corpus: files to start from (labels).
+      seconds: how long --config=fuzz looks for something new.
+      copts: as usual.
+      tags: as usual.
+      **kwargs: as for a cc_test.
+    """
     native.cc_test(
         name = name,
         srcs = srcs + select({
             "//bazel:fuzz": [],
             "//conditions:default": ["//bazel:fuzz_replay_main.cc"],
         }),
-        deps = deps,
+        deps = deps + _TSAN_DEPS,
         copts = COPTS + copts + select({
             "//bazel:fuzz": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
@@ -89,6 +106,17 @@ def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts =
         }),
         linkstatic = True,
         size = "small",
+        tags = tags + ["fuzz"],
+        **kwargs
+    )
+
+def yard_py_test(name, srcs, deps = [], size = "small", **kwargs):
+    """A unittest; its main() is bazel.python.cases.main(), so that each case is counted."""
+    native.py_test(
+        name = name,
+        srcs = srcs,
+        deps = deps + ["//bazel/python:cases"],
+        size = size,
         **kwargs
     )
 
