@@ -20,6 +20,7 @@ Run = collections.namedtuple("Run", "label run shard")
 class Failure:
     name: str
     log: str = ""  # path of the output that explains it, "" if there is none
+    text: str = ""  # the explanation itself, where there is no file
 
 
 @dataclass

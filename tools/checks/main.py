@@ -1,0 +1,140 @@
+"""The command line of tools/test: which stages to run, and how to say what they found."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+from tools.checks import stages as stages_module
+from tools.checks.build_events import Failure, Verdict
+
+CONFIGS = ["default", "long", "asan", "tsan", "clang", "fuzz"]
+CHECKS = ["layers", "format", "tidy"]
+USUAL = ["layers", "format", "default"]
+# Stages whose tests talk to programs of other projects.
+NEEDS_PEERS = {"default", "long", "asan", "tsan"}
+
+_LINES_OF_A_FAILURE = 40
+_EXPLAINED_FAILURES = 20
+
+_EXAMPLES = """examples:
+  tools/test                       layers, format, and all tests in the default configuration
+  tools/test --long                everything there is
+  tools/test --config=tsan //bus/...
+                                   one configuration of one folder
+
+configurations (--config):
+  default  optimised, assertions on; without tests tagged `long`
+  long     the tests tagged `long`: kills, load, soak
+  asan     address and undefined-behaviour sanitizers, leaks
+  tsan     thread sanitizer
+  clang    a build with clang: thread-safety analysis, every used header is a direct dependency
+  fuzz     libFuzzer on each fuzz target for a few seconds
+
+checks (--check):
+  layers   no folder uses one above or beside it
+  format   clang-format has nothing to change
+  tidy     the short list of .clang-tidy
+"""
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(
+        prog="tools/test", epilog=_EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="Builds and checks the tree, and ends with a line `N passed, N failed` of test cases. "
+        "With CI=true a skipped test counts as failed.")
+    parser.add_argument("--long", action="store_true", help="every configuration and every check")
+    parser.add_argument("--config", action="append", default=[], choices=CONFIGS, help="only this one (repeatable)")
+    parser.add_argument("--check", action="append", default=[], choices=CHECKS, help="only this one (repeatable)")
+    parser.add_argument("targets", nargs="*", default=["//..."], help="Bazel target patterns (default: //...)")
+    options = parser.parse_args(arguments)
+    if options.long and (options.config or options.check):
+        parser.error("--long is everything; leave out --config and --check")
+    return options
+
+
+def chosen(options, order):
+    """The names of the stages to run, in the order in which they are run."""
+    wanted = CONFIGS + CHECKS if options.long else options.config + options.check or USUAL
+    return [name for name in order if name in wanted]
+
+
+def report(verdict, write, ci=False):
+    """Writes what was skipped, what failed with its explanation, and the count as the last line."""
+    for name in verdict.skipped:
+        write(f"skipped: {name}")
+    if ci:
+        verdict.count_skips_as_failures()
+    explained = verdict.failures[:_EXPLAINED_FAILURES]
+    shown = set()
+    for failure in explained:
+        text = _explanation(failure)
+        if text and text not in shown:
+            shown.add(text)
+            write(f"\n---- {failure.name}" + (f"  ({failure.log})" if failure.log else ""))
+            write(text)
+    if verdict.failures:
+        write("")
+    for failure in verdict.failures:
+        write(f"failed: {failure.name}")
+    write(verdict.summary())
+
+
+def _explanation(failure):
+    if failure.text:
+        lines = failure.text.splitlines()
+        hidden = len(lines) - 3 * _LINES_OF_A_FAILURE
+        return "\n".join(lines[: 3 * _LINES_OF_A_FAILURE] + ([f"... and {hidden} lines more"] if hidden > 0 else []))
+    if not failure.log:
+        return ""
+    return stages_module.case_output(failure.log, failure.name.split(" ")[-1], _LINES_OF_A_FAILURE)
+
+
+def _say(line):
+    print(line, flush=True)
+
+
+def _install_peers():
+    """Sets YARD_PEERS for the tests; a Verdict that says what went wrong."""
+    answer = subprocess.run(["tools/peers"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, text=True, check=False)
+    if answer.returncode != 0:
+        return Verdict(failures=[Failure("peers", text=answer.stdout.strip())])
+    os.environ["YARD_PEERS"] = answer.stdout.strip().splitlines()[-1]
+    return Verdict()
+
+
+def _run_stage(stages, name):
+    start = time.monotonic()
+    try:
+        verdict = stages.run(name)
+    except (RuntimeError, OSError) as error:
+        verdict = Verdict(failures=[Failure(name, text=str(error))])
+    _say(f"{name}: {verdict.summary()}  ({time.monotonic() - start:.0f} s)")
+    return verdict
+
+
+def main(arguments):
+    options = parse(arguments)
+    logs = tempfile.mkdtemp(prefix="trainyard-test-")
+    stages = stages_module.Stages(options.targets, logs, _say)
+    names = chosen(options, stages.by_name)
+    verdict = Verdict()
+    try:
+        if NEEDS_PEERS & set(names):
+            verdict.add(_install_peers())
+        for name in names:
+            verdict.add(_run_stage(stages, name))
+    except KeyboardInterrupt:
+        verdict.failures.append(Failure("interrupted"))
+    report(verdict, _say, ci=os.environ.get("CI") == "true")
+    if not verdict.failures:
+        shutil.rmtree(logs)
+    return 1 if verdict.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,66 @@
+"""Which stages a command line asks for, and what the report looks like."""
+
+import contextlib
+import io
+import unittest
+
+from bazel.python import cases as runner
+from tools.checks import main
+from tools.checks.build_events import Failure, Verdict
+
+ORDER = ["layers", "format", "default", "tidy", "long", "asan", "tsan", "clang", "fuzz"]
+
+
+def chosen(*arguments):
+    return main.chosen(main.parse(arguments), ORDER)
+
+
+def report(verdict, ci=False):
+    lines = []
+    main.report(verdict, lines.append, ci)
+    return lines
+
+
+class CommandLineTest(unittest.TestCase):
+    def test_the_usual_run(self):
+        self.assertEqual(chosen(), ["layers", "format", "default"])
+
+    def test_long_is_everything(self):
+        self.assertEqual(chosen("--long"), ORDER)
+        self.assertEqual(sorted(main.CONFIGS + main.CHECKS), sorted(ORDER))
+
+    def test_one_option_is_one_stage(self):
+        self.assertEqual(chosen("--config=asan"), ["asan"])
+        self.assertEqual(chosen("--check=tidy"), ["tidy"])
+        self.assertEqual(chosen("--config=clang", "--check=layers"), ["layers", "clang"])
+
+    def test_an_unknown_stage_is_refused(self):
+        for arguments in (["--config=msan"], ["--long", "--config=asan"]):
+            with self.subTest(arguments=arguments), contextlib.redirect_stderr(io.StringIO()):
+                with self.assertRaises(SystemExit) as refused:
+                    main.parse(arguments)
+                self.assertEqual(refused.exception.code, 2)
+
+
+class ReportTest(unittest.TestCase):
+    def test_the_count_is_the_last_line(self):
+        self.assertEqual(report(Verdict(passed=3)), ["3 passed, 0 failed"])
+
+    def test_failures_come_last_and_are_explained(self):
+        lines = report(Verdict(passed=1, failures=[Failure("format", text="a.cc:1: wrong")], skipped=["//a:b S.C"]))
+        self.assertEqual(lines[0], "skipped: //a:b S.C")
+        self.assertIn("a.cc:1: wrong", lines)
+        self.assertEqual(lines[-2:], ["failed: format", "1 passed, 1 failed, 1 skipped"])
+
+    def test_a_skip_is_a_failure_under_ci(self):
+        lines = report(Verdict(passed=1, skipped=["//a:b S.C"]), ci=True)
+        self.assertEqual(lines[0], "skipped: //a:b S.C")
+        self.assertEqual(lines[-2:], ["failed: //a:b S.C (skipped)", "1 passed, 1 failed"])
+
+    def test_one_explanation_is_shown_once(self):
+        lines = report(Verdict(failures=[Failure("a", text="the same"), Failure("b", text="the same")]))
+        self.assertEqual(lines.count("the same"), 1)
+
+
+if __name__ == "__main__":
+    runner.main()

@@ -1,0 +1,169 @@
+"""What tools/test can run: each stage is one configuration or one check, and gives a Verdict."""
+
+import os
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from tools.checks import build_events, compile_commands, layers
+from tools.checks.build_events import Failure, Verdict
+
+_HEARTBEAT_S = 60
+# Bazel makes each test log a shell script that shows itself.
+_LOG_HEADER = 'exec ${PAGER:-/usr/bin/less} "$0" || exit 1\n'
+
+
+class Stages:
+    """Runs stages in the checkout, which is the current folder.
+
+    `targets` are Bazel's target patterns; `log_directory` gets the output of each stage; `say(line)`
+    is told now and then how far a long stage is.
+    """
+
+    def __init__(self, targets, log_directory, say, bazel="/usr/bin/bazel"):
+        self._targets = targets
+        self._log_directory = log_directory
+        self._say = say
+        self._bazel = bazel
+        # In the order in which they are run: the ones with one compiler stand together.
+        self.by_name = {
+            "layers": self._layers,
+            "format": self._format,
+            "default": lambda: self._tests("default", "-long"),
+            "tidy": self._tidy,
+            "long": lambda: self._tests("long", "long", "--build_tests_only"),
+            "asan": lambda: self._tests("asan", "-long", "--config=asan", "--build_tests_only"),
+            "tsan": lambda: self._tests("tsan", "-long", "--config=tsan", "--build_tests_only"),
+            "clang": self._clang,
+            "fuzz": lambda: self._tests("fuzz", "fuzz", "--config=fuzz", "--build_tests_only"),
+        }
+
+    def run(self, name):
+        return self.by_name[name]()
+
+    def log_path(self, name):
+        return os.path.join(self._log_directory, name + ".log")
+
+    def _layers(self):
+        return _one_case("layers", layers.check(self._ask_bazel, tracked_sources()))
+
+    def _format(self):
+        answer = subprocess.run(["clang-format-14", "--dry-run", "-Werror", *tracked_sources()],
+                                capture_output=True, text=True, check=False)
+        if answer.returncode == 0:
+            return Verdict(passed=1)
+        files = sorted({line.split(":")[0] for line in answer.stderr.splitlines() if ": error: " in line})
+        fix = ["Next step: clang-format-14 -i " + " ".join(files)] if files else []
+        return _one_case("format", [answer.stderr.strip()] if not fix else files + fix)
+
+    def _tests(self, name, tag_filter, *flags):
+        events = self._run_bazel(name, "test", "--test_tag_filters=" + tag_filter, *flags)
+        verdict = build_events.judge(events, build_events.TagFilter(tag_filter))
+        for failure in verdict.failures:
+            failure.text = failure.text or ("" if failure.log else errors(self.log_path(name)))
+        return verdict
+
+    def _clang(self):
+        events = self._run_bazel("clang", "build", "--config=clang")
+        if events.exit_name == "SUCCESS":
+            return Verdict(passed=1)
+        logs = {failure.log for failure in events.build_failures if failure.log}
+        texts = [tail(log, 60) for log in sorted(logs)] or [errors(self.log_path("clang"))]
+        return _one_case("clang", texts)
+
+    def _tidy(self):
+        sources = set(tracked_sources())
+        with tempfile.TemporaryDirectory(prefix="trainyard-tidy-") as directory:
+            database = compile_commands.write(os.path.join(directory, "compile_commands.json"), self._ask_bazel)
+            files = [command["file"] for command in database if command["file"] in sources]
+
+            def tidy(file):
+                answer = subprocess.run(["clang-tidy-14", "-p", directory, "--quiet", file],
+                                        capture_output=True, text=True, check=False)
+                return answer.stdout.strip() if answer.returncode else ""
+
+            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+                complaints = [text for text in pool.map(tidy, files) if text]
+        return _one_case("tidy", complaints if files else ["there is no file to check"])
+
+    def _ask_bazel(self, *args):
+        return subprocess.run([self._bazel, *args], capture_output=True, text=True, check=False)
+
+    def _run_bazel(self, name, command, *flags):
+        events_path = os.path.join(self._log_directory, name + ".json")
+        arguments = [self._bazel, command, "--keep_going", "--color=no", "--curses=no", "--noshow_progress",
+                     "--build_event_json_file=" + events_path, *flags, "--", *self._targets]
+        start = time.monotonic()
+        with open(self.log_path(name), "w", encoding="utf-8") as log:
+            # Ctrl-C reaches the whole process group: Bazel ends its tests, and only then do we go on.
+            with subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:
+                while True:
+                    try:
+                        process.wait(_HEARTBEAT_S)
+                        break
+                    except subprocess.TimeoutExpired:
+                        minutes = round((time.monotonic() - start) / 60)
+                        done = len(_read_events(events_path).results)
+                        self._say(f"{name}: {minutes} min, {done} test programs done")
+        return _read_events(events_path)
+
+
+def tracked_sources():
+    """The C++ files under version control, as paths from the root."""
+    # The checkout may belong to another user than the one who tests it (a container).
+    answer = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "*.h", "*.cc"],
+                            capture_output=True, text=True, check=False)
+    if answer.returncode != 0:
+        raise RuntimeError("git cannot list the files of the checkout: " + answer.stderr.strip())
+    return [path for path in answer.stdout.split("\0") if path and os.path.exists(path)]
+
+
+def tail(path, lines):
+    """The last `lines` lines of a file, as text whatever its bytes are; "" if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - 1024 * 1024))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+    text = text.rstrip().removeprefix(_LOG_HEADER)
+    return "\n".join(text.splitlines()[-lines:])
+
+
+def errors(path):
+    """The errors in Bazel's own output, the last lines of it if there are none."""
+    found = [line for line in tail(path, 5000).splitlines() if line.startswith(("ERROR:", "FATAL:"))]
+    return "\n".join(found[:20]) or tail(path, 20)
+
+
+def case_output(path, case, lines):
+    """What a log says about one GoogleTest case; its last lines when the case is not marked in it."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(16 * 1024 * 1024).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    begin = text.find(f"[ RUN      ] {case}\n")
+    end = text.find(f"[  FAILED  ] {case}", begin)
+    if begin < 0 or end < 0:
+        return tail(path, lines)
+    part = text[begin:end].rstrip().splitlines()[1:]
+    if len(part) > lines:
+        part = part[: lines // 2] + ["..."] + part[-(lines // 2):]
+    return "\n".join(part)
+
+
+def _one_case(name, complaints):
+    if not complaints:
+        return Verdict(passed=1)
+    return Verdict(failures=[Failure(name, text="\n".join(complaints))])
+
+
+def _read_events(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return build_events.read_events(file)
+    except OSError:
+        return build_events.read_events([])

@@ -1,0 +1,96 @@
+"""The stages, with a program in Bazel's place that answers as told."""
+
+import os
+import tempfile
+import unittest
+
+from bazel.python import cases as runner
+from tools.checks import stages
+
+
+class InADirectory(unittest.TestCase):
+    def setUp(self):
+        self._directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self._directory.cleanup)
+        self.directory = self._directory.name
+
+    def path(self, name, text, mode=0o644):
+        path = os.path.join(self.directory, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+        return path
+
+
+class StagesTest(InADirectory):
+    def run_stage(self, name, events="", exit_code=0):
+        """`events` is what the stand-in writes into the build event file."""
+        events_path = self.path("events", events)
+        bazel = self.path("bazel", "#!/usr/bin/env bash\n"
+                          'echo "called: $*"\n'
+                          'for word in "$@"; do case "$word" in --build_event_json_file=*)\n'
+                          f'  cp {events_path} "${{word#*=}}" ;; esac; done\n'
+                          f"exit {exit_code}\n", 0o755)
+        running = stages.Stages(["//a/..."], self.directory, lambda line: None, bazel)
+        verdict = running.run(name)
+        with open(running.log_path(name), encoding="utf-8") as log:
+            return verdict, log.read()
+
+    def test_the_default_configuration_leaves_long_tests_out(self):
+        _, log = self.run_stage("default")
+        self.assertIn("--test_tag_filters=-long", log)
+        self.assertIn("-- //a/...", log)
+        self.assertNotIn("--config", log)
+
+    def test_each_configuration_is_asked_for_by_its_name(self):
+        for name in ["asan", "tsan", "fuzz", "clang"]:
+            with self.subTest(name=name):
+                self.assertIn("--config=" + name, self.run_stage(name)[1])
+
+    def test_a_bazel_that_dies_is_a_failure_with_its_log(self):
+        for name in ["default", "long", "asan", "tsan", "fuzz", "clang"]:
+            with self.subTest(name=name):
+                verdict, _ = self.run_stage(name, exit_code=37)
+                self.assertEqual((verdict.passed, len(verdict.failures)), (0, 1))
+                failure = verdict.failures[0]
+                self.assertIn("called:", failure.text)
+
+    def test_a_clean_clang_build_is_one_case(self):
+        done = '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"SUCCESS"}}}\n'
+        self.assertEqual(self.run_stage("clang", done)[0].summary(), "1 passed, 0 failed")
+
+    def test_a_broken_clang_build_shows_what_the_compiler_said(self):
+        said = self.path("stderr-1", "x.cc:1: error: no such thing\n")
+        events = ('{"id":{"actionCompleted":{"label":"//a:b"}},"action":{"stderr":{"uri":"file://%s"}}}\n'
+                  '{"id":{"targetCompleted":{"label":"//a:b"}},"completed":{}}\n'
+                  '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"BUILD_FAILURE"}}}\n' % said)
+        verdict, _ = self.run_stage("clang", events, 1)
+        self.assertEqual(verdict.summary(), "0 passed, 1 failed")
+        self.assertIn("no such thing", verdict.failures[0].text)
+
+
+class TextTest(InADirectory):
+    def test_case_output_is_the_part_of_that_case(self):
+        log = self.path("log", "noise\n[ RUN      ] S.A\nwhy a\n[  FAILED  ] S.A (0 ms)\n"
+                        "[ RUN      ] S.B\nwhy b\n[  FAILED  ] S.B (0 ms)\n")
+        self.assertEqual(stages.case_output(log, "S.B", 10), "why b")
+
+    def test_case_output_of_a_long_case_is_its_ends(self):
+        log = self.path("log", "[ RUN      ] S.A\n" + "".join(f"{i}\n" for i in range(100)) + "[  FAILED  ] S.A\n")
+        self.assertEqual(stages.case_output(log, "S.A", 4).split(), ["0", "1", "...", "98", "99"])
+
+    def test_case_output_of_a_crash_is_the_end_of_the_log(self):
+        log = self.path("log", "[ RUN      ] S.A\nlast words\n")
+        self.assertIn("last words", stages.case_output(log, "//a:x_test", 10))
+
+    def test_errors_are_what_bazel_calls_so(self):
+        self.assertEqual(stages.errors(self.path("log", "INFO: a\nERROR: b\nc\nERROR: d\n")), "ERROR: b\nERROR: d")
+        self.assertEqual(stages.errors(self.path("log", "something else\n")), "something else")
+
+    def test_a_missing_log_is_no_text(self):
+        self.assertEqual(stages.tail(os.path.join(self.directory, "none"), 3), "")
+        self.assertEqual(stages.case_output(os.path.join(self.directory, "none"), "S.A", 3), "")
+
+
+if __name__ == "__main__":
+    runner.main()
