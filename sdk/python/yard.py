@@ -1,0 +1,349 @@
+"""Report from a Python training program to the yard.
+
+    import yard
+
+    with yard.Reporter() as reporter:
+        for epoch in range(1, 31):
+            loss = train()
+            if not reporter.report(loss=loss, step=epoch):
+                break
+
+One file, standard library only, Python 3.8 or later. Without a yard it prints what it is given and
+goes on, so that the same program runs by hand.
+"""
+
+import json
+import os
+import select
+import socket
+import stat
+import sys
+import threading
+import time
+import traceback
+
+__all__ = ["Error", "Reply", "Reporter"]
+
+_MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
+_MAX_FAIL_TEXT = 64 << 10
+
+
+class Error(RuntimeError):
+    """A report was not stored. `code` is the yard's code for it, or None if it is not from the yard."""
+
+    def __init__(self, message, code=None):
+        super().__init__(message if code is None else "%s: %s" % (code, message))
+        self.code = code
+
+
+class Reply:
+    """The answer to a report. True means go on; else save if need be and end within `grace_s`."""
+
+    __slots__ = ("stop", "reason", "grace_s", "events")
+
+    def __init__(self, stop=False, reason="", grace_s=0.0, events=()):
+        self.stop = stop
+        self.reason = reason  # "stop" or "pause"; empty when told to go on.
+        self.grace_s = grace_s  # Seconds.
+        self.events = list(events)  # What was sent to this run since its last report.
+
+    def __bool__(self):
+        return not self.stop
+
+    def __repr__(self):
+        return "Reply(stop=%r, reason=%r, grace_s=%r, events=%r)" % (
+            self.stop, self.reason, self.grace_s, self.events)
+
+
+class Reporter:
+    """The report channel of this process; there can be one at a time.
+
+    Any thread may call any method. `report` is in lock-step: it returns when the yard has stored
+    the report and decided, however long that takes (while the yard's trainer is restarted it just
+    takes longer; a yard that is gone for good closes the channel). `log` and `heartbeat` only wait
+    while the socket is full.
+
+    What goes wrong is raised as `Error`. A line over 1 MiB, and what the yard refuses, costs only
+    itself. Everything else (the yard's end is gone, or does not speak the protocol) breaks the
+    channel: every later call raises the same.
+
+    Used as a context manager it tells the yard of an exception that leaves the block, and lets it
+    pass.
+
+    Args:
+        fd: `N:INODE`; descriptor N is the channel if it is a socket with that inode. Default:
+            $YARD_FD. (Launchers of launchers close it and give its number to another file.)
+        path: of a unix socket that is the channel where `fd` is not. Default: $YARD_SOCKET.
+        answer_timeout: seconds to wait for an answer; None, the default, means for ever. When it
+            runs out the channel is broken.
+        out: where reports are printed without a yard. Default: sys.stdout.
+
+    Attributes:
+        connected: False if there is no yard.
+        config: the run's configuration, a dict.
+        checkpoint: the directory of the checkpoint to start from, or None.
+        iteration: how many reports of earlier attempts that checkpoint stands for.
+    """
+
+    def __init__(self, fd=None, path=None, answer_timeout=None, out=None):
+        self.connected = False
+        self.config = {}
+        self.checkpoint = None
+        self.iteration = 0
+        self._out = out
+        self._seq = 0
+        self._buffer = b""
+        self._broken = None
+        self._pid = os.getpid()
+        self._report_lock = threading.Lock()  # Held from a report to its answer.
+        self._send_lock = threading.Lock()  # Held for a line. Taken after _report_lock.
+        self._timeout = answer_timeout
+        self._socket = _open(
+            os.environ.get("YARD_FD", "") if fd is None else fd,
+            os.environ.get("YARD_SOCKET", "") if path is None else path)
+        if self._socket is not None:
+            self.connected = True
+            self._say_hello()
+
+    def report(self, _metrics=None, *, done=False, **metrics):
+        """Reports one row: numbers, strings, and mappings of them, by name. Returns a Reply.
+
+        Names that are no Python words can be given as a mapping in the first argument. The yard
+        draws curves over the metric `step` if there is one, else it counts reports. `done` marks
+        the last report.
+        """
+        row = dict(_metrics or {})
+        twice = sorted(set(row) & set(metrics))
+        if twice:
+            raise ValueError("metric %s is given twice" % twice[0])
+        row.update(metrics)
+        if "" in row:
+            raise ValueError("a metric has no name")
+        if not self.connected:
+            self._print(" ".join("%s=%s" % (k, _encode(row[k])) for k in sorted(
+                row, key=lambda name: name != "step")))
+            return Reply()
+        with self._report_lock:
+            message = {"t": "report", "m": row, "seq": self._seq + 1}
+            if done:
+                message["done"] = True
+            self._send(message)
+            self._seq += 1
+            return self._parse_answer(self._receive(), self._seq)
+
+    def log(self, text):
+        """Sends a line for the run's log. Not answered."""
+        if not self.connected:
+            self._print(str(text))
+            return
+        self._send({"t": "log", "msg": str(text)})
+
+    def heartbeat(self):
+        """Says that the program is alive, for one that takes long between two reports."""
+        if self.connected:
+            self._send({"t": "hb"})
+
+    def fail(self, error):
+        """Says why the program fails; it should then exit with a status other than 0.
+
+        Text over 64 KiB is cut. Without a yard it goes to standard error.
+        """
+        text = str(error)
+        if not self.connected:
+            print("failed: " + text, file=sys.stderr, flush=True)
+            return
+        cut = text.encode("utf-8", "replace")[:_MAX_FAIL_TEXT].decode("utf-8", "ignore")
+        self._send({"t": "fail", "error": cut})
+
+    def close(self):
+        """Gives the channel up; later calls raise. Called at the end of a `with` block."""
+        self._break("the report channel is closed")
+        if self._socket is not None:
+            self._socket.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        del trace
+        # A child made by fork leaves the block too; the run is its parent's.
+        if os.getpid() != self._pid:
+            return False
+        clean_exit = isinstance(error, SystemExit) and error.code in (None, 0)
+        if error is not None and not clean_exit and self._broken is None:
+            try:
+                self.fail("".join(traceback.format_exception_only(kind, error)).strip())
+            except Error:
+                pass  # The exception that is on its way says more.
+        if self.connected:
+            self.close()
+        return False
+
+    def _print(self, text):
+        print(text, file=self._out or sys.stdout, flush=True)
+
+    def _say_hello(self):
+        self._send({"t": "hello", "v": 1})
+        line = self._receive()
+        answer = _parse(line)
+        kind = answer.get("t") if answer is not None else None
+        if kind == "stop":
+            return  # The first report is told so again.
+        if kind == "error":
+            raise self._break(*_error_of(answer))
+        if kind != "welcome":
+            raise self._break("the yard answered hello with " + _excerpt(line))
+        self.config = _of_type(answer.get("config"), dict, {})
+        self.checkpoint = _of_type(answer.get("checkpoint"), str, None) or None
+        self.iteration = _of_type(answer.get("iteration"), int, 0)
+
+    def _parse_answer(self, line, seq):
+        answer = _parse(line)
+        if answer is None:
+            raise self._break("the yard's answer is not JSON: " + _excerpt(line))
+        kind = answer.get("t")
+        if kind == "ok":
+            if answer.get("seq") not in (None, seq):
+                raise self._break("the yard answered report %.24s instead of %d" % (
+                    json.dumps(answer["seq"]), seq))
+            return Reply(events=_of_type(answer.get("events"), list, []))
+        if kind == "stop":
+            return Reply(
+                stop=True,
+                reason=_of_type(answer.get("reason"), str, "") or "stop",
+                grace_s=_seconds(answer.get("grace_s")))
+        if kind == "error":
+            raise Error(*_error_of(answer))
+        raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
+
+    def _send(self, message):
+        line = _encode(message).encode("utf-8", "replace") + b"\n"
+        if len(line) > _MAX_LINE:
+            raise Error("a line of %d bytes is over the limit of %d" % (len(line), _MAX_LINE))
+        with self._send_lock:
+            self._check()
+            try:
+                # No signal: Python ignores SIGPIPE, a program may not.
+                rest = memoryview(line)
+                while rest:
+                    try:
+                        rest = rest[self._socket.send(rest, socket.MSG_NOSIGNAL):]
+                    except BlockingIOError:  # Another process made the socket non-blocking.
+                        self._wait(select.POLLOUT, None)
+            except OSError as error:
+                raise self._break("cannot write to the report channel: %s" % error)
+
+    def _receive(self):
+        self._check()
+        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        try:
+            while b"\n" not in self._buffer and len(self._buffer) <= _MAX_LINE:
+                if not self._wait(select.POLLIN, deadline):
+                    raise self._break("no answer of the yard within %g s" % self._timeout)
+                try:
+                    got = self._socket.recv(1 << 16)
+                except BlockingIOError:
+                    continue
+                if not got:
+                    raise self._break("the yard closed the report channel")
+                self._buffer += got
+        except OSError as error:
+            raise self._break("cannot read from the report channel: %s" % error)
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        if len(line) > _MAX_LINE:
+            raise self._break("an answer of the yard is longer than %d bytes" % _MAX_LINE)
+        return line
+
+    def _wait(self, event, deadline):
+        """False if the deadline passed before the socket was ready."""
+        poll = select.poll()
+        poll.register(self._socket, event)
+        left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
+        return bool(poll.poll(left))
+
+    def _check(self):
+        if self._broken is not None:
+            raise Error(*self._broken)
+
+    def _break(self, message, code=None):
+        if self._broken is None:
+            self._broken = (message, code)
+        return Error(*self._broken)
+
+
+def _open(spec, path):
+    """The channel's socket, or None if there is no yard."""
+    fd = _inherited_socket(spec)
+    if fd is not None:
+        # A duplicate: its end does not close a descriptor that this process was given. Programs
+        # started from here inherit neither.
+        os.set_inheritable(fd, False)
+        channel = socket.socket(fileno=os.dup(fd))
+        channel.setblocking(True)
+        return channel
+    if not path:
+        return None
+    channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        channel.connect(path)
+    except OSError as error:
+        channel.close()
+        raise Error("cannot connect to the yard at %s: %s" % (path, error))
+    return channel
+
+
+def _inherited_socket(spec):
+    number, colon, inode = spec.partition(":")
+    if not (colon and number.isdecimal() and inode.isdecimal()):
+        return None
+    try:
+        status = os.fstat(int(number))
+    except (OSError, OverflowError):
+        return None
+    if not stat.S_ISSOCK(status.st_mode) or status.st_ino != int(inode):
+        return None
+    return int(number)
+
+
+def _encode(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def _plain(value):
+    """The Python number that a scalar of NumPy, PyTorch and others holds."""
+    item = getattr(value, "item", None)
+    if not callable(item):
+        raise TypeError("a metric cannot be a %s" % type(value).__name__)
+    return item()
+
+
+def _parse(line):
+    try:
+        answer = json.loads(line.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return answer if isinstance(answer, dict) else None
+
+
+def _of_type(value, kind, otherwise):
+    return value if isinstance(value, kind) and not isinstance(value, bool) else otherwise
+
+
+def _seconds(value):
+    try:
+        return max(0.0, float(_of_type(value, (int, float), 0)))
+    except OverflowError:
+        return 0.0
+
+
+def _error_of(answer):
+    code = _of_type(answer.get("code"), str, None)
+    text = _of_type(answer.get("error"), str, "")
+    if not code and not text:
+        text = "the yard answered with an error and did not say which"
+    return text, code or None
+
+
+def _excerpt(line):
+    text = ascii(line[:80].decode("utf-8", "replace"))
+    return text + "..." if len(line) > 80 else text

@@ -1,0 +1,419 @@
+import io
+import json
+import math
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+_HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:0] = [_HERE, os.path.join(_HERE, "testing")]
+import xml_runner
+import yard
+from fake_yard import FakeYard, HANG_UP, WELCOME, obliging, outside, stopping_at
+
+
+def after_welcome(answer):
+    return lambda message: WELCOME if message["t"] == "hello" else answer
+
+
+class NumberLike:
+    """As a NumPy or PyTorch scalar."""
+
+    def __init__(self, value):
+        self._value = value
+
+    def item(self):
+        return self._value
+
+
+class YardTest(unittest.TestCase):
+
+    def reporter(self, answer=obliging, **kwargs):
+        """A reporter of this process, and its yard."""
+        fake = FakeYard(answer)
+        self.addCleanup(fake.__exit__)
+        reporter = yard.Reporter(fd=fake.spec, path="", **kwargs)
+        self.addCleanup(reporter.close)
+        return reporter, fake
+
+    def messages(self, reporter, fake):
+        reporter.close()
+        fake.finish()
+        return fake.messages
+
+
+class ReportTest(YardTest):
+
+    def test_says_hello_first(self):
+        reporter, fake = self.reporter()
+        self.assertTrue(reporter.connected)
+        self.assertEqual(self.messages(reporter, fake), [{"t": "hello", "v": 1}])
+
+    def test_knows_what_the_welcome_said(self):
+        reporter, _ = self.reporter(lambda _: {
+            "t": "welcome", "config": {"lr": 0.1}, "checkpoint": "/c/7", "iteration": 7})
+        self.assertEqual(reporter.config, {"lr": 0.1})
+        self.assertEqual(reporter.checkpoint, "/c/7")
+        self.assertEqual(reporter.iteration, 7)
+
+    def test_a_welcome_may_say_nothing_or_nonsense(self):
+        for welcome in ({"t": "welcome", "later": 1},
+                        {"t": "welcome", "config": 1, "checkpoint": [], "iteration": "x"}):
+            reporter, _ = self.reporter(lambda _, welcome=welcome: welcome)
+            self.assertEqual(reporter.config, {})
+            self.assertIsNone(reporter.checkpoint)
+            self.assertEqual(reporter.iteration, 0)
+
+    def test_sends_metrics_and_counts_reports_from_one(self):
+        reporter, fake = self.reporter()
+        self.assertTrue(reporter.report(loss=0.1, accuracy=0.9))
+        self.assertTrue(reporter.report({"a/b": 1}, step=20, done=True))
+        self.assertEqual(self.messages(reporter, fake)[1:], [
+            {"t": "report", "m": {"loss": 0.1, "accuracy": 0.9}, "seq": 1},
+            {"t": "report", "m": {"a/b": 1, "step": 20}, "seq": 2, "done": True}])
+
+    def test_sends_numbers_that_are_none(self):
+        reporter, fake = self.reporter()
+        reporter.report(a=math.nan, b=math.inf, c=-math.inf)
+        row = self.messages(reporter, fake)[1]["m"]
+        self.assertTrue(math.isnan(row["a"]))
+        self.assertEqual((row["b"], row["c"]), (math.inf, -math.inf))
+
+    def test_every_float_arrives_exactly(self):
+        reporter, fake = self.reporter()
+        values = [0.1 + 0.2, 5e-324, 1.7976931348623157e308, -0.0, 1 / 3]
+        reporter.report({str(i): value for i, value in enumerate(values)})
+        self.assertEqual(list(self.messages(reporter, fake)[1]["m"].values()), values)
+
+    def test_takes_the_scalars_of_array_libraries(self):
+        reporter, fake = self.reporter()
+        reporter.report(a=NumberLike(0.5), b={"c": NumberLike(2)})
+        self.assertEqual(self.messages(reporter, fake)[1]["m"], {"a": 0.5, "b": {"c": 2}})
+
+    def test_refuses_what_cannot_be_a_row(self):
+        reporter, fake = self.reporter()
+        with self.assertRaisesRegex(TypeError, "cannot be a object"):
+            reporter.report(a=object())
+        with self.assertRaisesRegex(ValueError, "a is given twice"):
+            reporter.report({"a": 1}, a=2)
+        with self.assertRaisesRegex(ValueError, "no name"):
+            reporter.report({"": 1})
+        self.assertTrue(reporter.report(a=1))
+        self.assertEqual([m.get("seq") for m in self.messages(reporter, fake)], [None, 1])
+
+    def test_text_that_is_no_utf8_does_not_stop_a_report(self):
+        reporter, fake = self.reporter()
+        reporter.report(a="\udcff")
+        reporter.log("\u20ac\udcff")
+        self.assertEqual(self.messages(reporter, fake)[1]["m"], {"a": "?"})
+        self.assertEqual(fake.messages[2]["msg"], "\u20ac?")
+
+    def test_ok_means_go_on(self):
+        reporter, _ = self.reporter(after_welcome({"t": "ok", "seq": 1, "events": [{"lr": 1}]}))
+        reply = reporter.report()
+        self.assertTrue(reply)
+        self.assertFalse(reply.stop)
+        self.assertEqual(reply.events, [{"lr": 1}])
+
+    def test_stop_carries_its_reason_and_its_grace(self):
+        reporter, _ = self.reporter(
+            after_welcome({"t": "stop", "reason": "pause", "grace_s": 2.5}))
+        reply = reporter.report()
+        self.assertFalse(reply)
+        self.assertEqual((reply.stop, reply.reason, reply.grace_s), (True, "pause", 2.5))
+
+    def test_a_bare_stop_is_enough(self):
+        for grace in (b"", b',"grace_s":-1', b',"grace_s":"x"', b',"grace_s":NaN',
+                      b',"grace_s":1' + b"0" * 400):
+            reporter, _ = self.reporter(after_welcome(b'{"t":"stop"%s}\n' % grace))
+            reply = reporter.report()
+            self.assertEqual((reply.stop, reply.reason, reply.grace_s), (True, "stop", 0.0))
+
+    def test_a_report_after_a_stop_is_sent_too(self):
+        reporter, fake = self.reporter(stopping_at(1))
+        self.assertFalse(reporter.report())
+        self.assertFalse(reporter.report(done=True))
+        self.assertEqual(len(self.messages(reporter, fake)), 3)
+
+    def test_a_stop_in_place_of_a_welcome_is_heard_at_the_first_report(self):
+        reporter, _ = self.reporter(lambda _: {"t": "stop"})
+        self.assertFalse(reporter.report())
+
+    def test_logs_heartbeats_and_failures_are_not_answered(self):
+        reporter, fake = self.reporter()
+        reporter.log("one\ntwo")
+        reporter.heartbeat()
+        reporter.fail(ValueError("x"))
+        self.assertEqual(self.messages(reporter, fake)[1:], [
+            {"t": "log", "msg": "one\ntwo"}, {"t": "hb"}, {"t": "fail", "error": "x"}])
+
+    def test_a_long_failure_is_cut_between_characters(self):
+        reporter, fake = self.reporter()
+        reporter.fail("x" + "\u20ac" * (1 << 20))
+        self.assertEqual(self.messages(reporter, fake)[1]["error"], "x" + "\u20ac" * 21845)
+
+    def test_threads_take_turns(self):
+        reporter, fake = self.reporter()
+
+        def work():
+            for i in range(50):
+                reporter.report(a=i)
+                reporter.log("line")
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        messages = self.messages(reporter, fake)
+        self.assertEqual(len(messages), 401)
+        self.assertEqual([m["seq"] for m in messages if m["t"] == "report"],
+                         list(range(1, 201)))
+
+    def test_works_on_a_socket_that_somebody_made_non_blocking(self):
+        reporter, fake = self.reporter()
+        os.set_blocking(fake.fd, False)
+        self.assertTrue(reporter.report({"x" * 900000: 1}))
+
+    def test_waits_for_an_answer_that_takes_its_time(self):
+        restarted = threading.Event()
+
+        def answer(message):
+            if message["t"] == "report":
+                restarted.wait()
+            return obliging(message)
+
+        reporter, _ = self.reporter(answer)
+        replies = []
+        thread = threading.Thread(target=lambda: replies.append(reporter.report()))
+        thread.start()
+        thread.join(0.03)
+        self.assertEqual(replies, [])
+        restarted.set()
+        thread.join()
+        self.assertTrue(replies[0])
+
+
+class ErrorTest(YardTest):
+
+    def breaks(self, answer, pattern, **kwargs):
+        reporter, _ = self.reporter(after_welcome(answer), **kwargs)
+        with self.assertRaisesRegex(yard.Error, pattern):
+            reporter.report(a=1)
+        with self.assertRaisesRegex(yard.Error, pattern):
+            reporter.report(a=1)
+        with self.assertRaisesRegex(yard.Error, pattern):
+            reporter.heartbeat()
+
+    def costs_only_its_report(self, answer, pattern):
+        reporter, _ = self.reporter(
+            lambda message: answer if message.get("seq") == 1 else obliging(message))
+        with self.assertRaisesRegex(yard.Error, pattern) as raised:
+            reporter.report(a=1)
+        self.assertTrue(reporter.report(a=2))
+        return raised.exception
+
+    def test_an_error_costs_only_its_report(self):
+        error = self.costs_only_its_report(
+            {"t": "error", "code": "INVALID_ARGUMENT", "error": "bad tag"},
+            "^INVALID_ARGUMENT: bad tag$")
+        self.assertEqual(error.code, "INVALID_ARGUMENT")
+        self.costs_only_its_report({"t": "error"}, "did not say which")
+
+    def test_an_answer_of_an_unknown_kind_costs_only_its_report(self):
+        self.costs_only_its_report({"t": "dance"}, "unknown kind.*dance")
+        self.costs_only_its_report({"t": ["ok"]}, "unknown kind")
+
+    def test_a_line_that_is_too_long_is_refused_and_costs_only_itself(self):
+        reporter, fake = self.reporter()
+        with self.assertRaisesRegex(yard.Error, "over the limit of 1048576"):
+            reporter.report(a="x" * (1 << 20))
+        with self.assertRaisesRegex(yard.Error, "over the limit of 1048576"):
+            reporter.log("x" * (1 << 20))
+        self.assertTrue(reporter.report(a=1))
+        self.assertEqual([m.get("seq") for m in self.messages(reporter, fake)], [None, 1])
+
+    def test_a_yard_that_hangs_up_is_an_error(self):
+        self.breaks(HANG_UP, "the yard closed the report channel")
+
+    def test_garbage_breaks_the_channel(self):
+        for garbage in (b"what?\n", b"\n", b"[]\n", b"7\n", b'{"t":"ok"\n', b"\xff\xfe\n",
+                        b"[" * 100000 + b"\n"):
+            with self.subTest(garbage=garbage[:10]):
+                self.breaks(garbage, "not JSON")
+
+    def test_the_answer_to_another_report_breaks_the_channel(self):
+        self.breaks({"t": "ok", "seq": 9}, "answered report 9 instead of 1")
+
+    def test_an_answer_that_is_too_long_breaks_the_channel(self):
+        self.breaks(b"x" * (2 << 20) + b"\n", "longer than 1048576")
+
+    def test_a_timeout_breaks_the_channel(self):
+        reporter, _ = self.reporter(after_welcome(None))
+        reporter._timeout = 0.02
+        for _ in range(2):
+            with self.assertRaisesRegex(yard.Error, "within 0.02 s"):
+                reporter.report()
+
+    def test_a_second_reporter_hears_the_error(self):
+        with self.assertRaisesRegex(yard.Error, "another one reports"):
+            self.reporter(lambda _: {"t": "error", "error": "another one reports"})
+
+    def test_garbage_in_place_of_a_welcome_is_an_error(self):
+        with self.assertRaisesRegex(yard.Error, "HTTP/1.1 400"):
+            self.reporter(lambda _: b"HTTP/1.1 400 Bad Request\n")
+
+    def test_a_yard_that_is_gone_raises_no_signal(self):
+        before = signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        self.addCleanup(signal.signal, signal.SIGPIPE, before)
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        with ours, self.assertRaisesRegex(yard.Error, "report channel"):
+            yard.Reporter(fd="%d:%d" % (ours.fileno(), os.fstat(ours.fileno()).st_ino))
+
+    def test_a_closed_reporter_says_so(self):
+        reporter, _ = self.reporter()
+        reporter.close()
+        with self.assertRaisesRegex(yard.Error, "is closed"):
+            reporter.report()
+
+
+class ContextTest(YardTest):
+
+    def fails_with(self, error):
+        reporter, fake = self.reporter()
+        with self.assertRaises(type(error)) as raised:
+            with reporter:
+                raise error
+        self.assertIs(raised.exception, error)
+        fake.finish()
+        return [m["error"] for m in fake.messages if m["t"] == "fail"]
+
+    def test_an_exception_tells_the_yard_and_passes(self):
+        self.assertEqual(self.fails_with(ValueError("bad lr")), ["ValueError: bad lr"])
+        self.assertEqual(self.fails_with(KeyboardInterrupt()), ["KeyboardInterrupt"])
+        self.assertEqual(self.fails_with(SystemExit(3)), ["SystemExit: 3"])
+
+    def test_a_clean_exit_is_no_failure(self):
+        self.assertEqual(self.fails_with(SystemExit()), [])
+        self.assertEqual(self.fails_with(SystemExit(0)), [])
+
+    def test_an_end_without_exception_is_no_failure(self):
+        reporter, fake = self.reporter()
+        with reporter as same:
+            same.report(a=1)
+        fake.finish()
+        self.assertEqual([m["t"] for m in fake.messages], ["hello", "report"])
+
+    def test_an_exception_passes_a_broken_channel(self):
+        reporter, _ = self.reporter(after_welcome(HANG_UP))
+        with self.assertRaises(yard.Error), reporter:
+            reporter.report()
+        reporter, fake = self.reporter()
+        with self.assertRaises(ZeroDivisionError), reporter:
+            fake._end.shutdown(socket.SHUT_RDWR)
+            1 / 0
+
+
+class OutsideTest(unittest.TestCase):
+
+    def test_prints_without_a_yard(self):
+        out = io.StringIO()
+        with yard.Reporter(fd="", path="", out=out) as reporter:
+            self.assertFalse(reporter.connected)
+            self.assertTrue(reporter.report(loss=0.1, a=math.nan, step=4, b=NumberLike(1)))
+            reporter.log("a line")
+            reporter.heartbeat()
+        self.assertEqual(out.getvalue(), "step=4 loss=0.1 a=NaN b=1\na line\n")
+        self.assertEqual(reporter.config, {})
+
+    def test_a_descriptor_that_became_another_file_is_not_used(self):
+        ours, theirs = socket.socketpair()
+        with ours, theirs, tempfile.TemporaryFile() as file:
+            fd, inode = ours.fileno(), os.fstat(ours.fileno()).st_ino
+            for spec in ("%d:%d" % (fd, inode + 1), "%d" % fd, "%d:" % fd, "%d:x" % fd, ":", "x:1",
+                         "-1:1", "1000000:1", "9" * 30 + ":1", "%d:%d:" % (fd, inode),
+                         "%d:%d" % (file.fileno(), os.fstat(file.fileno()).st_ino)):
+                with self.subTest(spec=spec):
+                    self.assertFalse(yard.Reporter(fd=spec, path="").connected)
+
+    def test_leaves_an_inherited_descriptor_open_and_private(self):
+        with FakeYard() as fake:
+            os.set_inheritable(fake.fd, True)
+            yard.Reporter(fd=fake.spec).close()
+            self.assertFalse(os.get_inheritable(fake.fd))
+
+    def test_speaks_the_same_protocol_by_path(self):
+        with FakeYard(listen=True) as fake:
+            with yard.Reporter(fd="3:1", path=fake.path) as reporter:
+                self.assertTrue(reporter.report(loss=1))
+            fake.finish()
+            self.assertEqual([m["t"] for m in fake.messages], ["hello", "report"])
+
+    def test_takes_the_tested_descriptor_first(self):
+        with FakeYard() as fake, FakeYard(listen=True) as other:
+            with yard.Reporter(fd=fake.spec, path=other.path) as reporter:
+                reporter.report()
+            fake.finish()
+            self.assertEqual(len(fake.messages), 2)
+
+    def test_a_path_where_nobody_listens_is_an_error_that_names_it(self):
+        for path in ("/tmp/nobody-listens-here", "/" + "x" * 200):
+            with self.assertRaisesRegex(yard.Error, path):
+                yard.Reporter(fd="", path=path)
+
+
+class ProgramTest(unittest.TestCase):
+    """A program of its own, started as the yard starts one."""
+
+    def command(self, *body):
+        return [sys.executable, "-c", "import sys; sys.path.insert(0, %r)\nimport yard\n%s" % (
+            _HERE, "\n".join(body))]
+
+    def test_finds_the_channel_on_descriptor_3(self):
+        with FakeYard() as fake:
+            result = fake.run(self.command("print(bool(yard.Reporter().report(a=1)))"))
+            self.assertEqual((result.returncode, result.stdout), (0, "True\n"), result.stderr)
+            self.assertEqual(len(fake.reports()), 1)
+
+    def test_finds_the_channel_by_path(self):
+        with FakeYard(listen=True) as fake:
+            result = fake.run(self.command("yard.Reporter().report(a=1)"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(len(fake.reports()), 1)
+
+    def test_a_child_that_lost_the_descriptor_prints(self):
+        inner = self.command("yard.Reporter().report(a=1)")
+        with FakeYard() as fake:
+            result = fake.run(self.command("import subprocess", "subprocess.run(%r)" % inner))
+            self.assertEqual((result.stdout, fake.messages), ("a=1\n", []), result.stderr)
+
+    def test_an_uncaught_exception_reaches_the_yard(self):
+        with FakeYard() as fake:
+            result = fake.run(self.command("with yard.Reporter() as r:", "    r.report(a=1/0)"))
+            self.assertEqual(result.returncode, 1)
+            self.assertEqual(fake.messages[1],
+                             {"t": "fail", "error": "ZeroDivisionError: division by zero"})
+
+    def test_a_forked_child_does_not_fail_its_parent(self):
+        with FakeYard() as fake:
+            result = fake.run(self.command(
+                "import os", "with yard.Reporter() as r:", "    child = os.fork()",
+                "    if child == 0: sys.exit(1)", "    os.waitpid(child, 0)",
+                "    r.report(a=1)"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual([m["t"] for m in fake.messages], ["hello", "report"])
+
+    def test_prints_outside(self):
+        result = subprocess.run(self.command("yard.Reporter().report(a=1)"), env=outside(),
+                                stdout=subprocess.PIPE, text=True, timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (0, "a=1\n"))
+
+
+if __name__ == "__main__":
+    xml_runner.main()
