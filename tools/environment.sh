@@ -17,3 +17,24 @@ die() {
   printf '%s: %s\n' "$(basename "$0")" "$*" >&2
   exit 1
 }
+
+# build TARGET...: builds quietly; when that fails, shows the errors and stops.
+build() {
+  local log
+  log="$(mktemp -t trainyard-build.XXXXXX)"
+  if ! /usr/bin/bazel build --color=no --curses=no -- "$@" >"$log" 2>&1 </dev/null; then
+    grep -E -A 6 '^ERROR|^FATAL|: error:' "$log" | tail -n 40 >&2
+    die "the build failed. The whole log: $log"
+  fi
+  rm -f "$log"
+}
+
+# outputs EXPRESSION TARGET...: what a Starlark expression says about each built target, one line a
+# file, as an absolute path.
+outputs() {
+  local expression="$1" execution_root
+  shift
+  execution_root="$(/usr/bin/bazel info execution_root 2>/dev/null)"
+  /usr/bin/bazel cquery --output=starlark --starlark:expr="$expression" "set($*)" 2>/dev/null |
+    sed -n "s|^bazel-out/|$execution_root/bazel-out/|p"
+}
