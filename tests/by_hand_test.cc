@@ -1,0 +1,81 @@
+// The four services started by hand, in any order, make a working yard.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/yard_fixture.h"
+
+namespace tests {
+namespace {
+
+using ::testing::HasSubstr;
+
+bool Up(Yard& yard, const std::vector<std::string>& services) {
+  const auto status = yard.Status();
+  return std::all_of(services.begin(), services.end(), [&](const std::string& service) {
+    const auto found = status.find(service);
+    return found != status.end() && found->second.value("state", "") == "up";
+  });
+}
+
+TEST(ByHandTest, AnyOrderMakesAWorkingYard) {
+  std::vector<std::string> order = {"datamanager", "launcher", "registry", "trainer"};
+  // Six of the 24 orders: each service is first and last at least once.
+  int round = 0;
+  do {
+    if (round++ % 4 != 0) continue;
+    SCOPED_TRACE(absl::StrJoin(order, " "));
+    Yard yard;
+    std::vector<Command> services;
+    for (const std::string& service : order) {
+      std::vector<std::string> args;
+      if (service == "datamanager" || service == "trainer") args.push_back("--logdir=runs");
+      services.push_back(yard.StartBinary(service + "/" + service, args));
+    }
+    ASSERT_TRUE(Yard::Eventually([&] { return Up(yard, order); }));
+    const CommandResult run =
+        yard.Run({"run", "--name", "hand", "--", "/bin/sh", "-c",
+                  "echo '{\"t\":\"report\",\"m\":{\"loss\":0.5}}' >&3; read -r r <&3; echo $r"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("\"ok\""));
+    EXPECT_EQ(yard.Run({"down"}).exit_code, 0);
+    for (Command& service : services) EXPECT_EQ(service.Wait(absl::Seconds(20)).exit_code, 0);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(ByHandTest, AServiceWithoutARegistrySaysThatItWaits) {
+  Yard yard;
+  Command trainer = yard.StartBinary("trainer/trainer", {"--logdir=runs"});
+  EXPECT_TRUE(Yard::Eventually([&] {
+    return trainer.Err().find("registry") != std::string::npos &&
+           trainer.Err().find("wait") != std::string::npos;
+  })) << trainer.Err();
+  ASSERT_TRUE(trainer.process().Signal(15).ok());
+  EXPECT_EQ(trainer.Wait(absl::Seconds(20)).exit_code, 0);
+}
+
+TEST(ByHandTest, ASecondCopyExitsSixAndNamesTheFirst) {
+  Yard yard;
+  Command first = yard.StartBinary("registry/registry", {});
+  ASSERT_TRUE(Yard::Eventually([&] { return yard.PidOf("registry") != 0; }));
+  const CommandResult second = yard.StartBinary("registry/registry", {}).Wait(absl::Seconds(20));
+  EXPECT_EQ(second.exit_code, 6);
+  EXPECT_THAT(second.err, HasSubstr(std::to_string(first.pid())));
+}
+
+TEST(ByHandTest, TcpIsRefusedWithTheReason) {
+  Yard yard;
+  const CommandResult refused =
+      yard.StartBinary("registry/registry", {"--listen=tcp://127.0.0.1:26060"})
+          .Wait(absl::Seconds(20));
+  EXPECT_NE(refused.exit_code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("tcp"));
+}
+
+}  // namespace
+}  // namespace tests
