@@ -111,11 +111,11 @@ def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts =
     )
 
 def yard_py_test(name, srcs, deps = [], size = "small", **kwargs):
-    """A unittest; its main() is bazel.python.cases.main(), so that each case is counted."""
+    """A unittest; its main() is that of bazel.python.xml_runner, so that each case is counted."""
     native.py_test(
         name = name,
         srcs = srcs,
-        deps = deps + ["//bazel/python:cases"],
+        deps = deps + ["//bazel/python:xml_runner"],
         size = size,
         **kwargs
     )

@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from bazel.python import cases as runner
+from bazel.python import xml_runner
 from tools.checks import build_events
 
 
@@ -146,4 +146,4 @@ class BuildEventsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner.main()
+    xml_runner.main()

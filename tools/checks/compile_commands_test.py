@@ -2,7 +2,7 @@
 
 import unittest
 
-from bazel.python import cases as runner
+from bazel.python import xml_runner
 from tools.checks.compile_commands import compile_commands
 
 
@@ -31,4 +31,4 @@ class CompileCommandsTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner.main()
+    xml_runner.main()

@@ -3,7 +3,7 @@
 import subprocess
 import unittest
 
-from bazel.python import cases as runner
+from bazel.python import xml_runner
 from tools.checks import layers
 
 
@@ -101,4 +101,4 @@ class CheckTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner.main()
+    xml_runner.main()

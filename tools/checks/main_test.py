@@ -4,7 +4,7 @@ import contextlib
 import io
 import unittest
 
-from bazel.python import cases as runner
+from bazel.python import xml_runner
 from tools.checks import main
 from tools.checks.build_events import Failure, Verdict
 
@@ -63,4 +63,4 @@ class ReportTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    runner.main()
+    xml_runner.main()

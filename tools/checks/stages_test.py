@@ -4,7 +4,7 @@ import os
 import tempfile
 import unittest
 
-from bazel.python import cases as runner
+from bazel.python import xml_runner
 from tools.checks import stages
 
 
@@ -93,4 +93,4 @@ class TextTest(InADirectory):
 
 
 if __name__ == "__main__":
-    runner.main()
+    xml_runner.main()
