@@ -12,15 +12,16 @@ here=$(dirname "$0")
 yard=
 [ "${YARD_FD-}" = "3:$(stat -Lc %i /dev/fd/3 2>/dev/null)" ] && yard=1
 
-# Reports the metrics in $1, a JSON object. False if told to stop.
+# Reports the metrics in $1, a JSON object, at step $2. False if told to stop.
 report() {
   if [ -z "$yard" ]; then
-    printf '%s\n' "$1"
+    printf 'step %s: %s\n' "$2" "$1"
     return
   fi
-  printf '{"t":"report","m":%s}\n' "$1" >&3
+  printf '{"t":"report","m":%s,"step":%s}\n' "$1" "$2" >&3
   read -r reply <&3 || { echo "the yard closed the report channel" >&2; exit 1; }
   case $reply in
+    *'"FAILED_PRECONDITION"'*) yard=; report "$1" "$2" ;;  # No trial: nobody collects reports.
     *'"error"'*) echo "the yard: $reply" >&2; exit 1 ;;
     *'"stop"'*) return 1 ;;
   esac
@@ -73,7 +74,7 @@ train | {
   while read -r loss accuracy; do
     step=$((step + 1))
     last=$accuracy
-    report "{\"loss\":$loss,\"accuracy\":$accuracy,\"step\":$step}" || break
+    report "{\"loss\":$loss,\"accuracy\":$accuracy}" "$step" || break
   done
   [ "$step" -gt 0 ] && echo "accuracy $last"
 }

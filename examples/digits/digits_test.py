@@ -35,10 +35,11 @@ class Program:
             accuracy = self.final_accuracy(result)
             self.assertGreaterEqual(accuracy, 0.95)
             rows = [report["m"] for report in yard.reports()]
-            self.assertEqual([row["step"] for row in rows], list(range(1, self.epochs + 1)))
+            self.assertEqual([report["step"] for report in yard.reports()],
+                             list(range(1, self.epochs + 1)))
             self.assertAlmostEqual(rows[-1]["accuracy"], accuracy, places=4)
             self.assertLess(rows[-1]["loss"], rows[0]["loss"] / 2)
-            self.assertEqual(set(rows[0]), {"loss", "accuracy", "step"})
+            self.assertEqual(set(rows[0]), {"loss", "accuracy"})
 
     def test_stops_when_told_to(self):
         with FakeYard(stopping_at(2)) as yard:
@@ -50,6 +51,16 @@ class Program:
                                 stderr=subprocess.PIPE, text=True, timeout=60)
         self.final_accuracy(result)
         self.assertEqual(len(re.findall("loss", result.stdout)), 2)
+
+    def test_goes_on_in_a_task_that_is_no_trial(self):
+        def answer(message):
+            return {"t": "error", "code": "FAILED_PRECONDITION", "error": "this task is no trial"}
+
+        with FakeYard(answer) as yard:
+            result = yard.run(self.command(2))
+            self.final_accuracy(result)
+            self.assertEqual(len(re.findall("loss", result.stdout)), 2)
+            self.assertEqual(len(yard.messages), 1)
 
     def test_takes_no_other_file_for_the_channel(self):
         with FakeYard() as yard, tempfile.TemporaryFile() as file:

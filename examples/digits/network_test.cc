@@ -5,6 +5,8 @@
 #include <fstream>
 #include <vector>
 
+#include "examples/digits/dataset.h"
+
 namespace digits {
 namespace {
 

@@ -22,6 +22,8 @@ namespace {
 using internal::LineChannel;
 using internal::Member;
 
+// What hello is answered with in a task that is no trial.
+constexpr std::string_view kNobodyCollects = R"("FAILED_PRECONDITION")";
 constexpr std::size_t kMaxFailText = 64 << 10;
 
 std::string Environment(const char* name) {
@@ -81,12 +83,12 @@ std::string ReportLine(std::span<const Metric> metrics, const ReportOptions& opt
     name(metric.name);
     internal::AppendNumber(metric.value, &line);
   }
-  if (options.step.has_value()) {
-    name("step");
-    internal::AppendNumber(*options.step, &line);
-  }
   line += R"(},"seq":)";
   internal::AppendNumber(seq, &line);
+  if (options.step.has_value()) {
+    line += R"(,"step":)";
+    internal::AppendNumber(*options.step, &line);
+  }
   if (options.done) line += R"(,"done":true)";
   return line + '}';
 }
@@ -99,17 +101,6 @@ std::string TextLine(std::string_view type, std::string_view name, std::string_v
   line += ':';
   internal::AppendString(text, &line);
   return line + '}';
-}
-
-// What a metric must not be; empty if all is well.
-std::string Fault(std::span<const Metric> metrics, const ReportOptions& options) {
-  for (const Metric& metric : metrics) {
-    if (metric.name.empty()) return "a metric has no name";
-    if (options.step.has_value() && metric.name == "step") {
-      return "the step is given twice, as an option and as a metric";
-    }
-  }
-  return "";
 }
 
 // The part of an answer that a person may be shown.
@@ -163,7 +154,11 @@ void Reporter::SayHello() {
   const std::string type =
       members ? internal::ParseString(internal::Find(*members, "t")).value_or("") : "";
   if (type == "stop") return;  // The first report is told so again.
-  if (type == "error") {
+  if (type == "error" && internal::Find(*members, "code") == kNobodyCollects) {
+    std::fprintf(stderr, "yard: reports are printed only: %s\n", ErrorMessage(*members).c_str());
+    channel_.reset();
+    connected_ = false;
+  } else if (type == "error") {
     channel_->Break(ErrorMessage(*members));
   } else if (type != "welcome") {
     channel_->Break("the yard answered hello with " + Excerpt(line));
@@ -184,7 +179,9 @@ Reply Reporter::Report(std::initializer_list<Metric> metrics, ReportOptions opti
 }
 
 Reply Reporter::Report(std::span<const Metric> metrics, ReportOptions options) {
-  if (std::string fault = Fault(metrics, options); !fault.empty()) return Error(std::move(fault));
+  for (const Metric& metric : metrics) {
+    if (metric.name.empty()) return Error("a metric has no name");
+  }
   if (!connected_) return Print(metrics, options);
   if (channel_ == nullptr) return Error(open_error_);
   std::lock_guard lock(report_mutex_);
@@ -252,7 +249,7 @@ Reply Reporter::Log(std::string_view text) {
     std::fprintf(out_, "%.*s\n", static_cast<int>(text.size()), text.data());
     std::fflush(out_);
   }
-  return Send(TextLine("log", "msg", text));
+  return Send(TextLine("log", "text", text));
 }
 
 Reply Reporter::Heartbeat() { return Send(R"({"t":"hb"})"); }

@@ -38,7 +38,7 @@ struct Metric {
 };
 
 struct ReportOptions {
-  // Travels as the metric `step`; the yard draws curves over it. Unset: the yard counts reports.
+  // What the yard draws curves over. Unset: the yard counts reports.
   std::optional<std::int64_t> step = std::nullopt;
   // This is the last report.
   bool done = false;
@@ -85,8 +85,8 @@ struct ReporterOptions {
 // The report channel of this process. There can be one Reporter at a time in a process, and one
 // process of a task that has one: a second is answered with an error.
 //
-// Without a yard it prints what it is given and every reply is "go on", so that the same program
-// runs by hand.
+// Without a yard, and in a task that is no trial, it prints what it is given and every reply is "go
+// on", so that the same program runs by hand.
 //
 // Any thread may call any method. Report() is in lock-step: it returns when the yard has stored the
 // report and decided, and a second thread's report waits for that. Log() and Heartbeat() only wait
@@ -104,7 +104,7 @@ class Reporter {
   Reporter(const Reporter&) = delete;
   Reporter& operator=(const Reporter&) = delete;
 
-  // False if there is no yard and reports are printed. True also for a channel that broke.
+  // False if nobody collects reports and they are printed. True also for a channel that broke.
   bool connected() const { return connected_; }
   // Why the channel is broken, empty if it is not.
   std::string error() const;

@@ -8,11 +8,12 @@
             if not reporter.report(loss=loss, step=epoch):
                 break
 
-One file, standard library only, Python 3.8 or later. Without a yard it prints what it is given and
-goes on, so that the same program runs by hand.
+One file, standard library only, Python 3.8 or later. Without a yard, and in a task that is no trial,
+it prints what it is given and goes on, so that the same program runs by hand.
 """
 
 import json
+import operator
 import os
 import select
 import socket
@@ -25,6 +26,7 @@ import traceback
 __all__ = ["Error", "Reply", "Reporter"]
 
 _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
+_NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
 _MAX_FAIL_TEXT = 64 << 10
 
 
@@ -79,7 +81,7 @@ class Reporter:
         out: where reports are printed without a yard. Default: sys.stdout.
 
     Attributes:
-        connected: False if there is no yard.
+        connected: False if nobody collects reports and they are printed.
         config: the run's configuration, a dict.
         checkpoint: the directory of the checkpoint to start from, or None.
         iteration: how many reports of earlier attempts that checkpoint stands for.
@@ -105,13 +107,15 @@ class Reporter:
             self.connected = True
             self._say_hello()
 
-    def report(self, _metrics=None, *, done=False, **metrics):
+    def report(self, _metrics=None, *, step=None, done=False, **metrics):
         """Reports one row: numbers, strings, and mappings of them, by name. Returns a Reply.
 
         Names that are no Python words can be given as a mapping in the first argument. The yard
-        draws curves over the metric `step` if there is one, else it counts reports. `done` marks
-        the last report.
+        draws curves over `step`, an integer; without one it counts reports. `done` marks the last
+        report.
         """
+        if step is not None:
+            step = operator.index(step)
         row = dict(_metrics or {})
         twice = sorted(set(row) & set(metrics))
         if twice:
@@ -120,11 +124,13 @@ class Reporter:
         if "" in row:
             raise ValueError("a metric has no name")
         if not self.connected:
-            self._print(" ".join("%s=%s" % (k, _encode(row[k])) for k in sorted(
-                row, key=lambda name: name != "step")))
+            words = ["%s=%s" % (name, _encode(value)) for name, value in row.items()]
+            self._print(" ".join(words if step is None else ["step=%d" % step] + words))
             return Reply()
         with self._report_lock:
             message = {"t": "report", "m": row, "seq": self._seq + 1}
+            if step is not None:
+                message["step"] = step
             if done:
                 message["done"] = True
             self._send(message)
@@ -136,7 +142,7 @@ class Reporter:
         if not self.connected:
             self._print(str(text))
             return
-        self._send({"t": "log", "msg": str(text)})
+        self._send({"t": "log", "text": str(text)})
 
     def heartbeat(self):
         """Says that the program is alive, for one that takes long between two reports."""
@@ -189,6 +195,12 @@ class Reporter:
         kind = answer.get("t") if answer is not None else None
         if kind == "stop":
             return  # The first report is told so again.
+        if kind == "error" and answer.get("code") == _NOBODY_COLLECTS:
+            print("yard: reports are printed only: %s" % _error_of(answer)[0], file=sys.stderr,
+                  flush=True)
+            self._socket.close()
+            self.connected = False
+            return
         if kind == "error":
             raise self._break(*_error_of(answer))
         if kind != "welcome":

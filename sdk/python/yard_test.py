@@ -1,3 +1,4 @@
+import contextlib
 import io
 import json
 import math
@@ -75,7 +76,7 @@ class ReportTest(YardTest):
         self.assertTrue(reporter.report({"a/b": 1}, step=20, done=True))
         self.assertEqual(self.messages(reporter, fake)[1:], [
             {"t": "report", "m": {"loss": 0.1, "accuracy": 0.9}, "seq": 1},
-            {"t": "report", "m": {"a/b": 1, "step": 20}, "seq": 2, "done": True}])
+            {"t": "report", "m": {"a/b": 1}, "seq": 2, "step": 20, "done": True}])
 
     def test_sends_numbers_that_are_none(self):
         reporter, fake = self.reporter()
@@ -101,6 +102,8 @@ class ReportTest(YardTest):
             reporter.report(a=object())
         with self.assertRaisesRegex(ValueError, "a is given twice"):
             reporter.report({"a": 1}, a=2)
+        with self.assertRaises(TypeError):
+            reporter.report(step=1.5)
         with self.assertRaisesRegex(ValueError, "no name"):
             reporter.report({"": 1})
         self.assertTrue(reporter.report(a=1))
@@ -111,7 +114,7 @@ class ReportTest(YardTest):
         reporter.report(a="\udcff")
         reporter.log("\u20ac\udcff")
         self.assertEqual(self.messages(reporter, fake)[1]["m"], {"a": "?"})
-        self.assertEqual(fake.messages[2]["msg"], "\u20ac?")
+        self.assertEqual(fake.messages[2]["text"], "\u20ac?")
 
     def test_ok_means_go_on(self):
         reporter, _ = self.reporter(after_welcome({"t": "ok", "seq": 1, "events": [{"lr": 1}]}))
@@ -150,7 +153,7 @@ class ReportTest(YardTest):
         reporter.heartbeat()
         reporter.fail(ValueError("x"))
         self.assertEqual(self.messages(reporter, fake)[1:], [
-            {"t": "log", "msg": "one\ntwo"}, {"t": "hb"}, {"t": "fail", "error": "x"}])
+            {"t": "log", "text": "one\ntwo"}, {"t": "hb"}, {"t": "fail", "error": "x"}])
 
     def test_a_long_failure_is_cut_between_characters(self):
         reporter, fake = self.reporter()
@@ -321,6 +324,19 @@ class ContextTest(YardTest):
 
 
 class OutsideTest(unittest.TestCase):
+
+    def test_in_a_task_that_is_no_trial_it_prints(self):
+        answer = {"t": "error", "code": "FAILED_PRECONDITION", "error": "this task is no trial"}
+        out = io.StringIO()
+        with FakeYard(lambda _: answer) as fake:
+            with contextlib.redirect_stderr(io.StringIO()) as note:
+                with yard.Reporter(fd=fake.spec, out=out) as reporter:
+                    self.assertFalse(reporter.connected)
+                    self.assertTrue(reporter.report(loss=1))
+            fake.finish()
+            self.assertEqual(len(fake.messages), 1)
+        self.assertEqual(out.getvalue(), "loss=1\n")
+        self.assertIn("this task is no trial", note.getvalue())
 
     def test_prints_without_a_yard(self):
         out = io.StringIO()
