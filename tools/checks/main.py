@@ -98,13 +98,15 @@ def _say(line):
 
 
 def _install_peers():
-    """Sets YARD_PEERS for the tests; a Verdict that says what went wrong."""
+    """Sets YARD_PEERS for the tests. Without it, a test that needs a peer fails or skips itself."""
     answer = subprocess.run(["tools/peers"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, check=False)
-    if answer.returncode != 0:
-        return Verdict(failures=[Failure("peers", text=answer.stdout.strip())])
-    os.environ["YARD_PEERS"] = answer.stdout.strip().splitlines()[-1]
-    return Verdict()
+    os.environ.pop("YARD_PEERS", None)
+    if answer.returncode == 0:
+        os.environ["YARD_PEERS"] = answer.stdout.strip().splitlines()[-1]
+    else:
+        _say(answer.stdout.strip())
+        _say("peers: going on without; tests that need one cannot pass")
 
 
 def _run_stage(stages, name):
@@ -125,7 +127,7 @@ def main(arguments):
     verdict = Verdict()
     try:
         if NEEDS_PEERS & set(names):
-            verdict.add(_install_peers())
+            _install_peers()
         for name in names:
             verdict.add(_run_stage(stages, name))
     except KeyboardInterrupt:
