@@ -22,6 +22,7 @@ class NetworkTest : public ::testing::Test {
   std::vector<double> Losses(Network::Options options, int epochs) {
     Network network(options);
     std::vector<double> losses;
+    losses.reserve(epochs);
     for (int i = 0; i < epochs; ++i) losses.push_back(network.TrainEpoch(dataset_.train));
     return losses;
   }

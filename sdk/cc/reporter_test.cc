@@ -419,6 +419,7 @@ TEST_F(ReporterTest, ThreadsTakeTurns) {
   Serve(Obliging);
   Reporter reporter(Options());
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 50; ++i) {
