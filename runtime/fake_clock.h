@@ -2,6 +2,7 @@
 #define RUNTIME_FAKE_CLOCK_H_
 
 #include <set>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "runtime/clock.h"
@@ -23,6 +24,13 @@ class FakeClock : public Clock {
   // Blocks (in real time, at most `timeout`) until `count` threads wait in WaitUntil: a test
   // then knows that Advance() will be noticed. False if that did not happen.
   bool AwaitWaiters(int count, absl::Duration timeout = absl::Seconds(30));
+
+ private:
+  mutable Mutex mutex_;
+  CondVar waiters_changed_;
+  absl::Time now_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration monotonic_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
+  std::multiset<std::pair<CondVar*, Mutex*>> waiters_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace runtime

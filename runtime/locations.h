@@ -23,9 +23,9 @@ struct Locations {
   // (for example a socket path over 107 bytes).
   static absl::StatusOr<Locations> FromEnvironment();
 
-  std::string LogDirectory() const;                             // STATE/log
-  std::string LockPath(std::string_view service) const;         // RUNTIME/SERVICE.lock
-  std::string ServiceAddress(std::string_view service) const;   // ipc://RUNTIME/SERVICE
+  std::string LogDirectory() const;                            // STATE/log
+  std::string LockPath(std::string_view service) const;        // RUNTIME/SERVICE.lock
+  std::string ServiceAddress(std::string_view service) const;  // ipc://RUNTIME/SERVICE
 };
 
 // First thing in every main(): under `bazel run` goes to the directory the caller typed the

@@ -1,0 +1,60 @@
+// The data manager: reads run directories and answers questions about them.
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/time/time.h"
+#include "bus/service_process.h"
+#include "datamanager/follower.h"
+#include "datamanager/run_catalog.h"
+#include "datamanager/service_methods.h"
+#include "runtime/exit_code.h"
+#include "runtime/locations.h"
+
+ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");
+ABSL_FLAG(std::size_t, cache_mb, 1024, "Memory for points, in MiB; older runs are read again.");
+ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
+ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
+
+namespace {
+
+int Run() {
+  auto process = bus::ServiceProcess::Create({.name = "datamanager",
+                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
+                                              .listen = absl::GetFlag(FLAGS_listen)});
+  if (!process.ok()) return runtime::ReportAndExitCode("datamanager", process.status());
+  bus::Publisher* const publisher = (*process)->publisher();
+  const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
+  datamanager::RunCatalog catalog(
+      {.root = logdir,
+       .byte_budget = absl::GetFlag(FLAGS_cache_mb) << 20,
+       .on_points = [publisher](const auto& run, const auto& tag, const auto& points) {
+         datamanager::PublishPoints(publisher, run, tag, points);
+       }});
+  datamanager::AddMethods((*process)->service(), &catalog);
+  (*process)->AddCounter("runs", [&] { return catalog.GetStats().runs; });
+  (*process)->AddCounter("point_bytes", [&] { return catalog.GetStats().bytes; });
+  (*process)->AddCounter("records", [&] { return catalog.GetStats().records; });
+  (*process)->AddCounter("bad_records", [&] { return catalog.GetStats().bad_records; });
+  (*process)->AddCounter("runs_dropped", [&] { return catalog.GetStats().dropped; });
+  auto follower =
+      datamanager::Follower::Create((*process)->loop(), (*process)->pool(), &catalog, {});
+  if (!follower.ok()) return runtime::ReportAndExitCode("datamanager", follower.status());
+  return (*process)->Run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("The yard's data manager: reads runs, answers about their points.");
+  absl::ParseCommandLine(argc, argv);
+  const absl::Status entered = runtime::EnterCallersDirectory();
+  if (!entered.ok()) return runtime::ReportAndExitCode("datamanager", entered);
+  return Run();
+}
