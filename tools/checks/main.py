@@ -12,7 +12,7 @@ from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
 
 CONFIGS = ["default", "long", "asan", "tsan", "clang", "fuzz"]
-CHECKS = ["layers", "format", "tidy"]
+CHECKS = ["layers", "format", "install", "tidy"]
 USUAL = ["layers", "format", "default"]
 # Stages whose tests talk to programs of other projects.
 NEEDS_PEERS = {"default", "long", "asan", "tsan"}
@@ -37,6 +37,7 @@ configurations (--config):
 checks (--check):
   layers   no folder uses one above or beside it
   format   clang-format has nothing to change
+  install  what tools/install makes runs without the checkout
   tidy     the short list of .clang-tidy
 """
 

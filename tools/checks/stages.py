@@ -6,7 +6,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from tools.checks import build_events, compile_commands, layers
+from tools.checks import build_events, compile_commands, installed, layers
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -31,6 +31,7 @@ class Stages:
             "layers": self._layers,
             "format": self._format,
             "default": lambda: self._tests("default", "-long"),
+            "install": lambda: _one_case("install", installed.check(os.getcwd())),
             "tidy": self._tidy,
             "long": lambda: self._tests("long", "long", "--build_tests_only"),
             "asan": lambda: self._tests("asan", "-long", "--config=asan", "--build_tests_only"),
@@ -134,8 +135,9 @@ def tail(path, lines):
 
 def errors(path):
     """The errors in Bazel's own output, the last lines of it if there are none."""
-    found = [line for line in tail(path, 5000).splitlines() if line.startswith(("ERROR:", "FATAL:"))]
-    return "\n".join(found[:20]) or tail(path, 20)
+    lines = tail(path, 5000).splitlines()
+    found = dict.fromkeys(line for line in lines if line.startswith(("ERROR:", "FATAL:")))
+    return "\n".join(list(found)[:20]) or tail(path, 20)
 
 
 def case_output(path, case, lines):

@@ -1,0 +1,70 @@
+"""What tools/install makes: does it run without the checkout, and is it free of it?"""
+
+import json
+import os
+import subprocess
+import tempfile
+
+SERVICES = {"registry", "launcher", "datamanager", "trainer"}
+_SECONDS = 60
+
+
+def check(checkout, install=None):
+    """What is wrong with an installation, as sentences. `install(prefix)` makes it; default: tools/install."""
+    install = install or (lambda prefix: _run([os.path.join(checkout, "tools/install"), prefix], os.environ))
+    # Short, because it holds the paths of sockets.
+    with tempfile.TemporaryDirectory(prefix="yard-", dir="/tmp") as directory:
+        prefix = os.path.join(directory, "prefix")
+        made = install(prefix)
+        if made.returncode != 0:
+            return ["tools/install failed: " + made.stdout.strip()]
+        return _mentions(prefix, checkout) + _first_steps(os.path.join(prefix, "bin", "yard"), directory)
+
+
+def _mentions(prefix, checkout):
+    """Programs with the path of the checkout in them would work on this machine alone."""
+    sentences = []
+    for folder, _, files in os.walk(prefix):
+        for name in files:
+            with open(os.path.join(folder, name), "rb") as file:
+                if checkout.encode() in file.read():
+                    sentences.append(f"{name} has the path of the checkout in it")
+    return sorted(sentences)
+
+
+def _first_steps(yard, directory):
+    """up, status and down of the installed yard, with nothing of the caller's environment."""
+    environment = {"PATH": "/usr/bin:/bin", "HOME": directory, "XDG_RUNTIME_DIR": directory,
+                   "YARD_STATE": os.path.join(directory, "state")}
+    sentences = []
+    for words in (["up", "--logdir", os.path.join(directory, "runs")], ["status", "--json"], ["down"]):
+        answer = _run([yard, *words], environment, directory)
+        if answer.returncode != 0:
+            sentences.append(f"the installed yard {words[0]} ended with {answer.returncode}: {answer.stdout.strip()}")
+        elif words[0] == "status":
+            sentences += _missing_services(answer.stdout)
+    return sentences
+
+
+def _missing_services(status):
+    """`status` is one JSON object a service, one a line, or an array of them."""
+    rows = []
+    for line in status.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        rows += row if isinstance(row, list) else [row]
+    up = {row.get("service") for row in rows if isinstance(row, dict) and row.get("state") == "up"}
+    return [f"after up of the installed yard, {name} is not up: {status.strip()}" for name in sorted(SERVICES - up)]
+
+
+def _run(arguments, environment, directory=None):
+    try:
+        return subprocess.run(arguments, env=environment, cwd=directory, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              timeout=_SECONDS if directory else None, check=False)
+    except subprocess.TimeoutExpired as expired:
+        return subprocess.CompletedProcess(arguments, -1, f"no end after {expired.timeout} s", "")
+    except OSError as error:
+        return subprocess.CompletedProcess(arguments, -1, str(error), "")

@@ -1,0 +1,55 @@
+"""The check of an installation, against installations that are good and that are not."""
+
+import os
+import subprocess
+import unittest
+
+from bazel.python import xml_runner
+from tools.checks import installed
+
+UP = "".join('{"service":"%s","state":"up","pid":1}\\n' % name for name in sorted(installed.SERVICES))
+
+
+def check(yard, libexec="", code=0):
+    """`yard` is a shell script that stands for the installed program."""
+    def install(prefix):
+        for name, text in {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec}.items():
+            path = os.path.join(prefix, name)
+            os.makedirs(os.path.dirname(path))
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path, 0o755)
+        return subprocess.CompletedProcess([], code, "why", "")
+    return installed.check("/the/checkout", install)
+
+
+class InstalledTest(unittest.TestCase):
+    def test_a_yard_that_comes_up_passes(self):
+        self.assertEqual(check(f"printf '{UP}'"), [])
+
+    def test_a_failed_installation_is_reported(self):
+        self.assertEqual(check("exit 0", code=1), ["tools/install failed: why"])
+
+    def test_a_path_of_the_checkout_is_found(self):
+        self.assertEqual(check(f"printf '{UP}'", libexec="\0/the/checkout/x\0"),
+                         ["trainer has the path of the checkout in it"])
+
+    def test_a_verb_that_fails_is_named_with_what_it_said(self):
+        found = check(f'printf \'{UP}\'; [ "$1" != down ] || {{ echo no >&2; exit 4; }}')
+        self.assertEqual(len(found), 1)
+        self.assertIn("down ended with 4", found[0])
+        self.assertIn("no", found[0])
+
+    def test_a_service_that_is_not_up_is_named(self):
+        found = check("printf '%s'" % UP.replace('"launcher","state":"up"', '"launcher","state":"starting"'))
+        self.assertEqual(len(found), 1)
+        self.assertIn("launcher is not up", found[0])
+
+    def test_the_callers_environment_does_not_help(self):
+        os.environ["YARD_REGISTRY"] = "ipc:///elsewhere"
+        self.addCleanup(os.environ.pop, "YARD_REGISTRY")
+        self.assertEqual(check(f'[ -z "$YARD_REGISTRY" ] || exit 9; printf \'{UP}\''), [])
+
+
+if __name__ == "__main__":
+    xml_runner.main()
