@@ -10,6 +10,7 @@
 
 #include "datamanager/run_finder.h"
 #include "datamanager/scalar_series.h"
+#include "eventlog/event.h"
 
 namespace datamanager {
 
@@ -62,6 +63,9 @@ class RunLoader {
   void StatFiles();
   // False if a file was replaced or cut short.
   bool ReadFile(File& file, NewPoints* points);
+  void Add(const eventlog::Event& event, const eventlog::SummaryValue& value, NewPoints* points);
+  // Forgets everything that was read.
+  void Restart();
 
   FoundRun found_;
   RunFiles files_;

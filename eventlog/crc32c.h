@@ -1,0 +1,26 @@
+#ifndef EVENTLOG_CRC32C_H_
+#define EVENTLOG_CRC32C_H_
+
+#include <cstdint>
+#include <string_view>
+
+namespace eventlog {
+
+// CRC-32C (Castagnoli) of `data`, by the processor's instruction where it has one.
+std::uint32_t Crc32c(std::string_view data);
+// The same by table, on any processor.
+std::uint32_t Crc32cPortable(std::string_view data);
+
+// TensorFlow's masking: a CRC that is stored beside the data it covers is rotated and shifted, so
+// that data holding CRCs does not trouble the CRC of the whole.
+inline std::uint32_t MaskCrc(std::uint32_t crc) {
+  return ((crc >> 15) | (crc << 17)) + 0xA282EAD8u;
+}
+inline std::uint32_t UnmaskCrc(std::uint32_t masked) {
+  const std::uint32_t rotated = masked - 0xA282EAD8u;
+  return (rotated >> 17) | (rotated << 15);
+}
+
+}  // namespace eventlog
+
+#endif  // EVENTLOG_CRC32C_H_
