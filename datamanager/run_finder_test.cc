@@ -31,7 +31,10 @@ class RunFinderTest : public testing::Test {
   }
   std::vector<std::string> Names() {
     std::vector<std::string> names;
-    for (const FoundRun& run : FindRuns(root_).value().runs) names.push_back(run.name);
+    const auto found = FindRuns(root_);
+    EXPECT_TRUE(found.ok()) << found.status();
+    if (!found.ok()) return names;
+    for (const FoundRun& run : found->runs) names.push_back(run.name);
     return names;
   }
 
