@@ -1,0 +1,54 @@
+"""Tests of bazel/methods.py."""
+
+import unittest
+
+from bazel import methods
+from bazel.python import xml_runner
+
+
+def render(body, service="Thing"):
+    return methods.render("bus/schema/x.fbs", "rpc_service %s { %s }" % (service, body))
+
+
+class MethodsTest(unittest.TestCase):
+
+    def test_a_method_carries_its_role_and_idempotency(self):
+        header = render('/// Says "hello; there".\nDo(A):B (role: "control", idempotency: "stored");')
+        self.assertIn("bus::Role::kControl", header)
+        self.assertIn("bus::Idempotency::kStored", header)
+        self.assertIn("msg::Body::A", header)
+        self.assertIn("absl::Milliseconds(5000)", header)
+        self.assertIn('"thing"', header)
+
+    def test_a_method_without_a_role_does_not_compile(self):
+        with self.assertRaisesRegex(methods.SchemaError, "Thing.Do needs role"):
+            render('Do(A):B (idempotency: "safe");')
+
+    def test_a_method_without_idempotency_does_not_compile(self):
+        with self.assertRaisesRegex(methods.SchemaError, "Thing.Do needs idempotency"):
+            render('Do(A):B (role: "read");')
+        with self.assertRaisesRegex(methods.SchemaError, "needs role"):
+            render("Do(A):B;")
+
+    def test_an_unknown_role_is_named(self):
+        with self.assertRaisesRegex(methods.SchemaError, "'owner'"):
+            render('Do(A):B (role: "owner", idempotency: "safe");')
+
+    def test_a_deadline_of_zero_is_none(self):
+        header = render('Do(A):B (role: "read", idempotency: "safe", deadline_ms: "0", streaming);')
+        self.assertIn("absl::InfiniteDuration()", header)
+        self.assertIn("true, false", header)
+
+    def test_the_methods_of_every_service_have_no_service(self):
+        header = render('Do(A):B (role: "read", idempotency: "safe");', service="Common")
+        self.assertIn('"",       "Do"', header)
+
+    def test_what_cannot_be_read_is_an_error(self):
+        with self.assertRaisesRegex(methods.SchemaError, "cannot read every method"):
+            render('Do(A):B (role: "read", idempotency: "safe"); Undo A B;')
+        with self.assertRaisesRegex(methods.SchemaError, "no rpc_service"):
+            methods.render("x.fbs", "table A {}")
+
+
+if __name__ == "__main__":
+    xml_runner.main()
