@@ -1,6 +1,7 @@
 """What tools/test can run: each stage is one configuration or one check, and gives a Verdict."""
 
 import os
+import re
 import subprocess
 import tempfile
 import time
@@ -10,6 +11,7 @@ from tools.checks import build_events, compile_commands, installed, layers
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
+_COLOUR = re.compile("\x1b\\[[0-9;]*[mK]")
 # Bazel makes each test log a shell script that shows itself.
 _LOG_HEADER = 'exec ${PAGER:-/usr/bin/less} "$0" || exit 1\n'
 
@@ -129,7 +131,7 @@ def tail(path, lines):
             text = file.read().decode("utf-8", "replace")
     except OSError:
         return ""
-    text = text.rstrip().removeprefix(_LOG_HEADER)
+    text = _COLOUR.sub("", text.rstrip().removeprefix(_LOG_HEADER))
     return "\n".join(text.splitlines()[-lines:])
 
 

@@ -87,6 +87,10 @@ class TextTest(InADirectory):
         self.assertEqual(stages.errors(self.path("log", "INFO: a\nERROR: b\nc\nERROR: d\n")), "ERROR: b\nERROR: d")
         self.assertEqual(stages.errors(self.path("log", "something else\n")), "something else")
 
+    def test_the_tail_is_plain_text(self):
+        log = self.path("log", 'exec ${PAGER:-/usr/bin/less} "$0" || exit 1\n\x1b[1mx.cc:1\x1b[0m \x1b[0;1;31merror\n')
+        self.assertEqual(stages.tail(log, 5), "x.cc:1 error")
+
     def test_a_missing_log_is_no_text(self):
         self.assertEqual(stages.tail(os.path.join(self.directory, "none"), 3), "")
         self.assertEqual(stages.case_output(os.path.join(self.directory, "none"), "S.A", 3), "")
