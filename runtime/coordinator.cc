@@ -2,126 +2,219 @@
 
 #include <algorithm>
 #include <exception>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
+#include "runtime/mutex.h"
 
 namespace runtime {
+
+using LifePtr = std::shared_ptr<Thread::Life>;
+
+// Always true: why is OK unless stop_requested. No callback and no Thread method is called with
+// the mutex held, but for Life::name() and alive().
+struct Coordinator::State {
+  explicit State(Options given) : options(std::move(given)) {}
+
+  const Options options;
+  Mutex mutex;
+  // A stop was requested or cleared, or a thread has ended.
+  CondVar changed;
+  bool stop_requested ABSL_GUARDED_BY(mutex) = false;
+  bool joined ABSL_GUARDED_BY(mutex) = false;
+  absl::Status why ABSL_GUARDED_BY(mutex);
+  std::set<LifePtr> registered ABSL_GUARDED_BY(mutex);
+  StopCallbackId last_callback ABSL_GUARDED_BY(mutex) = 0;
+  std::map<StopCallbackId, std::function<void()>> on_stop ABSL_GUARDED_BY(mutex);
+};
+
 namespace {
 
-// How often a waiting Join() looks at its threads; a stop wakes it at once.
-constexpr absl::Duration kLook = absl::Milliseconds(10);
-
-}  // namespace
-
-Coordinator::Coordinator() : Coordinator(Options()) {}
-Coordinator::Coordinator(Options options) : options_(std::move(options)) {}
-
-absl::Status Coordinator::RequestStop(absl::Status why) {
-  const auto& clean = options_.clean_stop_codes;
-  if (std::find(clean.begin(), clean.end(), why.code()) != clean.end()) why = absl::OkStatus();
-  MutexLock lock(mutex_);
-  if (joined_) return why;
-  if (stop_requested_) {
-    if (!why.ok()) LOG(INFO) << "An error after the stop was requested: " << why;
-    return absl::OkStatus();
-  }
-  if (!why.ok()) LOG(INFO) << "Stopping because of an error: " << why;
-  why_ = std::move(why);
-  stop_requested_ = true;
-  changed_.SignalAll();
-  return absl::OkStatus();
-}
-
-bool Coordinator::ShouldStop() const {
-  MutexLock lock(mutex_);
-  return stop_requested_;
-}
-
-bool Coordinator::WaitForStop(absl::Duration timeout) {
-  const absl::Duration deadline = options_.clock->Monotonic() + timeout;
-  MutexLock lock(mutex_);
-  while (!stop_requested_) {
-    if (!options_.clock->WaitUntil(changed_, mutex_, deadline)) break;
-  }
-  return stop_requested_;
-}
-
-void Coordinator::ClearStop() {
-  MutexLock lock(mutex_);
-  stop_requested_ = joined_ = false;
-  why_ = absl::OkStatus();
-}
-
-bool Coordinator::StopOnError(const std::function<absl::Status()>& body) {
-  absl::Status status;
+absl::Status RunCaught(const std::function<absl::Status()>& body) {
   try {
-    status = body();
+    return body();
   } catch (const std::exception& error) {
-    status = absl::InternalError(absl::StrCat("exception: ", error.what()));
+    return absl::InternalError(absl::StrCat("uncaught exception: ", error.what()));
   } catch (...) {
-    status = absl::InternalError("exception of an unknown type");
+    return absl::InternalError("uncaught exception of an unknown type");
   }
-  if (status.ok()) return true;
-  RequestStop(std::move(status)).IgnoreError();
-  return false;
 }
 
-void Coordinator::RegisterThread(Thread* thread) {
-  MutexLock lock(mutex_);
-  registered_.insert(thread);
-}
-
-absl::Status Coordinator::Join(std::span<Thread* const> threads, absl::Duration grace,
-                               bool ignore_live_threads) {
-  std::set<Thread*> waiting(threads.begin(), threads.end());
-  {
-    MutexLock lock(mutex_);
-    waiting.insert(registered_.begin(), registered_.end());
-  }
-  const auto drop_ended = [&waiting] {
-    std::erase_if(waiting, [](Thread* thread) { return !thread->alive(); });
-    return waiting.empty();
-  };
-  while (!drop_ended() && !ShouldStop()) (void)(*waiting.begin())->Join(kLook);
-  const absl::Duration deadline = options_.clock->Monotonic() + grace;
-  while (!drop_ended() && options_.clock->Monotonic() < deadline) {
-    (void)(*waiting.begin())->Join(std::min(kLook, deadline - options_.clock->Monotonic()));
-  }
-  MutexLock lock(mutex_);
-  joined_ = true;
-  registered_.clear();
-  if (!why_.ok() || waiting.empty()) return why_;
+// Sorted, once each, those that still run.
+std::vector<std::string> NamesOfLive(const std::set<LifePtr>& threads) {
   std::vector<std::string> names;
-  for (Thread* thread : waiting) names.push_back(thread->name());
-  std::sort(names.begin(), names.end());
-  const std::string what =
-      absl::StrCat("stopped with threads still running: ", absl::StrJoin(names, ", "));
-  if (!ignore_live_threads) return absl::DeadlineExceededError(what);
-  LOG(INFO) << "Coordinator " << what;
-  return absl::OkStatus();
-}
-
-bool Coordinator::joined() const {
-  MutexLock lock(mutex_);
-  return joined_;
-}
-
-absl::Status Coordinator::RaiseRequested() const {
-  MutexLock lock(mutex_);
-  return why_;
-}
-
-std::vector<std::string> Coordinator::LiveThreads() const {
-  MutexLock lock(mutex_);
-  std::vector<std::string> names;
-  for (Thread* thread : registered_) {
+  for (const LifePtr& thread : threads) {
     if (thread->alive()) names.push_back(thread->name());
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+bool AnyAlive(const std::set<LifePtr>& threads) {
+  return std::any_of(threads.begin(), threads.end(),
+                     [](const LifePtr& thread) { return thread->alive(); });
+}
+
+}  // namespace
+
+Coordinator::Coordinator() : Coordinator(Options{}) {}
+Coordinator::Coordinator(Options options) : state_(std::make_shared<State>(std::move(options))) {}
+Coordinator::Coordinator(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+std::shared_ptr<Coordinator> Coordinator::Share() const {
+  return std::shared_ptr<Coordinator>(new Coordinator(state_));
+}
+
+Clock* Coordinator::clock() const { return state_->options.clock; }
+
+absl::Status Coordinator::RequestStop(absl::Status why) {
+  const auto& clean = state_->options.clean_stop_codes;
+  if (std::find(clean.begin(), clean.end(), why.code()) != clean.end()) {
+    LOG(INFO) << "Stopping cleanly: " << why;
+    why = absl::OkStatus();
+  }
+  std::map<StopCallbackId, std::function<void()>> callbacks;
+  bool unreported = false;
+  {
+    State& state = *state_;
+    MutexLock lock(state.mutex);
+    unreported = state.joined;
+    if (!state.stop_requested) {
+      state.stop_requested = true;
+      if (!unreported) state.why = why;
+      if (!why.ok()) LOG(INFO) << "Stopping: " << why;
+      state.changed.SignalAll();
+      callbacks = state.on_stop;
+    } else if (!why.ok() && !unreported) {
+      LOG(WARNING) << "Error after a stop was requested: " << why;
+    }
+  }
+  for (const auto& [id, stopped] : callbacks) stopped();
+  return unreported ? why : absl::OkStatus();
+}
+
+bool Coordinator::ShouldStop() const {
+  MutexLock lock(state_->mutex);
+  return state_->stop_requested;
+}
+
+bool Coordinator::WaitForStop(absl::Duration timeout) {
+  return WaitForStopUntil(clock()->Monotonic() + timeout);
+}
+
+bool Coordinator::WaitForStopUntil(absl::Duration deadline) {
+  State& state = *state_;
+  MutexLock lock(state.mutex);
+  while (!state.stop_requested) {
+    if (!clock()->WaitUntil(state.changed, state.mutex, deadline)) return state.stop_requested;
+  }
+  return true;
+}
+
+Coordinator::StopCallbackId Coordinator::OnStop(std::function<void()> stopped) {
+  StopCallbackId id = 0;
+  bool now = false;
+  {
+    MutexLock lock(state_->mutex);
+    id = ++state_->last_callback;
+    state_->on_stop.emplace(id, stopped);
+    now = state_->stop_requested;
+  }
+  if (now) stopped();
+  return id;
+}
+
+void Coordinator::RemoveOnStop(StopCallbackId callback) {
+  std::function<void()> dropped;  // Destroyed without the lock.
+  MutexLock lock(state_->mutex);
+  const auto found = state_->on_stop.find(callback);
+  if (found == state_->on_stop.end()) return;
+  dropped.swap(found->second);
+  state_->on_stop.erase(found);
+}
+
+void Coordinator::ClearStop() {
+  MutexLock lock(state_->mutex);
+  state_->stop_requested = false;
+  state_->joined = false;
+  state_->why = absl::OkStatus();
+}
+
+bool Coordinator::StopOnError(const std::function<absl::Status()>& body) {
+  const absl::Status status = RunCaught(body);
+  if (status.ok()) return true;
+  const absl::Status unreported = RequestStop(status);
+  if (!unreported.ok()) LOG(ERROR) << "Error after Join(): " << unreported;
+  return false;
+}
+
+void Coordinator::RegisterThread(Thread* thread) {
+  const LifePtr life = thread->life();
+  {
+    MutexLock lock(state_->mutex);
+    state_->registered.insert(life);
+  }
+  life->OnEnd([state = state_, weak = std::weak_ptr(life)] {
+    const LifePtr ended = weak.lock();
+    MutexLock lock(state->mutex);
+    state->registered.erase(ended);
+    state->changed.SignalAll();
+  });
+}
+
+absl::Status Coordinator::Join(std::span<Thread* const> threads, absl::Duration grace,
+                               bool ignore_live_threads) {
+  State& state = *state_;
+  std::set<LifePtr> awaited;
+  for (Thread* thread : threads) {
+    awaited.insert(thread->life());
+    thread->life()->OnEnd([state = state_] {
+      MutexLock lock(state->mutex);
+      state->changed.SignalAll();
+    });
+  }
+  std::vector<std::string> stragglers;
+  absl::Status why;
+  {
+    MutexLock lock(state.mutex);
+    awaited.insert(state.registered.begin(), state.registered.end());
+    while (!state.stop_requested && AnyAlive(awaited)) {
+      clock()->WaitUntil(state.changed, state.mutex, absl::InfiniteDuration());
+    }
+    const absl::Duration deadline = clock()->Monotonic() + grace;
+    while (AnyAlive(awaited)) {
+      if (!clock()->WaitUntil(state.changed, state.mutex, deadline)) break;
+    }
+    stragglers = NamesOfLive(awaited);
+    state.joined = true;
+    state.registered.clear();
+    why = state.why;
+  }
+  if (!why.ok() || stragglers.empty()) return why;
+  const std::string message =
+      absl::StrCat("stopped with threads still running: ", absl::StrJoin(stragglers, " "));
+  if (!ignore_live_threads) return absl::DeadlineExceededError(message);
+  LOG(WARNING) << message;
+  return absl::OkStatus();
+}
+
+bool Coordinator::joined() const {
+  MutexLock lock(state_->mutex);
+  return state_->joined;
+}
+
+absl::Status Coordinator::RaiseRequested() const {
+  MutexLock lock(state_->mutex);
+  return state_->why;
+}
+
+std::vector<std::string> Coordinator::LiveThreads() const {
+  MutexLock lock(state_->mutex);
+  return NamesOfLive(state_->registered);
 }
 
 }  // namespace runtime

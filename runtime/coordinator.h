@@ -1,8 +1,9 @@
 #ifndef RUNTIME_COORDINATOR_H_
 #define RUNTIME_COORDINATOR_H_
 
+#include <cstdint>
 #include <functional>
-#include <set>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,7 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "runtime/clock.h"
-#include "runtime/mutex.h"
 #include "runtime/thread.h"
 
 namespace runtime {
@@ -19,9 +19,11 @@ namespace runtime {
 // Any thread may call any method.
 //
 // The first request to stop wins: its error, if it has one, is returned by Join(); later ones
-// are logged.
+// are logged. Which claim of the original each test re-imagines: docs/coordinator.md.
 class Coordinator {
  public:
+  using StopCallbackId = std::uint64_t;  // 0 is never one.
+
   struct Options {
     Clock* clock = Clock::Real();  // Not owned; outlives the Coordinator.
     // An error with one of these codes means "finished", not "failed".
@@ -32,21 +34,35 @@ class Coordinator {
   Coordinator(const Coordinator&) = delete;
   Coordinator& operator=(const Coordinator&) = delete;
 
-  // Asks every thread to stop. Idempotent, returns at once. After Join() an error can no
-  // longer be reported there, so it is returned here instead.
+  // Another handle of the same coordinator, for a thread that may outlive this one.
+  std::shared_ptr<Coordinator> Share() const;
+  // What all its deadlines use.
+  Clock* clock() const;
+
+  // Asks every thread to stop. Idempotent, returns at once. Between Join() and ClearStop() an
+  // error can no longer be reported there, so it is returned here instead.
   absl::Status RequestStop(absl::Status why = absl::OkStatus());
   bool ShouldStop() const;
   // True if stopped, false if `timeout` ran out first.
   bool WaitForStop(absl::Duration timeout);
+  // The same until a moment of clock()->Monotonic().
+  bool WaitForStopUntil(absl::Duration deadline);
+  // Calls `stopped` on the thread that requests a stop (now, if one was requested); again after
+  // a ClearStop() and another stop. It must not block; it may use the Coordinator.
+  StopCallbackId OnStop(std::function<void()> stopped);
+  // A callback that is running just now goes on.
+  void RemoveOnStop(StopCallbackId callback);
   // Forgets the stop, its error and that Join() was called, so that the Coordinator can be used
   // again.
   void ClearStop();
 
-  // Runs `body`; an error it returns or an exception it throws is reported by RequestStop()
-  // and swallowed (re-imagines stop_on_exception). Returns false if it failed.
+  // Runs `body`; an error it returns or an exception it throws (Internal, with its what()) is
+  // reported by RequestStop() and swallowed (re-imagines stop_on_exception). Returns false if
+  // `body` did not return OK.
   bool StopOnError(const std::function<absl::Status()>& body);
 
-  // Join() waits for `thread` too. It must outlive the Join() that collects it.
+  // Join() waits for `thread` too; it may be destroyed before. Forgotten when it ends, and by
+  // Join().
   void RegisterThread(Thread* thread);
 
   // Waits until every registered thread and every one in `threads` has ended or a stop was
@@ -63,13 +79,10 @@ class Coordinator {
   std::vector<std::string> LiveThreads() const;
 
  private:
-  const Options options_;
-  mutable Mutex mutex_;
-  CondVar changed_;
-  absl::Status why_ ABSL_GUARDED_BY(mutex_);
-  bool stop_requested_ ABSL_GUARDED_BY(mutex_) = false;
-  bool joined_ ABSL_GUARDED_BY(mutex_) = false;
-  std::set<Thread*> registered_ ABSL_GUARDED_BY(mutex_);
+  struct State;
+  explicit Coordinator(std::shared_ptr<State> state);
+  // Threads hold it, so that one which outlives the Coordinator can still say that it ended.
+  const std::shared_ptr<State> state_;
 };
 
 }  // namespace runtime

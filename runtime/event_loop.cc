@@ -1,106 +1,258 @@
 #include "runtime/event_loop.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+#include <asio/steady_timer.hpp>
 #include <atomic>
 #include <map>
 #include <thread>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
-#include "asio/io_context.hpp"
-#include "asio/posix/stream_descriptor.hpp"
-#include "asio/post.hpp"
-#include "asio/steady_timer.hpp"
+#include "glog/logging.h"
 #include "runtime/mutex.h"
+#include "runtime/unique_fd.h"
 
 namespace runtime {
 namespace {
 
-class AsioLoop : public EventLoop {
+using std::chrono::steady_clock;
+
+// The kernel timer is set at most this far ahead, which keeps its arithmetic from overflowing.
+constexpr absl::Duration kLongestKernelTimer = absl::Hours(1);
+
+// A descriptor of ours beside the caller's: Asio wants to own what it watches, and takes each
+// descriptor once.
+class Watched {
  public:
+  Watched(asio::io_context& context, int fd, std::function<void()> ready)
+      : ready_(std::move(ready)), descriptor_(context) {
+    struct stat about {};
+    PCHECK(fstat(fd, &about) == 0) << "cannot watch descriptor " << fd;
+    CHECK(!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
+        << "descriptor " << fd << " is a file, which is always ready and cannot be watched";
+    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    PCHECK(own >= 0) << "cannot duplicate descriptor " << fd;
+    asio::error_code error;
+    descriptor_.assign(own, error);
+    CHECK(!error) << "cannot watch descriptor " << fd << ": " << error.message();
+  }
+  ~Watched() { Forget(); }
+
+  asio::posix::stream_descriptor& descriptor() { return descriptor_; }
+  bool forgotten() const { return forgotten_; }
+  void Ready() { ready_(); }
+
+  // Closing would not do: epoll forgets a file only when its last descriptor is closed, and the
+  // caller has one.
+  void Forget() {
+    if (std::exchange(forgotten_, true)) return;
+    UniqueFd own(descriptor_.release());
+  }
+
+ private:
+  const std::function<void()> ready_;
+  asio::posix::stream_descriptor descriptor_;
+  bool forgotten_ = false;
+};
+
+// All that other threads ask for goes through one queue in the order it was asked, the stop
+// included. Timers of both kinds of clock are kept here; Asio has one timer, set to the first.
+class AsioEventLoop : public EventLoop {
+ public:
+  explicit AsioEventLoop(Clock* clock)
+      : clock_(clock), keep_running_(context_.get_executor()), kernel_timer_(context_) {
+    listener_ = clock_->AddListener([this] { Post([this] { RunDueTimers(); }); });
+  }
+
+  ~AsioEventLoop() override {
+    clock_->RemoveListener(listener_);
+    for (auto& [id, watched] : watches_) watched->Forget();
+  }
+
   void Run() override {
     thread_ = std::this_thread::get_id();
-    auto work = asio::make_work_guard(context_);
     context_.run();
-    context_.restart();
-    // What was posted before Stop() still runs.
-    context_.poll();
     thread_ = std::thread::id();
+    std::vector<std::function<void()>> dropped;  // Destroyed without the lock.
+    MutexLock lock(mutex_);
+    closed_ = true;
+    dropped.swap(posted_);
   }
-  void Stop() override { context_.stop(); }
-  void Post(std::function<void()> function) override { asio::post(context_, std::move(function)); }
+
+  void Stop() override {
+    Post([this] { context_.stop(); });
+  }
+
+  void Post(std::function<void()> function) override {
+    {
+      MutexLock lock(mutex_);
+      if (closed_) return;
+      posted_.push_back(std::move(function));
+      if (std::exchange(turn_comes_, true)) return;
+    }
+    asio::post(context_, [this] { RunPosted(); });
+  }
 
   TimerId RunAfter(absl::Duration delay, std::function<void()> function) override {
-    const TimerId id = ++last_id_;
-    auto timer = std::make_shared<asio::steady_timer>(context_);
-    timer->expires_after(absl::ToChronoNanoseconds(std::min(delay, absl::Hours(24 * 365))));
-    MutexLock lock(mutex_);
-    timers_[id] = timer;
-    timer->async_wait([this, id, timer, function = std::move(function)](const asio::error_code&) {
-      {
-        MutexLock guard(mutex_);
-        if (timers_.erase(id) == 0) return;
-      }
-      function();
-    });
+    const absl::Duration deadline = clock_->Monotonic() + delay;
+    TimerId id = 0;
+    bool first = false;
+    {
+      MutexLock lock(mutex_);
+      id = ++last_timer_;
+      const auto place = timers_.emplace(TimerKey(deadline, id), std::move(function)).first;
+      deadlines_.emplace(id, deadline);
+      first = place == timers_.begin();
+    }
+    if (first) Post([this] { RunDueTimers(); });
     return id;
   }
-  void Cancel(TimerId id) override {
+
+  void Cancel(TimerId timer) override {
+    std::function<void()> dropped;  // Destroyed without the lock.
     MutexLock lock(mutex_);
-    const auto timer = timers_.find(id);
-    if (timer == timers_.end()) return;
-    auto dying = timer->second;
-    timers_.erase(timer);
-    asio::post(context_, [dying] { dying->cancel(); });
+    const auto found = deadlines_.find(timer);
+    if (found == deadlines_.end()) return;
+    const auto place = timers_.find(TimerKey(found->second, timer));
+    dropped.swap(place->second);
+    timers_.erase(place);
+    deadlines_.erase(found);
   }
 
   WatchId Watch(int fd, Readiness readiness, std::function<void()> ready) override {
-    const WatchId id = ++last_id_;
-    auto watch = std::make_shared<WatchState>(context_, fd, readiness, std::move(ready));
-    watches_[id] = watch;
-    Arm(watch);
-    return id;
+    DCHECK(MayTouchWatches());
+    auto watched = std::make_shared<Watched>(context_, fd, std::move(ready));
+    watches_.emplace(++last_watch_, watched);
+    Arm(std::move(watched), readiness == Readiness::kReadable
+                                ? asio::posix::stream_descriptor::wait_read
+                                : asio::posix::stream_descriptor::wait_write);
+    return last_watch_;
   }
-  void Unwatch(WatchId id) override {
-    const auto watch = watches_.find(id);
-    if (watch == watches_.end()) return;
-    watch->second->active = false;
-    watch->second->descriptor.release();
-    watches_.erase(watch);
+
+  void Unwatch(WatchId watch) override {
+    DCHECK(MayTouchWatches());
+    const auto found = watches_.find(watch);
+    if (found == watches_.end()) return;
+    // A callback may end its own watch.
+    const std::shared_ptr<Watched> watched = std::move(found->second);
+    watches_.erase(found);
+    watched->Forget();
   }
+
   bool InLoopThread() const override { return thread_ == std::this_thread::get_id(); }
 
  private:
-  struct WatchState {
-    WatchState(asio::io_context& context, int fd, Readiness readiness, std::function<void()> ready)
-        : descriptor(context, fd), readiness(readiness), ready(std::move(ready)) {}
-    ~WatchState() {
-      if (descriptor.is_open()) descriptor.release();
-    }
-    asio::posix::stream_descriptor descriptor;
-    const Readiness readiness;
-    const std::function<void()> ready;
-    bool active = true;
-  };
-  void Arm(const std::shared_ptr<WatchState>& watch) {
-    watch->descriptor.async_wait(watch->readiness == Readiness::kReadable
-                                     ? asio::posix::stream_descriptor::wait_read
-                                     : asio::posix::stream_descriptor::wait_write,
-                                 [this, watch](const asio::error_code&) {
-                                   if (!watch->active) return;
-                                   watch->ready();
-                                   if (watch->active) Arm(watch);
-                                 });
+  using TimerKey = std::pair<absl::Duration, TimerId>;
+
+  bool MayTouchWatches() const { return InLoopThread() || thread_ == std::thread::id(); }
+
+  // Waits once more; epoll then looks at the descriptor again, so that what is still ready is
+  // reported again.
+  void Arm(std::shared_ptr<Watched> watched, asio::posix::stream_descriptor::wait_type what) {
+    asio::posix::stream_descriptor& descriptor = watched->descriptor();
+    descriptor.async_wait(
+        what, [this, what, watched = std::move(watched)](asio::error_code error) mutable {
+          if (watched->forgotten()) return;
+          CHECK(!error) << "watching a descriptor: " << error.message();
+          watched->Ready();
+          if (!watched->forgotten()) Arm(std::move(watched), what);
+        });
   }
 
-  asio::io_context context_{1};
+  void RunPosted() {
+    std::vector<std::function<void()>> batch;
+    {
+      MutexLock lock(mutex_);
+      batch.swap(posted_);
+    }
+    for (const auto& function : batch) {
+      if (context_.stopped()) return;
+      function();
+    }
+    // What these posted comes after descriptors and timers have had their turn.
+    MutexLock lock(mutex_);
+    turn_comes_ = !posted_.empty();
+    if (turn_comes_) asio::post(context_, [this] { RunPosted(); });
+  }
+
+  // Takes the first timer if it is due and older than `before`.
+  std::function<void()> TakeDueTimer(TimerId before) {
+    const absl::Duration now = clock_->Monotonic();
+    MutexLock lock(mutex_);
+    for (auto place = timers_.begin(); place != timers_.end() && place->first.first <= now;
+         ++place) {
+      if (place->first.second >= before) continue;
+      std::function<void()> function = std::move(place->second);
+      deadlines_.erase(place->first.second);
+      timers_.erase(place);
+      return function;
+    }
+    return nullptr;
+  }
+
+  void RunDueTimers() {
+    TimerId before = 0;
+    {
+      MutexLock lock(mutex_);
+      before = last_timer_ + 1;
+    }
+    // A timer that these set waits for the next turn, even if it is due.
+    while (!context_.stopped()) {
+      std::function<void()> function = TakeDueTimer(before);
+      if (!function) break;
+      function();
+    }
+    SetKernelTimer();
+  }
+
+  void SetKernelTimer() {
+    const absl::Duration now = clock_->Monotonic();
+    absl::Duration left;
+    {
+      MutexLock lock(mutex_);
+      if (timers_.empty()) return;
+      left = timers_.begin()->first.first - now;
+    }
+    if (left <= absl::ZeroDuration()) return Post([this] { RunDueTimers(); });
+    if (listener_ != 0) return;
+    kernel_timer_.expires_after(absl::ToChronoNanoseconds(std::min(left, kLongestKernelTimer)) +
+                                std::chrono::nanoseconds(1));
+    kernel_timer_.async_wait([this](asio::error_code error) {
+      if (!error) RunDueTimers();
+    });
+  }
+
+  Clock* const clock_;
+  Clock::ListenerId listener_ = 0;  // 0: the clock is the kernel's.
   std::atomic<std::thread::id> thread_;
-  std::atomic<std::uint64_t> last_id_ = 0;
-  std::map<WatchId, std::shared_ptr<WatchState>> watches_;
+
+  // Touched by the loop's thread alone.
+  asio::io_context context_;
+  asio::executor_work_guard<asio::io_context::executor_type> keep_running_;
+  asio::steady_timer kernel_timer_;
+  WatchId last_watch_ = 0;
+  std::unordered_map<WatchId, std::shared_ptr<Watched>> watches_;
+
   Mutex mutex_;
-  std::map<TimerId, std::shared_ptr<asio::steady_timer>> timers_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
+  bool turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // RunPosted() is on its way.
+  TimerId last_timer_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<TimerKey, std::function<void()>> timers_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<TimerId, absl::Duration> deadlines_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace
 
-std::unique_ptr<EventLoop> EventLoop::Create(Clock*) { return std::make_unique<AsioLoop>(); }
+std::unique_ptr<EventLoop> EventLoop::Create(Clock* clock) {
+  return std::make_unique<AsioEventLoop>(clock);
+}
 
 }  // namespace runtime

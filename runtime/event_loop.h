@@ -13,9 +13,9 @@ namespace runtime {
 
 // One thread that waits for file descriptors, timers and posted functions.
 //
-// Callbacks run on the thread inside Run(), one at a time, and must not block. Post(), Stop(),
-// RunAfter() and Cancel() may be called from any thread; Watch() and Unwatch() from the loop's
-// thread or before Run().
+// Callbacks run on the thread inside Run(), one at a time; they must not block, nor throw. Post(),
+// Stop(), RunAfter() and Cancel() may be called from any thread; Watch() and Unwatch() from the
+// loop's thread or before Run().
 class EventLoop {
  public:
   using TimerId = std::uint64_t;  // 0 is never a timer.
@@ -26,7 +26,8 @@ class EventLoop {
   static std::unique_ptr<EventLoop> Create(Clock* clock = Clock::Real());
   virtual ~EventLoop() = default;
 
-  // Runs callbacks until Stop(). Functions posted before Stop() still run.
+  // Runs callbacks until Stop(), once in the life of a loop. Functions posted before Stop() still
+  // run; timers and watches do not.
   virtual void Run() = 0;
   virtual void Stop() = 0;
   // Dropped, never run, once Run() has returned.
@@ -38,7 +39,8 @@ class EventLoop {
   virtual void Cancel(TimerId timer) = 0;
 
   // Calls `ready` whenever `fd` is ready (level-triggered; an error or hang-up counts as
-  // ready), until Unwatch(). The fd stays the caller's; Unwatch() before closing it.
+  // ready), until Unwatch(). The fd stays the caller's; Unwatch() before closing it. One fd may
+  // be watched more than once. A regular file, which is always ready, must not be watched.
   virtual WatchId Watch(int fd, Readiness readiness, std::function<void()> ready) = 0;
   virtual void Unwatch(WatchId watch) = 0;
 

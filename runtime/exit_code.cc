@@ -3,33 +3,36 @@
 #include <cstdio>
 #include <string>
 
+#include "glog/logging.h"
+
 namespace runtime {
 
 int ExitCode(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:
-      return 0;
+      return kExitOk;
     case absl::StatusCode::kInvalidArgument:
-      return 2;
-    case absl::StatusCode::kNotFound:
-      return 3;
+      return kExitUsage;
     case absl::StatusCode::kUnavailable:
-      return 4;
+      return kExitUnavailable;
     case absl::StatusCode::kDeadlineExceeded:
-      return 5;
+      return kExitTimedOut;
     case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kPermissionDenied:
-      return 6;
+      return kExitRefused;
     default:
-      return 1;
+      return kExitFailed;
   }
 }
 
-int ReportAndExitCode(std::string_view name, const absl::Status& status) {
+int ReportAndExitCode(std::string_view program, const absl::Status& status) {
   if (!status.ok()) {
-    std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(name.size()), name.data(),
-                 std::string(status.message()).c_str());
+    const std::string message(status.message());
+    if (google::IsGoogleLoggingInitialized()) {
+      LOG(ERROR) << program << ": " << message;
+    } else {
+      std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(program.size()), program.data(),
+                   message.c_str());
+    }
   }
   return ExitCode(status);
 }

@@ -7,12 +7,19 @@
 
 namespace runtime {
 
-// Exit code of a process for how it ended: 0 OK, 2 InvalidArgument, 3 NotFound, 4 Unavailable,
-// 5 DeadlineExceeded, 6 AlreadyExists, FailedPrecondition or PermissionDenied (refused), else 1.
+// What a service's exit code says; the command line's codes mean the same.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;       // Everything else.
+inline constexpr int kExitUsage = 2;        // InvalidArgument: a flag or a variable is wrong.
+inline constexpr int kExitUnavailable = 4;  // Unavailable: what is needed cannot be reached.
+inline constexpr int kExitTimedOut = 5;     // DeadlineExceeded.
+inline constexpr int kExitRefused = 6;      // AlreadyExists: another copy runs.
+
 int ExitCode(const absl::Status& status);
 
-// Prints "NAME: message" to stderr unless OK, and returns ExitCode().
-int ReportAndExitCode(std::string_view name, const absl::Status& status);
+// Says an error on stderr as "PROGRAM: MESSAGE" (and in the log, once InitLogging() has been
+// called) and returns its exit code. For the end of main().
+int ReportAndExitCode(std::string_view program, const absl::Status& status);
 
 }  // namespace runtime
 

@@ -1,57 +1,87 @@
 #include "runtime/fake_clock.h"
 
+#include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace runtime {
 
-FakeClock::FakeClock(absl::Time start) : now_(start) {}
+FakeClock::FakeClock(absl::Time start) : start_(start) {}
 
-absl::Time FakeClock::Now() const {
-  MutexLock lock(mutex_);
-  return now_;
-}
+absl::Time FakeClock::Now() const { return start_ + Monotonic(); }
 
 absl::Duration FakeClock::Monotonic() const {
   MutexLock lock(mutex_);
-  return monotonic_;
+  return elapsed_;
 }
 
 bool FakeClock::WaitUntil(CondVar& condition, Mutex& mutex, absl::Duration deadline) {
+  std::list<Waiter>::iterator self;
   {
     MutexLock lock(mutex_);
-    if (monotonic_ >= deadline) return false;
-    waiters_.insert({&condition, &mutex});
+    if (elapsed_ >= deadline) return false;
+    self = waiters_.insert(waiters_.end(), {&condition, &mutex, deadline});
     waiters_changed_.SignalAll();
   }
   condition.Wait(mutex);
-  MutexLock lock(mutex_);
-  waiters_.erase(waiters_.find({&condition, &mutex}));
-  waiters_changed_.SignalAll();
-  return monotonic_ < deadline;
+  // An Advance() that has pinned this waiter needs `mutex` to signal it.
+  mutex.Unlock();
+  bool reached = false;
+  {
+    MutexLock lock(mutex_);
+    while (self->pinned) waiters_changed_.Wait(mutex_);
+    waiters_.erase(self);
+    reached = elapsed_ >= deadline;
+  }
+  mutex.Lock();
+  return !reached;
+}
+
+Clock::ListenerId FakeClock::AddListener(std::function<void()> advanced) {
+  MutexLock lock(listeners_mutex_);
+  listeners_.emplace(++last_listener_, std::move(advanced));
+  return last_listener_;
+}
+
+void FakeClock::RemoveListener(ListenerId listener) {
+  MutexLock lock(listeners_mutex_);
+  listeners_.erase(listener);
 }
 
 void FakeClock::Advance(absl::Duration step) {
-  std::vector<std::pair<CondVar*, Mutex*>> waiters;
+  std::vector<Waiter*> due;
   {
     MutexLock lock(mutex_);
-    now_ += step;
-    monotonic_ += step;
-    waiters.assign(waiters_.begin(), waiters_.end());
+    elapsed_ += step;
+    for (Waiter& waiter : waiters_) {
+      if (waiter.deadline > elapsed_ || waiter.pinned) continue;
+      waiter.pinned = true;
+      due.push_back(&waiter);
+    }
   }
-  for (const auto& [condition, mutex] : waiters) {
-    // Under its mutex: a waiter is either before its look at the time or inside its wait.
-    MutexLock lock(*mutex);
-    condition->SignalAll();
+  for (Waiter* waiter : due) {
+    // Holding its mutex means that it waits already: the signal is not lost.
+    MutexLock lock(*waiter->mutex);
+    waiter->condition->SignalAll();
   }
+  {
+    MutexLock lock(mutex_);
+    for (Waiter* waiter : due) waiter->pinned = false;
+    waiters_changed_.SignalAll();
+  }
+  MutexLock lock(listeners_mutex_);
+  for (const auto& [id, advanced] : listeners_) advanced();
 }
 
 bool FakeClock::AwaitWaiters(int count, absl::Duration timeout) {
   const absl::Duration deadline = Clock::Real()->Monotonic() + timeout;
   MutexLock lock(mutex_);
-  while (static_cast<int>(waiters_.size()) < count) {
-    const absl::Duration left = deadline - Clock::Real()->Monotonic();
-    if (left <= absl::ZeroDuration()) return false;
-    waiters_changed_.WaitWithTimeout(mutex_, left);
+  const auto enough = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::count_if(waiters_.begin(), waiters_.end(),
+                         [&](const Waiter& waiter) { return waiter.deadline > elapsed_; }) >= count;
+  };
+  while (!enough()) {
+    if (!Clock::Real()->WaitUntil(waiters_changed_, mutex_, deadline)) return enough();
   }
   return true;
 }

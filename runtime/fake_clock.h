@@ -1,8 +1,9 @@
 #ifndef RUNTIME_FAKE_CLOCK_H_
 #define RUNTIME_FAKE_CLOCK_H_
 
-#include <set>
-#include <utility>
+#include <functional>
+#include <list>
+#include <map>
 
 #include "absl/time/time.h"
 #include "runtime/clock.h"
@@ -17,20 +18,39 @@ class FakeClock : public Clock {
 
   absl::Time Now() const override;
   absl::Duration Monotonic() const override;
-  bool WaitUntil(CondVar& condition, Mutex& mutex, absl::Duration deadline) override;
+  bool WaitUntil(CondVar& condition, Mutex& mutex, absl::Duration deadline) override
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  ListenerId AddListener(std::function<void()> advanced) override;
+  void RemoveListener(ListenerId listener) override;
 
-  // Moves both clocks and wakes every waiter whose deadline has come, and every event loop.
+  // Moves both clocks and wakes every waiter whose deadline has come, and every event loop. The
+  // caller holds no mutex that somebody waits with.
   void Advance(absl::Duration step);
-  // Blocks (in real time, at most `timeout`) until `count` threads wait in WaitUntil: a test
-  // then knows that Advance() will be noticed. False if that did not happen.
+  // Blocks (in real time, at most `timeout`) until `count` threads wait in WaitUntil for a
+  // moment to come: a test then knows that Advance() will be noticed. False if that did not
+  // happen.
   bool AwaitWaiters(int count, absl::Duration timeout = absl::Seconds(30));
 
  private:
+  struct Waiter {
+    CondVar* condition;
+    Mutex* mutex;
+    absl::Duration deadline;
+    // Advance() is about to signal it; it must not go away.
+    bool pinned = false;
+  };
+
+  // Lock order: a waiter's own mutex, then mutex_; listeners_mutex_, then anything. Advance()
+  // takes a waiter's mutex without holding mutex_.
   mutable Mutex mutex_;
   CondVar waiters_changed_;
-  absl::Time now_ ABSL_GUARDED_BY(mutex_);
-  absl::Duration monotonic_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
-  std::multiset<std::pair<CondVar*, Mutex*>> waiters_ ABSL_GUARDED_BY(mutex_);
+  const absl::Time start_;
+  absl::Duration elapsed_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
+  std::list<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
+
+  Mutex listeners_mutex_;
+  ListenerId last_listener_ ABSL_GUARDED_BY(listeners_mutex_) = 0;
+  std::map<ListenerId, std::function<void()>> listeners_ ABSL_GUARDED_BY(listeners_mutex_);
 };
 
 }  // namespace runtime

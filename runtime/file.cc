@@ -4,160 +4,218 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstdio>
+#include <limits>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
+
+// How a lock names its holder: the lock starts at byte 0 and is pid + 1 bytes long. Any two
+// such locks collide, and the kernel tells the length of the one that is held, so there is no
+// moment in which the file is locked and the holder unknown. The pid inside the file is for
+// people.
 
 namespace runtime {
 namespace {
 
-absl::Status Failed(const char* what, const std::string& path, int error = errno) {
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot ", what, " ", path));
+constexpr int kLockAttempts = 100;
+
+absl::Status FileError(int error, const char* doing, const std::string& path) {
+  return absl::ErrnoToStatus(error, absl::StrCat(doing, " ", path));
 }
 
 std::string ParentOf(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
+  const std::size_t slash = path.find_last_of('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-struct flock WholeFile(short type) {
-  struct flock lock = {};
-  lock.l_type = type;
+std::string WithoutTrailingSlashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+bool IsDirectory(const std::string& path) {
+  struct stat about {};
+  return stat(path.c_str(), &about) == 0 && S_ISDIR(about.st_mode);
+}
+
+UniqueFd OpenRetrying(const std::string& path, int flags, mode_t mode = 0) {
+  int fd = -1;
+  do {
+    fd = open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return UniqueFd(fd);
+}
+
+int Sync(int fd) {
+  while (fsync(fd) != 0) {
+    if (errno != EINTR) return errno;
+  }
+  return 0;
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  const UniqueFd directory = OpenRetrying(path, O_RDONLY | O_DIRECTORY);
+  if (!directory.valid()) return FileError(errno, "opening", path);
+  if (const int error = Sync(directory.get()); error != 0) return FileError(error, "syncing", path);
+  return absl::OkStatus();
+}
+
+absl::Status WriteNewFile(const std::string& path, std::string_view content, mode_t mode,
+                          bool durable) {
+  const UniqueFd file = OpenRetrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  if (!file.valid()) return FileError(errno, "creating", path);
+  if (absl::Status status = WriteAll(file.get(), content); !status.ok()) {
+    return absl::Status(status.code(), absl::StrCat("writing ", path, ": ", status.message()));
+  }
+  if (fchmod(file.get(), mode) != 0) return FileError(errno, "setting the mode of", path);
+  if (!durable) return absl::OkStatus();
+  if (const int error = Sync(file.get()); error != 0) return FileError(error, "syncing", path);
+  return absl::OkStatus();
+}
+
+// The lock of `fd` that stands in the way of a new one; its type is F_UNLCK if there is none.
+absl::StatusOr<struct flock> CollidingLock(int fd, const std::string& path) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
+  if (fcntl(fd, F_OFD_GETLK, &lock) != 0) return FileError(errno, "testing the lock of", path);
   return lock;
 }
 
-absl::StatusOr<pid_t> ReadPid(int fd) {
-  char text[32];
-  const ssize_t size = pread(fd, text, sizeof text, 0);
-  int pid = 0;
-  if (size <= 0 ||
-      !absl::SimpleAtoi(absl::string_view(text, static_cast<std::size_t>(size)), &pid)) {
-    return absl::NotFoundError("no pid in the lock file");
-  }
-  return pid;
+bool TryLock(int fd) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_len = static_cast<off_t>(getpid()) + 1;
+  return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-}  // namespace
-
-absl::Status WriteAll(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return absl::ErrnoToStatus(errno, "cannot write");
-    content.remove_prefix(static_cast<std::size_t>(written));
+absl::Status WritePid(int fd, const std::string& path) {
+  const std::string text = absl::StrCat(getpid(), "\n");
+  if (ftruncate(fd, 0) != 0 || pwrite(fd, text.data(), text.size(), 0) < 0) {
+    return FileError(errno, "writing", path);
   }
   return absl::OkStatus();
 }
 
+}  // namespace
+
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return Failed("open", path);
+  const UniqueFd file = OpenRetrying(path, O_RDONLY);
+  if (!file.valid()) return FileError(errno, "opening", path);
   std::string content;
+  char chunk[16384];
   for (;;) {
-    char buffer[16 << 10];
-    const ssize_t size = read(fd.get(), buffer, sizeof buffer);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return Failed("read", path);
-    if (size == 0) return content;
-    content.append(buffer, static_cast<std::size_t>(size));
-    if (content.size() > limit) {
-      return absl::ResourceExhaustedError(absl::StrCat(path, " is larger than ", limit, " bytes"));
+    const ssize_t got = read(file.get(), chunk, sizeof(chunk));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(errno, "reading", path);
+    if (got == 0) return content;
+    if (static_cast<std::size_t>(got) > limit - content.size()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("reading ", path, ": it is larger than ", limit, " bytes"));
     }
+    content.append(chunk, static_cast<std::size_t>(got));
   }
 }
 
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content, mode_t mode,
                                  bool durable) {
-  const std::string temporary = absl::StrFormat("%s.%016x.tmp", path, RandomId());
-  {
-    const UniqueFd fd(open(temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, mode));
-    if (!fd.valid()) return Failed("create", temporary);
-    const absl::Status written = WriteAll(fd.get(), content);
-    if (!written.ok() || fchmod(fd.get(), mode) != 0 || (durable && fsync(fd.get()) != 0)) {
-      const absl::Status failed = written.ok() ? Failed("write", temporary) : written;
-      unlink(temporary.c_str());
-      return failed;
-    }
+  const std::string temporary = absl::StrCat(path, ".", RandomHex128(), ".tmp");
+  absl::Status status = WriteNewFile(temporary, content, mode, durable);
+  if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) {
+    status = FileError(errno, "replacing", path);
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0) {
-    const absl::Status failed = Failed("replace", path);
+  if (!status.ok()) {
     unlink(temporary.c_str());
-    return failed;
+    return status;
   }
-  if (!durable) return absl::OkStatus();
-  const std::string parent = ParentOf(path);
-  const UniqueFd directory(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid() || fsync(directory.get()) != 0) return Failed("sync", parent);
-  return absl::OkStatus();
+  return durable ? SyncDirectory(ParentOf(path)) : absl::OkStatus();
 }
 
 absl::Status MakeDirectories(const std::string& path, mode_t mode) {
-  if (mkdir(path.c_str(), mode) == 0) return absl::OkStatus();
-  if (errno == ENOENT && ParentOf(path) != path) {
-    if (absl::Status parent = MakeDirectories(ParentOf(path)); !parent.ok()) return parent;
-    if (mkdir(path.c_str(), mode) == 0) return absl::OkStatus();
+  const std::string clean = WithoutTrailingSlashes(path);
+  if (IsDirectory(clean)) return absl::OkStatus();
+  if (const std::string parent = ParentOf(clean); parent != clean && !IsDirectory(parent)) {
+    if (absl::Status status = MakeDirectories(parent); !status.ok()) return status;
   }
+  if (mkdir(clean.c_str(), mode) == 0) return absl::OkStatus();
   const int error = errno;
-  struct stat info;
-  if (error == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) {
-    return absl::OkStatus();
-  }
-  return Failed("make directory", path, error);
+  // Somebody else may have made it meanwhile.
+  if (error == EEXIST && IsDirectory(clean)) return absl::OkStatus();
+  return FileError(error, "making the directory", clean);
 }
 
 absl::Status MakePrivateDirectory(const std::string& path) {
-  if (absl::Status parent = MakeDirectories(ParentOf(path)); !parent.ok()) return parent;
-  if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) return Failed("make directory", path);
-  struct stat info;
-  if (lstat(path.c_str(), &info) != 0) return Failed("look at", path);
-  if (S_ISLNK(info.st_mode)) {
-    return absl::PermissionDeniedError(absl::StrCat(path, " is a symbolic link"));
+  const std::string clean = WithoutTrailingSlashes(path);
+  if (absl::Status status = MakeDirectories(ParentOf(clean)); !status.ok()) return status;
+  if (mkdir(clean.c_str(), 0700) != 0 && errno != EEXIST) {
+    return FileError(errno, "making the directory", clean);
   }
-  if (!S_ISDIR(info.st_mode)) return absl::PermissionDeniedError(path + " is not a directory");
-  if (info.st_uid != geteuid()) {
-    return absl::PermissionDeniedError(absl::StrCat(path, " belongs to user ", info.st_uid));
-  }
-  if ((info.st_mode & 077) != 0) {
+  const UniqueFd directory = OpenRetrying(clean, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!directory.valid()) {
+    const int error = errno;
+    if (error != ELOOP && error != ENOTDIR) return FileError(error, "opening", clean);
     return absl::PermissionDeniedError(
-        absl::StrFormat("%s has mode %04o and must not be open to others; chmod 700 it", path,
-                        info.st_mode & 07777));
+        absl::StrCat(clean, " is not a directory itself (a symbolic link is not trusted)"));
+  }
+  struct stat about {};
+  if (fstat(directory.get(), &about) != 0) return FileError(errno, "examining", clean);
+  if (about.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(clean, " belongs to user ", about.st_uid, ", not to ", geteuid()));
+  }
+  if ((about.st_mode & 0077) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(clean, " is open to other users; close it with: chmod 700 ", clean));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
-  UniqueFd fd(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd.valid()) return Failed("open lock", path);
-  struct flock lock = WholeFile(F_WRLCK);
-  if (fcntl(fd.get(), F_OFD_SETLK, &lock) != 0) {
-    if (errno != EAGAIN && errno != EACCES) return Failed("lock", path);
-    const auto holder = ReadPid(fd.get());
-    return absl::AlreadyExistsError(absl::StrCat(
-        path, " is held by process ", holder.ok() ? absl::StrCat(*holder) : "(unknown)"));
+  UniqueFd file = OpenRetrying(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
+  if (!file.valid()) return FileError(errno, "opening the lock", path);
+  // A holder that leaves between the two calls leaves nobody to name: try again.
+  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+    if (TryLock(file.get())) {
+      if (absl::Status status = WritePid(file.get(), path); !status.ok()) return status;
+      return file;
+    }
+    if (errno != EAGAIN && errno != EACCES && errno != EINTR) {
+      return FileError(errno, "locking", path);
+    }
+    const absl::StatusOr<struct flock> held = CollidingLock(file.get(), path);
+    if (!held.ok()) return held.status();
+    if (held->l_type == F_UNLCK) continue;
+    return absl::AlreadyExistsError(absl::StrCat(path, " is locked by process ", held->l_len - 1));
   }
-  const std::string pid = absl::StrCat(getpid(), "\n");
-  if (ftruncate(fd.get(), 0) != 0 ||
-      pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    return Failed("write", path);
-  }
-  return fd;
+  return absl::UnavailableError(
+      absl::StrCat("locking ", path, ": its holder changes all the time"));
 }
 
 absl::StatusOr<pid_t> LockHolder(const std::string& path) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd.valid()) return Failed("open lock", path);
-  struct flock lock = WholeFile(F_RDLCK);
-  if (fcntl(fd.get(), F_OFD_GETLK, &lock) != 0) return Failed("look at lock", path);
-  if (lock.l_type == F_UNLCK) return absl::NotFoundError(absl::StrCat("nobody holds ", path));
-  return ReadPid(fd.get());
+  const UniqueFd file = OpenRetrying(path, O_RDONLY);
+  if (!file.valid()) return FileError(errno, "opening the lock", path);
+  const absl::StatusOr<struct flock> held = CollidingLock(file.get(), path);
+  if (!held.ok()) return held.status();
+  if (held->l_type == F_UNLCK) {
+    return absl::NotFoundError(absl::StrCat("nobody holds the lock ", path));
+  }
+  return static_cast<pid_t>(held->l_len - 1);
+}
+
+absl::Status WriteAll(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return absl::ErrnoToStatus(errno, absl::StrCat("writing to descriptor ", fd));
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace runtime

@@ -19,8 +19,8 @@ struct Locations {
   // Address of the registry: $YARD_REGISTRY, else ipc://RUNTIME_DIRECTORY/registry.
   std::string registry_address;
 
-  // From the environment of this process. InvalidArgument names a variable that cannot be used
-  // (for example a socket path over 107 bytes).
+  // From the environment of this process; makes no directory. InvalidArgument names a variable
+  // that cannot be used (for example one that makes a socket path longer than 107 bytes).
   static absl::StatusOr<Locations> FromEnvironment();
 
   std::string LogDirectory() const;                            // STATE/log
@@ -33,9 +33,12 @@ struct Locations {
 // do it again.
 absl::Status EnterCallersDirectory();
 
+// `path` as seen from this process's directory, without "." and "..".
+std::string AbsolutePath(std::string_view path);
+
 // Finds another program of this project by its label path ("launcher/yard-shim",
-// "tools/yard/yard"): beside this binary, in ../libexec or ../bin, else in the runfiles
-// ($RUNFILES_DIR, $TEST_SRCDIR, EXE.runfiles). NotFound lists the places.
+// "tools/yard/yard"): a regular file beside this binary, in ../libexec or ../bin, else in the
+// runfiles ($RUNFILES_DIR, $TEST_SRCDIR, EXE.runfiles). NotFound lists the places.
 absl::StatusOr<std::string> FindBinary(std::string_view label_path);
 // The same for a data file ("bus/schema/envelope.bfbs"); ../share/yard when installed.
 absl::StatusOr<std::string> FindDataFile(std::string_view path);

@@ -12,7 +12,7 @@ namespace runtime {
 
 // Names one process for good: a pid alone is used again by strangers.
 struct ProcessIdentity {
-  std::uint64_t pid_namespace = 0;  // Inode of /proc/PID/ns/pid.
+  std::uint64_t pid_namespace = 0;  // Inode of the namespace in which `pid` means something.
   std::string boot_id;              // /proc/sys/kernel/random/boot_id.
   pid_t pid = 0;
   std::uint64_t start_ticks = 0;  // Field 22 of /proc/PID/stat.

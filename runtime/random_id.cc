@@ -2,37 +2,58 @@
 
 #include <sys/random.h>
 
-#include <cstdlib>
+#include <array>
+#include <cerrno>
 
-#include "absl/strings/str_format.h"
-#include "runtime/string_view.h"
+#include "glog/logging.h"
 
 namespace runtime {
 namespace {
 
-std::uint64_t Random64() {
-  std::uint64_t value = 0;
-  // 8 bytes are never cut short once the kernel's pool is ready, for which this waits.
-  while (getrandom(&value, sizeof value, 0) != sizeof value) {
-  }
+constexpr std::size_t kNameLetters = 5;
+
+template <typename T>
+T FromKernel() {
+  T value;
+  ssize_t got = -1;
+  // Up to 256 bytes come whole, once the kernel's pool is ready.
+  do {
+    got = getrandom(&value, sizeof(value), 0);
+  } while (got < 0 && errno == EINTR);
+  PCHECK(got == sizeof(value)) << "getrandom";
   return value;
 }
 
 }  // namespace
 
 std::uint64_t RandomId() {
-  std::uint64_t id = 0;
-  while (id == 0) id = Random64();
-  return id;
+  for (;;) {
+    if (const auto id = FromKernel<std::uint64_t>(); id != 0) return id;
+  }
 }
 
 std::string RandomName(std::string_view prefix) {
+  // Bytes from here on would make the first letters likelier than the others.
+  constexpr unsigned kFair = 256 / 26 * 26;
   std::string name(prefix);
-  std::uint64_t bits = Random64();
-  for (int i = 0; i < 5; ++i, bits /= 26) name.push_back(static_cast<char>('a' + bits % 26));
+  while (name.size() < prefix.size() + kNameLetters) {
+    for (const unsigned char byte : FromKernel<std::array<unsigned char, 8>>()) {
+      if (byte >= kFair) continue;
+      name.push_back(static_cast<char>('a' + byte % 26));
+      if (name.size() == prefix.size() + kNameLetters) break;
+    }
+  }
   return name;
 }
 
-std::string RandomHex128() { return absl::StrFormat("%016x%016x", Random64(), Random64()); }
+std::string RandomHex128() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const unsigned char byte : FromKernel<std::array<unsigned char, 16>>()) {
+    text.push_back(kDigits[byte >> 4]);
+    text.push_back(kDigits[byte & 15]);
+  }
+  return text;
+}
 
 }  // namespace runtime

@@ -35,14 +35,15 @@ class Subprocess {
     std::string program;
     std::vector<std::string> environment;  // "NAME=value", complete: nothing is inherited.
     std::string working_directory;         // Empty: this process's.
-    // (fd of ours, number in the child). Numbers not named are closed, 0 to 2 come from
-    // /dev/null.
+    // (fd of ours, number in the child, below 1024). Any permutation works. Numbers not named
+    // are closed, 0 to 2 come from /dev/null.
     std::vector<std::pair<int, int>> fds;
     bool new_session = false;  // setsid(): own session and process group.
   };
-  // NotFound if the program does not exist, PermissionDenied if it cannot be executed,
-  // InvalidArgument for an empty argv. The child has default signal dispositions and an empty
-  // signal mask.
+  // NotFound if the program, its interpreter or the working directory does not exist,
+  // PermissionDenied if the program cannot be executed, InvalidArgument for an empty argv, a NUL
+  // byte or a bad fd. The child has default signal dispositions and an empty signal mask. Gives
+  // SIGCHLD its default disposition if it is ignored here: exit codes would be lost.
   static absl::StatusOr<Subprocess> Start(const Options& options);
 
   Subprocess(Subprocess&&) = default;
@@ -59,19 +60,24 @@ class Subprocess {
   absl::StatusOr<ExitStatus> Wait(absl::Duration timeout = absl::InfiniteDuration());
   // Sends through the pidfd: never hits a stranger. NotFound once it has ended.
   absl::Status Signal(int signal) const;
-  // Sends to the process group the child leads (new_session). NotFound if it is empty.
+  // Sends to the process group the child leads. NotFound if it is empty; FailedPrecondition
+  // without new_session. Once the child is reaped and its group empty, the number may be a
+  // stranger's: do not call it then.
   absl::Status SignalGroup(int signal) const;
 
  private:
-  Subprocess(pid_t pid, UniqueFd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Subprocess(pid_t pid, UniqueFd pidfd, bool leads_group)
+      : pid_(pid), pidfd_(std::move(pidfd)), leads_group_(leads_group) {}
   pid_t pid_;
   UniqueFd pidfd_;
+  bool leads_group_ = false;
   bool reaped_ = false;
   ExitStatus status_;
 };
 
 // Searches `program` on `path` (the value of a PATH variable) as a shell would; a name with a
-// slash is taken from `working_directory`. NotFound names the program and the PATH.
+// slash is taken from `working_directory` (empty: this process's). NotFound names the program
+// and the PATH; PermissionDenied if all that was found cannot be executed.
 absl::StatusOr<std::string> FindProgram(const std::string& program, const std::string& path,
                                         const std::string& working_directory);
 

@@ -2,58 +2,84 @@
 
 #include <pthread.h>
 
-#include <thread>
+#include <chrono>
 #include <utility>
 
-#include "runtime/clock.h"
-#include "runtime/mutex.h"
-
 namespace runtime {
+namespace {
 
-struct Thread::State {
-  std::string name;
-  Mutex mutex;
-  CondVar ended;
-  bool alive ABSL_GUARDED_BY(mutex) = true;
-  std::thread thread;  // Touched by the Thread object only.
-};
+constexpr std::size_t kKernelNameLimit = 15;
 
-Thread::Thread(std::string name, std::function<void()> body) : state_(std::make_shared<State>()) {
-  state_->name = std::move(name);
-  state_->thread = std::thread([state = state_, body = std::move(body)]() mutable {
-    pthread_setname_np(pthread_self(), state->name.substr(0, 15).c_str());
-    body();
-    body = nullptr;
-    MutexLock lock(state->mutex);
-    state->alive = false;
-    state->ended.SignalAll();
-  });
+absl::Duration SteadyNow() {
+  return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
 }
+
+}  // namespace
+
+bool Thread::Life::alive() const {
+  MutexLock lock(mutex_);
+  return !ended_;
+}
+
+bool Thread::Life::AwaitEnd(absl::Duration timeout) const {
+  const absl::Duration deadline = SteadyNow() + timeout;
+  MutexLock lock(mutex_);
+  while (!ended_) {
+    const absl::Duration left = deadline - SteadyNow();
+    if (left <= absl::ZeroDuration()) return false;
+    changed_.WaitWithTimeout(mutex_, left);
+  }
+  return true;
+}
+
+void Thread::Life::OnEnd(std::function<void()> ended) {
+  {
+    MutexLock lock(mutex_);
+    if (!ended_) {
+      on_end_.push_back(std::move(ended));
+      return;
+    }
+  }
+  ended();
+}
+
+void Thread::Life::End() {
+  std::vector<std::function<void()>> on_end;
+  {
+    MutexLock lock(mutex_);
+    ended_ = true;
+    on_end.swap(on_end_);
+    changed_.SignalAll();
+  }
+  for (const auto& ended : on_end) ended();
+}
+
+Thread::Thread(std::string name, std::function<void()> body)
+    : life_(new Life(std::move(name))), thread_([life = life_, body = std::move(body)]() mutable {
+        pthread_setname_np(pthread_self(), life->name().substr(0, kKernelNameLimit).c_str());
+        body();
+        body = nullptr;
+        life->End();
+      }) {}
 
 Thread::~Thread() {
-  if (!state_->thread.joinable()) return;
-  if (alive()) {
-    state_->thread.detach();
+  MutexLock lock(mutex_);
+  if (!thread_.joinable()) return;
+  if (alive() || thread_.get_id() == std::this_thread::get_id()) {
+    thread_.detach();
   } else {
-    state_->thread.join();
+    thread_.join();
   }
-}
-
-const std::string& Thread::name() const { return state_->name; }
-
-bool Thread::alive() const {
-  MutexLock lock(state_->mutex);
-  return state_->alive;
 }
 
 bool Thread::Join(absl::Duration timeout) {
-  const absl::Duration deadline = Clock::Real()->Monotonic() + timeout;
-  MutexLock lock(state_->mutex);
-  while (state_->alive) {
-    const absl::Duration left = deadline - Clock::Real()->Monotonic();
-    if (left <= absl::ZeroDuration()) return false;
-    state_->ended.WaitWithTimeout(state_->mutex, left);
+  {
+    MutexLock lock(mutex_);
+    if (thread_.get_id() == std::this_thread::get_id()) return false;
   }
+  if (!life_->AwaitEnd(timeout)) return false;
+  MutexLock lock(mutex_);
+  if (thread_.joinable()) thread_.join();
   return true;
 }
 

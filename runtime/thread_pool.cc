@@ -5,100 +5,123 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "glog/logging.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
 
 namespace runtime {
 namespace {
 
-class PoolImpl : public ThreadPool {
- public:
-  PoolImpl(Coordinator* coordinator, Options options)
-      : coordinator_(coordinator), options_(std::move(options)) {
-    for (int i = 0; i < std::max(options_.threads, 1); ++i) {
-      threads_.push_back(
-          std::make_unique<Thread>(absl::StrCat(options_.name, "-", i), [this] { Work(); }));
-      coordinator_->RegisterThread(threads_.back().get());
-    }
-  }
-  ~PoolImpl() override {
-    {
-      MutexLock lock(mutex_);
-      closed_ = true;
-      changed_.SignalAll();
-    }
-    for (auto& thread : threads_) thread->Join();
-  }
+using Task = std::function<absl::Status()>;
 
-  absl::Status Submit(std::function<absl::Status()> task) override {
+// What the threads work on; outlives the pool while one of them runs.
+class TaskQueue {
+ public:
+  explicit TaskQueue(const ThreadPool::Options& options) : options_(options) {}
+
+  absl::Status Add(Task task) {
     MutexLock lock(mutex_);
-    if (closed_ || coordinator_->ShouldStop())
-      return Refuse(absl::CancelledError(Text("is stopping")));
-    if (queue_.size() >= options_.queue_limit) {
-      return Refuse(absl::ResourceExhaustedError(Text("is full")));
+    if (closed_) {
+      ++refused_;
+      return absl::CancelledError(absl::StrCat("pool ", options_.name, " has stopped"));
     }
-    queue_.push_back(std::move(task));
-    changed_.Signal();
+    if (tasks_.size() >= options_.queue_limit) {
+      ++refused_;
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "queue of pool ", options_.name, " is full (", options_.queue_limit, " tasks)"));
+    }
+    tasks_.push_back(std::move(task));
+    more_.Signal();
     return absl::OkStatus();
   }
 
-  Stats GetStats() const override {
+  void Close() {
+    std::deque<Task> dropped;  // Destroyed without the lock.
     MutexLock lock(mutex_);
-    return {.threads = static_cast<int>(threads_.size()),
+    closed_ = true;
+    if (options_.on_stop == ThreadPool::OnStop::kDrop) dropped.swap(tasks_);
+    more_.SignalAll();
+  }
+
+  // Body of each thread.
+  void Work(Coordinator& coordinator) {
+    while (Task task = Next()) {
+      coordinator.StopOnError(task);
+      task = nullptr;
+      MutexLock lock(mutex_);
+      --busy_;
+      ++done_;
+    }
+  }
+
+  ThreadPool::Stats GetStats() const {
+    MutexLock lock(mutex_);
+    return {.threads = options_.threads,
             .busy = busy_,
-            .queued = queue_.size(),
+            .queued = tasks_.size(),
             .queue_limit = options_.queue_limit,
             .done = done_,
             .refused = refused_};
   }
 
  private:
-  std::string Text(const char* what) const {
-    return absl::StrCat("thread pool ", options_.name, " ", what);
-  }
-  absl::Status Refuse(absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    ++refused_;
-    return why;
-  }
-  void Work() {
+  // Waits for a task; none when the queue is closed and empty.
+  Task Next() {
     MutexLock lock(mutex_);
-    for (;;) {
-      const bool stopping = closed_ || coordinator_->ShouldStop();
-      if (stopping && options_.on_stop == OnStop::kDrop) queue_.clear();
-      if (queue_.empty()) {
-        if (stopping) return;
-        // A stop of the Coordinator does not signal us.
-        changed_.WaitWithTimeout(mutex_, absl::Milliseconds(50));
-        continue;
-      }
-      auto task = std::move(queue_.front());
-      queue_.pop_front();
-      ++busy_;
-      mutex_.Unlock();
-      coordinator_->StopOnError(task);
-      task = nullptr;
-      mutex_.Lock();
-      --busy_;
-      ++done_;
-    }
+    while (tasks_.empty() && !closed_) more_.Wait(mutex_);
+    if (tasks_.empty()) return nullptr;
+    Task task = std::move(tasks_.front());
+    tasks_.pop_front();
+    ++busy_;
+    return task;
   }
 
-  Coordinator* const coordinator_;
-  const Options options_;
+  const ThreadPool::Options options_;
   mutable Mutex mutex_;
-  CondVar changed_;
-  std::deque<std::function<absl::Status()>> queue_ ABSL_GUARDED_BY(mutex_);
+  CondVar more_;
+  std::deque<Task> tasks_ ABSL_GUARDED_BY(mutex_);
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   int busy_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+class QueuedThreadPool : public ThreadPool {
+ public:
+  QueuedThreadPool(Coordinator* coordinator, const Options& options)
+      : coordinator_(coordinator->Share()), queue_(std::make_shared<TaskQueue>(options)) {
+    on_stop_ = coordinator_->OnStop([queue = queue_] { queue->Close(); });
+    for (int i = 0; i < options.threads; ++i) {
+      threads_.push_back(std::make_unique<Thread>(
+          absl::StrCat(options.name, "-", i),
+          [queue = queue_, coordinator = coordinator_] { queue->Work(*coordinator); }));
+      coordinator_->RegisterThread(threads_.back().get());
+    }
+  }
+
+  ~QueuedThreadPool() override {
+    coordinator_->RemoveOnStop(on_stop_);
+    queue_->Close();
+    // Not for the thread that runs this, if a task held the last reference to the pool.
+    for (const auto& thread : threads_) thread->Join();
+  }
+
+  absl::Status Submit(Task task) override { return queue_->Add(std::move(task)); }
+  Stats GetStats() const override { return queue_->GetStats(); }
+
+ private:
+  const std::shared_ptr<Coordinator> coordinator_;
+  const std::shared_ptr<TaskQueue> queue_;
+  Coordinator::StopCallbackId on_stop_ = 0;
   std::vector<std::unique_ptr<Thread>> threads_;
 };
 
 }  // namespace
 
 std::unique_ptr<ThreadPool> ThreadPool::Create(Coordinator* coordinator, Options options) {
-  return std::make_unique<PoolImpl>(coordinator, std::move(options));
+  CHECK_GE(options.threads, 1) << "pool " << options.name;
+  return std::make_unique<QueuedThreadPool>(coordinator, options);
 }
 
 }  // namespace runtime

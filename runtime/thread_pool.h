@@ -2,6 +2,7 @@
 #define RUNTIME_THREAD_POOL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,13 +28,14 @@ class ThreadPool {
     int busy = 0;
     std::size_t queued = 0;
     std::size_t queue_limit = 0;
-    std::uint64_t done = 0;
-    std::uint64_t refused = 0;
+    std::uint64_t done = 0;     // Tasks that ran, with or without success.
+    std::uint64_t refused = 0;  // Tasks that Submit() did not take.
   };
 
-  // Starts the threads and registers them with `coordinator`, which outlives the pool.
+  // Starts the threads and registers them with `coordinator`. The threads end when it stops.
   static std::unique_ptr<ThreadPool> Create(Coordinator* coordinator, Options options);
-  virtual ~ThreadPool() = default;  // Waits for running tasks.
+  // Takes no more tasks, treats the queued ones as a stop would, and waits for the running ones.
+  virtual ~ThreadPool() = default;
 
   // Queues `task`. ResourceExhausted when the queue is full, Cancelled after a stop. A task's
   // error, or the exception it throws, reaches the Coordinator and stops the process.
