@@ -4,14 +4,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/random_id.h"
-#include "runtime/string_view.h"
 
 // How a lock names its holder: the lock starts at byte 0 and is pid + 1 bytes long. Any two
 // such locks collide, and the kernel tells the length of the one that is held, so there is no

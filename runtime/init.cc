@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
-#include "runtime/string_view.h"
 
 ABSL_FLAG(std::string, log_level, "info", "What is logged: info, warning or error, and above.");
 

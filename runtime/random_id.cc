@@ -4,8 +4,8 @@
 
 #include <array>
 #include <cerrno>
-
-#include "glog/logging.h"
+#include <cstdio>
+#include <cstdlib>
 
 namespace runtime {
 namespace {
@@ -20,7 +20,10 @@ T FromKernel() {
   do {
     got = getrandom(&value, sizeof(value), 0);
   } while (got < 0 && errno == EINTR);
-  PCHECK(got == sizeof(value)) << "getrandom";
+  if (got != sizeof(value)) {
+    std::perror("getrandom");
+    std::abort();
+  }
   return value;
 }
 
