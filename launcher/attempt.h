@@ -1,0 +1,90 @@
+#ifndef LAUNCHER_ATTEMPT_H_
+#define LAUNCHER_ATTEMPT_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "launcher/process_table.h"
+#include "launcher/shim_link.h"
+#include "launcher/shim_protocol.h"
+#include "runtime/event_loop.h"
+
+namespace launcher {
+
+// How an attempt ended.
+struct AttemptEnd {
+  ShimState state;    // Exit status and final offsets; as far as known if there was no witness.
+  bool lost = false;  // Nobody saw its end.
+  std::string how;    // In words: "exit code 3", "the shim was killed (signal 9)".
+  bool success() const;
+};
+
+// One attempt of a task, from the launcher's side: starts its shim, or finds it again after a
+// restart of the launcher, and tells what becomes of it. Whatever was killed when, the program is
+// started at most once (the shim's `started` file) and on_over comes exactly once, with no
+// process of the attempt left. On the loop's thread.
+class Attempt {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt.
+    std::string shim_path;
+    std::string folder;  // The attempt's own.
+    ShimSpec spec;
+    // What the store knows of an earlier launcher's attempt.
+    pid_t pid = 0;
+    std::uint64_t start_ticks = 0;
+  };
+  struct Callbacks {
+    std::function<void(const ShimState&)> on_running;  // Once, before any other.
+    std::function<void(const ShimState&)> on_output;   // The log files have grown.
+    std::function<void(const AttemptEnd&)> on_over;    // Store it, then Acknowledge().
+    std::function<void()> on_left;  // After Acknowledge(): the shim is gone too. Last.
+  };
+  // None of the callbacks may destroy the attempt: post that to the loop.
+  Attempt(Options options, Callbacks callbacks);
+  ~Attempt();
+  Attempt(const Attempt&) = delete;
+  Attempt& operator=(const Attempt&) = delete;
+
+  // A new attempt. An error if its folder or shim cannot be made: then nothing runs.
+  absl::Status Start();
+  // One that an earlier launcher has, or may have, started.
+  void Adopt();
+  void Stop(int signal, absl::Duration grace);
+  // The end is stored: lets the shim go.
+  void Acknowledge();
+
+ private:
+  absl::Status StartShim();
+  ShimLink::Callbacks LinkCallbacks();
+  void OnState(const ShimState& state);
+  void OnGone(std::optional<runtime::ExitStatus> status);
+  bool TryConnect();
+  void Resolve();
+  void Retry();
+  void KillOrphans();
+  void Finish(AttemptEnd end);
+  void Leave();
+
+  const Options options_;
+  const Callbacks callbacks_;
+  std::unique_ptr<ShimLink> link_;
+  ShimState state_;
+  std::string lost_how_;
+  bool running_ = false;
+  bool seen_alive_ = false;
+  bool over_ = false;
+  bool acknowledged_ = false;
+  int tries_ = 0;
+  runtime::EventLoop::TimerId timer_ = 0;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_ATTEMPT_H_

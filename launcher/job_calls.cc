@@ -1,0 +1,298 @@
+#include "launcher/job_calls.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "launcher/supervisor.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kChunk = 64 * 1024;
+// Chunks before others of the loop get their turn.
+constexpr int kChunksATurn = 8;
+
+// What both calls share: runs Step() on the loop after each change, once however many there
+// were, until Done().
+class Call : public std::enable_shared_from_this<Call> {
+ public:
+  Call(JobCallContext context, std::string job)
+      : context_(std::move(context)), job_(std::move(job)) {}
+  virtual ~Call() = default;
+
+  void Begin() {
+    // The table holds the call alive through this; Done() lets it go.
+    observer_ = context_.table->Observe(job_, [self = shared_from_this()] { self->Wake(); });
+    Step();
+  }
+  // On the loop's thread.
+  void Wake() {
+    if (observer_ == 0 || std::exchange(scheduled_, true)) return;
+    context_.loop->Post([self = shared_from_this()] {
+      self->scheduled_ = false;
+      if (self->observer_ != 0) self->Step();
+    });
+  }
+  // On any thread.
+  void WakeFromAnywhere() {
+    context_.loop->Post([self = shared_from_this()] { self->Wake(); });
+  }
+  void CancelFromAnywhere() {
+    context_.loop->Post([self = shared_from_this()] { self->Done(); });
+  }
+
+ protected:
+  virtual void Step() = 0;
+  void Done() {
+    if (observer_ != 0) context_.table->Forget(std::exchange(observer_, 0));
+  }
+  absl::Status Gone() const { return absl::NotFoundError(absl::StrCat("there is no job ", job_)); }
+
+  const JobCallContext context_;
+  const std::string job_;
+
+ private:
+  JobTable::ObserverId observer_ = 0;
+  bool scheduled_ = false;
+};
+
+class WaitCall : public Call {
+ public:
+  using Writer = std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>>;
+  WaitCall(JobCallContext context, std::string job, Writer writer)
+      : Call(std::move(context), std::move(job)), writer_(std::move(writer)) {}
+
+ private:
+  // What makes a job another one to look at; its output does not.
+  using Seen = std::tuple<msg::TaskState, int, bool, pid_t>;
+  static Seen Look(const JobRow& row) {
+    return {row.task.status.state, row.task.status.attempt, row.task.status.stop_requested,
+            row.task.attempts.empty() ? 0 : row.task.attempts.back().pid};
+  }
+
+  void Step() override {
+    const JobRow* row = context_.table->Row(job_);
+    if (row == nullptr) {
+      writer_->Finish(Gone());
+      return Done();
+    }
+    msg::WaitJobReplyT reply;
+    reply.job = std::make_unique<msg::JobT>(JobMessage(*row, context_.state_directory));
+    if (HasEnded(row->task.status.state)) {
+      writer_->Finish(std::move(reply));
+      return Done();
+    }
+    if (sent_ == Look(*row)) return;
+    const absl::Status sent = writer_->SendPart(std::move(reply));
+    if (sent.ok()) {
+      sent_ = Look(*row);
+    } else if (absl::IsResourceExhausted(sent)) {
+      writer_->WhenWritable([self = shared_from_this()] { self->WakeFromAnywhere(); });
+    } else {
+      Done();
+    }
+  }
+
+  const Writer writer_;
+  std::optional<Seen> sent_;
+};
+
+class LogCall : public Call {
+ public:
+  using Writer = std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>>;
+  LogCall(JobCallContext context, std::string job, const msg::LogsRequestT& request, Writer writer)
+      : Call(std::move(context), std::move(job)), request_(request), writer_(std::move(writer)) {}
+
+ private:
+  struct Cursor {
+    msg::LogStream stream;
+    runtime::UniqueFd file;
+    std::uint64_t offset = 0;
+  };
+  enum class Sent { kNothing, kSome, kStop };
+
+  void Step() override {
+    for (int turn = 0; turn < kChunksATurn; ++turn) {
+      const JobRow* row = context_.table->Row(job_);
+      if (row == nullptr) return Finish(Gone());
+      if (attempt_ == 0 && !OpenAttempt(*row)) return;
+      const AttemptRow* attempt = Find(*row, attempt_);
+      bool some = false;
+      for (Cursor& cursor : cursors_) {
+        const Sent sent = SendChunk(*attempt, cursor);
+        if (sent == Sent::kStop) return;
+        some = some || sent == Sent::kSome;
+      }
+      if (!some && !GoOn(*row, *attempt)) return;
+    }
+    Wake();
+  }
+
+  static const AttemptRow* Find(const JobRow& row, int number) {
+    for (const auto& attempt : row.task.attempts) {
+      if (attempt.number == number) return &attempt;
+    }
+    return nullptr;
+  }
+
+  // Every byte of the attempt so far is sent. True if there is another attempt to go on with.
+  bool GoOn(const JobRow& row, const AttemptRow& attempt) {
+    if (request_.follow && attempt.ended_us == 0) return false;
+    if (request_.follow && request_.attempt == 0) {
+      if (Find(row, attempt_ + 1) != nullptr) {
+        next_ = attempt_ + 1;
+        attempt_ = 0;
+        return true;
+      }
+      if (!HasEnded(row.task.status.state)) return false;
+    }
+    msg::LogsReplyT reply;
+    reply.task = absl::StrCat(row.id, "/", TaskName(row));
+    reply.attempt = static_cast<std::uint32_t>(attempt_);
+    Finish(std::move(reply));
+    return false;
+  }
+
+  // False if it has to wait for the attempt, or there is none.
+  bool OpenAttempt(const JobRow& row) {
+    const bool first = next_ == 0;
+    int number = first ? static_cast<int>(request_.attempt) : next_;
+    if (number == 0 && !row.task.attempts.empty()) number = row.task.attempts.back().number;
+    const AttemptRow* attempt = Find(row, number);
+    const bool started = attempt != nullptr && (attempt->started_us != 0 || attempt->ended_us != 0);
+    if (!started) {
+      if (first && request_.attempt != 0 && attempt == nullptr) {
+        Finish(absl::NotFoundError(absl::StrCat("job ", job_, " has no attempt ", number)));
+      } else if (!request_.follow || HasEnded(row.task.status.state)) {
+        Finish(msg::LogsReplyT{});
+      }
+      return false;
+    }
+    attempt_ = number;
+    cursors_.clear();
+    cursors_.push_back(Open(row, *attempt, msg::LogStream::Stdout, attempt->stdout_begin,
+                            first ? request_.stdout_offset : 0, first));
+    cursors_.push_back(Open(row, *attempt, msg::LogStream::Stderr, attempt->stderr_begin,
+                            first ? request_.stderr_offset : 0, first));
+    return true;
+  }
+
+  Cursor Open(const JobRow& row, const AttemptRow& attempt, msg::LogStream stream,
+              std::uint64_t begin, std::uint64_t wanted, bool first) const {
+    const std::string path = LogPath(row, context_.state_directory, attempt.number, stream);
+    Cursor cursor{stream, runtime::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+                  std::max(begin, wanted)};
+    if (first && wanted == 0 && request_.last_lines >= 0) {
+      cursor.offset = LastLines(cursor, attempt, begin);
+    }
+    return cursor;
+  }
+
+  static std::uint64_t End(const AttemptRow& attempt, const Cursor& cursor) {
+    if (attempt.ended_us != 0) {
+      return cursor.stream == msg::LogStream::Stdout ? attempt.stdout_end : attempt.stderr_end;
+    }
+    struct stat status = {};
+    return fstat(cursor.file.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+  }
+
+  // Where the last lines of the stream begin.
+  std::uint64_t LastLines(const Cursor& cursor, const AttemptRow& attempt,
+                          std::uint64_t begin) const {
+    const std::uint64_t end = End(attempt, cursor);
+    if (request_.last_lines == 0) return std::max(begin, end);
+    std::int64_t left = request_.last_lines;
+    std::vector<char> block(kChunk);
+    for (std::uint64_t at = end; at > begin;) {
+      const std::uint64_t size = std::min<std::uint64_t>(at - begin, block.size());
+      at -= size;
+      if (pread(cursor.file.get(), block.data(), size, static_cast<off_t>(at)) !=
+          static_cast<ssize_t>(size)) {
+        return begin;
+      }
+      for (std::uint64_t i = size; i-- > 0;) {
+        // The newline at the very end ends the last line; it does not begin another.
+        if (block[i] == '\n' && at + i + 1 != end && --left == 0) return at + i + 1;
+      }
+    }
+    return begin;
+  }
+
+  Sent SendChunk(const AttemptRow& attempt, Cursor& cursor) {
+    const std::uint64_t end = End(attempt, cursor);
+    if (cursor.offset >= end) return Sent::kNothing;
+    std::vector<std::uint8_t> data(std::min<std::uint64_t>(end - cursor.offset, kChunk));
+    const ssize_t got =
+        pread(cursor.file.get(), data.data(), data.size(), static_cast<off_t>(cursor.offset));
+    if (got <= 0) return Sent::kNothing;
+    data.resize(static_cast<std::size_t>(got));
+    const bool more_may_come = request_.follow && attempt.ended_us == 0;
+    const bool is_rest = cursor.offset + data.size() >= end;
+    const auto newline = std::find(data.rbegin(), data.rend(), '\n');
+    if ((more_may_come || !is_rest) && (newline != data.rend() || data.size() < kChunk)) {
+      data.erase(newline.base(), data.end());
+    }
+    if (data.empty()) return Sent::kNothing;
+    const std::size_t size = data.size();
+    msg::LogsReplyT part;
+    part.task = absl::StrCat(job_, "/", TaskName(*context_.table->Row(job_)));
+    part.attempt = static_cast<std::uint32_t>(attempt.number);
+    part.stream = cursor.stream;
+    part.offset = cursor.offset;
+    part.data = std::move(data);
+    const absl::Status sent = writer_->SendPart(std::move(part));
+    if (sent.ok()) {
+      cursor.offset += size;
+      return Sent::kSome;
+    }
+    if (absl::IsResourceExhausted(sent)) {
+      writer_->WhenWritable([self = shared_from_this()] { self->WakeFromAnywhere(); });
+    } else {
+      Done();
+    }
+    return Sent::kStop;
+  }
+
+  void Finish(absl::StatusOr<msg::LogsReplyT> reply) {
+    writer_->Finish(std::move(reply));
+    Done();
+  }
+
+  const msg::LogsRequestT request_;
+  const Writer writer_;
+  int attempt_ = 0;  // 0: to be opened.
+  int next_ = 0;     // Attempt to go on with; 0: the request's.
+  std::vector<Cursor> cursors_;
+};
+
+template <typename CallType, typename Writer>
+void Run(std::shared_ptr<CallType> call, Writer& writer) {
+  writer.OnCancel([weak = std::weak_ptr<CallType>(call)] {
+    if (auto strong = weak.lock()) strong->CancelFromAnywhere();
+  });
+  call->Begin();
+}
+
+}  // namespace
+
+void StartWaitCall(const JobCallContext& context, const std::string& job,
+                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer) {
+  Run(std::make_shared<WaitCall>(context, job, writer), *writer);
+}
+
+void StartLogCall(const JobCallContext& context, const std::string& job,
+                  const msg::LogsRequestT& request,
+                  std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer) {
+  Run(std::make_shared<LogCall>(context, job, request, writer), *writer);
+}
+
+}  // namespace launcher

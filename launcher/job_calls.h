@@ -1,0 +1,38 @@
+#ifndef LAUNCHER_JOB_CALLS_H_
+#define LAUNCHER_JOB_CALLS_H_
+
+#include <memory>
+#include <string>
+
+#include "bus/schema/launcher_methods.h"
+#include "bus/service.h"
+#include "launcher/job_table.h"
+#include "runtime/event_loop.h"
+
+namespace launcher {
+
+// The two streaming calls about a job. Both start on the loop's thread, keep themselves alive
+// until they are finished or cancelled, and never block on the caller.
+
+// What the calls read from; outlives them. `state_directory` is where jobs without a log folder
+// of their own have their logs.
+struct JobCallContext {
+  JobTable* table = nullptr;
+  runtime::EventLoop* loop = nullptr;
+  std::string state_directory;
+};
+
+// WaitJob: the job now, at every change of its state, and finally when it has ended.
+void StartWaitCall(const JobCallContext& context, const std::string& job,
+                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer);
+
+// Logs: bytes by offset, both streams of an attempt in turns. With `follow` whole lines until the
+// job has ended and every byte is sent, over all its further attempts; without, what is there.
+// `last_lines` counts for each stream on its own.
+void StartLogCall(const JobCallContext& context, const std::string& job,
+                  const msg::LogsRequestT& request,
+                  std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_JOB_CALLS_H_

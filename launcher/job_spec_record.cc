@@ -1,0 +1,165 @@
+#include "launcher/job_spec_record.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "launcher/record.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kMaxName = 128;
+constexpr std::size_t kMaxTaskType = 32;
+
+bool IsTaskType(std::string_view type) {
+  return type.size() <= kMaxTaskType && std::all_of(type.begin(), type.end(), [](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
+         });
+}
+
+bool IsName(std::string_view name) {
+  return name.size() <= kMaxName && std::all_of(name.begin(), name.end(), [](char c) {
+           return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+         });
+}
+
+bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+absl::Status CheckStrings(const msg::JobSpecT& spec) {
+  for (const auto& argument : spec.argv) {
+    if (HasNul(argument)) return absl::InvalidArgumentError("argv: an argument holds a NUL byte");
+  }
+  for (const auto& entry : spec.environment) {
+    const auto equals = entry.find('=');
+    if (HasNul(entry) || equals == std::string::npos || equals == 0) {
+      return absl::InvalidArgumentError("environment: an entry is not NAME=value");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReportChannel(const msg::ReportChannelT& channel) {
+  if (channel.socket.empty() || channel.socket.size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("report_channel: \"", channel.socket, "\" cannot be a unix socket's path"));
+  }
+  if (channel.nonce.empty() || channel.nonce.find_first_of(" \n") != std::string::npos) {
+    return absl::InvalidArgumentError("report_channel: the nonce must be one word");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string EncodeJobSpec(const msg::JobSpecT& spec) {
+  Record record("job");
+  record.Add("name", spec.name);
+  record.Add("task_type", spec.task_type);
+  record.AddNumber("task_index", spec.task_index);
+  record.AddAll("argv", spec.argv);
+  record.AddAll("env", spec.environment);
+  record.Add("cwd", spec.working_directory);
+  record.AddNumber("restart", static_cast<int>(spec.restart));
+  record.AddNumber("max_restarts", spec.max_restarts);
+  record.AddNumber("stop_signal", spec.stop_signal);
+  record.AddNumber("stop_grace_ms", spec.stop_grace_ms);
+  record.Add("log_directory", spec.log_directory);
+  if (spec.report_channel != nullptr) {
+    record.Add("report_socket", spec.report_channel->socket);
+    record.Add("report_nonce", spec.report_channel->nonce);
+  }
+  for (const auto& label : spec.labels) {
+    record.Add("label_key", label->key);
+    record.Add("label_value", label->value);
+  }
+  return record.Encode();
+}
+
+std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "job") return std::nullopt;
+  msg::JobSpecT spec;
+  spec.name = record->Get("name");
+  spec.task_type = record->Get("task_type");
+  spec.task_index = static_cast<std::uint32_t>(record->GetNumber("task_index"));
+  spec.argv = record->GetAll("argv");
+  spec.environment = record->GetAll("env");
+  spec.working_directory = record->Get("cwd");
+  spec.restart = static_cast<msg::RestartPolicy>(record->GetNumber("restart"));
+  spec.max_restarts = static_cast<std::uint32_t>(record->GetNumber("max_restarts"));
+  spec.stop_signal = static_cast<std::int32_t>(record->GetNumber("stop_signal"));
+  spec.stop_grace_ms = static_cast<std::uint32_t>(record->GetNumber("stop_grace_ms"));
+  spec.log_directory = record->Get("log_directory");
+  if (record->Has("report_socket")) {
+    spec.report_channel = std::make_unique<msg::ReportChannelT>();
+    spec.report_channel->socket = record->Get("report_socket");
+    spec.report_channel->nonce = record->Get("report_nonce");
+  }
+  const auto keys = record->GetAll("label_key");
+  const auto values = record->GetAll("label_value");
+  for (std::size_t i = 0; i < std::min(keys.size(), values.size()); ++i) {
+    spec.labels.push_back(std::make_unique<msg::KeyValueT>());
+    spec.labels.back()->key = keys[i];
+    spec.labels.back()->value = values[i];
+  }
+  return spec;
+}
+
+absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
+  if (spec.argv.empty() || spec.argv[0].empty()) {
+    return absl::InvalidArgumentError("argv: there is no program");
+  }
+  if (!spec.working_directory.starts_with('/') || HasNul(spec.working_directory)) {
+    return absl::InvalidArgumentError("working_directory: not an absolute path");
+  }
+  if (!spec.log_directory.empty() &&
+      (!spec.log_directory.starts_with('/') || HasNul(spec.log_directory))) {
+    return absl::InvalidArgumentError("log_directory: not an absolute path");
+  }
+  if (!IsTaskType(spec.task_type)) {
+    return absl::InvalidArgumentError(
+        "task_type: at most 32 letters, digits, underscores and dashes");
+  }
+  if (!IsName(spec.name)) {
+    return absl::InvalidArgumentError("name: at most 128 bytes, no control characters");
+  }
+  if (spec.stop_signal < 0 || spec.stop_signal > 64) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("stop_signal: ", spec.stop_signal, " is no signal"));
+  }
+  if (spec.restart > msg::RestartPolicy::MAX) {
+    return absl::InvalidArgumentError("restart: an unknown policy");
+  }
+  if (auto status = CheckStrings(spec); !status.ok()) return status;
+  return spec.report_channel == nullptr ? absl::OkStatus()
+                                        : CheckReportChannel(*spec.report_channel);
+}
+
+std::vector<std::string> CleanEnvironment(const std::vector<std::string>& environment) {
+  static constexpr std::array<std::string_view, 9> kNames = {"RUNFILES_DIR=",
+                                                             "RUNFILES_MANIFEST_FILE=",
+                                                             "RUNFILES_MANIFEST_ONLY=",
+                                                             "JAVA_RUNFILES=",
+                                                             "PYTHON_RUNFILES=",
+                                                             "BUILD_WORKSPACE_DIRECTORY=",
+                                                             "BUILD_WORKING_DIRECTORY=",
+                                                             "YARD_FD=",
+                                                             "YARD_SOCKET="};
+  static constexpr std::array<std::string_view, 2> kPrefixes = {"TEST_", "BAZEL_"};
+  std::vector<std::string> clean;
+  for (const auto& entry : environment) {
+    const auto starts = [&](std::string_view text) { return entry.starts_with(text); };
+    if (std::any_of(kNames.begin(), kNames.end(), starts)) continue;
+    if (std::any_of(kPrefixes.begin(), kPrefixes.end(), starts)) continue;
+    clean.push_back(entry);
+  }
+  return clean;
+}
+
+}  // namespace launcher

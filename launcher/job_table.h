@@ -1,0 +1,85 @@
+#ifndef LAUNCHER_JOB_TABLE_H_
+#define LAUNCHER_JOB_TABLE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "launcher/store.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "runtime/locations.h"
+
+namespace launcher {
+
+// Every job the launcher knows: starts, watches, restarts and stops their tasks, and keeps what
+// it knows in the store before it acts on it. On the loop's thread.
+//
+// A JobTable that is destroyed (or whose process is killed at any instant) leaves its tasks to
+// their shims; the next one on the same state takes them up.
+class JobTable {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the table.
+    runtime::Clock* clock = runtime::Clock::Real();
+    runtime::Locations locations;
+    std::string shim_path;           // Of yard-shim.
+    std::function<double()> random;  // In [0, 1); spreads restarts. Unset: the kernel's.
+    // Every change of a job, and whole lines of output; on the loop's thread. Optional.
+    std::function<void(const msg::JobT&)> on_job;
+    std::function<void(const std::string& job, msg::LogLinesT)> on_lines;
+    // Called at each named point between two durable steps: a test kills itself there.
+    std::function<void(std::string_view point)> fault = {};
+  };
+  // Loads the state and takes up every task of an earlier launcher.
+  static absl::StatusOr<std::unique_ptr<JobTable>> Open(Options options);
+  virtual ~JobTable() = default;
+
+  // Makes the job durable, then starts it. The same request id again answers with the same job.
+  // InvalidArgument: see CheckJobSpec; AlreadyExists: a live job has this name.
+  virtual absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) = 0;
+
+  // A job is named by its id, the id of one of its tasks, its name (the live job of that name,
+  // else the newest), or a unique prefix of its id. NotFound, or FailedPrecondition listing the
+  // jobs an ambiguous prefix stands for.
+  virtual absl::StatusOr<std::string> Find(const std::string& name) const = 0;
+  // The row of a job by its exact id; null if there is none (any more).
+  virtual const JobRow* Row(const std::string& id) const = 0;
+  // As others see it: without its environment. Oldest first.
+  virtual std::vector<msg::JobT> List(bool live_only) const = 0;
+
+  // Asks it to stop; zero grace: the job's own. An ended job stays as it is.
+  virtual absl::Status Stop(const std::string& id, absl::Duration grace, std::string reason) = 0;
+  // Forgets it, and removes its folder in the launcher's state. FailedPrecondition while it lives.
+  virtual absl::Status Remove(const std::string& id) = 0;
+
+  // Calls `changed` after every change of a job and every growth of its output, until
+  // Forget(). Also when the job is removed.
+  using ObserverId = std::uint64_t;
+  virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
+  virtual void Forget(ObserverId observer) = 0;
+
+  struct Stats {
+    std::uint64_t jobs = 0, live = 0, attempts = 0, adopted = 0, lost = 0;
+  };
+  virtual Stats GetStats() const = 0;
+};
+
+// A row as a message, without its environment.
+msg::JobT JobMessage(const JobRow& row, const std::string& state_directory);
+// Where an attempt's output is: DIRECTORY/worker-0.1.stdout.
+std::string LogPath(const JobRow& row, const std::string& state_directory, int attempt,
+                    msg::LogStream stream);
+// "worker-0"
+std::string TaskName(const JobRow& row);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_JOB_TABLE_H_

@@ -1,0 +1,144 @@
+#include "launcher/launcher_service.h"
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/topic.h"
+#include "glog/logging.h"
+#include "launcher/job_calls.h"
+
+namespace launcher {
+namespace {
+
+struct Parts {
+  runtime::EventLoop* loop;
+  JobTable* table;
+  ServiceKeeper* keeper;
+  std::string state_directory;
+
+  JobCallContext Context() const { return {table, loop, state_directory}; }
+};
+
+// Answers M with what `body` returns on the loop's thread.
+template <typename M>
+void Answer(
+    bus::Service* service, const Parts& parts,
+    std::function<absl::StatusOr<typename M::ReplyT>(const bus::CallContext&, typename M::RequestT)>
+        body) {
+  service->HandleAsync<M>([loop = parts.loop, body](std::shared_ptr<bus::ReplyWriter<M>> writer,
+                                                    const typename M::RequestT& request) {
+    loop->Post([body, writer, request = std::make_shared<typename M::RequestT>(request)] {
+      writer->Finish(body(writer->context(), std::move(*request)));
+    });
+  });
+}
+
+// The job as it is now, as the `job` of a reply.
+template <typename Reply>
+absl::StatusOr<Reply> ReplyWithJob(const Parts& parts, const std::string& id) {
+  Reply reply;
+  reply.job = std::make_unique<msg::JobT>(JobMessage(*parts.table->Row(id), parts.state_directory));
+  return reply;
+}
+
+absl::StatusOr<msg::LaunchReplyT> Launch(const Parts& parts, const bus::CallContext& context,
+                                         msg::LaunchRequestT request) {
+  if (request.spec == nullptr) return absl::InvalidArgumentError("spec: there is none");
+  auto job = parts.table->Launch(context.request_id, std::move(*request.spec));
+  if (!job.ok()) return job.status();
+  msg::LaunchReplyT reply;
+  reply.job = std::make_unique<msg::JobT>(*std::move(job));
+  return reply;
+}
+
+absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT& request) {
+  msg::JobsReplyT reply;
+  if (request.job.empty()) {
+    for (auto& job : parts.table->List(request.live_only)) {
+      reply.jobs.push_back(std::make_unique<msg::JobT>(std::move(job)));
+    }
+    return reply;
+  }
+  const auto id = parts.table->Find(request.job);
+  if (!id.ok()) return id.status();
+  reply.jobs.push_back(
+      std::make_unique<msg::JobT>(JobMessage(*parts.table->Row(*id), parts.state_directory)));
+  return reply;
+}
+
+absl::StatusOr<msg::StopJobReplyT> StopJob(const Parts& parts,
+                                           const msg::StopJobRequestT& request) {
+  const auto id = parts.table->Find(request.job);
+  if (!id.ok()) return id.status();
+  const auto status = parts.table->Stop(*id, absl::Milliseconds(request.grace_ms), request.reason);
+  if (!status.ok()) return status;
+  return ReplyWithJob<msg::StopJobReplyT>(parts, *id);
+}
+
+absl::StatusOr<msg::RemoveJobReplyT> RemoveJob(const Parts& parts,
+                                               const msg::RemoveJobRequestT& request) {
+  const auto id = parts.table->Find(request.job);
+  if (!id.ok()) return id.status();
+  const auto status = parts.table->Remove(*id);
+  if (!status.ok()) return status;
+  return msg::RemoveJobReplyT{};
+}
+
+void AddStreams(bus::Service* service, const Parts& parts) {
+  service->HandleAsync<rpc::Launcher::WaitJob>([parts](auto writer, const auto& request) {
+    parts.loop->Post([parts, writer, job = request.job] {
+      const auto id = parts.table->Find(job);
+      if (!id.ok()) return writer->Finish(id.status());
+      StartWaitCall(parts.Context(), *id, writer);
+    });
+  });
+  service->HandleAsync<rpc::Launcher::Logs>([parts](auto writer, const auto& request) {
+    parts.loop->Post([parts, writer, request] {
+      const auto id = parts.table->Find(request.job);
+      if (!id.ok()) return writer->Finish(id.status());
+      StartLogCall(parts.Context(), *id, request, writer);
+    });
+  });
+}
+
+}  // namespace
+
+void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
+                        ServiceKeeper* keeper, std::string state_directory) {
+  const Parts parts{loop, table, keeper, std::move(state_directory)};
+  Answer<rpc::Launcher::Launch>(service, parts, [parts](const auto& context, auto request) {
+    return Launch(parts, context, std::move(request));
+  });
+  Answer<rpc::Launcher::Jobs>(service, parts,
+                              [parts](const auto&, auto request) { return Jobs(parts, request); });
+  Answer<rpc::Launcher::StopJob>(
+      service, parts, [parts](const auto&, auto request) { return StopJob(parts, request); });
+  Answer<rpc::Launcher::RemoveJob>(
+      service, parts, [parts](const auto&, auto request) { return RemoveJob(parts, request); });
+  Answer<rpc::Launcher::Services>(service, parts, [parts](const auto&, auto) {
+    msg::ServicesReplyT reply;
+    for (auto& kept : parts.keeper->Services()) {
+      reply.services.push_back(std::make_unique<msg::SupervisedServiceT>(std::move(kept)));
+    }
+    return absl::StatusOr<msg::ServicesReplyT>(std::move(reply));
+  });
+  AddStreams(service, parts);
+}
+
+void PublishJob(bus::Publisher* publisher, const msg::JobT& job) {
+  msg::JobEventT event;
+  event.job = std::make_unique<msg::JobT>(job);
+  const auto status = publisher->Publish(bus::TopicOf({"s", "launcher", job.id}), std::move(event));
+  if (!status.ok()) LOG(WARNING) << status;
+}
+
+void PublishLines(bus::Publisher* publisher, const std::string& job, msg::LogLinesT lines) {
+  const std::string task = lines.task.substr(job.size() + 1);
+  const auto status = publisher->Publish(bus::TopicOf({"l", job, task}), std::move(lines));
+  if (!status.ok()) LOG(WARNING) << status;
+}
+
+}  // namespace launcher

@@ -1,0 +1,27 @@
+#ifndef LAUNCHER_LAUNCHER_SERVICE_H_
+#define LAUNCHER_LAUNCHER_SERVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "bus/publisher.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/service.h"
+#include "launcher/job_table.h"
+#include "launcher/service_keeper.h"
+#include "runtime/event_loop.h"
+
+namespace launcher {
+
+// Adds the methods of rpc::Launcher to `service`. Each hops to the loop, where the table lives.
+// All outlive the service's calls.
+void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
+                        ServiceKeeper* keeper, std::string state_directory);
+
+// Publish on s/launcher/JOB/ and l/JOB/TASK/.
+void PublishJob(bus::Publisher* publisher, const msg::JobT& job);
+void PublishLines(bus::Publisher* publisher, const std::string& job, msg::LogLinesT lines);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_LAUNCHER_SERVICE_H_

@@ -1,0 +1,127 @@
+#include "launcher/process_table.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <map>
+#include <set>
+
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+namespace {
+
+std::string ReadSmallFile(const std::string& path, std::size_t limit) {
+  const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  char chunk[4096];
+  while (fd.valid() && content.size() < limit) {
+    const ssize_t got = read(fd.get(), chunk, sizeof chunk);
+    if (got <= 0) break;
+    content.append(chunk, static_cast<std::size_t>(got));
+  }
+  return content;
+}
+
+void AddDescendants(const std::multimap<pid_t, const ProcessRow*>& by_parent, pid_t root,
+                    std::set<pid_t>& found) {
+  std::vector<pid_t> todo = {root};
+  while (!todo.empty()) {
+    const auto [first, last] = by_parent.equal_range(todo.back());
+    todo.pop_back();
+    for (auto child = first; child != last; ++child) {
+      if (found.insert(child->second->pid).second) todo.push_back(child->second->pid);
+    }
+  }
+}
+
+std::multimap<pid_t, const ProcessRow*> ByParent(const std::vector<ProcessRow>& table) {
+  std::multimap<pid_t, const ProcessRow*> by_parent;
+  for (const auto& row : table) by_parent.emplace(row.parent, &row);
+  return by_parent;
+}
+
+}  // namespace
+
+std::optional<ProcessRow> ReadProcess(pid_t pid) {
+  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat", 4096);
+  // The name may hold anything, so fields are counted from its last parenthesis.
+  const auto name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return std::nullopt;
+  ProcessRow row;
+  row.pid = pid;
+  unsigned long long ticks = 0;
+  const int fields = sscanf(stat.c_str() + name_end + 1,
+                            " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+                            "%*d %llu",
+                            &row.state, &row.parent, &row.session, &ticks);
+  row.start_ticks = ticks;
+  if (fields != 4) return std::nullopt;
+  return row;
+}
+
+std::vector<ProcessRow> ReadProcesses() {
+  std::vector<ProcessRow> table;
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return table;
+  while (const dirent* entry = readdir(proc)) {
+    const pid_t pid = atoi(entry->d_name);
+    if (pid <= 0) continue;
+    if (const auto row = ReadProcess(pid)) table.push_back(*row);
+  }
+  closedir(proc);
+  return table;
+}
+
+std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root) {
+  std::set<pid_t> found;
+  AddDescendants(ByParent(table), root, found);
+  found.erase(root);
+  std::vector<pid_t> alive;
+  for (const auto& row : table) {
+    if (row.state != 'Z' && found.contains(row.pid)) alive.push_back(row.pid);
+  }
+  return alive;
+}
+
+bool HasEnvironmentEntry(pid_t pid, std::string_view entry) {
+  // A process may have megabytes of environment; ours is set by the shim as its first entries.
+  const std::string environment =
+      ReadSmallFile("/proc/" + std::to_string(pid) + "/environ", 4 << 20);
+  std::string_view rest = environment;
+  while (!rest.empty()) {
+    const auto end = rest.find('\0');
+    if (rest.substr(0, end) == entry) return true;
+    if (end == std::string_view::npos) break;
+    rest.remove_prefix(end + 1);
+  }
+  return false;
+}
+
+int KillOrphanedTree(const OrphanedTree& tree) {
+  const auto table = ReadProcesses();
+  const std::string mark = "YARD_SOCKET=" + tree.task_socket;
+  const auto leader = tree.leader > 0 ? ReadProcess(tree.leader) : std::nullopt;
+  const bool leader_is_ours = leader && leader->start_ticks == tree.start_ticks;
+  const bool match_session = tree.leader > 0 && (leader ? leader_is_ours : tree.session_is_ours);
+  const auto by_parent = ByParent(table);
+  std::set<pid_t> found;
+  for (const auto& row : table) {
+    const bool ours =
+        (match_session && row.session == tree.leader) || HasEnvironmentEntry(row.pid, mark);
+    if (!ours || row.pid == getpid() || !found.insert(row.pid).second) continue;
+    AddDescendants(by_parent, row.pid, found);
+  }
+  int alive = 0;
+  for (const auto& row : table) {
+    if (row.state == 'Z' || row.pid == getpid() || !found.contains(row.pid)) continue;
+    if (kill(row.pid, SIGKILL) == 0) ++alive;
+  }
+  return alive;
+}
+
+}  // namespace launcher

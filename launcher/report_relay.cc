@@ -1,0 +1,338 @@
+#include "launcher/report_relay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "launcher/report_line.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kReadChunk = 64 * 1024;
+// Answers a program has not read; then no more lines are taken from it.
+constexpr std::size_t kMaxUnreadAnswers = 256 * 1024;
+constexpr std::size_t kMaxReporters = 16;
+constexpr std::size_t kMaxAnswer = 16 << 20;
+
+// Writes what the socket takes of `out`. False if the connection is broken.
+bool WriteSome(int socket, std::string& out) {
+  std::size_t written = 0;
+  while (written < out.size()) {
+    const ssize_t n =
+        send(socket, out.data() + written, out.size() - written, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      written += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  const bool broken = written < out.size() && errno != EAGAIN && errno != EWOULDBLOCK;
+  out.erase(0, written);
+  return !broken;
+}
+
+}  // namespace
+
+ReportRelay::ReportRelay(Poller* poller, Options options)
+    : poller_(poller), options_(std::move(options)), retry_(options_.first_retry) {
+  if (!options_.trainer_socket.empty()) Connect();
+}
+
+ReportRelay::~ReportRelay() {
+  for (const auto& [id, reporter] : reporters_) poller_->Forget(reporter.socket.get());
+  if (listener_.valid()) poller_->Forget(listener_.get());
+  if (trainer_.valid()) poller_->Forget(trainer_.get());
+  poller_->Cancel(retry_timer_);
+}
+
+void ReportRelay::AddReporter(runtime::UniqueFd socket) {
+  const ReporterId id = ++last_reporter_;
+  const int fd = socket.get();
+  reporters_[id].socket = std::move(socket);
+  poller_->Watch(fd, EPOLLIN, [this, id](std::uint32_t events) { OnReporter(id, events); });
+}
+
+void ReportRelay::Listen(runtime::UniqueFd listener) {
+  listener_ = std::move(listener);
+  poller_->Watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { Accept(); });
+}
+
+void ReportRelay::Accept() {
+  runtime::UniqueFd socket(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) return;
+  if (reporters_.size() < kMaxReporters) return AddReporter(std::move(socket));
+  std::string refusal =
+      ErrorLine("RESOURCE_EXHAUSTED", "too many connections to this task's report channel") + "\n";
+  WriteSome(socket.get(), refusal);
+}
+
+void ReportRelay::OnReporter(ReporterId id, std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) Flush(id);
+  if (reporters_.contains(id) && (events & ~EPOLLOUT) != 0) Read(id);
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::Read(ReporterId id) {
+  Reporter& reporter = reporters_.at(id);
+  if (reporter.at_end || reporter.closing) return;
+  const std::size_t before = reporter.in.size();
+  reporter.in.resize(before + kReadChunk);
+  const ssize_t got = recv(reporter.socket.get(), &reporter.in[before], kReadChunk, MSG_DONTWAIT);
+  const bool nothing_now = got < 0 && (errno == EAGAIN || errno == EINTR);
+  reporter.in.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+  // After the task's end nobody is left who could write more.
+  reporter.at_end = got == 0 || (got < 0 && !(nothing_now && !ended_));
+  TakeLines(id);
+}
+
+void ReportRelay::TakeLines(ReporterId id) {
+  for (;;) {
+    const auto found = reporters_.find(id);
+    if (found == reporters_.end() || found->second.closing) return;
+    Reporter& reporter = found->second;
+    if (!WindowOpen(reporter)) return;
+    const auto end = reporter.in.find('\n', reporter.searched);
+    if (end == std::string::npos) {
+      reporter.searched = reporter.in.size();
+      if (reporter.in.size() > kMaxReportLine) reporter.discarding = true;
+      if (reporter.discarding) reporter.in.clear();
+      if (reporter.in.empty()) reporter.searched = 0;
+      return;
+    }
+    const bool too_long = std::exchange(reporter.discarding, false) || end > kMaxReportLine;
+    std::string line = too_long ? std::string() : reporter.in.substr(0, end);
+    reporter.in.erase(0, end + 1);
+    reporter.searched = 0;
+    if (!MaySpeak(id)) return;
+    if (too_long) {
+      AnswerLocally(id, ErrorLine("INVALID_ARGUMENT", "a line is longer than 1 MiB"));
+    } else {
+      TakeLine(id, std::move(line));
+    }
+  }
+}
+
+bool ReportRelay::MaySpeak(ReporterId id) {
+  if (speaker_ == 0) speaker_ = id;
+  if (speaker_ == id) return true;
+  Reporter& reporter = reporters_.at(id);
+  reporter.out +=
+      ErrorLine("FAILED_PRECONDITION", "another process of this task is its reporter") + "\n";
+  reporter.closing = true;
+  Flush(id);
+  return false;
+}
+
+void ReportRelay::TakeLine(ReporterId id, std::string line) {
+  if (options_.trainer_socket.empty()) {
+    if (WantsAnswer(ReportLineType(line))) {
+      AnswerLocally(id, ErrorLine("FAILED_PRECONDITION",
+                                  "this task is no trial: nobody collects its reports"));
+    }
+    return;
+  }
+  queue_bytes_ += line.size();
+  queue_.push_back({id, ++last_number_, std::move(line)});
+}
+
+void ReportRelay::AnswerLocally(ReporterId id, std::string answer) {
+  queue_bytes_ += answer.size();
+  queue_.push_back({id, 0, std::move(answer)});
+  DeliverLocalAnswers();
+}
+
+void ReportRelay::DeliverLocalAnswers() {
+  while (!queue_.empty() && queue_.front().number == 0) {
+    const Line line = std::move(queue_.front());
+    queue_.pop_front();
+    queue_bytes_ -= line.text.size();
+    Deliver(line.reporter, line.text);
+  }
+}
+
+void ReportRelay::Deliver(ReporterId id, std::string_view answer) {
+  const auto found = reporters_.find(id);
+  if (found == reporters_.end()) return;
+  found->second.out.append(answer).append("\n");
+  Flush(id);
+}
+
+void ReportRelay::Flush(ReporterId id) {
+  Reporter& reporter = reporters_.at(id);
+  if (!WriteSome(reporter.socket.get(), reporter.out)) {
+    // It cannot read any more, but what it has written still counts.
+    reporter.out.clear();
+  }
+}
+
+void ReportRelay::Close(ReporterId id) {
+  poller_->Forget(reporters_.at(id).socket.get());
+  reporters_.erase(id);
+  if (speaker_ == id) speaker_ = 0;
+}
+
+bool ReportRelay::WindowOpen(const Reporter& reporter) const {
+  return queue_.size() < options_.window_lines && queue_bytes_ < options_.window_bytes &&
+         reporter.out.size() < kMaxUnreadAnswers;
+}
+
+void ReportRelay::UpdateReporters() {
+  std::vector<ReporterId> ids;
+  for (const auto& [id, reporter] : reporters_) ids.push_back(id);
+  for (const ReporterId id : ids) {
+    TakeLines(id);
+    Reporter& reporter = reporters_.at(id);
+    const bool all_taken = reporter.in.find('\n') == std::string::npos;
+    if ((reporter.closing && reporter.out.empty()) ||
+        (reporter.at_end && all_taken && (reporter.out.empty() || ended_))) {
+      Close(id);
+      continue;
+    }
+    const bool reads = !reporter.at_end && !reporter.closing && WindowOpen(reporter);
+    poller_->Change(reporter.socket.get(),
+                    (reads ? EPOLLIN : 0u) | (reporter.out.empty() ? 0u : EPOLLOUT));
+  }
+}
+
+void ReportRelay::Connect() {
+  retry_timer_ = 0;
+  link_ = Link::kDown;
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  strncpy(address.sun_path, options_.trainer_socket.c_str(), sizeof(address.sun_path) - 1);
+  trainer_ = runtime::UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(trainer_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    trainer_.reset();
+    return Disconnect();
+  }
+  link_ = Link::kGreeting;
+  trainer_in_.clear();
+  trainer_out_ = "YARD1 " + options_.nonce + "\n";
+  sent_number_ = 0;
+  end_sent_ = false;
+  poller_->Watch(trainer_.get(), EPOLLIN | EPOLLOUT,
+                 [this](std::uint32_t events) { OnTrainer(events); });
+}
+
+void ReportRelay::Disconnect() {
+  if (trainer_.valid()) poller_->Forget(trainer_.get());
+  trainer_.reset();
+  link_ = Link::kDown;
+  trainer_in_.clear();
+  trainer_out_.clear();
+  if (retry_timer_ != 0) return;
+  retry_timer_ = poller_->RunAfter(retry_, [this] { Connect(); });
+  retry_ = std::min(retry_ * 2, options_.longest_retry);
+}
+
+void ReportRelay::OnTrainer(std::uint32_t events) {
+  if ((events & ~EPOLLOUT) != 0 && !ReadTrainer()) Disconnect();
+  DeliverLocalAnswers();
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+bool ReportRelay::ReadTrainer() {
+  char chunk[kReadChunk];
+  const ssize_t got = recv(trainer_.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  if (got == 0) return false;
+  trainer_in_.append(chunk, static_cast<std::size_t>(got));
+  std::size_t taken = 0;
+  for (;;) {
+    const auto end = trainer_in_.find('\n', taken);
+    if (end == std::string::npos) break;
+    if (!OnTrainerLine(std::string_view(trainer_in_).substr(taken, end - taken))) return false;
+    taken = end + 1;
+  }
+  trainer_in_.erase(0, taken);
+  return trainer_in_.size() <= kMaxAnswer;
+}
+
+bool ReportRelay::OnTrainerLine(std::string_view line) {
+  if (link_ == Link::kGreeting) {
+    if (line != "OK") return false;
+    link_ = Link::kUp;
+    retry_ = options_.first_retry;
+    return true;
+  }
+  if (line == "END" && end_sent_) {
+    poller_->Forget(trainer_.get());
+    trainer_.reset();
+    link_ = Link::kNone;
+    return true;
+  }
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  // Numbers are answered in order, so the answer can only be for the first of the queue.
+  if (error != std::errc() || queue_.empty() || queue_.front().number != number ||
+      number > sent_number_) {
+    return false;
+  }
+  const Line first = std::move(queue_.front());
+  queue_.pop_front();
+  queue_bytes_ -= first.text.size();
+  line.remove_prefix(static_cast<std::size_t>(rest - line.data()));
+  if (line.size() > 1) Deliver(first.reporter, line.substr(1));
+  DeliverLocalAnswers();
+  return true;
+}
+
+void ReportRelay::Pump() {
+  if (link_ != Link::kUp && link_ != Link::kGreeting) return;
+  if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
+  for (const Line& line : queue_) {
+    if (link_ != Link::kUp || !trainer_out_.empty()) break;
+    if (line.number <= sent_number_) continue;
+    trainer_out_ = std::to_string(line.number) + " " + line.text + "\n";
+    sent_number_ = line.number;
+    if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
+  }
+  if (link_ == Link::kUp && ended_ && reporters_.empty() && queue_.empty() && !end_sent_) {
+    end_sent_ = true;
+    trainer_out_ += "END " + std::to_string(last_number_) + "\n";
+    if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
+  }
+  poller_->Change(trainer_.get(), EPOLLIN | (trainer_out_.empty() ? 0u : EPOLLOUT));
+}
+
+void ReportRelay::TaskEnded(std::function<void()> done) {
+  ended_ = true;
+  done_ = std::move(done);
+  if (listener_.valid()) {
+    // A connection made just before the end may have left its lines in the backlog.
+    for (std::size_t i = 0; i < kMaxReporters; ++i) Accept();
+    poller_->Forget(listener_.get());
+    listener_.reset();
+  }
+  std::vector<ReporterId> ids;
+  for (const auto& [id, reporter] : reporters_) ids.push_back(id);
+  for (const ReporterId id : ids) {
+    while (reporters_.contains(id) && !reporters_.at(id).at_end && !reporters_.at(id).closing &&
+           WindowOpen(reporters_.at(id))) {
+      Read(id);
+    }
+  }
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::CheckEnd() {
+  if (!ended_ || !done_ || !reporters_.empty() || !queue_.empty() || link_ != Link::kNone) return;
+  std::exchange(done_, nullptr)();
+}
+
+}  // namespace launcher

@@ -1,0 +1,116 @@
+#ifndef LAUNCHER_REPORT_RELAY_H_
+#define LAUNCHER_REPORT_RELAY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "launcher/poller.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+
+// The shim's part of the report channel (docs/report-channel.md): takes lines from the task,
+// numbers them, gets each to the trainer and its answer back, over any number of broken
+// connections. On the poller's thread.
+//
+// Every line has one place in `queue_` until it is answered, so a program gets its answers in the
+// order of its lines, also those that the relay itself gives.
+class ReportRelay {
+ public:
+  struct Options {
+    std::string trainer_socket;  // Empty: nobody collects reports; answered with an error.
+    std::string nonce;
+    std::chrono::milliseconds first_retry{20};
+    std::chrono::milliseconds longest_retry{500};
+    // Lines, and bytes of lines, without an answer at most; then the program waits.
+    std::size_t window_lines = 64;
+    std::size_t window_bytes = 4 << 20;
+  };
+  // `poller` is not owned and outlives the relay.
+  ReportRelay(Poller* poller, Options options);
+  ~ReportRelay();
+  ReportRelay(const ReportRelay&) = delete;
+  ReportRelay& operator=(const ReportRelay&) = delete;
+
+  // A stream socket whose other end the task has (its fd 3). It counts as a reporter from its
+  // first line on.
+  void AddReporter(runtime::UniqueFd socket);
+  // A listening socket; each connection is a reporter. One at a time may speak: another gets an
+  // error line and is closed.
+  void Listen(runtime::UniqueFd listener);
+  // No process of the task is left: passes on what it has written, then END. `done` runs once
+  // the trainer has confirmed that; without a trainer as soon as everything is read.
+  void TaskEnded(std::function<void()> done);
+
+ private:
+  using ReporterId = std::uint64_t;
+  struct Reporter {
+    runtime::UniqueFd socket;
+    std::string in;
+    std::string out;
+    std::size_t searched = 0;  // Bytes of `in` known to hold no newline.
+    bool discarding = false;   // In the middle of a line that is too long.
+    bool at_end = false;       // Nothing more can be read.
+    bool closing = false;      // Closed once `out` is written.
+  };
+  struct Line {
+    ReporterId reporter;
+    std::uint64_t number;  // 0: answered by the relay itself with `text`.
+    std::string text;
+  };
+  enum class Link { kNone, kDown, kGreeting, kUp };
+
+  void Accept();
+  void OnReporter(ReporterId id, std::uint32_t events);
+  void Read(ReporterId id);
+  void TakeLines(ReporterId id);
+  void TakeLine(ReporterId id, std::string line);
+  bool MaySpeak(ReporterId id);
+  void AnswerLocally(ReporterId id, std::string answer);
+  void Deliver(ReporterId id, std::string_view answer);
+  void Flush(ReporterId id);
+  void Close(ReporterId id);
+  void UpdateReporters();
+  bool WindowOpen(const Reporter& reporter) const;
+  void DeliverLocalAnswers();
+
+  void Connect();
+  void Disconnect();
+  void OnTrainer(std::uint32_t events);
+  bool ReadTrainer();
+  bool OnTrainerLine(std::string_view line);
+  void Pump();
+  void CheckEnd();
+
+  Poller* const poller_;
+  const Options options_;
+  runtime::UniqueFd listener_;
+  std::map<ReporterId, Reporter> reporters_;
+  ReporterId last_reporter_ = 0;
+  ReporterId speaker_ = 0;  // 0: the first who speaks.
+
+  std::deque<Line> queue_;
+  std::size_t queue_bytes_ = 0;
+  std::uint64_t last_number_ = 0;
+
+  Link link_ = Link::kNone;
+  runtime::UniqueFd trainer_;
+  std::chrono::milliseconds retry_;
+  Poller::TimerId retry_timer_ = 0;
+  std::string trainer_in_;
+  std::string trainer_out_;
+  std::uint64_t sent_number_ = 0;  // Last number put into trainer_out_ on this connection.
+  bool end_sent_ = false;
+
+  bool ended_ = false;
+  std::function<void()> done_;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_REPORT_RELAY_H_

@@ -1,0 +1,314 @@
+#include "launcher/service_keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "launcher/supervisor.h"
+#include "runtime/file.h"
+#include "runtime/string_view.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kMaxSmallFile = 64 * 1024;
+constexpr absl::Duration kFirstDelay = absl::Milliseconds(100);
+constexpr absl::Duration kLongestDelay = absl::Seconds(5);
+constexpr absl::Duration kStableAfter = absl::Seconds(10);
+// Exit code of a second copy of a service.
+constexpr int kRefused = 6;
+
+struct Wanted {
+  std::string logdir;
+  std::string trainer;  // Empty: our own.
+};
+
+std::optional<Wanted> ReadWanted(const std::string& path) {
+  const auto content = runtime::ReadFile(path, kMaxSmallFile);
+  if (!content.ok()) return std::nullopt;
+  const auto json = nlohmann::json::parse(*content, nullptr, /*allow_exceptions=*/false);
+  const auto text = [&](const char* key) -> std::string {
+    const auto found = json.find(key);
+    return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  if (!json.is_object() || text("logdir").empty()) {
+    LOG(ERROR) << path << " is not {\"logdir\": \"/path\"}: no service is started";
+    return std::nullopt;
+  }
+  return Wanted{text("logdir"), text("trainer")};
+}
+
+struct Kept {
+  std::string name;
+  std::optional<runtime::Subprocess> child;  // If we started it.
+  runtime::UniqueFd pidfd;                   // If we adopted it.
+  pid_t pid = 0;                             // 0: does not run.
+  runtime::EventLoop::WatchId watch = 0;
+  runtime::EventLoop::TimerId timer = 0;
+  bool tried = false;
+  int quick_failures = 0;
+  std::uint32_t restarts = 0;
+  absl::Duration since = absl::ZeroDuration();
+  std::int64_t started_us = 0;
+  msg::TaskState state = msg::TaskState::Pending;
+  std::string reason;
+};
+
+class Keeper : public ServiceKeeper {
+ public:
+  explicit Keeper(Options options) : options_(std::move(options)) {
+    services_.resize(3);
+    services_[0].name = "registry";
+    services_[1].name = "datamanager";
+    services_[2].name = "trainer";
+  }
+  ~Keeper() override {
+    if (inotify_watch_ != 0) options_.loop->Unwatch(inotify_watch_);
+    for (Kept& service : services_) {
+      options_.loop->Cancel(service.timer);
+      if (service.watch != 0) options_.loop->Unwatch(service.watch);
+    }
+  }
+
+  absl::Status Prepare() {
+    const std::string& directory = options_.locations.state_directory;
+    if (auto made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
+    if (auto made = runtime::MakeDirectories(options_.locations.LogDirectory(), 0700); !made.ok()) {
+      return made;
+    }
+    inotify_ = runtime::UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    const auto mask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
+    if (inotify_add_watch(inotify_.get(), directory.c_str(), mask) < 0) {
+      return absl::UnavailableError(
+          absl::StrCat("cannot watch ", directory, " by inotify: ", strerror(errno)));
+    }
+    inotify_watch_ = options_.loop->Watch(inotify_.get(), runtime::EventLoop::Readiness::kReadable,
+                                          [this] { OnDirectory(); });
+    Look();
+    return absl::OkStatus();
+  }
+
+  std::vector<msg::SupervisedServiceT> Services() const override {
+    std::vector<msg::SupervisedServiceT> result;
+    for (const Kept& service : services_) result.push_back(Message(service));
+    return result;
+  }
+
+  void Stop(std::function<void()> done) override {
+    stopping_ = true;
+    done_ = std::move(done);
+    StopNext();
+  }
+
+ private:
+  std::string WantedPath() const { return options_.locations.state_directory + "/wanted"; }
+  bool Keeping() const { return wanted_.has_value() && !options_.external && !stopping_; }
+
+  void OnDirectory() {
+    alignas(inotify_event) char buffer[4096];
+    bool ours = false;
+    for (ssize_t got; (got = read(inotify_.get(), buffer, sizeof buffer)) > 0;) {
+      for (ssize_t at = 0; at < got;) {
+        const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+        ours = ours || (event->mask & IN_Q_OVERFLOW) != 0 ||
+               (event->len > 0 && strcmp(event->name, "wanted") == 0);
+        at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
+      }
+    }
+    if (ours) Look();
+  }
+
+  void Look() {
+    wanted_ = ReadWanted(WantedPath());
+    for (Kept& service : services_) Ensure(service);
+  }
+
+  // Makes sure that a wanted service runs; a running one is watched, wanted or not.
+  void Ensure(Kept& service) {
+    if (service.pid != 0 || service.timer != 0) return;
+    const auto holder = runtime::LockHolder(options_.locations.LockPath(service.name));
+    if (holder.ok() && Adopt(service, *holder)) return;
+    if (!Keeping()) return;
+    if (service.tried && IsExternal(service.name)) {
+      return Become(service, msg::TaskState::Exited, "somebody else starts it");
+    }
+    StartService(service);
+  }
+
+  // Its ready file stays when it is killed, and says who starts it.
+  bool IsExternal(const std::string& name) const {
+    const auto ready = runtime::ReadFile(
+        absl::StrCat(options_.locations.runtime_directory, "/", name, ".ready"), kMaxSmallFile);
+    return ready.ok() && absl::StrContains(*ready, "supervisor=external");
+  }
+
+  bool Adopt(Kept& service, pid_t pid) {
+    runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd.valid()) return false;
+    // The pid may have been given to another process before we held it.
+    const auto holder = runtime::LockHolder(options_.locations.LockPath(service.name));
+    if (!holder.ok() || *holder != pid) return false;
+    service.pidfd = std::move(pidfd);
+    service.child.reset();
+    service.tried = true;
+    OnStarted(service, pid, service.pidfd.get());
+    return true;
+  }
+
+  void StartService(Kept& service) {
+    const auto child = Spawn(service);
+    if (!child.ok()) {
+      Become(service, msg::TaskState::Failed, std::string(child.status().message()));
+      return RetryLater(service);
+    }
+  }
+
+  absl::StatusOr<pid_t> Spawn(Kept& service) {
+    service.tried = true;
+    runtime::Subprocess::Options start;
+    if (service.name == "trainer" && !wanted_->trainer.empty()) {
+      start.program = wanted_->trainer;
+    } else {
+      auto path = options_.find_binary(absl::StrCat(service.name, "/", service.name));
+      if (!path.ok()) return path.status();
+      start.program = *path;
+    }
+    const std::string log_path =
+        absl::StrCat(options_.locations.LogDirectory(), "/", service.name, ".out");
+    const runtime::UniqueFd log(
+        open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    if (!log.valid()) {
+      return absl::UnavailableError(absl::StrCat("cannot open ", log_path, ": ", strerror(errno)));
+    }
+    start.argv = {start.program};
+    if (service.name != "registry") start.argv.push_back("--logdir=" + wanted_->logdir);
+    start.environment = options_.environment;
+    start.fds = {{log.get(), 1}, {log.get(), 2}};
+    start.new_session = true;
+    auto child = runtime::Subprocess::Start(start);
+    if (!child.ok()) return child.status();
+    service.child = std::move(*child);
+    service.pidfd.reset();
+    OnStarted(service, service.child->pid(), service.child->pidfd());
+    return service.pid;
+  }
+
+  void OnStarted(Kept& service, pid_t pid, int pidfd) {
+    service.pid = pid;
+    service.since = options_.clock->Monotonic();
+    service.started_us = absl::ToUnixMicros(options_.clock->Now());
+    Kept* const entry = &service;  // The vector does not change.
+    service.watch = options_.loop->Watch(pidfd, runtime::EventLoop::Readiness::kReadable,
+                                         [this, entry] { OnEnded(*entry); });
+    Become(service, msg::TaskState::Running, "");
+  }
+
+  void OnEnded(Kept& service) {
+    options_.loop->Unwatch(std::exchange(service.watch, 0));
+    service.pid = 0;
+    std::string how = "ended";
+    bool refused = false;
+    if (service.child) {
+      if (const auto status = service.child->Wait(absl::ZeroDuration()); status.ok()) {
+        how = status->ToString();
+        refused = status->signal == 0 && status->code == kRefused;
+      }
+    }
+    service.child.reset();
+    service.pidfd.reset();
+    Become(service, msg::TaskState::Exited, how);
+    if (stopping_) return StopNext();
+    if (!Keeping()) return;
+    LOG(WARNING) << service.name << " has ended (" << how << ")"
+                 << (refused ? ": another one runs" : ": starting it again");
+    if (options_.clock->Monotonic() - service.since >= kStableAfter) service.quick_failures = 0;
+    ++service.restarts;
+    RetryLater(service);
+  }
+
+  void RetryLater(Kept& service) {
+    const absl::Duration delay =
+        RestartDelay(++service.quick_failures, kFirstDelay, kLongestDelay, options_.random());
+    Kept* const entry = &service;
+    if (delay == absl::ZeroDuration()) return Ensure(service);
+    service.timer = options_.loop->RunAfter(delay, [this, entry] {
+      entry->timer = 0;
+      Ensure(*entry);
+    });
+  }
+
+  // Last to first, one after the other; the registry stays.
+  void StopNext() {
+    while (stop_next_ > 1) {
+      Kept& service = services_[stop_next_ - 1];
+      if (asked_ && service.pid != 0) return;  // Still on its way.
+      if (!asked_ && service.pid != 0 && MayStop()) {
+        asked_ = true;
+        service.child
+            ? (void)service.child->Signal(SIGTERM)
+            : (void)syscall(SYS_pidfd_send_signal, service.pidfd.get(), SIGTERM, nullptr, 0);
+        return;
+      }
+      asked_ = false;
+      --stop_next_;
+    }
+    if (done_) std::exchange(done_, nullptr)();
+  }
+
+  bool MayStop() {
+    if (!may_stop_) may_stop_ = !options_.external && access(WantedPath().c_str(), F_OK) != 0;
+    return *may_stop_;
+  }
+
+  void Become(Kept& service, msg::TaskState state, std::string reason) {
+    service.state = state;
+    service.reason = std::move(reason);
+    if (options_.on_change) options_.on_change(Message(service));
+  }
+
+  static msg::SupervisedServiceT Message(const Kept& service) {
+    msg::SupervisedServiceT message;
+    message.name = service.name;
+    message.state = service.state;
+    message.pid = service.pid;
+    message.restarts = service.restarts;
+    message.started_us = service.started_us;
+    message.reason = service.reason;
+    return message;
+  }
+
+  const Options options_;
+  std::vector<Kept> services_;  // In the order they are started.
+  std::optional<Wanted> wanted_;
+  runtime::UniqueFd inotify_;
+  runtime::EventLoop::WatchId inotify_watch_ = 0;
+
+  bool stopping_ = false;
+  std::optional<bool> may_stop_;
+  bool asked_ = false;
+  std::size_t stop_next_ = 3;
+  std::function<void()> done_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServiceKeeper>> ServiceKeeper::Create(Options options) {
+  auto keeper = std::make_unique<Keeper>(std::move(options));
+  if (auto status = keeper->Prepare(); !status.ok()) return status;
+  return keeper;
+}
+
+}  // namespace launcher

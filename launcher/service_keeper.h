@@ -1,0 +1,53 @@
+#ifndef LAUNCHER_SERVICE_KEEPER_H_
+#define LAUNCHER_SERVICE_KEEPER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/launcher_generated.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "runtime/locations.h"
+
+namespace launcher {
+
+// Keeps the yard's other services running while the yard is wanted: while the file STATE/wanted
+// exists ({"logdir": "/abs", "trainer": "/abs" or absent}; `yard up` writes it in one step, `yard
+// down` removes it). On the loop's thread.
+//
+// A service that holds its lock is adopted and watched; one that does not is started, in a
+// session of its own, so that it outlives the launcher. One that dies is started again at once,
+// then with a growing delay up to 5 s. A registry whose ready file says "supervisor=external" is
+// left alone. Without the file nothing is started.
+class ServiceKeeper {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the keeper.
+    runtime::Clock* clock = runtime::Clock::Real();
+    runtime::Locations locations;
+    std::vector<std::string> environment;  // Of the services.
+    // Path of a program by its label path ("registry/registry").
+    std::function<absl::StatusOr<std::string>(std::string_view)> find_binary;
+    std::function<double()> random;  // In [0, 1).
+    bool external = false;           // Somebody else supervises the services: only watches them.
+    std::function<void(const msg::SupervisedServiceT&)> on_change;  // Optional.
+  };
+  // Looks at the file and starts what is missing.
+  static absl::StatusOr<std::unique_ptr<ServiceKeeper>> Create(Options options);
+  virtual ~ServiceKeeper() = default;  // The services go on.
+
+  virtual std::vector<msg::SupervisedServiceT> Services() const = 0;
+  // What a stopping launcher does: nothing more is started. If the yard is not wanted any more,
+  // the trainer and then the datamanager are asked to stop, and `done` runs when they have; the
+  // registry is left to `yard down`. Else `done` runs at once.
+  virtual void Stop(std::function<void()> done) = 0;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SERVICE_KEEPER_H_

@@ -1,0 +1,478 @@
+#include "launcher/shim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "launcher/output_pipe.h"
+#include "launcher/poller.h"
+#include "launcher/process_table.h"
+#include "launcher/report_relay.h"
+#include "launcher/shim_protocol.h"
+#include "launcher/task_process.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+namespace {
+
+using runtime::UniqueFd;
+
+constexpr std::size_t kMaxSpec = 16 << 20;
+constexpr std::size_t kMaxLaunchers = 8;
+// Between two looks for processes that are still to be killed; an exit triggers one at once.
+constexpr std::chrono::milliseconds kKillRound{10};
+
+std::int64_t WallMicros() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
+}
+
+std::string ReadWhole(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string content;
+  char chunk[16384];
+  while (fd.valid() && content.size() <= kMaxSpec) {
+    const ssize_t got = read(fd.get(), chunk, sizeof chunk);
+    if (got <= 0) break;
+    content.append(chunk, static_cast<std::size_t>(got));
+  }
+  return content;
+}
+
+// Whole and synced under its name, or not there at all.
+bool WriteDurably(const std::string& folder, std::string_view name, const std::string& content) {
+  const std::string path = folder + "/" + std::string(name);
+  const std::string temporary = path + ".new";
+  UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const bool written =
+      fd.valid() &&
+      write(fd.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()) &&
+      fdatasync(fd.get()) == 0 && rename(temporary.c_str(), path.c_str()) == 0;
+  const UniqueFd directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (directory.valid()) fsync(directory.get());
+  return written;
+}
+
+// A listening socket at `path`, replacing a stale one; only our user may connect.
+UniqueFd ListenAt(const std::string& path, int type) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return UniqueFd();
+  memcpy(address.sun_path, path.c_str(), path.size());
+  UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  unlink(path.c_str());
+  const mode_t mask = umask(0077);
+  const bool ok = bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                  listen(fd.get(), 64) == 0;
+  umask(mask);
+  return ok ? std::move(fd) : UniqueFd();
+}
+
+class Shim {
+ public:
+  explicit Shim(const ShimOptions& options)
+      : options_(options), stdout_(&poller_), stderr_(&poller_) {}
+
+  int Run();
+
+ private:
+  struct Launcher {
+    UniqueFd socket;
+    bool watches = false;
+    std::string sent;  // The state it was sent last.
+  };
+
+  bool TakeAttempt();
+  bool ReadSpec();
+  bool Prepare(std::string* error);
+  void WatchChildren();
+  void Start();
+  void StartProgram(UniqueFd channel);
+
+  void OnChildSignal();
+  void OnMainEnded(int status);
+  void CheckFinished();
+  void StopTask(int signal, std::chrono::milliseconds grace);
+  void KillTree();
+  void KillRound();
+  void Finish();
+  void MaybeLeave();
+
+  void AddLauncher(UniqueFd socket);
+  void OnLauncher(int fd);
+  void OnRequest(int fd, const ShimRequest& request);
+  void RemoveLauncher(int fd);
+  bool SendState(int fd);
+  void TellLaunchers(bool phase_changed);
+  void UpdateOffsets();
+
+  const ShimOptions options_;
+  Poller poller_;
+  UniqueFd lock_, signals_, listener_;
+  ShimSpec spec_;
+  ShimState state_;
+  OutputPipe stdout_, stderr_;
+  std::unique_ptr<ReportRelay> relay_;
+  std::map<int, Launcher> launchers_;
+
+  bool main_ended_ = false;
+  bool no_children_ = false;
+  bool drained_ = false;  // Waited long enough for the output of others.
+  bool killing_ = false;
+  bool gave_up_killing_ = false;
+  Poller::TimerId stop_timer_ = 0, round_timer_ = 0;
+
+  bool finished_ = false;
+  bool acknowledged_ = false;
+  bool reports_done_ = false;
+};
+
+bool Shim::TakeAttempt() {
+  const std::string path = options_.folder + "/" + std::string(kLockFile);
+  lock_ = UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  // The same kind of lock as runtime::LockFile takes.
+  struct flock whole = {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  if (!lock_.valid() || fcntl(lock_.get(), F_OFD_SETLK, &whole) != 0) return false;
+  const std::string pid = std::to_string(getpid()) + "\n";
+  if (ftruncate(lock_.get(), 0) != 0 || pwrite(lock_.get(), pid.data(), pid.size(), 0) < 0) {
+    return false;
+  }
+  return access((options_.folder + "/" + std::string(kStartedFile)).c_str(), F_OK) != 0;
+}
+
+bool Shim::ReadSpec() {
+  auto spec = ShimSpec::Decode(ReadWhole(options_.folder + "/" + std::string(kSpecFile)));
+  if (!spec) return false;
+  spec_ = std::move(*spec);
+  return true;
+}
+
+bool Shim::Prepare(std::string* error) {
+  listener_ = ListenAt(spec_.control_socket, SOCK_SEQPACKET);
+  if (!listener_.valid()) {
+    *error = "cannot listen on " + spec_.control_socket + ": " + strerror(errno);
+    return false;
+  }
+  poller_.Watch(listener_.get(), EPOLLIN, [this](std::uint32_t) {
+    AddLauncher(UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
+  });
+  relay_ = std::make_unique<ReportRelay>(
+      &poller_, ReportRelay::Options{.trainer_socket = spec_.trainer_socket, .nonce = spec_.nonce});
+  auto task_listener = ListenAt(spec_.task_socket, SOCK_STREAM);
+  if (!task_listener.valid()) {
+    *error = "cannot listen on " + spec_.task_socket + ": " + strerror(errno);
+    return false;
+  }
+  relay_->Listen(std::move(task_listener));
+  const auto grown = [this] {
+    TellLaunchers(false);
+    CheckFinished();
+  };
+  return stdout_.Open(spec_.stdout_path, grown, error) &&
+         stderr_.Open(spec_.stderr_path, grown, error);
+}
+
+void Shim::WatchChildren() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sigset_t child;
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &child, nullptr);
+  signals_ = UniqueFd(signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
+  poller_.Watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { OnChildSignal(); });
+}
+
+void Shim::StartProgram(UniqueFd channel) {
+  struct stat status = {};
+  fstat(channel.get(), &status);
+  TaskStart start{.argv = spec_.argv,
+                  .environment = {"YARD_FD=3:" + std::to_string(status.st_ino),
+                                  "YARD_SOCKET=" + spec_.task_socket},
+                  .working_directory = spec_.working_directory,
+                  .fds = {}};
+  for (const auto& entry : spec_.environment) start.environment.push_back(entry);
+  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd out = stdout_.TakeWriteEnd();
+  const UniqueFd err = stderr_.TakeWriteEnd();
+  const int fds[4] = {null.get(), out.get(), err.get(), channel.get()};
+  std::copy(std::begin(fds), std::end(fds), std::begin(start.fds));
+  state_.started_us = WallMicros();
+  state_.pid = StartTask(start, &state_.failure);
+}
+
+void Shim::Start() {
+  std::string error;
+  int channel[2] = {-1, -1};
+  const std::string started = options_.folder + "/" + std::string(kStartedFile);
+  if (!Prepare(&error)) {
+    state_.failure = error;
+  } else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
+    state_.failure = std::string("cannot make the report channel: ") + strerror(errno);
+  } else {
+    fcntl(channel[0], F_SETFL, O_NONBLOCK);
+    relay_->AddReporter(UniqueFd(channel[0]));
+    UniqueFd task_end(channel[1]);
+    // From here on this attempt is never started again.
+    const UniqueFd mark(open(started.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!mark.valid()) {
+      state_.failure = "cannot make " + started + ": " + strerror(errno);
+    } else {
+      StartProgram(std::move(task_end));
+    }
+  }
+  if (!state_.failure.empty()) {
+    state_.pid = 0;
+    state_.ended_us = WallMicros();
+    main_ended_ = true;
+    return KillTree();
+  }
+  if (const auto row = ReadProcess(state_.pid)) state_.start_ticks = row->start_ticks;
+  state_.phase = ShimPhase::kRunning;
+  TellLaunchers(true);
+}
+
+void Shim::OnChildSignal() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+  }
+  for (;;) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) {
+      no_children_ = pid < 0 && errno == ECHILD;
+      break;
+    }
+    if (pid == state_.pid) OnMainEnded(status);
+  }
+  if (killing_) return KillRound();
+  CheckFinished();
+}
+
+void Shim::OnMainEnded(int status) {
+  main_ended_ = true;
+  state_.ended_us = WallMicros();
+  if (WIFSIGNALED(status)) {
+    state_.signal = WTERMSIG(status);
+    state_.core_dumped = WCOREDUMP(status);
+  } else {
+    state_.exit_code = WEXITSTATUS(status);
+  }
+  poller_.RunAfter(options_.drain, [this] {
+    drained_ = true;
+    CheckFinished();
+  });
+}
+
+void Shim::CheckFinished() {
+  if (!main_ended_ || finished_ || killing_) return;
+  const bool output_ended = stdout_.at_end() && stderr_.at_end();
+  if (no_children_ || output_ended || drained_) KillTree();
+}
+
+void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
+  if (finished_ || killing_) return;
+  if (!main_ended_) kill(-state_.pid, signal);
+  poller_.Cancel(stop_timer_);
+  stop_timer_ = poller_.RunAfter(grace, [this] { KillTree(); });
+}
+
+void Shim::KillTree() {
+  if (finished_ || killing_) return;
+  killing_ = true;
+  poller_.RunAfter(options_.kill_limit, [this] {
+    gave_up_killing_ = true;
+    if (!finished_) KillRound();
+  });
+  KillRound();
+}
+
+// As subreaper we inherit every orphan, so the tree is gone exactly when we have no child.
+void Shim::KillRound() {
+  if (finished_) return;
+  poller_.Cancel(round_timer_);
+  int status = 0;
+  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) != 0;) {
+    if (pid < 0) return Finish();
+    if (pid == state_.pid && !main_ended_) OnMainEnded(status);
+  }
+  const auto alive = Descendants(ReadProcesses(), getpid());
+  if (gave_up_killing_) {
+    state_.note = std::to_string(alive.size()) + " processes of the task could not be killed";
+    return Finish();
+  }
+  for (const pid_t pid : alive) kill(pid, SIGKILL);
+  round_timer_ = poller_.RunAfter(kKillRound, [this] { KillRound(); });
+}
+
+void Shim::Finish() {
+  finished_ = true;
+  poller_.Cancel(stop_timer_);
+  stdout_.Drain();
+  stderr_.Drain();
+  stdout_.Close();
+  stderr_.Close();
+  const auto dropped = stdout_.dropped() + stderr_.dropped();
+  if (dropped > 0) {
+    if (!state_.note.empty()) state_.note += "; ";
+    state_.note += std::to_string(dropped) + " bytes of output could not be written";
+  }
+  if (state_.ended_us == 0) state_.ended_us = WallMicros();
+  UpdateOffsets();
+  state_.phase = ShimPhase::kExited;
+  if (!WriteDurably(options_.folder, kExitFile, state_.Encode())) {
+    fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", options_.folder.c_str(),
+            strerror(errno));
+  }
+  TellLaunchers(true);
+  const auto reports_done = [this] {
+    reports_done_ = true;
+    MaybeLeave();
+  };
+  poller_.RunAfter(options_.trainer_limit, reports_done);
+  poller_.RunAfter(options_.lease, [this] {
+    acknowledged_ = true;
+    MaybeLeave();
+  });
+  if (relay_ != nullptr) {
+    relay_->TaskEnded(reports_done);
+  } else {
+    reports_done();
+  }
+}
+
+void Shim::MaybeLeave() {
+  if (!acknowledged_ || !reports_done_) return;
+  unlink(spec_.control_socket.c_str());
+  unlink(spec_.task_socket.c_str());
+  poller_.Stop();
+}
+
+void Shim::AddLauncher(UniqueFd socket) {
+  if (!socket.valid() || launchers_.size() >= kMaxLaunchers) return;
+  const int fd = socket.get();
+  launchers_[fd].socket = std::move(socket);
+  poller_.Watch(fd, EPOLLIN, [this, fd](std::uint32_t) { OnLauncher(fd); });
+}
+
+void Shim::OnLauncher(int fd) {
+  char packet[4096];
+  const ssize_t got = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+    // Only woken because there is room to write again.
+    if (!SendState(fd)) RemoveLauncher(fd);
+    return;
+  }
+  if (got <= 0) return RemoveLauncher(fd);
+  // A request of another version is answered with the state, which says what we speak.
+  const auto request = ShimRequest::Decode({packet, static_cast<std::size_t>(got)});
+  OnRequest(fd, request.value_or(ShimRequest{}));
+}
+
+void Shim::OnRequest(int fd, const ShimRequest& request) {
+  switch (request.kind) {
+    case ShimRequest::Kind::kState:
+      if (!SendState(fd)) RemoveLauncher(fd);
+      break;
+    case ShimRequest::Kind::kWatch:
+      launchers_.at(fd).watches = true;
+      TellLaunchers(false);
+      break;
+    case ShimRequest::Kind::kStop:
+      StopTask(request.signal, std::chrono::milliseconds(request.grace_ms));
+      break;
+    case ShimRequest::Kind::kKill:
+      if (!finished_) KillTree();
+      break;
+    case ShimRequest::Kind::kAcknowledge:
+      acknowledged_ = finished_;
+      MaybeLeave();
+      break;
+  }
+}
+
+void Shim::RemoveLauncher(int fd) {
+  poller_.Forget(fd);
+  launchers_.erase(fd);
+}
+
+bool Shim::SendState(int fd) {
+  UpdateOffsets();
+  std::string packet = state_.Encode();
+  const ssize_t sent = send(fd, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  const bool full = sent < 0 && (errno == EAGAIN || errno == EINTR);
+  poller_.Change(fd, EPOLLIN | (full ? EPOLLOUT : 0u));
+  if (full) return true;
+  launchers_.at(fd).sent = std::move(packet);
+  return sent >= 0;
+}
+
+void Shim::TellLaunchers(bool phase_changed) {
+  const auto watches = [](const auto& launcher) { return launcher.second.watches; };
+  if (!phase_changed && std::none_of(launchers_.begin(), launchers_.end(), watches)) return;
+  UpdateOffsets();
+  const std::string packet = state_.Encode();
+  std::vector<int> gone;
+  for (auto& [fd, launcher] : launchers_) {
+    if (launcher.sent == packet || (!phase_changed && !launcher.watches)) continue;
+    launcher.watches = false;
+    if (!SendState(fd)) gone.push_back(fd);
+  }
+  for (const int fd : gone) RemoveLauncher(fd);
+}
+
+void Shim::UpdateOffsets() {
+  state_.stdout_begin = stdout_.begin();
+  state_.stdout_end = stdout_.end();
+  state_.stderr_begin = stderr_.begin();
+  state_.stderr_end = stderr_.end();
+}
+
+int Shim::Run() {
+  if (!TakeAttempt()) return kShimNotFirst;
+  if (!ReadSpec()) {
+    fprintf(stderr, "yard-shim: cannot read the spec in %s\n", options_.folder.c_str());
+    return kShimBadSpec;
+  }
+  state_.shim_pid = getpid();
+  if (options_.control_fd >= 0) {
+    fcntl(options_.control_fd, F_SETFD, FD_CLOEXEC);
+    AddLauncher(UniqueFd(options_.control_fd));
+  }
+  WatchChildren();
+  Start();
+  poller_.Run();
+  return kShimDone;
+}
+
+}  // namespace
+
+int RunShim(const ShimOptions& options) {
+  // Signals sent to the launcher's session or by a full disk quota are not for us.
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) {
+    struct sigaction ignore = {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(signal, &ignore, nullptr);
+  }
+  return Shim(options).Run();
+}
+
+}  // namespace launcher

@@ -1,0 +1,31 @@
+#ifndef LAUNCHER_SHIM_H_
+#define LAUNCHER_SHIM_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+namespace launcher {
+
+// The life of one yard-shim: parent and subreaper of one attempt of a task (see
+// docs/launcher.md; re-imagines containerd's shim). It has one thread and never waits for
+// anybody: not for the launcher, not for the trainer, not for the disk.
+struct ShimOptions {
+  std::string folder;   // The attempt's, with its spec file.
+  int control_fd = -1;  // A connected SEQPACKET socket to the launcher that started it; or none.
+  // After the main process has ended, for others of its tree that still hold the output.
+  std::chrono::milliseconds drain{2000};
+  // For processes that cannot be killed (in the kernel); then it reports without them.
+  std::chrono::milliseconds kill_limit{5000};
+  // After the end of the task, for the trainer to confirm it.
+  std::chrono::milliseconds trainer_limit{30000};
+  // After the end of the task, for the launcher's acknowledgement. The exit file stays.
+  std::chrono::milliseconds lease{600000};
+};
+
+// Runs to the end; returns the exit code of yard-shim (shim_protocol.h).
+int RunShim(const ShimOptions& options);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SHIM_H_

@@ -1,0 +1,125 @@
+#include "launcher/shim_link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace launcher {
+namespace {
+
+constexpr int kControlFd = 3;
+
+absl::Status Errno(const std::string& what) {
+  return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
+}
+
+}  // namespace
+
+ShimLink::ShimLink(runtime::EventLoop* loop, runtime::UniqueFd socket, Callbacks callbacks)
+    : loop_(loop), socket_(std::move(socket)), callbacks_(std::move(callbacks)) {
+  socket_watch_ =
+      loop_->Watch(socket_.get(), runtime::EventLoop::Readiness::kReadable, [this] { OnPacket(); });
+}
+
+ShimLink::~ShimLink() {
+  if (socket_watch_ != 0) loop_->Unwatch(socket_watch_);
+  if (process_watch_ != 0) loop_->Unwatch(process_watch_);
+}
+
+absl::StatusOr<std::unique_ptr<ShimLink>> ShimLink::Start(runtime::EventLoop* loop,
+                                                          const std::string& shim_path,
+                                                          const std::string& folder,
+                                                          Callbacks callbacks) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Errno("cannot make a socket pair for a shim");
+  }
+  runtime::UniqueFd ours(ends[0]);
+  const runtime::UniqueFd its(ends[1]);
+  const std::string log_path = folder + "/shim.log";
+  const runtime::UniqueFd log(
+      open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+  if (!log.valid()) return Errno("cannot open " + log_path);
+  runtime::Subprocess::Options options;
+  options.argv = {"yard-shim", folder, absl::StrCat(kControlFd)};
+  options.program = shim_path;
+  options.fds = {{log.get(), 2}, {its.get(), kControlFd}};
+  options.new_session = true;
+  auto child = runtime::Subprocess::Start(options);
+  if (!child.ok()) return child.status();
+  std::unique_ptr<ShimLink> link(new ShimLink(loop, std::move(ours), std::move(callbacks)));
+  link->child_ = std::move(*child);
+  link->WatchProcess(link->child_->pidfd());
+  return link;
+}
+
+absl::StatusOr<std::unique_ptr<ShimLink>> ShimLink::Connect(runtime::EventLoop* loop,
+                                                            const std::string& control_socket,
+                                                            Callbacks callbacks) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (control_socket.size() >= sizeof address.sun_path) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(control_socket, " is too long for a unix socket"));
+  }
+  memcpy(address.sun_path, control_socket.c_str(), control_socket.size());
+  runtime::UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    return Errno("cannot reach the shim at " + control_socket);
+  }
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size);
+  // The credentials are those of listen(), so the pid is the shim's own.
+  runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
+  if (!pidfd.valid()) return Errno("the shim at " + control_socket + " has just ended");
+  std::unique_ptr<ShimLink> link(new ShimLink(loop, std::move(socket), std::move(callbacks)));
+  link->pidfd_ = std::move(pidfd);
+  link->WatchProcess(link->pidfd_.get());
+  return link;
+}
+
+void ShimLink::WatchProcess(int pidfd) {
+  process_watch_ =
+      loop_->Watch(pidfd, runtime::EventLoop::Readiness::kReadable, [this] { OnProcessEnded(); });
+}
+
+void ShimLink::Send(const ShimRequest& request) {
+  const std::string packet = request.Encode();
+  // A shim reads at once, so a full socket means that it is being killed.
+  (void)send(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void ShimLink::OnPacket() {
+  std::vector<char> packet(kMaxShimPacket);
+  const ssize_t got = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    // Its process ends in this moment and is reported by its pidfd.
+    loop_->Unwatch(std::exchange(socket_watch_, 0));
+    return;
+  }
+  const auto state = ShimState::Decode({packet.data(), static_cast<std::size_t>(got)});
+  if (state) callbacks_.on_state(*state);
+}
+
+void ShimLink::OnProcessEnded() {
+  loop_->Unwatch(std::exchange(process_watch_, 0));
+  if (socket_watch_ != 0) loop_->Unwatch(std::exchange(socket_watch_, 0));
+  std::optional<runtime::ExitStatus> status;
+  if (child_) {
+    if (auto ended = child_->Wait(absl::ZeroDuration()); ended.ok()) status = *ended;
+  }
+  const auto on_gone = callbacks_.on_gone;
+  on_gone(status);
+}
+
+}  // namespace launcher

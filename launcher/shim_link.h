@@ -1,0 +1,62 @@
+#ifndef LAUNCHER_SHIM_LINK_H_
+#define LAUNCHER_SHIM_LINK_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "launcher/shim_protocol.h"
+#include "runtime/event_loop.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+
+// The launcher's connection to one live shim. On the loop's thread.
+class ShimLink {
+ public:
+  struct Callbacks {
+    std::function<void(const ShimState&)> on_state;
+    // The shim's process has ended; nothing is called afterwards. `status` is known if this
+    // process has started it. The link may be destroyed in here, and in on_state.
+    std::function<void(std::optional<runtime::ExitStatus> status)> on_gone;
+  };
+  // Starts a yard-shim on an attempt's folder, in a session of its own. What it has to complain
+  // about goes to FOLDER/shim.log.
+  static absl::StatusOr<std::unique_ptr<ShimLink>> Start(runtime::EventLoop* loop,
+                                                         const std::string& shim_path,
+                                                         const std::string& folder,
+                                                         Callbacks callbacks);
+  // Finds a running one by its control socket. Unavailable if nobody listens there.
+  static absl::StatusOr<std::unique_ptr<ShimLink>> Connect(runtime::EventLoop* loop,
+                                                           const std::string& control_socket,
+                                                           Callbacks callbacks);
+  ~ShimLink();  // The shim goes on.
+  ShimLink(const ShimLink&) = delete;
+  ShimLink& operator=(const ShimLink&) = delete;
+
+  // A shim that cannot be reached any more is reported by on_gone, so nothing is returned.
+  void Send(const ShimRequest& request);
+
+ private:
+  ShimLink(runtime::EventLoop* loop, runtime::UniqueFd socket, Callbacks callbacks);
+  void WatchProcess(int pidfd);
+  void OnPacket();
+  void OnProcessEnded();
+
+  runtime::EventLoop* const loop_;
+  runtime::UniqueFd socket_;
+  const Callbacks callbacks_;
+  std::optional<runtime::Subprocess> child_;  // If we started it.
+  runtime::UniqueFd pidfd_;                   // Else.
+  runtime::EventLoop::WatchId socket_watch_ = 0;
+  runtime::EventLoop::WatchId process_watch_ = 0;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SHIM_LINK_H_

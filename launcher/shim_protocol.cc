@@ -1,0 +1,115 @@
+#include "launcher/shim_protocol.h"
+
+#include <array>
+
+#include "launcher/record.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::array<std::string_view, 3> kPhases = {"starting", "running", "exited"};
+constexpr std::array<std::string_view, 5> kRequests = {"state", "watch", "stop", "kill",
+                                                       "acknowledge"};
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
+  for (std::size_t i = 0; i < N; ++i) {
+    if (names[i] == name) return static_cast<Enum>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string ShimSpec::Encode() const {
+  Record record("spec");
+  record.AddAll("argv", argv);
+  record.AddAll("env", environment);
+  record.Add("cwd", working_directory);
+  record.Add("stdout", stdout_path);
+  record.Add("stderr", stderr_path);
+  record.Add("control_socket", control_socket);
+  record.Add("task_socket", task_socket);
+  record.Add("trainer_socket", trainer_socket);
+  record.Add("nonce", nonce);
+  return record.Encode();
+}
+
+std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "spec" || !record->Has("argv")) return std::nullopt;
+  return ShimSpec{.argv = record->GetAll("argv"),
+                  .environment = record->GetAll("env"),
+                  .working_directory = record->Get("cwd"),
+                  .stdout_path = record->Get("stdout"),
+                  .stderr_path = record->Get("stderr"),
+                  .control_socket = record->Get("control_socket"),
+                  .task_socket = record->Get("task_socket"),
+                  .trainer_socket = record->Get("trainer_socket"),
+                  .nonce = record->Get("nonce")};
+}
+
+std::string ShimState::Encode() const {
+  Record record("state");
+  record.Add("phase", kPhases[static_cast<std::size_t>(phase)]);
+  record.AddNumber("shim_pid", shim_pid);
+  record.AddNumber("pid", pid);
+  record.AddNumber("start_ticks", static_cast<std::int64_t>(start_ticks));
+  record.AddNumber("started_us", started_us);
+  record.AddNumber("ended_us", ended_us);
+  record.AddNumber("exit_code", exit_code);
+  record.AddNumber("signal", signal);
+  record.AddNumber("core_dumped", core_dumped);
+  record.Add("failure", failure);
+  record.Add("note", note);
+  record.AddNumber("stdout_begin", static_cast<std::int64_t>(stdout_begin));
+  record.AddNumber("stdout_end", static_cast<std::int64_t>(stdout_end));
+  record.AddNumber("stderr_begin", static_cast<std::int64_t>(stderr_begin));
+  record.AddNumber("stderr_end", static_cast<std::int64_t>(stderr_end));
+  return record.Encode();
+}
+
+std::optional<ShimState> ShimState::Decode(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "state") return std::nullopt;
+  const auto phase = NamedIn<ShimPhase>(kPhases, record->Get("phase"));
+  if (!phase) return std::nullopt;
+  const auto number = [&](std::string_view key) { return record->GetNumber(key); };
+  ShimState state;
+  state.phase = *phase;
+  state.shim_pid = static_cast<pid_t>(number("shim_pid"));
+  state.pid = static_cast<pid_t>(number("pid"));
+  state.start_ticks = static_cast<std::uint64_t>(number("start_ticks"));
+  state.started_us = number("started_us");
+  state.ended_us = number("ended_us");
+  state.exit_code = static_cast<int>(number("exit_code"));
+  state.signal = static_cast<int>(number("signal"));
+  state.core_dumped = number("core_dumped") != 0;
+  state.failure = record->Get("failure");
+  state.note = record->Get("note");
+  state.stdout_begin = static_cast<std::uint64_t>(number("stdout_begin"));
+  state.stdout_end = static_cast<std::uint64_t>(number("stdout_end"));
+  state.stderr_begin = static_cast<std::uint64_t>(number("stderr_begin"));
+  state.stderr_end = static_cast<std::uint64_t>(number("stderr_end"));
+  return state;
+}
+
+std::string ShimRequest::Encode() const {
+  Record record("request");
+  record.Add("what", kRequests[static_cast<std::size_t>(kind)]);
+  record.AddNumber("signal", signal);
+  record.AddNumber("grace_ms", grace_ms);
+  return record.Encode();
+}
+
+std::optional<ShimRequest> ShimRequest::Decode(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "request") return std::nullopt;
+  const auto kind = NamedIn<Kind>(kRequests, record->Get("what"));
+  if (!kind) return std::nullopt;
+  return ShimRequest{.kind = *kind,
+                     .signal = static_cast<int>(record->GetNumber("signal")),
+                     .grace_ms = record->GetNumber("grace_ms")};
+}
+
+}  // namespace launcher

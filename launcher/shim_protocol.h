@@ -1,0 +1,86 @@
+#ifndef LAUNCHER_SHIM_PROTOCOL_H_
+#define LAUNCHER_SHIM_PROTOCOL_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace launcher {
+
+// What the launcher and a shim say to each other, and the files of an attempt's folder
+// (docs/launcher.md). Plain types and no dependencies, because the static shim links it.
+
+// Files in an attempt's folder.
+inline constexpr std::string_view kSpecFile = "spec";        // 0600, written by the launcher.
+inline constexpr std::string_view kLockFile = "lock";        // Locked by the shim while it lives.
+inline constexpr std::string_view kStartedFile = "started";  // Made once, just before the spawn.
+inline constexpr std::string_view kExitFile = "exit";        // A ShimState, once all is over.
+
+// Exit codes of yard-shim itself.
+inline constexpr int kShimDone = 0;
+inline constexpr int kShimBadSpec = 2;
+inline constexpr int kShimNotFirst = 75;  // Another shim has, or had, this attempt.
+
+// One attempt of a task.
+struct ShimSpec {
+  std::vector<std::string> argv;         // At least one.
+  std::vector<std::string> environment;  // Complete, but for YARD_FD and YARD_SOCKET.
+  std::string working_directory;
+  std::string stdout_path;
+  std::string stderr_path;
+  std::string control_socket;  // Where the launcher finds this shim again.
+  std::string task_socket;     // YARD_SOCKET of the task.
+  std::string trainer_socket;  // Empty: reports are answered with an error.
+  std::string nonce;
+
+  std::string Encode() const;
+  static std::optional<ShimSpec> Decode(std::string_view bytes);
+};
+
+enum class ShimPhase { kStarting, kRunning, kExited };
+
+// All that a shim knows of its task. Offsets are into the log files; they begin at `_begin`,
+// which is not 0 when the file had content before.
+struct ShimState {
+  ShimPhase phase = ShimPhase::kStarting;
+  pid_t shim_pid = 0;
+  pid_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::int64_t started_us = 0;  // Wall time.
+  std::int64_t ended_us = 0;
+  int exit_code = 0;
+  int signal = 0;
+  bool core_dumped = false;
+  std::string failure;  // Why the task could not be started; then it has no pid.
+  std::string note;     // What a person should know besides: "2 processes outlived it", ...
+  std::uint64_t stdout_begin = 0, stdout_end = 0;
+  std::uint64_t stderr_begin = 0, stderr_end = 0;
+
+  bool operator==(const ShimState&) const = default;
+  std::string Encode() const;
+  static std::optional<ShimState> Decode(std::string_view bytes);
+};
+
+// One packet from the launcher. The shim answers kState at once; after kWatch it sends one
+// ShimState as soon as an offset differs from what this connection was sent last. A change of
+// phase is sent to every connection unasked.
+struct ShimRequest {
+  enum class Kind { kState, kWatch, kStop, kKill, kAcknowledge };
+  Kind kind = Kind::kState;
+  int signal = 0;             // kStop: sent to the task's process group.
+  std::int64_t grace_ms = 0;  // kStop: then the whole tree is killed.
+
+  std::string Encode() const;
+  static std::optional<ShimRequest> Decode(std::string_view bytes);
+};
+
+// Any packet is smaller.
+inline constexpr std::size_t kMaxShimPacket = 64 * 1024;
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SHIM_PROTOCOL_H_

@@ -1,0 +1,578 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "launcher/process_table.h"
+#include "launcher/shim_protocol.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+namespace {
+
+using runtime::UniqueFd;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr absl::Duration kDeadline = absl::Seconds(20);
+
+bool WaitReadable(int fd, absl::Duration timeout = kDeadline) {
+  pollfd entry = {fd, POLLIN, 0};
+  return poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(timeout))) == 1;
+}
+
+std::string TemporaryFolder() {
+  char name[] = "/tmp/yshXXXXXX";
+  return mkdtemp(name);
+}
+
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path.c_str(), path.size());
+  return address;
+}
+
+UniqueFd ConnectTo(const std::string& path, int type) {
+  UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+  const sockaddr_un address = AddressOf(path);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    fd.reset();
+  return fd;
+}
+
+// Reads lines from a stream socket.
+class LineReader {
+ public:
+  explicit LineReader(int fd) : fd_(fd) {}
+  // Nothing at the end of the stream or after the deadline.
+  std::optional<std::string> Next(absl::Duration timeout = kDeadline) {
+    for (;;) {
+      const auto end = buffer_.find('\n');
+      if (end != std::string::npos) {
+        std::string line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 1);
+        return line;
+      }
+      char chunk[65536];
+      if (!WaitReadable(fd_, timeout)) return std::nullopt;
+      const ssize_t got = read(fd_, chunk, sizeof chunk);
+      if (got <= 0) return std::nullopt;
+      buffer_.append(chunk, static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  const int fd_;
+  std::string buffer_;
+};
+
+// The trainer's side of the relay, one connection at a time.
+class FakeTrainer {
+ public:
+  explicit FakeTrainer(std::string path) : path_(std::move(path)) { Listen(); }
+
+  void Listen() {
+    unlink(path_.c_str());
+    listener_ = UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_un address = AddressOf(path_);
+    ASSERT_EQ(bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address),
+              0);
+    ASSERT_EQ(listen(listener_.get(), 8), 0);
+  }
+  // Waits for the shim, reads its greeting and answers `reply`.
+  std::string Greet(const std::string& reply = "OK") {
+    reader_.reset();
+    connection_.reset();
+    if (!WaitReadable(listener_.get())) return "nobody came";
+    connection_ = UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    reader_.emplace(connection_.get());
+    const std::string greeting = Next();
+    Send(reply + "\n");
+    return greeting;
+  }
+  std::string Next() { return reader_->Next().value_or("(no line)"); }
+  bool Quiet(absl::Duration time) { return !WaitReadable(connection_.get(), time); }
+  void Send(const std::string& text) {
+    ASSERT_EQ(send(connection_.get(), text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+  }
+  void Break() {
+    reader_.reset();
+    connection_.reset();
+  }
+  void Die() {
+    Break();
+    listener_.reset();
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+  UniqueFd listener_, connection_;
+  std::optional<LineReader> reader_;
+};
+
+// A real yard-shim, with the test as its launcher.
+class ShimTest : public ::testing::Test {
+ protected:
+  ShimTest() {
+    spec_.environment = {"PATH=/usr/bin:/bin", "HOME=/tmp"};
+    spec_.working_directory = folder_;
+    spec_.stdout_path = folder_ + "/out";
+    spec_.stderr_path = folder_ + "/err";
+    spec_.control_socket = folder_ + "/ctl";
+    spec_.task_socket = folder_ + "/task";
+  }
+  ~ShimTest() override {
+    if (shim_ && shim_->Wait(absl::ZeroDuration()).ok() == false) (void)shim_->Signal(SIGKILL);
+    while (KillOrphanedTree({.task_socket = spec_.task_socket}) > 0) {
+    }
+    std::filesystem::remove_all(folder_);
+  }
+
+  void Start(std::vector<std::string> argv) {
+    spec_.argv = std::move(argv);
+    ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/spec", spec_.Encode(), 0600).ok());
+    shim_ = StartShim(&control_);
+  }
+  void StartShell(const std::string& script) { Start({"sh", "-c", script}); }
+
+  std::optional<runtime::Subprocess> StartShim(UniqueFd* control) {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    *control = UniqueFd(ends[0]);
+    const UniqueFd its(ends[1]);
+    runtime::Subprocess::Options options;
+    options.argv = {"yard-shim", folder_, "3"};
+    const auto program = runtime::FindBinary("launcher/yard-shim");
+    EXPECT_TRUE(program.ok()) << program.status();
+    options.program = *program;
+    options.fds = {{its.get(), 3}, {2, 2}};
+    options.new_session = true;
+    auto shim = runtime::Subprocess::Start(options);
+    EXPECT_TRUE(shim.ok()) << shim.status();
+    return std::move(*shim);
+  }
+
+  static void Send(const UniqueFd& control, const ShimRequest& request) {
+    const std::string packet = request.Encode();
+    ASSERT_EQ(send(control.get(), packet.data(), packet.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(packet.size()));
+  }
+  static std::optional<ShimState> Receive(const UniqueFd& control) {
+    char packet[kMaxShimPacket];
+    if (!WaitReadable(control.get())) return std::nullopt;
+    const ssize_t got = recv(control.get(), packet, sizeof packet, 0);
+    return got > 0 ? ShimState::Decode({packet, static_cast<std::size_t>(got)}) : std::nullopt;
+  }
+  ShimState AwaitPhase(ShimPhase phase) {
+    for (;;) {
+      const auto state = Receive(control_);
+      if (!state) {
+        ADD_FAILURE() << "the shim says nothing more";
+        return {};
+      }
+      if (state->phase == phase) return *state;
+    }
+  }
+  // To the end of the shim itself.
+  ShimState Finish() {
+    const ShimState state = AwaitPhase(ShimPhase::kExited);
+    Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+    const auto status = shim_->Wait(kDeadline);
+    EXPECT_TRUE(status.ok() && status->ok()) << status.status();
+    return state;
+  }
+  std::string Output() { return runtime::ReadFile(spec_.stdout_path, 64 << 20).value_or("?"); }
+  std::string Errors() { return runtime::ReadFile(spec_.stderr_path, 64 << 20).value_or("?"); }
+  // Waits until the task has written `text`.
+  void AwaitOutput(const std::string& text) {
+    const absl::Time deadline = absl::Now() + kDeadline;
+    while (!absl::StrContains(Output(), text)) {
+      ASSERT_LT(absl::Now(), deadline) << "no " << text << " in " << Output();
+      Send(control_, {.kind = ShimRequest::Kind::kWatch});
+      ASSERT_TRUE(Receive(control_).has_value());
+    }
+  }
+  // Processes that have this attempt's mark in their environment.
+  int Survivors() {
+    int count = 0;
+    for (const auto& row : ReadProcesses()) {
+      if (row.state != 'Z' &&
+          HasEnvironmentEntry(row.pid, absl::StrCat("YARD_SOCKET=", spec_.task_socket))) {
+        ++count;
+      }
+    }
+    return count;
+  }
+
+  const std::string folder_ = TemporaryFolder();
+  ShimSpec spec_;
+  std::optional<runtime::Subprocess> shim_;
+  UniqueFd control_;
+};
+
+TEST_F(ShimTest, KeepsOutputByteForByte) {
+  StartShell(R"(printf 'a\000b\377\n\nno newline'; printf 'to stderr' >&2)");
+  const ShimState state = Finish();
+  EXPECT_EQ(Output(), std::string("a\0b\xff\n\nno newline", 16));
+  EXPECT_EQ(Errors(), "to stderr");
+  EXPECT_EQ(state.stdout_end, 16u);
+  EXPECT_EQ(state.stderr_end, 9u);
+}
+
+TEST_F(ShimTest, KeepsALineOfFourMegabytes) {
+  StartShell("head -c 4194304 /dev/zero | tr '\\000' x; echo; echo end");
+  Finish();
+  EXPECT_EQ(Output(), std::string(4194304, 'x') + "\nend\n");
+}
+
+TEST_F(ShimTest, AppendsToALogFileAndSaysWhereItBegan) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(spec_.stdout_path, "before\n", 0600).ok());
+  StartShell("echo after");
+  const ShimState state = Finish();
+  EXPECT_EQ(Output(), "before\nafter\n");
+  EXPECT_EQ(state.stdout_begin, 7u);
+  EXPECT_EQ(state.stdout_end, 13u);
+}
+
+TEST_F(ShimTest, ReportsTheExitCodeAlsoInItsFile) {
+  StartShell("exit 42");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.exit_code, 42);
+  EXPECT_EQ(state.signal, 0);
+  const auto file = runtime::ReadFile(folder_ + "/exit", 1 << 20);
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(ShimState::Decode(*file), state);
+}
+
+TEST_F(ShimTest, ReportsDeathBySignal) {
+  StartShell("kill -SEGV $$");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.signal, SIGSEGV);
+  EXPECT_EQ(state.exit_code, 0);
+}
+
+TEST_F(ShimTest, SaysWhyAProgramCannotStart) {
+  Start({"no-such-program"});
+  EXPECT_EQ(Finish().failure, "program not found: no-such-program");
+}
+
+TEST_F(ShimTest, SaysThatAFileIsNoProgram) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/data", "x", 0700).ok());
+  Start({"./data"});
+  EXPECT_THAT(Finish().failure, HasSubstr("Exec format error"));
+}
+
+TEST_F(ShimTest, SaysThatTheWorkingDirectoryIsMissing) {
+  spec_.working_directory = folder_ + "/gone";
+  StartShell("true");
+  EXPECT_THAT(Finish().failure, HasSubstr("/gone: No such file or directory"));
+}
+
+TEST_F(ShimTest, FindsTheProgramOnTheTasksPathAndRelativeToItsDirectory) {
+  std::filesystem::create_directory(folder_ + "/bin");
+  ASSERT_TRUE(
+      runtime::WriteFileAtomically(folder_ + "/bin/prog", "#!/bin/sh\npwd; echo \"$1\"\n", 0700)
+          .ok());
+  spec_.environment = {"PATH=bin:/usr/bin"};
+  Start({"prog", "an argument"});
+  Finish();
+  EXPECT_EQ(Output(), folder_ + "\nan argument\n");
+}
+
+TEST_F(ShimTest, GivesTheTaskASocketAsDescriptorThreeAndNothingElse) {
+  Start({"python3", "-c",
+         "import os,stat,signal\n"
+         "s=os.fstat(3)\n"
+         "print(stat.S_ISSOCK(s.st_mode), os.environ['YARD_FD']=='3:%d'%s.st_ino)\n"
+         "print(sorted(int(f) for f in os.listdir('/proc/self/fd'))[:4])\n"
+         "print(os.getsid(0)==os.getpid(), os.environ['YARD_SOCKET'])\n"
+         "print(signal.pthread_sigmask(signal.SIG_BLOCK, []))\n"});
+  Finish();
+  EXPECT_EQ(Output(),
+            absl::StrCat("True True\n[0, 1, 2, 3]\nTrue ", spec_.task_socket, "\nset()\n"));
+  EXPECT_EQ(Errors(), "");
+}
+
+TEST_F(ShimTest, StartsAnAttemptOnce) {
+  StartShell("echo once; read r <&3");
+  AwaitPhase(ShimPhase::kRunning);
+  UniqueFd other;
+  auto second = StartShim(&other);
+  auto status = second->Wait(kDeadline);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->code, kShimNotFirst);
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  Finish();
+  auto third = StartShim(&other);
+  status = third->Wait(kDeadline);
+  ASSERT_TRUE(status.ok());
+  EXPECT_EQ(status->code, kShimNotFirst);
+  EXPECT_EQ(Output(), "once\n");
+}
+
+TEST_F(ShimTest, ANewLauncherFindsItByItsSocket) {
+  StartShell("echo before; read r <&3; exit 5");
+  const ShimState first = AwaitPhase(ShimPhase::kRunning);
+  control_.reset();
+  control_ = ConnectTo(spec_.control_socket, SOCK_SEQPACKET);
+  ASSERT_TRUE(control_.valid());
+  Send(control_, {.kind = ShimRequest::Kind::kState});
+  const auto again = Receive(control_);
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(again->pid, first.pid);
+  EXPECT_EQ(again->start_ticks, first.start_ticks);
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 10000});
+  EXPECT_EQ(Finish().signal, SIGTERM);
+  EXPECT_FALSE(std::filesystem::exists(spec_.control_socket));
+  EXPECT_FALSE(std::filesystem::exists(spec_.task_socket));
+}
+
+TEST_F(ShimTest, StopGivesTheTaskItsGrace) {
+  StartShell("trap 'echo saved; exit 7' TERM; echo ready; while :; do read r <&3; done");
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 15000});
+  EXPECT_EQ(Finish().exit_code, 7);
+  EXPECT_EQ(Output(), "ready\nsaved\n");
+}
+
+TEST_F(ShimTest, StopKillsATreeThatIgnoresItAndHides) {
+  // Grandchildren in sessions of their own, twice forked, deaf to TERM, half without the mark.
+  Start({"python3", "-c",
+         "import os,signal,time\n"
+         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
+         "for i in range(20):\n"
+         "  if os.fork()==0:\n"
+         "    os.setsid()\n"
+         "    if os.fork(): os._exit(0)\n"
+         "    if i%2: os.execve('/bin/sleep', ['sleep','1000'], {})\n"
+         "    time.sleep(1000)\n"
+         "for i in range(20): os.wait()\n"
+         "print('ready', flush=True)\n"
+         "time.sleep(1000)\n"});
+  AwaitOutput("ready");
+  const auto tree = Descendants(ReadProcesses(), shim_->pid());
+  EXPECT_EQ(tree.size(), 21u);
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 50});
+  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).signal, SIGKILL);
+  for (const pid_t pid : tree) EXPECT_EQ(kill(pid, 0), -1) << pid;
+  EXPECT_EQ(Survivors(), 0);
+}
+
+TEST_F(ShimTest, AGrandchildThatHoldsTheOutputDoesNotHangIt) {
+  StartShell("(setsid sleep 1000 &); echo done");
+  const absl::Time start = absl::Now();
+  const ShimState state = Finish();
+  EXPECT_LT(absl::Now() - start, absl::Seconds(10));
+  EXPECT_EQ(state.exit_code, 0);
+  EXPECT_EQ(Output(), "done\n");
+  EXPECT_EQ(Survivors(), 0);
+}
+
+TEST_F(ShimTest, KillOfTheShimTakesTheMainProcessAlongAndTheRestCanBeFound) {
+  StartShell("setsid sleep 1000 & env -i setsid -f sleep 1001; echo ready; read r <&3");
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kState});
+  const auto state = Receive(control_);
+  ASSERT_TRUE(state.has_value());
+  ASSERT_TRUE(shim_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(shim_->Wait(kDeadline).ok());
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (KillOrphanedTree({.task_socket = spec_.task_socket,
+                           .leader = state->pid,
+                           .start_ticks = state->start_ticks,
+                           .session_is_ours = true}) > 0) {
+    ASSERT_LT(absl::Now(), deadline);
+  }
+  EXPECT_EQ(Survivors(), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/exit"));
+}
+
+TEST_F(ShimTest, WithoutATrainerItAnswersItself) {
+  StartShell(R"(echo '{"t":"log","text":"x"}' >&3
+    echo '{"t":"hb"}' >&3
+    echo '{"t":"report","m":{}}' >&3; read -r a <&3; echo "$a")");
+  Finish();
+  const std::string output = Output();
+  EXPECT_THAT(output, StartsWith(R"({"t":"error","code":"FAILED_PRECONDITION")"));
+  EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 1);
+}
+
+class ShimRelayTest : public ShimTest {
+ protected:
+  ShimRelayTest() {
+    spec_.trainer_socket = trainer_.path();
+    spec_.nonce = "n0nce";
+  }
+  // The end of a task whose last line has `number`.
+  void ExpectEnd(int number) {
+    EXPECT_EQ(trainer_.Next(), absl::StrCat("END ", number));
+    trainer_.Send("END\n");
+  }
+  FakeTrainer trainer_{folder_ + "/trainer"};
+};
+
+TEST_F(ShimRelayTest, NumbersLinesAndReturnsAnswers) {
+  StartShell(R"(echo '{"t":"hello"}' >&3; read -r a <&3; echo "$a"
+    echo '{"t":"hb"}' >&3
+    echo '{"t":"report","m":{"x":NaN}}' >&3; read -r a <&3; echo "$a")");
+  EXPECT_EQ(trainer_.Greet(), "YARD1 n0nce");
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"hello"})");
+  trainer_.Send("1 welcome\n");
+  EXPECT_EQ(trainer_.Next(), R"(2 {"t":"hb"})");
+  EXPECT_EQ(trainer_.Next(), R"(3 {"t":"report","m":{"x":NaN}})");
+  trainer_.Send("2\n3 ok three\n");
+  ExpectEnd(3);
+  Finish();
+  EXPECT_EQ(Output(), "welcome\nok three\n");
+}
+
+TEST_F(ShimRelayTest, ResendsFromTheFirstUnansweredLineAfterHalfAnAnswer) {
+  StartShell(R"(echo one >&3; read -r a <&3; echo "$a"
+    echo two >&3; echo three >&3; read -r a <&3; echo "$a"; read -r a <&3; echo "$a")");
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  trainer_.Send("1 answer one\n");
+  EXPECT_EQ(trainer_.Next(), "2 two");
+  trainer_.Send("2 half an ans");
+  trainer_.Break();
+  EXPECT_EQ(trainer_.Greet(), "YARD1 n0nce");
+  EXPECT_EQ(trainer_.Next(), "2 two");
+  trainer_.Send("2 answer two\n");
+  EXPECT_EQ(trainer_.Next(), "3 three");
+  trainer_.Die();
+  trainer_.Listen();
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "3 three");
+  trainer_.Send("3 answer three\n");
+  ExpectEnd(3);
+  Finish();
+  EXPECT_EQ(Output(), "answer one\nanswer two\nanswer three\n");
+}
+
+TEST_F(ShimRelayTest, ARefusedGreetingIsTriedAgain) {
+  StartShell("echo one >&3; read -r a <&3; echo $a");
+  trainer_.Greet("ERR a gap");
+  trainer_.Break();
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  trainer_.Send("2 wrong number\n");  // Out of order: the shim takes a new connection.
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  trainer_.Send("1 yes\n");
+  ExpectEnd(1);
+  Finish();
+  EXPECT_EQ(Output(), "yes\n");
+}
+
+TEST_F(ShimRelayTest, ALineOverOneMegabyteCostsOnlyItself) {
+  Start({"python3", "-c",
+         "import os\n"
+         "f=os.fdopen(3,'r+b',buffering=0)\n"
+         "f.write(b'x'*1048576+b'\\n'); f.write(b'y'*1048577+b'\\n'); f.write(b'after\\n')\n"
+         "r=os.fdopen(os.dup(3),'rb')\n"
+         "for i in range(3): print(r.readline().decode().strip())\n"});
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 " + std::string(1048576, 'x'));
+  EXPECT_EQ(trainer_.Next(), "2 after");
+  trainer_.Send("1 first\n2 last\n");
+  ExpectEnd(2);
+  Finish();
+  const std::vector<std::string> lines = absl::StrSplit(Output(), '\n');
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[0], "first");
+  EXPECT_THAT(lines[1], HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(lines[2], "last");
+}
+
+TEST_F(ShimRelayTest, StopsReadingAfterSixtyFourUnansweredLines) {
+  StartShell("i=1; while [ $i -le 100 ]; do echo line $i >&3; i=$((i+1)); done; echo sent");
+  trainer_.Greet();
+  for (int i = 1; i <= 64; ++i) ASSERT_EQ(trainer_.Next(), absl::StrCat(i, " line ", i));
+  EXPECT_TRUE(trainer_.Quiet(absl::Milliseconds(100)));
+  trainer_.Send("1\n");
+  EXPECT_EQ(trainer_.Next(), "65 line 65");
+  for (int i = 66; i <= 100; ++i) {
+    trainer_.Send(absl::StrCat(i - 64, "\n"));
+    ASSERT_EQ(trainer_.Next(), absl::StrCat(i, " line ", i));
+  }
+  for (int i = 37; i <= 100; ++i) trainer_.Send(absl::StrCat(i, "\n"));
+  ExpectEnd(100);
+  Finish();
+}
+
+TEST_F(ShimRelayTest, OneReporterAtATime) {
+  Start({"python3", "-c",
+         "import os,socket\n"
+         "def channel():\n"
+         "  s=socket.socket(socket.AF_UNIX); s.connect(os.environ['YARD_SOCKET']); return "
+         "s.makefile('rwb',0)\n"
+         "a=channel(); b=channel()\n"
+         "a.write(b'one\\n'); print(a.readline())\n"
+         "b.write(b'two\\n'); print(b.readline()[:41], b.readline())\n"
+         "f=os.fdopen(3,'r+b',0); f.write(b'three\\n'); print(f.readline()[:41], f.readline())\n"
+         "a.write(b'four\\n'); print(a.readline())\n"
+         "a.close(); c=channel(); c.write(b'five\\n'); print(c.readline())\n"});
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  trainer_.Send("1 A\n");
+  EXPECT_EQ(trainer_.Next(), "2 four");
+  trainer_.Send("2 B\n");
+  EXPECT_EQ(trainer_.Next(), "3 five");
+  trainer_.Send("3 C\n");
+  ExpectEnd(3);
+  Finish();
+  const std::string refused = R"(b'{"t":"error","code":"FAILED_PRECONDITION"' b'')";
+  EXPECT_EQ(Output(), absl::StrCat("b'A\\n'\n", refused, "\n", refused, "\nb'B\\n'\nb'C\\n'\n"));
+}
+
+TEST_F(ShimRelayTest, LinesOfATaskThatHasEndedStillArriveWhenTheTrainerComesBack) {
+  trainer_.Die();
+  StartShell("echo '{\"t\":\"fail\",\"error\":\"x\"}' >&3; echo last >&3; exit 1");
+  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).exit_code, 1);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  trainer_.Listen();
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"fail","error":"x"})");
+  EXPECT_EQ(trainer_.Next(), "2 last");
+  trainer_.Send("1\n2 too late\n");
+  EXPECT_EQ(trainer_.Next(), "END 2");
+  trainer_.Break();
+  trainer_.Greet();
+  ExpectEnd(2);
+  const auto status = shim_->Wait(kDeadline);
+  ASSERT_TRUE(status.ok());
+  EXPECT_TRUE(status->ok());
+}
+
+TEST_F(ShimRelayTest, EndIsSentForATaskThatNeverReported) {
+  StartShell("true");
+  trainer_.Greet();
+  ExpectEnd(0);
+  Finish();
+}
+
+}  // namespace
+}  // namespace launcher
