@@ -1,0 +1,158 @@
+#include "eventlog/event.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eventlog/record.h"
+
+namespace eventlog {
+namespace {
+
+using namespace std::string_view_literals;
+
+// Protobuf by hand: what other writers write.
+std::string Varint(std::uint64_t value) {
+  std::string bytes;
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<char>(value | 0x80));
+  bytes.push_back(static_cast<char>(value));
+  return bytes;
+}
+std::string Bytes(int field, std::string_view content) {
+  return Varint(field << 3 | 2) + Varint(content.size()) + std::string(content);
+}
+std::string Number(int field, std::uint64_t value) { return Varint(field << 3) + Varint(value); }
+std::string EventWithValue(std::string_view value) { return Bytes(5, Bytes(1, value)); }
+
+std::optional<double> ScalarOf(const std::string& tensor) {
+  Event event;
+  EXPECT_TRUE(DecodeEvent(EventWithValue(Bytes(1, "t") + Bytes(8, tensor)), &event).ok());
+  EXPECT_EQ(event.values.size(), 1u);
+  return event.values.empty() ? std::nullopt : event.values[0].scalar;
+}
+
+Event Decode(const std::string& record) {
+  static std::string kept;
+  kept = record;
+  Event event;
+  const ParsedRecord parsed = ParseRecord(kept);
+  EXPECT_EQ(parsed.state, ParsedRecord::State::kRecord);
+  EXPECT_TRUE(DecodeEvent(parsed.payload, &event).ok());
+  return event;
+}
+
+TEST(EventTest, ScalarsComeBack) {
+  const std::vector<Scalar> scalars = {{"loss", 0.5}, {"train/accuracy", -2}, {"", 3}};
+  const Event event = Decode(RenderScalars(1234.5, 42, scalars));
+  EXPECT_EQ(event.wall_time, 1234.5);
+  EXPECT_EQ(event.step, 42);
+  ASSERT_EQ(event.values.size(), 3u);
+  EXPECT_EQ(event.values[0].tag, "loss");
+  EXPECT_EQ(event.values[0].scalar, 0.5);
+  EXPECT_TRUE(event.values[0].simple);
+  EXPECT_EQ(event.values[1].tag, "train/accuracy");
+  EXPECT_EQ(event.values[2].tag, "");
+}
+
+TEST(EventTest, NotFiniteValuesAndNegativeStepsComeBack) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const std::vector<Scalar> scalars = {{"a", NAN}, {"b", inf}, {"c", -inf}};
+  const Event event = Decode(RenderScalars(1, std::numeric_limits<std::int64_t>::min(), scalars));
+  EXPECT_EQ(event.step, std::numeric_limits<std::int64_t>::min());
+  ASSERT_EQ(event.values.size(), 3u);
+  EXPECT_TRUE(std::isnan(*event.values[0].scalar));
+  EXPECT_EQ(event.values[1].scalar, inf);
+  EXPECT_EQ(event.values[2].scalar, -inf);
+}
+
+TEST(EventTest, RenderingIsAPureFunction) {
+  const Scalar scalar{"loss", 0.1};
+  EXPECT_EQ(RenderScalars(1, 2, {&scalar, 1}), RenderScalars(1, 2, {&scalar, 1}));
+}
+
+TEST(EventTest, TheFirstRecordNamesTheVersion) {
+  const Event event = Decode(RenderFileHeader(7));
+  EXPECT_EQ(event.file_version, "brain.Event:2");
+  EXPECT_EQ(event.wall_time, 7);
+  EXPECT_TRUE(event.values.empty());
+}
+
+TEST(EventTest, TensorsOfEveryNumberTypeAreScalars) {
+  EXPECT_EQ(ScalarOf(Number(1, 1) + Bytes(5, "\0\0\x80\x3f"sv)), 1.0);          // float, packed
+  EXPECT_EQ(ScalarOf(Number(1, 1) + std::string("\x2d\0\0\x80\x3f"sv)), 1.0);   // float
+  EXPECT_EQ(ScalarOf(Number(1, 2) + Bytes(6, "\0\0\0\0\0\0\xf0\x3f"sv)), 1.0);  // double
+  EXPECT_EQ(ScalarOf(Number(1, 3) + Number(7, ~std::uint64_t{0})), -1.0);       // int32
+  EXPECT_EQ(ScalarOf(Number(1, 9) + Bytes(10, "\x05"sv)), 5.0);                 // int64
+  EXPECT_EQ(ScalarOf(Number(1, 10) + Number(11, 1)), 1.0);                      // bool
+  EXPECT_EQ(ScalarOf(Number(1, 19) + Number(13, 0x3C00)), 1.0);                 // half
+  EXPECT_EQ(ScalarOf(Number(1, 14) + Number(13, 0x3F80)), 1.0);                 // bfloat16
+  EXPECT_EQ(ScalarOf(Number(1, 22) + Number(16, 7)), 7.0);                      // uint32
+  EXPECT_EQ(ScalarOf(Number(1, 23) + Number(17, 7)), 7.0);                      // uint64
+  EXPECT_EQ(ScalarOf(Number(1, 1) + Bytes(4, "\0\0\x80\x3f"sv)), 1.0);          // content
+  EXPECT_EQ(ScalarOf(Number(1, 5) + Bytes(4, "\xfe\xff"sv)), -2.0);             // int16
+  EXPECT_EQ(ScalarOf(Number(1, 19) + Bytes(4, "\x00\xc0"sv)), -2.0);            // half
+}
+
+TEST(EventTest, WhatIsNoScalarHasNoValue) {
+  EXPECT_EQ(ScalarOf(Number(1, 7) + Bytes(8, "text")), std::nullopt);  // string
+  const std::string shape = Bytes(2, Bytes(2, Number(1, 1)));          // rank 1
+  EXPECT_EQ(ScalarOf(Number(1, 1) + shape + Bytes(5, "\0\0\x80\x3f"sv)), std::nullopt);
+  EXPECT_EQ(ScalarOf(Number(1, 1) + Bytes(4, "\0\0"sv)), std::nullopt);  // wrong size
+  EXPECT_EQ(ScalarOf(Number(1, 1)), std::nullopt);
+  Event event;
+  ASSERT_TRUE(DecodeEvent(EventWithValue(Bytes(1, "only a tag")), &event).ok());
+  EXPECT_EQ(event.values[0].scalar, std::nullopt);
+}
+
+TEST(EventTest, ThePluginComesFromTheMetadata) {
+  Event event;
+  const std::string metadata = Bytes(1, Bytes(1, "scalars") + Bytes(2, "x"));
+  const std::string payload = EventWithValue(Bytes(1, "t") + Bytes(9, metadata));
+  ASSERT_TRUE(DecodeEvent(payload, &event).ok());
+  EXPECT_EQ(event.values[0].plugin, "scalars");
+}
+
+TEST(EventTest, UnknownFieldsAreSkipped) {
+  Event event;
+  const std::string payload = Number(2, 9) + Bytes(99, "new") + Number(100, 1);
+  ASSERT_TRUE(DecodeEvent(payload, &event).ok());
+  EXPECT_EQ(event.step, 9);
+}
+
+TEST(EventTest, WrongWireTypesAndShortBytesAreErrors) {
+  Event event;
+  for (const std::string& payload :
+       {Number(1, 5), Bytes(2, "step"), Number(5, 1), std::string("\x2a\x7f", 2),
+        std::string("\x09\x01", 2), EventWithValue(Number(1, 1)),
+        EventWithValue(Bytes(8, Bytes(1, "dtype"))), std::string(20, '\xff')}) {
+    EXPECT_EQ(DecodeEvent(payload, &event).code(), absl::StatusCode::kInvalidArgument);
+  }
+}
+
+TEST(EventTest, AnyDamagedEventIsAnErrorOrAnEvent) {
+  std::mt19937 random(7);
+  const std::vector<Scalar> scalars = {{"loss", 0.5}, {"accuracy", 1}};
+  const std::string record = RenderScalars(1, 2, scalars);
+  const std::string payload = record.substr(12, record.size() - 16);
+  Event event;
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged = payload;
+    for (int i = 0; i < 3; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
+    damaged.resize(damaged.size() - random() % 4);
+    (void)DecodeEvent(damaged, &event);
+  }
+}
+
+TEST(EventTest, FileNamesAreTensorBoards) {
+  EXPECT_EQ(EventFileName(1700000000, "box", 12, 0), "events.out.tfevents.1700000000.box.12.0");
+  EXPECT_EQ(EventFileName(7, "box", 1, 2), "events.out.tfevents.0000000007.box.1.2");
+}
+
+}  // namespace
+}  // namespace eventlog

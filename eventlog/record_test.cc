@@ -1,0 +1,113 @@
+#include "eventlog/record.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "eventlog/crc32c.h"
+
+namespace eventlog {
+namespace {
+
+using State = ParsedRecord::State;
+
+std::string Framed(std::string_view payload) {
+  std::string record;
+  AppendRecord(payload, &record);
+  return record;
+}
+
+TEST(Crc32cTest, KnownVectors) {
+  EXPECT_EQ(Crc32c("123456789"), 0xE3069283u);
+  EXPECT_EQ(Crc32c(""), 0u);
+  EXPECT_EQ(Crc32c(std::string(32, '\0')), 0x8A9136AAu);
+  EXPECT_EQ(Crc32c(std::string(32, '\xff')), 0x62A8AB43u);
+}
+
+TEST(Crc32cTest, HardwareAndTableAgreeAtEveryLengthAndAlignment) {
+  std::mt19937 random(1);
+  std::string data(300, '\0');
+  for (char& c : data) c = static_cast<char>(random());
+  for (std::size_t start = 0; start < 9; ++start) {
+    for (std::size_t size = 0; size < 280; ++size) {
+      const std::string_view part = std::string_view(data).substr(start, size);
+      ASSERT_EQ(Crc32c(part), Crc32cPortable(part)) << start << " " << size;
+    }
+  }
+}
+
+TEST(Crc32cTest, MaskingIsUndone) {
+  for (const std::uint32_t crc : {0u, 1u, 0xFFFFFFFFu, 0xE3069283u}) {
+    EXPECT_EQ(UnmaskCrc(MaskCrc(crc)), crc);
+    EXPECT_NE(MaskCrc(crc), crc);
+  }
+}
+
+TEST(RecordTest, TheBytesAreTensorFlows) {
+  // The first record of a file: a wall time and "brain.Event:2".
+  const std::string payload(
+      "\x09\x00\x00\x80\x38\x99\xD6\xD7\x41\x1A\x0D"
+      "brain.Event:2",
+      24);
+  const std::string record = Framed(payload);
+  ASSERT_EQ(record.size(), 24u + 16u);
+  EXPECT_EQ(record.substr(0, 8), std::string("\x18\0\0\0\0\0\0\0", 8));
+  std::uint32_t length_crc, payload_crc;
+  std::memcpy(&length_crc, record.data() + 8, 4);
+  std::memcpy(&payload_crc, record.data() + 36, 4);
+  EXPECT_EQ(length_crc, 0x224B7FA3u);
+  EXPECT_EQ(payload_crc, 0xAB364B12u);
+}
+
+TEST(RecordTest, ParsesWhatItWrote) {
+  for (const std::size_t size : {0u, 1u, 35u, 5000u}) {
+    const std::string payload(size, 'x');
+    const std::string record = Framed(payload) + "next";
+    const ParsedRecord parsed = ParseRecord(record);
+    EXPECT_EQ(parsed.state, State::kRecord);
+    EXPECT_EQ(parsed.payload, payload);
+    EXPECT_EQ(parsed.size, size + 16);
+  }
+}
+
+TEST(RecordTest, EveryShortPieceNeedsMore) {
+  const std::string record = Framed("some payload");
+  for (std::size_t size = 0; size < record.size(); ++size) {
+    const ParsedRecord parsed = ParseRecord(std::string_view(record).substr(0, size));
+    EXPECT_EQ(parsed.state, State::kNeedMore) << size;
+    EXPECT_EQ(parsed.needed, size < kRecordHeaderBytes ? kRecordHeaderBytes : record.size());
+  }
+}
+
+TEST(RecordTest, EveryFlippedBitIsNoticedAndCostsWhatItMust) {
+  const std::string record = Framed("some payload");
+  for (std::size_t bit = 0; bit < record.size() * 8; ++bit) {
+    std::string damaged = record;
+    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ (1 << (bit % 8)));
+    const ParsedRecord parsed = ParseRecord(damaged);
+    if (bit / 8 < kRecordHeaderBytes) {
+      EXPECT_EQ(parsed.state, State::kBadHeader) << bit;
+    } else {
+      EXPECT_EQ(parsed.state, State::kBadPayload) << bit;
+      EXPECT_EQ(parsed.size, record.size());
+    }
+  }
+}
+
+TEST(RecordTest, ALengthOverTheLimitIsDamageEvenWithItsRightCrc) {
+  for (const std::uint64_t length :
+       {kMaxPayloadBytes + 1, ~std::uint64_t{0}, std::uint64_t{1} << 63}) {
+    std::string header(12, '\0');
+    std::memcpy(header.data(), &length, 8);
+    const std::uint32_t crc = MaskCrc(Crc32c(std::string_view(header).substr(0, 8)));
+    std::memcpy(header.data() + 8, &crc, 4);
+    EXPECT_EQ(ParseRecord(header + "rest").state, State::kBadHeader) << length;
+  }
+}
+
+}  // namespace
+}  // namespace eventlog
