@@ -43,7 +43,8 @@ std::string Describe(const ShimState& state) {
 }  // namespace
 
 bool AttemptEnd::success() const {
-  return !lost && state.failure.empty() && state.exit_code == 0 && state.signal == 0;
+  return !lost && !shim_killed && state.failure.empty() && state.exit_code == 0 &&
+         state.signal == 0;
 }
 
 Attempt::Attempt(Options options, Callbacks callbacks)
@@ -95,7 +96,7 @@ void Attempt::Resolve() {
     return;
   }
   if (const auto state = ReadExitFile(options_.folder)) {
-    return Finish({*state, false, Describe(*state)});
+    return Finish({.state = *state, .how = Describe(*state)});
   }
   const pid_t shim = LockingShim(options_.folder);
   if (shim != 0 && tries_ < kMaxTries) return Retry();
@@ -105,7 +106,9 @@ void Attempt::Resolve() {
     tries_ += kTriesAShim;
     const auto again = Start();
     if (again.ok()) return;
-    return Finish({state_, true, absl::StrCat("cannot start a shim: ", again.message())});
+    return Finish({.state = state_,
+                   .lost = true,
+                   .how = absl::StrCat("cannot start a shim: ", again.message())});
   }
   if (lost_how_.empty()) lost_how_ = "the shim was killed while no launcher was watching";
   KillOrphans();
@@ -120,7 +123,7 @@ void Attempt::OnState(const ShimState& state) {
   if (over_) return;
   state_ = state;
   seen_alive_ = true;
-  if (state.phase == ShimPhase::kExited) return Finish({state, false, Describe(state)});
+  if (state.phase == ShimPhase::kExited) return Finish({.state = state, .how = Describe(state)});
   link_->Send({.kind = ShimRequest::Kind::kWatch});
   if (state.phase != ShimPhase::kRunning) return;
   if (!std::exchange(running_, true)) callbacks_.on_running(state);
@@ -157,7 +160,7 @@ void Attempt::KillOrphans() {
   }
   unlink(options_.spec.control_socket.c_str());
   unlink(options_.spec.task_socket.c_str());
-  Finish({state_, true, lost_how_});
+  Finish({.state = state_, .lost = !seen_alive_, .shim_killed = seen_alive_, .how = lost_how_});
 }
 
 void Attempt::Finish(AttemptEnd end) {

@@ -21,7 +21,8 @@ namespace launcher {
 struct AttemptEnd {
   ShimState state;    // Exit status and final offsets; as far as known if there was no witness.
   bool lost = false;  // Nobody saw its end.
-  std::string how;    // In words: "exit code 3", "the shim was killed (signal 9)".
+  bool shim_killed = false;  // Before the program ended; what was left of it has been killed.
+  std::string how;           // In words: "exit code 3", "the shim was killed (signal 9)".
   bool success() const;
 };
 

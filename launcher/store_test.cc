@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/job_spec_record.h"
 #include "launcher/supervisor.h"
 
 namespace launcher {
@@ -88,7 +89,11 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   const JobRow& back = loaded->front();
   EXPECT_EQ(back.request_id, job.request_id);
   EXPECT_EQ(back.ended_us, 99);
-  EXPECT_EQ(back.spec, job.spec);
+  EXPECT_EQ(EncodeJobSpec(back.spec), EncodeJobSpec(job.spec));
+  EXPECT_EQ(back.spec.argv, job.spec.argv);
+  EXPECT_EQ(back.spec.environment, job.spec.environment);
+  EXPECT_EQ(back.spec.report_channel->nonce, "n");
+  EXPECT_EQ(back.spec.labels[0]->value, "v");
   EXPECT_EQ(back.task.status, job.task.status);
   ASSERT_EQ(back.task.attempts.size(), 1u);
   EXPECT_EQ(back.task.attempts[0].start_ticks, 6u);

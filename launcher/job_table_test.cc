@@ -1,0 +1,311 @@
+#include "launcher/job_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "launcher/process_table.h"
+#include "launcher/testing_table.h"
+#include "runtime/file.h"
+
+namespace launcher {
+namespace {
+
+using msg::TaskState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class JobTableTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(yard_.Open().ok()); }
+
+  msg::JobT Launch(const msg::JobSpecT& spec, const std::string& request_id = "") {
+    auto job = yard_.Launch(spec, request_id);
+    EXPECT_TRUE(job.ok()) << job.status();
+    return job.ok() ? *job : msg::JobT();
+  }
+  msg::JobT RunToEnd(const msg::JobSpecT& spec) {
+    auto job = yard_.AwaitEnd(Launch(spec).id);
+    EXPECT_TRUE(job.has_value());
+    return job.value_or(msg::JobT());
+  }
+  static std::string Read(const std::string& path) {
+    return runtime::ReadFile(path, 64 << 20).value_or("(no file)");
+  }
+  static std::string Output(const msg::JobT& job) { return Read(job.tasks[0]->stdout_path); }
+
+  TestingTable yard_;
+};
+
+TEST_F(JobTableTest, RunsAJobToItsEnd) {
+  const msg::JobT job = RunToEnd(yard_.Shell("echo out; echo err >&2"));
+  EXPECT_EQ(job.state, TaskState::Exited);
+  EXPECT_EQ(job.reason, "");
+  EXPECT_GT(job.ended_us, job.created_us);
+  ASSERT_EQ(job.tasks.size(), 1u);
+  EXPECT_EQ(job.tasks[0]->id, job.id + "/worker-0");
+  ASSERT_EQ(job.tasks[0]->attempts.size(), 1u);
+  EXPECT_GT(job.tasks[0]->attempts[0]->pid, 0);
+  EXPECT_EQ(job.tasks[0]->attempts[0]->reason, "exit code 0");
+  EXPECT_EQ(Output(job), "out\n");
+  EXPECT_EQ(Read(job.tasks[0]->stderr_path), "err\n");
+}
+
+TEST_F(JobTableTest, SaysWhyAJobHasFailed) {
+  EXPECT_EQ(RunToEnd(yard_.Shell("exit 3")).reason, "exit code 3");
+  EXPECT_EQ(RunToEnd(yard_.Shell("kill -9 $$")).reason, "signal 9 (Killed)");
+  auto spec = yard_.Shell("");
+  spec.argv = {"nothing-of-this-name"};
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Failed);
+  EXPECT_EQ(job.reason, "program not found: nothing-of-this-name");
+}
+
+TEST_F(JobTableTest, AnnouncesWholeLines) {
+  RunToEnd(yard_.Shell("echo one; printf 'two\nlast'"));
+  EXPECT_THAT(yard_.Lines(), ElementsAre("one", "two", "last"));
+}
+
+TEST_F(JobTableTest, GivesTheTaskTheCallersEnvironmentWithoutBazels) {
+  auto spec = yard_.Shell("env | sort | grep -v -e PWD -e ^_ -e YARD_");
+  spec.environment = {"PATH=/usr/bin:/bin",
+                      "A=b c",
+                      "EMPTY=",
+                      "RUNFILES_DIR=/x",
+                      "TEST_TMPDIR=/x",
+                      "BUILD_WORKING_DIRECTORY=/x",
+                      "BAZEL_TEST_RETRIES=1",
+                      "YARD_SOCKET=/another"};
+  EXPECT_EQ(Output(RunToEnd(spec)), "A=b c\nEMPTY=\nPATH=/usr/bin:/bin\n");
+}
+
+TEST_F(JobTableTest, WritesLogsWhereItIsTold) {
+  auto spec = yard_.Shell("echo x");
+  spec.log_directory = yard_.folder() + "/some/where";
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.tasks[0]->stdout_path, yard_.folder() + "/some/where/worker-0.1.stdout");
+  EXPECT_EQ(Output(job), "x\n");
+}
+
+TEST_F(JobTableTest, NobodyElseCanReadTheEnvironment) {
+  auto spec = yard_.Shell("read r <&3");
+  spec.environment.push_back("SECRET=hunter2");
+  const msg::JobT job = Launch(spec);
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(yard_.folder())) {
+    if (!entry.is_regular_file()) continue;
+    if (Read(entry.path()).find("hunter2") == std::string::npos) continue;
+    struct stat status = {};
+    ASSERT_EQ(stat(entry.path().c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 0077, 0u) << entry.path();
+  }
+}
+
+TEST_F(JobTableTest, RestartsOnFailureUntilItSucceeds) {
+  auto spec = yard_.Shell("echo x >> $FOLDER/tries; [ $(wc -l < $FOLDER/tries) = 3 ]");
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 5;
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Exited);
+  ASSERT_EQ(job.tasks[0]->attempts.size(), 3u);
+  EXPECT_EQ(job.tasks[0]->attempts[1]->exit_code, 1);
+  EXPECT_EQ(job.tasks[0]->attempts[2]->exit_code, 0);
+  EXPECT_THAT(job.tasks[0]->stdout_path, HasSubstr("worker-0.3.stdout"));
+}
+
+TEST_F(JobTableTest, StopsATaskAndAllItStarted) {
+  const msg::JobT job = Launch(
+      yard_.Shell("trap '' TERM; (setsid sleep 1000 &); echo ready; while :; do read r <&3; done"));
+  ASSERT_TRUE(yard_.AwaitInFile(job.tasks[0]->stdout_path, "ready"));
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  ASSERT_TRUE(yard_.Stop(job.id, absl::Milliseconds(50)).ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->stop_requested);
+  EXPECT_EQ(ended->state, TaskState::Exited);
+  EXPECT_EQ(ended->reason, "stopped: signal 9 (Killed)");
+}
+
+TEST_F(JobTableTest, AKilledShimEndsTheAttemptAndItsTreeWithinASecond) {
+  const msg::JobT job =
+      Launch(yard_.Shell("echo begin; setsid sleep 1000 & echo ready; wait; echo never"));
+  ASSERT_TRUE(yard_.AwaitInFile(job.tasks[0]->stdout_path, "ready"));
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  const pid_t shim = ShimOf(yard_.state_directory(), job);
+  ASSERT_GT(shim, 0);
+  const auto tree = Descendants(ReadProcesses(), shim);
+  EXPECT_EQ(tree.size(), 2u);
+  const absl::Time start = absl::Now();
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_LT(absl::Now() - start, absl::Seconds(1));
+  EXPECT_EQ(ended->state, TaskState::Failed);
+  EXPECT_EQ(ended->reason, "the shim was killed (signal 9)");
+  for (const pid_t pid : tree) {
+    const auto row = ReadProcess(pid);
+    EXPECT_TRUE(!row || row->state == 'Z') << pid;
+  }
+}
+
+TEST_F(JobTableTest, ARetriedLaunchIsTheSameJobAlsoForTheNextLauncher) {
+  const auto spec = yard_.Shell("echo ran >> $FOLDER/ran");
+  const msg::JobT job = Launch(spec, "request-1");
+  EXPECT_EQ(Launch(spec, "request-1").id, job.id);
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  EXPECT_EQ(Launch(spec, "request-1").id, job.id);
+  EXPECT_NE(Launch(spec, "request-2").id, job.id);
+  for (const auto& known : yard_.List()) ASSERT_TRUE(yard_.AwaitEnd(known.id));
+  EXPECT_EQ(Read(yard_.folder() + "/ran"), "ran\nran\n");
+}
+
+TEST_F(JobTableTest, TheNextLauncherTakesUpARunningTask) {
+  const msg::JobT job = Launch(
+      yard_.Shell("echo one; while [ ! -e $FOLDER/go ]; do sleep 0.01; done; echo two; exit 7"));
+  const auto before = yard_.AwaitRunning(job.id);
+  ASSERT_TRUE(before.has_value());
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  const auto after = yard_.AwaitRunning(job.id);
+  ASSERT_TRUE(after.has_value());
+  EXPECT_EQ(after->tasks[0]->attempts[0]->pid, before->tasks[0]->attempts[0]->pid);
+  ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->reason, "exit code 7");
+  EXPECT_EQ(Output(*ended), "one\ntwo\n");
+}
+
+TEST_F(JobTableTest, TheNextLauncherLearnsWhatEndedInBetween) {
+  const msg::JobT job =
+      Launch(yard_.Shell("while [ ! -e $FOLDER/go ]; do sleep 0.01; done; exit 9"));
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  yard_.Close();
+  ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok());
+  const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", job.id, "/worker-0.1");
+  ASSERT_TRUE(yard_.AwaitInFile(folder + "/exit", "exited"));
+  ASSERT_TRUE(yard_.Open().ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->reason, "exit code 9");
+}
+
+TEST_F(JobTableTest, AnExitFileIsEnoughWhenTheShimIsGoneToo) {
+  const msg::JobT job =
+      Launch(yard_.Shell("while [ ! -e $FOLDER/go ]; do sleep 0.01; done; exit 9"));
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  const pid_t shim = ShimOf(yard_.state_directory(), job);
+  yard_.Close();
+  ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok());
+  const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", job.id, "/worker-0.1");
+  ASSERT_TRUE(yard_.AwaitInFile(folder + "/exit", "exited"));
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(yard_.Open().ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->reason, "exit code 9");
+  EXPECT_EQ(ended->tasks[0]->attempts[0]->exit_code, 9);
+}
+
+TEST_F(JobTableTest, AnAttemptThatNobodySawEndIsLostAndLeavesNothingBehind) {
+  const msg::JobT job = Launch(yard_.Shell("setsid sleep 1000 & echo ready; wait"));
+  ASSERT_TRUE(yard_.AwaitInFile(job.tasks[0]->stdout_path, "ready"));
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  const pid_t shim = ShimOf(yard_.state_directory(), job);
+  const auto tree = Descendants(ReadProcesses(), shim);
+  yard_.Close();
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  ASSERT_TRUE(yard_.Open().ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->state, TaskState::Lost);
+  EXPECT_EQ(ended->reason, "the shim was killed while no launcher was watching");
+  for (const pid_t pid : tree) {
+    const auto row = ReadProcess(pid);
+    EXPECT_TRUE(!row || row->state == 'Z') << pid;
+  }
+}
+
+TEST_F(JobTableTest, TheNextLauncherFinishesAStop) {
+  const msg::JobT job =
+      Launch(yard_.Shell("trap '' TERM; echo ready; while :; do read r <&3; done"));
+  ASSERT_TRUE(yard_.AwaitInFile(job.tasks[0]->stdout_path, "ready"));
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  ASSERT_TRUE(yard_.Stop(job.id, absl::Milliseconds(300)).ok());
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->reason, "stopped: signal 9 (Killed)");
+}
+
+TEST_F(JobTableTest, FindsJobsByIdPrefixTaskAndName) {
+  auto spec = yard_.Shell("true");
+  spec.name = "mine";
+  const msg::JobT first = RunToEnd(spec);
+  const msg::JobT second = RunToEnd(spec);
+  yard_.OnLoop([&] {
+    JobTable& table = *yard_.table();
+    EXPECT_EQ(table.Find(first.id).value_or(""), first.id);
+    EXPECT_EQ(table.Find(first.id + "/worker-0").value_or(""), first.id);
+    EXPECT_EQ(table.Find("mine").value_or(""), second.id);  // The newest.
+    EXPECT_EQ(table.Find("nobody").status().code(), absl::StatusCode::kNotFound);
+    const auto ambiguous = table.Find("j-");
+    EXPECT_EQ(ambiguous.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(ambiguous.status().ToString(), HasSubstr(first.id));
+    EXPECT_THAT(ambiguous.status().ToString(), HasSubstr(second.id));
+  });
+}
+
+TEST_F(JobTableTest, ALiveNameIsTaken) {
+  auto spec = yard_.Shell("read r <&3");
+  spec.name = "mine";
+  Launch(spec);
+  const auto second = yard_.Launch(spec);
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(JobTableTest, RefusesSpecsItCannotRun) {
+  const auto refused = [&](auto change) {
+    auto spec = yard_.Shell("true");
+    change(spec);
+    return yard_.Launch(spec).status().code() == absl::StatusCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused([](auto& spec) { spec.argv.clear(); }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.working_directory = "relative"; }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.log_directory = "relative"; }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.task_type = "../x"; }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.environment.push_back("no equals sign"); }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.stop_signal = 99; }));
+  EXPECT_TRUE(refused([](auto& spec) {
+    spec.report_channel = std::make_unique<msg::ReportChannelT>();
+    spec.report_channel->socket = std::string(200, 'x');
+  }));
+  EXPECT_TRUE(yard_.List().empty());
+}
+
+TEST_F(JobTableTest, RemovesAnEndedJobAndItsFolderOnly) {
+  auto spec = yard_.Shell("echo x");
+  spec.log_directory = yard_.folder() + "/logs";
+  const msg::JobT ended = RunToEnd(spec);
+  const msg::JobT live = Launch(yard_.Shell("read r <&3"));
+  yard_.OnLoop([&] {
+    EXPECT_EQ(yard_.table()->Remove(live.id).code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_TRUE(yard_.table()->Remove(ended.id).ok());
+    EXPECT_TRUE(yard_.table()->Remove(ended.id).ok());
+  });
+  EXPECT_FALSE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + ended.id));
+  EXPECT_TRUE(std::filesystem::exists(spec.log_directory + "/worker-0.1.stdout"));
+  EXPECT_EQ(yard_.List().size(), 1u);
+}
+
+}  // namespace
+}  // namespace launcher

@@ -1,0 +1,164 @@
+#include "launcher/testing_table.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "launcher/process_table.h"
+#include "launcher/supervisor.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+
+namespace launcher {
+namespace {
+
+constexpr absl::Duration kDeadline = absl::Seconds(20);
+
+std::string MakeFolder() {
+  char name[] = "/tmp/yltXXXXXX";
+  return mkdtemp(name);
+}
+
+}  // namespace
+
+TestingTable::TestingTable(std::string folder)
+    : owns_folder_(folder.empty()),
+      folder_(owns_folder_ ? MakeFolder() : std::move(folder)),
+      loop_(runtime::EventLoop::Create()) {
+  thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
+}
+
+TestingTable::~TestingTable() {
+  Close();
+  loop_->Stop();
+  thread_->Join();
+  if (!owns_folder_) return;
+  // Shims live in sessions of their own: none may be left behind.
+  for (const auto& row : ReadProcesses()) {
+    const auto link = std::filesystem::path(absl::StrCat("/proc/", row.pid, "/cmdline"));
+    const auto words = runtime::ReadFile(link, 1 << 20);
+    if (words.ok() && absl::StrContains(*words, state_directory())) kill(row.pid, SIGKILL);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
+  auto shim = runtime::FindBinary("launcher/yard-shim");
+  if (!shim.ok()) return shim.status();
+  absl::Status status;
+  OnLoop([&] {
+    JobTable::Options options;
+    options.loop = loop_.get();
+    options.locations.runtime_directory = folder_ + "/run";
+    options.locations.state_directory = state_directory();
+    options.shim_path = *shim;
+    options.random = [] { return 0.0; };
+    options.fault = std::move(fault);
+    options.on_job = [this](const msg::JobT&) {
+      runtime::MutexLock lock(mutex_);
+      changed_.SignalAll();
+    };
+    options.on_lines = [this](const std::string&, msg::LogLinesT event) {
+      runtime::MutexLock lock(mutex_);
+      lines_.insert(lines_.end(), event.lines.begin(), event.lines.end());
+      changed_.SignalAll();
+    };
+    auto table = JobTable::Open(std::move(options));
+    status = table.status();
+    if (table.ok()) table_ = std::move(*table);
+  });
+  return status;
+}
+
+void TestingTable::Close() {
+  OnLoop([this] { table_.reset(); });
+}
+
+void TestingTable::OnLoop(const std::function<void()>& body) {
+  bool done = false;
+  loop_->Post([&] {
+    body();
+    runtime::MutexLock lock(mutex_);
+    done = true;
+    changed_.SignalAll();
+  });
+  runtime::MutexLock lock(mutex_);
+  while (!done) changed_.Wait(mutex_);
+}
+
+msg::JobSpecT TestingTable::Shell(const std::string& script) const {
+  msg::JobSpecT spec;
+  spec.argv = {"sh", "-c", script};
+  spec.environment = {"PATH=/usr/bin:/bin", absl::StrCat("FOLDER=", folder_)};
+  spec.working_directory = folder_;
+  return spec;
+}
+
+absl::StatusOr<msg::JobT> TestingTable::Launch(const msg::JobSpecT& spec,
+                                               const std::string& request_id) {
+  absl::StatusOr<msg::JobT> job = absl::UnknownError("");
+  OnLoop([&] { job = table_->Launch(request_id, spec); });
+  return job;
+}
+
+std::vector<msg::JobT> TestingTable::List() {
+  std::vector<msg::JobT> jobs;
+  OnLoop([&] { jobs = table_->List(false); });
+  return jobs;
+}
+
+absl::Status TestingTable::Stop(const std::string& job, absl::Duration grace) {
+  absl::Status status;
+  OnLoop([&] { status = table_->Stop(job, grace, "the test"); });
+  return status;
+}
+
+std::optional<msg::JobT> TestingTable::Await(
+    const std::string& job, const std::function<bool(const msg::JobT&)>& condition) {
+  const absl::Time deadline = absl::Now() + kDeadline;
+  for (;;) {
+    for (auto& found : List()) {
+      if (found.id == job && condition(found)) return std::move(found);
+    }
+    if (absl::Now() >= deadline) return std::nullopt;
+    runtime::MutexLock lock(mutex_);
+    changed_.WaitWithTimeout(mutex_, absl::Milliseconds(20));
+  }
+}
+
+std::optional<msg::JobT> TestingTable::AwaitEnd(const std::string& job) {
+  return Await(job, [](const msg::JobT& found) { return HasEnded(found.state); });
+}
+
+std::optional<msg::JobT> TestingTable::AwaitRunning(const std::string& job) {
+  return Await(job, [](const msg::JobT& found) { return found.state == msg::TaskState::Running; });
+}
+
+bool TestingTable::AwaitInFile(const std::string& path, const std::string& text) {
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (!absl::StrContains(runtime::ReadFile(path, 64 << 20).value_or(""), text)) {
+    if (absl::Now() >= deadline) return false;
+    runtime::MutexLock lock(mutex_);
+    changed_.WaitWithTimeout(mutex_, absl::Milliseconds(5));
+  }
+  return true;
+}
+
+std::vector<std::string> TestingTable::Lines() {
+  runtime::MutexLock lock(mutex_);
+  return lines_;
+}
+
+pid_t ShimOf(const std::string& state_directory, const msg::JobT& job, int attempt) {
+  return runtime::LockHolder(
+             absl::StrCat(state_directory, "/jobs/", job.id, "/worker-0.", attempt, "/lock"))
+      .value_or(0);
+}
+
+}  // namespace launcher

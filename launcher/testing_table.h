@@ -1,0 +1,71 @@
+#ifndef LAUNCHER_TESTING_TABLE_H_
+#define LAUNCHER_TESTING_TABLE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/launcher_generated.h"
+#include "launcher/job_table.h"
+#include "runtime/event_loop.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
+
+namespace launcher {
+
+// For tests: a JobTable with real shims in a folder of its own, its loop on a thread of its own,
+// and waits that are woken by what the table announces. One thread calls it.
+class TestingTable {
+ public:
+  // Uses (and leaves) `folder`, else makes one and removes it.
+  explicit TestingTable(std::string folder = "");
+  ~TestingTable();
+
+  // A launcher comes up; `fault` as in JobTable::Options.
+  absl::Status Open(std::function<void(std::string_view)> fault = {});
+  // It is gone; its tasks stay.
+  void Close();
+
+  // A shell script as a job.
+  msg::JobSpecT Shell(const std::string& script) const;
+  absl::StatusOr<msg::JobT> Launch(const msg::JobSpecT& spec, const std::string& request_id = "");
+  std::vector<msg::JobT> List();
+  absl::Status Stop(const std::string& job, absl::Duration grace);
+  // The job once `condition` holds; nothing after 20 s.
+  std::optional<msg::JobT> Await(const std::string& job,
+                                 const std::function<bool(const msg::JobT&)>& condition);
+  std::optional<msg::JobT> AwaitEnd(const std::string& job);
+  std::optional<msg::JobT> AwaitRunning(const std::string& job);
+  // True once `path` holds `text`.
+  bool AwaitInFile(const std::string& path, const std::string& text);
+  // Runs `body` on the loop's thread and waits for it.
+  void OnLoop(const std::function<void()>& body);
+
+  JobTable* table() { return table_.get(); }  // Use on the loop's thread.
+  runtime::EventLoop* loop() { return loop_.get(); }
+  const std::string& folder() const { return folder_; }
+  std::string state_directory() const { return folder_ + "/state"; }
+  // What was announced so far.
+  std::vector<std::string> Lines();
+
+ private:
+  const bool owns_folder_;
+  const std::string folder_;
+  std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<runtime::Thread> thread_;
+  std::unique_ptr<JobTable> table_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Pid of the shim of an attempt's folder; 0 if none runs.
+pid_t ShimOf(const std::string& state_directory, const msg::JobT& job, int attempt = 1);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_TESTING_TABLE_H_
