@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -18,6 +17,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+
+// glibc 2.36 forgets to declare these for C++.
+extern "C" {
+#include <sys/pidfd.h>
+}
 
 namespace runtime {
 namespace {
