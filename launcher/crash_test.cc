@@ -1,0 +1,82 @@
+// A launcher that is killed between any two of its durable steps is replaced by one that ends up
+// with one job, run once. The test runs itself as the launcher that is killed.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "launcher/testing_table.h"
+#include "runtime/file.h"
+#include "runtime/subprocess.h"
+
+namespace launcher {
+namespace {
+
+constexpr char kScript[] = "echo ran >> $FOLDER/ran; echo out; read r < $FOLDER/go; exit 7";
+constexpr char kRequest[] = "the same request";
+
+// Not a test of its own: the launcher that kills itself at point number $CRASH_AT.
+TEST(CrashTest, DISABLED_Launcher) {
+  const char* folder = getenv("CRASH_FOLDER");
+  ASSERT_NE(folder, nullptr);
+  int left = atoi(getenv("CRASH_AT"));
+  TestingTable yard(folder);
+  const auto opened = yard.Open([&left](std::string_view) {
+    if (--left < 0) kill(getpid(), SIGKILL);
+  });
+  ASSERT_TRUE(opened.ok()) << opened;
+  const auto job = yard.Launch(yard.Shell(kScript), kRequest);
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
+}
+
+// True if the launcher was killed at that point; false if there are no so many.
+bool RunLauncherUntil(int point, const std::string& folder) {
+  runtime::Subprocess::Options options;
+  options.program = std::filesystem::read_symlink("/proc/self/exe");
+  options.argv = {options.program, "--gtest_also_run_disabled_tests",
+                  "--gtest_filter=CrashTest.DISABLED_Launcher"};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string(*entry).rfind("XML_OUTPUT_FILE=", 0) != 0)
+      options.environment.push_back(*entry);
+  }
+  options.environment.push_back("CRASH_FOLDER=" + folder);
+  options.environment.push_back(absl::StrCat("CRASH_AT=", point));
+  auto child = runtime::Subprocess::Start(options);
+  EXPECT_TRUE(child.ok()) << child.status();
+  const auto status = child->Wait(absl::Seconds(30));
+  EXPECT_TRUE(status.ok()) << status.status();
+  EXPECT_TRUE(status->signal == SIGKILL || status->ok()) << status->ToString();
+  return status->signal == SIGKILL;
+}
+
+TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
+  int points = 0;
+  for (bool killed = true; killed; ++points) {
+    SCOPED_TRACE(points);
+    TestingTable yard;  // Owns the folder.
+    // Points before the program's end are reached with the program still running, those after
+    // with the program let go: a file in place of the pipe the script would wait for.
+    ASSERT_TRUE(runtime::WriteFileAtomically(yard.folder() + "/go", "now\n", 0600).ok());
+    killed = RunLauncherUntil(points, yard.folder());
+    ASSERT_TRUE(yard.Open().ok());
+    const auto job = yard.Launch(yard.Shell(kScript), kRequest);
+    ASSERT_TRUE(job.ok()) << job.status();
+    const auto ended = yard.AwaitEnd(job->id);
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_EQ(ended->reason, "exit code 7");
+    EXPECT_EQ(yard.List().size(), 1u);
+    EXPECT_EQ(runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), "ran\n");
+    EXPECT_EQ(runtime::ReadFile(ended->tasks[0]->stdout_path, 1000).value_or(""), "out\n");
+  }
+  EXPECT_GE(points, 8);
+}
+
+}  // namespace
+}  // namespace launcher

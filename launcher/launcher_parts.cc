@@ -1,0 +1,115 @@
+#include "launcher/launcher_parts.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "launcher/job_spec_record.h"
+#include "launcher/job_table.h"
+#include "launcher/launcher_service.h"
+#include "launcher/service_keeper.h"
+#include "runtime/locations.h"
+#include "runtime/mutex.h"
+#include "runtime/random_id.h"
+
+namespace launcher {
+namespace {
+
+double Random() { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; }
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  return CleanEnvironment(environment);
+}
+
+class Parts : public LauncherParts {
+ public:
+  explicit Parts(bus::ServiceProcess* process) : process_(process) {}
+
+  absl::Status Prepare(bool external) {
+    if (auto status = OpenTable(); !status.ok()) return status;
+    if (auto status = OpenKeeper(external); !status.ok()) return status;
+    AddLauncherMethods(process_->service(), process_->loop(), table_.get(), keeper_.get(),
+                       process_->locations().state_directory);
+    AddCounter("jobs", &JobTable::Stats::jobs);
+    AddCounter("jobs_live", &JobTable::Stats::live);
+    AddCounter("attempts_started", &JobTable::Stats::attempts);
+    AddCounter("attempts_adopted", &JobTable::Stats::adopted);
+    AddCounter("attempts_lost", &JobTable::Stats::lost);
+    process_->OnStop([this] { keeper_->Stop([hold = process_->HoldStop()] {}); });
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status OpenTable() {
+    auto shim = runtime::FindBinary("launcher/yard-shim");
+    if (!shim.ok()) return shim.status();
+    bus::Publisher* const publisher = process_->publisher();
+    auto table = JobTable::Open({.loop = process_->loop(),
+                                 .clock = process_->clock(),
+                                 .locations = process_->locations(),
+                                 .shim_path = *shim,
+                                 .random = Random,
+                                 .on_job =
+                                     [this, publisher](const msg::JobT& job) {
+                                       PublishJob(publisher, job);
+                                       CopyStats();
+                                     },
+                                 .on_lines =
+                                     [publisher](const std::string& job, msg::LogLinesT lines) {
+                                       PublishLines(publisher, job, std::move(lines));
+                                     }});
+    if (!table.ok()) return table.status();
+    table_ = std::move(*table);
+    CopyStats();
+    return absl::OkStatus();
+  }
+
+  absl::Status OpenKeeper(bool external) {
+    auto keeper = ServiceKeeper::Create({.loop = process_->loop(),
+                                         .clock = process_->clock(),
+                                         .locations = process_->locations(),
+                                         .environment = OwnEnvironment(),
+                                         .find_binary = runtime::FindBinary,
+                                         .random = Random,
+                                         .external = external,
+                                         .on_change = {}});
+    if (!keeper.ok()) return keeper.status();
+    keeper_ = std::move(*keeper);
+    return absl::OkStatus();
+  }
+
+  // Stats are asked for on any thread; the table lives on the loop's.
+  void CopyStats() {
+    if (table_ == nullptr) return;
+    runtime::MutexLock lock(mutex_);
+    stats_ = table_->GetStats();
+  }
+  void AddCounter(const char* name, std::uint64_t JobTable::Stats::*member) {
+    process_->AddCounter(name, [this, member] {
+      runtime::MutexLock lock(mutex_);
+      return stats_.*member;
+    });
+  }
+
+  bus::ServiceProcess* const process_;
+  std::unique_ptr<JobTable> table_;
+  std::unique_ptr<ServiceKeeper> keeper_;
+  runtime::Mutex mutex_;
+  JobTable::Stats stats_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LauncherParts>> LauncherParts::Create(bus::ServiceProcess* process,
+                                                                     bool external) {
+  auto parts = std::make_unique<Parts>(process);
+  if (auto status = parts->Prepare(external); !status.ok()) return status;
+  return parts;
+}
+
+}  // namespace launcher

@@ -1,0 +1,247 @@
+#include "launcher/service_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "runtime/event_loop.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
+
+namespace launcher {
+namespace {
+
+// Takes its lock as runtime::LockFile does, notes its arguments, and waits to be stopped.
+constexpr char kService[] = R"(#!/usr/bin/python3
+import fcntl, os, signal, struct, sys
+run = '%s'
+name = os.path.basename(sys.argv[0])
+fd = os.open(run + '/' + name + '.lock', os.O_RDWR | os.O_CREAT, 0o600)
+try:
+    fcntl.fcntl(fd, 37, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0) + bytes(8))
+except OSError:
+    sys.exit(6)
+os.ftruncate(fd, 0)
+os.write(fd, b'%%d\n' %% os.getpid())
+with open(run + '/starts', 'a') as starts:
+    starts.write(' '.join([name] + sys.argv[1:]) + '\n')
+signal.pause()
+)";
+
+class ServiceKeeperTest : public ::testing::Test {
+ protected:
+  ServiceKeeperTest() {
+    char name[] = "/tmp/yskXXXXXX";
+    folder_ = mkdtemp(name);
+    for (const char* part : {"/run", "/state", "/bin"}) {
+      std::filesystem::create_directory(folder_ + part);
+    }
+    char script[2048];
+    snprintf(script, sizeof script, kService, (folder_ + "/run").c_str());
+    for (const char* service : {"registry", "datamanager", "trainer", "mine"}) {
+      EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/bin/" + service, script, 0700).ok());
+    }
+    loop_ = runtime::EventLoop::Create();
+    thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
+  }
+  ~ServiceKeeperTest() override {
+    OnLoop([this] { keeper_.reset(); });
+    loop_->Stop();
+    thread_->Join();
+    for (const pid_t pid : pids_) kill(pid, SIGKILL);
+    for (const char* service : {"registry", "datamanager", "trainer", "mine"}) {
+      if (const pid_t pid = Holder(service); pid > 0) kill(pid, SIGKILL);
+    }
+    std::filesystem::remove_all(folder_);
+  }
+
+  void OnLoop(const std::function<void()>& body) {
+    bool done = false;
+    loop_->Post([&] {
+      body();
+      runtime::MutexLock lock(mutex_);
+      done = true;
+      changed_.SignalAll();
+    });
+    runtime::MutexLock lock(mutex_);
+    while (!done) changed_.Wait(mutex_);
+  }
+  void Open(bool external = false) {
+    OnLoop([&] {
+      ServiceKeeper::Options options;
+      options.loop = loop_.get();
+      options.locations.runtime_directory = folder_ + "/run";
+      options.locations.state_directory = folder_ + "/state";
+      options.environment = {"PATH=/usr/bin:/bin"};
+      options.find_binary = [this](std::string_view label) -> absl::StatusOr<std::string> {
+        return absl::StrCat(folder_, "/bin/", std::string(label.substr(label.find('/') + 1)));
+      };
+      options.random = [] { return 0.0; };
+      options.external = external;
+      options.on_change = [this](const msg::SupervisedServiceT& service) {
+        runtime::MutexLock lock(mutex_);
+        if (service.pid != 0) pids_.push_back(service.pid);
+        changed_.SignalAll();
+      };
+      auto keeper = ServiceKeeper::Create(std::move(options));
+      ASSERT_TRUE(keeper.ok()) << keeper.status();
+      keeper_ = std::move(*keeper);
+    });
+  }
+  void WriteWanted(const std::string& more = "") {
+    ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/state/wanted",
+                                             absl::StrCat(R"({"logdir": "/the/runs")", more, "}"),
+                                             0600)
+                    .ok());
+  }
+  std::map<std::string, msg::SupervisedServiceT> Services() {
+    std::map<std::string, msg::SupervisedServiceT> result;
+    OnLoop([&] {
+      for (auto& service : keeper_->Services()) result[service.name] = service;
+    });
+    return result;
+  }
+  pid_t Holder(const std::string& service) {
+    return runtime::LockHolder(folder_ + "/run/" + service + ".lock").value_or(0);
+  }
+  // Waits until the service holds its lock as another process than `before`.
+  pid_t AwaitHolder(const std::string& service, pid_t before = 0) {
+    pid_t holder = 0;
+    EXPECT_TRUE(Await([&] {
+      holder = Holder(service);
+      return holder != 0 && holder != before;
+    })) << service;
+    return holder;
+  }
+  bool Await(const std::function<bool()>& condition) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    while (!condition()) {
+      if (absl::Now() > deadline) return false;
+      runtime::MutexLock lock(mutex_);
+      changed_.WaitWithTimeout(mutex_, absl::Milliseconds(10));
+    }
+    return true;
+  }
+  std::string Starts() { return runtime::ReadFile(folder_ + "/run/starts", 10000).value_or(""); }
+
+  std::string folder_;
+  std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<runtime::Thread> thread_;
+  std::unique_ptr<ServiceKeeper> keeper_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  std::vector<pid_t> pids_;
+};
+
+TEST_F(ServiceKeeperTest, StartsNothingUntilTheYardIsWantedThenEverything) {
+  Open();
+  for (const auto& [name, service] : Services()) EXPECT_EQ(service.pid, 0) << name;
+  WriteWanted();
+  AwaitHolder("registry");
+  AwaitHolder("datamanager");
+  AwaitHolder("trainer");
+  for (const char* start :
+       {"registry\n", "datamanager --logdir=/the/runs\n", "trainer --logdir=/the/runs\n"}) {
+    EXPECT_TRUE(Await([&] { return Starts().find(start) != std::string::npos; })) << start;
+  }
+}
+
+TEST_F(ServiceKeeperTest, StartsAKilledOneAgain) {
+  WriteWanted();
+  Open();
+  const pid_t first = AwaitHolder("datamanager");
+  ASSERT_EQ(kill(first, SIGKILL), 0);
+  const pid_t second = AwaitHolder("datamanager", first);
+  EXPECT_NE(second, first);
+  EXPECT_EQ(Services()["datamanager"].restarts, 1u);
+  EXPECT_EQ(Services()["datamanager"].pid, second);
+}
+
+TEST_F(ServiceKeeperTest, TheNextLauncherAdoptsAndWatchesThem) {
+  WriteWanted();
+  Open();
+  std::map<std::string, pid_t> before;
+  for (const char* name : {"registry", "datamanager", "trainer"}) before[name] = AwaitHolder(name);
+  OnLoop([this] { keeper_.reset(); });
+  Open();
+  for (const auto& [name, service] : Services()) EXPECT_EQ(service.pid, before[name]) << name;
+  ASSERT_EQ(kill(before["registry"], SIGKILL), 0);
+  AwaitHolder("registry", before["registry"]);
+}
+
+TEST_F(ServiceKeeperTest, TheTrainerMayBeTheUsersOwn) {
+  WriteWanted(absl::StrCat(R"(, "trainer": ")", folder_, "/bin/mine\""));
+  Open();
+  AwaitHolder("mine");
+  EXPECT_TRUE(
+      Await([&] { return Starts().find("mine --logdir=/the/runs\n") != std::string::npos; }));
+}
+
+TEST_F(ServiceKeeperTest, StartsNothingUnderAnotherSupervisor) {
+  WriteWanted();
+  Open(/*external=*/true);
+  for (const auto& [name, service] : Services()) EXPECT_EQ(service.pid, 0) << name;
+}
+
+TEST_F(ServiceKeeperTest, LeavesARegistryOfAnotherSupervisorAlone) {
+  WriteWanted();
+  Open();
+  const pid_t registry = AwaitHolder("registry");
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/run/registry.ready",
+                                           absl::StrCat(registry, "\nsupervisor=external\n"), 0600)
+                  .ok());
+  ASSERT_EQ(kill(registry, SIGKILL), 0);
+  EXPECT_TRUE(Await([&] { return Services()["registry"].reason == "somebody else starts it"; }));
+  EXPECT_EQ(Services()["registry"].pid, 0);
+}
+
+TEST_F(ServiceKeeperTest, AStoppingLauncherLeavesAWantedYardRunning) {
+  WriteWanted();
+  Open();
+  const pid_t trainer = AwaitHolder("trainer");
+  bool done = false;
+  OnLoop([&] { keeper_->Stop([&] { done = true; }); });
+  EXPECT_TRUE(done);
+  EXPECT_EQ(kill(trainer, 0), 0);
+}
+
+TEST_F(ServiceKeeperTest, AStoppingLauncherStopsAnUnwantedYardButForTheRegistry) {
+  WriteWanted();
+  Open();
+  const pid_t registry = AwaitHolder("registry");
+  AwaitHolder("datamanager");
+  AwaitHolder("trainer");
+  std::filesystem::remove(folder_ + "/state/wanted");
+  bool done = false;
+  OnLoop([&] {
+    keeper_->Stop([&] {
+      runtime::MutexLock lock(mutex_);
+      done = true;
+      changed_.SignalAll();
+    });
+  });
+  EXPECT_TRUE(Await([&] {
+    runtime::MutexLock lock(mutex_);
+    return done;
+  }));
+  EXPECT_EQ(Holder("trainer"), 0);
+  EXPECT_EQ(Holder("datamanager"), 0);
+  EXPECT_EQ(Holder("registry"), registry);
+}
+
+}  // namespace
+}  // namespace launcher
