@@ -64,7 +64,14 @@ class Stages:
         events = self._run_bazel(name, "test", "--test_tag_filters=" + tag_filter, *flags)
         verdict = build_events.judge(events, build_events.TagFilter(tag_filter))
         for failure in verdict.failures:
-            failure.text = failure.text or ("" if failure.log else errors(self.log_path(name)))
+            if not failure.log:
+                failure.text = failure.text or errors(self.log_path(name))
+            elif not failure.log.endswith("/test.log"):
+                # What a compiler said is gone with Bazel's next command.
+                failure.text = tail(failure.log, 60) or errors(self.log_path(name))
+        if name != "default":
+            verdict.failures = [Failure(f"{name}: {f.name}", f.log, f.text) for f in verdict.failures]
+            verdict.skipped = [f"{name}: {skipped}" for skipped in verdict.skipped]
         return verdict
 
     def _clang(self):

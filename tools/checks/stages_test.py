@@ -55,6 +55,17 @@ class StagesTest(InADirectory):
                 failure = verdict.failures[0]
                 self.assertIn("called:", failure.text)
 
+    def test_what_the_compiler_said_outlives_the_next_stage(self):
+        said = self.path("stderr-1", "x.cc:1: error: no such thing\n")
+        events = ('{"id":{"targetConfigured":{"label":"//a:b"}},"configured":{"testSize":"SMALL"}}\n'
+                  '{"id":{"actionCompleted":{"label":"//a:b"}},"action":{"stderr":{"uri":"file://%s"}}}\n'
+                  '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"BUILD_FAILURE"}}}\n' % said)
+        for name, shown in [("default", "//a:b (did not build or run)"), ("asan", "asan: //a:b (did not build or run)")]:
+            with self.subTest(name=name):
+                failure = self.run_stage(name, events, 1)[0].failures[0]
+                self.assertEqual(failure.name, shown)
+                self.assertIn("no such thing", failure.text)
+
     def test_a_clean_clang_build_is_one_case(self):
         done = '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"SUCCESS"}}}\n'
         self.assertEqual(self.run_stage("clang", done)[0].summary(), "1 passed, 0 failed")
