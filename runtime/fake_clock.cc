@@ -78,7 +78,9 @@ bool FakeClock::AwaitWaiters(int count, absl::Duration timeout) {
   MutexLock lock(mutex_);
   const auto enough = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return std::count_if(waiters_.begin(), waiters_.end(),
-                         [&](const Waiter& waiter) { return waiter.deadline > elapsed_; }) >= count;
+                         [&](const Waiter& waiter) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+                           return waiter.deadline > elapsed_;
+                         }) >= count;
   };
   while (!enough()) {
     if (!Clock::Real()->WaitUntil(waiters_changed_, mutex_, deadline)) return enough();
