@@ -1,0 +1,263 @@
+#include "launcher/job_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/service.h"
+#include "launcher/testing_table.h"
+#include "runtime/file.h"
+#include "runtime/mutex.h"
+
+namespace launcher {
+namespace {
+
+using ::testing::StartsWith;
+
+// A caller that keeps what it is sent, and takes no part beyond `room`.
+class FakeCaller : public bus::Responder {
+ public:
+  const bus::CallContext& context() const override { return context_; }
+  absl::Status SendPart(msg::EnvelopeT part) override {
+    runtime::MutexLock lock(mutex_);
+    if (gone_) return absl::CancelledError("the caller has gone");
+    if (room_ == 0) return absl::ResourceExhaustedError("full");
+    --room_;
+    Keep(std::move(part));
+    return absl::OkStatus();
+  }
+  void WhenWritable(std::function<void()> writable) override {
+    runtime::MutexLock lock(mutex_);
+    writable_ = std::move(writable);
+    changed_.SignalAll();
+  }
+  void Finish(absl::StatusOr<msg::EnvelopeT> reply) override {
+    runtime::MutexLock lock(mutex_);
+    end_ = reply.status();
+    if (reply.ok()) Keep(*std::move(reply));
+    changed_.SignalAll();
+  }
+  bool cancelled() const override { return false; }
+  void OnCancel(std::function<void()> cancelled) override { cancel_ = std::move(cancelled); }
+
+  // Waits for the end of the call, or until `condition` on what has come.
+  std::optional<absl::Status> AwaitEnd() {
+    Await([this] { return end_.has_value(); });
+    runtime::MutexLock lock(mutex_);
+    return end_;
+  }
+  bool AwaitText(msg::LogStream stream, const std::string& text) {
+    return Await([&] { return text_[static_cast<int>(stream)].find(text) != std::string::npos; });
+  }
+  bool AwaitFull() {
+    return Await([this] { return writable_ != nullptr; });
+  }
+  void MakeRoom(int parts) {
+    std::function<void()> writable;
+    {
+      runtime::MutexLock lock(mutex_);
+      room_ = parts;
+      writable = std::exchange(writable_, nullptr);
+    }
+    if (writable) writable();
+  }
+  void Leave() {
+    {
+      runtime::MutexLock lock(mutex_);
+      gone_ = true;
+    }
+    cancel_();
+  }
+  std::string text(msg::LogStream stream) {
+    runtime::MutexLock lock(mutex_);
+    return text_[static_cast<int>(stream)];
+  }
+  std::vector<msg::TaskState> states() {
+    runtime::MutexLock lock(mutex_);
+    return states_;
+  }
+
+ private:
+  bool Await(const std::function<bool()>& condition) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    runtime::MutexLock lock(mutex_);
+    while (!condition()) {
+      if (!changed_.WaitWithTimeout(mutex_, deadline - absl::Now())) return condition();
+    }
+    return true;
+  }
+  void Keep(msg::EnvelopeT envelope) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (auto* logs = envelope.body.AsLogsReply()) {
+      text_[static_cast<int>(logs->stream)].append(logs->data.begin(), logs->data.end());
+    }
+    if (auto* wait = envelope.body.AsWaitJobReply()) states_.push_back(wait->job->state);
+    changed_.SignalAll();
+  }
+
+  const bus::CallContext context_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  int room_ ABSL_GUARDED_BY(mutex_) = 1 << 30;
+  bool gone_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> writable_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> cancel_;
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  std::string text_[2] ABSL_GUARDED_BY(mutex_);
+  std::vector<msg::TaskState> states_ ABSL_GUARDED_BY(mutex_);
+};
+
+class JobCallsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(yard_.Open().ok()); }
+
+  std::string Launch(const std::string& script) {
+    auto job = yard_.Launch(yard_.Shell(script));
+    EXPECT_TRUE(job.ok()) << job.status();
+    return job.ok() ? job->id : "";
+  }
+  JobCallContext Context() { return {yard_.table(), yard_.loop(), yard_.state_directory()}; }
+  void Logs(const std::string& job, const msg::LogsRequestT& request) {
+    yard_.OnLoop([&] {
+      StartLogCall(Context(), job, request,
+                   std::make_shared<bus::ReplyWriter<rpc::Launcher::Logs>>(caller_));
+    });
+  }
+  void Wait(const std::string& job) {
+    yard_.OnLoop([&] {
+      StartWaitCall(Context(), job,
+                    std::make_shared<bus::ReplyWriter<rpc::Launcher::WaitJob>>(caller_));
+    });
+  }
+  void LetGo() { ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok()); }
+  std::string Out() { return caller_->text(msg::LogStream::Stdout); }
+  static constexpr char kUntilGo[] = "while [ ! -e $FOLDER/go ]; do sleep 0.01; done;";
+
+  TestingTable yard_;
+  const std::shared_ptr<FakeCaller> caller_ = std::make_shared<FakeCaller>();
+};
+
+TEST_F(JobCallsTest, FollowSendsEveryByteAndEndsWithTheJob) {
+  const std::string job =
+      Launch(absl::StrCat("printf 'a\\000\\n'; echo err >&2;", kUntilGo, "printf 'no newline'"));
+  msg::LogsRequestT request;
+  request.follow = true;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitText(msg::LogStream::Stderr, "err\n"));
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_TRUE(caller_->AwaitEnd()->ok());
+  EXPECT_EQ(Out(), std::string("a\0\nno newline", 13));
+}
+
+TEST_F(JobCallsTest, FollowGoesOnWithTheNextAttempt) {
+  auto spec = yard_.Shell(
+      "echo x >> $FOLDER/n; echo try $(wc -l < $FOLDER/n); [ $(wc -l < $FOLDER/n) = 2 ]");
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 3;
+  const auto job = yard_.Launch(spec);
+  ASSERT_TRUE(job.ok());
+  msg::LogsRequestT request;
+  request.follow = true;
+  Logs(job->id, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_TRUE(caller_->AwaitText(msg::LogStream::Stdout, "try 2\n"));
+}
+
+TEST_F(JobCallsTest, WithoutFollowItEndsAtWhatIsThere) {
+  const std::string job = Launch(absl::StrCat("echo one; printf half;", kUntilGo));
+  ASSERT_TRUE(yard_.AwaitRunning(job));
+  ASSERT_TRUE(yard_.AwaitInFile(yard_.List()[0].tasks[0]->stdout_path, "half"));
+  Logs(job, {});
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "one\nhalf");
+}
+
+TEST_F(JobCallsTest, SendsOnlyTheLastLines) {
+  const std::string job = Launch("seq 1 50000");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.last_lines = 2;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "49999\n50000\n");
+}
+
+TEST_F(JobCallsTest, GoesOnBehindAnOffset) {
+  const std::string job = Launch("echo one; echo two");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.stdout_offset = 4;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "two\n");
+}
+
+TEST_F(JobCallsTest, ASlowCallerLosesNothing) {
+  caller_->MakeRoom(1);
+  const std::string job = Launch("seq 1 100000");
+  msg::LogsRequestT request;
+  request.follow = true;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitFull());
+  caller_->MakeRoom(1 << 20);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  const std::string out = Out();
+  EXPECT_THAT(out, StartsWith("1\n2\n"));
+  EXPECT_EQ(out.size(), 588895u);
+  EXPECT_EQ(out.substr(out.size() - 7), "100000\n");
+}
+
+TEST_F(JobCallsTest, AnUnknownAttemptIsNotFound) {
+  const std::string job = Launch("true");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.attempt = 9;
+  Logs(job, request);
+  EXPECT_EQ(caller_->AwaitEnd()->code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(JobCallsTest, WaitSendsEachStateAndTheEndedJobLast) {
+  const std::string job = Launch(kUntilGo);
+  Wait(job);
+  ASSERT_TRUE(yard_.AwaitRunning(job));
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  const auto states = caller_->states();
+  ASSERT_GE(states.size(), 2u);
+  EXPECT_EQ(states.back(), msg::TaskState::Exited);
+  EXPECT_EQ(states[states.size() - 2], msg::TaskState::Running);
+}
+
+TEST_F(JobCallsTest, WaitForAnEndedJobEndsAtOnce) {
+  const std::string job = Launch("exit 1");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  Wait(job);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(caller_->states(), std::vector{msg::TaskState::Failed});
+}
+
+TEST_F(JobCallsTest, ACallerThatLeavesIsForgotten) {
+  const std::string job = Launch(kUntilGo);
+  ASSERT_TRUE(yard_.AwaitRunning(job));
+  Wait(job);
+  caller_->Leave();
+  yard_.OnLoop([] {});
+  LetGo();
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  EXPECT_EQ(caller_->states(), std::vector{msg::TaskState::Running});
+}
+
+}  // namespace
+}  // namespace launcher
