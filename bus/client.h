@@ -19,11 +19,11 @@ struct CallOptions {
   absl::Duration timeout = absl::ZeroDuration();
   // The same for every try of one change; empty: a new random one. A caller that stores its
   // intent first stores this id with it.
-  std::string request_id;
+  std::string request_id = {};
   // Follows one command through every hop; empty: the request id.
-  std::string trace;
+  std::string trace = {};
   // Service to call; empty: the method's own (methods of every service need it).
-  std::string service;
+  std::string service = {};
   // While the service is not there (it is being restarted), wait for it within the deadline
   // instead of answering Unavailable at once.
   bool wait_for_service = false;

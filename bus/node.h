@@ -20,8 +20,8 @@ class BusThread;
 class Node {
  public:
   struct Options {
-    std::string name;              // "registry", "yard", ...: for logs and the peer's stats.
-    runtime::Locations locations;  // Where the registry and the runtime directory are.
+    std::string name = {};              // "registry", "yard", ...: for logs and the peer's stats.
+    runtime::Locations locations = {};  // Where the registry and the runtime directory are.
     runtime::Clock* clock = runtime::Clock::Real();
   };
   static absl::StatusOr<std::unique_ptr<Node>> Create(Options options);

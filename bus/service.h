@@ -83,9 +83,9 @@ class ReplyWriter {
 class Service {
  public:
   struct Options {
-    std::string name;      // "launcher"
-    std::string endpoint;  // "ipc://..."; its directory is private and its lock is held by the
-                           // process already (see ServiceProcess).
+    std::string name = {};      // "launcher"
+    std::string endpoint = {};  // "ipc://..."; its directory is private and its lock is held by the
+                                // process already (see ServiceProcess).
     runtime::ThreadPool* pool = nullptr;  // Not owned; outlives the Service.
   };
   struct MethodStats {

@@ -25,10 +25,10 @@ namespace bus {
 class ServiceProcess {
  public:
   struct Options {
-    std::string name;                               // "launcher"
+    std::string name = {};                          // "launcher"
     absl::Duration stop_grace = absl::Seconds(10);  // --stop_grace
-    std::string supervisor;                         // --supervisor; told to the registry as a label.
-    std::string listen;  // --listen; empty: the service's ipc address. tcp:// is refused.
+    std::string supervisor = {};  // --supervisor; told to the registry as a label.
+    std::string listen = {};      // --listen; empty: the service's ipc address. tcp:// is refused.
     int pool_threads = 4;
   };
   static absl::StatusOr<std::unique_ptr<ServiceProcess>> Create(Options options);

@@ -18,17 +18,17 @@ namespace bus {
 class Subscriber {
  public:
   struct Options {
-    // Topic prefixes; "" receives everything.
+    // Topic prefixes = {}; "" receives everything.
     std::vector<std::string> prefixes;
     // Runs on the bus thread for each verified event, in order: short, never blocking. The
     // envelope is valid during the call only.
-    std::function<void(std::string_view topic, const msg::Envelope& event)> on_event;
+    std::function<void(std::string_view topic, const msg::Envelope& event)> on_event = {};
     // A sequence of (source, topic) has a hole: `lost` events are missing before the one that
     // follows; 0: unknown (the hub was restarted). Optional; on the bus thread.
-    std::function<void(std::string_view topic, std::uint64_t lost)> on_lost;
+    std::function<void(std::string_view topic, std::uint64_t lost)> on_lost = {};
     // The hub can be heard, the first time and after each restart of it; what was published
     // before may have been missed. Optional; on the bus thread.
-    std::function<void(std::uint64_t hub_epoch)> on_connected;
+    std::function<void(std::uint64_t hub_epoch)> on_connected = {};
   };
   Subscriber(Node* node, Options options);
   ~Subscriber();  // No callback runs afterwards.

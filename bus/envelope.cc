@@ -1,0 +1,42 @@
+#include "bus/envelope.h"
+
+#include <string>
+
+#include "flatbuffers/flatbuffers.h"
+
+namespace bus {
+namespace {
+
+constexpr std::size_t kMaxStatusBytes = 16 << 10;
+
+}  // namespace
+
+std::unique_ptr<msg::StatusT> ToWire(const absl::Status& status) {
+  if (status.ok()) return nullptr;
+  auto wire = std::make_unique<msg::StatusT>();
+  wire->code = static_cast<std::uint8_t>(status.code());
+  wire->message = std::string(status.message().substr(0, kMaxStatusBytes));
+  wire->retryable = status.code() == absl::StatusCode::kUnavailable;
+  return wire;
+}
+
+absl::Status FromWire(const msg::StatusT* status) {
+  if (status == nullptr || status->code == 0) return absl::OkStatus();
+  const bool known = status->code <= static_cast<int>(absl::StatusCode::kUnauthenticated);
+  return absl::Status(
+      known ? static_cast<absl::StatusCode>(status->code) : absl::StatusCode::kUnknown,
+      status->message);
+}
+
+Frame Encode(const msg::EnvelopeT& envelope) {
+  flatbuffers::FlatBufferBuilder builder(512);
+  msg::FinishEnvelopeBuffer(builder, msg::CreateEnvelope(builder, &envelope));
+  return Frame(std::span<const std::uint8_t>(builder.GetBufferPointer(), builder.GetSize()));
+}
+
+void SetHead(Frame& frame, const msg::Head& head) {
+  const msg::Head* const place = msg::GetEnvelope(frame.bytes().data())->head();
+  if (place != nullptr) *const_cast<msg::Head*>(place) = head;
+}
+
+}  // namespace bus

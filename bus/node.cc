@@ -1,0 +1,37 @@
+#include "bus/node.h"
+
+#include <utility>
+
+#include "bus/bus_thread.h"
+#include "runtime/random_id.h"
+
+namespace bus {
+
+struct Node::State {
+  Options options;
+  std::unique_ptr<BusThread> thread;
+  std::uint64_t source = runtime::RandomId();
+  std::uint64_t epoch = 0;
+};
+
+absl::StatusOr<std::unique_ptr<Node>> Node::Create(Options options) {
+  auto thread = BusThread::Create(options.clock);
+  if (!thread.ok()) return thread.status();
+  auto state = std::make_unique<State>();
+  state->epoch = static_cast<std::uint64_t>(absl::ToUnixMicros(options.clock->Now()));
+  state->options = std::move(options);
+  state->thread = std::move(*thread);
+  return std::unique_ptr<Node>(new Node(std::move(state)));
+}
+
+Node::Node(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Node::~Node() = default;
+
+const std::string& Node::name() const { return state_->options.name; }
+const runtime::Locations& Node::locations() const { return state_->options.locations; }
+runtime::Clock* Node::clock() const { return state_->options.clock; }
+std::uint64_t Node::source() const { return state_->source; }
+std::uint64_t Node::epoch() const { return state_->epoch; }
+BusThread& Node::bus_thread() { return *state_->thread; }
+
+}  // namespace bus

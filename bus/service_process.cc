@@ -1,0 +1,374 @@
+#include "bus/service_process.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/registration.h"
+#include "bus/schema/common_methods.h"
+#include "glog/logging.h"
+#include "runtime/exit_code.h"
+#include "runtime/file.h"
+#include "runtime/init.h"
+#include "runtime/mutex.h"
+#include "runtime/process_identity.h"
+#include "runtime/random_id.h"
+#include "runtime/stop_signal.h"
+#include "runtime/thread.h"
+
+namespace bus {
+namespace {
+
+constexpr std::string_view kVersion = "0.1";
+constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
+constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
+constexpr int kInterrupted = 130;
+
+class RealServiceProcess : public ServiceProcess {
+ public:
+  explicit RealServiceProcess(Options options) : options_(std::move(options)) {}
+  ~RealServiceProcess() override;
+  absl::Status Init();
+
+  const runtime::Locations& locations() const override { return locations_; }
+  runtime::Clock* clock() override { return clock_; }
+  runtime::EventLoop* loop() override { return loop_.get(); }
+  runtime::Coordinator* coordinator() override { return &coordinator_; }
+  runtime::ThreadPool* pool() override { return pool_.get(); }
+  Node* node() override { return node_.get(); }
+  Service* service() override { return service_.get(); }
+  Client* client() override { return client_.get(); }
+  Publisher* publisher() override { return publisher_.get(); }
+  void AddCounter(std::string name, std::function<std::uint64_t()> value) override;
+  void OnStop(std::function<void()> stop) override { on_stop_.push_back(std::move(stop)); }
+  std::shared_ptr<void> HoldStop() override;
+  int Run() override;
+
+ private:
+  msg::StatsReplyT Stats();
+  absl::Status Open();
+  void Register();
+  void SayReady();
+  std::string ReadyPath() const {
+    return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
+  }
+  // On the loop's thread.
+  void BeginStop(const std::string& why);
+  void HoldsEnded();
+  void Leave();
+  int Join();
+
+  const Options options_;
+  runtime::Clock* const clock_ = runtime::Clock::Real();
+  const absl::Duration started_ = clock_->Monotonic();
+  std::string endpoint_;
+  runtime::Locations locations_;
+  runtime::UniqueFd lock_;
+  runtime::Coordinator coordinator_;
+
+  std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<runtime::StopSignal> stop_signal_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<Registration> registration_;
+  std::unique_ptr<runtime::Thread> stop_watch_;
+
+  // The loop's own.
+  std::vector<std::function<void()>> on_stop_;
+  bool stopping_ = false;
+  bool left_ = false;
+  absl::Duration stop_deadline_;
+
+  runtime::Mutex mutex_;
+  std::vector<std::pair<std::string, std::function<std::uint64_t()>>> counters_
+      ABSL_GUARDED_BY(mutex_);
+  std::string stop_reason_ ABSL_GUARDED_BY(mutex_);
+  // Counts its users: those that hold the stop. Ours is let go when a stop begins.
+  std::shared_ptr<void> hold_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status RealServiceProcess::Init() {
+  if (absl::Status status = runtime::EnterCallersDirectory(); !status.ok()) return status;
+  if (absl::Status status = runtime::StopSignal::BlockInThisThread(); !status.ok()) return status;
+  auto locations = runtime::Locations::FromEnvironment();
+  if (!locations.ok()) return locations.status();
+  locations_ = std::move(*locations);
+  endpoint_ = options_.name == "registry" ? locations_.registry_address
+                                          : locations_.ServiceAddress(options_.name);
+  if (!options_.listen.empty()) endpoint_ = options_.listen;
+  if (!absl::StartsWith(endpoint_, "ipc://")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot listen on ", endpoint_,
+                     ": only ipc:// is served; tcp:// needs keys for those who "
+                     "may connect, which this version does not have"));
+  }
+  for (const std::string& directory : {locations_.runtime_directory, locations_.state_directory}) {
+    if (absl::Status made = runtime::MakePrivateDirectory(directory); !made.ok()) return made;
+  }
+  auto lock = runtime::LockFile(locations_.LockPath(options_.name));
+  if (!lock.ok()) {
+    return absl::Status(lock.status().code(),
+                        absl::StrCat(options_.name, " runs already: ", lock.status().message()));
+  }
+  lock_ = std::move(*lock);
+  if (absl::Status logging = runtime::InitLogging(options_.name, locations_); !logging.ok()) {
+    return logging;
+  }
+  unlink(ReadyPath().c_str());
+  return Open();
+}
+
+absl::Status RealServiceProcess::Open() {
+  loop_ = runtime::EventLoop::Create(clock_);
+  pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = options_.pool_threads});
+  auto node = Node::Create({.name = options_.name, .locations = locations_, .clock = clock_});
+  if (!node.ok()) return node.status();
+  node_ = std::move(*node);
+  service_ = std::make_unique<Service>(
+      node_.get(),
+      Service::Options{.name = options_.name, .endpoint = endpoint_, .pool = pool_.get()});
+  client_ = std::make_unique<Client>(node_.get());
+  publisher_ = std::make_unique<Publisher>(node_.get());
+  {
+    runtime::MutexLock lock(mutex_);
+    hold_ =
+        std::shared_ptr<void>(nullptr, [this](void*) { loop_->Post([this] { HoldsEnded(); }); });
+  }
+  auto signals = runtime::StopSignal::Create(
+      loop_.get(), [this](int signal) { BeginStop(absl::StrCat("signal ", signal)); },
+      [this](int) {
+        LOG(WARNING) << "a second signal: stopping now";
+        unlink(ReadyPath().c_str());
+        _exit(kInterrupted);
+      });
+  if (!signals.ok()) return signals.status();
+  stop_signal_ = std::move(*signals);
+  service_->Handle<rpc::Common::Stats>(
+      [this](const CallContext&, const msg::StatsRequestT&) { return Stats(); });
+  service_->Handle<rpc::Common::Shutdown>(
+      [this](const CallContext& context, const msg::ShutdownRequestT& request) {
+        const std::string why = absl::StrCat("asked by pid ", context.pid,
+                                             request.reason.empty() ? "" : ": ", request.reason);
+        // The answer goes first.
+        loop_->RunAfter(kReplyTime, [this, why] { BeginStop(why); });
+        return msg::ShutdownReplyT();
+      });
+  return absl::OkStatus();
+}
+
+RealServiceProcess::~RealServiceProcess() {
+  (void)coordinator_.RequestStop();
+  if (service_ != nullptr) service_->Stop();
+  {
+    runtime::MutexLock lock(mutex_);
+    // Never posts to a loop that is being destroyed.
+    stopping_ = left_ = true;
+  }
+  pool_.reset();
+  registration_.reset();
+  service_.reset();
+  publisher_.reset();
+  client_.reset();
+  {
+    std::shared_ptr<void> last;
+    runtime::MutexLock lock(mutex_);
+    last.swap(hold_);
+  }
+  stop_signal_.reset();
+  if (stop_watch_ != nullptr) stop_watch_->Join();
+  if (lock_.valid()) unlink(ReadyPath().c_str());
+}
+
+void RealServiceProcess::AddCounter(std::string name, std::function<std::uint64_t()> value) {
+  runtime::MutexLock lock(mutex_);
+  counters_.emplace_back(std::move(name), std::move(value));
+}
+
+std::shared_ptr<void> RealServiceProcess::HoldStop() {
+  runtime::MutexLock lock(mutex_);
+  return hold_;
+}
+
+msg::StatsReplyT RealServiceProcess::Stats() {
+  msg::StatsReplyT stats;
+  stats.service = options_.name;
+  stats.version = std::string(kVersion);
+  stats.pid = getpid();
+  stats.uptime_ms = absl::ToInt64Milliseconds(clock_->Monotonic() - started_);
+  for (const std::string& name : coordinator_.LiveThreads()) {
+    auto thread = std::make_unique<msg::ThreadStatsT>();
+    thread->name = name;
+    thread->alive = true;
+    stats.threads.push_back(std::move(thread));
+  }
+  const auto pool = pool_->GetStats();
+  auto pool_stats = std::make_unique<msg::PoolStatsT>();
+  pool_stats->name = "pool";
+  pool_stats->threads = pool.threads;
+  pool_stats->busy = pool.busy;
+  pool_stats->queued = pool.queued;
+  pool_stats->queue_limit = pool.queue_limit;
+  pool_stats->done = pool.done;
+  pool_stats->refused = pool.refused;
+  stats.pools.push_back(std::move(pool_stats));
+  for (const auto& method : service_->GetStats()) {
+    auto histogram = std::make_unique<msg::HistogramT>();
+    histogram->name = method.name;
+    histogram->count = method.count;
+    histogram->sum_us = method.sum_us;
+    histogram->buckets = method.buckets;
+    stats.histograms.push_back(std::move(histogram));
+  }
+  std::vector<std::pair<std::string, std::function<std::uint64_t()>>> counters;
+  {
+    runtime::MutexLock lock(mutex_);
+    stats.stop_reason = stop_reason_;
+    stats.stop_requested = !stop_reason_.empty();
+    counters = counters_;
+  }
+  for (const auto& [name, value] : counters) {
+    auto counter = std::make_unique<msg::CounterT>();
+    counter->name = name;
+    counter->value = value();
+    stats.counters.push_back(std::move(counter));
+  }
+  return stats;
+}
+
+void RealServiceProcess::Register() {
+  msg::LeaseT lease;
+  lease.name = options_.name;
+  lease.instance = "0";
+  lease.endpoints = {endpoint_};
+  lease.nonce = node_->source();
+  lease.version = std::string(kVersion);
+  if (auto self = runtime::SelfIdentity(); self.ok()) {
+    lease.process = std::make_unique<msg::ProcessIdentityT>();
+    lease.process->pid_namespace = self->pid_namespace;
+    lease.process->boot_id = self->boot_id;
+    lease.process->pid = self->pid;
+    lease.process->start_ticks = self->start_ticks;
+  }
+  if (!options_.supervisor.empty()) {
+    auto label = std::make_unique<msg::KeyValueT>();
+    label->key = "supervisor";
+    label->value = options_.supervisor;
+    lease.labels.push_back(std::move(label));
+  }
+  registration_ = Registration::Start(loop_.get(), client_.get(),
+                                      {.lease = std::move(lease),
+                                       .on_waiting =
+                                           [this](const absl::Status& why) {
+                                             LOG(WARNING)
+                                                 << options_.name << " waits for the registry at "
+                                                 << locations_.registry_address << " ("
+                                                 << why.message() << ")";
+                                           },
+                                       .on_registered =
+                                           [this](bool first) {
+                                             if (first) {
+                                               SayReady();
+                                             } else {
+                                               LOG(INFO) << options_.name << " is registered again";
+                                             }
+                                           }});
+}
+
+void RealServiceProcess::SayReady() {
+  if (stopping_) return;
+  std::string content = absl::StrCat(getpid(), "\n");
+  // For a launcher that finds this service dead: whose it is to restart.
+  if (!options_.supervisor.empty()) {
+    absl::StrAppend(&content, "supervisor=", options_.supervisor, "\n");
+  }
+  const absl::Status written = runtime::WriteFileAtomically(ReadyPath(), content, 0600);
+  LOG_IF(ERROR, !written.ok()) << written.message();
+  const std::string line = absl::StrFormat(
+      "%s ready in %d ms (pid %d, %s)\n", options_.name,
+      absl::ToInt64Milliseconds(clock_->Monotonic() - started_), getpid(), endpoint_);
+  (void)runtime::WriteAll(STDERR_FILENO, line);
+}
+
+int RealServiceProcess::Run() {
+  if (absl::Status started = service_->Start(); !started.ok()) {
+    return runtime::ReportAndExitCode(options_.name, started);
+  }
+  // A task's error stops the process too.
+  stop_watch_ = std::make_unique<runtime::Thread>("stop-watch", [this] {
+    coordinator_.WaitForStop(absl::InfiniteDuration());
+    loop_->Post([this] { BeginStop("a part of it asked for it"); });
+  });
+  loop_->Post([this] { Register(); });
+  loop_->Run();
+  return Join();
+}
+
+void RealServiceProcess::BeginStop(const std::string& why) {
+  if (std::exchange(stopping_, true)) return;
+  LOG(INFO) << options_.name << " stops: " << why;
+  stop_deadline_ = clock_->Monotonic() + options_.stop_grace;
+  unlink(ReadyPath().c_str());
+  // A hold that nobody else has ends when it is let go here, after the callbacks.
+  std::shared_ptr<void> hold;
+  {
+    runtime::MutexLock lock(mutex_);
+    stop_reason_ = why;
+    hold = hold_;
+  }
+  for (auto stop = on_stop_.rbegin(); stop != on_stop_.rend(); ++stop) (*stop)();
+  loop_->RunAfter(options_.stop_grace, [this] {
+    LOG(WARNING) << options_.name << ": the grace time of " << options_.stop_grace << " is over";
+    Leave();
+  });
+  runtime::MutexLock lock(mutex_);
+  hold_.reset();
+}
+
+void RealServiceProcess::HoldsEnded() {
+  if (stopping_) Leave();
+}
+
+// Gives the lease back, so that nobody has to find out, and ends the loop.
+void RealServiceProcess::Leave() {
+  if (std::exchange(left_, true)) return;
+  if (registration_ == nullptr) return loop_->Stop();
+  registration_->End([this] { loop_->Stop(); });
+  loop_->RunAfter(kRevokeTimeout, [this] { loop_->Stop(); });
+}
+
+int RealServiceProcess::Join() {
+  const absl::Status why = coordinator_.RaiseRequested();
+  service_->Stop();
+  (void)coordinator_.RequestStop();
+  const absl::Duration left =
+      std::max(stop_deadline_ - clock_->Monotonic(), absl::Duration(absl::Seconds(1)));
+  const absl::Status joined = coordinator_.Join({}, left);
+  if (absl::IsDeadlineExceeded(joined)) {
+    LOG(ERROR) << options_.name << ": " << joined.message();
+    unlink(ReadyPath().c_str());
+    google::FlushLogFiles(google::INFO);
+    _exit(1);
+  }
+  return runtime::ReportAndExitCode(options_.name, why);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Create(Options options) {
+  auto process = std::make_unique<RealServiceProcess>(std::move(options));
+  if (absl::Status status = process->Init(); !status.ok()) return status;
+  return process;
+}
+
+}  // namespace bus

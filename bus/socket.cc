@@ -1,0 +1,294 @@
+#include "bus/socket.h"
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <zmq.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/string_view.h"
+#include "runtime/unique_fd.h"
+
+namespace bus {
+namespace {
+
+// Its macro is hidden in Debian's headers (a "draft"), the option itself is there.
+constexpr int kZeroCopyReceive = 10;
+
+struct Option {
+  int name;
+  int value;
+};
+
+zmq_msg_t* Message(const Frame& frame) { return static_cast<zmq_msg_t*>(frame.message()); }
+
+absl::Status LastError(std::string_view doing, std::string_view what) {
+  return absl::UnavailableError(
+      absl::StrCat(runtime::Absl(doing), " ", runtime::Absl(what), ": ", zmq_strerror(errno)));
+}
+
+// What all sockets have in common.
+std::vector<Option> CommonOptions() {
+  return {
+      // Who connects and says nothing is dropped soon; the default is 30 s.
+      {ZMQ_HANDSHAKE_IVL, 2000},
+      // A burst of programs that start together must not be refused; the default is 100.
+      {ZMQ_BACKLOG, 1024},
+  };
+}
+
+int TypeOf(Socket::Use use) {
+  switch (use) {
+    case Socket::Use::kService:
+      return ZMQ_ROUTER;
+    case Socket::Use::kCaller:
+      return ZMQ_DEALER;
+    case Socket::Use::kPublisher:
+    case Socket::Use::kHubOut:
+      return ZMQ_XPUB;
+    case Socket::Use::kSubscriber:
+      return ZMQ_SUB;
+    case Socket::Use::kHubIn:
+      return ZMQ_XSUB;
+  }
+  return -1;
+}
+
+// MAXMSGSIZE: a peer's 8-byte length field must not decide how much we allocate; who sends more
+// is disconnected.
+std::vector<Option> OptionsOf(Socket::Use use) {
+  switch (use) {
+    case Socket::Use::kService:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
+          // An answer to a caller that has gone must fail, not vanish.
+          {ZMQ_ROUTER_MANDATORY, 1},
+          // Short on purpose: what a slow reader has not taken waits in our own queue, which is
+          // bounded in bytes.
+          {ZMQ_SNDHWM, 256},
+          {ZMQ_RCVHWM, 1000},
+          // The last answers before a stop; bounds how long leaving takes.
+          {ZMQ_LINGER, 200},
+      };
+    case Socket::Use::kCaller:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
+          // More than the calls that may be under way, so that sending finds room.
+          {ZMQ_SNDHWM, 4096},
+          {ZMQ_RCVHWM, 1000},
+          // A request whose caller has gone need not be delivered.
+          {ZMQ_LINGER, 0},
+          // Requests wait for the handshake in the socket; it is closed with all it holds when
+          // the connection breaks, so nothing is delivered twice or late.
+          {ZMQ_IMMEDIATE, 0},
+          // Never reconnects by itself (a week): the address is asked for again. Not -1, which
+          // drops what has been received but not read.
+          {ZMQ_RECONNECT_IVL, 7 * 24 * 3600 * 1000},
+      };
+    case Socket::Use::kPublisher:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
+          {ZMQ_SNDHWM, 10000},
+          // The last events of a process that ends.
+          {ZMQ_LINGER, 500},
+          // A restarted hub tells of its subscription each time.
+          {ZMQ_XPUB_VERBOSE, 1},
+          {ZMQ_RECONNECT_IVL, 20},
+          {ZMQ_RECONNECT_IVL_MAX, 200},
+      };
+    case Socket::Use::kSubscriber:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
+          {ZMQ_RCVHWM, 10000},
+          {ZMQ_LINGER, 0},
+          {ZMQ_RECONNECT_IVL, 20},
+          {ZMQ_RECONNECT_IVL_MAX, 200},
+      };
+    case Socket::Use::kHubIn:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
+          {ZMQ_RCVHWM, 10000},
+          {ZMQ_LINGER, 0},
+      };
+    case Socket::Use::kHubOut:
+      return {
+          // Receives subscriptions only.
+          {ZMQ_MAXMSGSIZE, 4096},
+          // Of each subscriber: one that stalls loses its own messages and slows nobody (with
+          // XPUB_NODROP it would block all).
+          {ZMQ_SNDHWM, 10000},
+          {ZMQ_XPUB_NODROP, 0},
+          {ZMQ_LINGER, 0},
+          // Each subscription and its end is told, so that they can be counted and greeted.
+          {ZMQ_XPUB_VERBOSER, 1},
+      };
+  }
+  return {};
+}
+
+bool SetOption(void* socket, const Option& option) {
+  if (option.name == ZMQ_MAXMSGSIZE) {
+    const std::int64_t wide = option.value;
+    return zmq_setsockopt(socket, option.name, &wide, sizeof(wide)) == 0;
+  }
+  return zmq_setsockopt(socket, option.name, &option.value, sizeof(option.value)) == 0;
+}
+
+// The far end of the connection's events; null if there is none.
+void* OpenMonitor(void* context, void* socket) {
+  static std::atomic<std::uint64_t> counter{0};
+  const std::string endpoint = absl::StrCat("inproc://bus-monitor-", ++counter);
+  constexpr int kEnd = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+  if (zmq_socket_monitor(socket, endpoint.c_str(), kEnd) != 0) return nullptr;
+  void* const monitor = zmq_socket(context, ZMQ_PAIR);
+  if (monitor == nullptr) return nullptr;
+  SetOption(monitor, {ZMQ_LINGER, 0});
+  if (zmq_connect(monitor, endpoint.c_str()) == 0) return monitor;
+  zmq_close(monitor);
+  return nullptr;
+}
+
+absl::Status CheckEndpoint(const std::string& endpoint) {
+  if (absl::StartsWith(endpoint, "ipc://") || absl::StartsWith(endpoint, "inproc://")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("address ", endpoint,
+                   ": only ipc:// is served, because a network address needs "
+                   "keys, which this version does not have"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Context>> Context::Create() {
+  void* const handle = zmq_ctx_new();
+  if (handle == nullptr) return LastError("creating", "a ZeroMQ context");
+  // Frames are then 8-aligned, which FlatBuffers needs; receive.h copies any that is not.
+  zmq_ctx_set(handle, kZeroCopyReceive, 0);
+  // The limit is file descriptors, not this number.
+  zmq_ctx_set(handle, ZMQ_MAX_SOCKETS, 16384);
+  zmq_ctx_set(handle, ZMQ_IO_THREADS, 1);
+  return std::unique_ptr<Context>(new Context(handle));
+}
+
+Context::~Context() {
+  while (zmq_ctx_term(handle_) != 0 && errno == EINTR) {
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use use) {
+  void* const handle = zmq_socket(context.handle(), TypeOf(use));
+  if (handle == nullptr) return LastError("opening", "a socket");
+  std::unique_ptr<Socket> socket(new Socket(handle, nullptr));
+  for (const auto& options : {CommonOptions(), OptionsOf(use)}) {
+    for (const Option& option : options) {
+      if (!SetOption(handle, option)) return LastError("setting", "a socket option");
+    }
+  }
+  if (use == Use::kCaller) {
+    socket->monitor_ = OpenMonitor(context.handle(), handle);
+    if (socket->monitor_ == nullptr) return LastError("watching", "a connection");
+  }
+  return socket;
+}
+
+Socket::~Socket() {
+  if (monitor_ != nullptr) {
+    zmq_socket_monitor(handle_, nullptr, 0);
+    zmq_close(monitor_);
+  }
+  zmq_close(handle_);
+}
+
+absl::Status Socket::Bind(const std::string& endpoint) {
+  if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  if (zmq_bind(handle_, endpoint.c_str()) != 0) return LastError("binding", endpoint);
+  return absl::OkStatus();
+}
+
+absl::Status Socket::Connect(const std::string& endpoint) {
+  if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  if (zmq_connect(handle_, endpoint.c_str()) != 0) return LastError("connecting to", endpoint);
+  return absl::OkStatus();
+}
+
+void Socket::Subscribe(std::string_view prefix) {
+  zmq_setsockopt(handle_, ZMQ_SUBSCRIBE, prefix.data(), prefix.size());
+}
+
+Socket::Sent Socket::Send(std::span<Frame> frames) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const int more = i + 1 < frames.size() ? ZMQ_SNDMORE : 0;
+    while (zmq_msg_send(Message(frames[i]), handle_, ZMQ_DONTWAIT | more) < 0) {
+      if (errno == EINTR) continue;
+      // Only the first frame can fail: a message is queued as a whole.
+      return errno == EAGAIN ? Sent::kFull : Sent::kGone;
+    }
+  }
+  return Sent::kYes;
+}
+
+bool Socket::Receive(std::vector<Frame>& frames) {
+  frames.clear();
+  bool more = true;
+  while (more) {
+    Frame frame;
+    while (zmq_msg_recv(Message(frame), handle_, ZMQ_DONTWAIT) < 0) {
+      if (errno != EINTR) return false;
+    }
+    more = zmq_msg_more(Message(frame)) != 0;
+    if (frames.size() <= kMaxFrames) {
+      frames.push_back(frames.size() < kMaxFrames ? std::move(frame) : Frame());
+    }
+  }
+  return true;
+}
+
+bool Socket::ReadConnectionLost() {
+  bool lost = false;
+  Frame frame;
+  while (zmq_msg_recv(Message(frame), monitor_, ZMQ_DONTWAIT) >= 0) {
+    // Two frames: the event (all that were asked for mean the end), the address.
+    lost = true;
+  }
+  return lost;
+}
+
+absl::Status ProbeListener(const std::string& endpoint) {
+  constexpr std::string_view kScheme = "ipc://";
+  if (!absl::StartsWith(endpoint, runtime::Absl(kScheme))) return absl::OkStatus();
+  const std::string path = endpoint.substr(kScheme.size());
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " is over 107 bytes"));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return LastError("opening a socket for", path);
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    // Its queue of connections is full: it is there, and slow.
+    if (errno == EAGAIN) return absl::OkStatus();
+    const char* const why = errno == ENOENT         ? "no such socket"
+                            : errno == ECONNREFUSED ? "nobody listens there"
+                                                    : std::strerror(errno);
+    return absl::UnavailableError(absl::StrCat("not reachable at ", endpoint, ": ", why));
+  }
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(endpoint, " belongs to another user (uid ", peer.uid, ")"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace bus
