@@ -68,7 +68,7 @@ class AsioEventLoop : public EventLoop {
  public:
   explicit AsioEventLoop(Clock* clock)
       : clock_(clock), keep_running_(context_.get_executor()), kernel_timer_(context_) {
-    listener_ = clock_->AddListener([this] { Post([this] { RunDueTimers(); }); });
+    listener_ = clock_->AddListener([this] { PostDueTimers(); });
   }
 
   ~AsioEventLoop() override {
@@ -111,7 +111,7 @@ class AsioEventLoop : public EventLoop {
       deadlines_.emplace(id, deadline);
       first = place == timers_.begin();
     }
-    if (first) Post([this] { RunDueTimers(); });
+    if (first) PostDueTimers();
     return id;
   }
 
@@ -197,10 +197,19 @@ class AsioEventLoop : public EventLoop {
     return nullptr;
   }
 
+  void PostDueTimers() {
+    {
+      MutexLock lock(mutex_);
+      if (std::exchange(timers_turn_comes_, true)) return;
+    }
+    Post([this] { RunDueTimers(); });
+  }
+
   void RunDueTimers() {
     TimerId before = 0;
     {
       MutexLock lock(mutex_);
+      timers_turn_comes_ = false;
       before = last_timer_ + 1;
     }
     // A timer that these set waits for the next turn, even if it is due.
@@ -220,7 +229,7 @@ class AsioEventLoop : public EventLoop {
       if (timers_.empty()) return;
       left = timers_.begin()->first.first - now;
     }
-    if (left <= absl::ZeroDuration()) return Post([this] { RunDueTimers(); });
+    if (left <= absl::ZeroDuration()) return PostDueTimers();
     if (listener_ != 0) return;
     kernel_timer_.expires_after(absl::ToChronoNanoseconds(std::min(left, kLongestKernelTimer)) +
                                 std::chrono::nanoseconds(1));
@@ -244,6 +253,7 @@ class AsioEventLoop : public EventLoop {
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
   bool turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // RunPosted() is on its way.
+  bool timers_turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // RunDueTimers() is posted.
   TimerId last_timer_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<TimerKey, std::function<void()>> timers_ ABSL_GUARDED_BY(mutex_);
   std::unordered_map<TimerId, absl::Duration> deadlines_ ABSL_GUARDED_BY(mutex_);

@@ -6,13 +6,14 @@
 
 #include <cerrno>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/random_id.h"
 
 // How a lock names its holder: the lock starts at byte 0 and is pid + 1 bytes long. Any two
 // such locks collide, and the kernel tells the length of the one that is held, so there is no
 // moment in which the file is locked and the holder unknown. The pid inside the file is for
-// people.
+// people, and for locks of the whole file, which other programs take.
 
 namespace runtime {
 namespace {
@@ -89,6 +90,18 @@ bool TryLock(int fd) {
   lock.l_whence = SEEK_SET;
   lock.l_len = static_cast<off_t>(getpid()) + 1;
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+// Whose lock `held` is; Unavailable if it does not say.
+absl::StatusOr<pid_t> HolderOf(const struct flock& held, int fd, const std::string& path) {
+  if (held.l_len > 0) return static_cast<pid_t>(held.l_len - 1);
+  char text[32];
+  const ssize_t got = pread(fd, text, sizeof(text), 0);
+  if (got < 0) return FileError(errno, "reading", path);
+  pid_t pid = 0;
+  if (absl::SimpleAtoi(absl::string_view(text, static_cast<std::size_t>(got)), &pid)) return pid;
+  return absl::UnavailableError(
+      absl::StrCat(path, " is locked by a process that has not given its pid yet"));
 }
 
 absl::Status WritePid(int fd, const std::string& path) {
@@ -187,7 +200,9 @@ absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
     const absl::StatusOr<struct flock> held = CollidingLock(file.get(), path);
     if (!held.ok()) return held.status();
     if (held->l_type == F_UNLCK) continue;
-    return absl::AlreadyExistsError(absl::StrCat(path, " is locked by process ", held->l_len - 1));
+    const absl::StatusOr<pid_t> holder = HolderOf(*held, file.get(), path);
+    if (!holder.ok()) return absl::AlreadyExistsError(holder.status().message());
+    return absl::AlreadyExistsError(absl::StrCat(path, " is locked by process ", *holder));
   }
   return absl::UnavailableError(
       absl::StrCat("locking ", path, ": its holder changes all the time"));
@@ -201,7 +216,7 @@ absl::StatusOr<pid_t> LockHolder(const std::string& path) {
   if (held->l_type == F_UNLCK) {
     return absl::NotFoundError(absl::StrCat("nobody holds the lock ", path));
   }
-  return static_cast<pid_t>(held->l_len - 1);
+  return HolderOf(*held, file.get(), path);
 }
 
 absl::Status WriteAll(int fd, std::string_view content) {

@@ -31,10 +31,13 @@ absl::Status MakeDirectories(const std::string& path, mode_t mode = 0755);
 absl::Status MakePrivateDirectory(const std::string& path);
 
 // Takes an exclusive lock on a file (created 0600), for the life of the returned descriptor
-// (closed at exec). The holder's pid is written into it. AlreadyExists naming the holder's pid
-// if another process holds it.
+// (closed at exec; an open file description lock, so it also keeps out this process itself).
+// The holder's pid is written into it. AlreadyExists naming the holder's pid if it is held.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
-// Pid of the process that holds the lock of `path` now; NotFound if nobody does.
+// Pid of the process that holds the lock of `path` now, without ever taking it; NotFound if
+// nobody does, or the file does not exist. Right at every moment for what LockFile() locked; a
+// program that locks by itself takes bytes 0 to its pid for the same (for a lock of the whole
+// file the pid is read from the content; Unavailable as long as there is none).
 absl::StatusOr<pid_t> LockHolder(const std::string& path);
 
 // Writes all of `content` to `fd`, over short writes and EINTR.

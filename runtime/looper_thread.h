@@ -29,10 +29,10 @@ class LooperThread {
     // Time between two starts of `run`, on the Coordinator's clock. The first comes at once; the
     // schedule is absolute, so that after an overrun the missed calls follow without a pause.
     // Zero: as fast as possible. None: back to back, without asking the clock.
-    std::optional<absl::Duration> interval;
-    std::function<absl::Status()> run;    // Must be given.
-    std::function<absl::Status()> start;  // Called once, before the first `run`.
-    std::function<absl::Status()> stop;   // Called once, after the last `run`.
+    std::optional<absl::Duration> interval = std::nullopt;
+    std::function<absl::Status()> run = nullptr;    // Must be given.
+    std::function<absl::Status()> start = nullptr;  // Called once, before the first `run`.
+    std::function<absl::Status()> stop = nullptr;   // Called once, after the last `run`.
   };
 
   // Starts the thread and registers it with `coordinator`. InvalidArgument without a

@@ -30,14 +30,14 @@ struct ExitStatus {
 class Subprocess {
  public:
   struct Options {
-    std::vector<std::string> argv;  // argv[0] is what the program sees; at least one.
+    std::vector<std::string> argv = {};  // argv[0] is what the program sees; at least one.
     // Path of the program; empty: argv[0] is searched on the PATH of `environment`.
-    std::string program;
-    std::vector<std::string> environment;  // "NAME=value", complete: nothing is inherited.
-    std::string working_directory;         // Empty: this process's.
+    std::string program = {};
+    std::vector<std::string> environment = {};  // "NAME=value", complete: nothing is inherited.
+    std::string working_directory = {};         // Empty: this process's.
     // (fd of ours, number in the child, below 1024). Any permutation works. Numbers not named
     // are closed, 0 to 2 come from /dev/null.
-    std::vector<std::pair<int, int>> fds;
+    std::vector<std::pair<int, int>> fds = {};
     bool new_session = false;  // setsid(): own session and process group.
   };
   // NotFound if the program, its interpreter or the working directory does not exist,
