@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
-#include "launcher/job_spec_record.h"
 #include "launcher/job_table.h"
 #include "launcher/launcher_service.h"
 #include "launcher/service_keeper.h"
@@ -23,7 +25,19 @@ double Random() { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p
 std::vector<std::string> OwnEnvironment() {
   std::vector<std::string> environment;
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  return CleanEnvironment(environment);
+  return environment;
+}
+
+// In a build tree the other services are not in our runfiles (services do not depend on each
+// other) but in the folders beside ours.
+absl::StatusOr<std::string> FindService(std::string_view label_path) {
+  auto found = runtime::FindBinary(label_path);
+  if (found.ok()) return found;
+  std::error_code error;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+  const auto beside = own.parent_path().parent_path() / label_path;
+  if (!error && std::filesystem::is_regular_file(beside, error)) return beside.string();
+  return found;
 }
 
 class Parts : public LauncherParts {
@@ -74,7 +88,7 @@ class Parts : public LauncherParts {
                                          .clock = process_->clock(),
                                          .locations = process_->locations(),
                                          .environment = OwnEnvironment(),
-                                         .find_binary = runtime::FindBinary,
+                                         .find_binary = FindService,
                                          .random = Random,
                                          .external = external,
                                          .on_change = {}});
