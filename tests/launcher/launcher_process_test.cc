@@ -1,0 +1,184 @@
+// The launcher as a process, called over the bus.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/client.h"
+#include "bus/node.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/subscriber.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+#include "runtime/mutex.h"
+#include "runtime/subprocess.h"
+
+namespace launcher {
+namespace {
+
+class LauncherProcessTest : public ::testing::Test {
+ protected:
+  LauncherProcessTest() {
+    char name[] = "/tmp/ylpXXXXXX";
+    folder_ = mkdtemp(name);
+    locations_.runtime_directory = folder_ + "/yard";
+    locations_.state_directory = folder_ + "/state";
+    locations_.registry_address = absl::StrCat("ipc://", folder_, "/yard/registry");
+  }
+  ~LauncherProcessTest() override {
+    client_.reset();
+    node_.reset();
+    for (auto* process : {&launcher_, &registry_}) {
+      if (!process->has_value()) continue;
+      (void)(*process)->Signal(SIGKILL);
+      (void)(*process)->Wait(absl::Seconds(10));
+    }
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+  void SetUp() override {
+    registry_ = Start("registry/registry");
+    launcher_ = Start("launcher/launcher");
+    auto node = bus::Node::Create({.name = "test", .locations = locations_});
+    ASSERT_TRUE(node.ok()) << node.status();
+    node_ = std::move(*node);
+    client_ = std::make_unique<bus::Client>(node_.get());
+  }
+  std::optional<runtime::Subprocess> Start(const std::string& label) {
+    const auto program = runtime::FindBinary(label);
+    EXPECT_TRUE(program.ok()) << program.status();
+    runtime::Subprocess::Options options;
+    options.argv = {*program};
+    options.environment = {"PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + folder_,
+                           "YARD_STATE=" + locations_.state_directory};
+    options.fds = {{2, 2}};
+    options.new_session = true;
+    auto process = runtime::Subprocess::Start(options);
+    EXPECT_TRUE(process.ok()) << process.status();
+    return std::move(*process);
+  }
+  static bus::CallOptions Patient(const std::string& request_id = "") {
+    bus::CallOptions options;
+    options.timeout = absl::Seconds(20);
+    options.wait_for_service = true;
+    options.request_id = request_id;
+    return options;
+  }
+  std::string Launch(const std::string& script, const std::string& request_id = "") {
+    msg::LaunchRequestT request;
+    request.spec = std::make_unique<msg::JobSpecT>();
+    request.spec->argv = {"sh", "-c", script};
+    request.spec->environment = {"PATH=/usr/bin:/bin", "FOLDER=" + folder_};
+    request.spec->working_directory = folder_;
+    const auto reply = client_->Call<rpc::Launcher::Launch>(request, Patient(request_id));
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? reply->job->id : "";
+  }
+  absl::StatusOr<msg::WaitJobReplyT> Wait(const std::string& job) {
+    msg::WaitJobRequestT request;
+    request.job = job;
+    return client_->Stream<rpc::Launcher::WaitJob>(
+        request, [](const msg::WaitJobReplyT&) { return true; }, Patient());
+  }
+
+  std::string folder_;
+  runtime::Locations locations_;
+  std::optional<runtime::Subprocess> registry_, launcher_;
+  std::unique_ptr<bus::Node> node_;
+  std::unique_ptr<bus::Client> client_;
+};
+
+TEST_F(LauncherProcessTest, LaunchWaitLogsRemove) {
+  const std::string job = Launch("echo hello; exit 3");
+  const auto ended = Wait(job);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->job->state, msg::TaskState::Failed);
+  EXPECT_EQ(ended->job->reason, "exit code 3");
+  msg::LogsRequestT logs;
+  logs.job = job;
+  std::string text;
+  const auto log_end = client_->Stream<rpc::Launcher::Logs>(
+      logs,
+      [&](const msg::LogsReplyT& part) {
+        text.append(part.data.begin(), part.data.end());
+        return true;
+      },
+      Patient());
+  ASSERT_TRUE(log_end.ok()) << log_end.status();
+  EXPECT_EQ(text, "hello\n");
+  msg::RemoveJobRequestT remove;
+  remove.job = job;
+  EXPECT_TRUE(client_->Call<rpc::Launcher::RemoveJob>(remove, Patient()).ok());
+  EXPECT_EQ(client_->Call<rpc::Launcher::Jobs>({}, Patient())->jobs.size(), 0u);
+}
+
+TEST_F(LauncherProcessTest, AJobGoesOnOverAKillOfTheLauncher) {
+  const std::string job = Launch(
+      "echo one; while [ ! -e $FOLDER/go ]; do sleep 0.01; done; echo two; exit 5", "request");
+  ASSERT_TRUE(launcher_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(launcher_->Wait(absl::Seconds(10)).ok());
+  launcher_ = Start("launcher/launcher");
+  EXPECT_EQ(Launch("never", "request"), job);
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  const auto ended = Wait(job);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->job->reason, "exit code 5");
+  EXPECT_EQ(runtime::ReadFile(ended->job->tasks[0]->stdout_path, 100).value_or(""), "one\ntwo\n");
+}
+
+TEST_F(LauncherProcessTest, PublishesStatesAndLines) {
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  std::vector<std::string> topics;
+  bus::Subscriber subscriber(node_.get(), {.prefixes = {"s/launcher/", "l/"},
+                                           .on_event =
+                                               [&](std::string_view topic, const msg::Envelope&) {
+                                                 runtime::MutexLock lock(mutex);
+                                                 topics.emplace_back(topic);
+                                                 changed.SignalAll();
+                                               },
+                                           .on_lost = {},
+                                           .on_connected = {}});
+  ASSERT_TRUE(subscriber.WaitUntilConnected(absl::Seconds(20)).ok());
+  // The first jobs may be published before the hub knows of the subscription.
+  const auto has = [&](const std::string& topic) {
+    runtime::MutexLock lock(mutex);
+    if (std::find(topics.begin(), topics.end(), topic) != topics.end()) return true;
+    changed.WaitWithTimeout(mutex, absl::Milliseconds(200));
+    return std::find(topics.begin(), topics.end(), topic) != topics.end();
+  };
+  bool lines = false, states = false;
+  for (int i = 0; i < 50 && !(lines && states); ++i) {
+    const std::string job = Launch("echo line");
+    ASSERT_TRUE(Wait(job).ok());
+    lines = lines || has("l/" + job + "/worker-0/");
+    states = states || has("s/launcher/" + job + "/");
+  }
+  EXPECT_TRUE(lines);
+  EXPECT_TRUE(states);
+}
+
+TEST_F(LauncherProcessTest, StopsWhenAskedAndLeavesItsJobs) {
+  const std::string job = Launch("while [ ! -e $FOLDER/go ]; do sleep 0.01; done; exit 4");
+  ASSERT_TRUE(launcher_->Signal(SIGTERM).ok());
+  const auto status = launcher_->Wait(absl::Seconds(15));
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_TRUE(status->ok()) << status->ToString();
+  launcher_ = Start("launcher/launcher");
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  const auto ended = Wait(job);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->job->reason, "exit code 4");
+}
+
+}  // namespace
+}  // namespace launcher
