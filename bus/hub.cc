@@ -12,6 +12,7 @@
 #include "bus/bus_thread.h"
 #include "bus/envelope.h"
 #include "bus/frame.h"
+#include "bus/hub_addresses.h"
 #include "bus/last_values.h"
 #include "bus/receive.h"
 #include "bus/socket.h"
@@ -208,6 +209,11 @@ Hub::Stats ZmqHub::GetStats() const {
 }
 
 }  // namespace
+
+Hub::Options Hub::DefaultAddresses(const runtime::Locations& locations) {
+  return {.publish_endpoint = HubPublishAddress(locations),
+          .subscribe_endpoint = HubSubscribeAddress(locations)};
+}
 
 absl::StatusOr<std::unique_ptr<Hub>> Hub::Create(Node* node, Options options) {
   auto hub = std::make_unique<ZmqHub>(node, std::move(options));

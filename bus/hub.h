@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "bus/node.h"
 #include "bus/schema/envelope_generated.h"
+#include "runtime/locations.h"
 
 namespace bus {
 
@@ -28,7 +29,10 @@ class Hub {
   struct Stats {
     std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
     std::uint64_t subscriptions = 0;
+    std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };
+  // Where every process of a yard looks for its hub.
+  static Options DefaultAddresses(const runtime::Locations& locations);
   static absl::StatusOr<std::unique_ptr<Hub>> Create(Node* node, Options options);
   virtual ~Hub() = default;
 

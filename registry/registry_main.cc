@@ -1,0 +1,57 @@
+// The registry: knows who is alive, and hosts the event hub.
+
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/time/time.h"
+#include "bus/hub.h"
+#include "bus/service_process.h"
+#include "registry/registry_service.h"
+#include "runtime/exit_code.h"
+#include "runtime/locations.h"
+
+ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
+ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
+
+namespace {
+
+int Run() {
+  auto process = bus::ServiceProcess::Create({.name = "registry",
+                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
+                                              .listen = absl::GetFlag(FLAGS_listen)});
+  if (!process.ok()) return runtime::ReportAndExitCode("registry", process.status());
+  bus::Node* const node = (*process)->node();
+  const bus::Hub::Options addresses = bus::Hub::DefaultAddresses(node->locations());
+  const auto hub = bus::Hub::Create(node, addresses);
+  if (!hub.ok()) return runtime::ReportAndExitCode("registry", hub.status());
+  msg::HubInfoT info;
+  info.publish_endpoint = addresses.publish_endpoint;
+  info.subscribe_endpoint = addresses.subscribe_endpoint;
+  info.epoch = node->epoch();
+  const auto service = registry::RegistryService::Create({.node = node,
+                                                          .loop = (*process)->loop(),
+                                                          .hub = hub->get(),
+                                                          .hub_info = info,
+                                                          .leases = {.epoch = node->epoch()}},
+                                                         (*process)->service());
+  (*process)->AddCounter("leases", [&] { return service->GetStats().leases; });
+  (*process)->AddCounter("watchers", [&] { return service->GetStats().watchers; });
+  (*process)->AddCounter("leases_expired", [&] { return service->GetStats().expired; });
+  (*process)->AddCounter("processes_ended", [&] { return service->GetStats().processes_ended; });
+  (*process)->AddCounter("events_forwarded", [&] { return (*hub)->GetStats().forwarded; });
+  (*process)->AddCounter("events_dropped", [&] { return (*hub)->GetStats().dropped(); });
+  (*process)->AddCounter("subscriptions", [&] { return (*hub)->GetStats().subscriptions; });
+  return (*process)->Run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("The yard's registry: who is alive and where, and the event hub.");
+  absl::ParseCommandLine(argc, argv);
+  return Run();
+}

@@ -1,0 +1,42 @@
+#ifndef REGISTRY_REGISTRY_SERVICE_H_
+#define REGISTRY_REGISTRY_SERVICE_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "bus/hub.h"
+#include "bus/node.h"
+#include "bus/service.h"
+#include "registry/lease_table.h"
+#include "runtime/event_loop.h"
+
+namespace registry {
+
+// Answers the methods of the registry: it owns the lease table, watches the registered processes
+// of this machine, tells watchers and the hub of every change, and publishes users' events.
+//
+// Lives on the loop's thread; the handlers it adds go there. The hub and the loop outlive it.
+class RegistryService {
+ public:
+  struct Options {
+    bus::Node* node = nullptr;
+    runtime::EventLoop* loop = nullptr;
+    bus::Hub* hub = nullptr;
+    msg::HubInfoT hub_info;
+    LeaseTable::Options leases = {};
+  };
+  struct Stats {
+    std::uint64_t leases = 0, revision = 0, watchers = 0, expired = 0, processes_ended = 0;
+  };
+  // Adds its methods to `service`, which must not have been started.
+  static std::unique_ptr<RegistryService> Create(Options options, bus::Service* service);
+  virtual ~RegistryService() = default;
+
+  // Any thread.
+  virtual Stats GetStats() const = 0;
+};
+
+}  // namespace registry
+
+#endif  // REGISTRY_REGISTRY_SERVICE_H_
