@@ -126,7 +126,7 @@ void PublishPoints(bus::Publisher* publisher, const std::string& run, const std:
     const std::size_t end = std::min(points.size(), at + kPointsInAnEvent);
     for (std::size_t i = at; i < end; ++i) AppendPoint(event, points[i]);
     const absl::Status status = publisher->Publish(topic, std::move(event));
-    if (!status.ok()) LOG_EVERY_N(WARNING, 1000) << "Points not published: " << status;
+    if (!status.ok()) LOG(WARNING) << "Points of " << topic << " not published: " << status;
   }
 }
 

@@ -1,0 +1,72 @@
+#include "tools/yard/command_line.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+
+namespace yard {
+namespace {
+
+constexpr char kVersion[] = "yard 0.1";
+
+std::string Describe(const VerbEntry& entry) {
+  return absl::StrCat("  ", entry.examples[0], "\n  ", entry.examples[1], "\n\n", entry.summary);
+}
+
+std::string ListOfVerbs() {
+  std::string text = "  yard up\n  yard run -- python3 train.py\n\nVerbs:\n";
+  for (const VerbEntry& entry : Verbs()) {
+    absl::StrAppend(&text, "  ", entry.name, std::string(9 - std::string(entry.name).size(), ' '),
+                    entry.summary, "\n");
+  }
+  return text + "\nyard VERB --help says more.";
+}
+
+// CLI11's own formatter, but for a verb list of our own.
+class Formatter : public CLI::Formatter {
+ public:
+  std::string make_subcommands(const CLI::App*, CLI::AppFormatMode) const override { return ""; }
+};
+
+}  // namespace
+
+int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ostream& err,
+                     CommandLine* line) {
+  if (words.empty()) words = {"status"};
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  if (dashes != words.end()) {
+    line->rest.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  CLI::App app(ListOfVerbs(), "yard");
+  app.formatter(std::make_shared<Formatter>());
+  app.set_version_flag("--version", kVersion);
+  app.require_subcommand(1);
+  std::map<const CLI::App*, std::pair<const VerbEntry*, std::unique_ptr<Verb>>> verbs;
+  for (const VerbEntry& entry : Verbs()) {
+    CLI::App* const sub = app.add_subcommand(entry.name, Describe(entry));
+    auto verb = entry.make();
+    verb->Declare(*sub);
+    sub->add_flag("--json", line->json, "Print JSON, one object a line.");
+    sub->add_option("--color", line->color, "auto, always or never.")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    verbs[sub] = {&entry, std::move(verb)};
+  }
+  try {
+    // CLI11 takes the words in reverse.
+    std::reverse(words.begin(), words.end());
+    app.parse(std::move(words));
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error, out, err);
+    return code == 0 ? kDone : kUsage;
+  }
+  auto& [entry, verb] = verbs[app.get_subcommands().front()];
+  line->entry = entry;
+  line->verb = std::move(verb);
+  return kDone;
+}
+
+}  // namespace yard

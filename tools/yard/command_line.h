@@ -1,0 +1,30 @@
+#ifndef TOOLS_YARD_COMMAND_LINE_H_
+#define TOOLS_YARD_COMMAND_LINE_H_
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "tools/yard/verb.h"
+
+namespace yard {
+
+// What was typed.
+struct CommandLine {
+  const VerbEntry* entry = nullptr;
+  std::unique_ptr<Verb> verb;  // With its options set; null if there is nothing to run.
+  bool json = false;
+  std::string color = "auto";
+  std::vector<std::string> rest;  // The words after "--".
+};
+
+// Parses the words after the program's name. Without a verb it is `status`, with a hint of what
+// to do next. For --help, --version and errors of usage it prints and returns the exit code, with
+// `line->verb` null.
+int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ostream& err,
+                     CommandLine* line);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_COMMAND_LINE_H_

@@ -1,0 +1,231 @@
+#include "tools/yard/follow.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "runtime/mutex.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+constexpr absl::Duration kPause = absl::Milliseconds(100);
+// A yard that is neither wanted nor there for so long was taken down.
+constexpr absl::Duration kGone = absl::Seconds(5);
+
+// Whether a broken stream is worth another try.
+bool Broke(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsAborted(status) || absl::IsDataLoss(status);
+}
+
+// One outage after another of a followed service.
+class Outage {
+ public:
+  Outage(Context& context, absl::Duration timeout)
+      : context_(context), deadline_(context.clock->Monotonic() + timeout) {}
+
+  absl::Duration Left() const { return deadline_ - context_.clock->Monotonic(); }
+  void Over() { since_ = absl::InfiniteDuration(); }
+
+  // After a break: says so once, starts what has to be started, waits a moment. An error if there
+  // is no point in going on.
+  absl::Status Next(const char* what, const absl::Status& why) {
+    const absl::Duration now = context_.clock->Monotonic();
+    if (since_ == absl::InfiniteDuration()) {
+      since_ = now;
+      *context_.err << "yard: the " << what << " is not there for the moment; waiting for it\n";
+    }
+    if (now >= deadline_) return absl::DeadlineExceededError(std::string(why.message()));
+    const absl::Status ensured = EnsureYard(context_);
+    if (!ensured.ok() && now - since_ > kGone) return ensured;
+    runtime::MutexLock lock(mutex_);
+    context_.clock->WaitUntil(never_, mutex_, now + kPause);
+    return absl::OkStatus();
+  }
+
+ private:
+  Context& context_;
+  const absl::Duration deadline_;
+  absl::Duration since_ = absl::InfiniteDuration();
+  runtime::Mutex mutex_;
+  runtime::CondVar never_;
+};
+
+bus::CallOptions Within(absl::Duration left) {
+  return {.timeout = left == absl::InfiniteDuration() ? absl::ZeroDuration()
+                                                      : std::max(left, absl::Milliseconds(1))};
+}
+
+// A name that matches two things is as good as not found.
+absl::Status AsLookup(const absl::Status& status) {
+  if (!absl::IsFailedPrecondition(status)) return status;
+  return absl::NotFoundError(status.message());
+}
+
+absl::StatusOr<msg::TrialT> FindTrial(bus::Client& client, const std::string& name) {
+  msg::TrialsRequestT request;
+  request.trial = name;
+  auto reply = client.Call<rpc::Trainer::Trials>(request, Patient());
+  if (!reply.ok()) return AsLookup(reply.status());
+  if (reply->trials.empty()) return absl::NotFoundError(absl::StrCat("no trial ", name));
+  return *reply->trials.front();
+}
+
+absl::StatusOr<msg::JobT> FindJob(bus::Client& client, const std::string& name) {
+  msg::JobsRequestT request;
+  request.job = name;
+  auto reply = client.Call<rpc::Launcher::Jobs>(request, Patient());
+  if (!reply.ok()) return AsLookup(reply.status());
+  if (reply->jobs.empty()) return absl::NotFoundError(absl::StrCat("no job ", name));
+  return *reply->jobs.front();
+}
+
+}  // namespace
+
+bus::CallOptions Patient(absl::Duration timeout) {
+  return {.timeout = timeout, .wait_for_service = true};
+}
+
+absl::StatusOr<Thing> FindThing(Context& context, const std::string& name) {
+  auto client = context.client();
+  if (!client.ok()) return client.status();
+  if (!absl::StartsWith(name, "j-")) {
+    auto trial = FindTrial(**client, name);
+    if (trial.ok()) return Thing{.trial = *std::move(trial), .job = std::nullopt};
+    const bool ambiguous =
+        absl::IsNotFound(trial.status()) && absl::StrContains(trial.status().message(), "matches");
+    if (!absl::IsNotFound(trial.status()) || ambiguous) return trial.status();
+  }
+  const std::string job_name = name.substr(0, name.find('/'));
+  auto job = FindJob(**client, absl::StartsWith(name, "j-") ? job_name : name);
+  if (job.ok()) return Thing{.trial = std::nullopt, .job = *std::move(job)};
+  if (!absl::IsNotFound(job.status())) return job.status();
+  if (absl::StrContains(job.status().message(), "matches")) return job.status();
+  return absl::NotFoundError(
+      absl::StrCat("no trial or job ", name, "; `yard ps --all` lists them"));
+}
+
+absl::StatusOr<msg::TrialT> FollowTrial(
+    Context& context, const std::string& trial, std::uint64_t from_row, absl::Duration timeout,
+    const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part) {
+  auto client = context.client();
+  if (!client.ok()) return client.status();
+  Outage outage(context, timeout);
+  msg::FollowTrialRequestT request;
+  request.trial = trial;
+  request.from_row = from_row;
+  const auto take = [&](const msg::FollowTrialReplyT& part) {
+    outage.Over();
+    const bool go_on = on_part(part);
+    if (!part.rows.empty()) request.from_row = part.rows.back()->row;
+    return go_on;
+  };
+  for (;;) {
+    auto end = (*client)->Stream<rpc::Trainer::FollowTrial>(request, take, Within(outage.Left()));
+    if (end.ok()) {
+      if (end->trial == nullptr) return absl::InternalError("the trainer sent no trial");
+      (void)take(*end);
+      return std::move(*end->trial);
+    }
+    if (!Broke(end.status())) return AsLookup(end.status());
+    if (absl::Status next = outage.Next("trainer", end.status()); !next.ok()) return next;
+  }
+}
+
+absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
+                                    absl::Duration timeout) {
+  auto client = context.client();
+  if (!client.ok()) return client.status();
+  Outage outage(context, timeout);
+  msg::WaitJobRequestT request;
+  request.job = job;
+  for (;;) {
+    auto end = (*client)->Stream<rpc::Launcher::WaitJob>(
+        request,
+        [&](const msg::WaitJobReplyT&) {
+          outage.Over();
+          return true;
+        },
+        Within(outage.Left()));
+    if (end.ok()) {
+      if (end->job == nullptr) return absl::InternalError("the launcher sent no job");
+      return std::move(*end->job);
+    }
+    if (!Broke(end.status())) return AsLookup(end.status());
+    if (absl::Status next = outage.Next("launcher", end.status()); !next.ok()) return next;
+  }
+}
+
+absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
+                        const std::function<bool(const msg::LogsReplyT& part)>& on_part) {
+  auto client = context.client();
+  if (!client.ok()) return client.status();
+  Outage outage(context, absl::InfiniteDuration());
+  const auto take = [&](const msg::LogsReplyT& part) {
+    outage.Over();
+    if (part.data.empty()) return true;
+    const std::uint64_t end = part.offset + part.data.size();
+    (part.stream == msg::LogStream::Stdout ? request.stdout_offset : request.stderr_offset) = end;
+    request.attempt = part.attempt;
+    // What was asked for as the last lines is known by its offset from here on.
+    request.last_lines = -1;
+    return on_part(part);
+  };
+  for (;;) {
+    auto end = (*client)->Stream<rpc::Launcher::Logs>(request, take, {});
+    if (end.ok()) {
+      (void)take(*end);
+      return absl::OkStatus();
+    }
+    if (!Broke(end.status())) return AsLookup(end.status());
+    if (absl::Status next = outage.Next("launcher", end.status()); !next.ok()) return next;
+  }
+}
+
+const char* StateName(msg::TrialState state) {
+  switch (state) {
+    case msg::TrialState::Pending:
+      return "pending";
+    case msg::TrialState::Running:
+      return "running";
+    case msg::TrialState::Stopping:
+      return "stopping";
+    case msg::TrialState::Done:
+      return "done";
+    case msg::TrialState::Stopped:
+      return "stopped";
+    case msg::TrialState::Failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+const char* StateName(msg::TaskState state) {
+  switch (state) {
+    case msg::TaskState::Pending:
+      return "pending";
+    case msg::TaskState::Starting:
+      return "starting";
+    case msg::TaskState::Running:
+      return "running";
+    case msg::TaskState::Stopping:
+      return "stopping";
+    case msg::TaskState::Exited:
+      return "done";
+    case msg::TaskState::Failed:
+      return "failed";
+    case msg::TaskState::Lost:
+      return "lost";
+  }
+  return "unknown";
+}
+
+bool HasEnded(msg::TrialState state) { return state >= msg::TrialState::Done; }
+bool HasEnded(msg::TaskState state) { return state >= msg::TaskState::Exited; }
+
+}  // namespace yard

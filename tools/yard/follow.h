@@ -1,0 +1,56 @@
+#ifndef TOOLS_YARD_FOLLOW_H_
+#define TOOLS_YARD_FOLLOW_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/client.h"
+#include "bus/schema/envelope_generated.h"
+#include "tools/yard/context.h"
+
+namespace yard {
+
+// A trial or a job: exactly one is set.
+struct Thing {
+  std::optional<msg::TrialT> trial;
+  std::optional<msg::JobT> job;
+
+  const std::string& id() const { return trial.has_value() ? trial->id : job->id; }
+};
+
+// By id, unique prefix of one, or name: trials first. NotFound, also for an ambiguous name (with
+// the matches).
+absl::StatusOr<Thing> FindThing(Context& context, const std::string& name);
+
+// How every verb calls: a service that is being restarted is waited for.
+bus::CallOptions Patient(absl::Duration timeout = absl::ZeroDuration());
+
+// Follows a trial until it has ended, over restarts of any service: `on_part` gets each row once.
+// The yard is started again if it is wanted; an interruption is said once on stderr. Unavailable
+// if the yard was taken down meanwhile, DeadlineExceeded after `timeout`. `on_part` returns false
+// to end early (Cancelled).
+absl::StatusOr<msg::TrialT> FollowTrial(
+    Context& context, const std::string& trial, std::uint64_t from_row, absl::Duration timeout,
+    const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part);
+
+// The same for a job.
+absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
+                                    absl::Duration timeout);
+
+// The same for output: `on_part` gets each byte of each stream once. Ends when the job has ended.
+absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
+                        const std::function<bool(const msg::LogsReplyT& part)>& on_part);
+
+// "running", "done", "failed", ...
+const char* StateName(msg::TrialState state);
+const char* StateName(msg::TaskState state);
+bool HasEnded(msg::TrialState state);
+bool HasEnded(msg::TaskState state);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_FOLLOW_H_

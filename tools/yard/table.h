@@ -1,0 +1,38 @@
+#ifndef TOOLS_YARD_TABLE_H_
+#define TOOLS_YARD_TABLE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace yard {
+
+// A table without borders, one row a thing, columns two spaces apart. Cells are made Printable().
+class Table {
+ public:
+  // A header that begins with ">" is aligned to the right ("> PID" shows as "PID").
+  explicit Table(std::vector<std::string> headers);
+  // Missing cells are empty, surplus ones an error of the program.
+  void AddRow(std::vector<std::string> cells);
+  std::string ToString() const;
+
+ private:
+  std::vector<std::string> headers_;
+  std::vector<bool> right_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "12 s", "3 min", "5 h", "2 d": for tables.
+std::string ShortDuration(absl::Duration duration);
+// "ISO 8601 UTC" of microseconds since 1970, for JSON; empty for 0.
+std::string IsoTime(std::int64_t microseconds);
+// "0.0811", "1.2e-05", "nan": at most 6 significant digits.
+std::string ShortNumber(double value);
+// "12.3 MB"
+std::string ShortBytes(std::uint64_t bytes);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TABLE_H_

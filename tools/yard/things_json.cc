@@ -1,0 +1,130 @@
+#include "tools/yard/things_json.h"
+
+#include <cctype>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+
+namespace yard {
+namespace {
+
+// Puts quotes around NaN, Infinity and -Infinity where they stand outside of strings.
+std::string QuoteNotFinite(std::string_view text) {
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string) {
+      result.push_back(c);
+      if (c == '\\' && i + 1 < text.size()) result.push_back(text[++i]);
+      if (c == '"') in_string = false;
+      continue;
+    }
+    bool quoted = false;
+    for (const std::string_view word : {"-Infinity", "Infinity", "NaN"}) {
+      if (text.substr(i, word.size()) != word) continue;
+      absl::StrAppend(&result, "\"", std::string(word), "\"");
+      i += word.size() - 1;
+      quoted = true;
+      break;
+    }
+    if (quoted) continue;
+    in_string = c == '"';
+    result.push_back(c);
+  }
+  return result;
+}
+
+nlohmann::json ToJson(const msg::AttemptT& attempt) {
+  return {{"number", attempt.number},
+          {"pid", attempt.pid},
+          {"started", IsoTime(attempt.started_us)},
+          {"ended", IsoTime(attempt.ended_us)},
+          {"exit_code", attempt.exit_code},
+          {"signal", attempt.signal},
+          {"reason", attempt.reason}};
+}
+
+nlohmann::json ToJson(const msg::TaskT& task) {
+  nlohmann::json attempts = nlohmann::json::array();
+  for (const auto& attempt : task.attempts) attempts.push_back(ToJson(*attempt));
+  return {{"id", task.id},
+          {"state", StateName(task.state)},
+          {"attempts", attempts},
+          {"stdout", task.stdout_path},
+          {"stderr", task.stderr_path}};
+}
+
+}  // namespace
+
+nlohmann::json MetricsToJson(const std::string& metrics) {
+  auto json = nlohmann::json::parse(QuoteNotFinite(metrics), nullptr, /*allow_exceptions=*/false);
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
+nlohmann::json ToJson(const msg::TrialT& trial) {
+  return {{"id", trial.id},
+          {"kind", "trial"},
+          {"name", trial.name},
+          {"state", StateName(trial.state)},
+          {"argv", trial.argv},
+          {"working_directory", trial.working_directory},
+          {"directory", trial.log_directory},
+          {"job", trial.job},
+          {"attempt", trial.attempt},
+          {"created", IsoTime(trial.created_us)},
+          {"started", IsoTime(trial.started_us)},
+          {"ended", IsoTime(trial.ended_us)},
+          {"reports", trial.reports},
+          {"training_iteration", trial.training_iteration},
+          {"metrics", MetricsToJson(trial.last_metrics)},
+          {"reason", trial.reason},
+          {"error_lines", trial.error_lines},
+          {"stop_requested", trial.stop_requested}};
+}
+
+nlohmann::json ToJson(const msg::JobT& job) {
+  nlohmann::json tasks = nlohmann::json::array();
+  for (const auto& task : job.tasks) tasks.push_back(ToJson(*task));
+  return {{"id", job.id},
+          {"kind", "job"},
+          {"name", job.name},
+          {"state", StateName(job.state)},
+          {"argv", job.argv},
+          {"working_directory", job.working_directory},
+          {"created", IsoTime(job.created_us)},
+          {"ended", IsoTime(job.ended_us)},
+          {"reason", job.reason},
+          {"stop_requested", job.stop_requested},
+          {"tasks", tasks}};
+}
+
+void PrintJson(Context& context, const nlohmann::json& json) {
+  *context.out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  context.out->flush();
+}
+
+std::string MetricsLine(const std::string& metrics, std::size_t limit) {
+  std::vector<std::string> words;
+  const nlohmann::json object = MetricsToJson(metrics);
+  for (const auto& [name, value] : object.items()) {
+    if (words.size() == limit) break;
+    if (name == "step") continue;
+    if (value.is_number_integer())
+      words.push_back(absl::StrCat(name, " ", value.get<std::int64_t>()));
+    if (value.is_number_float())
+      words.push_back(absl::StrCat(name, " ", ShortNumber(value.get<double>())));
+    if (value.is_string() && value.get<std::string>().size() < 12) {
+      words.push_back(absl::StrCat(name, " ", value.get<std::string>()));
+    }
+  }
+  std::string line;
+  for (const std::string& word : words) absl::StrAppend(&line, line.empty() ? "" : "  ", word);
+  return Printable(line);
+}
+
+}  // namespace yard

@@ -1,0 +1,25 @@
+#ifndef TOOLS_YARD_THINGS_JSON_H_
+#define TOOLS_YARD_THINGS_JSON_H_
+
+#include <string>
+
+#include "bus/schema/envelope_generated.h"
+#include "nlohmann/json.hpp"
+#include "tools/yard/context.h"
+
+namespace yard {
+
+// What `--json` prints for a trial and a job: names as in the tables, times as ISO 8601 in UTC.
+nlohmann::json ToJson(const msg::TrialT& trial);
+nlohmann::json ToJson(const msg::JobT& job);
+// A report's metrics as an object; NaN and the infinities, which JSON does not have, as the
+// strings "NaN", "Infinity", "-Infinity".
+nlohmann::json MetricsToJson(const std::string& metrics);
+// One line on `out`; invalid UTF-8 is replaced.
+void PrintJson(Context& context, const nlohmann::json& json);
+// "loss 0.0811  accuracy 0.974": the first few metrics for a line.
+std::string MetricsLine(const std::string& metrics, std::size_t limit = 4);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_THINGS_JSON_H_

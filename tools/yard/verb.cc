@@ -1,0 +1,98 @@
+#include "tools/yard/verb.h"
+
+#include "tools/yard/printable.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+
+int ExitCodeOf(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kDone;
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kUnimplemented:
+      return kUsage;
+    case absl::StatusCode::kNotFound:
+      return kNotFound;
+    case absl::StatusCode::kUnavailable:
+      return kUnreachable;
+    case absl::StatusCode::kDeadlineExceeded:
+      return kTimedOut;
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kPermissionDenied:
+      return kRefused;
+    case absl::StatusCode::kCancelled:
+      return kInterrupted;
+    default:
+      return kFailed;
+  }
+}
+
+int Fail(Context& context, const char* verb, const absl::Status& status) {
+  *context.err << "yard " << verb << ": " << Printable(std::string(status.message())) << "\n";
+  return ExitCodeOf(status);
+}
+
+std::span<const VerbEntry> Verbs() {
+  static const VerbEntry kVerbs[] = {
+      {"up", "start the yard", {"yard up", "yard up --logdir ~/runs"}, false, MakeUp},
+      {"down", "stop the yard", {"yard down", "yard down --keep"}, false, MakeDown},
+      {"status",
+       "services and what they do",
+       {"yard status", "yard status --json"},
+       true,
+       MakeStatus},
+      {"run",
+       "train: run a program as a trial",
+       {"yard run -- python3 train.py", "yard run --name first --detach -- ./train --lr 0.1"},
+       true,
+       MakeRun},
+      {"ps", "trials and jobs", {"yard ps", "yard ps --all"}, true, MakePs},
+      {"wait",
+       "wait until trials or jobs have ended",
+       {"yard wait first", "yard wait t-abcde --timeout 60"},
+       true,
+       MakeWait},
+      {"stop",
+       "stop a trial or a job",
+       {"yard stop first", "yard stop t-abcde --grace 60"},
+       true,
+       MakeStop},
+      {"runs", "runs on disk", {"yard runs", "yard runs --json"}, true, MakeRuns},
+      {"show",
+       "everything about a trial, a job or a run",
+       {"yard show first", "yard show j-abcde --json"},
+       true,
+       MakeShow},
+      {"logs",
+       "output of a trial or a job",
+       {"yard logs first -f", "yard logs first -n 20 --err"},
+       true,
+       MakeLogs},
+      {"watch",
+       "follow a trial's reports",
+       {"yard watch first", "yard watch first loss accuracy"},
+       true,
+       MakeWatch},
+      {"plot",
+       "draw metrics in the terminal",
+       {"yard plot first", "yard plot first second -m loss"},
+       true,
+       MakePlot},
+      {"pub",
+       "publish an event of your own",
+       {"yard pub e/note/ '{\"text\": \"hi\"}'", "yard pub e/done/ '{}' --json"},
+       true,
+       MakePub},
+      {"sub", "receive events", {"yard sub t/", "yard sub m/ -n 10 --json"}, true, MakeSub},
+      {"call",
+       "call a method of a service",
+       {"yard call registry List '{}'", "yard call launcher --list"},
+       true,
+       MakeCall},
+  };
+  return kVerbs;
+}
+
+}  // namespace yard

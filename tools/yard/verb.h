@@ -1,0 +1,51 @@
+#ifndef TOOLS_YARD_VERB_H_
+#define TOOLS_YARD_VERB_H_
+
+#include <array>
+#include <memory>
+#include <span>
+
+#include "CLI/CLI.hpp"
+#include "tools/yard/context.h"
+
+namespace yard {
+
+// Exit codes of the command line, the same for every verb.
+enum ExitCode : int {
+  kDone = 0,
+  kFailed = 1,  // The thing failed.
+  kUsage = 2,
+  kNotFound = 3,     // Not found, or ambiguous.
+  kUnreachable = 4,  // A service is not reachable.
+  kTimedOut = 5,
+  kRefused = 6,
+  kInterrupted = 130,
+};
+
+// The exit code for what a call returned.
+int ExitCodeOf(const absl::Status& status);
+// Prints "yard VERB: message" and returns ExitCodeOf().
+int Fail(Context& context, const char* verb, const absl::Status& status);
+
+// One verb of the command line: its options, and what it does with them.
+class Verb {
+ public:
+  virtual ~Verb() = default;
+  virtual void Declare(CLI::App& app) = 0;
+  virtual int Run(Context& context) = 0;
+};
+
+// A row of the verb table. What is not in it does not exist.
+struct VerbEntry {
+  const char* name;
+  const char* summary;  // One line, at most 60 characters.
+  std::array<const char*, 2> examples;
+  // The yard must be up: if it is wanted and its launcher is dead, it is started first.
+  bool needs_yard;
+  std::unique_ptr<Verb> (*make)();
+};
+std::span<const VerbEntry> Verbs();
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_VERB_H_

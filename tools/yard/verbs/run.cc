@@ -1,0 +1,325 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/schema/trainer_methods.h"
+#include "runtime/mutex.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+using runtime::Mutex;
+using runtime::MutexLock;
+
+constexpr std::size_t kErrorLines = 10;
+// The program's last output follows its end closely.
+constexpr absl::Duration kOutputGrace = absl::Seconds(5);
+
+// What Bazel sets for a test or a `bazel run` is not the program's business.
+std::vector<std::string> CallersEnvironment(const Context& context) {
+  std::vector<std::string> environment;
+  for (const std::string& entry : context.environment) {
+    const std::string name = entry.substr(0, entry.find('='));
+    const bool bazels = absl::StartsWith(name, "BUILD_WORK") ||
+                        absl::StartsWith(name, "RUNFILES_") || absl::StartsWith(name, "BAZEL_") ||
+                        name == "JAVA_RUNFILES" || name == "PYTHON_RUNFILES" ||
+                        absl::StartsWith(name, "TEST_");
+    if (!bazels) environment.push_back(entry);
+  }
+  return environment;
+}
+
+// The terminal of an attached run: the program's output, and one live line below it.
+class Screen {
+ public:
+  explicit Screen(Context& context) : context_(context), live_(context.err_is_terminal) {}
+
+  void Output(msg::LogStream stream, std::string_view bytes) {
+    MutexLock lock(mutex_);
+    Clear();
+    std::ostream& to = stream == msg::LogStream::Stdout ? *context_.out : *context_.err;
+    to.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    to.flush();
+    at_line_start_ = bytes.empty() || bytes.back() == '\n';
+    Draw();
+  }
+  void SetLine(std::string line) {
+    MutexLock lock(mutex_);
+    Clear();
+    line_ = std::move(line);
+    Draw();
+  }
+  // Removes the live line; nothing is drawn any more.
+  void Close() {
+    MutexLock lock(mutex_);
+    Clear();
+    live_ = false;
+    if (!at_line_start_) *context_.out << std::endl;
+  }
+
+ private:
+  void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (live_ && drawn_) *context_.err << "\r\x1b[K" << std::flush;
+    drawn_ = false;
+  }
+  void Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    // In the middle of the program's own line there is no place for ours.
+    if (!live_ || line_.empty() || !at_line_start_) return;
+    const auto width = static_cast<std::size_t>(std::max(context_.width - 1, 10));
+    *context_.err << line_.substr(0, width) << std::flush;
+    drawn_ = true;
+  }
+
+  Context& context_;
+  Mutex mutex_;
+  bool live_ ABSL_GUARDED_BY(mutex_);
+  bool drawn_ ABSL_GUARDED_BY(mutex_) = false;
+  bool at_line_start_ ABSL_GUARDED_BY(mutex_) = true;
+  std::string line_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Streams the output of a trial's jobs, one attempt after another, on a thread of its own.
+class OutputFollower {
+ public:
+  OutputFollower(Context& context, Screen* screen) : context_(context), screen_(screen) {
+    thread_ = std::thread([this] { Work(); });
+  }
+  // The trial runs as this job now.
+  void SetJob(const std::string& job) {
+    MutexLock lock(mutex_);
+    if (job == job_) return;
+    job_ = job;
+    changed_.SignalAll();
+  }
+  // The trial has ended: waits a moment for the rest of the output. False if it does not come (the
+  // launcher is away): the thread still waits for it, and the process has to leave by _exit.
+  bool Finish() {
+    {
+      MutexLock lock(mutex_);
+      last_ = true;
+      changed_.SignalAll();
+      const absl::Duration deadline = context_.clock->Monotonic() + kOutputGrace;
+      while (!ended_) {
+        if (!context_.clock->WaitUntil(changed_, mutex_, deadline)) return false;
+      }
+    }
+    thread_.join();
+    return true;
+  }
+
+ private:
+  void Work() {
+    std::string followed;
+    for (;;) {
+      msg::LogsRequestT request;
+      {
+        MutexLock lock(mutex_);
+        while (job_ == followed && !last_) changed_.Wait(mutex_);
+        if (job_ == followed) break;
+        followed = request.job = job_;
+      }
+      request.follow = true;
+      const absl::Status status =
+          FollowLogs(context_, std::move(request), [this](const msg::LogsReplyT& part) {
+            screen_->Output(part.stream,
+                            {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
+            return true;
+          });
+      if (!status.ok()) {
+        *context_.err << "yard run: no output: " << std::string(status.message()) << "\n";
+      }
+    }
+    MutexLock lock(mutex_);
+    ended_ = true;
+    changed_.SignalAll();
+  }
+
+  Context& context_;
+  Screen* const screen_;
+  Mutex mutex_;
+  runtime::CondVar changed_;
+  std::string job_ ABSL_GUARDED_BY(mutex_);
+  bool last_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
+class RunVerb : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("program", program_, "Program and arguments; write -- before them.");
+    app.add_option("--name", name_, "The run's name and directory (default: the trial's id).");
+    app.add_flag("--detach", detach_, "Print the id and return at once.");
+    app.add_option("--config", config_, "A JSON object; the program finds it in params.json.");
+    app.add_option("--max_restarts", max_restarts_, "New attempts after a failure (default: 0).");
+    app.add_option("--seed", seed_, "YARD_SEED for the program (default: 0).");
+    app.add_option("--logdir", logdir_, "Where the run's directory is made (default: the yard's).");
+  }
+
+  int Run(Context& context) override {
+    program_.insert(program_.end(), context.rest.begin(), context.rest.end());
+    if (program_.empty()) {
+      return Fail(
+          context, "run",
+          absl::InvalidArgumentError("no program; for example: yard run -- python3 train.py"));
+    }
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "run", client.status());
+    auto reply = (*client)->Call<rpc::Trainer::RunTrial>(Request(context), Patient());
+    if (!reply.ok()) return Fail(context, "run", reply.status());
+    if (reply->trial == nullptr) {
+      return Fail(context, "run", absl::InternalError("the trainer sent no trial"));
+    }
+    if (detach_) {
+      if (context.json) {
+        PrintJson(context, ToJson(*reply->trial));
+      } else {
+        *context.out << reply->trial->id << "\n";
+      }
+      return kDone;
+    }
+    return Attach(context, **client, *reply->trial);
+  }
+
+ private:
+  msg::RunTrialRequestT Request(const Context& context) const {
+    msg::RunTrialRequestT request;
+    request.name = name_;
+    request.argv = program_;
+    request.environment = CallersEnvironment(context);
+    request.working_directory = context.working_directory;
+    request.logdir = logdir_.empty() || logdir_[0] == '/'
+                         ? logdir_
+                         : absl::StrCat(context.working_directory, "/", logdir_);
+    request.config = config_;
+    request.max_restarts = max_restarts_;
+    request.seed = seed_;
+    return request;
+  }
+
+  int Attach(Context& context, bus::Client& client, const msg::TrialT& trial) {
+    if (!context.json) *context.err << trial.id << " " << Printable(trial.name) << " started\n";
+    HandleInterrupt(context, client, trial.id);
+    Screen screen(context);
+    OutputFollower output(context, &screen);
+    const absl::Duration begin = context.clock->Monotonic();
+    auto ended = FollowTrial(context, trial.id, 0, absl::InfiniteDuration(),
+                             [&](const msg::FollowTrialReplyT& part) {
+                               if (part.trial != nullptr && !part.trial->job.empty()) {
+                                 output.SetJob(part.trial->job);
+                               }
+                               Show(context, screen, part, context.clock->Monotonic() - begin);
+                               return true;
+                             });
+    const bool whole = output.Finish();
+    screen.Close();
+    context.interrupt->Handle(nullptr);
+    const int code = ended.ok() ? Summarize(context, *ended, context.clock->Monotonic() - begin)
+                                : Fail(context, "run", ended.status());
+    context.out->flush();
+    context.err->flush();
+    if (!whole) {
+      *context.err << "yard run: the end of the output is missing here; yard logs " << trial.id
+                   << std::endl;
+      _exit(code);
+    }
+    return code;
+  }
+
+  // The first Ctrl-C asks the trial to stop, the second leaves it running.
+  void HandleInterrupt(Context& context, bus::Client& client, const std::string& trial) {
+    context.interrupt->Handle([this, &context, &client, trial] {
+      if (std::exchange(interrupted_, true)) {
+        *context.err << "\nleft running: yard logs " << trial << " -f   yard stop " << trial
+                     << "\n";
+        context.err->flush();
+        _exit(kInterrupted);
+      }
+      *context.err << "\nstopping " << trial << " (Ctrl-C again leaves it running)\n";
+      msg::StopTrialRequestT request;
+      request.trial = trial;
+      const auto stopped = client.Call<rpc::Trainer::StopTrial>(request, Patient());
+      if (!stopped.ok()) *context.err << "yard run: " << stopped.status().message() << "\n";
+    });
+  }
+
+  void Show(Context& context, Screen& screen, const msg::FollowTrialReplyT& part,
+            absl::Duration elapsed) {
+    for (const auto& row : part.rows) {
+      ++rows_;
+      if (context.json) {
+        PrintJson(context, {{"row", row->row},
+                            {"step", row->step},
+                            {"time", IsoTime(row->wall_time_us)},
+                            {"metrics", MetricsToJson(row->metrics)}});
+      }
+    }
+    if (part.rows.empty()) return;
+    const msg::ResultRowT& last = *part.rows.back();
+    const double rate = static_cast<double>(rows_) / std::max(absl::ToDoubleSeconds(elapsed), 1e-3);
+    screen.SetLine(absl::StrCat("step ", last.step, "  ", MetricsLine(last.metrics), "  ",
+                                absl::StrFormat("%.1f", rate), " reports/s  ",
+                                ShortDuration(elapsed)));
+  }
+
+  int Summarize(Context& context, const msg::TrialT& trial, absl::Duration elapsed) const {
+    if (context.json) {
+      PrintJson(context, ToJson(trial));
+    } else if (trial.state == msg::TrialState::Failed) {
+      PrintFailure(context, trial);
+    } else {
+      *context.err << trial.id << " " << StateName(trial.state) << " in " << ShortDuration(elapsed)
+                   << ", " << trial.reports << " reports  " << MetricsLine(trial.last_metrics)
+                   << "\nfiles in " << Printable(trial.log_directory) << "   next: yard plot "
+                   << Printable(trial.name) << "\n";
+    }
+    if (trial.state == msg::TrialState::Failed) return kFailed;
+    return trial.state == msg::TrialState::Stopped && interrupted_ ? kInterrupted : kDone;
+  }
+
+  // The last thing that is printed, and all that is needed to find the cause.
+  static void PrintFailure(Context& context, const msg::TrialT& trial) {
+    std::ostream& err = *context.err;
+    err << "\n"
+        << trial.id << " " << Printable(trial.name) << " FAILED: " << Printable(trial.reason)
+        << "\n";
+    const auto& lines = trial.error_lines;
+    for (std::size_t i = lines.size() - std::min(lines.size(), kErrorLines); i < lines.size();
+         ++i) {
+      err << "  | " << Printable(lines[i]) << "\n";
+    }
+    err << "  program   ";
+    for (const std::string& word : trial.argv) err << Printable(word) << " ";
+    err << "\n  attempt   " << trial.attempt << ", after " << trial.reports
+        << " reports\n  files     " << Printable(trial.log_directory) << "\n  next      yard logs "
+        << trial.id << "\n";
+  }
+
+  std::vector<std::string> program_;
+  std::string name_, config_, logdir_;
+  std::uint32_t max_restarts_ = 0;
+  std::uint64_t seed_ = 0;
+  bool detach_ = false;
+  bool interrupted_ = false;
+  std::uint64_t rows_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeRun() { return std::make_unique<RunVerb>(); }
+
+}  // namespace yard

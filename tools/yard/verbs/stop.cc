@@ -1,0 +1,91 @@
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+class Stop : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("thing", names_, "Trials or jobs: ids, unique prefixes or names.")->required();
+    app.add_option("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
+    app.add_option("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
+  }
+
+  int Run(Context& context) override {
+    int code = kDone;
+    for (const std::string& name : names_) {
+      const int one = StopOne(context, name);
+      if (one != kDone) code = one;
+    }
+    return code;
+  }
+
+ private:
+  int StopOne(Context& context, const std::string& name) {
+    auto thing = FindThing(context, name);
+    if (!thing.ok()) return Fail(context, "stop", thing.status());
+    if (thing->trial.has_value() ? HasEnded(thing->trial->state) : HasEnded(thing->job->state)) {
+      return Say(context, *thing);
+    }
+    const absl::Status asked = Ask(context, *thing);
+    if (!asked.ok()) return Fail(context, "stop", asked);
+    const absl::Duration timeout =
+        timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
+    if (thing->trial.has_value()) {
+      auto ended = FollowTrial(context, thing->id(), thing->trial->reports, timeout,
+                               [](const auto&) { return true; });
+      if (!ended.ok()) return Fail(context, "stop", ended.status());
+      thing->trial = *std::move(ended);
+    } else {
+      auto ended = FollowJob(context, thing->id(), timeout);
+      if (!ended.ok()) return Fail(context, "stop", ended.status());
+      thing->job = *std::move(ended);
+    }
+    return Say(context, *thing);
+  }
+
+  absl::Status Ask(Context& context, const Thing& thing) const {
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    if (thing.trial.has_value()) {
+      msg::StopTrialRequestT request;
+      request.trial = thing.id();
+      request.grace_ms = static_cast<std::uint32_t>(grace_ * 1000);
+      return (*client)->Call<rpc::Trainer::StopTrial>(request, Patient()).status();
+    }
+    msg::StopJobRequestT request;
+    request.job = thing.id();
+    request.grace_ms = static_cast<std::uint32_t>(grace_ * 1000);
+    return (*client)->Call<rpc::Launcher::StopJob>(request, Patient()).status();
+  }
+
+  static int Say(Context& context, const Thing& thing) {
+    if (context.json) {
+      PrintJson(context, thing.trial.has_value() ? ToJson(*thing.trial) : ToJson(*thing.job));
+      return kDone;
+    }
+    const char* const state =
+        thing.trial.has_value() ? StateName(thing.trial->state) : StateName(thing.job->state);
+    const std::string& why = thing.trial.has_value() ? thing.trial->reason : thing.job->reason;
+    *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ") << why << "\n";
+    return kDone;
+  }
+
+  std::vector<std::string> names_;
+  double grace_ = 0;
+  double timeout_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeStop() { return std::make_unique<Stop>(); }
+
+}  // namespace yard

@@ -1,0 +1,103 @@
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/file.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+std::string Absolute(const Context& context, const std::string& path) {
+  const std::filesystem::path full = std::filesystem::path(context.working_directory) / path;
+  std::string text = full.lexically_normal().string();
+  if (text.size() > 1 && text.back() == '/') text.pop_back();
+  return text;
+}
+
+class Up : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("--logdir", logdir_, "Where runs are (default: ./runs).");
+    app.add_option("--trainer", trainer_, "A program with functions of its own as the trainer.");
+    app.add_option("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
+  }
+
+  int Run(Context& context) override {
+    auto running = ReadWanted(context.locations);
+    if (!running.ok()) return Fail(context, "up", running.status());
+    Wanted wanted = running->value_or(Wanted{Absolute(context, "runs"), ""});
+    if (const int refused = Refuse(context, *running); refused != kDone) return refused;
+    if (!logdir_.empty()) wanted.logdir = Absolute(context, logdir_);
+    if (!trainer_.empty()) wanted.trainer = Absolute(context, trainer_);
+    const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
+                        HolderOf(context.locations, "registry") != 0;
+    return Start(context, wanted, was_up);
+  }
+
+ private:
+  // A running yard keeps its run directory.
+  int Refuse(Context& context, const std::optional<Wanted>& running) {
+    if (!running.has_value() || logdir_.empty()) return kDone;
+    const std::string asked = Absolute(context, logdir_);
+    if (asked == running->logdir) return kDone;
+    return Fail(context, "up",
+                absl::AlreadyExistsError(
+                    absl::StrCat("the yard is up with its runs in ", running->logdir, ", not in ",
+                                 asked, "; `yard down` first, or leave --logdir out")));
+  }
+
+  int Start(Context& context, const Wanted& wanted, bool was_up) {
+    const absl::Duration begin = context.clock->Monotonic();
+    if (absl::Status made = runtime::MakeDirectories(wanted.logdir); !made.ok()) {
+      return Fail(context, "up", made);
+    }
+    if (absl::Status written = WriteWanted(context.locations, wanted); !written.ok()) {
+      return Fail(context, "up", written);
+    }
+    for (const char* service : {"registry", "launcher"}) {
+      if (HolderOf(context.locations, service) != 0) continue;
+      const absl::Status started = StartService(context, service);
+      if (!started.ok()) return Fail(context, "up", started);
+    }
+    const absl::Status ready =
+        WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},
+                       absl::Seconds(timeout_), [&](const std::string& service) {
+                         const absl::Duration took = context.clock->Monotonic() - begin;
+                         Say(context, service, took, was_up);
+                       });
+    if (!ready.ok()) return Fail(context, "up", ready);
+    if (context.json) return kDone;
+    *context.out << (was_up ? "already up" : "up") << ", runs in " << wanted.logdir << "\n";
+    if (context.out_is_terminal) *context.out << "next: yard run -- PROGRAM ...\n";
+    return kDone;
+  }
+
+  static void Say(Context& context, const std::string& service, absl::Duration took, bool was_up) {
+    const pid_t pid = HolderOf(context.locations, service);
+    if (context.json) {
+      return PrintJson(context, {{"service", service},
+                                 {"state", "up"},
+                                 {"pid", pid},
+                                 {"ready_ms", absl::ToDoubleMilliseconds(took)}});
+    }
+    if (was_up) return;
+    *context.out << absl::StreamFormat("%-12s ready in %3d ms  (pid %d)\n", service,
+                                       absl::ToInt64Milliseconds(took), pid);
+    context.out->flush();
+  }
+
+  std::string logdir_;
+  std::string trainer_;
+  double timeout_ = 10;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeUp() { return std::make_unique<Up>(); }
+
+}  // namespace yard

@@ -1,0 +1,29 @@
+#ifndef TOOLS_YARD_VERBS_VERBS_H_
+#define TOOLS_YARD_VERBS_VERBS_H_
+
+#include <memory>
+
+#include "tools/yard/verb.h"
+
+namespace yard {
+
+// One function a file of this folder.
+std::unique_ptr<Verb> MakeCall();
+std::unique_ptr<Verb> MakeDown();
+std::unique_ptr<Verb> MakeLogs();
+std::unique_ptr<Verb> MakePlot();
+std::unique_ptr<Verb> MakePs();
+std::unique_ptr<Verb> MakePub();
+std::unique_ptr<Verb> MakeRun();
+std::unique_ptr<Verb> MakeRuns();
+std::unique_ptr<Verb> MakeShow();
+std::unique_ptr<Verb> MakeStatus();
+std::unique_ptr<Verb> MakeStop();
+std::unique_ptr<Verb> MakeSub();
+std::unique_ptr<Verb> MakeUp();
+std::unique_ptr<Verb> MakeWait();
+std::unique_ptr<Verb> MakeWatch();
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_VERBS_VERBS_H_

@@ -1,0 +1,72 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+class Wait : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("thing", names_, "Trials or jobs: ids, unique prefixes or names.")->required();
+    app.add_option("--timeout", timeout_, "Seconds to wait (default: no limit); then exit 5.");
+  }
+
+  // 0 if all ended well or were stopped, 1 if one failed.
+  int Run(Context& context) override {
+    const absl::Duration deadline = timeout_ > 0
+                                        ? context.clock->Monotonic() + absl::Seconds(timeout_)
+                                        : absl::InfiniteDuration();
+    int code = kDone;
+    for (const std::string& name : names_) {
+      auto thing = FindThing(context, name);
+      if (!thing.ok()) return Fail(context, "wait", thing.status());
+      const int one = Await(context, *std::move(thing), deadline - context.clock->Monotonic());
+      if (one > kFailed) return one;
+      if (one != kDone) code = one;
+    }
+    return code;
+  }
+
+ private:
+  static int Await(Context& context, Thing thing, absl::Duration timeout) {
+    bool failed = false;
+    std::string state, why;
+    if (thing.trial.has_value()) {
+      auto ended = FollowTrial(context, thing.id(), thing.trial->reports, timeout,
+                               [](const auto&) { return true; });
+      if (!ended.ok()) return Fail(context, "wait", ended.status());
+      failed = ended->state == msg::TrialState::Failed;
+      state = StateName(ended->state);
+      why = ended->reason;
+      if (context.json) PrintJson(context, ToJson(*ended));
+    } else {
+      auto ended = FollowJob(context, thing.id(), timeout);
+      if (!ended.ok()) return Fail(context, "wait", ended.status());
+      failed = ended->state != msg::TaskState::Exited && !ended->stop_requested;
+      state = StateName(ended->state);
+      why = ended->reason;
+      if (context.json) PrintJson(context, ToJson(*ended));
+    }
+    if (!context.json) {
+      *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ") << Printable(why)
+                   << "\n";
+    }
+    return failed ? kFailed : kDone;
+  }
+
+  std::vector<std::string> names_;
+  double timeout_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeWait() { return std::make_unique<Wait>(); }
+
+}  // namespace yard

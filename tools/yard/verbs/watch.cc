@@ -1,0 +1,87 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+class Watch : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("trial", name_, "A trial.")->required();
+    app.add_option("metric", metrics_, "Metrics to show (default: the first few).");
+    app.add_option("-n", count_, "End after N reports.");
+    app.add_flag("--all", all_, "From the first report on (default: from now).");
+    app.add_option("--timeout", timeout_, "Seconds to follow; then exit 5.");
+  }
+
+  int Run(Context& context) override {
+    auto thing = FindThing(context, name_);
+    if (!thing.ok()) return Fail(context, "watch", thing.status());
+    if (!thing->trial.has_value()) {
+      return Fail(context, "watch",
+                  absl::InvalidArgumentError(absl::StrCat(
+                      name_, " is a job, which reports nothing; yard logs ", thing->id(), " -f")));
+    }
+    const bool from_start = all_ || HasEnded(thing->trial->state);
+    const absl::Duration timeout =
+        timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
+    std::uint64_t seen = 0;
+    const auto ended = FollowTrial(context, thing->id(), from_start ? 0 : thing->trial->reports,
+                                   timeout, [&](const msg::FollowTrialReplyT& part) {
+                                     for (const auto& row : part.rows) {
+                                       Print(context, *row);
+                                       if (count_ > 0 && ++seen >= count_) return false;
+                                     }
+                                     return true;
+                                   });
+    if (absl::IsCancelled(ended.status())) return kDone;
+    if (!ended.ok()) return Fail(context, "watch", ended.status());
+    *context.err << thing->id() << " " << StateName(ended->state) << "\n";
+    return kDone;
+  }
+
+ private:
+  void Print(Context& context, const msg::ResultRowT& row) const {
+    const nlohmann::json metrics = MetricsToJson(row.metrics);
+    if (context.json) {
+      return PrintJson(context, {{"row", row.row},
+                                 {"step", row.step},
+                                 {"training_iteration", row.training_iteration},
+                                 {"time", IsoTime(row.wall_time_us)},
+                                 {"metrics", metrics}});
+    }
+    std::string line = absl::StrCat("step ", row.step);
+    if (metrics_.empty()) {
+      absl::StrAppend(&line, "  ", MetricsLine(row.metrics, 6));
+    }
+    for (const std::string& name : metrics_) {
+      const auto value = metrics.find(name);
+      const std::string text = value == metrics.end()     ? "-"
+                               : value->is_number_float() ? ShortNumber(value->get<double>())
+                                                          : value->dump();
+      absl::StrAppend(&line, "  ", name, " ", text);
+    }
+    *context.out << Printable(line) << "\n";
+    context.out->flush();
+  }
+
+  std::string name_;
+  std::vector<std::string> metrics_;
+  std::uint64_t count_ = 0;
+  bool all_ = false;
+  double timeout_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeWatch() { return std::make_unique<Watch>(); }
+
+}  // namespace yard

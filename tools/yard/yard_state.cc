@@ -1,0 +1,199 @@
+#include "tools/yard/yard_state.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "nlohmann/json.hpp"
+#include "runtime/file.h"
+#include "runtime/string_view.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+#include "tools/yard/printable.h"
+
+namespace yard {
+namespace {
+
+constexpr std::size_t kSmallFile = 64 << 10;
+constexpr std::size_t kLogFile = 256 << 20;
+constexpr int kLinesShown = 8;
+
+std::string WantedPath(const runtime::Locations& locations) {
+  return locations.state_directory + "/wanted";
+}
+
+std::string OutputPath(const runtime::Locations& locations, std::string_view service) {
+  return absl::StrCat(locations.LogDirectory(), "/", runtime::Absl(service), ".out");
+}
+
+bool IsReady(const runtime::Locations& locations, const std::string& service) {
+  const pid_t holder = HolderOf(locations, service);
+  if (holder == 0) return false;
+  const auto text = runtime::ReadFile(
+      absl::StrCat(locations.runtime_directory, "/", service, ".ready"), kSmallFile);
+  if (!text.ok()) return false;
+  const std::vector<std::string> words =
+      absl::StrSplit(*text, absl::ByAnyChar(" \n\t"), absl::SkipEmpty());
+  int pid = 0;
+  return !words.empty() && absl::SimpleAtoi(words[0], &pid) && pid == holder;
+}
+
+std::string LastLines(const std::string& path) {
+  const auto text = runtime::ReadFile(path, kLogFile);
+  if (!text.ok() || text->empty()) return absl::StrCat("  (nothing in ", path, ")");
+  std::vector<std::string> lines = absl::StrSplit(absl::StripTrailingAsciiWhitespace(*text), '\n');
+  if (lines.size() > kLinesShown) lines.erase(lines.begin(), lines.end() - kLinesShown);
+  for (std::string& line : lines) line = "  " + Printable(line);
+  return absl::StrCat("the last lines of ", path, ":\n", absl::StrJoin(lines, "\n"));
+}
+
+// Something in the runtime directory changes: locks and ready files come and go. Where it cannot
+// be watched the wait below looks again anyway.
+class DirectoryChange {
+ public:
+  explicit DirectoryChange(const std::string& directory)
+      : fd_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+    if (fd_.valid()) {
+      inotify_add_watch(fd_.get(), directory.c_str(),
+                        IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_CLOSE_WRITE);
+    }
+  }
+  // Waits for a change, at most 50 ms: a lock that is let go of says nothing.
+  void Wait(absl::Duration at_most) {
+    pollfd ready = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    const auto limit = std::min(at_most, absl::Milliseconds(50));
+    (void)poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(limit)) + 1);
+    char buffer[4096];
+    while (read(fd_.get(), buffer, sizeof buffer) > 0) {
+    }
+  }
+
+ private:
+  runtime::UniqueFd fd_;
+};
+
+bool AwaitChange(const Context& context, absl::Duration timeout,
+                 const std::function<bool()>& condition) {
+  DirectoryChange change(context.locations.runtime_directory);
+  const absl::Duration deadline = context.clock->Monotonic() + timeout;
+  for (;;) {
+    if (condition()) return true;
+    const absl::Duration left = deadline - context.clock->Monotonic();
+    if (left <= absl::ZeroDuration()) return false;
+    change.Wait(left);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations) {
+  const std::string path = WantedPath(locations);
+  const auto text = runtime::ReadFile(path, kSmallFile);
+  if (absl::IsNotFound(text.status())) return std::optional<Wanted>();
+  if (!text.ok()) return text.status();
+  const auto json = nlohmann::json::parse(*text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object() || !json.contains("logdir") || !json["logdir"].is_string()) {
+    return absl::DataLossError(absl::StrCat(path, " cannot be read; remove it and run `yard up`"));
+  }
+  Wanted wanted{.logdir = json["logdir"].get<std::string>(), .trainer = ""};
+  if (json.contains("trainer") && json["trainer"].is_string()) {
+    wanted.trainer = json["trainer"].get<std::string>();
+  }
+  return std::optional<Wanted>(std::move(wanted));
+}
+
+absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted) {
+  if (absl::Status made = runtime::MakePrivateDirectory(locations.state_directory); !made.ok()) {
+    return made;
+  }
+  nlohmann::json json = {{"logdir", wanted.logdir}};
+  if (!wanted.trainer.empty()) json["trainer"] = wanted.trainer;
+  return runtime::WriteFileAtomically(
+      WantedPath(locations),
+      json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", 0600, true);
+}
+
+absl::Status RemoveWanted(const runtime::Locations& locations) {
+  const std::string path = WantedPath(locations);
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("cannot remove ", path));
+}
+
+pid_t HolderOf(const runtime::Locations& locations, std::string_view service) {
+  return runtime::LockHolder(locations.LockPath(service)).value_or(0);
+}
+
+absl::Status StartService(const Context& context, const std::string& service) {
+  const runtime::Locations& locations = context.locations;
+  for (const std::string& directory :
+       {locations.runtime_directory, locations.state_directory, locations.LogDirectory()}) {
+    if (absl::Status made = runtime::MakePrivateDirectory(directory); !made.ok()) return made;
+  }
+  const auto program = runtime::FindBinary(service + "/" + service);
+  if (!program.ok()) return program.status();
+  const std::string output = OutputPath(locations, service);
+  const runtime::UniqueFd out(
+      open(output.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!out.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", output));
+  return runtime::Subprocess::Start({.argv = {*program},
+                                     .program = *program,
+                                     .environment = context.environment,
+                                     .working_directory = locations.state_directory,
+                                     .fds = {{out.get(), 1}, {out.get(), 2}},
+                                     .new_session = true})
+      .status();
+}
+
+absl::Status WaitUntilReady(const Context& context, std::vector<std::string> services,
+                            absl::Duration timeout,
+                            const std::function<void(const std::string&)>& ready) {
+  const bool all = AwaitChange(context, timeout, [&] {
+    std::erase_if(services, [&](const std::string& service) {
+      if (!IsReady(context.locations, service)) return false;
+      ready(service);
+      return true;
+    });
+    return services.empty();
+  });
+  if (all) return absl::OkStatus();
+  std::vector<std::string> causes;
+  for (const std::string& service : services) {
+    causes.push_back(LastLines(OutputPath(context.locations, service)));
+  }
+  return absl::DeadlineExceededError(
+      absl::StrCat(absl::StrJoin(services, ", "), " not ready after ",
+                   absl::FormatDuration(timeout), "; ", absl::StrJoin(causes, "\n")));
+}
+
+bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout) {
+  return AwaitChange(context, timeout, [&] { return HolderOf(context.locations, service) == 0; });
+}
+
+absl::Status EnsureYard(const Context& context) {
+  if (HolderOf(context.locations, "launcher") != 0) return absl::OkStatus();
+  const auto wanted = ReadWanted(context.locations);
+  if (!wanted.ok()) return wanted.status();
+  if (!wanted->has_value()) {
+    // Services that were started by hand may be there without a launcher.
+    if (HolderOf(context.locations, "registry") != 0) return absl::OkStatus();
+    return absl::UnavailableError("the yard is not up; start it with: yard up");
+  }
+  *context.err << "yard: the launcher was not running; starting it again\n";
+  if (absl::Status started = StartService(context, "launcher"); !started.ok()) return started;
+  return WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},
+                        absl::Seconds(10), [](const std::string&) {});
+}
+
+}  // namespace yard

@@ -1,0 +1,51 @@
+#ifndef TOOLS_YARD_YARD_STATE_H_
+#define TOOLS_YARD_YARD_STATE_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/locations.h"
+#include "tools/yard/context.h"
+
+namespace yard {
+
+// The services, in the order in which they become ready.
+inline constexpr std::string_view kServices[] = {"registry", "launcher", "datamanager", "trainer"};
+
+// The file STATE/wanted: somebody wants this yard to be up. `yard up` writes it, `yard down`
+// removes it, the launcher acts on it.
+struct Wanted {
+  std::string logdir;
+  std::string trainer;  // A program that serves as the yard's trainer; empty: the yard's own.
+};
+absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
+absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);
+absl::Status RemoveWanted(const runtime::Locations& locations);
+
+// The pid of the process that holds a service's lock; 0 if nobody does.
+pid_t HolderOf(const runtime::Locations& locations, std::string_view service);
+
+// Starts `service` in a session of its own, its output appended to STATE/log/SERVICE.out.
+absl::Status StartService(const Context& context, const std::string& service);
+
+// Waits until each service has said that it is ready (RUNTIME/SERVICE.ready holds the pid of the
+// lock's holder), and calls `ready` for each as it does. DeadlineExceeded names those that have
+// not, with the last lines of their output.
+absl::Status WaitUntilReady(const Context& context, std::vector<std::string> services,
+                            absl::Duration timeout,
+                            const std::function<void(const std::string& service)>& ready);
+// Waits until nobody holds the service's lock. False if `timeout` ran out first.
+bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout);
+
+// Before a verb that needs the yard: if it is wanted and its launcher is dead, starts the launcher,
+// says so, and waits for the services. Unavailable with the next step if the yard is not up.
+absl::Status EnsureYard(const Context& context);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_YARD_STATE_H_
