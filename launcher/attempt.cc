@@ -137,10 +137,13 @@ void Attempt::OnGone(std::optional<runtime::ExitStatus> status) {
   if (over_) return;
   const bool not_first = status && status->signal == 0 && status->code == kShimNotFirst;
   if (!not_first) {
-    lost_how_ = !status ? "the shim was killed"
-                : status->signal != 0
-                    ? absl::StrCat("the shim was killed (signal ", status->signal, ")")
-                    : absl::StrCat("the shim ended early (", status->ToString(), ")");
+    if (status && status->signal != 0) {
+      lost_how_ = absl::StrCat("the shim was killed (signal ", status->signal, ")");
+    } else if (status) {
+      lost_how_ = absl::StrCat("the shim ended early (", status->ToString(), ")");
+    } else if (seen_alive_) {
+      lost_how_ = "the shim was killed";
+    }
     // Whoever held the lock is gone, so what is not in the exit file now never will be.
     if (status && status->signal == 0) tries_ = kMaxTries;
   }

@@ -54,15 +54,17 @@ class FakeCaller : public bus::Responder {
 
   // Waits for the end of the call, or until `condition` on what has come.
   std::optional<absl::Status> AwaitEnd() {
-    Await([this] { return end_.has_value(); });
+    Await([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return end_.has_value(); });
     runtime::MutexLock lock(mutex_);
     return end_;
   }
   bool AwaitText(msg::LogStream stream, const std::string& text) {
-    return Await([&] { return text_[static_cast<int>(stream)].find(text) != std::string::npos; });
+    return Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return text_[static_cast<int>(stream)].find(text) != std::string::npos;
+    });
   }
   bool AwaitFull() {
-    return Await([this] { return writable_ != nullptr; });
+    return Await([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return writable_ != nullptr; });
   }
   void MakeRoom(int parts) {
     std::function<void()> writable;
@@ -106,7 +108,7 @@ class FakeCaller : public bus::Responder {
     changed_.SignalAll();
   }
 
-  const bus::CallContext context_;
+  const bus::CallContext context_ = {};
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   int room_ ABSL_GUARDED_BY(mutex_) = 1 << 30;
