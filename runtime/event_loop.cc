@@ -1,6 +1,5 @@
 #include "runtime/event_loop.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -17,7 +16,6 @@
 
 #include "glog/logging.h"
 #include "runtime/mutex.h"
-#include "runtime/unique_fd.h"
 
 namespace runtime {
 namespace {
@@ -27,39 +25,29 @@ using std::chrono::steady_clock;
 // The kernel timer is set at most this far ahead, which keeps its arithmetic from overflowing.
 constexpr absl::Duration kLongestKernelTimer = absl::Hours(1);
 
-// A descriptor of ours beside the caller's: Asio wants to own what it watches, and takes each
-// descriptor once.
-class Watched {
- public:
-  Watched(asio::io_context& context, int fd, std::function<void()> ready)
-      : ready_(std::move(ready)), descriptor_(context) {
+// One of the caller's descriptors, known to Asio once, however often it is watched. Asio
+// believes to own it: it must be released before this is destroyed.
+struct Source {
+  Source(asio::io_context& context, int given) : fd(given), descriptor(context) {
     struct stat about {};
     PCHECK(fstat(fd, &about) == 0) << "cannot watch descriptor " << fd;
     CHECK(!S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode))
         << "descriptor " << fd << " is a file, which is always ready and cannot be watched";
-    const int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    PCHECK(own >= 0) << "cannot duplicate descriptor " << fd;
     asio::error_code error;
-    descriptor_.assign(own, error);
+    descriptor.assign(fd, error);
     CHECK(!error) << "cannot watch descriptor " << fd << ": " << error.message();
   }
-  ~Watched() { Forget(); }
 
-  asio::posix::stream_descriptor& descriptor() { return descriptor_; }
-  bool forgotten() const { return forgotten_; }
-  void Ready() { ready_(); }
+  const int fd;
+  asio::posix::stream_descriptor descriptor;
+  int watches = 0;
+};
 
-  // Closing would not do: epoll forgets a file only when its last descriptor is closed, and the
-  // caller has one.
-  void Forget() {
-    if (std::exchange(forgotten_, true)) return;
-    UniqueFd own(descriptor_.release());
-  }
-
- private:
-  const std::function<void()> ready_;
-  asio::posix::stream_descriptor descriptor_;
-  bool forgotten_ = false;
+struct Watched {
+  const std::shared_ptr<Source> source;
+  const asio::posix::stream_descriptor::wait_type what;
+  // None once it is no longer watched; a wait may still be on its way.
+  std::shared_ptr<const std::function<void()>> ready;
 };
 
 // All that other threads ask for goes through one queue in the order it was asked, the stop
@@ -73,7 +61,7 @@ class AsioEventLoop : public EventLoop {
 
   ~AsioEventLoop() override {
     clock_->RemoveListener(listener_);
-    for (auto& [id, watched] : watches_) watched->Forget();
+    for (auto& [fd, source] : sources_) source->descriptor.release();
   }
 
   void Run() override {
@@ -128,11 +116,16 @@ class AsioEventLoop : public EventLoop {
 
   WatchId Watch(int fd, Readiness readiness, std::function<void()> ready) override {
     DCHECK(MayTouchWatches());
-    auto watched = std::make_shared<Watched>(context_, fd, std::move(ready));
+    std::shared_ptr<Source>& source = sources_[fd];
+    if (!source) source = std::make_shared<Source>(context_, fd);
+    ++source->watches;
+    auto watched = std::make_shared<Watched>(
+        Watched{source,
+                readiness == Readiness::kReadable ? asio::posix::stream_descriptor::wait_read
+                                                  : asio::posix::stream_descriptor::wait_write,
+                std::make_shared<const std::function<void()>>(std::move(ready))});
     watches_.emplace(++last_watch_, watched);
-    Arm(std::move(watched), readiness == Readiness::kReadable
-                                ? asio::posix::stream_descriptor::wait_read
-                                : asio::posix::stream_descriptor::wait_write);
+    Arm(std::move(watched));
     return last_watch_;
   }
 
@@ -140,10 +133,13 @@ class AsioEventLoop : public EventLoop {
     DCHECK(MayTouchWatches());
     const auto found = watches_.find(watch);
     if (found == watches_.end()) return;
-    // A callback may end its own watch.
     const std::shared_ptr<Watched> watched = std::move(found->second);
     watches_.erase(found);
-    watched->Forget();
+    watched->ready = nullptr;
+    Source& source = *watched->source;
+    if (--source.watches > 0) return;
+    source.descriptor.release();
+    sources_.erase(source.fd);
   }
 
   bool InLoopThread() const override { return thread_ == std::this_thread::get_id(); }
@@ -155,15 +151,17 @@ class AsioEventLoop : public EventLoop {
 
   // Waits once more; epoll then looks at the descriptor again, so that what is still ready is
   // reported again.
-  void Arm(std::shared_ptr<Watched> watched, asio::posix::stream_descriptor::wait_type what) {
-    asio::posix::stream_descriptor& descriptor = watched->descriptor();
-    descriptor.async_wait(
-        what, [this, what, watched = std::move(watched)](asio::error_code error) mutable {
-          if (watched->forgotten()) return;
-          CHECK(!error) << "watching a descriptor: " << error.message();
-          watched->Ready();
-          if (!watched->forgotten()) Arm(std::move(watched), what);
-        });
+  void Arm(std::shared_ptr<Watched> watched) {
+    const auto what = watched->what;
+    asio::posix::stream_descriptor& descriptor = watched->source->descriptor;
+    descriptor.async_wait(what, [this, watched = std::move(watched)](asio::error_code error) {
+      // Held here, because the callback may end its own watch.
+      const auto ready = watched->ready;
+      if (!ready) return;
+      CHECK(!error) << "watching descriptor " << watched->source->fd << ": " << error.message();
+      (*ready)();
+      if (watched->ready) Arm(watched);
+    });
   }
 
   void RunPosted() {
@@ -248,11 +246,12 @@ class AsioEventLoop : public EventLoop {
   asio::steady_timer kernel_timer_;
   WatchId last_watch_ = 0;
   std::unordered_map<WatchId, std::shared_ptr<Watched>> watches_;
+  std::unordered_map<int, std::shared_ptr<Source>> sources_;  // By descriptor.
 
   Mutex mutex_;
   bool closed_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::function<void()>> posted_ ABSL_GUARDED_BY(mutex_);
-  bool turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // RunPosted() is on its way.
+  bool turn_comes_ ABSL_GUARDED_BY(mutex_) = false;         // RunPosted() is on its way.
   bool timers_turn_comes_ ABSL_GUARDED_BY(mutex_) = false;  // RunDueTimers() is posted.
   TimerId last_timer_ ABSL_GUARDED_BY(mutex_) = 0;
   std::map<TimerKey, std::function<void()>> timers_ ABSL_GUARDED_BY(mutex_);

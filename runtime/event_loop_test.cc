@@ -347,6 +347,41 @@ TEST(EventLoopWatchTest, TheDescriptorStaysTheCallers) {
   EXPECT_GE(fcntl(pipe.read_end.get(), F_GETFD), 0);
 }
 
+TEST(EventLoopWatchTest, OneOfTwoWatchesOfADescriptorMayEnd) {
+  const auto loop = EventLoop::Create();
+  const Pipe pipe;
+  const auto held = std::make_shared<int>(0);
+  const auto gone = loop->Watch(pipe.read_end.get(), EventLoop::Readiness::kReadable,
+                                [held] { ADD_FAILURE() << "no longer watched"; });
+  loop->Watch(pipe.read_end.get(), EventLoop::Readiness::kReadable, [&] {
+    if (pipe.Read() == "b") loop->Stop();
+  });
+  loop->Unwatch(gone);
+  EXPECT_EQ(held.use_count(), 1);
+  pipe.Write("ab");
+  loop->Run();
+}
+
+TEST(EventLoopWatchTest, ANumberThatIsUsedAgainIsANewDescriptor) {
+  const auto loop = EventLoop::Create();
+  auto first = std::make_unique<Pipe>();
+  const int number = first->read_end.get();
+  first->Write("x");
+  EventLoop::WatchId watch = 0;
+  watch = loop->Watch(number, EventLoop::Readiness::kReadable, [&] {
+    loop->Unwatch(watch);
+    first = nullptr;
+    first = std::make_unique<Pipe>();
+    ASSERT_EQ(first->read_end.get(), number);
+    loop->Watch(number, EventLoop::Readiness::kReadable, [&] {
+      EXPECT_EQ(first->Read(), "y");
+      loop->Stop();
+    });
+    loop->Post([&] { first->Write("y"); });
+  });
+  loop->Run();
+}
+
 TEST(EventLoopWatchTest, ALoopMayBeDestroyedWithAllThatItStillHas) {
   const Pipe pipe;
   const auto held = std::make_shared<int>(0);
