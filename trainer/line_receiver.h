@@ -1,0 +1,44 @@
+#ifndef TRAINER_LINE_RECEIVER_H_
+#define TRAINER_LINE_RECEIVER_H_
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace trainer {
+
+// One attempt of a trial.
+struct AttemptKey {
+  std::int64_t trial = 0;  // TrialRecord::number.
+  int attempt = 0;
+  auto operator<=>(const AttemptKey&) const = default;
+};
+
+// A line as the shim numbers it.
+struct RelayedLine {
+  AttemptKey attempt;
+  std::int64_t number = 0;
+  std::string text;
+  bool is_end = false;  // END: the task has ended and `number` is its last line.
+};
+
+// Who takes the lines that a Relay brings. On the loop's thread; may block for the disk.
+class LineReceiver {
+ public:
+  virtual ~LineReceiver() = default;
+  // The attempt with this nonce. PermissionDenied if there is none (any more).
+  virtual absl::StatusOr<AttemptKey> Greet(std::string_view nonce) = 0;
+  // Takes lines that arrived together, in their order, in one transaction. An answer for each of
+  // them: empty for an acknowledgement without one. With an error the line counts as never
+  // received: the connection is refused, and the shim sends it again.
+  virtual std::vector<absl::StatusOr<std::string>> Receive(
+      const std::vector<RelayedLine>& lines) = 0;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_LINE_RECEIVER_H_

@@ -1,0 +1,60 @@
+#ifndef TRAINER_PROGRAM_RUNNER_H_
+#define TRAINER_PROGRAM_RUNNER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "runtime/event_loop.h"
+#include "trainer/job_control.h"
+#include "trainer/trial_record.h"
+
+namespace trainer {
+
+// How an attempt of a trial ended.
+struct AttemptEnd {
+  bool success = false;
+  std::string reason;                    // Why not, in words.
+  std::vector<std::string> error_lines;  // The last ones of its standard error, if it failed.
+};
+
+// Runs one attempt of a trial as a program: a job of the launcher's. Its reports come through the
+// Relay; here is its life. On the loop's thread. One that is destroyed leaves the program alone.
+class ProgramRunner {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned, as `jobs`; both outlive it.
+    JobControl* jobs = nullptr;
+    // How long reports may still come after the program's exit, without word from the shim that
+    // there are no more.
+    absl::Duration last_reports = absl::Seconds(2);
+    // The launcher has started it (or will not: then nothing else follows).
+    std::function<void(absl::StatusOr<std::string> job)> on_launched;
+    // It has ended and no more reports will come.
+    std::function<void(AttemptEnd)> on_ended;
+  };
+  static std::shared_ptr<ProgramRunner> Create(Options options);
+  virtual ~ProgramRunner() = default;
+
+  // One of the two, once: starts a new job, or takes up one that the launcher has started already.
+  virtual void Launch(const std::string& request_id, const msg::JobSpecT& spec) = 0;
+  virtual void TakeUp(const std::string& job) = 0;
+  // Asks the program to end, from outside; it is killed after `grace`.
+  virtual void Stop(absl::Duration grace, const std::string& reason) = 0;
+  // The shim has said that every line of the program was sent.
+  virtual void ReportsComplete() = 0;
+};
+
+// The job of a trial's current attempt. `relay` is the path of the report channel's socket.
+msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay);
+
+// The last `count` lines of a file, of its last 16 KiB at most; none if it cannot be read.
+std::vector<std::string> LastLines(const std::string& path, std::size_t count);
+
+}  // namespace trainer
+
+#endif  // TRAINER_PROGRAM_RUNNER_H_

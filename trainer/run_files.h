@@ -1,0 +1,70 @@
+#ifndef TRAINER_RUN_FILES_H_
+#define TRAINER_RUN_FILES_H_
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/unique_fd.h"
+#include "trainer/result_files.h"
+#include "trainer/result_row.h"
+
+namespace trainer {
+
+// The growing files of one run on disk. They are derived from the stored rows and nobody else
+// writes them, so every row has one place in each file: writing a row twice changes nothing. One
+// thread; every method blocks for the disk.
+class RunFiles {
+ public:
+  struct Options {
+    std::string directory;
+    RunIdentity run;
+    // Called at each named point between two writes: a test kills itself there.
+    std::function<void(std::string_view point)> fault = {};
+  };
+  // Where the rows come from.
+  class Rows {
+   public:
+    virtual ~Rows() = default;
+    // The newest row whose end in `file` is at most `size`; row 0 if there is none.
+    virtual absl::StatusOr<ResultRow> LastThatFits(ResultFile file, std::int64_t size) = 0;
+    // Rows after `row`, oldest first; a bounded number, none at the end.
+    virtual absl::StatusOr<std::vector<ResultRow>> After(std::int64_t row) = 0;
+  };
+
+  explicit RunFiles(Options options);
+
+  // Fills in the row's `ends`, given those of the row before it. Touches no file.
+  void Place(const FileEnds& before, ResultRow& row);
+  // Ends before the first row.
+  FileEnds Beginning() const;
+
+  // Makes the files agree with the rows: makes what is missing, cuts off what belongs to no row or
+  // is torn, appends what is not there. Call it first, and again after an error of Append().
+  absl::Status Repair(Rows& rows);
+  // Writes a row behind the last one. Opens the files if they are closed. An error (a full disk)
+  // leaves the files behind the rows: Repair().
+  absl::Status Append(const ResultRow& row);
+  void Close();
+  bool behind() const { return behind_; }
+
+ private:
+  absl::Status Open();
+  absl::Status RepairFile(ResultFile file, Rows& rows);
+  absl::Status Write(ResultFile file, std::string_view text, std::int64_t offset);
+  absl::Status Error(ResultFile file, std::string_view what) const;
+  void Fault(std::string_view point);
+
+  const Options options_;
+  ResultFiles files_;
+  std::array<runtime::UniqueFd, kResultFiles> fds_;
+  bool behind_ = true;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_RUN_FILES_H_

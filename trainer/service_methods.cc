@@ -1,0 +1,109 @@
+#include "trainer/service_methods.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/trainer_methods.h"
+#include "runtime/random_id.h"
+#include "trainer/follow_call.h"
+
+namespace trainer {
+namespace {
+
+using rpc::Trainer;
+
+class BusFollowWriter : public FollowWriter {
+ public:
+  explicit BusFollowWriter(std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer)
+      : writer_(std::move(writer)) {}
+  absl::Status SendPart(msg::FollowTrialReplyT part) override {
+    return writer_->SendPart(std::move(part));
+  }
+  void WhenWritable(std::function<void()> writable) override {
+    writer_->WhenWritable(std::move(writable));
+  }
+  void Finish(absl::StatusOr<msg::FollowTrialReplyT> reply) override {
+    writer_->Finish(std::move(reply));
+  }
+  void OnCancel(std::function<void()> cancelled) override {
+    writer_->OnCancel(std::move(cancelled));
+  }
+
+ private:
+  const std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer_;
+};
+
+template <typename Reply>
+absl::StatusOr<Reply> WithTrial(absl::StatusOr<msg::TrialT> trial) {
+  if (!trial.ok()) return trial.status();
+  Reply reply;
+  reply.trial = std::make_unique<msg::TrialT>(*std::move(trial));
+  return reply;
+}
+
+absl::StatusOr<msg::RunTrialReplyT> RunTrial(Trials* trials, const bus::CallContext& context,
+                                             const msg::RunTrialRequestT& request) {
+  const std::string id = context.request_id.empty() ? runtime::RandomHex128() : context.request_id;
+  return WithTrial<msg::RunTrialReplyT>(trials->Run(id, request));
+}
+
+absl::StatusOr<msg::TrialsReplyT> List(Trials* trials, const bus::CallContext&,
+                                       const msg::TrialsRequestT& request) {
+  msg::TrialsReplyT reply;
+  if (request.trial.empty()) {
+    for (msg::TrialT& trial : trials->List(request.live_only)) {
+      reply.trials.push_back(std::make_unique<msg::TrialT>(std::move(trial)));
+    }
+    return reply;
+  }
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return id.status();
+  auto trial = trials->Get(*id);
+  if (!trial.ok()) return trial.status();
+  reply.trials.push_back(std::make_unique<msg::TrialT>(*std::move(trial)));
+  return reply;
+}
+
+absl::StatusOr<msg::StopTrialReplyT> StopTrial(Trials* trials, const bus::CallContext&,
+                                               const msg::StopTrialRequestT& request) {
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return id.status();
+  return WithTrial<msg::StopTrialReplyT>(trials->Stop(*id, absl::Milliseconds(request.grace_ms)));
+}
+
+// Serves M by a function that runs on the loop's thread.
+template <typename M>
+void HandleOnLoop(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
+                  absl::StatusOr<typename M::ReplyT> (*handler)(Trials*, const bus::CallContext&,
+                                                                const typename M::RequestT&)) {
+  service->HandleAsync<M>(
+      [=](std::shared_ptr<bus::ReplyWriter<M>> writer, const typename M::RequestT& request) {
+        loop->Post([=] { writer->Finish(handler(trials, writer->context(), request)); });
+      });
+}
+
+void Follow(Trials* trials, runtime::EventLoop* loop, const msg::FollowTrialRequestT& request,
+            std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer) {
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return writer->Finish(id.status());
+  StartFollowCall(trials, loop, *id, request.from_row, request.follow,
+                  std::make_shared<BusFollowWriter>(std::move(writer)));
+}
+
+}  // namespace
+
+void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials) {
+  HandleOnLoop<Trainer::RunTrial>(service, loop, trials, RunTrial);
+  HandleOnLoop<Trainer::Trials>(service, loop, trials, List);
+  HandleOnLoop<Trainer::StopTrial>(service, loop, trials, StopTrial);
+  service->HandleAsync<Trainer::FollowTrial>(
+      [=](std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer,
+          const msg::FollowTrialRequestT& request) {
+        loop->Post([=] { Follow(trials, loop, request, writer); });
+      });
+}
+
+}  // namespace trainer

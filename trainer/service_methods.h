@@ -1,0 +1,16 @@
+#ifndef TRAINER_SERVICE_METHODS_H_
+#define TRAINER_SERVICE_METHODS_H_
+
+#include "bus/service.h"
+#include "runtime/event_loop.h"
+#include "trainer/trials.h"
+
+namespace trainer {
+
+// Adds the methods of rpc::Trainer to `service`. They do their work on the loop's thread. Nothing
+// is owned; `trials` outlives the loop's Run().
+void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials);
+
+}  // namespace trainer
+
+#endif  // TRAINER_SERVICE_METHODS_H_

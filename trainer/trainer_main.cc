@@ -1,0 +1,45 @@
+// The trainer: runs trials and keeps what they report.
+
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/parse.h"
+#include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "bus/service_process.h"
+#include "runtime/exit_code.h"
+#include "runtime/locations.h"
+#include "trainer/trainer_service.h"
+
+ABSL_FLAG(std::string, logdir, "./runs", "Directory of the runs.");
+ABSL_FLAG(int, slots, 0, "Trials that run at once, at most; 0: one for each core.");
+ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
+ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
+
+namespace {
+
+absl::StatusOr<int> Run() {
+  const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
+  auto process = bus::ServiceProcess::Create({.name = "trainer",
+                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
+                                              .listen = absl::GetFlag(FLAGS_listen)});
+  if (!process.ok()) return process.status();
+  auto service = trainer::TrainerService::Create(
+      process->get(), {.logdir = logdir, .slots = absl::GetFlag(FLAGS_slots)});
+  if (!service.ok()) return service.status();
+  return (*process)->Run();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  absl::SetProgramUsageMessage("The yard's trainer: runs trials and keeps what they report.");
+  absl::ParseCommandLine(argc, argv);
+  const absl::Status entered = runtime::EnterCallersDirectory();
+  if (!entered.ok()) return runtime::ReportAndExitCode("trainer", entered);
+  const auto code = Run();
+  return code.ok() ? *code : runtime::ReportAndExitCode("trainer", code.status());
+}

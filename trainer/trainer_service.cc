@@ -1,0 +1,108 @@
+#include "trainer/trainer_service.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "bus/topic.h"
+#include "glog/logging.h"
+#include "runtime/file.h"
+#include "trainer/job_control.h"
+#include "trainer/launcher_jobs.h"
+#include "trainer/relay.h"
+#include "trainer/service_methods.h"
+#include "trainer/store.h"
+#include "trainer/trials.h"
+
+namespace trainer {
+namespace {
+
+std::string HostName() {
+  char name[256] = "";
+  if (gethostname(name, sizeof(name) - 1) != 0 || name[0] == '\0') return "localhost";
+  std::string host = name;
+  std::replace(host.begin(), host.end(), '/', '_');  // It is part of a file's name.
+  return host;
+}
+
+int Slots(int asked) {
+  if (asked > 0) return asked;
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
+class TrainerServiceImpl : public TrainerService {
+ public:
+  absl::Status Open(bus::ServiceProcess* process, const Options& options) {
+    const runtime::Locations& locations = process->locations();
+    const std::string relay_path = locations.runtime_directory + "/trainer-relay";
+    if (auto status = runtime::MakePrivateDirectory(locations.state_directory); !status.ok()) {
+      return status;
+    }
+    auto store = Store::Open(locations.state_directory + "/trainer.db");
+    if (!store.ok()) return store.status();
+    store_ = *std::move(store);
+    jobs_ = MakeLauncherJobs(process->client(), process->loop());
+    auto trials =
+        Trials::Open({.loop = process->loop(),
+                      .clock = process->clock(),
+                      .store = store_.get(),
+                      .jobs = jobs_.get(),
+                      .logdir = options.logdir,
+                      .relay = relay_path,
+                      .hostname = HostName(),
+                      .slots = Slots(options.slots),
+                      .on_event = [publisher = process->publisher()](msg::TrialEventT event) {
+                        Publish(publisher, std::move(event));
+                      }});
+    if (!trials.ok()) return trials.status();
+    trials_ = *std::move(trials);
+    auto relay = Relay::Listen(
+        {.loop = process->loop(), .receiver = trials_.get(), .socket_path = relay_path});
+    if (!relay.ok()) return relay.status();
+    relay_ = *std::move(relay);
+    AddMethods(process->service(), process->loop(), trials_.get());
+    AddCounters(process);
+    process->loop()->Post([this] { trials_->Resume(); });
+    return absl::OkStatus();
+  }
+
+ private:
+  static void Publish(bus::Publisher* publisher, msg::TrialEventT event) {
+    const std::string topic = bus::TopicOf({"t", event.trial->id});
+    const absl::Status published = publisher->Publish(topic, std::move(event));
+    LOG_IF(WARNING, !published.ok()) << published;
+  }
+
+  void AddCounters(bus::ServiceProcess* process) {
+    const Trials* const trials = trials_.get();
+    const Relay* const relay = relay_.get();
+    process->AddCounter("trials", [=] { return trials->GetStats().trials; });
+    process->AddCounter("trials_live", [=] { return trials->GetStats().live; });
+    process->AddCounter("trials_running", [=] { return trials->GetStats().running; });
+    process->AddCounter("reports", [=] { return trials->GetStats().reports; });
+    process->AddCounter("store_errors", [=] { return trials->GetStats().store_errors; });
+    process->AddCounter("relay_connections", [=] { return relay->GetStats().connections; });
+    process->AddCounter("relay_lines", [=] { return relay->GetStats().lines; });
+    process->AddCounter("relay_transactions", [=] { return relay->GetStats().batches; });
+    process->AddCounter("relay_refused", [=] { return relay->GetStats().refused; });
+  }
+
+  // Destroyed in the opposite order: what uses comes after what is used.
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<JobControl> jobs_;
+  std::unique_ptr<Trials> trials_;
+  std::unique_ptr<Relay> relay_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TrainerService>> TrainerService::Create(bus::ServiceProcess* process,
+                                                                       Options options) {
+  auto service = std::make_unique<TrainerServiceImpl>();
+  if (auto status = service->Open(process, options); !status.ok()) return status;
+  return service;
+}
+
+}  // namespace trainer

@@ -1,0 +1,29 @@
+#ifndef TRAINER_TRAINER_SERVICE_H_
+#define TRAINER_TRAINER_SERVICE_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "bus/service_process.h"
+
+namespace trainer {
+
+// All parts of the trainer in a service process: its store, the trials, the report channel, the
+// methods. Create it before the process's Run(), destroy it after; `process` is not owned.
+class TrainerService {
+ public:
+  struct Options {
+    std::string logdir;  // Absolute.
+    int slots = 0;       // 0: one for each core.
+  };
+  // Loads STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. What was under way
+  // goes on once the loop runs.
+  static absl::StatusOr<std::unique_ptr<TrainerService>> Create(bus::ServiceProcess* process,
+                                                                Options options);
+  virtual ~TrainerService() = default;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRAINER_SERVICE_H_

@@ -1,0 +1,108 @@
+#include "trainer/trial_request.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/string_view.h"
+#include "trainer/json_text.h"
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kMaxConfig = 512 << 10;
+constexpr std::int64_t kDefaultGraceMs = 10'000;
+
+absl::Status CheckWords(const std::vector<std::string>& words, std::string_view what) {
+  for (const std::string& word : words) {
+    if (word.find('\0') != word.npos) {
+      return absl::InvalidArgumentError(absl::StrCat(runtime::Absl(what), " holds a NUL byte"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool IsAbsolute(const std::string& path) {
+  return !path.empty() && path[0] == '/' && path.find('\0') == path.npos;
+}
+
+absl::StatusOr<std::string> ConfigFrom(const std::string& text) {
+  if (text.empty()) return "{}";
+  if (text.size() > kMaxConfig) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("config has ", text.size(), " bytes, more than ", kMaxConfig));
+  }
+  auto json = ParseJson(text);
+  if (!json.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("config: ", json.status().message()));
+  }
+  if (json->kind != JsonValue::Kind::kObject) {
+    return absl::InvalidArgumentError("config must be a JSON object");
+  }
+  return CompactJson(*json);
+}
+
+}  // namespace
+
+absl::Status CheckRunName(std::string_view name) {
+  std::string_view problem;
+  if (name.empty() || name.size() > 200) problem = "it must have 1 to 200 bytes";
+  if (!name.empty() && name[0] == '.') problem = "it must not begin with a dot";
+  for (const char c : name) {
+    if (c == '/') problem = "it must not hold a slash";
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {
+      problem = "it must not hold a control character";
+    }
+  }
+  if (problem.empty() && ValidUtf8(name) != name) problem = "it must be UTF-8";
+  if (problem.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot call a run ", Quote(name), ": ", runtime::Absl(problem)));
+}
+
+absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,
+                                   const std::string& logdir) {
+  if (request.argv.empty() || request.argv[0].empty()) {
+    return absl::InvalidArgumentError("argv is empty: no program to run");
+  }
+  TrialSpec spec;
+  spec.name = request.name.empty() ? id : request.name;
+  if (auto status = CheckRunName(spec.name); !status.ok()) return status;
+  if (auto status = CheckWords(request.argv, "argv"); !status.ok()) return status;
+  if (auto status = CheckWords(request.environment, "environment"); !status.ok()) return status;
+  const std::string& directory = request.logdir.empty() ? logdir : request.logdir;
+  if (!IsAbsolute(directory)) {
+    return absl::InvalidArgumentError(absl::StrCat("logdir ", directory, " is no absolute path"));
+  }
+  if (!IsAbsolute(request.working_directory)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("working_directory ", request.working_directory, " is no absolute path"));
+  }
+  auto config = ConfigFrom(request.config);
+  if (!config.ok()) return config.status();
+  spec.argv = request.argv;
+  spec.environment = request.environment;
+  spec.working_directory = request.working_directory;
+  spec.run_directory = absl::StrCat(directory, directory.back() == '/' ? "" : "/", spec.name);
+  spec.config = *std::move(config);
+  spec.max_restarts = request.max_restarts;
+  spec.seed = request.seed;
+  spec.stop_grace_ms = request.stop_grace_ms == 0 ? kDefaultGraceMs : request.stop_grace_ms;
+  return spec;
+}
+
+absl::Status CheckDirectoryIsFree(const std::string& directory) {
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(directory, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename();
+    if (name == "result.json" || name == "progress.csv" || name == "params.json" ||
+        name.find("tfevents") != name.npos) {
+      return absl::AlreadyExistsError(absl::StrCat(directory, " holds results already (", name,
+                                                   "): choose another name or remove it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace trainer

@@ -1,0 +1,91 @@
+#ifndef TRAINER_TRIALS_H_
+#define TRAINER_TRIALS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/trainer_generated.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "trainer/job_control.h"
+#include "trainer/line_receiver.h"
+#include "trainer/result_row.h"
+#include "trainer/store.h"
+
+namespace trainer {
+
+// Every trial the trainer knows, and the life of each:
+//
+//   Pending -> Running -> Done | Stopped | Failed
+//      ^          |  `-> Stopping -> Stopped
+//      `----------'  (a new attempt, while restarts are left)
+//
+// What is to be done is stored before it is done, so a trainer killed at any instant goes on where
+// the last one was: a launch is asked for again under its old request id, a running job is followed
+// again. Trials start in the order of their creation, one at a time, at most `slots` at once. On
+// the loop's thread; blocks for the disk.
+class Trials : public LineReceiver {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
+    runtime::Clock* clock = runtime::Clock::Real();
+    Store* store = nullptr;
+    JobControl* jobs = nullptr;
+    std::string logdir;  // Absolute; where runs are unless a request says otherwise.
+    std::string relay;   // Path of the report channel's socket.
+    std::string hostname;
+    int slots = 1;
+    // An acknowledged report, a change of state. Optional.
+    std::function<void(msg::TrialEventT)> on_event;
+    // Called at each named point between two durable steps: a test kills itself there.
+    std::function<void(std::string_view point)> fault = {};
+  };
+  // Loads the state and repairs the files of trials that have not ended. Starts nothing yet.
+  static absl::StatusOr<std::unique_ptr<Trials>> Open(Options options);
+
+  // Takes up what an earlier trainer left, and starts what waits. Call it once reports can arrive.
+  virtual void Resume() = 0;
+
+  // Stores a new trial; it starts by itself. The same request id again answers with the same trial.
+  // InvalidArgument: the request; AlreadyExists: the name is another trial's, or its directory
+  // holds results.
+  virtual absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
+                                          const msg::RunTrialRequestT& request) = 0;
+  // A trial is named by its id, its name (the live one, else the newest), or a unique prefix of
+  // its id. NotFound, or FailedPrecondition listing the trials an ambiguous prefix stands for.
+  virtual absl::StatusOr<std::string> Find(std::string_view name) const = 0;
+  // By its exact id; NotFound.
+  virtual absl::StatusOr<msg::TrialT> Get(const std::string& id) const = 0;
+  // Oldest first; without metrics over 4 KiB.
+  virtual std::vector<msg::TrialT> List(bool live_only) const = 0;
+  // Asks it to stop: its next report is answered so; after `grace` (zero: its own) it is stopped
+  // from outside. At once if it waits, or has not said anything. An ended trial stays as it is.
+  virtual absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace) = 0;
+
+  // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
+  virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
+                                                           std::int64_t row) = 0;
+  // Calls `changed` after every report and every change of state of a trial, until Forget().
+  using ObserverId = std::uint64_t;
+  virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
+  virtual void Forget(ObserverId observer) = 0;
+
+  struct Stats {
+    std::uint64_t trials = 0, live = 0, running = 0, reports = 0, store_errors = 0;
+  };
+  virtual Stats GetStats() const = 0;  // Any thread.
+};
+
+// A row as a message.
+msg::ResultRowT RowMessage(const ResultRow& row);
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRIALS_H_
