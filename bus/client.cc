@@ -355,7 +355,8 @@ void Client::State::OnLookup(const std::string& service, std::uint64_t own_of,
 
 absl::Status Client::State::Connect(Connection& connection, const std::string& endpoint) {
   if (absl::Status probed = ProbeListener(endpoint); !probed.ok()) return probed;
-  auto socket = Socket::Open(thread.context(), Socket::Use::kCaller);
+  auto socket = Socket::Open(thread.context(),
+                             connection.own_of == 0 ? Socket::Use::kCaller : Socket::Use::kReader);
   if (!socket.ok()) return socket.status();
   if (absl::Status connected = (*socket)->Connect(endpoint); !connected.ok()) return connected;
   connection.socket = std::move(*socket);

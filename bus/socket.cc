@@ -48,6 +48,7 @@ int TypeOf(Socket::Use use) {
     case Socket::Use::kService:
       return ZMQ_ROUTER;
     case Socket::Use::kCaller:
+    case Socket::Use::kReader:
       return ZMQ_DEALER;
     case Socket::Use::kPublisher:
     case Socket::Use::kHubOut:
@@ -71,11 +72,17 @@ std::vector<Option> OptionsOf(Socket::Use use) {
           {ZMQ_ROUTER_MANDATORY, 1},
           // Short on purpose: what a slow reader has not taken waits in our own queue, which is
           // bounded in bytes.
-          {ZMQ_SNDHWM, 256},
+          {ZMQ_SNDHWM, 128},
           {ZMQ_RCVHWM, 1000},
           // The last answers before a stop; bounds how long leaving takes.
           {ZMQ_LINGER, 200},
       };
+    case Socket::Use::kReader: {
+      auto options = OptionsOf(Socket::Use::kCaller);
+      // What its reader has not taken waits at the service.
+      options.push_back({ZMQ_RCVHWM, 8});
+      return options;
+    }
     case Socket::Use::kCaller:
       return {
           {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
@@ -193,7 +200,7 @@ absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use
       if (!SetOption(handle, option)) return LastError("setting", "a socket option");
     }
   }
-  if (use == Use::kCaller) {
+  if (use == Use::kCaller || use == Use::kReader) {
     socket->monitor_ = OpenMonitor(context.handle(), handle);
     if (socket->monitor_ == nullptr) return LastError("watching", "a connection");
   }

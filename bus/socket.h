@@ -39,6 +39,7 @@ class Socket {
   enum class Use {
     kService,     // ROUTER, binds: answers calls.
     kCaller,      // DEALER, connects to one service; tells when the connection breaks.
+    kReader,      // The same for one stream whose reader may be slow.
     kPublisher,   // XPUB, connects to the hub.
     kSubscriber,  // SUB, connects to the hub.
     kHubIn,       // XSUB, binds: receives everything from publishers.
@@ -64,11 +65,11 @@ class Socket {
   static constexpr std::size_t kMaxFrames = 8;
   bool Receive(std::vector<Frame>& frames);
 
-  // For kCaller: reads the events of the connection; true once it is broken for good.
+  // For kCaller and kReader: reads the events of the connection; true once it is broken for good.
   bool ReadConnectionLost();
 
   void* handle() const { return handle_; }
-  // For kCaller: readable when ReadConnectionLost() has something to read.
+  // For those: readable when ReadConnectionLost() has something to read.
   void* monitor() const { return monitor_; }
 
  private:
