@@ -1,0 +1,44 @@
+#ifndef TOOLS_YARD_BRAILLE_PLOT_H_
+#define TOOLS_YARD_BRAILLE_PLOT_H_
+
+#include <string>
+#include <vector>
+
+namespace yard {
+
+// Neighbouring points of a curve put together. `min` and `max` are over finite values, NaN if
+// there are none.
+struct PlotColumn {
+  double first_x = 0;
+  double last_x = 0;
+  double first = 0;
+  double last = 0;
+  double min = 0;
+  double max = 0;
+};
+
+struct PlotCurve {
+  std::string label;
+  std::vector<PlotColumn> columns;  // Ascending in x.
+};
+
+struct PlotOptions {
+  std::string title = {};
+  int width = 80;   // Of all of it, with axes, in characters; at least 30 are used.
+  int height = 20;  // Of all but the legend, in lines; at least 5 are used.
+  bool color = false;
+};
+
+// Columns a curve may have so that none of them shares its dots with another.
+int PlotDots(const PlotOptions& options);
+
+// A chart of braille dots (2 x 4 a character) with axes, and a legend below. Each column is drawn
+// from its minimum to its maximum, so that a spike of one point is as high as it was; columns are
+// joined by lines, values that are not finite leave a gap. More than one curve: told apart by
+// color, or by a letter at the end of each. Every line ends with "\n"; labels are made
+// Printable().
+std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& options);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_BRAILLE_PLOT_H_
