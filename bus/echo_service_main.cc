@@ -1,6 +1,6 @@
 // A service that tests kill and stop: echo_service DIRECTORY. Serves the registry's methods in its
 // own way, as ipc://DIRECTORY/registry, and writes a line with its pid when it is ready:
-//   List      answers its pid as `revision`; prefix "slow": never answers.
+//   List      answers its pid as `revision`; prefix "slow": never; "once": not in the first try.
 //   Publish   (remembered) answers how often it was called as `seq`.
 //   Watch     (streaming) sends one part and stays open.
 
@@ -24,7 +24,7 @@ using rpc::Registry;
 
 int Run(const std::string& directory) {
   runtime::Coordinator coordinator;
-  auto pool = runtime::ThreadPool::Create(&coordinator, {.threads = 2});
+  auto pool = runtime::ThreadPool::Create(&coordinator, {.threads = 1});
   auto node =
       bus::Node::Create({.name = "echo",
                          .locations = {.runtime_directory = directory,
@@ -38,6 +38,7 @@ int Run(const std::string& directory) {
                                          const msg::ListRequestT& request) {
     static std::vector<std::shared_ptr<void>> never;
     if (request.prefix == "slow") return never.push_back(writer);
+    if (request.prefix == "once" && writer->context().attempt == 0) return never.push_back(writer);
     msg::ListReplyT reply;
     reply.revision = getpid();
     writer->Finish(std::move(reply));

@@ -21,9 +21,9 @@ class Registration {
   struct Options {
     msg::LeaseT lease;  // Without id and state.
     // No registry can be reached. Once for each time it is away.
-    std::function<void(const absl::Status&)> on_waiting;
+    std::function<void(const absl::Status&)> on_waiting = {};
     // The lease is held; `first`: for the first time.
-    std::function<void(bool first)> on_registered;
+    std::function<void(bool first)> on_registered = {};
   };
   static std::unique_ptr<Registration> Start(runtime::EventLoop* loop, Client* client,
                                              Options options);

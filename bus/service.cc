@@ -328,6 +328,7 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
   call->context.source = request->head() == nullptr ? 0 : request->head()->source();
   call->context.request_id = Text(request->request_id());
   call->context.trace = Text(request->trace());
+  call->context.attempt = request->attempt();
   if (request->budget_ms() != 0) {
     call->context.deadline = call->started + absl::Milliseconds(request->budget_ms());
   }

@@ -26,6 +26,7 @@ struct CallContext {
   std::uint64_t source = 0;
   std::string request_id;
   std::string trace;
+  int attempt = 0;  // Counts the times the caller has sent it, from 0.
   // On Clock::Monotonic(); InfiniteDuration: none.
   absl::Duration deadline = absl::InfiniteDuration();
 };

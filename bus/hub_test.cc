@@ -1,0 +1,298 @@
+// Publisher, Hub and Subscriber together, over real sockets.
+
+#include "bus/hub.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "bus/envelope.h"
+#include "bus/hub_addresses.h"
+#include "bus/publisher.h"
+#include "bus/socket.h"
+#include "bus/subscriber.h"
+#include "bus/test_yard.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/mutex.h"
+
+namespace bus {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+msg::TrialEventT TrialEvent(std::uint64_t row) {
+  msg::TrialEventT event;
+  event.row = std::make_unique<msg::ResultRowT>();
+  event.row->row = row;
+  return event;
+}
+
+// Writes down what a Subscriber hears.
+class Ear {
+ public:
+  Ear(Node* node, std::vector<std::string> prefixes)
+      : subscriber_(node, {.prefixes = std::move(prefixes),
+                           .on_event =
+                               [this](std::string_view topic, const msg::Envelope& event) {
+                                 Note(heard_, std::string(topic) + std::to_string(RowOf(event)));
+                               },
+                           .on_lost =
+                               [this](std::string_view topic, std::uint64_t lost) {
+                                 Note(lost_, std::string(topic) + std::to_string(lost));
+                               },
+                           .on_connected = [this](std::uint64_t) { Note(hubs_, "hub"); }}) {}
+
+  Subscriber* operator->() { return &subscriber_; }
+  // What has been heard once there are `count` of them, or after some time.
+  std::vector<std::string> Heard(std::size_t count) { return Get(heard_, count); }
+  std::vector<std::string> Lost(std::size_t count) { return Get(lost_, count); }
+  std::vector<std::string> Hubs(std::size_t count) { return Get(hubs_, count); }
+
+ private:
+  static std::uint64_t RowOf(const msg::Envelope& event) {
+    const msg::TrialEvent* const body = event.body_as_TrialEvent();
+    return body == nullptr || body->row() == nullptr ? 0 : body->row()->row();
+  }
+  void Note(std::vector<std::string>& list, std::string what) {
+    runtime::MutexLock lock(mutex_);
+    list.push_back(std::move(what));
+    changed_.SignalAll();
+  }
+  std::vector<std::string> Get(std::vector<std::string>& list, std::size_t count) {
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    runtime::MutexLock lock(mutex_);
+    while (list.size() < count && absl::Now() < deadline) {
+      changed_.WaitWithTimeout(mutex_, deadline - absl::Now());
+    }
+    return list;
+  }
+
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  std::vector<std::string> heard_, lost_, hubs_;
+  Subscriber subscriber_;
+};
+
+class HubTest : public ::testing::Test {
+ protected:
+  void StartHub() {
+    hub_node_ = yard_.MakeNode("registry");
+    auto hub = Hub::Create(hub_node_.get(), Hub::DefaultAddresses(yard_.locations()));
+    ASSERT_EQ(hub.status(), absl::OkStatus());
+    hub_ = std::move(*hub);
+  }
+  void StopHub() {
+    hub_.reset();
+    hub_node_.reset();
+  }
+  // A socket that says what it likes to the hub.
+  std::unique_ptr<Socket> RawPublisher() {
+    auto socket = Socket::Open(RawContext(), Socket::Use::kPublisher);
+    EXPECT_EQ(socket.status(), absl::OkStatus());
+    EXPECT_EQ((*socket)->Connect(HubPublishAddress(yard_.locations())), absl::OkStatus());
+    // The hub's subscription.
+    std::vector<Frame> frames;
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    while (!(*socket)->Receive(frames) && absl::Now() < deadline)
+      absl::SleepFor(absl::Milliseconds(1));
+    return std::move(*socket);
+  }
+  const Context& RawContext() {
+    if (context_ == nullptr) context_ = std::move(*Context::Create());
+    return *context_;
+  }
+
+  TestYard yard_;
+  std::unique_ptr<Context> context_;
+  std::unique_ptr<Node> hub_node_;
+  std::unique_ptr<Hub> hub_;
+  std::unique_ptr<Node> node_ = yard_.MakeNode("test");
+};
+
+TEST_F(HubTest, WhatIsPublishedIsHeardInOrder) {
+  StartHub();
+  Ear ear(node_.get(), {"t/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Publisher publisher(node_.get());
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(i)), absl::OkStatus());
+  }
+  EXPECT_THAT(ear.Heard(3), ElementsAre("t/a/1", "t/a/2", "t/a/3"));
+  EXPECT_THAT(ear.Lost(0), IsEmpty());
+}
+
+TEST_F(HubTest, TheFirstMessagesOfAPublisherAreNotLost) {
+  StartHub();
+  Ear ear(node_.get(), {"t/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  for (int i = 0; i < 20; ++i) {
+    const auto fresh = yard_.MakeNode("fresh");
+    Publisher publisher(fresh.get());
+    ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(i)), absl::OkStatus());
+    ASSERT_EQ(ear.Heard(i + 1).size(), i + 1u);
+  }
+}
+
+TEST_F(HubTest, WhatIsPublishedBeforeTheHubStartsIsHeldForIt) {
+  Ear ear(node_.get(), {"t/"});
+  Publisher publisher(node_.get());
+  ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(1)), absl::OkStatus());
+  StartHub();
+  // Either the ear is there in time, or the hub's last value is for whoever wants just that topic.
+  Ear exact(node_.get(), {"t/a/"});
+  EXPECT_THAT(exact.Heard(1), ElementsAre("t/a/1"));
+}
+
+TEST_F(HubTest, ARestartedHubIsFoundAgainAndGreets) {
+  StartHub();
+  Ear ear(node_.get(), {"t/"});
+  Publisher publisher(node_.get());
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(1)), absl::OkStatus());
+  ASSERT_EQ(ear.Heard(1).size(), 1u);
+  StopHub();
+  StartHub();
+  ASSERT_EQ(ear.Hubs(2).size(), 2u);
+  ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(2)), absl::OkStatus());
+  EXPECT_THAT(ear.Heard(2), ElementsAre("t/a/1", "t/a/2"));
+}
+
+TEST_F(HubTest, PrefixesEndAtLevels) {
+  StartHub();
+  Ear ear(node_.get(), {"m/exp-1/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Publisher publisher(node_.get());
+  ASSERT_EQ(publisher.Publish("m/exp-10/loss/", TrialEvent(1)), absl::OkStatus());
+  ASSERT_EQ(publisher.Publish("m/exp-1/loss/", TrialEvent(2)), absl::OkStatus());
+  EXPECT_THAT(ear.Heard(1), ElementsAre("m/exp-1/loss/2"));
+}
+
+TEST_F(HubTest, ABadTopicIsRefusedByThePublisher) {
+  Publisher publisher(node_.get());
+  EXPECT_EQ(publisher.Publish("no slash", TrialEvent(1)).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(HubTest, OnlyTheHostPublishesOnReservedRoots) {
+  StartHub();
+  Ear ear(node_.get(), {"$sys/", "t/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Publisher publisher(node_.get());
+  ASSERT_EQ(publisher.Publish("$sys/reg/x/", TrialEvent(1)), absl::OkStatus());
+  ASSERT_EQ(publisher.Publish("$hello/", TrialEvent(2)), absl::OkStatus());
+  ASSERT_EQ(publisher.Publish("t/a/", TrialEvent(3)), absl::OkStatus());
+  ASSERT_EQ(ear.Heard(1).size(), 1u);
+  msg::EnvelopeT event;
+  event.body.Set(TrialEvent(4));
+  ASSERT_EQ(hub_->Publish("$sys/reg/x/", std::move(event)).status(), absl::OkStatus());
+  EXPECT_THAT(ear.Heard(2), ElementsAre("t/a/3", "$sys/reg/x/4"));
+  EXPECT_EQ(hub_->GetStats().dropped_reserved, 2u);
+}
+
+TEST_F(HubTest, DropsIllegalTopicsAndWrongFrameCounts) {
+  StartHub();
+  Ear ear(node_.get(), {""});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  const auto raw = RawPublisher();
+  const auto send = [&](std::vector<std::string> texts) {
+    std::vector<Frame> frames;
+    for (const std::string& text : texts) frames.emplace_back(std::string_view(text));
+    ASSERT_EQ(raw->Send(frames), Socket::Sent::kYes);
+  };
+  send({"no slash", "12345678"});
+  send({"e/x/"});
+  send({"e/x/", "12345678", "12345678"});
+  send({"e/x/", "short"});
+  send({"e/x/", "not a message but long enough"});  // The subscriber drops this one.
+  Publisher publisher(node_.get());
+  ASSERT_EQ(publisher.Publish("e/good/", TrialEvent(1)), absl::OkStatus());
+  EXPECT_THAT(ear.Heard(1), ElementsAre("e/good/1"));
+  const Hub::Stats stats = hub_->GetStats();
+  EXPECT_EQ(stats.dropped_topic, 1u);
+  EXPECT_EQ(stats.dropped_malformed, 3u);
+}
+
+TEST_F(HubTest, AHoleInASequenceIsToldExactly) {
+  StartHub();
+  Ear ear(node_.get(), {"e/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  const auto raw = RawPublisher();
+  const auto send = [&](std::uint64_t seq, msg::Kind kind) {
+    msg::EnvelopeT event;
+    event.kind = kind;
+    event.body.Set(TrialEvent(seq));
+    event.head = std::make_unique<msg::Head>(77, 1, seq, absl::ToUnixMicros(absl::Now()));
+    std::vector<Frame> frames;
+    frames.emplace_back(std::string_view("e/x/"));
+    frames.push_back(Encode(event));
+    ASSERT_EQ(raw->Send(frames), Socket::Sent::kYes);
+  };
+  send(5, msg::Kind::Event);  // The first one seen is never a gap.
+  send(6, msg::Kind::Event);
+  send(9, msg::Kind::Event);  // 7 and 8 are missing.
+  send(9, msg::Kind::Event);  // Again: not delivered twice.
+  send(11, msg::Kind::Tail);  // 10 and 11 are missing.
+  send(12, msg::Kind::Event);
+  EXPECT_THAT(ear.Heard(4), ElementsAre("e/x/5", "e/x/6", "e/x/9", "e/x/12"));
+  EXPECT_THAT(ear.Lost(2), ElementsAre("e/x/2", "e/x/2"));
+}
+
+TEST_F(HubTest, ANewSubscriptionOfATopicGetsItsLastValue) {
+  StartHub();
+  Ear first(node_.get(), {"s/"});
+  ASSERT_EQ(first->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Publisher publisher(node_.get());
+  ASSERT_EQ(publisher.Publish("s/x/", TrialEvent(1)), absl::OkStatus());
+  ASSERT_EQ(publisher.Publish("s/x/", TrialEvent(2)), absl::OkStatus());
+  ASSERT_EQ(first.Heard(2).size(), 2u);
+  Ear late(node_.get(), {"s/x/"});
+  EXPECT_THAT(late.Heard(1), ElementsAre("s/x/2"));
+  // Nobody else takes it for new.
+  ASSERT_EQ(publisher.Publish("s/y/", TrialEvent(3)), absl::OkStatus());
+  EXPECT_THAT(first.Heard(3), ElementsAre("s/x/1", "s/x/2", "s/y/3"));
+}
+
+TEST_F(HubTest, CountsTheSubscriptionsThatMatch) {
+  StartHub();
+  EXPECT_EQ(hub_->CountSubscriptions("e/a/"), 0u);
+  Ear wide(node_.get(), {"e/"});
+  ASSERT_EQ(wide->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  {
+    Ear narrow(node_.get(), {"e/a/"});
+    ASSERT_EQ(narrow->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+    EXPECT_EQ(hub_->CountSubscriptions("e/a/"), 2u);
+    EXPECT_EQ(hub_->CountSubscriptions("e/b/"), 1u);
+    EXPECT_EQ(hub_->CountSubscriptions("t/b/"), 0u);
+  }
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (hub_->CountSubscriptions("e/a/") != 1 && absl::Now() < deadline) {
+  }
+  EXPECT_EQ(hub_->CountSubscriptions("e/a/"), 1u);
+}
+
+TEST_F(HubTest, WithoutAHubWaitingEndsWithItsAddress) {
+  Ear ear(node_.get(), {"e/"});
+  const absl::Status status = ear->WaitUntilConnected(absl::Milliseconds(20));
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("hub-sub"));
+}
+
+TEST_F(HubTest, PublishersOfOneProcessShareASequence) {
+  StartHub();
+  Ear ear(node_.get(), {"e/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Publisher one(node_.get());
+  Publisher two(node_.get());
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_EQ((i % 2 ? one : two).Publish("e/x/", TrialEvent(i)), absl::OkStatus());
+  }
+  EXPECT_EQ(ear.Heard(50).size(), 50u);
+  EXPECT_THAT(ear.Lost(0), IsEmpty());
+}
+
+}  // namespace
+}  // namespace bus
