@@ -1,0 +1,138 @@
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/message_json.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+const char* RoleName(bus::Role role) {
+  switch (role) {
+    case bus::Role::kRead:
+      return "read";
+    case bus::Role::kPublish:
+      return "publish";
+    case bus::Role::kControl:
+      return "control";
+    case bus::Role::kAdmin:
+      return "admin";
+  }
+  return "unknown";
+}
+
+class Call : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("service", service_, "registry, launcher, trainer, datamanager, ...");
+    app.add_option("method", method_, "A method; --list shows them.");
+    app.add_option("json", request_, "The request; names need no quotes (default: {}).");
+    app.add_flag("--list", list_, "Methods of the service (of all without one), and fields.");
+    app.add_option("--timeout", timeout_, "Seconds (default: the method's own); then exit 5.");
+  }
+
+  int Run(Context& context) override {
+    auto messages = MessageJson::Load();
+    if (!messages.ok()) return Fail(context, "call", messages.status());
+    if (list_) return List(context, **messages);
+    if (service_.empty() || method_.empty()) {
+      return Fail(context, "call",
+                  absl::InvalidArgumentError(
+                      "which service and method? yard call --list shows all of them"));
+    }
+    auto method = (*messages)->FindMethod(service_, method_);
+    if (!method.ok()) return Fail(context, "call", method.status());
+    auto request = (*messages)->FromJson(method->request_type, request_);
+    if (!request.ok()) return Fail(context, "call", request.status());
+    request->method = method_;
+    return Ask(context, **messages, *method, *std::move(request));
+  }
+
+ private:
+  int Ask(Context& context, const MessageJson& messages, const MessageJson::Method& method,
+          msg::EnvelopeT request) const {
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "call", client.status());
+    const bus::CallOptions options{.timeout = absl::Seconds(timeout_), .service = service_};
+    if (!method.info.streaming) {
+      auto reply = (*client)->CallEnvelope(method.info, std::move(request), options);
+      if (!reply.ok()) return Fail(context, "call", reply.status());
+      Print(context, messages, *reply);
+      return kDone;
+    }
+    auto end = (*client)->StreamEnvelope(
+        method.info, std::move(request),
+        [&](msg::EnvelopeT part) {
+          Print(context, messages, part);
+          return context.out->good();
+        },
+        options);
+    if (absl::IsCancelled(end.status()) && !context.out->good()) return kDone;
+    if (!end.ok()) return Fail(context, "call", end.status());
+    Print(context, messages, *end);
+    return kDone;
+  }
+
+  // One object a line with --json and for parts; laid out for a person otherwise. A terminal is
+  // never driven by what a message holds.
+  static void Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope) {
+    const nlohmann::json json = messages.ToJson(envelope);
+    if (context.json || !context.out_is_terminal) return PrintJson(context, json);
+    *context.out << json.dump(2, ' ', /*ensure_ascii=*/true,
+                              nlohmann::json::error_handler_t::replace)
+                 << "\n";
+    context.out->flush();
+  }
+
+  int List(Context& context, const MessageJson& messages) const {
+    std::vector<std::string> services = messages.Services();
+    if (!service_.empty()) services = {service_};
+    Table table({"SERVICE", "METHOD", "ROLE", "REQUEST", "FIELDS"});
+    for (const std::string& service : services) {
+      for (const MessageJson::Method& method : messages.Methods(service)) {
+        // What every service has is told once.
+        if (method.info.service.empty() && services.size() > 1 && service != services.front()) {
+          continue;
+        }
+        if (context.json) {
+          PrintMethod(context, service, method);
+          continue;
+        }
+        const bool every = method.info.service.empty() && services.size() > 1;
+        table.AddRow({every ? "(every)" : service, std::string(method.info.name),
+                      RoleName(method.info.role), method.request_type,
+                      absl::StrJoin(method.request_fields, ", ")});
+      }
+    }
+    if (!context.json) *context.out << table.ToString();
+    return kDone;
+  }
+
+  static void PrintMethod(Context& context, const std::string& service,
+                          const MessageJson::Method& method) {
+    PrintJson(context, {{"service", service},
+                        {"method", std::string(method.info.name)},
+                        {"role", RoleName(method.info.role)},
+                        {"streaming", method.info.streaming},
+                        {"request", method.request_type},
+                        {"reply", method.reply_type},
+                        {"fields", method.request_fields},
+                        {"comment", method.comment}});
+  }
+
+  std::string service_, method_, request_ = "{}";
+  bool list_ = false;
+  double timeout_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeCall() { return std::make_unique<Call>(); }
+
+}  // namespace yard

@@ -1,0 +1,171 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "bus/schema/datamanager_methods.h"
+#include "tools/yard/braille_plot.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+// JSON has no NaN and no infinities.
+nlohmann::json Number(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
+}
+
+// One that matches two runs is as good as not found.
+absl::Status AsLookup(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ? absl::NotFoundError(status.message()) : status;
+}
+
+// What to draw when nobody says: the loss, else the first tag.
+std::string DefaultTag(const msg::TagsReplyT& reply) {
+  for (const auto& tag : reply.tags) {
+    if (tag->name == "loss") return tag->name;
+  }
+  for (const auto& tag : reply.tags) {
+    if (absl::EndsWith(tag->name, "loss")) return tag->name;
+  }
+  return reply.tags.empty() ? "" : reply.tags.front()->name;
+}
+
+class Plot : public Verb {
+ public:
+  void Declare(CLI::App& app) override {
+    app.add_option("run", names_, "Runs, or trials: names, ids or unique prefixes.")->required();
+    // One value each, so that a run may follow.
+    app.add_option("-m,--metric", tags_, "A tag; again for one more chart (default: loss).")
+        ->expected(1)
+        ->take_all();
+    app.add_option("--width", width_, "Columns (default: the terminal's, else 80).");
+    app.add_option("--height", height_, "Lines a chart (default: 20, or what fits).");
+  }
+
+  int Run(Context& context) override {
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "plot", client.status());
+    std::vector<std::string> runs;
+    for (const std::string& name : names_) {
+      auto run = FindRun(context, **client, name);
+      if (!run.ok()) return Fail(context, "plot", run.status());
+      if (tags_.empty()) tags_.push_back(DefaultTag(*run));
+      runs.push_back(run->run);
+    }
+    if (tags_.front().empty()) {
+      return Fail(context, "plot",
+                  absl::NotFoundError(absl::StrCat("run ", runs.front(), " has no points yet")));
+    }
+    for (const std::string& tag : tags_) {
+      if (const absl::Status drawn = Draw(context, **client, runs, tag); !drawn.ok()) {
+        return Fail(context, "plot", drawn);
+      }
+    }
+    return kDone;
+  }
+
+ private:
+  // A trial is known by its directory's name.
+  static absl::StatusOr<msg::TagsReplyT> FindRun(Context& context, bus::Client& client,
+                                                 const std::string& name) {
+    msg::TagsRequestT request;
+    request.run = name;
+    auto tags = client.Call<rpc::Datamanager::Tags>(request, Patient());
+    if (!absl::IsNotFound(tags.status())) {
+      if (!tags.ok()) return AsLookup(tags.status());
+      return tags;
+    }
+    const auto thing = FindThing(context, name);
+    if (!thing.ok() || !thing->trial.has_value()) {
+      return absl::NotFoundError(absl::StrCat("no run ", name, "; `yard runs` lists them"));
+    }
+    request.run = std::filesystem::path(thing->trial->log_directory).filename().string();
+    return client.Call<rpc::Datamanager::Tags>(request, Patient());
+  }
+
+  PlotOptions Options(const Context& context, const std::string& tag) const {
+    const int lines = context.out_is_terminal ? std::clamp(context.height - 4, 8, 20) : 20;
+    return {.title = tag,
+            .width = width_ > 0 ? width_ : context.width,
+            .height = height_ > 0 ? height_ : lines,
+            .color = context.color};
+  }
+
+  absl::Status Draw(Context& context, bus::Client& client, const std::vector<std::string>& runs,
+                    const std::string& tag) const {
+    const PlotOptions options = Options(context, tag);
+    std::vector<PlotCurve> curves;
+    for (const std::string& run : runs) {
+      msg::ScalarsRequestT request;
+      request.run = run;
+      request.tag = tag;
+      request.columns = static_cast<std::uint32_t>(PlotDots(options));
+      auto reply = client.Call<rpc::Datamanager::Scalars>(request, Patient());
+      if (!reply.ok()) return AsLookup(reply.status());
+      if (context.json) {
+        PrintColumns(context, *reply);
+      } else {
+        curves.push_back(CurveOf(*reply));
+      }
+    }
+    if (!context.json) *context.out << DrawPlot(curves, options);
+    return absl::OkStatus();
+  }
+
+  // All vectors of a reply with columns have one length; a service of another version may think
+  // otherwise.
+  static std::size_t Columns(const msg::ScalarsReplyT& reply) {
+    return std::min({reply.steps.size(), reply.last_steps.size(), reply.values.size(),
+                     reply.firsts.size(), reply.mins.size(), reply.maxs.size(),
+                     reply.counts.size()});
+  }
+
+  static PlotCurve CurveOf(const msg::ScalarsReplyT& reply) {
+    PlotCurve curve{.label = absl::StrCat(reply.run, "  ", reply.total_points, " points"),
+                    .columns = {}};
+    for (std::size_t i = 0; i < Columns(reply); ++i) {
+      curve.columns.push_back({.first_x = static_cast<double>(reply.steps[i]),
+                               .last_x = static_cast<double>(reply.last_steps[i]),
+                               .first = reply.firsts[i],
+                               .last = reply.values[i],
+                               .min = reply.mins[i],
+                               .max = reply.maxs[i]});
+    }
+    return curve;
+  }
+
+  static void PrintColumns(Context& context, const msg::ScalarsReplyT& reply) {
+    nlohmann::json columns = nlohmann::json::array();
+    for (std::size_t i = 0; i < Columns(reply); ++i) {
+      columns.push_back({{"first_step", reply.steps[i]},
+                         {"last_step", reply.last_steps[i]},
+                         {"first", Number(reply.firsts[i])},
+                         {"last", Number(reply.values[i])},
+                         {"min", Number(reply.mins[i])},
+                         {"max", Number(reply.maxs[i])},
+                         {"points", reply.counts[i]}});
+    }
+    PrintJson(context, {{"run", reply.run},
+                        {"tag", reply.tag},
+                        {"points", reply.total_points},
+                        {"columns", std::move(columns)}});
+  }
+
+  std::vector<std::string> names_, tags_;
+  int width_ = 0, height_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakePlot() { return std::make_unique<Plot>(); }
+
+}  // namespace yard
