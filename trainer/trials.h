@@ -43,7 +43,7 @@ class Trials : public LineReceiver {
     std::string hostname;
     int slots = 1;
     // An acknowledged report, a change of state. Optional.
-    std::function<void(msg::TrialEventT)> on_event;
+    std::function<void(msg::TrialEventT)> on_event = {};
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };

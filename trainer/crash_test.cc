@@ -1,0 +1,234 @@
+// Kills the trainer at every named point of the report path, again and again, under shims that
+// resend what was not answered. In the end each report is there once and in order, wherever one
+// looks.
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "eventlog/event.h"
+#include "eventlog/record.h"
+#include "gtest/gtest.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+#include "runtime/subprocess.h"
+#include "trainer/store.h"
+#include "trainer/testing/relay_client.h"
+
+namespace trainer {
+namespace {
+
+constexpr int kTrials = 2;
+constexpr int kLines = 60;
+constexpr int kWindow = 7;
+constexpr int kKills = 5;
+
+// One in five lines is no report.
+bool IsReport(int number) { return number % 5 != 0; }
+
+std::string LineText(int number) {
+  if (!IsReport(number)) return number % 2 == 0 ? R"({"t":"hb"})" : R"({"t":"log","text":"x"})";
+  const std::string seq = number % 2 == 0 ? "" : absl::StrCat(",\"seq\":", number);
+  return absl::StrCat(R"({"t":"report","m":{"value":)", number, "}", seq, "}");
+}
+
+std::string ExpectedAnswer(int number) {
+  if (!IsReport(number)) return absl::StrCat(number);
+  const std::string seq = number % 2 == 0 ? "" : absl::StrCat(",\"seq\":", number);
+  return absl::StrCat(number, R"( {"t":"ok")", seq, R"(,"events":[]})");
+}
+
+// What a shim does, for lines 1 to kLines.
+class FakeShim {
+ public:
+  FakeShim(std::string path, std::string nonce)
+      : path_(std::move(path)), nonce_(std::move(nonce)) {}
+
+  bool done() const { return answered_ == kLines; }
+  int resent() const { return resent_; }
+  // Connects and sends again from the last answered line on, to see that its answer is the same.
+  void Connect() {
+    connection_ = std::make_unique<RelayClient>(path_);
+    resent_ += sent_ - answered_;
+    sent_ = std::max(0, answered_ - 1);
+    expected_ = sent_ + 1;
+    if (!connection_->connected() || !connection_->Send("YARD1 " + nonce_ + "\n") ||
+        connection_->Line() != "OK") {
+      connection_.reset();
+    }
+  }
+  // Fills the window and reads what is owed for it. False if the trainer has gone.
+  bool Exchange() {
+    if (connection_ == nullptr) return false;
+    std::string bytes;
+    while (sent_ < kLines && sent_ < answered_ + kWindow) {
+      ++sent_;
+      absl::StrAppend(&bytes, sent_, " ", LineText(sent_), "\n");
+    }
+    if (!connection_->Send(bytes)) return false;
+    for (; expected_ <= sent_; ++expected_) {
+      const std::optional<std::string> line = connection_->Line();
+      if (!line) return false;
+      EXPECT_EQ(*line, ExpectedAnswer(expected_));
+      answered_ = std::max(answered_, expected_);
+    }
+    return true;
+  }
+
+ private:
+  const std::string path_, nonce_;
+  std::unique_ptr<RelayClient> connection_;
+  int sent_ = 0, answered_ = 0, expected_ = 1, resent_ = 0;
+};
+
+class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
+ protected:
+  CrashTest() {
+    char name[] = "/tmp/tc-XXXXXX";
+    directory_ = mkdtemp(name);
+  }
+  ~CrashTest() override {
+    if (trainer_) (void)trainer_->Signal(SIGKILL);
+    std::filesystem::remove_all(directory_);
+  }
+
+  // Returns once it is ready or dead.
+  void StartTrainer(const std::string& point, int count) {
+    int fds[2];
+    ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
+    const runtime::UniqueFd reader(fds[0]);
+    runtime::UniqueFd writer(fds[1]);
+    auto program = runtime::FindBinary("trainer/crashing_trainer");
+    ASSERT_TRUE(program.ok()) << program.status();
+    runtime::Subprocess::Options options;
+    options.argv = {*program, directory_, absl::StrCat(kTrials), point, absl::StrCat(count)};
+    options.fds = {{writer.get(), 1}, {2, 2}};
+    auto child = runtime::Subprocess::Start(options);
+    ASSERT_TRUE(child.ok()) << child.status();
+    trainer_ = *std::move(child);
+    writer.reset();
+    char buffer[64];
+    while (read(reader.get(), buffer, sizeof(buffer)) < 0 && errno == EINTR) {
+    }
+  }
+  void EndTrainer() {
+    (void)trainer_->Signal(SIGKILL);
+    EXPECT_TRUE(trainer_->Wait(absl::Seconds(20)).ok());
+    trainer_.reset();
+  }
+  std::vector<TrialRecord> StoredTrials() {
+    auto store = Store::Open(directory_ + "/trainer.db");
+    EXPECT_TRUE(store.ok()) << store.status();
+    return *(*store)->LoadTrials();
+  }
+
+  void ExpectEachReportOnce(const TrialRecord& trial) {
+    auto store = *Store::Open(directory_ + "/trainer.db");
+    const auto rows = *store->RowsAfter(trial.number, 0, 1000);
+    std::vector<std::string> expected, found;
+    for (int i = 1; i <= kLines; ++i) {
+      if (IsReport(i)) expected.push_back(absl::StrCat("{\"value\":", i, "}"));
+    }
+    for (const ResultRow& row : rows) found.push_back(row.metrics);
+    EXPECT_EQ(found, expected) << "in the store";
+    ExpectText(trial, expected);
+    ExpectEvents(trial, expected);
+  }
+  void ExpectText(const TrialRecord& trial, const std::vector<std::string>& expected) {
+    const std::string json = *runtime::ReadFile(trial.spec.run_directory + "/result.json", 1 << 20);
+    std::vector<std::string> found;
+    for (const auto line : absl::StrSplit(json, '\n', absl::SkipEmpty())) {
+      const auto end = line.find(',');
+      found.push_back(absl::StrCat(line.substr(0, end), "}"));
+    }
+    EXPECT_EQ(found, expected) << "in result.json";
+    const std::string csv = *runtime::ReadFile(trial.spec.run_directory + "/progress.csv", 1 << 20);
+    found.clear();
+    for (const auto line : absl::StrSplit(csv, '\n', absl::SkipEmpty())) {
+      found.push_back(absl::StrCat("{\"value\":", line.substr(0, line.find(',')), "}"));
+    }
+    ASSERT_FALSE(found.empty());
+    found.erase(found.begin());  // The header.
+    EXPECT_EQ(found, expected) << "in progress.csv";
+  }
+  void ExpectEvents(const TrialRecord& trial, const std::vector<std::string>& expected) {
+    const std::string bytes =
+        *runtime::ReadFile(trial.spec.run_directory + "/" + trial.run.event_file, 1 << 20);
+    std::string_view rest = bytes;
+    std::vector<std::string> found;
+    while (!rest.empty()) {
+      const eventlog::ParsedRecord record = eventlog::ParseRecord(rest);
+      ASSERT_EQ(record.state, eventlog::ParsedRecord::State::kRecord);
+      eventlog::Event event;
+      ASSERT_TRUE(eventlog::DecodeEvent(record.payload, &event).ok());
+      for (const auto& value : event.values) {
+        found.push_back(absl::StrCat("{\"value\":", *value.scalar, "}"));
+      }
+      rest.remove_prefix(record.size);
+    }
+    EXPECT_EQ(found, expected) << "in the event file";
+  }
+
+  std::string directory_;
+  std::optional<runtime::Subprocess> trainer_;
+};
+
+TEST_P(CrashTest, EachReportIsThereOnce) {
+  const auto [point, count] = GetParam();
+  StartTrainer("", 0);
+  const std::vector<TrialRecord> trials = StoredTrials();
+  ASSERT_EQ(trials.size(), static_cast<std::size_t>(kTrials));
+  std::vector<FakeShim> shims;
+  for (const TrialRecord& trial : trials) shims.emplace_back(directory_ + "/relay", trial.nonce);
+  EndTrainer();
+  int kills = 0;
+  for (bool done = false; !done;) {
+    StartTrainer(point, kills < kKills ? count : 0);
+    for (FakeShim& shim : shims) shim.Connect();
+    for (bool lives = true; lives && !done;) {
+      done = true;
+      for (FakeShim& shim : shims) {
+        if (!shim.done()) lives = shim.Exchange() && lives;
+        done = done && shim.done();
+      }
+    }
+    if (!done) ++kills;
+    EndTrainer();
+  }
+  EXPECT_EQ(kills, kKills) << "the point was not reached";
+  StartTrainer("", 0);
+  EndTrainer();
+  for (const TrialRecord& trial : trials) ExpectEachReportOnce(trial);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Points, CrashTest,
+    testing::Values(std::pair("before commit", 1), std::pair("before commit", 2),
+                    std::pair("after commit", 1), std::pair("after commit", 3),
+                    std::pair("inside a file", 1), std::pair("inside a file", 2),
+                    std::pair("inside a file", 6), std::pair("inside a file", 11),
+                    std::pair("between files", 1), std::pair("between files", 2),
+                    std::pair("between files", 8), std::pair("after files", 1),
+                    std::pair("after files", 2), std::pair("inside a reply", 3),
+                    std::pair("inside a reply", 4), std::pair("after replies", 1),
+                    std::pair("after replies", 2)),
+    [](const auto& info) {
+      std::string name = absl::StrCat(info.param.first, " ", info.param.second);
+      for (char& c : name) {
+        if (c == ' ') c = '_';
+      }
+      return name;
+    });
+
+}  // namespace
+}  // namespace trainer

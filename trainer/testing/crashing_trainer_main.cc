@@ -1,0 +1,82 @@
+// The report path of a trainer, without a bus, that kills itself with SIGKILL:
+//   crashing_trainer DIRECTORY TRIALS POINT COUNT
+// the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "runtime/event_loop.h"
+#include "trainer/job_control.h"
+#include "trainer/relay.h"
+#include "trainer/store.h"
+#include "trainer/trials.h"
+
+namespace {
+
+// Jobs that run for ever.
+class EndlessJobs : public trainer::JobControl {
+ public:
+  explicit EndlessJobs(runtime::EventLoop* loop) : loop_(loop) {}
+  void Launch(const std::string& request_id, const msg::JobSpecT&,
+              std::function<void(absl::StatusOr<std::string>)> done) override {
+    loop_->Post([=] { done("j-" + request_id); });
+  }
+  void Follow(const std::string&, std::function<void(absl::StatusOr<msg::JobT>)>) override {}
+  void Stop(const std::string&, absl::Duration, const std::string&) override {}
+
+ private:
+  runtime::EventLoop* const loop_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  google::InitGoogleLogging(argv[0]);
+  FLAGS_logtostderr = true;
+  CHECK_EQ(argc, 5);
+  const std::string directory = argv[1];
+  const int trial_count = std::atoi(argv[2]);
+  const auto fault = [&, hits = 0](std::string_view point) mutable {
+    if (point == argv[3] && ++hits == std::atoi(argv[4])) kill(getpid(), SIGKILL);
+  };
+  const auto loop = runtime::EventLoop::Create();
+  auto store = trainer::Store::Open(directory + "/trainer.db");
+  CHECK(store.ok()) << store.status();
+  EndlessJobs jobs(loop.get());
+  auto trials = trainer::Trials::Open({.loop = loop.get(),
+                                       .store = store->get(),
+                                       .jobs = &jobs,
+                                       .logdir = directory,
+                                       .relay = directory + "/relay",
+                                       .hostname = "host",
+                                       .slots = trial_count,
+                                       .fault = fault});
+  CHECK(trials.ok()) << trials.status();
+  auto relay = trainer::Relay::Listen({.loop = loop.get(),
+                                       .receiver = trials->get(),
+                                       .socket_path = directory + "/relay",
+                                       .fault = fault});
+  CHECK(relay.ok()) << relay.status();
+  loop->Post([&] {
+    (*trials)->Resume();
+    for (int i = 1; i <= trial_count; ++i) {
+      msg::RunTrialRequestT request;
+      request.name = absl::StrCat("run", i);
+      request.argv.emplace_back("prog");
+      request.working_directory = std::string("/");
+      const auto trial = (*trials)->Run(request.name, request);
+      CHECK(trial.ok()) << trial.status();
+    }
+    std::puts("ready");
+    std::fflush(stdout);
+  });
+  loop->Run();
+}

@@ -1,0 +1,90 @@
+#ifndef TRAINER_TESTING_FAKE_JOBS_H_
+#define TRAINER_TESTING_FAKE_JOBS_H_
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "runtime/event_loop.h"
+#include "trainer/job_control.h"
+
+namespace trainer {
+
+// A launcher that outlives trainers: it keeps jobs by request id, and ends one when told to. On the
+// loop's thread of the trainer that uses it now.
+class FakeJobs : public JobControl {
+ public:
+  struct Job {
+    std::string request_id;
+    msg::JobSpecT spec;
+    std::optional<msg::JobT> ended;
+    std::vector<absl::Duration> stops;
+    std::function<void(absl::StatusOr<msg::JobT>)> follower;
+  };
+  std::map<std::string, Job> jobs;  // By id: "j-1", "j-2", ...
+  absl::Status refusal;             // Of every launch, unless OK.
+  bool answers = true;              // False: launches, but its answers are lost.
+
+  void SetLoop(runtime::EventLoop* loop) { loop_ = loop; }
+
+  void Launch(const std::string& request_id, const msg::JobSpecT& spec,
+              std::function<void(absl::StatusOr<std::string>)> done) override {
+    if (!refusal.ok()) return loop_->Post([=, this] { done(refusal); });
+    std::string id;
+    for (const auto& [known, job] : jobs) {
+      if (job.request_id == request_id) id = known;
+    }
+    if (id.empty()) {
+      id = absl::StrCat("j-", jobs.size() + 1);
+      jobs[id].request_id = request_id;
+      jobs[id].spec = spec;
+    }
+    if (answers) loop_->Post([done, id] { done(id); });
+  }
+
+  void Follow(const std::string& id,
+              std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
+    if (jobs.count(id) == 0) {
+      return loop_->Post([=] { ended(absl::NotFoundError(absl::StrCat("no job ", id))); });
+    }
+    jobs[id].follower = std::move(ended);
+    if (jobs[id].ended) Tell(id);
+  }
+
+  void Stop(const std::string& id, absl::Duration grace, const std::string&) override {
+    jobs[id].stops.push_back(grace);
+  }
+
+  void End(const std::string& id, int exit_code, const std::string& stderr_path = "") {
+    msg::JobT job;
+    job.id = id;
+    job.state = exit_code == 0 ? msg::TaskState::Exited : msg::TaskState::Failed;
+    if (exit_code != 0) job.reason = absl::StrCat("exit code ", exit_code);
+    auto task = std::make_unique<msg::TaskT>();
+    task->stderr_path = stderr_path;
+    auto attempt = std::make_unique<msg::AttemptT>();
+    attempt->exit_code = exit_code;
+    task->attempts.push_back(std::move(attempt));
+    job.tasks.push_back(std::move(task));
+    jobs[id].ended = std::move(job);
+    Tell(id);
+  }
+
+ private:
+  void Tell(const std::string& id) {
+    loop_->Post([this, id] {
+      if (jobs[id].follower) jobs[id].follower(*jobs[id].ended);
+    });
+  }
+  runtime::EventLoop* loop_ = nullptr;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TESTING_FAKE_JOBS_H_

@@ -1,0 +1,524 @@
+#include "trainer/trials.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/fake_clock.h"
+#include "runtime/file.h"
+#include "trainer/follow_call.h"
+#include "trainer/testing/fake_jobs.h"
+#include "trainer/testing/loop_thread.h"
+
+namespace trainer {
+namespace {
+
+using msg::TrialState;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Keeps what a follower was sent; may pretend to be full.
+class FakeWriter : public FollowWriter {
+ public:
+  absl::Status SendPart(msg::FollowTrialReplyT part) override {
+    if (full) return absl::ResourceExhaustedError("full");
+    for (const auto& row : part.rows) rows.push_back(row->row);
+    states.push_back(part.trial->state);
+    return absl::OkStatus();
+  }
+  void WhenWritable(std::function<void()> fn) override { writable = std::move(fn); }
+  void Finish(absl::StatusOr<msg::FollowTrialReplyT> reply) override {
+    final = reply->trial->state;
+  }
+  void OnCancel(std::function<void()> fn) override { cancelled = std::move(fn); }
+
+  bool full = false;
+  std::vector<std::uint64_t> rows;
+  std::vector<TrialState> states;
+  std::optional<TrialState> final;
+  std::function<void()> writable, cancelled;
+};
+
+class TrialsTest : public testing::Test {
+ protected:
+  TrialsTest() {
+    char name[] = "/tmp/tt-XXXXXX";
+    directory_ = mkdtemp(name);
+    Start();
+  }
+  ~TrialsTest() override {
+    Kill();
+    std::filesystem::remove_all(directory_);
+  }
+
+  // A new trainer on what the last one left. As after a kill -9: nothing is said to the old one.
+  void Start() {
+    loop_ = std::make_unique<LoopThread>(&clock_);
+    jobs_.SetLoop(loop_->loop());
+    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
+    auto store = Store::Open(directory_ + "/trainer.db");
+    ASSERT_TRUE(store.ok()) << store.status();
+    store_ = *std::move(store);
+    auto trials = Trials::Open(
+        {.loop = loop_->loop(),
+         .clock = &clock_,
+         .store = store_.get(),
+         .jobs = &jobs_,
+         .logdir = directory_ + "/runs",
+         .relay = "/relay",
+         .hostname = "host",
+         .slots = 2,
+         .on_event = [this](msg::TrialEventT event) { events_.push_back(std::move(event)); }});
+    ASSERT_TRUE(trials.ok()) << trials.status();
+    trials_ = *std::move(trials);
+    On([&] { trials_->Resume(); });
+  }
+  void Kill() {
+    loop_->Stop();
+    trials_.reset();
+    store_.reset();
+    loop_.reset();
+  }
+  void Restart() {
+    Kill();
+    Start();
+  }
+
+  void On(const std::function<void()>& body) {
+    loop_->Call(body);
+    loop_->Settle();
+  }
+
+  static msg::RunTrialRequestT Request(const std::string& name = "") {
+    msg::RunTrialRequestT request;
+    request.name = name;
+    request.argv = {"prog", "--x"};
+    request.environment = {"PATH=/bin", "YARD_SEED=old"};
+    request.working_directory = "/";
+    request.config = R"({"lr": 0.1})";
+    request.seed = 7;
+    return request;
+  }
+  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request,
+                                     const std::string& request_id) {
+    absl::StatusOr<msg::TrialT> trial;
+    On([&] { trial = trials_->Run(request_id, request); });
+    return trial;
+  }
+  std::string Run(const msg::RunTrialRequestT& request = Request()) {
+    auto trial = TryRun(request, absl::StrCat("request-", ++requests_));
+    EXPECT_TRUE(trial.ok()) << trial.status();
+    return trial.ok() ? trial->id : "";
+  }
+  msg::TrialT Get(const std::string& id) {
+    msg::TrialT trial;
+    On([&] { trial = *trials_->Get(id); });
+    return trial;
+  }
+  void Stop(const std::string& id, absl::Duration grace = absl::ZeroDuration()) {
+    On([&] { EXPECT_TRUE(trials_->Stop(id, grace).ok()); });
+  }
+  void EndJob(const std::string& job, int code, const std::string& stderr_path = "") {
+    On([&] { jobs_.End(job, code, stderr_path); });
+  }
+  // Says `line` as line `number` of the job; its answer, or "ERR ...".
+  std::string Say(const std::string& job, std::int64_t number, const std::string& line) {
+    return Send(job, {{AttemptKey(), number, line, false}}).front();
+  }
+  std::string SayEnd(const std::string& job, std::int64_t number) {
+    return Send(job, {{AttemptKey(), number, "", true}}).front();
+  }
+  std::vector<std::string> Send(const std::string& job, std::vector<RelayedLine> lines) {
+    std::vector<std::string> answers;
+    On([&] {
+      auto key = trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce);
+      if (!key.ok()) return answers.push_back("ERR " + std::string(key.status().message()));
+      for (RelayedLine& line : lines) line.attempt = *key;
+      for (const auto& answer : trials_->Receive(lines)) {
+        answers.push_back(answer.ok() ? *answer : "ERR " + std::string(answer.status().message()));
+      }
+    });
+    return answers;
+  }
+  static std::string Report(double loss) {
+    return absl::StrCat(R"({"t":"report","m":{"loss":)", loss, "}}");
+  }
+  std::string File(const std::string& path) {
+    return runtime::ReadFile(directory_ + "/runs/" + path, 1 << 20).value_or("missing");
+  }
+
+  std::string directory_;
+  runtime::FakeClock clock_;
+  FakeJobs jobs_;
+  std::vector<msg::TrialEventT> events_;
+  std::unique_ptr<LoopThread> loop_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Trials> trials_;
+  int requests_ = 0;
+};
+
+TEST_F(TrialsTest, ATrialRunsReportsAndIsDone) {
+  const std::string id = Run(Request("first"));
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(Get(id).job, "j-1");
+  EXPECT_THAT(Say("j-1", 1, R"({"t":"hello","v":1})"), HasSubstr(R"("config":{"lr":0.1})"));
+  EXPECT_EQ(Say("j-1", 2, R"({"t":"hb"})"), "");
+  EXPECT_EQ(Say("j-1", 3, Report(0.5)), R"({"t":"ok","events":[]})");
+  EXPECT_EQ(SayEnd("j-1", 3), "");
+  EndJob("j-1", 0);
+  const msg::TrialT trial = Get(id);
+  EXPECT_EQ(trial.state, TrialState::Done);
+  EXPECT_EQ(trial.reports, 1u);
+  EXPECT_EQ(trial.last_metrics, R"({"loss":0.5})");
+  EXPECT_EQ(trial.reason, "");
+  EXPECT_THAT(File("first/result.json"), HasSubstr(R"({"loss":0.5,)"));
+  EXPECT_EQ(File("first/params.json"), "{\n  \"lr\": 0.1\n}\n");
+}
+
+TEST_F(TrialsTest, TheJobKnowsItsTrial) {
+  const std::string id = Run(Request("n"));
+  const msg::JobSpecT& spec = jobs_.jobs["j-1"].spec;
+  const std::string run = directory_ + "/runs/n";
+  EXPECT_THAT(spec.environment,
+              ElementsAre("PATH=/bin", "YARD_TRIAL_ID=" + id, "YARD_TRIAL_NAME=n",
+                          "YARD_LOGDIR=" + run, "YARD_CONFIG=" + run + "/params.json",
+                          "YARD_CHECKPOINT=", "YARD_SEED=7", "YARD_ATTEMPT=1"));
+  EXPECT_EQ(spec.argv, (std::vector<std::string>{"prog", "--x"}));
+  EXPECT_EQ(spec.log_directory, run);
+  EXPECT_EQ(spec.restart, msg::RestartPolicy::Never);
+  EXPECT_EQ(spec.report_channel->socket, "/relay");
+  EXPECT_EQ(spec.report_channel->nonce.size(), 32u);
+}
+
+TEST_F(TrialsTest, TheSameRequestIsTheSameTrialAlsoAfterARestart) {
+  const std::string id = TryRun(Request("a"), "r")->id;
+  EXPECT_EQ(TryRun(Request("a"), "r")->id, id);
+  Restart();
+  EXPECT_EQ(TryRun(Request("a"), "r")->id, id);
+  EXPECT_EQ(jobs_.jobs.size(), 1u);
+}
+
+TEST_F(TrialsTest, RefusesWhatCannotRun) {
+  const auto code = [&](const msg::RunTrialRequestT& request) {
+    return TryRun(request, absl::StrCat("bad-", ++requests_)).status().code();
+  };
+  for (const char* name : {"a/b", "..", ".hidden", "a\nb"}) {
+    EXPECT_EQ(code(Request(name)), absl::StatusCode::kInvalidArgument) << name;
+  }
+  msg::RunTrialRequestT request = Request();
+  request.argv.clear();
+  EXPECT_EQ(code(request), absl::StatusCode::kInvalidArgument);
+  request = Request();
+  request.config = "[1]";
+  EXPECT_EQ(code(request), absl::StatusCode::kInvalidArgument);
+  request = Request();
+  request.logdir = "relative";
+  EXPECT_EQ(code(request), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TrialsTest, ANameIsUsedOnce) {
+  const std::string id = Run(Request("a"));
+  auto second = TryRun(Request("a"), "again");
+  EXPECT_EQ(second.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr(id));
+  EndJob("j-1", 0);
+  ASSERT_TRUE(runtime::MakeDirectories(directory_ + "/runs/b").ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(directory_ + "/runs/b/result.json", "", 0644).ok());
+  EXPECT_EQ(TryRun(Request("b"), "b").status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(TrialsTest, NoMoreThanItsSlotsRunAtOnceInOrder) {
+  const std::vector<std::string> ids = {Run(), Run(), Run(), Run()};
+  EXPECT_EQ(jobs_.jobs.size(), 2u);
+  EXPECT_EQ(Get(ids[2]).state, TrialState::Pending);
+  EndJob("j-2", 0);
+  clock_.Advance(absl::Seconds(2));
+  loop_->Settle();
+  EXPECT_EQ(Get(ids[2]).state, TrialState::Running);
+  EXPECT_EQ(Get(ids[3]).state, TrialState::Pending);
+}
+
+TEST_F(TrialsTest, WaitsForTheLastReportsButNotForEver) {
+  const std::string id = Run();
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_THAT(Say("j-1", 1, Report(1)), HasSubstr("ok"));
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_EQ(Get(id).reports, 1u);
+  EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("ok")) << "a late report still counts";
+  EXPECT_EQ(Get(id).reports, 2u);
+}
+
+TEST_F(TrialsTest, SaysWhyOneFailed) {
+  const std::string path = directory_ + "/stderr";
+  ASSERT_TRUE(runtime::WriteFileAtomically(path, "one\ntwo\xFF\nthree", 0644).ok());
+  const std::string id = Run();
+  SayEnd("j-1", 0);
+  EndJob("j-1", 3, path);
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_EQ(Get(id).reason, "exit code 3");
+  EXPECT_THAT(Get(id).error_lines, ElementsAre("one", "two\xEF\xBF\xBD", "three"));
+}
+
+TEST_F(TrialsTest, AFailLineIsTheReason) {
+  const std::string first = Run(), second = Run();
+  EXPECT_EQ(Say("j-1", 1, R"({"t":"fail","error":"no data"})"), "");
+  EXPECT_EQ(Say("j-2", 1, R"({"t":"fail","error":"no disk"})"), "");
+  Restart();
+  SayEnd("j-1", 1);
+  SayEnd("j-2", 1);
+  EndJob("j-1", 1);
+  EndJob("j-2", 0);
+  EXPECT_EQ(Get(first).reason, "no data (exit code 1)");
+  EXPECT_EQ(Get(second).reason, "no disk");
+  EXPECT_EQ(Get(second).state, TrialState::Failed);
+}
+
+TEST_F(TrialsTest, ALaunchThatIsRefusedFails) {
+  jobs_.refusal = absl::NotFoundError("no program prog on PATH");
+  const std::string id = Run();
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_THAT(Get(id).reason, HasSubstr("no program prog"));
+}
+
+TEST_F(TrialsTest, ANewAttemptWhileRestartsAreLeft) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  Say("j-1", 1, Report(1));
+  SayEnd("j-1", 1);
+  EndJob("j-1", 1);
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(Get(id).attempt, 2u);
+  EXPECT_EQ(Get(id).job, "j-2");
+  EXPECT_THAT(jobs_.jobs["j-2"].spec.environment, Contains("YARD_ATTEMPT=2"));
+  EXPECT_NE(jobs_.jobs["j-1"].spec.report_channel->nonce,
+            jobs_.jobs["j-2"].spec.report_channel->nonce);
+  EXPECT_THAT(Say("j-1", 2, Report(9)), HasSubstr("ERR"));
+  EXPECT_THAT(Say("j-2", 1, Report(2)), HasSubstr("ok"));
+  EXPECT_EQ(Get(id).reports, 2u);
+  EXPECT_EQ(Get(id).training_iteration, 1) << "it began anew";
+  SayEnd("j-2", 1);
+  EndJob("j-2", 1);
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_EQ(jobs_.jobs.size(), 2u);
+}
+
+TEST_F(TrialsTest, StopIsTheAnswerToTheNextReport) {
+  const std::string id = Run();
+  Say("j-1", 1, Report(1));
+  Stop(id, absl::Seconds(5));
+  EXPECT_EQ(Get(id).state, TrialState::Stopping);
+  EXPECT_EQ(Say("j-1", 2, R"({"t":"report","m":{},"seq":2})"),
+            R"({"t":"stop","seq":2,"reason":"stop","grace_s":5})");
+  EXPECT_THAT(Say("j-1", 1, Report(1)), HasSubstr("ok")) << "a stop may not change an old answer";
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  SayEnd("j-1", 2);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(Get(id).reports, 2u);
+}
+
+TEST_F(TrialsTest, OneThatDoesNotStopInTimeIsStoppedFromOutside) {
+  const std::string id = Run();
+  Say("j-1", 1, Report(1));
+  Stop(id, absl::Seconds(5));
+  clock_.Advance(absl::Seconds(4));
+  loop_->Settle();
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  clock_.Advance(absl::Seconds(1));
+  loop_->Settle();
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(5)));
+}
+
+TEST_F(TrialsTest, OneThatNeverSpokeIsStoppedFromOutsideAtOnce) {
+  const std::string id = Run();
+  Stop(id);
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(10)));
+  SayEnd("j-1", 0);
+  EndJob("j-1", 143);
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+}
+
+TEST_F(TrialsTest, OneThatWaitsIsStoppedWithoutAJob) {
+  Run();
+  Run();
+  const std::string id = Run();
+  Stop(id);
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(jobs_.jobs.size(), 2u);
+}
+
+TEST_F(TrialsTest, AStopIsKeptOverARestart) {
+  const std::string id = Run();
+  Say("j-1", 1, Report(1));
+  Stop(id);
+  Restart();
+  EXPECT_THAT(Say("j-1", 2, Report(1)), HasSubstr("stop"));
+  SayEnd("j-1", 2);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+}
+
+TEST_F(TrialsTest, AfterARestartALaunchWithoutAnswerIsAskedForAgain) {
+  jobs_.answers = false;
+  const std::string id = Run();
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  EXPECT_THAT(Say("j-1", 1, Report(1)), HasSubstr("ok"))
+      << "it may report before it is known to run";
+  jobs_.answers = true;
+  Restart();
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(jobs_.jobs.size(), 1u) << "no second copy";
+}
+
+TEST_F(TrialsTest, AStopDuringALaunchReachesTheJob) {
+  jobs_.answers = false;
+  const std::string id = Run();
+  Stop(id);
+  EXPECT_FALSE(Get(id).state == TrialState::Stopped);
+  jobs_.answers = true;
+  Restart();
+  EXPECT_EQ(Get(id).state, TrialState::Stopping);
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
+TEST_F(TrialsTest, AJobThatEndedMeanwhileIsNoticedAfterARestart) {
+  const std::string id = Run();
+  Say("j-1", 1, Report(1));
+  Kill();
+  jobs_.jobs["j-1"].follower = nullptr;
+  LoopThread idle(&clock_);
+  jobs_.SetLoop(idle.loop());
+  idle.Call([&] { jobs_.End("j-1", 0); });
+  idle.Stop();
+  Start();
+  EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("ok"));
+  SayEnd("j-1", 2);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_EQ(Get(id).reports, 2u);
+}
+
+TEST_F(TrialsTest, AJobTheLauncherHasForgottenFails) {
+  const std::string id = Run();
+  Kill();
+  jobs_.jobs.clear();
+  Start();
+  clock_.Advance(absl::Seconds(2));
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_EQ(Get(id).reason, "lost job j-1: no job j-1");
+}
+
+TEST_F(TrialsTest, ALineSentAgainCountsOnceAndGetsTheSameAnswer) {
+  const std::string id = Run();
+  const std::string report = R"({"t":"report","m":{"a":1},"seq":1})";
+  const std::string answer = Say("j-1", 1, report);
+  EXPECT_EQ(Say("j-1", 1, report), answer);
+  Restart();
+  EXPECT_EQ(Say("j-1", 1, report), answer);
+  EXPECT_EQ(Get(id).reports, 1u);
+  const auto together = Send("j-1", {{AttemptKey(), 2, report, false},
+                                     {AttemptKey(), 2, report, false},
+                                     {AttemptKey(), 1, report, false}});
+  EXPECT_THAT(together, ElementsAre(answer, answer, answer));
+  EXPECT_EQ(Get(id).reports, 2u);
+}
+
+TEST_F(TrialsTest, AGapIsRefused) {
+  Run();
+  EXPECT_THAT(Say("j-1", 2, Report(1)), HasSubstr("ERR expected line 1"));
+  EXPECT_EQ(Say("j-1", 1, Report(1)), R"({"t":"ok","events":[]})");
+  EXPECT_THAT(SayEnd("j-1", 5), HasSubstr("ERR expected line 2"));
+}
+
+TEST_F(TrialsTest, ABadLineIsAnsweredAndCostsOnlyItself) {
+  const std::string id = Run();
+  EXPECT_THAT(Say("j-1", 1, "nonsense"), HasSubstr(R"("code":"INVALID_ARGUMENT")"));
+  EXPECT_THAT(Say("j-1", 2, R"({"t":"barrier"})"), HasSubstr(R"("code":"UNIMPLEMENTED")"));
+  EXPECT_THAT(Say("j-1", 3, Report(1)), HasSubstr("ok"));
+  EXPECT_EQ(Get(id).reports, 1u);
+}
+
+TEST_F(TrialsTest, IsFoundByIdPrefixAndName) {
+  const std::string a = Run(Request("a")), b = Run(Request("b"));
+  const auto find = [&](const std::string& name) {
+    absl::StatusOr<std::string> id;
+    On([&] { id = trials_->Find(name); });
+    return id;
+  };
+  EXPECT_EQ(*find(a), a);
+  EXPECT_EQ(*find("b"), b);
+  EXPECT_EQ(find("t-").status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(find("t-").status().message()), HasSubstr(a));
+  EXPECT_THAT(std::string(find("t-").status().message()), HasSubstr(b));
+  EXPECT_EQ(find("c").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(find("").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(TrialsTest, AnnouncesEveryReportAndChangeOfState) {
+  Run();
+  Say("j-1", 1, Report(1));
+  SayEnd("j-1", 1);
+  EndJob("j-1", 0);
+  std::vector<std::string> seen;
+  for (const auto& event : events_) {
+    seen.push_back(event.row ? absl::StrCat("row ", event.row->row)
+                             : msg::EnumNameTrialState(event.trial->state));
+  }
+  EXPECT_THAT(seen, ElementsAre("Pending", "Running", "row 1", "Done"));
+}
+
+TEST_F(TrialsTest, AFollowerGetsEachRowOnceAndTheEnd) {
+  const std::string id = Run();
+  for (int i = 1; i <= 3; ++i) Say("j-1", i, Report(i));
+  auto live = std::make_shared<FakeWriter>(), stored = std::make_shared<FakeWriter>();
+  On([&] {
+    StartFollowCall(trials_.get(), loop_->loop(), id, 1, true, live);
+    StartFollowCall(trials_.get(), loop_->loop(), id, 0, false, stored);
+  });
+  EXPECT_THAT(live->rows, ElementsAre(2, 3));
+  EXPECT_THAT(stored->rows, ElementsAre(1, 2, 3));
+  EXPECT_EQ(stored->final, TrialState::Running);
+  Say("j-1", 4, Report(4));
+  live->full = true;
+  Say("j-1", 5, Report(5));
+  EXPECT_THAT(live->rows, ElementsAre(2, 3, 4));
+  live->full = false;
+  On([&] { live->writable(); });
+  SayEnd("j-1", 5);
+  EndJob("j-1", 0);
+  EXPECT_THAT(live->rows, ElementsAre(2, 3, 4, 5));
+  EXPECT_EQ(live->final, TrialState::Done);
+}
+
+TEST_F(TrialsTest, AFollowerThatLeftIsSentNothing) {
+  const std::string id = Run();
+  auto writer = std::make_shared<FakeWriter>();
+  On([&] { StartFollowCall(trials_.get(), loop_->loop(), id, 0, true, writer); });
+  On([&] { writer->cancelled(); });
+  Say("j-1", 1, Report(1));
+  EXPECT_TRUE(writer->rows.empty());
+  EXPECT_EQ(writer.use_count(), 1) << "the call is gone";
+}
+
+TEST_F(TrialsTest, ItsFilesAreTheSameAfterAnyRestart) {
+  Run(Request("one"));
+  for (int i = 1; i <= 4; ++i) Say("j-1", i, Report(i));
+  const std::string whole = File("one/result.json");
+  std::filesystem::resize_file(directory_ + "/runs/one/result.json", whole.size() - 5);
+  std::filesystem::remove(directory_ + "/runs/one/progress.csv");
+  Restart();
+  EXPECT_EQ(File("one/result.json"), whole);
+  EXPECT_THAT(File("one/progress.csv"), HasSubstr("\n4,"));
+}
+
+}  // namespace
+}  // namespace trainer
