@@ -108,7 +108,7 @@ absl::Status RealServiceProcess::Init() {
                                           : locations_.ServiceAddress(options_.name);
   if (!options_.listen.empty()) endpoint_ = options_.listen;
   if (!absl::StartsWith(endpoint_, "ipc://")) {
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat("cannot listen on ", endpoint_,
                      ": only ipc:// is served; tcp:// needs keys for those who "
                      "may connect, which this version does not have"));
