@@ -13,8 +13,9 @@ namespace {
 
 // Characters, as a terminal counts them for most scripts.
 std::size_t Width(const std::string& cell) {
-  return static_cast<std::size_t>(std::count_if(
-      cell.begin(), cell.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(cell.begin(), cell.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 void AppendCell(const std::string& cell, std::size_t width, bool right, std::string* line) {

@@ -1,0 +1,79 @@
+#include "tools/yard/table.h"
+
+#include <limits>
+
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+
+namespace yard {
+namespace {
+
+TEST(TableTest, AlignsColumnsAndDropsTrailingSpace) {
+  Table table({"NAME", "> PID", "STATE"});
+  table.AddRow({"launcher", "7", "up"});
+  table.AddRow({"a", "12345"});
+  EXPECT_EQ(table.ToString(),
+            "NAME        PID  STATE\n"
+            "launcher      7  up\n"
+            "a         12345\n");
+}
+
+TEST(TableTest, WithoutRowsIsItsHeader) { EXPECT_EQ(Table({"A", "B"}).ToString(), "A  B\n"); }
+
+TEST(TableTest, CountsCharactersNotBytes) {
+  Table table({"N", "X"});
+  table.AddRow({"äöü", "1"});
+  table.AddRow({"abc", "2"});
+  EXPECT_EQ(table.ToString(), "N    X\näöü  1\nabc  2\n");
+}
+
+TEST(TableTest, ACellCannotDriveTheTerminalOrBreakItsRow) {
+  Table table({"N"});
+  table.AddRow({"a\x1b[31m\nb\tc"});
+  EXPECT_EQ(table.ToString(), "N\na\\x1B[31m\\x0Ab c\n");
+}
+
+TEST(TableDeathTest, ARowIsNotLongerThanTheHeader) {
+  Table table({"N"});
+  EXPECT_DEATH(table.AddRow({"1", "2"}), "");
+}
+
+TEST(ShortDurationTest, TakesTheUnitThatFits) {
+  EXPECT_EQ(ShortDuration(absl::Milliseconds(230)), "0.2 s");
+  EXPECT_EQ(ShortDuration(absl::Seconds(12)), "12 s");
+  EXPECT_EQ(ShortDuration(absl::Seconds(59.9)), "59 s");
+  EXPECT_EQ(ShortDuration(absl::Minutes(3)), "3 min");
+  EXPECT_EQ(ShortDuration(absl::Hours(47)), "47 h");
+  EXPECT_EQ(ShortDuration(absl::Hours(48)), "2 d");
+}
+
+TEST(ShortDurationTest, NeverShowsAClockThatWentBack) {
+  EXPECT_EQ(ShortDuration(absl::Seconds(-5)), "0.0 s");
+  EXPECT_EQ(ShortDuration(absl::InfiniteDuration()), "-");
+}
+
+TEST(IsoTimeTest, IsUtcWithMicroseconds) {
+  EXPECT_EQ(IsoTime(1), "1970-01-01T00:00:00.000001Z");
+  EXPECT_EQ(IsoTime(1'700'000'000'123'456), "2023-11-14T22:13:20.123456Z");
+  EXPECT_EQ(IsoTime(0), "");
+}
+
+TEST(ShortNumberTest, HasAtMostSixSignificantDigits) {
+  EXPECT_EQ(ShortNumber(0.0811), "0.0811");
+  EXPECT_EQ(ShortNumber(0.1 + 0.2), "0.3");
+  EXPECT_EQ(ShortNumber(1.2e-5), "1.2e-05");
+  EXPECT_EQ(ShortNumber(1234567), "1.23457e+06");
+  EXPECT_EQ(ShortNumber(std::numeric_limits<double>::quiet_NaN()), "nan");
+  EXPECT_EQ(ShortNumber(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
+TEST(ShortBytesTest, TakesTheUnitThatFits) {
+  EXPECT_EQ(ShortBytes(0), "0 B");
+  EXPECT_EQ(ShortBytes(999), "999 B");
+  EXPECT_EQ(ShortBytes(12'300'000), "12.3 MB");
+  EXPECT_EQ(ShortBytes(999'960), "1.0 MB");
+  EXPECT_EQ(ShortBytes(std::numeric_limits<std::uint64_t>::max()), "18.4 EB");
+}
+
+}  // namespace
+}  // namespace yard
