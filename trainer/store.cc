@@ -295,6 +295,17 @@ class SqliteStore : public Store {
     return answer;
   }
 
+  absl::Status ForgetOldLines(std::int64_t ended_before_us) override {
+    return Try("forget old lines", [&] {
+      SQLite::Statement remove(database_,
+                               "DELETE FROM lines WHERE (SELECT attempt > lines.attempt OR "
+                               "(ended_us > 0 AND ended_us < ?) FROM trials WHERE number = trial)");
+      Binder(remove) << ended_before_us;
+      remove.exec();
+      return absl::OkStatus();
+    });
+  }
+
  private:
   // SQLiteCpp throws; nothing above this class sees an exception.
   template <typename Body>

@@ -72,6 +72,9 @@ class Store {
   // Nothing if the line is not known (any more).
   virtual absl::StatusOr<std::optional<std::string>> AnswerTo(std::int64_t trial, int attempt,
                                                               std::int64_t number) = 0;
+  // Forgets the lines of trials that ended before that moment (microseconds since 1970), and of
+  // attempts that are over.
+  virtual absl::Status ForgetOldLines(std::int64_t ended_before_us) = 0;
 };
 
 }  // namespace trainer

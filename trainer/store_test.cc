@@ -143,6 +143,24 @@ TEST_F(StoreTest, RemembersTheLastAnswersOfEachAttempt) {
   EXPECT_FALSE(store_->AnswerTo(1, 2, 1)->has_value());
 }
 
+TEST_F(StoreTest, ForgetsTheLinesOfWhatIsOver) {
+  StoreBatch batch;
+  for (const char* id : {"t-old", "t-late", "t-live"}) {
+    TrialRecord trial = Trial(id);
+    trial.number = *store_->Insert(trial);
+    trial.attempt = 2;
+    trial.ended_us = trial.id() == "t-old" ? 100 : trial.id() == "t-late" ? 300 : 0;
+    batch.trials.push_back(trial);
+    for (int attempt : {1, 2}) batch.lines.push_back({trial.number, attempt, 1, "ok"});
+  }
+  ASSERT_TRUE(store_->Write(batch).ok());
+  ASSERT_TRUE(store_->ForgetOldLines(200).ok());
+  EXPECT_EQ(*store_->LastLine(1, 2), 0);
+  EXPECT_EQ(*store_->LastLine(2, 2), 1);
+  EXPECT_EQ(*store_->LastLine(3, 2), 1);
+  EXPECT_EQ(*store_->LastLine(2, 1), 0);
+}
+
 TEST_F(StoreTest, ItsFilesArePrivate) {
   ASSERT_TRUE(store_->Insert(Trial("t-a")).ok());
   for (const auto& file : std::filesystem::directory_iterator(directory_)) {

@@ -59,7 +59,7 @@ class TrialsImpl : public Trials {
       auto status = Adopt(std::move(record));
       if (!status.ok()) return status;
     }
-    return absl::OkStatus();
+    return options_.store->ForgetOldLines(absl::ToUnixMicros(options_.clock->Now() - kLateReports));
   }
 
   void Resume() override {
