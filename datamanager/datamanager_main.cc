@@ -1,7 +1,6 @@
 // The data manager: reads run directories and answers questions about them.
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -30,7 +29,7 @@ int Run() {
                                               .listen = absl::GetFlag(FLAGS_listen)});
   if (!process.ok()) return runtime::ReportAndExitCode("datamanager", process.status());
   bus::Publisher* const publisher = (*process)->publisher();
-  const std::string logdir = std::filesystem::absolute(absl::GetFlag(FLAGS_logdir)).string();
+  const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
   datamanager::RunCatalog catalog(
       {.root = logdir,
        .byte_budget = absl::GetFlag(FLAGS_cache_mb) << 20,

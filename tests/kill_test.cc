@@ -23,7 +23,6 @@ namespace tests {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 constexpr int kEpochs = 30;
 
@@ -96,7 +95,9 @@ TEST_P(KillServiceTest, TheRunGoesOnToTheSameResult) {
   ASSERT_TRUE(yard_.Kill(service));
   const CommandResult status = yard_.Run({"status"});
   EXPECT_LT(status.took, absl::Seconds(10));
-  if (service == "launcher") EXPECT_THAT(status.err, HasSubstr("launcher"));
+  if (service == "launcher") {
+    EXPECT_THAT(status.err, HasSubstr("launcher"));
+  }
   EXPECT_TRUE(Yard::Eventually([&] { return AllServicesUp(yard_); }));
 
   const CommandResult wait = yard_.Run({"wait", "hit"});

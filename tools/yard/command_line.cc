@@ -6,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "tools/yard/option_set.h"
 
 namespace yard {
 namespace {
@@ -49,7 +50,8 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
   for (const VerbEntry& entry : Verbs()) {
     CLI::App* const sub = app.add_subcommand(entry.name, Describe(entry));
     auto verb = entry.make();
-    verb->Declare(*sub);
+    OptionSet options(sub);
+    verb->Declare(options);
     sub->add_flag("--json", line->json, "Print JSON, one object a line.");
     sub->add_option("--color", line->color, "auto, always or never.")
         ->check(CLI::IsMember({"auto", "always", "never"}));

@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "CLI/CLI.hpp"
 #include "glog/logging.h"
 #include "runtime/locations.h"
 #include "tools/yard/command_line.h"

@@ -5,8 +5,9 @@
 #include <memory>
 #include <span>
 
-#include "CLI/CLI.hpp"
+#include "absl/status/status.h"
 #include "tools/yard/context.h"
+#include "tools/yard/option_set.h"
 
 namespace yard {
 
@@ -31,7 +32,7 @@ int Fail(Context& context, const char* verb, const absl::Status& status);
 class Verb {
  public:
   virtual ~Verb() = default;
-  virtual void Declare(CLI::App& app) = 0;
+  virtual void Declare(OptionSet& options) = 0;
   virtual int Run(Context& context) = 0;
 };
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -29,12 +30,12 @@ const char* RoleName(bus::Role role) {
 
 class Call : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("service", service_, "registry, launcher, trainer, datamanager, ...");
-    app.add_option("method", method_, "A method; --list shows them.");
-    app.add_option("json", request_, "The request; names need no quotes (default: {}).");
-    app.add_flag("--list", list_, "Methods of the service (of all without one), and fields.");
-    app.add_option("--timeout", timeout_, "Seconds (default: the method's own); then exit 5.");
+  void Declare(OptionSet& options) override {
+    options.Add("service", service_, "registry, launcher, trainer, datamanager, ...");
+    options.Add("method", method_, "A method; --list shows them.");
+    options.Add("json", request_, "The request; names need no quotes (default: {}).");
+    options.Flag("--list", list_, "Methods of the service (of all without one), and fields.");
+    options.Add("--timeout", timeout_, "Seconds (default: the method's own); then exit 5.");
   }
 
   int Run(Context& context) override {
@@ -59,11 +60,12 @@ class Call : public Verb {
           msg::EnvelopeT request) const {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "call", client.status());
-    const bus::CallOptions options{.timeout = absl::Seconds(timeout_), .service = service_};
+    const bus::CallOptions options{.timeout = absl::Seconds(std::max(timeout_, 0.0)),
+                                   .service = service_};
     if (!method.info.streaming) {
       auto reply = (*client)->CallEnvelope(method.info, std::move(request), options);
       if (!reply.ok()) return Fail(context, "call", reply.status());
-      Print(context, messages, *reply);
+      Print(context, messages, *reply, 2);
       return kDone;
     }
     auto end = (*client)->StreamEnvelope(
@@ -79,12 +81,13 @@ class Call : public Verb {
     return kDone;
   }
 
-  // One object a line with --json and for parts; laid out for a person otherwise. A terminal is
-  // never driven by what a message holds.
-  static void Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope) {
+  // One object a line; `indent` 2 lays it out for a person on a terminal, which is never driven by
+  // what a message holds.
+  static void Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope,
+                    int indent = -1) {
     const nlohmann::json json = messages.ToJson(envelope);
     if (context.json || !context.out_is_terminal) return PrintJson(context, json);
-    *context.out << json.dump(2, ' ', /*ensure_ascii=*/true,
+    *context.out << json.dump(indent, ' ', /*ensure_ascii=*/true,
                               nlohmann::json::error_handler_t::replace)
                  << "\n";
     context.out->flush();
@@ -92,7 +95,14 @@ class Call : public Verb {
 
   int List(Context& context, const MessageJson& messages) const {
     std::vector<std::string> services = messages.Services();
-    if (!service_.empty()) services = {service_};
+    if (!service_.empty()) {
+      if (std::find(services.begin(), services.end(), service_) == services.end()) {
+        return Fail(context, "call",
+                    absl::NotFoundError(absl::StrCat("no service ", service_, "; there are ",
+                                                     absl::StrJoin(services, ", "))));
+      }
+      services = {service_};
+    }
     Table table({"SERVICE", "METHOD", "ROLE", "REQUEST", "FIELDS"});
     for (const std::string& service : services) {
       for (const MessageJson::Method& method : messages.Methods(service)) {

@@ -16,9 +16,9 @@ namespace {
 
 class Down : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_flag("--keep", keep_, "Leave running trials and jobs to their shims.");
-    app.add_option("--timeout", timeout_, "Seconds for everything to stop (default: 60).");
+  void Declare(OptionSet& options) override {
+    options.Flag("--keep", keep_, "Leave running trials and jobs to their shims.");
+    options.Add("--timeout", timeout_, "Seconds for everything to stop (default: 60).");
   }
 
   int Run(Context& context) override {

@@ -12,13 +12,13 @@ namespace {
 
 class Logs : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("thing", name_, "A trial, a job or a task.")->required();
-    app.add_flag("-f,--follow", follow_, "Go on as output comes, until it ends.");
-    app.add_option("-n,--lines", lines_, "Only the last N lines of what is there.");
-    app.add_flag("--err", err_, "Standard error only.");
-    app.add_flag("--out", out_, "Standard output only.");
-    app.add_flag("--raw", raw_, "The bytes as they are: no prefix, nothing made visible.");
+  void Declare(OptionSet& options) override {
+    options.Add("thing", name_, "A trial, a job or a task.", OptionSet::Need::kRequired);
+    options.Flag("-f,--follow", follow_, "Go on as output comes, until it ends.");
+    options.Add("-n,--lines", lines_, "Only the last N lines of what is there.");
+    options.Flag("--err", err_, "Standard error only.");
+    options.Flag("--out", out_, "Standard output only.");
+    options.Flag("--raw", raw_, "The bytes as they are: no prefix, nothing made visible.");
   }
 
   int Run(Context& context) override {

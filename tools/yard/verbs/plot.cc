@@ -8,13 +8,17 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
+#include "runtime/mutex.h"
 #include "tools/yard/braille_plot.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
 namespace {
+
+constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
 
 // JSON has no NaN and no infinities.
 nlohmann::json Number(double value) {
@@ -41,23 +45,25 @@ std::string DefaultTag(const msg::TagsReplyT& reply) {
 
 class Plot : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("run", names_, "Runs, or trials: names, ids or unique prefixes.")->required();
+  void Declare(OptionSet& options) override {
+    options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.",
+                OptionSet::Need::kRequired);
     // One value each, so that a run may follow.
-    app.add_option("-m,--metric", tags_, "A tag; again for one more chart (default: loss).")
-        ->expected(1)
-        ->take_all();
-    app.add_option("--width", width_, "Columns (default: the terminal's, else 80).");
-    app.add_option("--height", height_, "Lines a chart (default: 20, or what fits).");
+    options.Add("-m,--metric", tags_, "A tag; again for one more chart (default: loss).");
+    options.Add("--width", width_, "Columns (default: the terminal's, else 80).");
+    options.Add("--height", height_, "Lines a chart (default: 20, or what fits).");
+    options.Add("--timeout", timeout_, "Seconds to wait for a run or tag (default: 5).");
   }
 
   int Run(Context& context) override {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "plot", client.status());
+    const absl::Duration deadline =
+        context.clock->Monotonic() + absl::Seconds(std::max(timeout_, 0.0));
     std::vector<std::string> runs;
     for (const std::string& name : names_) {
-      auto run = FindRun(context, **client, name);
-      if (!run.ok()) return Fail(context, "plot", run.status());
+      auto run = WaitForRun(context, **client, name, deadline);
+      if (!run.ok()) return Fail(context, "plot", AsLookup(run.status()));
       if (tags_.empty()) tags_.push_back(DefaultTag(*run));
       runs.push_back(run->run);
     }
@@ -74,16 +80,40 @@ class Plot : public Verb {
   }
 
  private:
+  // A run that has just begun, or just ended, may not have been read yet.
+  absl::StatusOr<msg::TagsReplyT> WaitForRun(Context& context, bus::Client& client,
+                                             const std::string& name,
+                                             absl::Duration deadline) const {
+    runtime::Mutex mutex;
+    runtime::CondVar never;
+    for (bool said = false;; said = true) {
+      auto run = FindRun(context, client, name);
+      const bool there = run.ok() ? HasTags(*run) : !absl::IsNotFound(run.status());
+      const absl::Duration now = context.clock->Monotonic();
+      if (there || now >= deadline) return run;
+      if (!said && context.err_is_terminal) {
+        *context.err << "yard plot: waiting for " << Printable(name) << "\n";
+      }
+      runtime::MutexLock lock(mutex);
+      context.clock->WaitUntil(never, mutex, std::min(deadline, now + kPause));
+    }
+  }
+  // What was asked for is there to be drawn.
+  bool HasTags(const msg::TagsReplyT& reply) const {
+    if (tags_.empty()) return !reply.tags.empty();
+    return std::all_of(tags_.begin(), tags_.end(), [&](const std::string& wanted) {
+      return std::any_of(reply.tags.begin(), reply.tags.end(),
+                         [&](const auto& tag) { return tag->name == wanted; });
+    });
+  }
+
   // A trial is known by its directory's name.
   static absl::StatusOr<msg::TagsReplyT> FindRun(Context& context, bus::Client& client,
                                                  const std::string& name) {
     msg::TagsRequestT request;
     request.run = name;
     auto tags = client.Call<rpc::Datamanager::Tags>(request, Patient());
-    if (!absl::IsNotFound(tags.status())) {
-      if (!tags.ok()) return AsLookup(tags.status());
-      return tags;
-    }
+    if (!absl::IsNotFound(tags.status())) return tags;
     const auto thing = FindThing(context, name);
     if (!thing.ok() || !thing->trial.has_value()) {
       return absl::NotFoundError(absl::StrCat("no run ", name, "; `yard runs` lists them"));
@@ -162,6 +192,7 @@ class Plot : public Verb {
 
   std::vector<std::string> names_, tags_;
   int width_ = 0, height_ = 0;
+  double timeout_ = 5;
 };
 
 }  // namespace

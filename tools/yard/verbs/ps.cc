@@ -23,8 +23,8 @@ std::string Short(const std::string& text, std::size_t limit) {
 
 class Ps : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_flag("-a,--all", all_, "Also all that have ended (default: the last 10 of them).");
+  void Declare(OptionSet& options) override {
+    options.Flag("-a,--all", all_, "Also all that have ended (default: the last 10 of them).");
   }
 
   int Run(Context& context) override {

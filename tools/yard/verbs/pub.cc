@@ -13,11 +13,12 @@ namespace {
 
 class Pub : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("topic", topic_, "Where to: e/... (a missing / at its end is added).")
-        ->required();
-    app.add_option("json", payload_, "What: JSON, or any text with --raw.")->required();
-    app.add_flag("--raw", raw_, "Send the text as it is.");
+  void Declare(OptionSet& options) override {
+    options.Add("topic", topic_, "Where to: e/... (a missing / at its end is added).",
+                OptionSet::Need::kRequired);
+    options.Add("json", payload_, "What: JSON, or any text with --raw.",
+                OptionSet::Need::kRequired);
+    options.Flag("--raw", raw_, "Send the text as it is.");
   }
 
   int Run(Context& context) override {

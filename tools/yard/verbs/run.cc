@@ -160,14 +160,14 @@ class OutputFollower {
 
 class RunVerb : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("program", program_, "Program and arguments; write -- before them.");
-    app.add_option("--name", name_, "The run's name and directory (default: the trial's id).");
-    app.add_flag("--detach", detach_, "Print the id and return at once.");
-    app.add_option("--config", config_, "A JSON object; the program finds it in params.json.");
-    app.add_option("--max_restarts", max_restarts_, "New attempts after a failure (default: 0).");
-    app.add_option("--seed", seed_, "YARD_SEED for the program (default: 0).");
-    app.add_option("--logdir", logdir_, "Where the run's directory is made (default: the yard's).");
+  void Declare(OptionSet& options) override {
+    options.Add("program", program_, "Program and arguments; write -- before them.");
+    options.Add("--name", name_, "The run's name and directory (default: the trial's id).");
+    options.Flag("--detach", detach_, "Print the id and return at once.");
+    options.Add("--config", config_, "A JSON object; the program finds it in params.json.");
+    options.Add("--max_restarts", max_restarts_, "New attempts after a failure (default: 0).");
+    options.Add("--seed", seed_, "YARD_SEED for the program (default: 0).");
+    options.Add("--logdir", logdir_, "Where the run's directory is made (default: the yard's).");
   }
 
   int Run(Context& context) override {

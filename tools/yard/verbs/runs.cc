@@ -12,8 +12,8 @@ namespace {
 
 class Runs : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("run", run_, "A run's name or a unique prefix (default: all).");
+  void Declare(OptionSet& options) override {
+    options.Add("run", run_, "A run's name or a unique prefix (default: all).");
   }
 
   int Run(Context& context) override {

@@ -17,8 +17,8 @@ namespace {
 
 class Show : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("thing", name_, "A trial, a job or a run.")->required();
+  void Declare(OptionSet& options) override {
+    options.Add("thing", name_, "A trial, a job or a run.", OptionSet::Need::kRequired);
   }
 
   int Run(Context& context) override {

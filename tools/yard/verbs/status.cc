@@ -25,7 +25,7 @@ struct Row {
 
 class Status : public Verb {
  public:
-  void Declare(CLI::App&) override {}
+  void Declare(OptionSet&) override {}
 
   int Run(Context& context) override {
     auto client = context.client();

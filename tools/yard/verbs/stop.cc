@@ -13,10 +13,11 @@ namespace {
 
 class Stop : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("thing", names_, "Trials or jobs: ids, unique prefixes or names.")->required();
-    app.add_option("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
-    app.add_option("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
+  void Declare(OptionSet& options) override {
+    options.Add("thing", names_, "Trials or jobs: ids, unique prefixes or names.",
+                OptionSet::Need::kRequired);
+    options.Add("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
+    options.Add("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
   }
 
   int Run(Context& context) override {

@@ -1,7 +1,5 @@
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/subscriber.h"
-#include "runtime/mutex.h"
+#include "tools/yard/event_queue.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
@@ -21,57 +19,31 @@ namespace {
 
 constexpr absl::Duration kConnect = absl::Seconds(5);
 
-// Between the bus thread, which must not wait for a slow terminal, and the one that prints.
-class Inbox {
- public:
-  struct Item {
-    std::string topic;
-    std::unique_ptr<msg::EnvelopeT> event;  // Null: `lost` events of the topic are missing.
-    std::uint64_t lost = 0;                 // 0: nobody knows how many.
-  };
-
-  explicit Inbox(runtime::Clock* clock) : clock_(clock) {}
-
-  void Add(Item item) {
-    runtime::MutexLock lock(mutex_);
-    if (items_.size() >= kLimit) {
-      ++dropped_;
-      return;
-    }
-    items_.push_back(std::move(item));
-    changed_.Signal();
+// One event as it is printed: "TOPIC  {...}", or one object with everything about it.
+std::string LineOf(const MessageJson& messages, bool json, std::string_view topic,
+                   const msg::Envelope& event) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+  nlohmann::json body = messages.ToJson(event);
+  if (!json) {
+    return absl::StrCat(Printable(topic), "  ", Printable(body.dump(-1, ' ', false, kReplace)));
   }
-  // Nothing: `deadline` has come.
-  std::optional<Item> Take(absl::Duration deadline) {
-    runtime::MutexLock lock(mutex_);
-    while (items_.empty()) {
-      if (!clock_->WaitUntil(changed_, mutex_, deadline) && items_.empty()) return std::nullopt;
-    }
-    Item item = std::move(items_.front());
-    items_.pop_front();
-    return item;
+  nlohmann::json line = {{"topic", std::string(topic)}};
+  if (const msg::Head* const head = event.head(); head != nullptr) {
+    line["seq"] = head->seq();
+    line["sent"] = IsoTime(head->sent_us());
+    line["source"] = absl::StrCat(absl::Hex(head->source(), absl::kZeroPad16));
   }
-  // How many had no room since the last call.
-  std::uint64_t TakeDropped() {
-    runtime::MutexLock lock(mutex_);
-    return std::exchange(dropped_, 0);
-  }
-
- private:
-  static constexpr std::size_t kLimit = 10'000;
-  runtime::Clock* const clock_;
-  runtime::Mutex mutex_;
-  runtime::CondVar changed_;
-  std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
-  std::uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
-};
+  if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
+  line["body"] = std::move(body);
+  return line.dump(-1, ' ', false, kReplace);
+}
 
 class Sub : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("prefix", prefixes_, "Topics that begin so (default: all).");
-    app.add_option("-n", count_, "End after N events.");
-    app.add_option("--timeout", timeout_, "Seconds to listen; then exit 5.");
+  void Declare(OptionSet& options) override {
+    options.Add("prefix", prefixes_, "Topics that begin so (default: all).");
+    options.Add("-n", count_, "End after N events.");
+    options.Add("--timeout", timeout_, "Seconds to listen; exit 5 if -n has not come by then.");
   }
 
   int Run(Context& context) override {
@@ -82,77 +54,87 @@ class Sub : public Verb {
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
                                         : absl::InfiniteDuration();
-    Inbox inbox(context.clock);
+    EventQueue queue({.clock = context.clock});
+    const Closer closer(context.interrupt, &queue);
     if (prefixes_.empty()) prefixes_.push_back("");
-    bus::Subscriber subscriber(*node, Options(&inbox));
+    bus::Subscriber subscriber(*node, Options(**messages, context.json, &queue));
     if (!subscriber.WaitUntilConnected(kConnect).ok()) {
       return Fail(context, "sub",
                   absl::UnavailableError("the registry's event hub cannot be heard; yard status"));
     }
     *context.err << "yard sub: listening\n";
     context.err->flush();
-    return Listen(context, **messages, inbox, deadline);
+    return Listen(context, queue, deadline);
   }
 
  private:
-  bus::Subscriber::Options Options(Inbox* inbox) const {
+  // Ctrl-C ends the listening, for as long as this lives.
+  class Closer {
+   public:
+    Closer(Interrupt* interrupt, EventQueue* queue) : interrupt_(interrupt) {
+      if (interrupt_ != nullptr) interrupt_->Handle([queue] { queue->Close(); });
+    }
+    ~Closer() {
+      if (interrupt_ != nullptr) interrupt_->Handle({});
+    }
+    Closer(const Closer&) = delete;
+    Closer& operator=(const Closer&) = delete;
+
+   private:
+    Interrupt* const interrupt_;
+  };
+
+  bus::Subscriber::Options Options(const MessageJson& messages, bool json,
+                                   EventQueue* queue) const {
     bus::Subscriber::Options options;
     options.prefixes = prefixes_;
-    options.on_event = [inbox](std::string_view topic, const msg::Envelope& event) {
-      inbox->Add({std::string(topic), std::unique_ptr<msg::EnvelopeT>(event.UnPack()), 0});
+    options.on_event = [&messages, json, queue](std::string_view topic,
+                                                const msg::Envelope& event) {
+      queue->Add({.topic = std::string(topic), .text = LineOf(messages, json, topic, event)});
     };
-    options.on_lost = [inbox](std::string_view topic, std::uint64_t lost) {
-      inbox->Add({std::string(topic), nullptr, lost});
+    options.on_lost = [queue](std::string_view topic, std::uint64_t lost) {
+      queue->Add({.topic = std::string(topic), .is_loss = true, .lost_events = lost});
     };
     return options;
   }
 
-  int Listen(Context& context, const MessageJson& messages, Inbox& inbox,
-             absl::Duration deadline) const {
-    for (std::uint64_t seen = 0; count_ == 0 || seen < count_;) {
-      const auto item = inbox.Take(deadline);
-      if (!item.has_value()) {
-        return Fail(context, "sub",
-                    absl::DeadlineExceededError(absl::StrCat("timed out after ", seen, " events")));
-      }
-      if (item->event == nullptr) {
-        SayLost(context, item->topic, item->lost);
+  int Listen(Context& context, EventQueue& queue, absl::Duration deadline) const {
+    std::uint64_t seen = 0;
+    while (count_ == 0 || seen < count_) {
+      const auto item = queue.Take(deadline);
+      if (!item.has_value()) return End(context, queue.closed(), seen);
+      if (item->is_loss) {
+        SayLost(context, *item);
         continue;
       }
-      Print(context, messages, *item);
-      ++seen;
+      *context.out << item->text << "\n";
+      context.out->flush();
       if (!context.out->good()) return kDone;  // Nobody reads any more.
-      if (const std::uint64_t dropped = inbox.TakeDropped(); dropped > 0) {
-        *context.err << "yard sub: " << dropped << " events dropped: printing is too slow\n";
-      }
+      ++seen;
     }
     return kDone;
   }
 
-  static void SayLost(Context& context, const std::string& topic, std::uint64_t lost) {
-    *context.err << "yard sub: lost " << (lost == 0 ? "an unknown number" : absl::StrCat(lost))
-                 << " of " << Printable(topic) << "\n";
+  // An endless listening ends so; one that counts has not got what it was to wait for.
+  int End(Context& context, bool interrupted, std::uint64_t seen) const {
+    if (count_ == 0) return kDone;
+    if (interrupted) return kInterrupted;
+    return Fail(context, "sub",
+                absl::DeadlineExceededError(
+                    absl::StrCat("timed out after ", seen, " of ", count_, " events")));
   }
 
-  static void Print(Context& context, const MessageJson& messages, const Inbox::Item& item) {
-    const msg::EnvelopeT& event = *item.event;
-    const nlohmann::json body = messages.ToJson(event);
-    if (!context.json) {
-      *context.out << Printable(item.topic) << "  "
-                   << Printable(body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
-                   << "\n";
-      context.out->flush();
-      return;
+  static void SayLost(Context& context, const EventQueue::Item& item) {
+    if (context.json) {
+      nlohmann::json line = {{"lost", "unknown"}, {"topic", item.topic}};
+      if (item.lost_events > 0) line["lost"] = item.lost_events;
+      PrintJson(context, line);
     }
-    nlohmann::json line = {{"topic", item.topic}};
-    if (event.head != nullptr) {
-      line["seq"] = event.head->seq();
-      line["sent"] = IsoTime(event.head->sent_us());
-      line["source"] = absl::StrCat(absl::Hex(event.head->source(), absl::kZeroPad16));
-    }
-    if (event.body.type != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body.type);
-    line["body"] = body;
-    PrintJson(context, line);
+    *context.err << "yard sub: lost "
+                 << (item.lost_events == 0 ? "an unknown number" : absl::StrCat(item.lost_events))
+                 << (item.topic.empty() ? " of events: printing is too slow"
+                                        : " of " + Printable(item.topic))
+                 << "\n";
   }
 
   std::vector<std::string> prefixes_;

@@ -21,10 +21,10 @@ std::string Absolute(const Context& context, const std::string& path) {
 
 class Up : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("--logdir", logdir_, "Where runs are (default: ./runs).");
-    app.add_option("--trainer", trainer_, "A program with functions of its own as the trainer.");
-    app.add_option("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
+  void Declare(OptionSet& options) override {
+    options.Add("--logdir", logdir_, "Where runs are (default: ./runs).");
+    options.Add("--trainer", trainer_, "A program with functions of its own as the trainer.");
+    options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
   }
 
   int Run(Context& context) override {

@@ -13,9 +13,10 @@ namespace {
 
 class Wait : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("thing", names_, "Trials or jobs: ids, unique prefixes or names.")->required();
-    app.add_option("--timeout", timeout_, "Seconds to wait (default: no limit); then exit 5.");
+  void Declare(OptionSet& options) override {
+    options.Add("thing", names_, "Trials or jobs: ids, unique prefixes or names.",
+                OptionSet::Need::kRequired);
+    options.Add("--timeout", timeout_, "Seconds to wait (default: no limit); then exit 5.");
   }
 
   // 0 if all ended well or were stopped, 1 if one failed.

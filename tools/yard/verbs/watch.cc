@@ -14,12 +14,12 @@ namespace {
 
 class Watch : public Verb {
  public:
-  void Declare(CLI::App& app) override {
-    app.add_option("trial", name_, "A trial.")->required();
-    app.add_option("metric", metrics_, "Metrics to show (default: the first few).");
-    app.add_option("-n", count_, "End after N reports.");
-    app.add_flag("--all", all_, "From the first report on (default: from now).");
-    app.add_option("--timeout", timeout_, "Seconds to follow; then exit 5.");
+  void Declare(OptionSet& options) override {
+    options.Add("trial", name_, "A trial.", OptionSet::Need::kRequired);
+    options.Add("metric", metrics_, "Metrics to show (default: the first few).");
+    options.Add("-n", count_, "End after N reports.");
+    options.Flag("--all", all_, "From the first report on (default: from now).");
+    options.Add("--timeout", timeout_, "Seconds to follow; then exit 5.");
   }
 
   int Run(Context& context) override {
