@@ -35,6 +35,15 @@ AttemptEnd EndOf(const msg::JobT& job) {
   return end;
 }
 
+// Without a shim there is nobody who could bring more reports. (Its words are those of
+// launcher.fbs, Attempt.reason.)
+bool ShimIsGone(const msg::JobT& job) {
+  if (job.state == msg::TaskState::Lost) return true;
+  const bool has_attempt = !job.tasks.empty() && !job.tasks.front()->attempts.empty();
+  return has_attempt &&
+         job.tasks.front()->attempts.back()->reason.rfind("the shim was killed", 0) == 0;
+}
+
 class ProgramRunnerImpl : public ProgramRunner,
                           public std::enable_shared_from_this<ProgramRunnerImpl> {
  public:
@@ -88,7 +97,7 @@ class ProgramRunnerImpl : public ProgramRunner,
     } else {
       end_ = AttemptEnd{false, absl::StrCat("lost job ", job_, ": ", job.status().message()), {}};
     }
-    if (reports_complete_) return Finish();
+    if (reports_complete_ || !job.ok() || ShimIsGone(*job)) return Finish();
     timer_ = options_.loop->RunAfter(options_.last_reports, [this] { Finish(); });
   }
 

@@ -61,15 +61,18 @@ class FakeJobs : public JobControl {
     jobs[id].stops.push_back(grace);
   }
 
-  void End(const std::string& id, int exit_code, const std::string& stderr_path = "") {
+  void End(const std::string& id, int exit_code, const std::string& stderr_path = "",
+           const std::string& reason = "") {
     msg::JobT job;
     job.id = id;
     job.state = exit_code == 0 ? msg::TaskState::Exited : msg::TaskState::Failed;
     if (exit_code != 0) job.reason = absl::StrCat("exit code ", exit_code);
+    if (!reason.empty()) job.reason = reason;
     auto task = std::make_unique<msg::TaskT>();
     task->stderr_path = stderr_path;
     auto attempt = std::make_unique<msg::AttemptT>();
     attempt->exit_code = exit_code;
+    attempt->reason = job.reason;
     task->attempts.push_back(std::move(attempt));
     job.tasks.push_back(std::move(task));
     jobs[id].ended = std::move(job);
