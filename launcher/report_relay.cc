@@ -128,7 +128,7 @@ bool ReportRelay::MaySpeak(ReporterId id) {
   if (speaker_ == id) return true;
   Reporter& reporter = reporters_.at(id);
   reporter.out +=
-      ErrorLine("FAILED_PRECONDITION", "another process of this task is its reporter") + "\n";
+      ErrorLine("ALREADY_EXISTS", "another process of this task is its reporter") + "\n";
   reporter.closing = true;
   Flush(id);
   return false;

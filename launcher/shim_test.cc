@@ -544,7 +544,7 @@ TEST_F(ShimRelayTest, OneReporterAtATime) {
   trainer_.Send("3 C\n");
   ExpectEnd(3);
   Finish();
-  const std::string refused = R"(b'{"t":"error","code":"FAILED_PRECONDITION"' b'')";
+  const std::string refused = R"(b'{"t":"error","code":"ALREADY_EXISTS"' b'')";
   EXPECT_EQ(Output(), absl::StrCat("b'A\\n'\n", refused, "\n", refused, "\nb'B\\n'\nb'C\\n'\n"));
 }
 

@@ -43,6 +43,11 @@ std::vector<std::string> CallersEnvironment(const Context& context) {
   return environment;
 }
 
+// "t-abcde first", or the id alone where that is the name.
+std::string Title(const msg::TrialT& trial) {
+  return trial.name == trial.id ? trial.id : absl::StrCat(trial.id, " ", Printable(trial.name));
+}
+
 // The terminal of an attached run: the program's output, and one live line below it.
 class Screen {
  public:
@@ -140,7 +145,8 @@ class OutputFollower {
             return true;
           });
       if (!status.ok()) {
-        *context_.err << "yard run: no output: " << std::string(status.message()) << "\n";
+        *context_.err << "yard run: no output: " << Printable(std::string(status.message()))
+                      << "\n";
       }
     }
     MutexLock lock(mutex_);
@@ -212,7 +218,7 @@ class RunVerb : public Verb {
   }
 
   int Attach(Context& context, bus::Client& client, const msg::TrialT& trial) {
-    if (!context.json) *context.err << trial.id << " " << Printable(trial.name) << " started\n";
+    if (!context.json) *context.err << Title(trial) << " started\n";
     HandleInterrupt(context, client, trial.id);
     Screen screen(context);
     OutputFollower output(context, &screen);
@@ -253,7 +259,8 @@ class RunVerb : public Verb {
       msg::StopTrialRequestT request;
       request.trial = trial;
       const auto stopped = client.Call<rpc::Trainer::StopTrial>(request, Patient());
-      if (!stopped.ok()) *context.err << "yard run: " << stopped.status().message() << "\n";
+      if (!stopped.ok())
+        *context.err << "yard run: " << Printable(std::string(stopped.status().message())) << "\n";
     });
   }
 
@@ -294,9 +301,7 @@ class RunVerb : public Verb {
   // The last thing that is printed, and all that is needed to find the cause.
   static void PrintFailure(Context& context, const msg::TrialT& trial) {
     std::ostream& err = *context.err;
-    err << "\n"
-        << trial.id << " " << Printable(trial.name) << " FAILED: " << Printable(trial.reason)
-        << "\n";
+    err << "\n" << Title(trial) << " FAILED: " << Printable(trial.reason) << "\n";
     const auto& lines = trial.error_lines;
     for (std::size_t i = lines.size() - std::min(lines.size(), kErrorLines); i < lines.size();
          ++i) {
