@@ -5,6 +5,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -76,7 +77,8 @@ class Stop : public Verb {
     const char* const state =
         thing.trial.has_value() ? StateName(thing.trial->state) : StateName(thing.job->state);
     const std::string& why = thing.trial.has_value() ? thing.trial->reason : thing.job->reason;
-    *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ") << why << "\n";
+    *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ") << Printable(why)
+                 << "\n";
     return kDone;
   }
 

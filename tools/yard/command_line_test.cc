@@ -1,0 +1,140 @@
+#include "tools/yard/command_line.h"
+
+#include <algorithm>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tools/yard/verb.h"
+
+namespace yard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct Parsed {
+  int code = -1;
+  std::string out, err;
+  CommandLine line;
+};
+
+Parsed Parse(std::vector<std::string> words) {
+  Parsed parsed;
+  std::ostringstream out, err;
+  parsed.code = ParseCommandLine(std::move(words), out, err, &parsed.line);
+  parsed.out = out.str();
+  parsed.err = err.str();
+  return parsed;
+}
+
+// The words of an example as a shell makes them; knows single quotes.
+std::vector<std::string> Words(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool quoted = false;
+  for (const char c : text + " ") {
+    if (c == '\'') {
+      quoted = !quoted;
+    } else if (c == ' ' && !quoted) {
+      if (!word.empty()) words.push_back(word);
+      word.clear();
+    } else {
+      word += c;
+    }
+  }
+  return words;
+}
+
+class EveryVerbTest : public ::testing::TestWithParam<const VerbEntry*> {};
+
+TEST_P(EveryVerbTest, HelpFitsOnAScreenAndStartsWithTwoExamples) {
+  const VerbEntry& entry = *GetParam();
+  const Parsed help = Parse({entry.name, "--help"});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.line.verb, nullptr);
+  EXPECT_EQ(help.err, "");
+  EXPECT_LE(std::count(help.out.begin(), help.out.end(), '\n'), 24) << help.out;
+  EXPECT_THAT(help.out, StartsWith(std::string("  ") + entry.examples[0] + "\n  " +
+                                   entry.examples[1] + "\n"));
+  EXPECT_THAT(help.out, HasSubstr("--json"));
+}
+
+TEST_P(EveryVerbTest, ItsExamplesParse) {
+  for (const char* example : GetParam()->examples) {
+    std::vector<std::string> words = Words(example);
+    ASSERT_EQ(words.front(), "yard");
+    words.erase(words.begin());
+    ASSERT_EQ(words.front(), GetParam()->name);
+    const Parsed parsed = Parse(words);
+    EXPECT_EQ(parsed.line.entry, GetParam()) << example << ": " << parsed.err;
+    EXPECT_NE(parsed.line.verb, nullptr) << example << ": " << parsed.err;
+  }
+}
+
+TEST_P(EveryVerbTest, TakesJsonAndColorAfterItsWords) {
+  std::vector<std::string> words = Words(GetParam()->examples[0]);
+  words.erase(words.begin());
+  words.insert(std::find(words.begin(), words.end(), "--"), {"--json", "--color", "never"});
+  const Parsed parsed = Parse(words);
+  ASSERT_NE(parsed.line.verb, nullptr) << parsed.err;
+  EXPECT_TRUE(parsed.line.json);
+  EXPECT_EQ(parsed.line.color, "never");
+}
+
+TEST_P(EveryVerbTest, AnUnknownFlagIsAnErrorOfUsage) {
+  const Parsed parsed = Parse({GetParam()->name, "--no-such-flag"});
+  EXPECT_EQ(parsed.code, kUsage);
+  EXPECT_EQ(parsed.line.verb, nullptr);
+  EXPECT_EQ(parsed.out, "");
+  EXPECT_NE(parsed.err, "");
+}
+
+std::vector<const VerbEntry*> AllVerbs() {
+  std::vector<const VerbEntry*> all;
+  for (const VerbEntry& entry : Verbs()) all.push_back(&entry);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, EveryVerbTest, ::testing::ValuesIn(AllVerbs()),
+                         [](const auto& info) { return std::string(info.param->name); });
+
+TEST(CommandLineTest, NoWordsAreStatus) { EXPECT_STREQ(Parse({}).line.entry->name, "status"); }
+
+TEST(CommandLineTest, WordsBehindTwoDashesAreTheProgramsOwn) {
+  const Parsed parsed = Parse({"run", "--name", "x", "--", "train", "--json", "--", "-n"});
+  ASSERT_NE(parsed.line.verb, nullptr) << parsed.err;
+  EXPECT_THAT(parsed.line.rest, ElementsAre("train", "--json", "--", "-n"));
+  EXPECT_FALSE(parsed.line.json);
+}
+
+TEST(CommandLineTest, HelpNamesEveryVerb) {
+  const Parsed help = Parse({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const VerbEntry& entry : Verbs()) EXPECT_THAT(help.out, HasSubstr(entry.name));
+}
+
+TEST(CommandLineTest, VersionGoesToStdout) {
+  const Parsed version = Parse({"--version"});
+  EXPECT_EQ(version.code, 0);
+  EXPECT_THAT(version.out, StartsWith("yard "));
+}
+
+TEST(CommandLineTest, AnUnknownVerbIsAnErrorOfUsage) {
+  const Parsed parsed = Parse({"frobnicate"});
+  EXPECT_EQ(parsed.code, kUsage);
+  EXPECT_EQ(parsed.line.verb, nullptr);
+  EXPECT_NE(parsed.err, "");
+}
+
+TEST(CommandLineTest, AWrongValueIsAnErrorOfUsage) {
+  EXPECT_EQ(Parse({"status", "--color", "purple"}).code, kUsage);
+  EXPECT_EQ(Parse({"logs", "x", "-n", "many"}).code, kUsage);
+  EXPECT_EQ(Parse({"wait"}).code, kUsage) << "a thing is required";
+}
+
+}  // namespace
+}  // namespace yard

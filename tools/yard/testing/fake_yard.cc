@@ -1,0 +1,448 @@
+#include "tools/yard/testing/fake_yard.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "bus/schema/common_methods.h"
+#include "bus/schema/datamanager_methods.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/schema/registry_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "glog/logging.h"
+#include "runtime/file.h"
+#include "tools/yard/command_line.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/verb.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+using runtime::MutexLock;
+
+constexpr std::int64_t kSomeTime = 1'700'000'000'000'000;
+
+// A socket's path has at most 107 bytes.
+std::string ShortDirectory() {
+  char name[] = "/tmp/yard-XXXXXX";
+  CHECK(mkdtemp(name) != nullptr);
+  return name;
+}
+
+// By id, unique prefix of an id, or name, as the services look things up; -1: none.
+template <typename Things, typename Get>
+absl::StatusOr<int> Find(const Things& things, const std::string& wanted, const Get& get) {
+  std::vector<int> matches;
+  for (std::size_t i = 0; i < things.size(); ++i) {
+    const auto& thing = get(things[i]);
+    if (thing.id == wanted || thing.name == wanted) return static_cast<int>(i);
+    if (absl::StartsWith(thing.id, wanted)) matches.push_back(static_cast<int>(i));
+  }
+  if (matches.size() == 1) return matches.front();
+  if (matches.empty()) return absl::NotFoundError(absl::StrCat("nothing is called ", wanted));
+  std::string names;
+  for (const int i : matches) absl::StrAppend(&names, " ", get(things[i]).id);
+  return absl::FailedPreconditionError(absl::StrCat(wanted, " matches", names));
+}
+
+const auto kTrialOf = [](const auto& held) -> const msg::TrialT& { return held.trial; };
+const auto kItself = [](const auto& thing) -> const auto& { return thing; };
+
+std::unique_ptr<msg::LeaseT> LeaseOf(const runtime::Locations& locations,
+                                     const std::string& service) {
+  auto lease = std::make_unique<msg::LeaseT>();
+  lease->id = 1;
+  lease->name = service;
+  lease->instance = "0";
+  lease->endpoints = {locations.ServiceAddress(service)};
+  lease->process = std::make_unique<msg::ProcessIdentityT>();
+  lease->process->pid = getpid();
+  lease->registered_us = kSomeTime;
+  return lease;
+}
+
+}  // namespace
+
+FakeYard::FakeYard() : directory_(ShortDirectory()) {
+  context_.locations = {.runtime_directory = directory_,
+                        .state_directory = directory_ + "/state",
+                        .registry_address = "ipc://" + directory_ + "/registry"};
+  context_.working_directory = directory_;
+  context_.environment = {"PATH=/usr/bin:/bin", "HOME=/nowhere"};
+  context_.interrupt = new Interrupt([] {});
+  CHECK(runtime::MakePrivateDirectory(context_.locations.state_directory).ok());
+  pool_ = runtime::ThreadPool::Create(&coordinator_, {.name = "fake", .threads = 4});
+}
+
+FakeYard::~FakeYard() {
+  client_.reset();
+  caller_node_.reset();
+  services_.clear();
+  hub_.reset();
+  (void)coordinator_.RequestStop();
+  pool_.reset();
+  node_.reset();
+  delete context_.interrupt;
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+void FakeYard::AddTrial(const std::string& id, const std::string& name, msg::TrialState state) {
+  MutexLock lock(mutex_);
+  Held held;
+  held.trial.id = id;
+  held.trial.name = name;
+  held.trial.state = state;
+  held.trial.argv = {"train", "--lr", "0.1"};
+  held.trial.log_directory = directory_ + "/runs/" + name;
+  held.trial.attempt = 1;
+  held.trial.created_us = kSomeTime;
+  trials_.push_back(std::move(held));
+}
+
+void FakeYard::AddReport(const std::string& trial, const std::string& metrics) {
+  MutexLock lock(mutex_);
+  for (Held& held : trials_) {
+    if (held.trial.id != trial) continue;
+    msg::ResultRowT row;
+    row.row = held.rows.size() + 1;
+    row.step = row.training_iteration = static_cast<std::int64_t>(row.row);
+    row.wall_time_us = kSomeTime;
+    row.metrics = metrics;
+    held.rows.push_back(row);
+    held.trial.reports = row.row;
+    held.trial.last_metrics = metrics;
+  }
+}
+
+void FakeYard::FailTrial(const std::string& trial, const std::string& reason,
+                         std::vector<std::string> error_lines) {
+  MutexLock lock(mutex_);
+  for (Held& held : trials_) {
+    if (held.trial.id != trial) continue;
+    held.trial.state = msg::TrialState::Failed;
+    held.trial.reason = reason;
+    held.trial.error_lines = error_lines;
+  }
+}
+
+void FakeYard::AddJob(const std::string& id, const std::string& name, msg::TaskState state) {
+  MutexLock lock(mutex_);
+  msg::JobT job;
+  job.id = id;
+  job.name = name;
+  job.state = state;
+  job.argv = {"sleep", "9"};
+  job.created_us = kSomeTime;
+  jobs_.push_back(std::move(job));
+}
+
+void FakeYard::AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes) {
+  MutexLock lock(mutex_);
+  std::uint64_t offset = 0;
+  for (const auto& part : output_[job]) offset += part.stream == stream ? part.data.size() : 0;
+  msg::LogsReplyT part;
+  part.task = job + "/worker-0";
+  part.attempt = 1;
+  part.stream = stream;
+  part.offset = offset;
+  part.data.assign(bytes.begin(), bytes.end());
+  output_[job].push_back(std::move(part));
+  for (Held& held : trials_) {
+    if (held.trial.job.empty()) held.trial.job = job;
+  }
+}
+
+msg::RunTrialRequestT FakeYard::last_run() {
+  MutexLock lock(mutex_);
+  return last_run_;
+}
+
+std::vector<std::string> FakeYard::stopped() {
+  MutexLock lock(mutex_);
+  return stopped_;
+}
+
+absl::Status FakeYard::Check(const std::string& service) const {
+  const auto found = broken_.find(service);
+  return found == broken_.end() ? absl::OkStatus() : found->second;
+}
+
+bool FakeYard::IsLeftOut(const std::string& service) const {
+  return std::find(left_out_.begin(), left_out_.end(), service) != left_out_.end();
+}
+
+bus::Service& FakeYard::Serve(const std::string& name) {
+  auto lock = runtime::LockFile(context_.locations.LockPath(name));
+  CHECK(lock.ok()) << lock.status();
+  locks_.push_back(*std::move(lock));
+  auto& service = services_[name];
+  service = std::make_unique<bus::Service>(
+      node_.get(),
+      bus::Service::Options{
+          .name = name, .endpoint = context_.locations.ServiceAddress(name), .pool = pool_.get()});
+  service->Handle<rpc::Common::Stats>([name](const bus::CallContext&, const auto&) {
+    msg::StatsReplyT reply;
+    reply.service = name;
+    return reply;
+  });
+  return *service;
+}
+
+void FakeYard::Start() {
+  auto node = bus::Node::Create({.name = "registry", .locations = context_.locations});
+  CHECK(node.ok()) << node.status();
+  node_ = *std::move(node);
+  auto hub = bus::Hub::Create(node_.get(), bus::Hub::DefaultAddresses(context_.locations));
+  CHECK(hub.ok()) << hub.status();
+  hub_ = *std::move(hub);
+  if (!IsLeftOut("registry")) ServeRegistry();
+  if (!IsLeftOut("launcher")) ServeLauncher();
+  if (!IsLeftOut("trainer")) ServeTrainer();
+  if (!IsLeftOut("datamanager")) ServeDatamanager();
+  for (auto& [name, service] : services_) CHECK(service->Start().ok()) << name;
+}
+
+void FakeYard::ServeRegistry() {
+  using rpc::Registry;
+  bus::Service& service = Serve("registry");
+  service.Handle<Registry::Lookup>([this](const bus::CallContext&, const auto& request) {
+    msg::LookupReplyT reply;
+    if (services_.count(request.name) > 0) {
+      reply.leases.push_back(LeaseOf(context_.locations, request.name));
+    }
+    return reply;
+  });
+  service.Handle<Registry::List>(
+      [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::ListReplyT> {
+        if (absl::Status broken = Check("registry"); !broken.ok()) return broken;
+        msg::ListReplyT reply;
+        for (const auto& [name, unused] : services_) {
+          reply.leases.push_back(LeaseOf(context_.locations, name));
+        }
+        return reply;
+      });
+  service.Handle<Registry::Publish>(
+      [this](const bus::CallContext&,
+             const msg::PublishRequestT& request) -> absl::StatusOr<msg::PublishReplyT> {
+        if (!absl::StartsWith(request.topic, "e/")) {
+          return absl::PermissionDeniedError("topics under e/ only");
+        }
+        msg::EnvelopeT event;
+        event.payload = request.payload;
+        event.payload_type = request.payload_type;
+        msg::PublishReplyT reply;
+        reply.subscribers = hub_->CountSubscriptions(request.topic);
+        auto seq = hub_->Publish(request.topic, std::move(event));
+        if (!seq.ok()) return seq.status();
+        reply.seq = *seq;
+        return reply;
+      });
+}
+
+void FakeYard::ServeLauncher() {
+  using rpc::Launcher;
+  bus::Service& service = Serve("launcher");
+  service.Handle<Launcher::Services>(
+      [](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::ServicesReplyT> {
+        msg::ServicesReplyT reply;
+        auto trainer = std::make_unique<msg::SupervisedServiceT>();
+        trainer->name = "trainer";
+        trainer->restarts = 3;
+        reply.services.push_back(std::move(trainer));
+        return reply;
+      });
+  service.Handle<Launcher::Jobs>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::JobsReplyT> {
+        if (absl::Status broken = Check("launcher"); !broken.ok()) return broken;
+        MutexLock lock(mutex_);
+        msg::JobsReplyT reply;
+        if (request.job.empty()) {
+          for (const auto& job : jobs_) reply.jobs.push_back(std::make_unique<msg::JobT>(job));
+          return reply;
+        }
+        const auto found = Find(jobs_, request.job, kItself);
+        if (!found.ok()) return found.status();
+        reply.jobs.push_back(std::make_unique<msg::JobT>(jobs_[*found]));
+        return reply;
+      });
+  service.Handle<Launcher::StopJob>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::StopJobReplyT> {
+        MutexLock lock(mutex_);
+        const auto found = Find(jobs_, request.job, kItself);
+        if (!found.ok()) return found.status();
+        stopped_.push_back(jobs_[*found].id);
+        jobs_[*found].stop_requested = true;
+        jobs_[*found].state = msg::TaskState::Failed;
+        return msg::StopJobReplyT();
+      });
+  service.HandleAsync<Launcher::WaitJob>([this](auto writer, const auto& request) {
+    MutexLock lock(mutex_);
+    const auto found = Find(jobs_, request.job, kItself);
+    if (!found.ok()) return writer->Finish(found.status());
+    msg::JobT& job = jobs_[*found];
+    if (!HasEnded(job.state)) job.state = msg::TaskState::Exited;
+    msg::WaitJobReplyT reply;
+    reply.job = std::make_unique<msg::JobT>(job);
+    writer->Finish(std::move(reply));
+  });
+  service.HandleAsync<Launcher::Logs>([this](auto writer, const auto& request) {
+    MutexLock lock(mutex_);
+    const auto found = output_.find(request.job.substr(0, request.job.find('/')));
+    if (found == output_.end()) return writer->Finish(absl::NotFoundError("no such job"));
+    for (const auto& part : found->second) (void)writer->SendPart(msg::LogsReplyT(part));
+    writer->Finish(msg::LogsReplyT());
+  });
+}
+
+void FakeYard::ServeTrainer() {
+  using rpc::Trainer;
+  bus::Service& service = Serve("trainer");
+  service.Handle<Trainer::RunTrial>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::RunTrialReplyT> {
+        if (absl::Status broken = Check("trainer"); !broken.ok()) return broken;
+        MutexLock lock(mutex_);
+        last_run_ = request;
+        if (trials_.empty()) return absl::InternalError("the test has no trial to run");
+        msg::RunTrialReplyT reply;
+        reply.trial = std::make_unique<msg::TrialT>(trials_.front().trial);
+        return reply;
+      });
+  service.Handle<Trainer::Trials>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::TrialsReplyT> {
+        if (absl::Status broken = Check("trainer"); !broken.ok()) return broken;
+        MutexLock lock(mutex_);
+        msg::TrialsReplyT reply;
+        if (request.trial.empty()) {
+          for (const Held& held : trials_) {
+            reply.trials.push_back(std::make_unique<msg::TrialT>(held.trial));
+          }
+          return reply;
+        }
+        const auto found = Find(trials_, request.trial, kTrialOf);
+        if (!found.ok()) return found.status();
+        reply.trials.push_back(std::make_unique<msg::TrialT>(trials_[*found].trial));
+        return reply;
+      });
+  service.Handle<Trainer::StopTrial>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::StopTrialReplyT> {
+        MutexLock lock(mutex_);
+        const auto found = Find(trials_, request.trial, kTrialOf);
+        if (!found.ok()) return found.status();
+        stopped_.push_back(trials_[*found].trial.id);
+        trials_[*found].trial.state = msg::TrialState::Stopped;
+        return msg::StopTrialReplyT();
+      });
+  service.HandleAsync<Trainer::FollowTrial>([this](auto writer, const auto& request) {
+    MutexLock lock(mutex_);
+    const auto found = Find(trials_, request.trial, kTrialOf);
+    if (!found.ok()) return writer->Finish(found.status());
+    Held& held = trials_[*found];
+    for (const auto& row : held.rows) {
+      if (row.row <= request.from_row) continue;
+      msg::FollowTrialReplyT part;
+      part.trial = std::make_unique<msg::TrialT>(held.trial);
+      part.rows.push_back(std::make_unique<msg::ResultRowT>(row));
+      (void)writer->SendPart(std::move(part));
+    }
+    if (!HasEnded(held.trial.state)) held.trial.state = msg::TrialState::Done;
+    msg::FollowTrialReplyT end;
+    end.trial = std::make_unique<msg::TrialT>(held.trial);
+    writer->Finish(std::move(end));
+  });
+}
+
+void FakeYard::ServeDatamanager() {
+  using rpc::Datamanager;
+  bus::Service& service = Serve("datamanager");
+  service.Handle<Datamanager::Runs>(
+      [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::RunsReplyT> {
+        if (absl::Status broken = Check("datamanager"); !broken.ok()) return broken;
+        msg::RunsReplyT reply;
+        reply.logdir = directory_ + "/runs";
+        for (const Series& series : series_) {
+          auto run = std::make_unique<msg::RunT>();
+          run->name = series.run;
+          run->tags = 1;
+          run->points = series.values.size();
+          run->last_step = static_cast<std::int64_t>(series.values.size()) - 1;
+          run->update_us = kSomeTime;
+          reply.runs.push_back(std::move(run));
+        }
+        return reply;
+      });
+  service.Handle<Datamanager::Tags>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::TagsReplyT> {
+        msg::TagsReplyT reply;
+        for (const Series& series : series_) {
+          if (series.run != request.run) continue;
+          reply.run = series.run;
+          auto tag = std::make_unique<msg::TagT>();
+          tag->name = series.tag;
+          tag->points = series.values.size();
+          reply.tags.push_back(std::move(tag));
+        }
+        if (reply.tags.empty()) return absl::NotFoundError(absl::StrCat("no run ", request.run));
+        return reply;
+      });
+  service.Handle<Datamanager::Scalars>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::ScalarsReplyT> {
+        for (const Series& series : series_) {
+          if (series.run != request.run || series.tag != request.tag) continue;
+          msg::ScalarsReplyT reply;
+          reply.run = series.run;
+          reply.tag = series.tag;
+          reply.total_points = series.values.size();
+          reply.values = reply.firsts = reply.mins = reply.maxs = series.values;
+          for (std::size_t i = 0; i < series.values.size(); ++i) {
+            reply.steps.push_back(static_cast<std::int64_t>(i));
+            reply.counts.push_back(1);
+          }
+          reply.last_steps = reply.steps;
+          return reply;
+        }
+        return absl::NotFoundError(absl::StrCat("no tag ", request.tag));
+      });
+}
+
+FakeYard::Output FakeYard::Run(std::vector<std::string> words) {
+  std::ostringstream out, err;
+  CommandLine line;
+  Output output;
+  output.code = ParseCommandLine(std::move(words), out, err, &line);
+  if (line.verb != nullptr) {
+    context_.out = &out;
+    context_.err = &err;
+    context_.json = line.json;
+    context_.rest = line.rest;
+    context_.node = [this]() -> absl::StatusOr<bus::Node*> {
+      if (caller_node_ == nullptr) {
+        auto node = bus::Node::Create({.name = "yard", .locations = context_.locations});
+        if (!node.ok()) return node.status();
+        caller_node_ = *std::move(node);
+      }
+      return caller_node_.get();
+    };
+    context_.client = [this]() -> absl::StatusOr<bus::Client*> {
+      auto node = context_.node();
+      if (!node.ok()) return node.status();
+      if (client_ == nullptr) client_ = std::make_unique<bus::Client>(*node);
+      return client_.get();
+    };
+    const absl::Status ensured = line.entry->needs_yard ? EnsureYard(context_) : absl::OkStatus();
+    output.code =
+        ensured.ok() ? line.verb->Run(context_) : Fail(context_, line.entry->name, ensured);
+  }
+  output.out = out.str();
+  output.err = err.str();
+  return output;
+}
+
+}  // namespace yard

@@ -1,0 +1,112 @@
+#ifndef TOOLS_YARD_TESTING_FAKE_YARD_H_
+#define TOOLS_YARD_TESTING_FAKE_YARD_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bus/client.h"
+#include "bus/hub.h"
+#include "bus/node.h"
+#include "bus/schema/envelope_generated.h"
+#include "bus/service.h"
+#include "runtime/coordinator.h"
+#include "runtime/locations.h"
+#include "runtime/mutex.h"
+#include "runtime/thread_pool.h"
+#include "runtime/unique_fd.h"
+#include "tools/yard/context.h"
+
+namespace yard {
+
+// A yard whose four services are in this process, in a private directory: real sockets, a real
+// hub, and the answers of services that hold the trials, jobs and runs a test gives them. What a
+// service does on a stop, a lookup by prefix or a follow, these do too. Fill it, then Start().
+class FakeYard {
+ public:
+  struct Output {
+    int code = -1;
+    std::string out;
+    std::string err;
+  };
+  struct Series {
+    std::string run;
+    std::string tag;
+    std::vector<double> values;  // Their steps count from 0.
+  };
+
+  FakeYard();
+  ~FakeYard();
+  FakeYard(const FakeYard&) = delete;
+  FakeYard& operator=(const FakeYard&) = delete;
+
+  // Before Start(). A trial that has not ended ends, as Done, when it is followed or waited for.
+  void AddTrial(const std::string& id, const std::string& name, msg::TrialState state);
+  void AddReport(const std::string& trial, const std::string& metrics);
+  void FailTrial(const std::string& trial, const std::string& reason,
+                 std::vector<std::string> error_lines);
+  void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
+  // Output of a job's one task.
+  void AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes);
+  void AddSeries(Series series) { series_.push_back(std::move(series)); }
+  // Calls of this service ("trainer") are answered with this error.
+  void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
+  // The service never runs: it has no socket, no lease and no lock.
+  void LeaveOut(const std::string& service) { left_out_.push_back(service); }
+
+  void Start();
+  // What main() does with these words.
+  Output Run(std::vector<std::string> words);
+  // Terminal, environment and so on for Run(); out and err are its own.
+  Context& context() { return context_; }
+  const runtime::Locations& locations() const { return context_.locations; }
+  // What `yard run` asked for, last.
+  msg::RunTrialRequestT last_run();
+  std::vector<std::string> stopped();  // Ids of trials and jobs, in the order of asking.
+  bus::Hub& hub() { return *hub_; }
+
+ private:
+  struct Held {
+    msg::TrialT trial;
+    std::vector<msg::ResultRowT> rows;
+  };
+  bool IsLeftOut(const std::string& service) const;
+  bus::Service& Serve(const std::string& name);
+  void ServeRegistry();
+  void ServeLauncher();
+  void ServeTrainer();
+  void ServeDatamanager();
+  // OK, or what Break() said.
+  absl::Status Check(const std::string& service) const;
+
+  const std::string directory_;
+  Context context_;
+  std::map<std::string, absl::Status> broken_;
+  std::vector<std::string> left_out_;
+  std::vector<Series> series_;
+
+  runtime::Mutex mutex_;
+  std::vector<Held> trials_ ABSL_GUARDED_BY(mutex_);
+  std::vector<msg::JobT> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::vector<msg::LogsReplyT>> output_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> stopped_ ABSL_GUARDED_BY(mutex_);
+  msg::RunTrialRequestT last_run_ ABSL_GUARDED_BY(mutex_);
+
+  runtime::Coordinator coordinator_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+  std::unique_ptr<bus::Node> node_;
+  std::unique_ptr<bus::Hub> hub_;
+  std::vector<runtime::UniqueFd> locks_;
+  std::map<std::string, std::unique_ptr<bus::Service>> services_;
+  std::unique_ptr<bus::Node> caller_node_;
+  std::unique_ptr<bus::Client> client_;
+};
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TESTING_FAKE_YARD_H_

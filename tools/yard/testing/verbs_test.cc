@@ -1,0 +1,477 @@
+// Every verb as a person uses it, against services in this process.
+
+#include <cmath>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tools/yard/testing/fake_yard.h"
+#include "tools/yard/verb.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Each line of `text`, which must be JSON.
+std::vector<json> Objects(const std::string& text) {
+  std::vector<json> objects;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    objects.push_back(json::parse(line, nullptr, false));
+    EXPECT_TRUE(objects.back().is_object()) << line;
+  }
+  return objects;
+}
+
+class VerbsTest : public ::testing::Test {
+ protected:
+  FakeYard yard_;
+};
+
+// ---- status
+
+using StatusTest = VerbsTest;
+
+TEST_F(StatusTest, GivesOneObjectAService) {
+  yard_.Start();
+  const auto result = yard_.Run({"status", "--json"});
+  ASSERT_EQ(result.code, kDone) << result.err;
+  const auto services = Objects(result.out);
+  ASSERT_EQ(services.size(), 4U);
+  for (const json& service : services) {
+    EXPECT_EQ(service.value("state", ""), "up") << service;
+    EXPECT_GT(service.value("pid", 0), 0) << service;
+  }
+  EXPECT_EQ(services[0].value("service", ""), "registry");
+  EXPECT_EQ(services[3].value("restarts", 0), 3) << "the trainer's, from the launcher";
+}
+
+TEST_F(StatusTest, ShowsWhatShouldBeThereButIsNot) {
+  yard_.LeaveOut("trainer");
+  yard_.Start();
+  const auto result = yard_.Run({"status"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("trainer      down"));
+}
+
+TEST_F(StatusTest, StillAnswersWithoutTheRegistry) {
+  yard_.LeaveOut("registry");
+  yard_.Start();
+  const auto result = yard_.Run({"status", "--json"});
+  EXPECT_EQ(result.code, kUnreachable);
+  EXPECT_EQ(Objects(result.out)[0].value("state", ""), "down");
+  EXPECT_NE(result.err, "");
+}
+
+TEST_F(StatusTest, AYardThatIsNotUpSaysWhatToDo) {
+  const auto result = yard_.Run({"status"});  // Nothing was started.
+  EXPECT_EQ(result.code, kUnreachable);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("yard up"));
+}
+
+// ---- up and down, as far as they start and stop nothing
+
+TEST_F(VerbsTest, UpRefusesAnotherRunDirectoryNamingBoth) {
+  ASSERT_TRUE(WriteWanted(yard_.locations(), {.logdir = "/old/runs", .trainer = ""}).ok());
+  yard_.Start();
+  const auto result = yard_.Run({"up", "--logdir", "/new/runs"});
+  EXPECT_EQ(result.code, kRefused);
+  EXPECT_THAT(result.err, HasSubstr("/old/runs"));
+  EXPECT_THAT(result.err, HasSubstr("/new/runs"));
+  EXPECT_EQ(ReadWanted(yard_.locations()).value()->logdir, "/old/runs");
+}
+
+TEST_F(VerbsTest, DownOfAYardThatIsNotUpIsDone) {
+  const auto result = yard_.Run({"down"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_THAT(result.out, HasSubstr("not up"));
+}
+
+// ---- looking things up
+
+using LookupTest = VerbsTest;
+
+TEST_F(LookupTest, AnIdAPrefixAndANameAllDo) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddTrial("t-xyzzy", "second", msg::TrialState::Done);
+  yard_.AddJob("j-qqqqq", "sleeper", msg::TaskState::Exited);
+  yard_.Start();
+  for (const char* name : {"t-abcde", "t-a", "first"}) {
+    EXPECT_EQ(Objects(yard_.Run({"show", name, "--json"}).out).at(0).value("id", ""), "t-abcde");
+  }
+  for (const char* name : {"j-qqqqq", "j-q", "sleeper", "j-qqqqq/worker-0"}) {
+    EXPECT_EQ(Objects(yard_.Run({"show", name, "--json"}).out).at(0).value("id", ""), "j-qqqqq");
+  }
+}
+
+TEST_F(LookupTest, TwoMatchesAreNotFoundNamingBoth) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddTrial("t-abxyz", "second", msg::TrialState::Done);
+  yard_.Start();
+  for (const char* verb : {"show", "logs", "stop", "wait", "watch"}) {
+    const auto result = yard_.Run({verb, "t-ab"});
+    EXPECT_EQ(result.code, kNotFound) << verb;
+    EXPECT_THAT(result.err, HasSubstr("t-abcde")) << verb;
+    EXPECT_THAT(result.err, HasSubstr("t-abxyz")) << verb;
+    EXPECT_EQ(result.out, "") << verb;
+  }
+}
+
+TEST_F(LookupTest, WhatIsNotThereIsNotFound) {
+  yard_.Start();
+  for (const char* verb : {"show", "logs", "stop", "wait", "watch"}) {
+    const auto result = yard_.Run({verb, "nosuch"});
+    EXPECT_EQ(result.code, kNotFound) << verb;
+    EXPECT_THAT(result.err, HasSubstr("nosuch")) << verb;
+  }
+}
+
+TEST_F(LookupTest, ANameCannotDriveTheTerminal) {
+  yard_.AddTrial("t-abcde", "a\x1b]0;x\x07", msg::TrialState::Done);
+  yard_.AddReport("t-abcde", R"({"\u001b[31m":1})");
+  yard_.FailTrial("t-abcde", "why\x1b[2J", {"line\x1b[2J"});
+  yard_.Start();
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"ps"},
+                                             {"show", "t-abcde"},
+                                             {"wait", "t-abcde"},
+                                             {"stop", "t-abcde"},
+                                             {"watch", "t-abcde"},
+                                             {"run", "--", "x"}}) {
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.out.find('\x1b'), std::string::npos) << words[0] << result.out;
+    EXPECT_EQ(result.err.find('\x1b'), std::string::npos) << words[0] << result.err;
+  }
+}
+
+// ---- ps, wait, stop
+
+TEST_F(VerbsTest, PsShowsTrialsAndJobs) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddReport("t-abcde", R"({"loss":0.5})");
+  yard_.AddJob("j-qqqqq", "sleeper", msg::TaskState::Running);
+  yard_.Start();
+  const auto result = yard_.Run({"ps"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("t-abcde  first    running        1"));
+  EXPECT_THAT(result.out, HasSubstr("loss 0.5"));
+  EXPECT_THAT(result.out, HasSubstr("j-qqqqq  sleeper  running"));
+  EXPECT_EQ(Objects(yard_.Run({"ps", "--json"}).out).size(), 2U);
+}
+
+TEST_F(VerbsTest, PsPassesOnWhatTheTrainerSays) {
+  yard_.Break("trainer", absl::InternalError("the disk is full"));
+  yard_.Start();
+  const auto result = yard_.Run({"ps"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_THAT(result.err, HasSubstr("the disk is full"));
+}
+
+TEST_F(VerbsTest, WaitTellsSuccessFromFailure) {
+  yard_.AddTrial("t-good1", "good", msg::TrialState::Running);
+  yard_.AddTrial("t-bad11", "bad", msg::TrialState::Running);
+  yard_.FailTrial("t-bad11", "exit code 3", {});
+  yard_.AddJob("j-job11", "job", msg::TaskState::Running);
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"wait", "good"}).code, kDone);
+  EXPECT_EQ(yard_.Run({"wait", "job"}).code, kDone);
+  const auto bad = yard_.Run({"wait", "good", "bad"});
+  EXPECT_EQ(bad.code, kFailed);
+  EXPECT_THAT(bad.out, HasSubstr("exit code 3"));
+}
+
+TEST_F(VerbsTest, StopAsksOnceAndWaits) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddJob("j-qqqqq", "sleeper", msg::TaskState::Running);
+  yard_.Start();
+  const auto result = yard_.Run({"stop", "first", "sleeper"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(yard_.stopped(), ElementsAre("t-abcde", "j-qqqqq"));
+  EXPECT_THAT(result.out, HasSubstr("t-abcde stopped"));
+  EXPECT_EQ(yard_.Run({"stop", "first"}).code, kDone);
+  EXPECT_EQ(yard_.stopped().size(), 2U) << "it has ended already";
+}
+
+// ---- run
+
+using RunTest = VerbsTest;
+
+TEST_F(RunTest, SendsTheCallersPlace) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.context().environment = {"PATH=/p", "RUNFILES_DIR=/x", "TEST_TMPDIR=/y",
+                                 "BUILD_WORKING_DIRECTORY=/z", "MINE=a=b"};
+  yard_.context().working_directory = "/somewhere";
+  yard_.Start();
+  const auto result = yard_.Run({"run", "--detach", "--name", "first", "--max_restarts", "2",
+                                 "--logdir", "here", "--", "train", "--lr", "0.1"});
+  ASSERT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out, "t-abcde\n");
+  const msg::RunTrialRequestT request = yard_.last_run();
+  EXPECT_THAT(request.argv, ElementsAre("train", "--lr", "0.1"));
+  EXPECT_THAT(request.environment, ElementsAre("PATH=/p", "MINE=a=b"));
+  EXPECT_EQ(request.working_directory, "/somewhere");
+  EXPECT_EQ(request.logdir, "/somewhere/here");
+  EXPECT_EQ(request.name, "first");
+  EXPECT_EQ(request.max_restarts, 2U);
+}
+
+TEST_F(RunTest, StreamsTheOutputAndEndsWithASummary) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddReport("t-abcde", R"({"loss":0.25})");
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stdout, "epoch 1\n");
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stderr, "a warning\n");
+  yard_.Start();
+  const auto result = yard_.Run({"run", "--", "train"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out, "epoch 1\n");
+  EXPECT_THAT(result.err, HasSubstr("a warning\n"));
+  EXPECT_THAT(result.err, HasSubstr("t-abcde done"));
+  EXPECT_THAT(result.err, HasSubstr("loss 0.25"));
+  EXPECT_EQ(result.err.find('\r'), std::string::npos) << "a live line, but no terminal";
+}
+
+TEST_F(RunTest, ShowsALiveLineOnATerminal) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddReport("t-abcde", R"({"loss":0.25})");
+  yard_.context().err_is_terminal = true;
+  yard_.Start();
+  const auto result = yard_.Run({"run", "--", "train"});
+  EXPECT_THAT(result.err, HasSubstr("step 1  loss 0.25"));
+  EXPECT_THAT(result.err, HasSubstr("\r\x1b[K"));
+}
+
+TEST_F(RunTest, WhatFailedIsTheLastThingPrinted) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stdout, "working\n");
+  yard_.FailTrial("t-abcde", "exit code 3", {"Traceback", "ValueError: no"});
+  yard_.Start();
+  const auto result = yard_.Run({"run", "--", "train"});
+  EXPECT_EQ(result.code, kFailed);
+  const auto failed = result.err.find("t-abcde first FAILED: exit code 3");
+  ASSERT_NE(failed, std::string::npos) << result.err;
+  const std::string block = result.err.substr(failed);
+  EXPECT_THAT(block, HasSubstr("| ValueError: no"));
+  EXPECT_THAT(block, HasSubstr("yard logs t-abcde"));
+}
+
+TEST_F(RunTest, WithoutAProgramIsAnErrorOfUsage) {
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"run", "--name", "x"}).code, kUsage);
+}
+
+TEST_F(RunTest, JsonIsOneObjectAReportAndTheTrial) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddReport("t-abcde", R"({"loss":NaN})");
+  yard_.Start();
+  const auto objects = Objects(yard_.Run({"run", "--json", "--", "train"}).out);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[0]["metrics"]["loss"], "NaN");
+  EXPECT_EQ(objects[1]["id"], "t-abcde");
+  EXPECT_EQ(objects[1]["state"], "done");
+}
+
+// ---- logs, watch
+
+TEST_F(VerbsTest, LogsHavePrefixesUnlessRaw) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stdout, "hello\n");
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stderr, "oops\n");
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"logs", "first"}).out, "[worker-0]:    hello\n[worker-0]:    oops\n");
+  EXPECT_EQ(yard_.Run({"logs", "first", "--raw"}).out, "hello\noops\n");
+  EXPECT_EQ(yard_.Run({"logs", "first", "--err", "--raw"}).out, "oops\n");
+  const auto objects = Objects(yard_.Run({"logs", "first", "--json"}).out);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[1].value("stream", ""), "stderr");
+}
+
+TEST_F(VerbsTest, LogsOnATerminalAreHarmlessAndAFileGetsTheBytes) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stdout, "a\x1b[2Jb\n");
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"logs", "first", "--raw"}).out, HasSubstr("\x1b[2J"));
+  yard_.context().out_is_terminal = true;
+  EXPECT_THAT(yard_.Run({"logs", "first"}).out, HasSubstr("a\\x1B[2Jb"));
+}
+
+TEST_F(VerbsTest, WatchPrintsOneLineAReport) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddReport("t-abcde", R"({"loss":0.5,"acc":1})");
+  yard_.AddReport("t-abcde", R"({"loss":Infinity})");
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"watch", "first", "loss"}).out,
+            "step 1  loss 0.5\nstep 2  loss \"Infinity\"\n");
+  EXPECT_EQ(yard_.Run({"watch", "first", "-n", "1", "acc"}).out, "step 1  acc 1\n");
+  const auto objects = Objects(yard_.Run({"watch", "first", "--json"}).out);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[1]["metrics"]["loss"], "Infinity");
+}
+
+TEST_F(VerbsTest, AJobCannotBeWatched) {
+  yard_.AddJob("j-qqqqq", "sleeper", msg::TaskState::Running);
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"watch", "sleeper"}).code, kUsage);
+}
+
+// ---- runs, plot
+
+TEST_F(VerbsTest, RunsListsWhatIsOnDisk) {
+  yard_.AddSeries({.run = "first", .tag = "loss", .values = {3, 2, 1}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"runs"}).out, HasSubstr("first"));
+  const auto objects = Objects(yard_.Run({"runs", "--json"}).out);
+  ASSERT_EQ(objects.size(), 1U);
+  EXPECT_EQ(objects[0].value("points", 0), 3);
+  EXPECT_EQ(objects[0].value("last_step", 0), 2);
+}
+
+TEST_F(VerbsTest, PlotDrawsRunsAndTrials) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddSeries({.run = "first", .tag = "loss", .values = {3, 100, 1}});
+  yard_.Start();
+  for (const char* name : {"first", "t-abcde"}) {
+    const auto result = yard_.Run({"plot", name, "--width", "60", "--height", "10"});
+    EXPECT_EQ(result.code, kDone) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("       100 "));
+    EXPECT_THAT(result.out, HasSubstr("first  3 points"));
+  }
+}
+
+TEST_F(VerbsTest, PlotGivesItsColumnsAsJson) {
+  yard_.AddSeries({.run = "first", .tag = "loss", .values = {3, std::nan(""), 1}});
+  yard_.Start();
+  const auto objects = Objects(yard_.Run({"plot", "first", "-m", "loss", "--json"}).out);
+  ASSERT_EQ(objects.size(), 1U);
+  ASSERT_EQ(objects[0]["columns"].size(), 3U);
+  EXPECT_EQ(objects[0]["columns"][1]["max"], "NaN");
+}
+
+// ---- pub, sub, call
+
+TEST_F(VerbsTest, PubSaysWhoHeard) {
+  yard_.Start();
+  const auto objects = Objects(yard_.Run({"pub", "e/note", R"({"a":1})", "--json"}).out);
+  ASSERT_EQ(objects.size(), 1U);
+  EXPECT_EQ(objects[0]["topic"], "e/note/");
+  EXPECT_EQ(objects[0]["seq"], 1);
+  EXPECT_EQ(objects[0]["subscribers"], 0);
+}
+
+TEST_F(VerbsTest, PubRefusesWhatIsNotJsonAndOthersTopics) {
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"pub", "e/note", "{bad"}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"pub", "e/note", "{bad", "--raw"}).code, kDone);
+  EXPECT_EQ(yard_.Run({"pub", "$sys/note", "{}"}).code, kRefused);
+}
+
+TEST_F(VerbsTest, SubTimesOutWithItsCode) {
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"sub", "e/", "-n", "1", "--timeout", "0.05"}).code, kTimedOut);
+}
+
+TEST_F(VerbsTest, SubPrintsEventsWithTheirBodies) {
+  yard_.Start();
+  FakeYard::Output heard;
+  std::thread listener([&] {
+    heard = yard_.Run({"sub", "t/", "-n", "1", "--timeout", "30", "--json"});
+  });
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (yard_.hub().CountSubscriptions("t/t-abcde/") == 0 && absl::Now() < deadline) {
+    std::this_thread::yield();
+  }
+  msg::TrialEventT event;
+  event.trial = std::make_unique<msg::TrialT>();
+  event.trial->id = "t-abcde";
+  event.trial->created_us = (std::int64_t{1} << 53) + 1;
+  event.trial->reason = "a\xff";
+  msg::EnvelopeT envelope;
+  envelope.body.Set(std::move(event));
+  ASSERT_TRUE(yard_.hub().Publish("t/t-abcde/", std::move(envelope)).ok());
+  listener.join();
+  ASSERT_EQ(heard.code, kDone) << heard.err;
+  const auto objects = Objects(heard.out);
+  ASSERT_EQ(objects.size(), 1U);
+  EXPECT_EQ(objects[0]["topic"], "t/t-abcde/");
+  EXPECT_EQ(objects[0]["type"], "TrialEvent");
+  EXPECT_EQ(objects[0]["body"]["trial"]["id"], "t-abcde");
+  EXPECT_EQ(objects[0]["body"]["trial"]["created_us"], "9007199254740993");
+}
+
+TEST_F(VerbsTest, CallReachesAnyMethodOfAnyService) {
+  yard_.AddJob("j-qqqqq", "sleeper", msg::TaskState::Running);
+  yard_.Start();
+  const auto jobs = yard_.Run({"call", "launcher", "Jobs", "{job: \"sleeper\",}", "--json"});
+  ASSERT_EQ(jobs.code, kDone) << jobs.err;
+  EXPECT_EQ(Objects(jobs.out).at(0)["jobs"][0]["id"], "j-qqqqq");
+  const auto stats = yard_.Run({"call", "trainer", "Stats", "--json"});
+  ASSERT_EQ(stats.code, kDone) << stats.err;
+  EXPECT_EQ(Objects(stats.out).at(0)["service"], "trainer");
+}
+
+TEST_F(VerbsTest, CallPrintsOneObjectAPart) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.AddReport("t-abcde", "{}");
+  yard_.AddReport("t-abcde", "{}");
+  yard_.Start();
+  const auto result = yard_.Run({"call", "trainer", "FollowTrial", "{trial: \"first\"}", "--json"});
+  ASSERT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(Objects(result.out).size(), 3U);
+}
+
+TEST_F(VerbsTest, CallSaysWhereAFieldIsUnknown) {
+  yard_.Start();
+  const auto result = yard_.Run({"call", "launcher", "Jobs", "{\n  nope: 1\n}"});
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_THAT(result.err, HasSubstr("line 2"));
+  EXPECT_THAT(result.err, HasSubstr("column"));
+  EXPECT_THAT(result.err, HasSubstr("live_only"));
+}
+
+TEST_F(VerbsTest, CallOfWhatIsNotThereIsNotFound) {
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"call", "launcher", "Nope"}).code, kNotFound);
+  EXPECT_EQ(yard_.Run({"call", "nosuch", "Stats"}).code, kNotFound);
+  EXPECT_EQ(yard_.Run({"call", "launcher"}).code, kUsage);
+}
+
+TEST_F(VerbsTest, CallListsMethods) {
+  yard_.Start();
+  const auto result = yard_.Run({"call", "--list"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_THAT(result.out, HasSubstr("FollowTrial"));
+  EXPECT_THAT(result.out, HasSubstr("from_row: ulong"));
+}
+
+// ---- all of them
+
+TEST_F(VerbsTest, WithoutAYardEveryVerbThatNeedsOneSaysSo) {
+  for (const VerbEntry& entry : Verbs()) {
+    if (!entry.needs_yard) continue;
+    std::vector<std::string> words = {entry.name, "x", "{}"};
+    if (std::string(entry.name) == "status" || std::string(entry.name) == "ps") words.resize(1);
+    if (std::string(entry.name) == "show" || std::string(entry.name) == "logs" ||
+        std::string(entry.name) == "runs") {
+      words.resize(2);
+    }
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kUnreachable) << entry.name << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("yard up")) << entry.name;
+    EXPECT_EQ(result.out, "") << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace yard

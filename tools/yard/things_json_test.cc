@@ -1,0 +1,58 @@
+#include "tools/yard/things_json.h"
+
+#include <sstream>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace yard {
+namespace {
+
+TEST(MetricsToJsonTest, NotFiniteNumbersAreStrings) {
+  EXPECT_EQ(MetricsToJson(R"({"a":NaN,"b":Infinity,"c":[-Infinity, 1],"d":0.5})").dump(),
+            R"({"a":"NaN","b":"Infinity","c":["-Infinity",1],"d":0.5})");
+}
+
+TEST(MetricsToJsonTest, TextThatSaysNaNStaysAsItIs) {
+  EXPECT_EQ(MetricsToJson(R"({"NaN":"say \"NaN\" or Infinity\\"})").dump(),
+            R"({"NaN":"say \"NaN\" or Infinity\\"})");
+}
+
+TEST(MetricsToJsonTest, WhatIsNoObjectIsEmpty) {
+  for (const char* text : {"", "3", "[1]", "{\"a\":", "\"", "\\"}) {
+    EXPECT_EQ(MetricsToJson(text).dump(), "{}") << text;
+  }
+}
+
+TEST(MetricsLineTest, ShowsTheFirstFewNumbers) {
+  EXPECT_EQ(MetricsLine(R"({"acc":0.974,"loss":NaN,"n":3,"step":7,"z":1})", 3),
+            "acc 0.974  loss NaN  n 3");
+}
+
+TEST(MetricsLineTest, ANameCannotDriveTheTerminal) {
+  EXPECT_EQ(MetricsLine(R"({"a\u001b[31m":1})"), "a\\x1B[31m 1");
+}
+
+TEST(PrintJsonTest, InvalidUtf8IsReplaced) {
+  std::ostringstream out;
+  Context context;
+  context.out = &out;
+  PrintJson(context, {{"name", "a\xff"}});
+  EXPECT_EQ(out.str(), "{\"name\":\"a\xEF\xBF\xBD\"}\n");
+}
+
+TEST(TrialToJsonTest, TimesAreIsoAndMetricsAnObject) {
+  msg::TrialT trial;
+  trial.id = "t-abcde";
+  trial.state = msg::TrialState::Running;
+  trial.created_us = 1'700'000'000'000'000;
+  trial.last_metrics = R"({"loss":NaN})";
+  const nlohmann::json json = ToJson(trial);
+  EXPECT_EQ(json["state"], "running");
+  EXPECT_EQ(json["created"], "2023-11-14T22:13:20.000000Z");
+  EXPECT_EQ(json["ended"], "");
+  EXPECT_EQ(json["metrics"]["loss"], "NaN");
+}
+
+}  // namespace
+}  // namespace yard

@@ -1,0 +1,40 @@
+#include "tools/yard/verb.h"
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+
+namespace yard {
+namespace {
+
+TEST(ExitCodeOfTest, EachKindOfErrorHasItsCode) {
+  const std::pair<absl::Status, int> kCases[] = {
+      {absl::OkStatus(), 0},
+      {absl::InternalError(""), 1},
+      {absl::DataLossError(""), 1},
+      {absl::InvalidArgumentError(""), 2},
+      {absl::UnimplementedError(""), 2},
+      {absl::NotFoundError(""), 3},
+      {absl::UnavailableError(""), 4},
+      {absl::DeadlineExceededError(""), 5},
+      {absl::AlreadyExistsError(""), 6},
+      {absl::FailedPreconditionError(""), 6},
+      {absl::PermissionDeniedError(""), 6},
+      {absl::CancelledError(""), 130},
+  };
+  for (const auto& [status, code] : kCases) EXPECT_EQ(ExitCodeOf(status), code) << status;
+}
+
+TEST(VerbTableTest, NamesAreUniqueAndSummariesShort) {
+  std::set<std::string> names;
+  for (const VerbEntry& entry : Verbs()) {
+    EXPECT_TRUE(names.insert(entry.name).second) << entry.name;
+    EXPECT_LE(std::string(entry.summary).size(), 60U) << entry.name;
+    EXPECT_NE(entry.make(), nullptr) << entry.name;
+  }
+}
+
+}  // namespace
+}  // namespace yard

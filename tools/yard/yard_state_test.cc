@@ -1,0 +1,126 @@
+#include "tools/yard/yard_state.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+#include "tools/yard/context.h"
+
+namespace yard {
+namespace {
+
+using ::testing::HasSubstr;
+
+class YardStateTest : public ::testing::Test {
+ protected:
+  YardStateTest() {
+    char name[] = "/tmp/yard-XXXXXX";
+    directory_ = mkdtemp(name);
+    context_.locations = {.runtime_directory = directory_,
+                          .state_directory = directory_ + "/state",
+                          .registry_address = "ipc://" + directory_ + "/registry"};
+    context_.err = &err_;
+  }
+  ~YardStateTest() override { std::filesystem::remove_all(directory_); }
+  const runtime::Locations& locations() const { return context_.locations; }
+
+  std::string directory_;
+  std::ostringstream err_;
+  Context context_;
+};
+
+TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
+  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a b/\"c\"", .trainer = "/t"}).ok());
+  const auto wanted = ReadWanted(locations());
+  ASSERT_TRUE(wanted.ok()) << wanted.status();
+  ASSERT_TRUE(wanted->has_value());
+  EXPECT_EQ((*wanted)->logdir, "/a b/\"c\"");
+  EXPECT_EQ((*wanted)->trainer, "/t");
+}
+
+TEST_F(YardStateTest, RemovingWantedTwiceIsFine) {
+  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a", .trainer = ""}).ok());
+  EXPECT_TRUE(RemoveWanted(locations()).ok());
+  EXPECT_TRUE(RemoveWanted(locations()).ok());
+  EXPECT_FALSE(ReadWanted(locations())->has_value());
+}
+
+TEST_F(YardStateTest, AWantedFileThatCannotBeReadIsNamed) {
+  ASSERT_TRUE(runtime::MakePrivateDirectory(locations().state_directory).ok());
+  for (const char* content : {"", "{", "[]", "{\"logdir\": 3}"}) {
+    ASSERT_TRUE(
+        runtime::WriteFileAtomically(locations().state_directory + "/wanted", content, 0600).ok());
+    const auto wanted = ReadWanted(locations());
+    EXPECT_FALSE(wanted.ok()) << content;
+    EXPECT_THAT(std::string(wanted.status().message()), HasSubstr("/wanted"));
+  }
+}
+
+TEST_F(YardStateTest, TheHolderOfALockIsKnown) {
+  EXPECT_EQ(HolderOf(locations(), "trainer"), 0);
+  {
+    const auto lock = runtime::LockFile(locations().LockPath("trainer"));
+    ASSERT_TRUE(lock.ok());
+    EXPECT_EQ(HolderOf(locations(), "trainer"), getpid());
+  }
+  EXPECT_EQ(HolderOf(locations(), "trainer"), 0);
+}
+
+TEST_F(YardStateTest, AYardThatIsNotWantedIsNotStarted) {
+  const absl::Status ensured = EnsureYard(context_);
+  EXPECT_TRUE(absl::IsUnavailable(ensured));
+  EXPECT_THAT(std::string(ensured.message()), HasSubstr("yard up"));
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(YardStateTest, NothingIsStartedWhileALauncherHoldsItsLock) {
+  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a", .trainer = ""}).ok());
+  const auto lock = runtime::LockFile(locations().LockPath("launcher"));
+  ASSERT_TRUE(lock.ok());
+  EXPECT_TRUE(EnsureYard(context_).ok());
+  EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(YardStateTest, AServiceIsReadyWhenItsFileHasThePidOfTheHolder) {
+  const auto lock = runtime::LockFile(locations().LockPath("trainer"));
+  ASSERT_TRUE(lock.ok());
+  const auto write = [&](const std::string& pid) {
+    return runtime::WriteFileAtomically(directory_ + "/trainer.ready", pid + "\n", 0600).ok();
+  };
+  const auto ready = [&](absl::Duration timeout) {
+    int calls = 0;
+    const absl::Status status =
+        WaitUntilReady(context_, {"trainer"}, timeout, [&](const std::string&) { ++calls; });
+    EXPECT_EQ(calls, status.ok() ? 1 : 0);
+    return status;
+  };
+  EXPECT_TRUE(absl::IsDeadlineExceeded(ready(absl::ZeroDuration()))) << "no file";
+  ASSERT_TRUE(write("1"));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(ready(absl::ZeroDuration()))) << "of one that has gone";
+  ASSERT_TRUE(write(std::to_string(getpid())));
+  EXPECT_TRUE(ready(absl::ZeroDuration()).ok());
+}
+
+TEST_F(YardStateTest, WhatIsNotReadyIsNamedWithItsLastLines) {
+  ASSERT_TRUE(runtime::MakePrivateDirectory(locations().state_directory).ok());
+  ASSERT_TRUE(runtime::MakePrivateDirectory(locations().LogDirectory()).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(locations().LogDirectory() + "/trainer.out",
+                                           "one\nbad \x1b[31m thing\n", 0600)
+                  .ok());
+  const absl::Status status =
+      WaitUntilReady(context_, {"trainer"}, absl::ZeroDuration(), [](const std::string&) {});
+  EXPECT_THAT(std::string(status.message()), HasSubstr("trainer not ready"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("bad \\x1B[31m thing"));
+}
+
+}  // namespace
+}  // namespace yard
