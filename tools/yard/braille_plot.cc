@@ -136,16 +136,22 @@ std::string AxisLabel(const Range& y, int row, int rows) {
   if (row == rows - 1) return ShortNumber(y.low);
   if (row == rows / 2) {
     const double share = static_cast<double>(rows - 1 - row) / (rows - 1);
-    return absl::StrFormat("%.3g", y.low * (1 - share) + y.high * share);
+    return absl::StrFormat("%.4g", y.low * (1 - share) + y.high * share);
   }
   return "";
+}
+
+// Steps are whole numbers, and shown whole.
+std::string StepLabel(double x) {
+  if (std::abs(x) < 1e15 && x == std::floor(x)) return absl::StrFormat("%.0f", x);
+  return ShortNumber(x);
 }
 
 std::string HorizontalAxis(const Range& x, int across) {
   std::string line(kLabelWidth, ' ');
   absl::StrAppend(&line, " \u2514");
   for (int i = 0; i < across; ++i) line += "\u2500";
-  const std::string low = ShortNumber(x.low), high = ShortNumber(x.high);
+  const std::string low = StepLabel(x.low), high = StepLabel(x.high);
   const int gap = std::max(across - static_cast<int>(low.size() + high.size()), 1);
   return absl::StrCat(line, "\n", std::string(kLabelWidth + 2, ' '), low,
                       std::string(static_cast<std::size_t>(gap), ' '), high, "\n");

@@ -77,6 +77,22 @@ TEST(DrawPlotTest, InfinityNeitherSetsTheScaleNorDraws) {
   EXPECT_EQ(plot.find("inf"), std::string::npos);
 }
 
+TEST(DrawPlotTest, BigStepsAreShownWhole) {
+  PlotCurve curve{.label = "c", .columns = {Point(1'000'000, 0), Point(123'456'789, 1)}};
+  const std::string plot = DrawPlot({curve}, {.width = 60, .height = 7});
+  const std::string axis = Lines(plot)[6];
+  EXPECT_NE(axis.find(" 1000000 "), std::string::npos) << plot;
+  EXPECT_EQ(axis.substr(axis.size() - 10), " 123456789") << plot;
+}
+
+TEST(DrawPlotTest, AnySizeIsDrawn) {
+  for (const int size : {-1, 0, 1, 2, 30, 300}) {
+    const std::string plot =
+        DrawPlot({Curve("c", {0, 1, 5, kNan, 2})}, {.width = size, .height = size});
+    EXPECT_GE(Lines(plot).size(), 6U) << size;
+  }
+}
+
 TEST(DrawPlotTest, HugeRangesStayFinite) {
   constexpr double kMax = std::numeric_limits<double>::max();
   const std::string plot = DrawPlot({Curve("c", {-kMax, kMax})}, {.width = 40, .height = 8});

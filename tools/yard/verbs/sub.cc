@@ -54,24 +54,25 @@ class Sub : public Verb {
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
                                         : absl::InfiniteDuration();
-    EventQueue queue({.clock = context.clock});
-    const Closer closer(context.interrupt, &queue);
+    // An interrupt that is being handled while this ends still has it.
+    const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
+    const Closer closer(context.interrupt, queue);
     if (prefixes_.empty()) prefixes_.push_back("");
-    bus::Subscriber subscriber(*node, Options(**messages, context.json, &queue));
+    bus::Subscriber subscriber(*node, Options(**messages, context.json, queue.get()));
     if (!subscriber.WaitUntilConnected(kConnect).ok()) {
       return Fail(context, "sub",
                   absl::UnavailableError("the registry's event hub cannot be heard; yard status"));
     }
     *context.err << "yard sub: listening\n";
     context.err->flush();
-    return Listen(context, queue, deadline);
+    return Listen(context, *queue, deadline);
   }
 
  private:
   // Ctrl-C ends the listening, for as long as this lives.
   class Closer {
    public:
-    Closer(Interrupt* interrupt, EventQueue* queue) : interrupt_(interrupt) {
+    Closer(Interrupt* interrupt, std::shared_ptr<EventQueue> queue) : interrupt_(interrupt) {
       if (interrupt_ != nullptr) interrupt_->Handle([queue] { queue->Close(); });
     }
     ~Closer() {
@@ -94,6 +95,10 @@ class Sub : public Verb {
     };
     options.on_lost = [queue](std::string_view topic, std::uint64_t lost) {
       queue->Add({.topic = std::string(topic), .is_loss = true, .lost_events = lost});
+    };
+    // Another hub knows nothing of what was published while there was none.
+    options.on_connected = [queue, again = false](std::uint64_t) mutable {
+      if (std::exchange(again, true)) queue->Add({.is_loss = true});
     };
     return options;
   }
@@ -130,11 +135,14 @@ class Sub : public Verb {
       if (item.lost_events > 0) line["lost"] = item.lost_events;
       PrintJson(context, line);
     }
-    *context.err << "yard sub: lost "
-                 << (item.lost_events == 0 ? "an unknown number" : absl::StrCat(item.lost_events))
-                 << (item.topic.empty() ? " of events: printing is too slow"
-                                        : " of " + Printable(item.topic))
-                 << "\n";
+    const std::string of = item.topic.empty() ? "" : " of " + Printable(item.topic);
+    if (item.lost_events > 0) {
+      *context.err << "yard sub: lost " << item.lost_events << " events" << of
+                   << (item.topic.empty() ? ": printing is too slow" : "") << "\n";
+    } else {
+      *context.err << "yard sub: events" << of << " may be lost"
+                   << (item.topic.empty() ? ": the registry was restarted" : "") << "\n";
+    }
   }
 
   std::vector<std::string> prefixes_;
