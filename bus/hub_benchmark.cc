@@ -12,8 +12,6 @@
 namespace bus {
 namespace {
 
-// Well under half of ZeroMQ's default high-water mark (what has been read is reported back in steps
-// of half of it), so that nothing is dropped.
 constexpr int kBatch = 200;
 
 void ForwardBatches(benchmark::State& state, zmq::context_t& context, const std::string& in,
@@ -24,6 +22,7 @@ void ForwardBatches(benchmark::State& state, zmq::context_t& context, const std:
     socket->set(zmq::sockopt::linger, 0);
     socket->set(zmq::sockopt::rcvtimeo, 20'000);
   }
+  publisher.set(zmq::sockopt::xpub_nodrop, true);  // It waits instead.
   subscriber.connect(out);
   subscriber.set(zmq::sockopt::subscribe, "m/");
   publisher.connect(in);

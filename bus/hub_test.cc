@@ -281,6 +281,19 @@ TEST_F(HubTest, WithoutAHubWaitingEndsWithItsAddress) {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr("hub-sub"));
 }
 
+TEST_F(HubTest, ABurstOfFiveThousandIsComplete) {
+  StartHub();
+  Ear ear(node_.get(), {"e/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Publisher publisher(node_.get());
+  constexpr std::size_t kEvents = 5000;
+  for (std::size_t i = 1; i <= kEvents; ++i) {
+    ASSERT_EQ(publisher.Publish("e/x/", TrialEvent(i)), absl::OkStatus());
+  }
+  EXPECT_EQ(ear.Heard(kEvents).size(), kEvents);
+  EXPECT_THAT(ear.Lost(0), IsEmpty());
+}
+
 TEST_F(HubTest, PublishersOfOneProcessShareASequence) {
   StartHub();
   Ear ear(node_.get(), {"e/"});

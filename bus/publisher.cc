@@ -19,8 +19,9 @@ namespace bus {
 namespace {
 
 // Events that wait for a hub: at most so many, and so many bytes; then the oldest are dropped.
-constexpr std::size_t kMaxHeld = 1000;
+constexpr std::size_t kMaxHeld = 10'000;
 constexpr std::size_t kMaxHeldBytes = 8 << 20;
+constexpr absl::Duration kRetrySend = absl::Milliseconds(5);
 
 struct Event {
   std::string topic;
@@ -39,6 +40,7 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   // The bus thread's own.
   std::unique_ptr<Socket> socket;
   BusThread::WatchId watch = 0;
+  BusThread::TimerId retry = 0;
   bool heard = false;  // The hub has subscribed.
   std::deque<Event> held;
   std::size_t held_bytes = 0;
@@ -49,6 +51,7 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   void OnReadable();
   void Publish(Event event);
   void Hold(Event event);
+  void SendHeld();
   bool Send(Event& event);
 };
 
@@ -64,6 +67,7 @@ absl::Status Publisher::State::Open() {
 
 void Publisher::State::Close() {
   thread.Unwatch(watch);
+  thread.CancelTimer(retry);
   socket.reset();
 }
 
@@ -74,10 +78,20 @@ void Publisher::State::OnReadable() {
   while (socket->Receive(frames)) {
     if (frames[0].size() == 1) heard = frames[0].text()[0] == '\1';
   }
+  SendHeld();
+}
+
+void Publisher::State::SendHeld() {
   while (heard && !held.empty() && Send(held.front())) {
     held_bytes -= held.front().frame.size();
     held.pop_front();
   }
+  // The hub is slow. (It has no event for room; without a hub, its subscription is the event.)
+  if (!heard || held.empty() || retry != 0) return;
+  retry = thread.RunAfter(kRetrySend, [this] {
+    retry = 0;
+    SendHeld();
+  });
 }
 
 bool Publisher::State::Send(Event& event) {
@@ -93,6 +107,7 @@ void Publisher::State::Publish(Event event) {
   if (socket == nullptr) return;
   if (heard && held.empty() && Send(event)) return;
   Hold(std::move(event));
+  if (heard && retry == 0) SendHeld();
 }
 
 void Publisher::State::Hold(Event event) {

@@ -102,6 +102,8 @@ std::vector<Option> OptionsOf(Socket::Use use) {
       return {
           {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
           {ZMQ_SNDHWM, 10000},
+          // When that is full it says so, and the Publisher holds what it has.
+          {ZMQ_XPUB_NODROP, 1},
           // The last events of a process that ends.
           {ZMQ_LINGER, 500},
           // A restarted hub tells of its subscription each time.
