@@ -65,6 +65,7 @@ TEST_F(MainJobTest, StatusShowsEachServiceOnce) {
     ASSERT_TRUE(status.contains(service)) << service;
     EXPECT_EQ(status.at(service).value("state", ""), "up") << service;
     EXPECT_EQ(status.at(service).value("pid", 0), yard_.PidOf(service)) << service;
+    EXPECT_EQ(status.at(service).value("restarts", -1), 0) << service;
   }
 }
 

@@ -177,6 +177,10 @@ absl::Status WaitUntilReady(const Context& context, std::vector<std::string> ser
                    absl::FormatDuration(timeout), "; ", absl::StrJoin(causes, "\n")));
 }
 
+bool WaitUntilHeld(const Context& context, const std::string& service, absl::Duration timeout) {
+  return AwaitChange(context, timeout, [&] { return HolderOf(context.locations, service) != 0; });
+}
+
 bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout) {
   return AwaitChange(context, timeout, [&] { return HolderOf(context.locations, service) == 0; });
 }

@@ -39,6 +39,8 @@ absl::Status StartService(const Context& context, const std::string& service);
 absl::Status WaitUntilReady(const Context& context, std::vector<std::string> services,
                             absl::Duration timeout,
                             const std::function<void(const std::string& service)>& ready);
+// Waits until somebody holds the service's lock: from then on nobody starts a second copy.
+bool WaitUntilHeld(const Context& context, const std::string& service, absl::Duration timeout);
 // Waits until nobody holds the service's lock. False if `timeout` ran out first.
 bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout);
 

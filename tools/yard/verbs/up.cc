@@ -63,6 +63,8 @@ class Up : public Verb {
       if (HolderOf(context.locations, service) != 0) continue;
       const absl::Status started = StartService(context, service);
       if (!started.ok()) return Fail(context, "up", started);
+      // Else the launcher would see no registry yet and start one itself.
+      (void)WaitUntilHeld(context, service, absl::Seconds(2));
     }
     const absl::Status ready =
         WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},
