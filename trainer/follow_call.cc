@@ -66,13 +66,17 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
       return false;
     }
     blocked_ = true;
-    writer_->WhenWritable([self = shared_from_this()] {
-      self->loop_->Post([self] {
-        self->blocked_ = false;
-        self->Send();
+    writer_->WhenWritable([weak = weak_from_this(), loop = loop_] {
+      loop->Post([weak] {
+        if (auto self = weak.lock()) self->Resume();
       });
     });
     return false;
+  }
+
+  void Resume() {
+    blocked_ = false;
+    Send();
   }
 
   static msg::FollowTrialReplyT Part(const msg::TrialT& trial, const std::vector<ResultRow>& rows) {
