@@ -39,7 +39,12 @@ class Down : public Verb {
     if (absl::Status removed = RemoveWanted(context.locations); !removed.ok()) {
       return Fail(context, "down", removed);
     }
+    // The launcher stops the trainer and the datamanager itself.
+    std::vector<std::string> services;
     for (const char* service : {"launcher", "trainer", "datamanager", "registry"}) {
+      if (HolderOf(context.locations, service) != 0) services.push_back(service);
+    }
+    for (const std::string& service : services) {
       if (const int code = StopService(context, **client, service); code != kDone) return code;
     }
     if (!context.json) *context.out << "down\n";
@@ -106,13 +111,15 @@ class Down : public Verb {
   }
 
   int StopService(Context& context, bus::Client& client, const std::string& service) {
-    if (HolderOf(context.locations, service) == 0) return kDone;
-    msg::ShutdownRequestT request;
-    request.reason = "yard down";
-    const absl::Status asked =
-        client
-            .Call<rpc::Common::Shutdown>(request, {.timeout = absl::Seconds(5), .service = service})
-            .status();
+    absl::Status asked;
+    if (HolderOf(context.locations, service) != 0) {
+      msg::ShutdownRequestT request;
+      request.reason = "yard down";
+      asked = client
+                  .Call<rpc::Common::Shutdown>(request,
+                                               {.timeout = absl::Seconds(5), .service = service})
+                  .status();
+    }
     if (!WaitUntilGone(context, service, Left(context))) {
       return Fail(context, "down",
                   absl::DeadlineExceededError(absl::StrCat(
