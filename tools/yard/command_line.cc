@@ -7,6 +7,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "tools/yard/option_set.h"
+#include "tools/yard/printable.h"
 
 namespace yard {
 namespace {
@@ -26,6 +27,11 @@ std::string ListOfVerbs() {
   return text + "\nyard VERB --help says more.";
 }
 
+bool IsVerb(const std::string& word) {
+  return std::any_of(Verbs().begin(), Verbs().end(),
+                     [&](const VerbEntry& entry) { return entry.name == word; });
+}
+
 // CLI11's own formatter, but for a verb list of our own.
 class Formatter : public CLI::Formatter {
  public:
@@ -41,6 +47,10 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
   if (dashes != words.end()) {
     line->rest.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
+  }
+  if (!words.empty() && !IsVerb(words[0]) && words[0][0] != '-') {
+    err << "yard: no verb " << Printable(words[0]) << "; yard --help lists them\n";
+    return kUsage;
   }
   CLI::App app(ListOfVerbs(), "yard");
   app.formatter(std::make_shared<Formatter>());

@@ -124,10 +124,13 @@ TEST(CommandLineTest, VersionGoesToStdout) {
 }
 
 TEST(CommandLineTest, AnUnknownVerbIsAnErrorOfUsage) {
-  const Parsed parsed = Parse({"frobnicate"});
+  const Parsed parsed = Parse({"frob\x1b", "--json"});
   EXPECT_EQ(parsed.code, kUsage);
   EXPECT_EQ(parsed.line.verb, nullptr);
-  EXPECT_NE(parsed.err, "");
+  EXPECT_THAT(parsed.err, HasSubstr("no verb frob\\x1B;"));
+  EXPECT_EQ(Parse({""}).code, kUsage);
+  EXPECT_EQ(Parse({"--no-such-flag"}).code, kUsage);
+  EXPECT_EQ(Parse({"--", "train"}).code, kUsage) << "no verb at all";
 }
 
 TEST(CommandLineTest, AWrongValueIsAnErrorOfUsage) {

@@ -1,5 +1,8 @@
 #include "tools/yard/verb.h"
 
+#include <sstream>
+#include <string>
+
 #include "tools/yard/printable.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -30,7 +33,11 @@ int ExitCodeOf(const absl::Status& status) {
 }
 
 int Fail(Context& context, const char* verb, const absl::Status& status) {
-  *context.err << "yard " << verb << ": " << Printable(std::string(status.message())) << "\n";
+  // Several lines where it quotes a log.
+  std::string text = "yard " + std::string(verb) + ": ";
+  text.append(status.message().data(), status.message().size());
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) *context.err << Printable(line) << "\n";
   return ExitCodeOf(status);
 }
 

@@ -1,10 +1,13 @@
 #include "tools/yard/verb.h"
 
 #include <set>
+#include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
+#include "tools/yard/context.h"
 
 namespace yard {
 namespace {
@@ -25,6 +28,14 @@ TEST(ExitCodeOfTest, EachKindOfErrorHasItsCode) {
       {absl::CancelledError(""), 130},
   };
   for (const auto& [status, code] : kCases) EXPECT_EQ(ExitCodeOf(status), code) << status;
+}
+
+TEST(FailTest, KeepsTheLinesOfAMessageAndNothingElseThatDrivesATerminal) {
+  std::ostringstream err;
+  Context context;
+  context.err = &err;
+  EXPECT_EQ(Fail(context, "up", absl::DeadlineExceededError("not ready:\n  a\x1b[2Jb")), kTimedOut);
+  EXPECT_EQ(err.str(), "yard up: not ready:\n  a\\x1B[2Jb\n");
 }
 
 TEST(VerbTableTest, NamesAreUniqueAndSummariesShort) {
