@@ -48,7 +48,14 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (trial, attempt, number)) WITHOUT ROWID;
   CREATE TABLE logs (
     trial INTEGER NOT NULL, wall_time_us INTEGER NOT NULL, text TEXT NOT NULL);
+  CREATE INDEX logs_of_trial ON logs (trial);
 )sql";
+
+// How many of its last `log` lines a trial keeps, at least.
+constexpr int kLogsKept = 1000;
+// Old ones are forgotten at each so many lines of all trials: a prime, so that trials that take
+// turns all have theirs.
+constexpr int kLogsBetween = 997;
 
 constexpr char kSelectRow[] =
     "SELECT row, attempt, wall_time_us, utc_offset_s, training_iteration, step, "
@@ -374,6 +381,12 @@ class SqliteStore : public Store {
     SQLite::Statement insert(database_, "INSERT INTO logs VALUES (?, ?, ?)");
     Binder(insert) << log.trial << log.wall_time_us << log.text;
     insert.exec();
+    if (++logs_written_ % kLogsBetween != 0) return;
+    SQLite::Statement forget(database_,
+                             "DELETE FROM logs WHERE trial = ? AND rowid NOT IN (SELECT rowid FROM "
+                             "logs WHERE trial = ? ORDER BY rowid DESC LIMIT ?)");
+    Binder(forget) << log.trial << log.trial << std::int64_t{kLogsKept};
+    forget.exec();
   }
 
   absl::StatusOr<ResultRow> OneRow(const std::string& sql, std::int64_t trial,
@@ -395,6 +408,7 @@ class SqliteStore : public Store {
   SQLite::Database database_;
   // Those of every report; made once.
   std::optional<SQLite::Statement> insert_row_, insert_line_, forget_lines_, update_trial_;
+  std::int64_t logs_written_ = 0;
 };
 
 }  // namespace

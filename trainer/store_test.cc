@@ -161,6 +161,20 @@ TEST_F(StoreTest, ForgetsTheLinesOfWhatIsOver) {
   EXPECT_EQ(*store_->LastLine(2, 1), 0);
 }
 
+TEST_F(StoreTest, ATrialThatLogsForEverKeepsItsLastLines) {
+  StoreBatch batch;
+  for (int i = 0; i < 5000; ++i) batch.logs.push_back({1, i, "line"});
+  batch.logs.push_back({2, 1, "of another trial"});
+  ASSERT_TRUE(store_->Write(batch).ok());
+  SQLite::Database database(Path());
+  const auto count = [&](const char* where) {
+    return database.execAndGet(std::string("SELECT COUNT(*) FROM logs WHERE ") + where).getInt();
+  };
+  EXPECT_EQ(count("trial = 1 AND wall_time_us >= 4000"), 1000);
+  EXPECT_LT(count("trial = 1"), 2000);
+  EXPECT_EQ(count("trial = 2"), 1);
+}
+
 TEST_F(StoreTest, ItsFilesArePrivate) {
   ASSERT_TRUE(store_->Insert(Trial("t-a")).ok());
   for (const auto& file : std::filesystem::directory_iterator(directory_)) {
