@@ -365,6 +365,13 @@ void AppendPretty(const JsonValue& value, std::size_t level, std::string& out) {
 
 }  // namespace
 
+JsonValue::JsonValue() = default;
+JsonValue::JsonValue(const JsonValue&) = default;
+JsonValue::JsonValue(JsonValue&&) noexcept = default;
+JsonValue& JsonValue::operator=(const JsonValue&) = default;
+JsonValue& JsonValue::operator=(JsonValue&&) noexcept = default;
+JsonValue::~JsonValue() = default;
+
 const JsonValue* JsonValue::Find(std::string_view name) const {
   for (const auto& member : members) {
     if (member.first == name) return &member.second;

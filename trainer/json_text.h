@@ -27,6 +27,14 @@ struct JsonValue {
   std::vector<JsonValue> items;                            // kArray.
   std::vector<std::pair<std::string, JsonValue>> members;  // kObject: no name twice.
 
+  // In the source: clang needs the whole type before it makes a vector of it.
+  JsonValue();
+  JsonValue(const JsonValue&);
+  JsonValue(JsonValue&&) noexcept;
+  JsonValue& operator=(const JsonValue&);
+  JsonValue& operator=(JsonValue&&) noexcept;
+  ~JsonValue();
+
   bool IsNumber() const { return kind == Kind::kInteger || kind == Kind::kDouble; }
   // The member of that name, or null.
   const JsonValue* Find(std::string_view name) const;
