@@ -33,9 +33,21 @@ __attribute__((target("sse4.2"))) std::uint32_t Crc32cHardware(std::string_view 
     crc = _mm_crc32_u64(crc, word);
   }
   auto narrow = static_cast<std::uint32_t>(crc);
-  for (; left > 0; ++at, --left) narrow = _mm_crc32_u8(narrow, static_cast<unsigned char>(*at));
+  if ((left & 4) != 0) {
+    std::uint32_t word;
+    std::memcpy(&word, at, 4);
+    narrow = _mm_crc32_u32(narrow, word);
+    at += 4;
+  }
+  for (left &= 3; left > 0; ++at, --left) {
+    narrow = _mm_crc32_u8(narrow, static_cast<unsigned char>(*at));
+  }
   return ~narrow;
 }
+
+// Not a local static, whose guard every call would look at. False while other static objects are
+// being made, which costs speed alone.
+const bool has_instruction = __builtin_cpu_supports("sse4.2");
 #endif
 
 }  // namespace
@@ -50,7 +62,6 @@ std::uint32_t Crc32cPortable(std::string_view data) {
 
 std::uint32_t Crc32c(std::string_view data) {
 #if defined(__x86_64__)
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2");
   if (has_instruction) return Crc32cHardware(data);
 #endif
   return Crc32cPortable(data);

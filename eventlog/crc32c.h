@@ -6,7 +6,9 @@
 
 namespace eventlog {
 
-// CRC-32C (Castagnoli) of `data`, by the processor's instruction where it has one.
+// CRC-32C (Castagnoli) of `data`, by the processor's instruction where it has one. One chain of
+// instructions: the fastest way for a record of one scalar, where ISA-L needs as long or longer;
+// from some hundred bytes on ISA-L is two to three times faster (reader_benchmark shows both).
 std::uint32_t Crc32c(std::string_view data);
 // The same by table, on any processor.
 std::uint32_t Crc32cPortable(std::string_view data);

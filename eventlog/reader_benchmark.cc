@@ -2,12 +2,14 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "eventlog/crc32c.h"
 #include "eventlog/event.h"
 #include "eventlog/record.h"
+#include "isa-l/crc.h"
 
 namespace eventlog {
 namespace {
@@ -48,12 +50,35 @@ void BM_FramingAlone(benchmark::State& state) {
 }
 BENCHMARK(BM_FramingAlone)->Unit(benchmark::kMillisecond);
 
-void BM_Crc32c(benchmark::State& state) {
+// 8 bytes are a record's length, 35 a scalar's payload, 64 KiB an image.
+void Sizes(benchmark::internal::Benchmark* benchmark) {
+  for (const std::int64_t size : {8, 35, 512, 65536}) benchmark->Arg(size);
+}
+
+template <typename Crc>
+void MeasureCrc(benchmark::State& state, Crc crc) {
   const std::string data(static_cast<std::size_t>(state.range(0)), 'x');
-  for (auto _ : state) benchmark::DoNotOptimize(Crc32c(data));
+  for (auto _ : state) {
+    std::string_view view = data;
+    benchmark::DoNotOptimize(view);
+    benchmark::DoNotOptimize(crc(view));
+  }
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(BM_Crc32c)->Arg(35)->Arg(4096);
+
+void BM_Crc32c(benchmark::State& state) { MeasureCrc(state, Crc32c); }
+BENCHMARK(BM_Crc32c)->Apply(Sizes);
+
+void BM_Crc32cPortable(benchmark::State& state) { MeasureCrc(state, Crc32cPortable); }
+BENCHMARK(BM_Crc32cPortable)->Apply(Sizes);
+
+void BM_Crc32cIsaL(benchmark::State& state) {
+  MeasureCrc(state, [](std::string_view data) {
+    auto* bytes = reinterpret_cast<unsigned char*>(const_cast<char*>(data.data()));
+    return ~crc32_iscsi(bytes, static_cast<int>(data.size()), ~0u);
+  });
+}
+BENCHMARK(BM_Crc32cIsaL)->Apply(Sizes);
 
 }  // namespace
 }  // namespace eventlog

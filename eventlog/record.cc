@@ -34,7 +34,7 @@ void AppendRecord(std::string_view payload, std::string* out) {
   AppendLittleEndian<std::uint32_t>(MaskCrc(Crc32c(payload)), out);
 }
 
-ParsedRecord ParseRecord(std::string_view data) {
+ParsedRecord ParseRecord(std::string_view data, std::uint64_t max_payload_bytes) {
   using State = ParsedRecord::State;
   ParsedRecord result;
   if (data.size() < kRecordHeaderBytes) {
@@ -43,7 +43,7 @@ ParsedRecord ParseRecord(std::string_view data) {
   }
   const auto length = LoadLittleEndian<std::uint64_t>(data.data());
   const auto length_crc = LoadLittleEndian<std::uint32_t>(data.data() + 8);
-  if (Crc32c(data.substr(0, 8)) != UnmaskCrc(length_crc) || length > kMaxPayloadBytes) {
+  if (Crc32c(data.substr(0, 8)) != UnmaskCrc(length_crc) || length > max_payload_bytes) {
     result.state = State::kBadHeader;
     return result;
   }

@@ -13,10 +13,10 @@ namespace eventlog {
 
 inline constexpr std::size_t kRecordHeaderBytes = 12;
 inline constexpr std::size_t kRecordFooterBytes = 4;
-// A longer record is taken for damage. (Readers of this format refuse such records too.)
-inline constexpr std::uint64_t kMaxPayloadBytes = 500'000'000;
+// Default for the longest payload a reader believes in; a longer one is taken for damage.
+inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{512} << 20;
 
-// Appends the record with this payload.
+// Appends the record with this payload. A reader refuses one over its limit: keep below it.
 void AppendRecord(std::string_view payload, std::string* out);
 
 struct ParsedRecord {
@@ -32,8 +32,9 @@ struct ParsedRecord {
   std::size_t needed = 0;    // For kNeedMore.
 };
 
-// Looks at the record at the start of `data`.
-ParsedRecord ParseRecord(std::string_view data);
+// Looks at the record at the start of `data`. A length counts only after its CRC, and up to the
+// limit.
+ParsedRecord ParseRecord(std::string_view data, std::uint64_t max_payload_bytes = kMaxPayloadBytes);
 
 }  // namespace eventlog
 

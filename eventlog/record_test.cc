@@ -109,5 +109,11 @@ TEST(RecordTest, ALengthOverTheLimitIsDamageEvenWithItsRightCrc) {
   }
 }
 
+TEST(RecordTest, TheLimitIsTheReadersChoice) {
+  const std::string record = Framed(std::string(100, 'x'));
+  EXPECT_EQ(ParseRecord(record, 100).state, State::kRecord);
+  EXPECT_EQ(ParseRecord(record, 99).state, State::kBadHeader);
+}
+
 }  // namespace
 }  // namespace eventlog
