@@ -12,25 +12,71 @@
 
 namespace eventlog {
 
+// How the value of a summary is stored.
+enum class ValueKind : std::uint8_t {
+  kNone,         // Metadata alone; legal.
+  kSimpleValue,  // A float; implies the plugin "scalars".
+  kTensor,       // tensorflow.TensorProto; its plugin says what it means.
+  kHistogram,    // tensorflow.HistogramProto; implies "histograms".
+  kImage,        // tensorflow.Summary.Image; implies "images".
+  kAudio,        // tensorflow.Summary.Audio; implies "audio".
+};
+
+// SummaryMetadata.data_class; a number of a later version stays as it is.
+enum class DataClass : std::int32_t { kUnknown = 0, kScalar = 1, kTensor = 2, kBlobSequence = 3 };
+
 // One value of an event's summary. Views point into the payload.
 struct SummaryValue {
   std::string_view tag;
   std::string_view plugin;  // From its metadata; empty if it has none.
-  // The value as a scalar: `simple_value`, or a tensor of rank 0 with any real number type.
+  DataClass data_class = DataClass::kUnknown;
+  std::string_view metadata;  // The whole SummaryMetadata message; data() is null without one.
+  ValueKind kind = ValueKind::kNone;
+  // The value as a scalar: `simple_value`, or a tensor of rank 0 with any real number type. A
+  // 64-bit integer is rounded to the nearest double.
   std::optional<double> scalar;
-  bool simple = false;  // It came as `simple_value`, which implies the plugin "scalars".
+  // The message of the kind (not for kNone and kSimpleValue), undecoded: to keep where it is, or
+  // to decode when somebody wants to see it.
+  std::string_view bytes;
+};
+
+// What an event is about.
+enum class EventKind : std::uint8_t {
+  kNone,
+  kFileVersion,
+  kSummary,
+  kGraph,      // A serialized GraphDef.
+  kMetaGraph,  // A serialized MetaGraphDef.
+  kRunMetadata,
+  kSessionLog,
+  kLogMessage,  // No writer of today has it.
+};
+
+// tensorflow.SessionLog.SessionStatus
+enum class SessionStatus : std::int32_t {
+  kUnspecified = 0,
+  kStart = 1,
+  kStop = 2,
+  kCheckpoint = 3
 };
 
 // What is known of a TensorBoard event (tensorflow.Event). Views point into the payload.
 struct Event {
-  double wall_time = 0;  // Seconds since 1970.
+  double wall_time = 0;  // Seconds since 1970, as written: also NaN.
   std::int64_t step = 0;
+  EventKind kind = EventKind::kNone;
   std::string_view file_version;  // "brain.Event:2" in the first record of a file.
+  std::string_view writer;        // The program that wrote the file, where it says so.
+  SessionStatus session_status = SessionStatus::kUnspecified;
   std::vector<SummaryValue> values;
+  // For the other kinds: the field's bytes, undecoded.
+  std::string_view bytes;
 };
 
-// Reads an event; `event` is reused, so that its memory is. Unknown fields are skipped.
-// InvalidArgument if the payload is no event; never reads outside it.
+// Reads an event; `event` is reused, so that its memory is, and nothing else is allocated. Unknown
+// fields are skipped. Of what may be there once, the last counts.
+// InvalidArgument if the payload is no event (also a known field with another wire type than its
+// own); never reads outside it.
 absl::Status DecodeEvent(std::string_view payload, Event* event);
 
 // One scalar to write.
@@ -46,7 +92,8 @@ std::string RenderFileHeader(double wall_time);
 //
 // They are written as `simple_value`, which every reader takes as a scalar without metadata:
 // TensorBoard in Python, its Rust data server (which drops any scalar that is not a float), and
-// everything older. The price is float precision.
+// everything older. The price is a float's precision and range. A tensor with its metadata would
+// cost 22 bytes a record more and say nothing that `simple_value` does not imply.
 std::string RenderScalars(double wall_time, std::int64_t step, std::span<const Scalar> scalars);
 
 // "events.out.tfevents.<10-digit seconds>.<host>.<pid>.<number>"

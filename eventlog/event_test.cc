@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "eventlog/record.h"
@@ -55,7 +57,7 @@ TEST(EventTest, ScalarsComeBack) {
   ASSERT_EQ(event.values.size(), 3u);
   EXPECT_EQ(event.values[0].tag, "loss");
   EXPECT_EQ(event.values[0].scalar, 0.5);
-  EXPECT_TRUE(event.values[0].simple);
+  EXPECT_EQ(event.values[0].kind, ValueKind::kSimpleValue);
   EXPECT_EQ(event.values[1].tag, "train/accuracy");
   EXPECT_EQ(event.values[2].tag, "");
 }
@@ -118,6 +120,155 @@ TEST(EventTest, ThePluginComesFromTheMetadata) {
   EXPECT_EQ(event.values[0].plugin, "scalars");
 }
 
+TEST(EventTest, TheMetadataIsKeptWhole) {
+  Event event;
+  const std::string metadata =
+      Bytes(1, Bytes(1, "images") + Bytes(2, "x")) + Bytes(2, "display name") + Number(4, 3);
+  const std::string payload =
+      EventWithValue(Bytes(1, "t") + Bytes(9, metadata)) + EventWithValue(Bytes(1, "bare"));
+  ASSERT_TRUE(DecodeEvent(payload, &event).ok());
+  ASSERT_EQ(event.values.size(), 2u);
+  EXPECT_EQ(event.values[0].kind, ValueKind::kNone);
+  EXPECT_EQ(event.values[0].plugin, "images");
+  EXPECT_EQ(event.values[0].data_class, DataClass::kBlobSequence);
+  EXPECT_EQ(event.values[0].metadata, metadata);
+  EXPECT_EQ(event.values[1].data_class, DataClass::kUnknown);
+  EXPECT_EQ(event.values[1].metadata.data(), nullptr);
+}
+
+TEST(EventTest, WhatIsNoScalarIsAKindAndItsBytes) {
+  const std::pair<int, ValueKind> kinds[] = {{4, ValueKind::kImage},
+                                             {5, ValueKind::kHistogram},
+                                             {6, ValueKind::kAudio},
+                                             {8, ValueKind::kTensor}};
+  for (const auto& [field, kind] : kinds) {
+    Event event;
+    const std::string message = Bytes(99, "whatever is in it");
+    const std::string payload = EventWithValue(Bytes(1, "t") + Bytes(field, message));
+    ASSERT_TRUE(DecodeEvent(payload, &event).ok());
+    EXPECT_EQ(event.kind, EventKind::kSummary);
+    EXPECT_EQ(event.values.at(0).kind, kind);
+    EXPECT_EQ(event.values.at(0).scalar, std::nullopt);
+    EXPECT_EQ(event.values.at(0).bytes, message);
+    // Nothing was copied.
+    EXPECT_EQ(event.values.at(0).bytes.data(), payload.data() + payload.size() - message.size());
+  }
+}
+
+TEST(EventTest, GraphsAndRunMetadataAreKindsAndBytes) {
+  const std::pair<int, EventKind> kinds[] = {{4, EventKind::kGraph},
+                                             {6, EventKind::kLogMessage},
+                                             {8, EventKind::kRunMetadata},
+                                             {9, EventKind::kMetaGraph}};
+  for (const auto& [field, kind] : kinds) {
+    Event event;
+    const std::string payload = Bytes(field, "serialized");
+    ASSERT_TRUE(DecodeEvent(payload, &event).ok());
+    EXPECT_EQ(event.kind, kind);
+    EXPECT_EQ(event.bytes, "serialized");
+  }
+}
+
+TEST(EventTest, ASessionLogTellsItsStatus) {
+  const std::pair<int, SessionStatus> statuses[] = {
+      {1, SessionStatus::kStart}, {2, SessionStatus::kStop}, {3, SessionStatus::kCheckpoint}};
+  for (const auto& [number, status] : statuses) {
+    Event event;
+    const std::string log = Number(1, number) + Bytes(2, "a/checkpoint");
+    ASSERT_TRUE(DecodeEvent(Number(2, 10) + Bytes(7, log), &event).ok());
+    EXPECT_EQ(event.kind, EventKind::kSessionLog);
+    EXPECT_EQ(event.session_status, status);
+    EXPECT_EQ(event.step, 10);
+  }
+}
+
+TEST(EventTest, TheWriterIsNamedBesideTheVersion) {
+  Event event;
+  const std::string source = Bytes(10, Bytes(1, "tensorboard.summary.writer"));
+  const std::string payload = Bytes(3, "brain.Event:2") + source;
+  ASSERT_TRUE(DecodeEvent(payload, &event).ok());
+  EXPECT_EQ(event.kind, EventKind::kFileVersion);
+  EXPECT_EQ(event.file_version, "brain.Event:2");
+  EXPECT_EQ(event.writer, "tensorboard.summary.writer");
+}
+
+TEST(EventTest, OfWhatMayBeThereOnceTheLastCounts) {
+  Event event;
+  const std::string simple = "\x15" + std::string("\0\0\x80\x3f", 4);
+  const std::string image = Bytes(4, "an image");
+  ASSERT_TRUE(DecodeEvent(EventWithValue(simple + image), &event).ok());
+  EXPECT_EQ(event.values.at(0).kind, ValueKind::kImage);
+  EXPECT_EQ(event.values.at(0).scalar, std::nullopt);
+  ASSERT_TRUE(DecodeEvent(EventWithValue(image + simple), &event).ok());
+  EXPECT_EQ(event.values.at(0).kind, ValueKind::kSimpleValue);
+  EXPECT_EQ(event.values.at(0).scalar, 1.0);
+  EXPECT_EQ(event.values.at(0).bytes, "");
+  ASSERT_TRUE(DecodeEvent(EventWithValue(simple) + Bytes(3, "brain.Event:2"), &event).ok());
+  EXPECT_TRUE(event.values.empty());
+}
+
+TEST(EventTest, NothingIsLeftOfTheEventBefore) {
+  Event event;
+  const std::string full = Number(2, 5) + Bytes(10, Bytes(1, "writer")) + Bytes(7, Number(1, 1));
+  ASSERT_TRUE(DecodeEvent(full, &event).ok());
+  ASSERT_TRUE(DecodeEvent(EventWithValue(Bytes(9, Bytes(1, Bytes(1, "p")))), &event).ok());
+  ASSERT_TRUE(DecodeEvent(EventWithValue(Bytes(1, "t")), &event).ok());
+  EXPECT_EQ(event.values.at(0).plugin, "");
+  ASSERT_TRUE(DecodeEvent("", &event).ok());
+  EXPECT_EQ(event.step, 0);
+  EXPECT_EQ(event.kind, EventKind::kNone);
+  EXPECT_EQ(event.writer, "");
+  EXPECT_EQ(event.session_status, SessionStatus::kUnspecified);
+  EXPECT_TRUE(event.values.empty());
+}
+
+TEST(EventTest, ATensorsTypeSaysWhichOfItsFieldsCounts) {
+  const std::string one = Bytes(5, "\0\0\x80\x3f"sv);
+  EXPECT_EQ(ScalarOf(Number(1, 3) + one + Number(7, 4)), 4.0);  // int32 beside a float
+  EXPECT_EQ(ScalarOf(Number(1, 3) + one), std::nullopt);
+  EXPECT_EQ(ScalarOf(Number(1, 7) + one), std::nullopt);  // string
+  EXPECT_EQ(ScalarOf(one + Number(1, 1)), 1.0);           // the type after the value
+  EXPECT_EQ(ScalarOf(one), std::nullopt);                 // no type
+}
+
+TEST(EventTest, IntegersKeepTheirSign) {
+  const std::uint64_t minus_two = ~std::uint64_t{1};
+  for (const int dtype : {3, 5, 6}) {  // int32, int16, int8
+    EXPECT_EQ(ScalarOf(Number(1, dtype) + Number(7, minus_two)), -2.0) << dtype;
+  }
+  EXPECT_EQ(ScalarOf(Number(1, 4) + Number(7, 200)), 200.0);                   // uint8
+  EXPECT_EQ(ScalarOf(Number(1, 17) + Bytes(4, "\xff\xff"sv)), 65535.0);        // uint16
+  EXPECT_EQ(ScalarOf(Number(1, 9) + Bytes(10, Varint(minus_two))), -2.0);      // int64
+  EXPECT_EQ(ScalarOf(Number(1, 23) + Number(17, ~std::uint64_t{0})), 0x1p64);  // uint64
+}
+
+TEST(EventTest, HalfFloatsOfAnyBitsAreRead) {
+  const auto half = [](std::uint64_t bits) { return ScalarOf(Number(1, 19) + Number(13, bits)); };
+  EXPECT_EQ(half(0x0001), 0x1p-24);
+  EXPECT_EQ(half(0x7BFF), 65504.0);
+  EXPECT_EQ(half(0xFC00), -std::numeric_limits<double>::infinity());
+  EXPECT_TRUE(std::isnan(*half(0x7E00)));
+  // Bits that no half has, from a writer that is wrong.
+  EXPECT_EQ(half(0xFFFF'FFFF'FFFF'3C00), 1.0);
+}
+
+TEST(EventTest, AnEmptySummaryAndAHugeTagAreFine) {
+  Event event = Decode(RenderScalars(1, 2, {}));
+  EXPECT_TRUE(event.values.empty());
+  EXPECT_EQ(event.step, 2);
+  const std::string tag(1 << 20, 't');
+  const Scalar scalar{tag, 1};
+  event = Decode(RenderScalars(1, 2, {&scalar, 1}));
+  EXPECT_EQ(event.values.at(0).tag, tag);
+  ASSERT_TRUE(DecodeEvent(EventWithValue(""), &event).ok());
+  EXPECT_EQ(event.values.at(0).tag, "");
+}
+
+TEST(EventTest, WallTimesComeBackAsTheyAre) {
+  EXPECT_TRUE(std::isnan(Decode(RenderScalars(NAN, 1, {})).wall_time));
+  EXPECT_EQ(Decode(RenderScalars(-1.5, 1, {})).wall_time, -1.5);
+}
+
 TEST(EventTest, UnknownFieldsAreSkipped) {
   Event event;
   const std::string payload = Number(2, 9) + Bytes(99, "new") + Number(100, 1);
@@ -130,7 +281,12 @@ TEST(EventTest, WrongWireTypesAndShortBytesAreErrors) {
   for (const std::string& payload :
        {Number(1, 5), Bytes(2, "step"), Number(5, 1), std::string("\x2a\x7f", 2),
         std::string("\x09\x01", 2), EventWithValue(Number(1, 1)),
-        EventWithValue(Bytes(8, Bytes(1, "dtype"))), std::string(20, '\xff')}) {
+        EventWithValue(Bytes(8, Bytes(1, "dtype"))), std::string(20, '\xff'),
+        EventWithValue(Number(9, 1)), EventWithValue(Bytes(9, Bytes(4, "class"))),
+        Bytes(7, Bytes(1, "status")), Number(10, 1), Bytes(10, Number(1, 1)),
+        EventWithValue(Bytes(8, Number(1, 1) + Bytes(5, "odd"))),
+        EventWithValue(Bytes(8, Number(1, 1) + Number(5, 1))),
+        EventWithValue(Bytes(8, Number(1, 3) + Bytes(7, std::string(11, '\xff'))))}) {
     EXPECT_EQ(DecodeEvent(payload, &event).code(), absl::StatusCode::kInvalidArgument);
   }
 }
