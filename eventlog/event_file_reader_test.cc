@@ -188,7 +188,8 @@ TEST_F(EventFileReaderTest, EachPartOfAnEventHasItsPlaceInTheFile) {
   // Larger than a chunk together, so that the buffer moves under the records.
   const std::string tag(300'000, 't');
   for (int step = 0; step < 8; ++step) {
-    const Scalar scalar{tag + std::to_string(step), 1};
+    const std::string name = tag + std::to_string(step);
+    const Scalar scalar{name, 1};
     Append(RenderScalars(1, step, {&scalar, 1}));
   }
   std::ifstream file(path_, std::ios::binary);

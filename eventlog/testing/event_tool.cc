@@ -1,13 +1,20 @@
 // Writes and dumps event files, for the tests with TensorBoard's own readers and writers.
 //
-//   event_tool write FILE          100 steps of two tags
-//   event_tool dump FILE           "STEP TAG VALUE" a line
+//   event_tool write FILE          100 steps of two tags, and one tag with odd steps and values
+//   event_tool dump FILE           scalars: "STEP TAG VALUE" a line
+//   event_tool places FILE         other values: "KIND PLUGIN TAG OFFSET LENGTH" a line; of an
+//                                  event that is no summary "KIND WRITER STATUS OFFSET LENGTH"
 
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "eventlog/event.h"
@@ -24,23 +31,59 @@ int Write(const std::string& path) {
         {"train/accuracy", step == 50 ? std::numeric_limits<double>::infinity() : step * 0.25}};
     file << eventlog::RenderScalars(1700000000.5 + step, step, scalars);
   }
+  const double infinity = std::numeric_limits<double>::infinity();
+  const std::pair<std::int64_t, double> odd[] = {{-3, std::nan("")},
+                                                 {-2, -infinity},
+                                                 {0, 1e300},
+                                                 {1, 1e-300},
+                                                 {(std::int64_t{1} << 53) + 1, -0.0}};
+  for (const auto& [step, value] : odd) {
+    const eventlog::Scalar scalar{"odd/\xC3\xA9t\xC3\xA9", value};
+    file << eventlog::RenderScalars(1700000200.25, step, {&scalar, 1});
+  }
   return file.flush() ? 0 : 1;
 }
 
-int Dump(const std::string& path) {
+using OnEvent =
+    std::function<void(const eventlog::EventFileReader& reader, const eventlog::Event& event)>;
+
+int Read(const std::string& path, const OnEvent& on_event) {
   auto reader = eventlog::EventFileReader::Open(path);
   if (!reader.ok()) {
     std::fprintf(stderr, "%s\n", reader.status().ToString().c_str());
     return 1;
   }
-  const absl::Status read = (*reader)->ReadNew([](const eventlog::Event& event) {
-    for (const auto& value : event.values) {
-      if (!value.scalar.has_value()) continue;
-      std::printf("%lld %.*s %.9g\n", static_cast<long long>(event.step),
-                  static_cast<int>(value.tag.size()), value.tag.data(), *value.scalar);
-    }
-  });
+  const absl::Status read =
+      (*reader)->ReadNew([&](const eventlog::Event& event) { on_event(**reader, event); });
   return read.ok() && (*reader)->bad_records() == 0 ? 0 : 1;
+}
+
+void DumpScalars(const eventlog::EventFileReader&, const eventlog::Event& event) {
+  for (const auto& value : event.values) {
+    if (!value.scalar.has_value()) continue;
+    std::printf("%lld %.*s %.9g\n", static_cast<long long>(event.step),
+                static_cast<int>(value.tag.size()), value.tag.data(), *value.scalar);
+  }
+}
+
+void PrintPlace(int kind, std::string_view first, std::string_view second, std::uint64_t offset,
+                std::size_t length) {
+  std::printf("%d %.*s %.*s %llu %zu\n", kind, static_cast<int>(first.size()), first.data(),
+              static_cast<int>(second.size()), second.data(),
+              static_cast<unsigned long long>(offset), length);
+}
+
+void DumpPlaces(const eventlog::EventFileReader& reader, const eventlog::Event& event) {
+  if (event.kind != eventlog::EventKind::kSummary) {
+    const std::string status = std::to_string(static_cast<int>(event.session_status));
+    PrintPlace(static_cast<int>(event.kind), event.writer.empty() ? "-" : event.writer, status,
+               event.bytes.empty() ? 0 : reader.OffsetOf(event.bytes), event.bytes.size());
+  }
+  for (const auto& value : event.values) {
+    if (value.scalar.has_value()) continue;
+    PrintPlace(static_cast<int>(value.kind), value.plugin.empty() ? "-" : value.plugin, value.tag,
+               reader.OffsetOf(value.bytes), value.bytes.size());
+  }
 }
 
 }  // namespace
@@ -48,7 +91,8 @@ int Dump(const std::string& path) {
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv, argv + argc);
   if (args.size() == 3 && args[1] == "write") return Write(args[2]);
-  if (args.size() == 3 && args[1] == "dump") return Dump(args[2]);
-  std::fprintf(stderr, "usage: event_tool write|dump FILE\n");
+  if (args.size() == 3 && args[1] == "dump") return Read(args[2], DumpScalars);
+  if (args.size() == 3 && args[1] == "places") return Read(args[2], DumpPlaces);
+  std::fprintf(stderr, "usage: event_tool write|dump|places FILE\n");
   return 2;
 }
