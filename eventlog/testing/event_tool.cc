@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <string>
@@ -19,17 +18,17 @@
 
 #include "eventlog/event.h"
 #include "eventlog/event_file_reader.h"
+#include "eventlog/event_file_writer.h"
 
 namespace {
 
 int Write(const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  file << eventlog::RenderFileHeader(1700000000);
+  std::string records = eventlog::RenderFileHeader(1700000000);
   for (int step = 0; step < 100; ++step) {
     const std::vector<eventlog::Scalar> scalars = {
         {"loss", 1.0 / (step + 1)},
         {"train/accuracy", step == 50 ? std::numeric_limits<double>::infinity() : step * 0.25}};
-    file << eventlog::RenderScalars(1700000000.5 + step, step, scalars);
+    records += eventlog::RenderScalars(1700000000.5 + step, step, scalars);
   }
   const double infinity = std::numeric_limits<double>::infinity();
   const std::pair<std::int64_t, double> odd[] = {{-3, std::nan("")},
@@ -39,9 +38,12 @@ int Write(const std::string& path) {
                                                  {(std::int64_t{1} << 53) + 1, -0.0}};
   for (const auto& [step, value] : odd) {
     const eventlog::Scalar scalar{"odd/\xC3\xA9t\xC3\xA9", value};
-    file << eventlog::RenderScalars(1700000200.25, step, {&scalar, 1});
+    records += eventlog::RenderScalars(1700000200.25, step, {&scalar, 1});
   }
-  return file.flush() ? 0 : 1;
+  auto writer = eventlog::EventFileWriter::Open(path);
+  const absl::Status status = writer.ok() ? writer->Append(records) : writer.status();
+  if (!status.ok()) std::fprintf(stderr, "%s\n", status.ToString().c_str());
+  return status.ok() ? 0 : 1;
 }
 
 using OnEvent =
