@@ -13,6 +13,7 @@
 #include <sstream>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
@@ -26,6 +27,7 @@ namespace tests {
 namespace {
 
 constexpr std::size_t kOutputLimit = 64 << 20;
+constexpr char kYard[] = "tools/yard/yard";
 
 std::string ReadAll(const std::string& path) {
   return runtime::ReadFile(path, kOutputLimit).value_or("");
@@ -99,8 +101,15 @@ std::string Yard::Binary(const std::string& label_path) {
 }
 
 std::vector<std::string> Yard::Environment() const {
-  return {"HOME=" + directory_, "PATH=/usr/bin:/bin", "LANG=C.UTF-8", "YARD_STATE=" + state(),
-          "XDG_RUNTIME_DIR=" + directory_ + "/run"};
+  // The binaries find each other in the test's own runfiles; theirs exist only where they were
+  // built by themselves.
+  const std::string yard = Binary(kYard);
+  const std::string suffix = absl::StrCat("/yard/", kYard);
+  const std::string runfiles =
+      absl::EndsWith(yard, suffix) ? yard.substr(0, yard.size() - suffix.size()) : "";
+  return {"RUNFILES_DIR=" + runfiles, "HOME=" + directory_,
+          "PATH=/usr/bin:/bin",       "LANG=C.UTF-8",
+          "YARD_STATE=" + state(),    "XDG_RUNTIME_DIR=" + directory_ + "/run"};
 }
 
 Command Yard::StartProgram(const std::string& program, std::vector<std::string> args) {
@@ -121,7 +130,7 @@ Command Yard::StartProgram(const std::string& program, std::vector<std::string> 
 }
 
 Command Yard::Start(std::vector<std::string> args) {
-  return StartProgram(Binary("tools/yard/yard"), std::move(args));
+  return StartProgram(Binary(kYard), std::move(args));
 }
 
 Command Yard::StartBinary(const std::string& label_path, std::vector<std::string> args) {
