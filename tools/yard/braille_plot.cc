@@ -19,10 +19,10 @@ constexpr int kColors[] = {36, 33, 35, 32, 31, 34};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 int CellsAcross(const PlotOptions& options) {
-  return std::max(options.width, 30) - kLabelWidth - 2;
+  return std::clamp(options.width, 30, 4000) - kLabelWidth - 2;
 }
 // Under the title and above the axis and its labels.
-int CellsDown(const PlotOptions& options) { return std::max(options.height, 5) - 3; }
+int CellsDown(const PlotOptions& options) { return std::clamp(options.height, 5, 1000) - 3; }
 
 char Letter(std::size_t curve) { return static_cast<char>('a' + curve % 26); }
 

@@ -24,8 +24,8 @@ struct PlotCurve {
 
 struct PlotOptions {
   std::string title = {};
-  int width = 80;   // Of all of it, with axes, in characters; at least 30 are used.
-  int height = 20;  // Of all but the legend, in lines; at least 5 are used.
+  int width = 80;   // Of all of it, with axes, in characters; 30 to 4000.
+  int height = 20;  // Of all but the legend, in lines; 5 to 1000.
   bool color = false;
 };
 

@@ -138,6 +138,12 @@ TEST(DrawPlotTest, LabelsCannotDriveTheTerminal) {
   EXPECT_EQ(plot.find('\x07'), std::string::npos);
 }
 
+TEST(DrawPlotTest, AnAbsurdSizeIsCutToItsLimits) {
+  constexpr int kHuge = std::numeric_limits<int>::max();
+  const auto lines = Lines(DrawPlot({Curve("c", {0, 1})}, {.width = kHuge, .height = kHuge}));
+  EXPECT_EQ(lines.size(), 1001U) << "and the legend";
+}
+
 TEST(PlotDotsTest, EachColumnHasDotsOfItsOwn) {
   EXPECT_EQ(PlotDots({.width = 80}), (80 - 12) * 2);
   EXPECT_EQ(PlotDots({.width = 1}), (30 - 12) * 2);

@@ -136,6 +136,10 @@ TEST(CommandLineTest, AnUnknownVerbIsAnErrorOfUsage) {
 TEST(CommandLineTest, AWrongValueIsAnErrorOfUsage) {
   EXPECT_EQ(Parse({"status", "--color", "purple"}).code, kUsage);
   EXPECT_EQ(Parse({"logs", "x", "-n", "many"}).code, kUsage);
+  for (const char* seconds : {"-1", "nan", "inf", "1e10", "soon", ""}) {
+    EXPECT_EQ(Parse({"stop", "x", std::string("--grace=") + seconds}).code, kUsage) << seconds;
+  }
+  EXPECT_EQ(Parse({"run", "--max_restarts=-1", "--", "x"}).code, kUsage);
   EXPECT_EQ(Parse({"wait"}).code, kUsage) << "a thing is required";
 }
 

@@ -3,6 +3,18 @@
 #include "CLI/CLI.hpp"
 
 namespace yard {
+namespace {
+
+constexpr double kLongest = 1e9;
+
+// What is wrong with it; empty if nothing is. Not a number is neither below nor above.
+std::string IsTime(const std::string& text) {
+  double seconds = -1;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kLongest) return "";
+  return text + " is not a number of seconds from 0 to 1e9";
+}
+
+}  // namespace
 
 void OptionSet::Flag(const char* name, bool& value, const char* help) {
   app_->add_flag(name, value, help);
@@ -11,7 +23,7 @@ void OptionSet::Add(const char* name, std::string& value, const char* help, Need
   app_->add_option(name, value, help)->required(need == Need::kRequired);
 }
 void OptionSet::Add(const char* name, double& value, const char* help) {
-  app_->add_option(name, value, help);
+  app_->add_option(name, value, help)->check(IsTime);
 }
 void OptionSet::Add(const char* name, int& value, const char* help) {
   app_->add_option(name, value, help);

@@ -25,6 +25,7 @@ class OptionSet {
 
   void Flag(const char* name, bool& value, const char* help);
   void Add(const char* name, std::string& value, const char* help, Need need = Need::kOptional);
+  // Seconds: from 0 to 1e9.
   void Add(const char* name, double& value, const char* help);
   void Add(const char* name, int& value, const char* help);
   void Add(const char* name, std::uint32_t& value, const char* help);
