@@ -31,7 +31,8 @@ std::vector<std::string> Digits(const std::vector<std::string>& yard_args, int e
   args.insert(args.end(), yard_args.begin(), yard_args.end());
   for (const std::string& word :
        {std::string("--"), Yard::Binary("examples/digits/digits"), std::string("--seed=7"),
-        absl::StrCat("--epochs=", kEpochs), absl::StrCat("--min_epoch_ms=", epoch_ms)}) {
+        Yard::DigitsData(), absl::StrCat("--epochs=", kEpochs),
+        absl::StrCat("--min_epoch_ms=", epoch_ms)}) {
     args.push_back(word);
   }
   return args;

@@ -22,6 +22,7 @@ std::vector<std::string> Digits(std::vector<std::string> args, std::vector<std::
   args.insert(args.begin(), "run");
   args.push_back("--");
   args.push_back(Yard::Binary("examples/digits/digits"));
+  args.push_back(Yard::DigitsData());
   args.insert(args.end(), program.begin(), program.end());
   return args;
 }

@@ -100,6 +100,12 @@ std::string Yard::Binary(const std::string& label_path) {
   return *path;
 }
 
+std::string Yard::DigitsData() {
+  auto path = runtime::FindDataFile("examples/digits/digits.csv");
+  if (!path.ok()) ADD_FAILURE() << path.status();
+  return "--data=" + path.value_or("");
+}
+
 std::vector<std::string> Yard::Environment() const {
   // The binaries find each other in the test's own runfiles; theirs exist only where they were
   // built by themselves.
@@ -160,7 +166,9 @@ pid_t Yard::PidOf(const std::string& service) {
 bool Yard::Kill(const std::string& service) {
   const auto identity = runtime::IdentityOf(PidOf(service));
   if (!identity.ok() || kill(identity->pid, SIGKILL) != 0) return false;
-  return Eventually([&] { return !runtime::IsAlive(*identity); });
+  // Its main thread may be gone before the last of its threads lets go of the lock.
+  return Eventually(
+      [&] { return !runtime::IsAlive(*identity) && PidOf(service) != identity->pid; });
 }
 
 bool Yard::Eventually(const std::function<bool()>& condition, absl::Duration timeout) {

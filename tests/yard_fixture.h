@@ -67,12 +67,16 @@ class Yard {
   Command StartBinary(const std::string& label_path, std::vector<std::string> args);
   // Path of one of the project's binaries.
   static std::string Binary(const std::string& label_path);
+  // "--data=PATH" for the digits programs: beside the binary it is only where that was built by
+  // itself.
+  static std::string DigitsData();
 
   // `yard status --json` by service name; empty if it could not answer.
   std::map<std::string, nlohmann::json> Status();
   // The pid of a running service, from the process that holds its lock; 0 if there is none.
   pid_t PidOf(const std::string& service);
-  // Kills (signal 9) that service and waits until it is gone. False if it did not run.
+  // Kills (signal 9) that service and waits until it is gone and its lock free. False if it did not
+  // run.
   bool Kill(const std::string& service);
 
   // Asks again until `condition` is true or `timeout` has passed.
