@@ -9,9 +9,10 @@ namespace bus {
 
 struct Node::State {
   Options options;
-  std::unique_ptr<BusThread> thread;
   std::uint64_t source = runtime::RandomId();
   std::uint64_t epoch = 0;
+  Counters counters;
+  std::unique_ptr<BusThread> thread;  // Its last functions still use the others.
 };
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Create(Options options) {
@@ -32,6 +33,8 @@ const runtime::Locations& Node::locations() const { return state_->options.locat
 runtime::Clock* Node::clock() const { return state_->options.clock; }
 std::uint64_t Node::source() const { return state_->source; }
 std::uint64_t Node::epoch() const { return state_->epoch; }
+const std::string& Node::trace() const { return state_->options.trace; }
+Counters& Node::counters() { return state_->counters; }
 BusThread& Node::bus_thread() { return *state_->thread; }
 
 }  // namespace bus

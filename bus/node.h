@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "bus/counters.h"
 #include "runtime/clock.h"
 #include "runtime/locations.h"
 
@@ -23,6 +24,8 @@ class Node {
     std::string name = {};              // "registry", "yard", ...: for logs and the peer's stats.
     runtime::Locations locations = {};  // Where the registry and the runtime directory are.
     runtime::Clock* clock = runtime::Clock::Real();
+    // Of calls that belong to no other: one for all that a command does. Empty: each has its own.
+    std::string trace = {};
   };
   static absl::StatusOr<std::unique_ptr<Node>> Create(Options options);
   // Ends the bus thread and drops what is still queued; bounded in time.
@@ -36,6 +39,9 @@ class Node {
   // Random id of this process and its start (microseconds since 1970), as in every Head.
   std::uint64_t source() const;
   std::uint64_t epoch() const;
+  const std::string& trace() const;
+  // What the bus of this process has done. Any thread.
+  Counters& counters();
 
   // For the other classes of this folder.
   BusThread& bus_thread();
