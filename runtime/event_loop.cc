@@ -20,8 +20,6 @@
 namespace runtime {
 namespace {
 
-using std::chrono::steady_clock;
-
 // The kernel timer is set at most this far ahead, which keeps its arithmetic from overflowing.
 constexpr absl::Duration kLongestKernelTimer = absl::Hours(1);
 

@@ -23,7 +23,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
 // One test: logging is set up once in the life of a process.
 TEST(InitLoggingTest, LogsToStderrAndToOneFileAtOnce) {

@@ -135,7 +135,8 @@ TEST_F(KillTest, KillingTheShimEndsItsAttemptWithinASecond) {
 }
 
 TEST_F(KillTest, AnAttachedRunFollowsThroughEveryKill) {
-  Command run = yard_.Start(Digits({"--name", "attached"}, 100));
+  // Long enough for four kills, also where everything is slow.
+  Command run = yard_.Start(Digits({"--name", "attached"}, 250));
   std::size_t seen = 2;
   for (const char* service : {"registry", "datamanager", "trainer", "launcher"}) {
     ASSERT_TRUE(Yard::Eventually([&] { return Results(yard_, "attached").size() >= seen; }))

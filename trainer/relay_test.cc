@@ -23,8 +23,6 @@
 namespace trainer {
 namespace {
 
-using ::testing::HasSubstr;
-
 // Remembers answers as the trainer does; answers "got TEXT", and nothing to "hb".
 class FakeReceiver : public LineReceiver {
  public:
