@@ -295,14 +295,16 @@ TEST_F(ClientTest, AStreamIsCancelledByItsReader) {
 }
 
 TEST_F(ClientTest, AQuietStreamLivesOnPings) {
-  Event finish;
+  Event begun, finish;
   Writer kept;
   service_->HandleAsync<Registry::Watch>([&](Writer writer, const msg::WatchRequestT&) {
     kept = writer;
     EXPECT_EQ(writer->SendPart({}), absl::OkStatus());
+    begun.Set();
   });
   Serve();
   runtime::Thread later("later", [&] {
+    EXPECT_TRUE(begun.Wait());
     finish.Wait(absl::Milliseconds(4500));  // More than the 3 s of silence that end a stream.
     kept->Finish(msg::WatchReplyT());
   });
