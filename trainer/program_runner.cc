@@ -35,13 +35,11 @@ AttemptEnd EndOf(const msg::JobT& job) {
   return end;
 }
 
-// Without a shim there is nobody who could bring more reports. (Its words are those of
-// launcher.fbs, Attempt.reason.)
+// Without a shim there is nobody who could bring more reports.
 bool ShimIsGone(const msg::JobT& job) {
   if (job.state == msg::TaskState::Lost) return true;
   const bool has_attempt = !job.tasks.empty() && !job.tasks.front()->attempts.empty();
-  return has_attempt &&
-         job.tasks.front()->attempts.back()->reason.rfind("the shim was killed", 0) == 0;
+  return has_attempt && job.tasks.front()->attempts.back()->shim_lost;
 }
 
 class ProgramRunnerImpl : public ProgramRunner,

@@ -6,13 +6,16 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/random_id.h"
 #include "trainer/follow_call.h"
+#include "trainer/trial_topics.h"
 
 namespace trainer {
 namespace {
 
+using rpc::Common;
 using rpc::Trainer;
 
 class BusFollowWriter : public FollowWriter {
@@ -74,6 +77,16 @@ absl::StatusOr<msg::StopTrialReplyT> StopTrial(Trials* trials, const bus::CallCo
   return WithTrial<msg::StopTrialReplyT>(trials->Stop(*id, absl::Milliseconds(request.grace_ms)));
 }
 
+absl::StatusOr<msg::EndsReplyT> Ends(Trials* trials, const bus::CallContext&,
+                                     const msg::EndsRequestT& request) {
+  return EndsOfTrials(*trials, request);
+}
+
+absl::StatusOr<msg::SinceReplyT> Since(Trials* trials, const bus::CallContext&,
+                                       const msg::SinceRequestT& request) {
+  return TrialsSince(*trials, request);
+}
+
 // Serves M by a function that runs on the loop's thread.
 template <typename M>
 void HandleOnLoop(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
@@ -99,6 +112,8 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials)
   HandleOnLoop<Trainer::RunTrial>(service, loop, trials, RunTrial);
   HandleOnLoop<Trainer::Trials>(service, loop, trials, List);
   HandleOnLoop<Trainer::StopTrial>(service, loop, trials, StopTrial);
+  HandleOnLoop<Common::Ends>(service, loop, trials, Ends);
+  HandleOnLoop<Common::Since>(service, loop, trials, Since);
   service->HandleAsync<Trainer::FollowTrial>(
       [=](std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer,
           const msg::FollowTrialRequestT& request) {

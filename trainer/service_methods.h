@@ -7,7 +7,8 @@
 
 namespace trainer {
 
-// Adds the methods of rpc::Trainer to `service`. They do their work on the loop's thread. Nothing
+// Adds the methods of rpc::Trainer, and those of rpc::Common that an owner of topics has, to
+// `service`. They do their work on the loop's thread. Nothing
 // is owned; `trials` outlives the loop's Run().
 void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials);
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -15,6 +16,9 @@
 #include "absl/time/time.h"
 #include "bus/client.h"
 #include "bus/node.h"
+#include "bus/record_conformance.h"
+#include "bus/schema/common_methods.h"
+#include "bus/schema/envelope_generated.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -24,11 +28,13 @@
 #include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
 #include "trainer/launcher_jobs.h"
+#include "trainer/line_receiver.h"
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store.h"
 #include "trainer/testing/loop_thread.h"
 #include "trainer/testing/relay_client.h"
+#include "trainer/trial_topics.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -102,33 +108,43 @@ class ServiceTest : public testing::Test {
           runtime::MutexLock lock(mutex_);
           launches_.push_back(context.request_id);
           if (launches_.size() == 1) return absl::UnavailableError("stopping");
-          nonce_ = request.spec->report_channel->nonce;
           msg::LaunchReplyT reply;
           reply.job = std::make_unique<msg::JobT>();
-          reply.job->id = "j-aaaaa";
-          changed_.SignalAll();
+          reply.job->id = JobOf(*request.spec);
+          jobs_at_launcher_[reply.job->id].nonce = request.spec->report_channel->nonce;
           return reply;
         });
     launcher_->HandleAsync<rpc::Launcher::WaitJob>(
         [this](std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer,
-               const msg::WaitJobRequestT&) {
+               const msg::WaitJobRequestT& request) {
           runtime::MutexLock lock(mutex_);
-          waiter_ = std::move(writer);
+          jobs_at_launcher_[request.job].waiter = std::move(writer);
           changed_.SignalAll();
         });
     ASSERT_TRUE(launcher_->Start().ok());
+  }
+
+  // "j-NAME", of the trial's name.
+  static std::string JobOf(const msg::JobSpecT& spec) {
+    for (const auto& label : spec.labels) {
+      if (label->key == "trial_name") return "j-" + label->value;
+    }
+    return "";
   }
 
   void ServeTrainer() {
     trainer_client_ = std::make_unique<bus::Client>(trainer_node_.get());
     store_ = *Store::Open(directory_ + "/trainer.db");
     jobs_ = MakeLauncherJobs(trainer_client_.get(), loop_.loop());
-    trials_ = *Trials::Open({.loop = loop_.loop(),
-                             .store = store_.get(),
-                             .jobs = jobs_.get(),
-                             .logdir = directory_ + "/runs",
-                             .relay = directory_ + "/relay",
-                             .hostname = "host"});
+    trials_ =
+        *Trials::Open({.loop = loop_.loop(),
+                       .store = store_.get(),
+                       .jobs = jobs_.get(),
+                       .logdir = directory_ + "/runs",
+                       .relay = directory_ + "/relay",
+                       .hostname = "host",
+                       .slots = 4,
+                       .on_event = [this](msg::TrialEventT event) { Hear(std::move(event)); }});
     loop_.Call([&] {
       relay_ = *Relay::Listen(
           {.loop = loop_.loop(), .receiver = trials_.get(), .socket_path = directory_ + "/relay"});
@@ -138,22 +154,89 @@ class ServiceTest : public testing::Test {
     ASSERT_TRUE(service_->Start().ok());
   }
 
-  // The nonce of the job, once the trainer waits for its end.
-  std::string AwaitJob() {
+  // On the loop's thread.
+  void Hear(msg::TrialEventT event) {
+    const std::string id = event.trial->id;
+    if (event.row != nullptr) {
+      const auto rows = trials_->RowsAfter(id, static_cast<std::int64_t>(event.row->row) - 1);
+      EXPECT_TRUE(rows.ok() && !rows->empty()) << "published before it can be read";
+    }
+    published_[TopicOfTrial(id)].push_back(EnvelopeOf(std::move(event)));
+  }
+
+  // The nonce of that trial's job, once the trainer waits for its end.
+  std::string AwaitJob(const std::string& name) {
     const absl::Time deadline = absl::Now() + absl::Seconds(30);
     runtime::MutexLock lock(mutex_);
-    while (waiter_ == nullptr && absl::Now() < deadline) {
+    const auto& job = jobs_at_launcher_["j-" + name];
+    while (job.waiter == nullptr && absl::Now() < deadline) {
       changed_.WaitWithTimeout(mutex_, deadline - absl::Now());
     }
-    EXPECT_NE(waiter_, nullptr);
-    return nonce_;
+    EXPECT_NE(job.waiter, nullptr);
+    return job.nonce;
   }
-  void EndJob() {
+  void EndJob(const std::string& name) {
     runtime::MutexLock lock(mutex_);
     msg::WaitJobReplyT reply;
     reply.job = std::make_unique<msg::JobT>();
     reply.job->state = msg::TaskState::Exited;
-    waiter_->Finish(std::move(reply));
+    jobs_at_launcher_["j-" + name].waiter->Finish(std::move(reply));
+  }
+
+  // The topic of a new trial.
+  std::string Run(const std::string& name, const std::string& argument = "") {
+    msg::RunTrialRequestT run;
+    run.name = name;
+    run.argv = {"prog", argument};
+    run.working_directory = "/";
+    const auto reply = client_->Call<rpc::Trainer::RunTrial>(run, {.request_id = "r-" + name});
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return reply.ok() ? TopicOfTrial(reply->trial->id) : "";
+  }
+  // That many rows, each with so many bytes of metrics, as lines that arrive together.
+  void Report(const std::string& name, int rows, std::size_t bytes) {
+    const std::string nonce = AwaitJob(name);
+    loop_.Call([&] {
+      const auto attempt = trials_->Greet(nonce);
+      ASSERT_TRUE(attempt.ok()) << attempt.status();
+      std::vector<RelayedLine> lines;
+      for (int i = 1; i <= rows; ++i) {
+        const std::string text =
+            absl::StrCat(R"({"t":"report","m":{"a":")", std::string(bytes, 'x'), "\"}}");
+        lines.push_back({*attempt, i, text, false});
+      }
+      lines.push_back({*attempt, rows, "", true});
+      for (const auto& answer : trials_->Receive(lines)) EXPECT_TRUE(answer.ok());
+    });
+  }
+
+  static void AddPlace(msg::SinceRequestT& request, const std::string& topic,
+                       std::uint64_t position, std::uint64_t lane = 0) {
+    auto place = std::make_unique<msg::PlaceT>();
+    place->topic = topic;
+    place->lane = lane;
+    place->position = position;
+    request.places.push_back(std::move(place));
+  }
+  absl::StatusOr<msg::SinceReplyT> Since(const msg::SinceRequestT& request) {
+    return client_->Call<rpc::Common::Since>(request, {.service = "trainer"});
+  }
+  // "TOPIC (from, to] row state" of each event.
+  static std::vector<std::string> Words(const msg::SinceReplyT& reply) {
+    std::vector<std::string> words;
+    for (const auto& recorded : reply.events) {
+      const auto event = msg::UnPackEnvelope(recorded->envelope.data());
+      const msg::TrialEventT& body = *event->body.AsTrialEvent();
+      std::string row, state;
+      if (body.row != nullptr) row = absl::StrCat(" row ", body.row->row);
+      if (body.trial != nullptr) {
+        EXPECT_EQ(TopicOfTrial(body.trial->id), recorded->topic);
+        state = absl::StrCat(" ", msg::EnumNameTrialState(body.trial->state));
+      }
+      words.push_back(absl::StrCat(recorded->topic, " (", event->span->from(), ", ",
+                                   event->span->to(), "]", row, state));
+    }
+    return words;
   }
 
   std::string directory_;
@@ -172,8 +255,13 @@ class ServiceTest : public testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<std::string> launches_ ABSL_GUARDED_BY(mutex_);
-  std::string nonce_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> waiter_ ABSL_GUARDED_BY(mutex_);
+  struct Job {
+    std::string nonce;
+    std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> waiter;
+  };
+  std::map<std::string, Job> jobs_at_launcher_ ABSL_GUARDED_BY(mutex_);  // By id.
+  // By topic; of the loop's thread.
+  std::map<std::string, std::vector<msg::EnvelopeT>> published_;
 };
 
 TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
@@ -188,7 +276,7 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   EXPECT_EQ(again->trial->id, started->trial->id);
 
   RelayClient shim(directory_ + "/relay");
-  ASSERT_TRUE(shim.Send("YARD1 " + AwaitJob() + "\n1 {\"t\":\"report\",\"m\":{\"a\":1}}\n"));
+  ASSERT_TRUE(shim.Send("YARD1 " + AwaitJob("first") + "\n1 {\"t\":\"report\",\"m\":{\"a\":1}}\n"));
   EXPECT_EQ(shim.Line(), "OK");
   EXPECT_EQ(shim.Line(), R"(1 {"t":"ok","events":[]})");
 
@@ -201,7 +289,7 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
         if (rows.size() == 1) shim.Send("2 {\"t\":\"report\",\"m\":{\"a\":2}}\n");
         if (rows.size() == 2) {
           shim.Send("END 2\n");
-          EndJob();
+          EndJob("first");
         }
         return true;
       });
@@ -224,6 +312,96 @@ TEST_F(ServiceTest, ErrorsHaveTheirCodes) {
   EXPECT_EQ(client_->Call<rpc::Trainer::StopTrial>(stop).status().code(),
             absl::StatusCode::kNotFound);
   EXPECT_TRUE(client_->Call<rpc::Trainer::Trials>({})->trials.empty());
+}
+
+TEST_F(ServiceTest, KeepsARecordBehindItsTopics) {
+  Run("long");
+  Run("short");
+  Run("silent");
+  Run("longest");
+  Run("waits");
+  Report("long", 300, 600);
+  Report("short", 3, 10);
+  Report("longest", 1100, 1);
+  bus::ExpectConformingRecord(
+      {.ends =
+           [this](const msg::EndsRequestT& request) {
+             return client_->Call<rpc::Common::Ends>(request, {.service = "trainer"});
+           },
+       .since = [this](const msg::SinceRequestT& request) { return Since(request); },
+       .root = "t/"});
+}
+
+TEST_F(ServiceTest, WhatItPublishesHasContiguousSpans) {
+  const std::string topic = Run("a");
+  Report("a", 3, 10);
+  EndJob("a");
+  msg::FollowTrialRequestT follow;
+  follow.trial = "a";
+  const auto end = client_->Stream<rpc::Trainer::FollowTrial>(
+      follow, [](const msg::FollowTrialReplyT&) { return true; });
+  ASSERT_TRUE(end.ok()) << end.status();
+  std::vector<std::string> seen;
+  loop_.Call([&] {
+    for (const msg::EnvelopeT& event : published_[topic]) {
+      const msg::TrialEventT& body = *event.body.AsTrialEvent();
+      EXPECT_EQ(event.span->lane(), 0u);
+      seen.push_back(
+          absl::StrCat("(", event.span->from(), ", ", event.span->to(), "] ",
+                       body.row != nullptr ? "row" : msg::EnumNameTrialState(body.trial->state)));
+    }
+  });
+  EXPECT_THAT(seen, ElementsAre("(0, 0] Pending", "(0, 0] Running", "(0, 1] row", "(1, 2] row",
+                                "(2, 3] row", "(3, 3] Done"));
+}
+
+TEST_F(ServiceTest, SinceTellsTheRowsAndThenTheTrialAsItIs) {
+  const std::string a = Run("a"), b = Run("b");
+  Report("a", 3, 10);
+  Report("b", 1, 10);
+  msg::SinceRequestT request;
+  AddPlace(request, b, 1);
+  AddPlace(request, a, 1);
+  AddPlace(request, a, 0, 7);
+  AddPlace(request, a, 0);
+  auto reply = Since(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_THAT(Words(*reply), ElementsAre(a + " (1, 2] row 2", a + " (2, 3] row 3",
+                                         a + " (3, 3] Running", b + " (1, 1] Running"));
+  EXPECT_FALSE(reply->more);
+  request.places.clear();
+  AddPlace(request, a, ~std::uint64_t{0});
+  AddPlace(request, b, 0, 7);
+  AddPlace(request, b + "x/", 0);
+  AddPlace(request, b.substr(0, b.size() - 1), 0);
+  reply = Since(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_THAT(Words(*reply), ElementsAre(a + " (3, 3] Running"));
+}
+
+TEST_F(ServiceTest, NewsOfManyTrialsNeitherHideARowNorLeadInACircle) {
+  const std::string first = Run("first");
+  Report("first", 1, 10);
+  msg::SinceRequestT request;
+  for (int i = 0; i < 50; ++i) {
+    AddPlace(request, Run(absl::StrCat("n", i), std::string(4000, 'x')), 0);
+  }
+  AddPlace(request, first, 0);
+  auto reply = Since(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(Words(*reply).at(0), first + " (0, 1] row 1");
+  EXPECT_TRUE(reply->more);
+
+  msg::StopTrialRequestT stop;
+  stop.trial = "n20";  // It waits, so it has ended at once.
+  ASSERT_TRUE(client_->Call<rpc::Trainer::StopTrial>(stop).ok());
+  request.places.back()->position = 1;
+  reply = Since(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_LT(reply->events.size(), request.places.size());
+  EXPECT_EQ(Words(*reply).at(0), request.places[20]->topic + " (0, 0] Stopped")
+      << "what changed last is told";
+  EXPECT_FALSE(reply->more) << "the next page would be the same";
 }
 
 }  // namespace

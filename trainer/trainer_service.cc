@@ -6,7 +6,6 @@
 #include <thread>
 #include <utility>
 
-#include "bus/topic.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
 #include "trainer/job_control.h"
@@ -14,6 +13,7 @@
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store.h"
+#include "trainer/trial_topics.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -70,8 +70,8 @@ class TrainerServiceImpl : public TrainerService {
 
  private:
   static void Publish(bus::Publisher* publisher, msg::TrialEventT event) {
-    const std::string topic = bus::TopicOf({"t", event.trial->id});
-    const absl::Status published = publisher->Publish(topic, std::move(event));
+    const std::string topic = TopicOfTrial(event.trial->id);
+    const absl::Status published = publisher->PublishEnvelope(topic, EnvelopeOf(std::move(event)));
     LOG_IF(WARNING, !published.ok()) << published;
   }
 

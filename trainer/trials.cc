@@ -165,6 +165,14 @@ class TrialsImpl : public Trials {
     return options_.store->RowsAfter(trial->record.number, row, kRowsPerRead);
   }
 
+  std::map<std::string, Extent> Extents() const override {
+    std::map<std::string, Extent> extents;
+    for (const auto& [number, trial] : trials_) {
+      extents[trial.record.id()] = {trial.reports->progress().last_row.row, trial.changed_us};
+    }
+    return extents;
+  }
+
   ObserverId Observe(const std::string& id, std::function<void()> changed) override {
     observers_[++last_observer_] = {id, std::move(changed)};
     return last_observer_;
@@ -213,6 +221,7 @@ class TrialsImpl : public Trials {
     std::unique_ptr<TrialReports> reports;
     std::shared_ptr<ProgramRunner> runner;
     runtime::EventLoop::TimerId stop_timer = 0;
+    std::int64_t changed_us = 0;
   };
   struct Observer {
     std::string id;
@@ -232,6 +241,7 @@ class TrialsImpl : public Trials {
     trial.reports = *std::move(reports);
     ++trial_count_;
     const bool live = !HasEnded(trial.record);
+    trial.changed_us = live ? NowMicros() : trial.record.ended_us;
     if (live || MayReportLate(trial.record)) nonces_[trial.record.nonce] = number;
     if (live) ++live_;
     if (!live) trial.record.spec.environment.clear();
@@ -315,7 +325,8 @@ class TrialsImpl : public Trials {
     return message;
   }
 
-  void Announce(const Trial& trial, const ResultRow* row) {
+  void Announce(Trial& trial, const ResultRow* row) {
+    if (row == nullptr) trial.changed_us = NowMicros();
     if (options_.on_event) {
       msg::TrialEventT event;
       event.trial = std::make_unique<msg::TrialT>(row == nullptr ? Message(trial) : Brief(trial));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -42,7 +43,8 @@ class Trials : public LineReceiver {
     std::string relay;   // Path of the report channel's socket.
     std::string hostname;
     int slots = 1;
-    // An acknowledged report, a change of state. Optional.
+    // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
+    // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
@@ -72,6 +74,13 @@ class Trials : public LineReceiver {
   // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                            std::int64_t row) = 0;
+  // Of every trial, by id.
+  struct Extent {
+    std::int64_t reports = 0;  // Acknowledged ones: rows 1 to this one are to be read.
+    // Its state did not change later; of a live trial not before this trainer's start.
+    std::int64_t changed_us = 0;
+  };
+  virtual std::map<std::string, Extent> Extents() const = 0;
   // Calls `changed` after every report and every change of state of a trial, until Forget().
   using ObserverId = std::uint64_t;
   virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;

@@ -260,9 +260,9 @@ TEST_F(TrialsTest, WaitsForTheLastReportsButNotForEver) {
 TEST_F(TrialsTest, DoesNotWaitForReportsOfAKilledShim) {
   const std::string id = Run();
   Say("j-1", 1, Report(1));
-  On([&] { jobs_.End("j-1", 1, "", "the shim was killed (signal 9)"); });
+  On([&] { jobs_.KillShim("j-1"); });
   EXPECT_EQ(Get(id).state, TrialState::Failed);
-  EXPECT_EQ(Get(id).reason, "the shim was killed (signal 9)");
+  EXPECT_EQ(Get(id).reason, "killed");
 }
 
 TEST_F(TrialsTest, SaysWhyOneFailed) {

@@ -61,25 +61,30 @@ class FakeJobs : public JobControl {
     jobs[id].stops.push_back(grace);
   }
 
-  void End(const std::string& id, int exit_code, const std::string& stderr_path = "",
-           const std::string& reason = "") {
+  void End(const std::string& id, int exit_code, const std::string& stderr_path = "") {
+    Finish(id, exit_code == 0 ? "" : absl::StrCat("exit code ", exit_code), exit_code, stderr_path,
+           false);
+  }
+  void KillShim(const std::string& id) { Finish(id, "killed", 0, "", true); }
+
+ private:
+  void Finish(const std::string& id, const std::string& reason, int exit_code,
+              const std::string& stderr_path, bool shim_lost) {
     msg::JobT job;
     job.id = id;
-    job.state = exit_code == 0 ? msg::TaskState::Exited : msg::TaskState::Failed;
-    if (exit_code != 0) job.reason = absl::StrCat("exit code ", exit_code);
-    if (!reason.empty()) job.reason = reason;
+    job.state = reason.empty() ? msg::TaskState::Exited : msg::TaskState::Failed;
+    job.reason = reason;
     auto task = std::make_unique<msg::TaskT>();
     task->stderr_path = stderr_path;
     auto attempt = std::make_unique<msg::AttemptT>();
     attempt->exit_code = exit_code;
     attempt->reason = job.reason;
+    attempt->shim_lost = shim_lost;
     task->attempts.push_back(std::move(attempt));
     job.tasks.push_back(std::move(task));
     jobs[id].ended = std::move(job);
     Tell(id);
   }
-
- private:
   void Tell(const std::string& id) {
     loop_->Post([this, id] {
       if (jobs[id].follower) jobs[id].follower(*jobs[id].ended);
