@@ -180,3 +180,25 @@ def yard_methods(name, src, visibility = None):
         ],
         visibility = visibility,
     )
+
+def yard_reply_vectors(name, srcs, visibility = None):
+    """rpc::VisitReplyVectors of the methods in all schemas: reply_vectors.h.
+
+    Args:
+      name: the library's name.
+      srcs: the .fbs files.
+      visibility: as usual.
+    """
+    native.genrule(
+        name = name + "_header",
+        srcs = srcs,
+        outs = ["reply_vectors.h"],
+        cmd = "/usr/bin/python3 $(location //bazel:methods.py) --vectors $@ $(SRCS)",
+        tools = ["//bazel:methods.py"],
+    )
+    native.cc_library(
+        name = name,
+        hdrs = ["reply_vectors.h"],
+        deps = ["//bus/schema:envelope"],
+        visibility = visibility,
+    )

@@ -1,10 +1,14 @@
 #!/usr/bin/python3
-"""Writes the C++ descriptors of the methods that a schema's rpc_service blocks declare.
+"""Writes C++ from the methods that the rpc_service blocks of schemas declare.
 
 usage: methods.py SCHEMA.fbs OUTPUT.h
+       methods.py --vectors OUTPUT.h SCHEMA.fbs...
 
 The schema is the only place where a method is declared. Each becomes rpc::SERVICE::METHOD (see
 bus/method.h); one without a role and an idempotency is an error here, so it does not compile.
+
+The second form writes rpc::VisitReplyVectors, which knows the lists in the answers of all methods
+of all the schemas (see bus/reply_parts.h).
 """
 
 import re
@@ -20,6 +24,8 @@ IDEMPOTENCY = {
 DEFAULT_DEADLINE_MS = 5000
 METHOD = re.compile(r"(\w+)\s*\(\s*(\w+)\s*\)\s*:\s*(\w+)\s*(?:\(([^)]*)\))?\s*;")
 SERVICE = re.compile(r"rpc_service\s+(\w+)\s*\{([^}]*)\}")
+TABLE = re.compile(r"\btable\s+(\w+)\s*\{([^}]*)\}")
+VECTOR = re.compile(r"\b(\w+)\s*:\s*\[")
 
 
 class SchemaError(Exception):
@@ -69,14 +75,23 @@ def render_method(service, name, request, reply, attrs):
            timeout=timeout, streaming=flags[0], runs_inline=flags[1])
 
 
-def render(schema_path, text):
-    """The whole header."""
-    text = re.sub(r"//[^\n]*", "", text)
-    blocks = []
-    for service, body in SERVICE.findall(text):
+def services(schema_path, text):
+    """Yields (service, its methods as tuples of METHOD) of a schema."""
+    for service, body in SERVICE.findall(without_comments(text)):
         methods = METHOD.findall(body)
         if len(methods) != body.count(";"):
             raise SchemaError("%s: cannot read every method of %s" % (schema_path, service))
+        yield service, methods
+
+
+def without_comments(text):
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def render(schema_path, text):
+    """The header of one schema's methods."""
+    blocks = []
+    for service, methods in services(schema_path, text):
         structs = [render_method(service, *m[:3], attributes(m[3])) for m in methods]
         blocks.append("struct %s {\n%s};\n" % (service, "\n".join(structs)))
     if not blocks:
@@ -99,11 +114,68 @@ namespace rpc {{
 """.format(path=schema_path, guard=guard, blocks="\n".join(blocks))
 
 
+def reply_vectors(schemas):
+    """{reply table: names of its vectors} of the methods that answer once; {path: text} -> dict."""
+    tables = {}
+    for text in schemas.values():
+        tables.update(TABLE.findall(without_comments(text)))
+    vectors = {}
+    for path, text in schemas.items():
+        for service, methods in services(path, text):
+            for name, _, reply, attrs in methods:
+                if "streaming" in attributes(attrs):
+                    continue
+                if reply not in tables:
+                    raise SchemaError("%s.%s: no table %s in any schema" % (service, name, reply))
+                vectors[reply] = VECTOR.findall(tables[reply])
+    return vectors
+
+
+def render_vectors(schemas):
+    """The header with VisitReplyVectors."""
+    cases = []
+    for reply, fields in sorted(reply_vectors(schemas).items()):
+        if not fields:
+            continue
+        visits = ["      visit(&msg::%sT::%s);\n" % (reply, field) for field in fields]
+        cases.append("    case msg::Body::%s:\n%s      return;\n" % (reply, "".join(visits)))
+    return """// Generated from {paths}.
+#ifndef BUS_SCHEMA_REPLY_VECTORS_H_
+#define BUS_SCHEMA_REPLY_VECTORS_H_
+
+#include "bus/schema/envelope_generated.h"
+
+namespace rpc {{
+
+// Calls `visit` with a pointer to each member of an answer of `type` that is a vector. Answers of
+// streaming methods, and what is no answer, have none here.
+template <typename Visit>
+void VisitReplyVectors(msg::Body type, Visit&& visit) {{
+  switch (type) {{
+{cases}    default:
+      return;
+  }}
+}}
+
+}}  // namespace rpc
+
+#endif  // BUS_SCHEMA_REPLY_VECTORS_H_
+""".format(paths=", ".join(sorted(schemas)), cases="".join(cases))
+
+
+def read(path):
+    with open(path, encoding="utf-8") as source:
+        return source.read()
+
+
 def main(argv):
-    schema, output = argv[1:]
     try:
-        with open(schema, encoding="utf-8") as source:
-            header = render(schema, source.read())
+        if argv[1] == "--vectors":
+            output = argv[2]
+            header = render_vectors({path: read(path) for path in argv[3:]})
+        else:
+            schema, output = argv[1:]
+            header = render(schema, read(schema))
     except SchemaError as error:
         sys.exit("methods.py: %s" % error)
     with open(output, "w", encoding="utf-8") as target:

@@ -49,6 +49,26 @@ class MethodsTest(unittest.TestCase):
         with self.assertRaisesRegex(methods.SchemaError, "no rpc_service"):
             methods.render("x.fbs", "table A {}")
 
+    def test_the_vectors_of_answers_are_found(self):
+        header = methods.render_vectors({"a.fbs": """
+            table A { x:[int]; }
+            /// Has [no] vectors:[really].
+            table One { n:int; s:string; }
+            rpc_service Thing {
+              Do(A):Many (role: "read", idempotency: "safe");
+              Ask(A):One (role: "read", idempotency: "safe");
+              Follow(A):Stream (role: "read", idempotency: "safe", streaming);
+            }""", "b.fbs": "table Many { n:int; names : [string]; bytes:[ubyte]; } table Stream { x:[int]; }"})
+        self.assertIn("case msg::Body::Many:\n      visit(&msg::ManyT::names);\n"
+                      "      visit(&msg::ManyT::bytes);\n      return;\n", header)
+        for other in ("Body::A:", "Body::One:", "Body::Stream:"):
+            self.assertNotIn(other, header)
+
+    def test_an_answer_that_is_no_table_is_an_error(self):
+        with self.assertRaisesRegex(methods.SchemaError, "Thing.Do: no table B"):
+            methods.render_vectors(
+                {"a.fbs": 'rpc_service Thing { Do(A):B (role: "read", idempotency: "safe"); }'})
+
 
 if __name__ == "__main__":
     xml_runner.main()

@@ -16,6 +16,7 @@
 #include "bus/envelope.h"
 #include "bus/frame.h"
 #include "bus/receive.h"
+#include "bus/reply_parts.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/socket.h"
 #include "glog/logging.h"
@@ -36,9 +37,9 @@ namespace {
 
 constexpr std::string_view kRegistry = "registry";
 constexpr int kMessagesAtOnce = 256;
-constexpr std::size_t kMaxCallsOfOne = 1024;    // What a Service takes from one caller.
-constexpr std::size_t kMaxPartBytes = 4 << 20;  // Parts that a blocking caller has not read.
-constexpr int kMaxAttempts = 3;                 // Of a call that does not wait_for_service.
+constexpr std::size_t kMaxCallsOfOne = 1024;      // What a Service takes from one caller.
+constexpr std::size_t kMaxUnreadBytes = 4 << 20;  // Parts that a blocking caller has not read.
+constexpr int kMaxAttempts = 3;                   // Of a call that does not wait_for_service.
 constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // Of a stream; it Pings every 0.5 s.
 constexpr absl::Duration kSilenceCheck = absl::Milliseconds(250);
 constexpr absl::Duration kLookupTimeout = absl::Seconds(2);
@@ -56,8 +57,8 @@ struct OpenCall {
   absl::Duration deadline = absl::InfiniteDuration();
   BusThread::TimerId timer = 0;
   absl::Duration last_heard;
-  int attempt = 0;  // Counts the times it has been sent.
-  bool had_part = false;
+  int attempt = 0;   // Counts the times it has been sent.
+  ReplyMerge merge;  // Of the parts that answer this attempt.
   std::function<void(msg::EnvelopeT, std::size_t bytes)> on_part;
   std::function<void(absl::StatusOr<msg::EnvelopeT>)> done;
   Connection* connection = nullptr;
@@ -82,6 +83,12 @@ struct Connection {
 
 std::string NameOf(const OpenCall& call) {
   return absl::StrCat(call.service, ".", runtime::Absl(call.method.name));
+}
+
+// Says whose answer could not be put together.
+absl::Status Whole(const OpenCall& call, const absl::Status& merged) {
+  if (merged.ok()) return merged;
+  return absl::Status(merged.code(), absl::StrCat(NameOf(call), ": ", merged.message()));
 }
 
 std::string InWords(absl::Duration time) {
@@ -137,6 +144,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void OnReadable(Connection* connection);
   bool ReadAll(Connection* connection, int at_most);
   void OnMessage(Connection& connection, const std::vector<Frame>& frames);
+  void OnPart(OpenCall& call, msg::EnvelopeT part, std::size_t bytes);
 };
 
 // ---- Calls
@@ -447,6 +455,7 @@ void Client::State::SendCall(Connection& connection, OpenCall& call) {
   request.head = std::make_unique<msg::Head>(node->source(), node->epoch(), 0,
                                              absl::ToUnixMicros(node->clock()->Now()));
   call.last_heard = Now();
+  call.merge.Reset();
   Frame frame = Encode(request);
   const std::uint64_t id = call.id;
   if (!Receive(frame.bytes(), kMaxRequestBytes).ok()) {
@@ -510,13 +519,20 @@ void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& 
     return kind == msg::Kind::Reply ? End(id, status) : CancelCall(id, status);
   }
   const std::unique_ptr<msg::EnvelopeT> reply((*received)->UnPack());
-  if (kind == msg::Kind::ReplyPart) {
-    if (call.on_part) call.on_part(std::move(*reply), frames[0].size());
-    return;
-  }
-  const absl::Status status = FromWire(reply->status.get());
+  if (kind == msg::Kind::ReplyPart) return OnPart(call, std::move(*reply), frames[0].size());
+  absl::Status status = FromWire(reply->status.get());
+  if (status.ok()) status = Whole(call, call.merge.Finish(reply->body, frames[0].size()));
   if (!status.ok()) return End(id, status);
   End(id, std::move(*reply));
+}
+
+void Client::State::OnPart(OpenCall& call, msg::EnvelopeT part, std::size_t bytes) {
+  if (call.method.streaming) {
+    if (call.on_part) call.on_part(std::move(part), bytes);
+    return;
+  }
+  const absl::Status added = Whole(call, call.merge.Add(std::move(part.body), bytes));
+  if (!added.ok()) CancelCall(call.id, added);
 }
 
 void Client::State::SetReading(std::uint64_t id, bool reading) {
@@ -586,7 +602,7 @@ absl::StatusOr<msg::EnvelopeT> Client::StreamEnvelope(
       waiter->bytes += bytes;
       waiter->parts.emplace_back(std::move(part), bytes);
       waiter->changed.Signal();
-      if (waiter->bytes <= kMaxPartBytes || waiter->paused) return;
+      if (waiter->bytes <= kMaxUnreadBytes || waiter->paused) return;
       waiter->paused = true;
       state->SetReading(id, false);
     };
@@ -612,7 +628,7 @@ absl::StatusOr<msg::EnvelopeT> Client::StreamEnvelope(
       part = std::move(waiter->parts.front().first);
       waiter->bytes -= waiter->parts.front().second;
       waiter->parts.pop_front();
-      if (waiter->paused && waiter->bytes < kMaxPartBytes / 4) {
+      if (waiter->paused && waiter->bytes < kMaxUnreadBytes / 4) {
         resume = true;
         waiter->paused = false;
       }

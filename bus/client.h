@@ -34,6 +34,9 @@ struct CallOptions {
 // are sent again within the deadline when the connection breaks. Any thread may call any method;
 // the blocking ones never on the bus thread.
 //
+// An answer that travels in parts (bus/reply_parts.h) arrives whole; a streaming method's parts
+// arrive one by one.
+//
 // Errors: Unavailable (the service, or the registry, is not there: names it and the address),
 // DeadlineExceeded, Unimplemented (unknown method), and what the handler returned.
 class Client {

@@ -1,6 +1,7 @@
 // A service that tests kill and stop: echo_service DIRECTORY. Serves the registry's methods in its
 // own way, as ipc://DIRECTORY/registry, and writes a line with its pid when it is ready:
-//   List      answers its pid as `revision`; prefix "slow": never; "once": not in the first try.
+//   List      answers its pid as `revision`; prefix "slow": never; "once": not in the first try;
+//             "torn": 20,000 leases, but in the first try a part with ten and then nothing.
 //   Publish   (remembered) answers how often it was called as `seq`.
 //   Watch     (streaming) sends one part and stays open.
 
@@ -40,6 +41,16 @@ int Run(const std::string& directory) {
     if (request.prefix == "slow") return never.push_back(writer);
     if (request.prefix == "once" && writer->context().attempt == 0) return never.push_back(writer);
     msg::ListReplyT reply;
+    if (request.prefix == "torn") {
+      const bool first = writer->context().attempt == 0;
+      for (int i = 0; i < (first ? 10 : 20'000); ++i) {
+        reply.leases.push_back(std::make_unique<msg::LeaseT>());
+      }
+      if (first) {
+        (void)writer->SendPart(std::move(reply));
+        return never.push_back(writer);
+      }
+    }
     reply.revision = getpid();
     writer->Finish(std::move(reply));
   });

@@ -140,6 +140,22 @@ TEST_F(FailureTest, ACallUnderWayThatWaitsIsSentAgain) {
   EXPECT_EQ(static_cast<pid_t>(reply->revision), process_->pid());
 }
 
+TEST_F(FailureTest, AnAnswerThatBreaksOffInTheMiddleBeginsAnew) {
+  Start();
+  Outcome outcome;
+  msg::ListRequestT torn;
+  torn.prefix = "torn";  // See the service.
+  client_->Start<Registry::List>(
+      torn, nullptr, [&](absl::StatusOr<msg::ListReplyT> end) { outcome.Set(std::move(end)); },
+      {.timeout = absl::Seconds(30), .wait_for_service = true});
+  ASSERT_EQ(List().status(), absl::OkStatus());  // So the first part has been received.
+  Kill();
+  Start();
+  const auto reply = outcome.Get();
+  ASSERT_EQ(reply.status(), absl::OkStatus());
+  EXPECT_EQ(reply->leases.size(), 20'000u);
+}
+
 TEST_F(FailureTest, AStoppedServiceCostsTheTimeoutAndNoMore) {
   Start();
   ASSERT_EQ(List().status(), absl::OkStatus());

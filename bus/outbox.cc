@@ -4,12 +4,13 @@
 
 namespace bus {
 
-Outbox::Added Outbox::Add(Item item, std::size_t limit) {
+Outbox::Added Outbox::Add(std::span<Item> items, std::size_t limit) {
+  std::size_t size = 0;
+  for (const Item& item : items) size += item.frame.size();
   runtime::MutexLock lock(mutex_);
-  const std::size_t size = item.frame.size();
   if (closed_ || (!items_.empty() && bytes_ + size > limit)) return Added::kNo;
   bytes_ += size;
-  items_.push_back(std::move(item));
+  for (Item& item : items) items_.push_back(std::move(item));
   return std::exchange(flushing_, true) ? Added::kYes : Added::kYesAndFlush;
 }
 

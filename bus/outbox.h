@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,9 +27,10 @@ class Outbox {
   explicit Outbox(std::string identity) : identity_(std::move(identity)) {}
   const std::string& identity() const { return identity_; }
 
-  // Adds unless over `limit` bytes would wait then (a first item always has room) or the caller
-  // has gone. kYesAndFlush: nobody is about to empty it, the caller of Add() sees to it.
-  Added Add(Item item, std::size_t limit);
+  // Adds all of `items` or none: none if over `limit` bytes would wait then (unless nothing waits
+  // now) or the caller has gone. kYesAndFlush: nobody is about to empty it, the caller of Add()
+  // sees to it.
+  Added Add(std::span<Item> items, std::size_t limit);
   // The next one to send; nothing if there is none (the next Add() then says kYesAndFlush).
   std::optional<Item> Take();
   // Puts back what could not be sent.

@@ -19,6 +19,7 @@
 #include "bus/outbox.h"
 #include "bus/receive.h"
 #include "bus/remembered_replies.h"
+#include "bus/reply_parts.h"
 #include "bus/socket.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
@@ -29,7 +30,8 @@
 //   touch a Call and its Outbox only, which lock themselves; everything else is posted.
 // - What is sent to one caller goes through its Outbox, so that it keeps its order whichever
 //   threads the parts come from.
-// - A Call is in `calls` from its request until its reply has been put into the Outbox.
+// - A Call is in `calls` from its request until its reply has been put into the Outbox; no request
+//   is read in between.
 // - No callback runs under a lock.
 
 namespace bus {
@@ -37,8 +39,11 @@ namespace {
 
 constexpr int kMessagesAtOnce = 256;
 constexpr std::size_t kMaxCallsOfOne = 1024;
-constexpr std::size_t kReplyBytesOfOne = 64 << 20;  // Replies over it are dropped.
-constexpr std::size_t kVerifyOver = 64 << 10;       // Less cannot have too many tables.
+// What may wait for one caller; an answer that finds no room becomes an error, for which there is
+// a little more.
+constexpr std::size_t kReplyBytesOfOne = kMaxAnswerBytes;
+constexpr std::size_t kErrorBytesOfOne = kReplyBytesOfOne + (1 << 20);
+constexpr std::size_t kVerifyOver = 64 << 10;  // Less cannot have too many tables.
 constexpr std::size_t kMaxLoggedPeers = 1024;
 constexpr int kBuckets = 28;
 constexpr absl::Duration kTick = absl::Milliseconds(400);
@@ -92,20 +97,35 @@ msg::EnvelopeT ErrorReply(const absl::Status& status) {
   return reply;
 }
 
-Frame EncodeFor(msg::EnvelopeT& reply, msg::Kind kind, std::uint64_t corr) {
-  reply.kind = kind;
-  reply.corr = corr;
-  return Encode(reply);
+Frame EncodeFor(msg::EnvelopeT& message, msg::Kind kind, std::uint64_t corr) {
+  message.kind = kind;
+  message.corr = corr;
+  return Encode(message);
 }
 
-// A frame that the caller would refuse becomes an error that says so.
-absl::Status CheckSendable(const Frame& frame, std::string_view method) {
+// A stream is cut by its handler, and a REQ socket takes one message for an answer.
+absl::StatusOr<ReplyFrames> EncodeFor(const Target& target, const MethodInfo& method,
+                                      msg::EnvelopeT& reply) {
+  return EncodeReply(reply, target.corr, !method.streaming && !target.delimiter, method.name);
+}
+
+ReplyFrames ErrorFrames(const Target& target, const absl::Status& error) {
+  msg::EnvelopeT reply;
+  reply.status = ToWire(error);
+  ReplyFrames frames;
+  frames.reply = EncodeFor(reply, msg::Kind::Reply, target.corr);
+  return frames;
+}
+
+// A part that its caller would refuse becomes an error that says so.
+absl::Status CheckPart(const Frame& frame, std::string_view method) {
   if (frame.size() <= kVerifyOver) return absl::OkStatus();
   if (Receive(frame.bytes(), kMaxMessageBytes).ok()) return absl::OkStatus();
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the answer of ", runtime::Absl(method),
-                   " is over the limits of a message: it has ", frame.size(), " bytes (at most ",
-                   kMaxMessageBytes, ") or over ", kMaxTables, " entries; ask for less at once"));
+  // Not ResourceExhausted, which asks to try again.
+  return absl::InvalidArgumentError(absl::StrCat("a part of the answer of ", runtime::Absl(method),
+                                                 " is over the limits of a message: it has ",
+                                                 frame.size(), " bytes (at most ", kMaxMessageBytes,
+                                                 ") or over ", kMaxTables, " entries"));
 }
 
 std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
@@ -158,16 +178,19 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
   // Sending, on the bus thread.
   Caller& CallerOf(const std::string& identity);
-  void Reply(const Target& target, msg::EnvelopeT reply);
+  void ReplyAgain(const Target& target, const MethodInfo& method, msg::EnvelopeT reply);
+  void ReplyError(const Target& target, const absl::Status& error);
   void Flush(const std::shared_ptr<Outbox>& outbox);
   void DropCaller(const std::shared_ptr<Outbox>& outbox);
   void ForgetIfIdle(const std::string& identity);
   void RetryBlocked();
-  void CallEnded(const std::shared_ptr<Call>& call, msg::EnvelopeT reply, std::size_t bytes);
+  void EndCall(const std::shared_ptr<Call>& call, ReplyFrames frames, msg::EnvelopeT reply);
 
   // Any thread.
   void Cancel(const std::shared_ptr<Call>& call);
   bool Send(const Target& target, Frame frame, std::size_t limit);
+  bool Send(const Target& target, std::span<Outbox::Item> items, std::size_t limit);
+  void SendReply(const Target& target, ReplyFrames frames);
   void Finish(const std::shared_ptr<Call>& call, absl::StatusOr<msg::EnvelopeT> reply);
   void Count(const Call& call, bool error);
 };
@@ -189,10 +212,7 @@ class Service::State::CallResponder : public Responder {
       if (call_->finished) return absl::OkStatus();
     }
     Frame frame = EncodeFor(part, msg::Kind::ReplyPart, call_->target.corr);
-    if (absl::Status sendable = CheckSendable(frame, call_->method->info.name); !sendable.ok()) {
-      // Not ResourceExhausted, which asks to try again.
-      return absl::InvalidArgumentError(sendable.message());
-    }
+    if (absl::Status good = CheckPart(frame, call_->method->info.name); !good.ok()) return good;
     if (service_->Send(call_->target, std::move(frame), Outbox::kStreamBytes)) {
       return absl::OkStatus();
     }
@@ -318,7 +338,7 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
   if (admitted.ok() && calls.contains({target.outbox->identity(), target.corr})) {
     admitted = absl::InvalidArgumentError("a call with this number is under way");
   }
-  if (!admitted.ok()) return Reply(target, ErrorReply(admitted));
+  if (!admitted.ok()) return ReplyError(target, admitted);
   auto call = std::make_shared<Call>();
   call->target = target;
   call->method = method;
@@ -343,7 +363,7 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
 // True if the call has been done, or is being done, for an earlier try.
 bool Service::State::AnswerFromMemory(const Call& call) {
   if (const msg::EnvelopeT* reply = remembered.Find(call.memory_key, Now()); reply != nullptr) {
-    Reply(call.target, *reply);
+    ReplyAgain(call.target, call.method->info, *reply);
     return true;
   }
   const auto [entry, first] = under_way.try_emplace(call.memory_key);
@@ -394,12 +414,35 @@ Caller& Service::State::CallerOf(const std::string& identity) {
   return *caller;
 }
 
-void Service::State::Reply(const Target& target, msg::EnvelopeT reply) {
-  Send(target, EncodeFor(reply, msg::Kind::Reply, target.corr), kReplyBytesOfOne);
+void Service::State::ReplyAgain(const Target& target, const MethodInfo& method,
+                                msg::EnvelopeT reply) {
+  auto frames = EncodeFor(target, method, reply);
+  if (!frames.ok()) return ReplyError(target, frames.status());
+  SendReply(target, *std::move(frames));
+}
+
+void Service::State::ReplyError(const Target& target, const absl::Status& error) {
+  SendReply(target, ErrorFrames(target, error));
+}
+
+void Service::State::SendReply(const Target& target, ReplyFrames frames) {
+  std::vector<Outbox::Item> items;
+  for (Frame& part : frames.parts) items.push_back({target.delimiter, std::move(part)});
+  items.push_back({target.delimiter, std::move(frames.reply)});
+  if (Send(target, items, kReplyBytesOfOne) || target.outbox->closed()) return;
+  ReplyFrames error = ErrorFrames(
+      target, absl::ResourceExhaustedError("too much waits for this caller already; read it "
+                                           "before asking for more"));
+  Send(target, std::move(error.reply), kErrorBytesOfOne);
 }
 
 bool Service::State::Send(const Target& target, Frame frame, std::size_t limit) {
-  const auto added = target.outbox->Add({target.delimiter, std::move(frame)}, limit);
+  Outbox::Item item{target.delimiter, std::move(frame)};
+  return Send(target, std::span(&item, 1), limit);
+}
+
+bool Service::State::Send(const Target& target, std::span<Outbox::Item> items, std::size_t limit) {
+  const auto added = target.outbox->Add(items, limit);
   if (added == Outbox::Added::kYesAndFlush) {
     if (thread.InThread()) {
       Flush(target.outbox);
@@ -473,26 +516,29 @@ void Service::State::Finish(const std::shared_ptr<Call>& call,
     dropped.swap(call->on_cancel);
   }
   msg::EnvelopeT answer = reply.ok() ? std::move(*reply) : ErrorReply(reply.status());
-  Frame frame = EncodeFor(answer, msg::Kind::Reply, call->target.corr);
-  if (absl::Status sendable = CheckSendable(frame, call->method->info.name); !sendable.ok()) {
-    reply = sendable;
-    answer = ErrorReply(sendable);
-    frame = EncodeFor(answer, msg::Kind::Reply, call->target.corr);
+  msg::EnvelopeT kept;
+  if (!call->memory_key.empty()) kept = answer;
+  auto frames = EncodeFor(call->target, call->method->info, answer);
+  if (!frames.ok()) {
+    reply = frames.status();
+    kept = ErrorReply(frames.status());
+    frames = ErrorFrames(call->target, frames.status());
   }
   Count(*call, !reply.ok());
-  const std::size_t bytes = frame.size();
-  if (call->memory_key.empty()) answer = msg::EnvelopeT();
-  auto end = [self = shared_from_this(), call, bytes,
-              shared = std::make_shared<msg::EnvelopeT>(std::move(answer))] {
-    self->CallEnded(call, std::move(*shared), bytes);
-  };
-  Send(call->target, std::move(frame), kReplyBytesOfOne);
-  if (thread.InThread()) return end();
-  thread.Post(std::move(end));
+  // In one piece: a caller that has its answer may use the call's number again at once.
+  if (thread.InThread()) return EndCall(call, *std::move(frames), std::move(kept));
+  auto both =
+      std::make_shared<std::pair<ReplyFrames, msg::EnvelopeT>>(*std::move(frames), std::move(kept));
+  thread.Post([self = shared_from_this(), call, both] {
+    self->EndCall(call, std::move(both->first), std::move(both->second));
+  });
 }
 
-void Service::State::CallEnded(const std::shared_ptr<Call>& call, msg::EnvelopeT reply,
-                               std::size_t bytes) {
+// `reply`: to be remembered.
+void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames frames,
+                             msg::EnvelopeT reply) {
+  const std::size_t bytes = frames.bytes();
+  SendReply(call->target, std::move(frames));
   const std::string& identity = call->target.outbox->identity();
   calls.erase({identity, call->target.corr});
   if (const auto caller = callers.find(identity); caller != callers.end()) {
@@ -501,7 +547,7 @@ void Service::State::CallEnded(const std::shared_ptr<Call>& call, msg::EnvelopeT
   ForgetIfIdle(identity);
   if (call->memory_key.empty()) return;
   if (auto retries = under_way.extract(call->memory_key); !retries.empty()) {
-    for (const Target& target : retries.mapped()) Reply(target, reply);
+    for (const Target& target : retries.mapped()) ReplyAgain(target, call->method->info, reply);
   }
   const absl::Status status = FromWire(reply.status.get());
   // Who is told to try again must be able to.

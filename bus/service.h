@@ -81,6 +81,10 @@ class ReplyWriter {
 // Handlers run on the pool (methods marked inline: on the bus thread). Unknown methods are
 // answered Unimplemented, a body of another type InvalidArgument, a full pool
 // ResourceExhausted, another user's process PermissionDenied.
+//
+// A large answer of a method that does not stream goes in parts (bus/reply_parts.h), to a REQ
+// socket in one message; one over the limits, or over what may wait for one caller (64 MiB),
+// becomes ResourceExhausted.
 class Service {
  public:
   struct Options {
