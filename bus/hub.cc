@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <list>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -15,7 +16,9 @@
 #include "bus/hub_addresses.h"
 #include "bus/last_values.h"
 #include "bus/receive.h"
+#include "bus/recent_events.h"
 #include "bus/socket.h"
+#include "bus/tails.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "runtime/string_view.h"
@@ -49,18 +52,23 @@ class ZmqHub : public Hub {
   absl::Status Open();
   absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event) override;
   std::uint32_t CountSubscriptions(std::string_view topic) override;
+  msg::EndsReplyT Ends(const msg::EndsRequestT& request) override;
+  msg::SinceReplyT Since(const msg::SinceRequestT& request) override;
   Stats GetStats() const override;
 
  private:
   struct Counters {
     std::atomic<std::uint64_t> forwarded{0}, dropped_topic{0}, dropped_reserved{0},
-        dropped_malformed{0}, subscriptions{0};
+        dropped_malformed{0}, subscriptions{0}, kept_bytes{0};
   };
   void Close();
   void OnEvents();
   void OnSubscriptions();
   void OnSubscribe(const std::string& prefix);
   void Forward(Frame topic, Frame body);
+  void Keep(std::string_view topic, const Frame& body);
+  void PlanTails();
+  void SendTails();
   std::uint64_t PublishHere(const std::string& topic, Frame body);
   void Greet();
 
@@ -76,6 +84,9 @@ class ZmqHub : public Hub {
   BusThread::WatchId out_watch_ = 0;
   std::unordered_map<std::string, std::uint32_t> subscriptions_;  // By prefix.
   LastValues last_values_;
+  RecentEvents recent_;
+  Tails tails_;  // Of what the host itself publishes.
+  BusThread::TimerId tail_timer_ = 0;
 };
 
 absl::Status ZmqHub::Open() {
@@ -98,6 +109,7 @@ absl::Status ZmqHub::Open() {
 void ZmqHub::Close() {
   thread_.Unwatch(in_watch_);
   thread_.Unwatch(out_watch_);
+  thread_.CancelTimer(tail_timer_);
   in_.reset();
   out_.reset();
 }
@@ -121,9 +133,31 @@ void ZmqHub::OnEvents() {
 
 void ZmqHub::Forward(Frame topic, Frame body) {
   ++counters_.forwarded;
-  last_values_.Put(topic.text(), body);
+  if (PeekKind(body.bytes()) != msg::Kind::Tail) {
+    last_values_.Put(topic.text(), body);
+    if (topic.text().starts_with("e/")) Keep(topic.text(), body);
+  }
   std::array<Frame, 2> frames = {std::move(topic), std::move(body)};
   (void)out_->Send(frames);  // Lossy by design: a subscriber that is full loses its own.
+}
+
+void ZmqHub::Keep(std::string_view topic, const Frame& body) {
+  const auto event = Receive(body.bytes(), kMaxMessageBytes);
+  if (!event.ok() || (*event)->head() == nullptr || (*event)->kind() != msg::Kind::Event) return;
+  recent_.Add(topic, *(*event)->head(), body);
+  counters_.kept_bytes = recent_.bytes();
+}
+
+msg::EndsReplyT ZmqHub::Ends(const msg::EndsRequestT& request) {
+  msg::EndsReplyT reply;
+  thread_.Run([&] { reply = recent_.Ends(request); });
+  return reply;
+}
+
+msg::SinceReplyT ZmqHub::Since(const msg::SinceRequestT& request) {
+  msg::SinceReplyT reply;
+  thread_.Run([&] { reply = recent_.Since(request); });
+  return reply;
 }
 
 // "\1PREFIX" for each subscription, "\0PREFIX" for its end.
@@ -174,8 +208,27 @@ std::uint64_t ZmqHub::PublishHere(const std::string& topic, Frame body) {
     (void)out_->Send(frames);
   } else {
     Forward(Frame(std::string_view(topic)), std::move(body));
+    tails_.Note(topic, seq, std::nullopt, node_->clock()->Monotonic());
+    PlanTails();
   }
   return seq;
+}
+
+void ZmqHub::PlanTails() {
+  if (tail_timer_ != 0 || tails_.next() == absl::InfiniteDuration()) return;
+  tail_timer_ = thread_.RunAfter(tails_.next() - node_->clock()->Monotonic(), [this] {
+    tail_timer_ = 0;
+    SendTails();
+    PlanTails();
+  });
+}
+
+void ZmqHub::SendTails() {
+  const std::int64_t sent_us = absl::ToUnixMicros(node_->clock()->Now());
+  for (const Tails::Tail& tail : tails_.Take(node_->clock()->Monotonic(), kMessagesAtOnce)) {
+    Forward(Frame(std::string_view(tail.topic)),
+            EncodeTail(tail, node_->source(), node_->epoch(), sent_us));
+  }
 }
 
 absl::StatusOr<std::uint64_t> ZmqHub::Publish(std::string_view topic, msg::EnvelopeT event) {
@@ -204,8 +257,8 @@ std::uint32_t ZmqHub::CountSubscriptions(std::string_view topic) {
 }
 
 Hub::Stats ZmqHub::GetStats() const {
-  return {counters_.forwarded, counters_.dropped_topic, counters_.dropped_reserved,
-          counters_.dropped_malformed, counters_.subscriptions};
+  return {counters_.forwarded,         counters_.dropped_topic, counters_.dropped_reserved,
+          counters_.dropped_malformed, counters_.subscriptions, counters_.kept_bytes};
 }
 
 }  // namespace

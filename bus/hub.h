@@ -19,7 +19,8 @@ namespace bus {
 // Drops and counts: topics that are not legal, messages that fail verification of their size and
 // frame count, and `$sys/`, `$hello/` from anybody but the host. One stalled subscriber loses its
 // own messages only. Greets each new subscriber with its epoch on `$hello/`. Keeps the last
-// value of each topic within a bound and sends it to new subscriptions of that topic.
+// value of each topic within a bound and sends it to new subscriptions of that topic. Keeps the
+// last 64 MiB of `e/`, for those who missed some.
 class Hub {
  public:
   struct Options {
@@ -29,6 +30,7 @@ class Hub {
   struct Stats {
     std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
     std::uint64_t subscriptions = 0;
+    std::uint64_t kept_bytes = 0;  // Of `e/`.
     std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };
   // Where every process of a yard looks for its hub.
@@ -40,6 +42,9 @@ class Hub {
   virtual absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event) = 0;
   // Subscriptions that match `topic` now. Any thread but the bus thread.
   virtual std::uint32_t CountSubscriptions(std::string_view topic) = 0;
+  // The record behind `e/`, for Common.Ends and Common.Since. Any thread but the bus thread.
+  virtual msg::EndsReplyT Ends(const msg::EndsRequestT& request) = 0;
+  virtual msg::SinceReplyT Since(const msg::SinceRequestT& request) = 0;
   virtual Stats GetStats() const = 0;
 };
 

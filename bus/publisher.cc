@@ -1,6 +1,8 @@
 #include "bus/publisher.h"
 
+#include <algorithm>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "bus/hub_addresses.h"
 #include "bus/receive.h"
 #include "bus/socket.h"
+#include "bus/tails.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "runtime/string_view.h"
@@ -22,10 +25,13 @@ namespace {
 constexpr std::size_t kMaxHeld = 10'000;
 constexpr std::size_t kMaxHeldBytes = 8 << 20;
 constexpr absl::Duration kRetrySend = absl::Milliseconds(5);
+constexpr std::size_t kTailsAtOnce = 500;
+constexpr absl::Duration kTailsPause = absl::Milliseconds(20);
 
 struct Event {
   std::string topic;
   Frame frame;
+  std::optional<msg::Span> span;
 };
 
 }  // namespace
@@ -45,11 +51,17 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   std::deque<Event> held;
   std::size_t held_bytes = 0;
   std::uint64_t dropped = 0;
+  Tails tails;
+  BusThread::TimerId tail_timer = 0;
+  absl::Duration tail_time = absl::InfiniteDuration();  // When it fires.
 
   absl::Status Open();
   void Close();
   void OnReadable();
   void Publish(Event event);
+  void Queue(Event event);
+  void PlanTails();
+  void SendTails();
   void Hold(Event event);
   void SendHeld();
   bool Send(Event& event);
@@ -68,6 +80,7 @@ absl::Status Publisher::State::Open() {
 void Publisher::State::Close() {
   thread.Unwatch(watch);
   thread.CancelTimer(retry);
+  thread.CancelTimer(tail_timer);
   socket.reset();
 }
 
@@ -78,6 +91,9 @@ void Publisher::State::OnReadable() {
   while (socket->Receive(frames)) {
     if (frames[0].size() == 1) heard = frames[0].text()[0] == '\1';
   }
+  // A new hub may have missed the last events of the one before.
+  if (heard) tails.TellAll(node->clock()->Monotonic());
+  PlanTails();
   SendHeld();
 }
 
@@ -102,12 +118,50 @@ bool Publisher::State::Send(Event& event) {
 }
 
 void Publisher::State::Publish(Event event) {
-  SetHead(event.frame, msg::Head(node->source(), node->epoch(), thread.NextSequence(event.topic),
-                                 absl::ToUnixMicros(node->clock()->Now())));
+  const std::uint64_t seq = thread.NextSequence(event.topic);
+  SetHead(event.frame,
+          msg::Head(node->source(), node->epoch(), seq, absl::ToUnixMicros(node->clock()->Now())));
   if (socket == nullptr) return;
+  tails.Note(event.topic, seq, event.span, node->clock()->Monotonic());
+  PlanTails();
+  Queue(std::move(event));
+}
+
+void Publisher::State::Queue(Event event) {
   if (heard && held.empty() && Send(event)) return;
   Hold(std::move(event));
   if (heard && retry == 0) SendHeld();
+}
+
+// One timer for all topics: an event moves the time of its own tail only, and the timer that comes
+// too early for that finds nothing and is set again.
+void Publisher::State::PlanTails() {
+  if (tail_timer != 0 && tail_time <= tails.next()) return;
+  thread.CancelTimer(tail_timer);
+  tail_timer = 0;
+  tail_time = tails.next();
+  if (tail_time == absl::InfiniteDuration()) return;
+  tail_timer = thread.RunAfter(tail_time - node->clock()->Monotonic(), [this] {
+    tail_timer = 0;
+    SendTails();
+  });
+}
+
+void Publisher::State::SendTails() {
+  // Without a hub they would only wait; the next one makes them all due again.
+  if (heard) {
+    const std::int64_t sent_us = absl::ToUnixMicros(node->clock()->Now());
+    for (const Tails::Tail& tail : tails.Take(node->clock()->Monotonic(), kTailsAtOnce)) {
+      Queue({tail.topic, EncodeTail(tail, node->source(), node->epoch(), sent_us), std::nullopt});
+    }
+  }
+  tail_time = tails.next();
+  if (!heard || tail_time == absl::InfiniteDuration()) return;
+  const absl::Duration left = tail_time - node->clock()->Monotonic();
+  tail_timer = thread.RunAfter(std::max(left, kTailsPause), [this] {
+    tail_timer = 0;
+    SendTails();
+  });
 }
 
 void Publisher::State::Hold(Event event) {
@@ -154,7 +208,9 @@ absl::Status Publisher::PublishEnvelope(std::string_view topic, msg::EnvelopeT e
         "event on ", runtime::Absl(topic), " is over the limits of a message: it has ",
         frame.size(), " bytes (at most ", kMaxMessageBytes, ") or over ", kMaxTables, " entries"));
   }
-  auto shared = std::make_shared<Event>(Event{std::string(topic), std::move(frame)});
+  std::optional<msg::Span> span;
+  if (event.span != nullptr) span = *event.span;
+  auto shared = std::make_shared<Event>(Event{std::string(topic), std::move(frame), span});
   state_->thread.Post([state = state_, shared] { state->Publish(std::move(*shared)); });
   return absl::OkStatus();
 }

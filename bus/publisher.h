@@ -12,8 +12,9 @@
 namespace bus {
 
 // Publishes events through the hub. Never blocks; lossy for each subscriber by design, made
-// recoverable by the sequence numbers it counts for each topic. Follows a restarted registry.
-// Any thread.
+// recoverable by the sequence numbers it counts for each topic, and by the span that the owner of
+// a topic gives each event. Repeats the last number of a topic after a second of silence and for
+// each new hub (see tails.h). Follows a restarted registry. Any thread.
 class Publisher {
  public:
   explicit Publisher(Node* node);

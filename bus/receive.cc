@@ -54,4 +54,26 @@ absl::StatusOr<Received> Receive(std::span<const std::uint8_t> bytes, std::size_
   return received;
 }
 
+std::optional<msg::Kind> PeekKind(std::span<const std::uint8_t> bytes) {
+  const auto read = [&](std::size_t at, auto& value) {
+    if (at + sizeof(value) > bytes.size()) return false;
+    std::memcpy(&value, bytes.data() + at, sizeof(value));
+    return true;
+  };
+  // The root's offset; there, how far back its vtable is; in that, where the field is.
+  std::uint32_t root = 0;
+  std::int32_t back = 0;
+  std::uint16_t vtable_bytes = 0, field = 0;
+  if (!read(0, root) || !read(root, back)) return std::nullopt;
+  const std::int64_t vtable = std::int64_t{root} - back;
+  if (vtable < 0 || !read(static_cast<std::size_t>(vtable), vtable_bytes)) return std::nullopt;
+  constexpr std::size_t kField = msg::Envelope::VT_KIND;
+  if (vtable_bytes < kField + sizeof(field)) return msg::Kind::Event;  // The default.
+  if (!read(static_cast<std::size_t>(vtable) + kField, field)) return std::nullopt;
+  if (field == 0) return msg::Kind::Event;
+  std::uint8_t kind = 0;
+  if (!read(std::size_t{root} + field, kind)) return std::nullopt;
+  return static_cast<msg::Kind>(kind);
+}
+
 }  // namespace bus

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "absl/status/statusor.h"
@@ -32,6 +33,10 @@ class Received {
 // with kMaxDepth and kMaxTables, identifier, kind in range, short texts short. InvalidArgument
 // says what is wrong.
 absl::StatusOr<Received> Receive(std::span<const std::uint8_t> bytes, std::size_t limit);
+
+// The kind of a message that has not been verified and will not be read: only where it stands is
+// checked. Nothing if there is none. For the hub, which forwards what it need not understand.
+std::optional<msg::Kind> PeekKind(std::span<const std::uint8_t> bytes);
 
 }  // namespace bus
 

@@ -9,6 +9,8 @@
 #include "bus/frame.h"
 #include "bus/hub_addresses.h"
 #include "bus/receive.h"
+#include "bus/recovery.h"
+#include "bus/schema/common_methods.h"
 #include "bus/socket.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
@@ -23,11 +25,55 @@ constexpr int kMessagesAtOnce = 256;
 // one, which is never a gap.
 constexpr std::size_t kMaxSequences = 200'000;
 constexpr std::string_view kHello = "$hello/";
+constexpr absl::Duration kOwnerTimeout = absl::Seconds(2);
+
+// Asks through a Client.
+class OwnerCalls : public RecoveryCalls {
+ public:
+  OwnerCalls(Node* node, Client* client) : node_(*node), client_(*client) {}
+  ~OwnerCalls() override { *alive_ = false; }
+
+  void Ends(const std::string& service, const msg::EndsRequestT& request,
+            std::function<void(absl::StatusOr<msg::EndsReplyT>)> done) override {
+    Ask<rpc::Common::Ends>(service, request, std::move(done));
+  }
+  void Since(const std::string& service, const msg::SinceRequestT& request,
+             std::function<void(absl::StatusOr<msg::SinceReplyT>)> done) override {
+    Ask<rpc::Common::Since>(service, request, std::move(done));
+  }
+  void RunAfter(absl::Duration delay, std::function<void()> function) override {
+    node_.bus_thread().RunAfter(delay, [alive = alive_, function = std::move(function)] {
+      if (*alive) function();
+    });
+  }
+  absl::Duration Now() override { return node_.clock()->Monotonic(); }
+
+ private:
+  template <typename M>
+  void Ask(const std::string& service, const typename M::RequestT& request,
+           std::function<void(absl::StatusOr<typename M::ReplyT>)> done) {
+    client_.Start<M>(request, nullptr,
+                     [alive = alive_, done = std::move(done)](auto reply) {
+                       if (*alive) done(std::move(reply));
+                     },
+                     {.timeout = kOwnerTimeout, .service = service});
+  }
+
+  Node& node_;
+  Client& client_;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // The bus thread's own.
+};
 
 }  // namespace
 
 struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   State(Node* n, Options o) : node(n), thread(n->bus_thread()), options(std::move(o)) {}
+
+  // What a message is in the sequence of its topic.
+  struct InSequence {
+    bool deliver = false;
+    std::uint64_t lost = 0;  // So many are missing before it.
+  };
 
   Node* const node;
   BusThread& thread;
@@ -49,14 +95,22 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   std::size_t place_count = 0;
   std::uint64_t hub_epoch = 0;
   std::int64_t heard_us = 0;  // When the hub was heard first, on the hub's clock.
-  std::uint64_t malformed = 0;
+  std::unique_ptr<OwnerCalls> owner_calls;
+  std::unique_ptr<Recovery> recovery;
+  Stats stats;
 
   absl::Status Open();
   void Close();
   void OnReadable();
   void OnMessage(const std::vector<Frame>& frames);
   void OnHello(const msg::Envelope& hello);
-  bool InSequence(std::string_view topic, const msg::Head& head, bool is_event);
+  void SayConnected();
+  void Deliver(std::string_view topic, const msg::Envelope& event);
+  void Lost(std::string_view topic, std::uint64_t count);
+  bool Handles(std::string_view topic) const {
+    return recovery != nullptr && recovery->Handles(topic);
+  }
+  InSequence Note(std::string_view topic, const msg::Head& head, bool is_event);
   bool IsStale(std::string_view topic, const msg::Head& head) const;
   bool Wants(std::string_view topic) const;
 };
@@ -72,12 +126,39 @@ absl::Status Subscriber::State::Open() {
   }
   socket = std::move(*opened);
   watch = thread.Watch(socket->handle(), [this] { OnReadable(); });
+  if (options.client == nullptr) return absl::OkStatus();
+  owner_calls = std::make_unique<OwnerCalls>(node, options.client);
+  recovery = std::make_unique<Recovery>(Recovery::Options{
+      .prefixes = options.prefixes,
+      .calls = owner_calls.get(),
+      .deliver = [this](std::string_view topic,
+                        const msg::Envelope& event) { Deliver(topic, event); },
+      .lost = [this](std::string_view topic, std::uint64_t count) { Lost(topic, count); },
+      .ready = [this] { SayConnected(); }});
   return absl::OkStatus();
 }
 
 void Subscriber::State::Close() {
   thread.Unwatch(watch);
   socket.reset();
+  recovery.reset();
+  owner_calls.reset();
+}
+
+void Subscriber::State::SayConnected() {
+  runtime::MutexLock lock(mutex);
+  connected = true;
+  changed.SignalAll();
+}
+
+void Subscriber::State::Deliver(std::string_view topic, const msg::Envelope& event) {
+  ++stats.received;
+  options.on_event(topic, event);
+}
+
+void Subscriber::State::Lost(std::string_view topic, std::uint64_t count) {
+  stats.lost += count;
+  if (options.on_lost) options.on_lost(topic, count);
 }
 
 void Subscriber::State::OnReadable() {
@@ -97,34 +178,47 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
   }
   const auto received = bad.ok() ? Receive(frames[1].bytes(), kMaxMessageBytes) : bad;
   if (!received.ok() || (*received)->head() == nullptr) {
-    LOG_IF(WARNING, malformed++ == 0)
-        << "dropped an event: " << received.status().message() << " (said once)";
+    LOG_IF(WARNING, stats.malformed++ == 0)
+        << "dropped an event: " << (received.ok() ? "it has no head" : received.status().message())
+        << " (said once)";
     return;
   }
   const msg::Envelope& event = **received;
   const bool is_event = event.kind() == msg::Kind::Event;
   if (!is_event && event.kind() != msg::Kind::Tail) return;
   if (topic == kHello) OnHello(event);
-  if (!InSequence(topic, *event.head(), is_event)) return;
-  if (is_event && received->body_known() && Wants(topic)) options.on_event(topic, event);
+  const InSequence place = Note(topic, *event.head(), is_event);
+  if (Handles(topic)) {
+    if (place.deliver || !is_event) {
+      recovery->OnMessage(topic, frames[1], event, place.lost != 0);
+    }
+    return;
+  }
+  if (place.lost != 0) Lost(topic, place.lost);
+  if (place.deliver && received->body_known() && Wants(topic)) Deliver(topic, event);
 }
 
 void Subscriber::State::OnHello(const msg::Envelope& hello) {
   const msg::HubInfo* const info = hello.body_as_HubInfo();
   // It greets whoever comes, so that it is heard again and again.
   if (info == nullptr || info->epoch() == hub_epoch) return;
-  hub_epoch = info->epoch();
+  const bool again = std::exchange(hub_epoch, info->epoch()) != 0;
   if (heard_us == 0) heard_us = hello.head()->sent_us();
-  {
-    runtime::MutexLock lock(mutex);
-    connected = true;
-    changed.SignalAll();
+  if (recovery == nullptr) {
+    SayConnected();
+  } else {
+    recovery->HubHeard();
+  }
+  // Another hub knows nothing of what was published while there was none.
+  for (const std::string& prefix : options.prefixes) {
+    if (again && !Handles(prefix)) Lost(prefix, 0);
   }
   if (options.on_connected) options.on_connected(hub_epoch);
 }
 
-// Notes the place of a message in its sequence; false if it must not be delivered.
-bool Subscriber::State::InSequence(std::string_view topic, const msg::Head& head, bool is_event) {
+// Notes the place of a message in its sequence.
+Subscriber::State::InSequence Subscriber::State::Note(std::string_view topic, const msg::Head& head,
+                                                      bool is_event) {
   if (place_count >= kMaxSequences) {
     places.clear();
     place_count = 0;
@@ -133,20 +227,19 @@ bool Subscriber::State::InSequence(std::string_view topic, const msg::Head& head
   const auto [place, first] = sources.try_emplace(head.source(), Place{head.epoch(), head.seq()});
   if (first) {
     ++place_count;
-    return is_event && !IsStale(topic, head);
+    return {is_event && !IsStale(topic, head)};
   }
   Place& last = place->second;
   if (last.epoch != head.epoch()) {
     last = {head.epoch(), head.seq()};
-    return is_event;
+    return {is_event};
   }
   // An event adds itself; a Tail says only how many there were.
   const std::uint64_t expected = last.seq + (is_event ? 1 : 0);
-  if (head.seq() < expected) return false;  // Again: the last value, sent to somebody else.
+  if (head.seq() < expected) return {};  // Again: the last value, sent to somebody else.
   const std::uint64_t lost = head.seq() - expected;
   last.seq = head.seq();
-  if (lost != 0 && options.on_lost) options.on_lost(topic, lost);
-  return is_event;
+  return {is_event, lost};
 }
 
 // The hub sends the last value of a topic to whoever subscribes to just that topic; others who
@@ -175,6 +268,17 @@ Subscriber::Subscriber(Node* node, Options options)
 
 Subscriber::~Subscriber() {
   state_->thread.Run([this] { state_->Close(); });
+}
+
+Subscriber::Stats Subscriber::GetStats() const {
+  Stats stats;
+  state_->thread.Run([&] {
+    stats = state_->stats;
+    if (state_->recovery == nullptr) return;
+    stats.recovered = state_->recovery->stats().recovered;
+    stats.asked = state_->recovery->stats().asked;
+  });
+  return stats;
 }
 
 absl::Status Subscriber::WaitUntilConnected(absl::Duration timeout) {

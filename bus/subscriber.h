@@ -9,34 +9,50 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bus/client.h"
 #include "bus/node.h"
 #include "bus/schema/envelope_generated.h"
 
 namespace bus {
 
 // Receives events from the hub. Follows a restarted registry.
+//
+// With a Client, topics that have an owner (`t/`, `l/`, `m/` and, as far as the hub remembers,
+// `e/`) are complete from WaitUntilConnected() on: what the hub loses is asked from the owner (see
+// recovery.h). What is lost all the same, and events of other topics, are told to on_lost.
 class Subscriber {
  public:
   struct Options {
-    // Topic prefixes = {}; "" receives everything.
+    // Topic prefixes; "" receives everything.
     std::vector<std::string> prefixes;
+    // Asks the owners of topics. Not owned, outlives the Subscriber. Null: nothing is recovered.
+    Client* client = nullptr;
     // Runs on the bus thread for each verified event, in order: short, never blocking. The
     // envelope is valid during the call only.
     std::function<void(std::string_view topic, const msg::Envelope& event)> on_event = {};
-    // A sequence of (source, topic) has a hole: `lost` events are missing before the one that
-    // follows; 0: unknown (the hub was restarted). Optional; on the bus thread.
+    // `lost` events of a topic are missing before the one that follows; 0: unknown (the hub was
+    // restarted; the topic is then a prefix). Optional; on the bus thread.
     std::function<void(std::string_view topic, std::uint64_t lost)> on_lost = {};
-    // The hub can be heard, the first time and after each restart of it; what was published
-    // before may have been missed. Optional; on the bus thread.
+    // The hub can be heard, the first time and after each restart of it. Optional; on the bus
+    // thread.
     std::function<void(std::uint64_t hub_epoch)> on_connected = {};
+  };
+  struct Stats {
+    std::uint64_t received = 0;   // Events delivered.
+    std::uint64_t malformed = 0;  // Messages dropped.
+    std::uint64_t lost = 0;       // Events known to be lost.
+    std::uint64_t recovered = 0;  // Events that came from an owner's record.
+    std::uint64_t asked = 0;      // Calls to owners for that.
   };
   Subscriber(Node* node, Options options);
   ~Subscriber();  // No callback runs afterwards.
   Subscriber(const Subscriber&) = delete;
   Subscriber& operator=(const Subscriber&) = delete;
 
-  // Waits until the hub is heard. DeadlineExceeded names its address.
+  // Waits until the hub is heard (and the owners have been asked where they are). DeadlineExceeded
+  // names its address.
   absl::Status WaitUntilConnected(absl::Duration timeout);
+  Stats GetStats() const;
 
  private:
   struct State;

@@ -44,6 +44,12 @@ int Run() {
   (*process)->AddCounter("processes_ended", [&] { return service->GetStats().processes_ended; });
   (*process)->AddCounter("events_forwarded", [&] { return (*hub)->GetStats().forwarded; });
   (*process)->AddCounter("events_dropped", [&] { return (*hub)->GetStats().dropped(); });
+  (*process)->AddCounter("events_dropped_topic", [&] { return (*hub)->GetStats().dropped_topic; });
+  (*process)->AddCounter("events_dropped_reserved",
+                         [&] { return (*hub)->GetStats().dropped_reserved; });
+  (*process)->AddCounter("events_dropped_malformed",
+                         [&] { return (*hub)->GetStats().dropped_malformed; });
+  (*process)->AddCounter("events_kept_bytes", [&] { return (*hub)->GetStats().kept_bytes; });
   (*process)->AddCounter("subscriptions", [&] { return (*hub)->GetStats().subscriptions; });
   return (*process)->Run();
 }

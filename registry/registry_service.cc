@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
@@ -122,10 +123,18 @@ RealRegistryService::RealRegistryService(Options options, bus::Service* service)
           if (!weak.expired()) Watch(writer, request);
         });
       });
-  // Locks itself, and waits for the bus thread: on the pool.
+  // These lock themselves, and wait for the bus thread: on the pool.
   service->Handle<Registry::Publish>(
       [this](const bus::CallContext& context, const msg::PublishRequestT& request) {
         return Publish(context, request);
+      });
+  service->Handle<rpc::Common::Ends>(
+      [this](const bus::CallContext&, const msg::EndsRequestT& request) {
+        return options_.hub->Ends(request);
+      });
+  service->Handle<rpc::Common::Since>(
+      [this](const bus::CallContext&, const msg::SinceRequestT& request) {
+        return options_.hub->Since(request);
       });
   look_timer_ = options_.loop->RunAfter(kLook, [this] { Look(); });
 }

@@ -51,6 +51,8 @@ class Sub : public Verb {
     if (!messages.ok()) return Fail(context, "sub", messages.status());
     auto node = context.node();
     if (!node.ok()) return Fail(context, "sub", node.status());
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "sub", client.status());
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
                                         : absl::InfiniteDuration();
@@ -58,7 +60,7 @@ class Sub : public Verb {
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const Closer closer(context.interrupt, queue);
     if (prefixes_.empty()) prefixes_.push_back("");
-    bus::Subscriber subscriber(*node, Options(**messages, context.json, queue.get()));
+    bus::Subscriber subscriber(*node, Options(**messages, context.json, *client, queue.get()));
     if (!subscriber.WaitUntilConnected(kConnect).ok()) {
       return Fail(context, "sub",
                   absl::UnavailableError("the registry's event hub cannot be heard; yard status"));
@@ -85,7 +87,7 @@ class Sub : public Verb {
     Interrupt* const interrupt_;
   };
 
-  bus::Subscriber::Options Options(const MessageJson& messages, bool json,
+  bus::Subscriber::Options Options(const MessageJson& messages, bool json, bus::Client* client,
                                    EventQueue* queue) const {
     bus::Subscriber::Options options;
     options.prefixes = prefixes_;
@@ -96,10 +98,7 @@ class Sub : public Verb {
     options.on_lost = [queue](std::string_view topic, std::uint64_t lost) {
       queue->Add({.topic = std::string(topic), .is_loss = true, .lost_events = lost});
     };
-    // Another hub knows nothing of what was published while there was none.
-    options.on_connected = [queue, again = false](std::uint64_t) mutable {
-      if (std::exchange(again, true)) queue->Add({.is_loss = true});
-    };
+    options.client = client;
     return options;
   }
 

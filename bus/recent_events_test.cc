@@ -1,0 +1,71 @@
+#include "bus/recent_events.h"
+
+#include <memory>
+#include <string>
+
+#include "bus/envelope.h"
+#include "bus/receive.h"
+#include "bus/record_conformance.h"
+#include "bus/socket.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace bus {
+namespace {
+
+class RecentEventsTest : public ::testing::Test {
+ protected:
+  void Add(RecentEvents& events, const std::string& topic, std::uint64_t source, std::uint64_t seq,
+           std::size_t bytes = 100) {
+    msg::EnvelopeT event;
+    event.head = std::make_unique<msg::Head>(source, 1, seq, 0);
+    event.payload.resize(bytes);
+    const Frame frame = Encode(event);
+    events.Add(topic, *event.head, frame);
+  }
+};
+
+TEST_F(RecentEventsTest, IsARecord) {
+  RecentEvents events;
+  for (int i = 1; i <= 700; ++i) {
+    Add(events, "e/a/", 7, i, 500);
+    Add(events, "e/b/", 9, i);
+    if (i % 2 == 0) Add(events, "e/a/", 8, i / 2);
+  }
+  ExpectConformingRecord({.ends = [&](const auto& request) { return events.Ends(request); },
+                          .since = [&](const auto& request) { return events.Since(request); },
+                          .root = "e/"});
+}
+
+TEST_F(RecentEventsTest, KeepsTheLastWithinItsBytes) {
+  RecentEvents events(10'000);
+  for (int i = 1; i <= 100; ++i) Add(events, "e/a/", 7, i, 1000);
+  EXPECT_LE(events.bytes(), 10'000u);
+  msg::SinceRequestT request;
+  request.places.push_back(std::make_unique<msg::PlaceT>());
+  request.places[0]->topic = "e/a/";
+  request.places[0]->lane = 7;
+  const msg::SinceReplyT reply = events.Since(request);
+  ASSERT_GE(reply.events.size(), 5u);
+  EXPECT_LE(reply.events.size(), 9u);
+  const auto last = Receive(reply.events.back()->envelope, kMaxMessageBytes);
+  ASSERT_EQ(last.status(), absl::OkStatus());
+  EXPECT_EQ((*last)->head()->seq(), 100u);
+}
+
+TEST_F(RecentEventsTest, OneThatIsTooLargeCostsNobodyElseHisPlace) {
+  RecentEvents events(10'000);
+  Add(events, "e/a/", 7, 1);
+  Add(events, "e/b/", 7, 1, 20'000);
+  EXPECT_EQ(events.Ends({}).places.size(), 1u);
+}
+
+TEST_F(RecentEventsTest, ManyTopicsThatComeAndGoLeaveNothing) {
+  RecentEvents events(100'000);
+  for (int i = 1; i <= 5000; ++i) Add(events, "e/" + std::to_string(i) + "/", i, 1);
+  EXPECT_LT(events.Ends({}).places.size(), 500u);
+  EXPECT_LE(events.bytes(), 100'000u);
+}
+
+}  // namespace
+}  // namespace bus

@@ -1,0 +1,85 @@
+#ifndef BUS_RECOVERY_H_
+#define BUS_RECOVERY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/frame.h"
+#include "bus/schema/envelope_generated.h"
+
+namespace bus {
+
+// What Recovery needs of its surroundings. Callbacks come later, never from within the call, and
+// not after the Recovery has gone.
+class RecoveryCalls {
+ public:
+  virtual ~RecoveryCalls() = default;
+  virtual void Ends(const std::string& service, const msg::EndsRequestT& request,
+                    std::function<void(absl::StatusOr<msg::EndsReplyT>)> done) = 0;
+  virtual void Since(const std::string& service, const msg::SinceRequestT& request,
+                     std::function<void(absl::StatusOr<msg::SinceReplyT>)> done) = 0;
+  virtual void RunAfter(absl::Duration delay, std::function<void()> function) = 0;
+  virtual absl::Duration Now() = 0;
+};
+
+// Makes the events of topics that have an owner complete for one subscriber, from the moment it is
+// ready: what the hub loses, the owner's record still has.
+//
+// It knows for each lane of each topic how far it has delivered. An event that fits is delivered;
+// one that is known is dropped; a hole, a tail that says more, and a new hub lead to the owner's
+// Since. Meanwhile events of those topics are held back. What the owner does not have (any more)
+// is told as lost, and so is everything that an owner does not answer for 30 seconds.
+//
+// Positions that it begins with come from the owners' Ends, asked after the subscription is in
+// force; so the first event seen is never a hole.
+//
+// Not thread safe; belongs to the bus thread.
+class Recovery {
+ public:
+  struct Options {
+    std::vector<std::string> prefixes;
+    RecoveryCalls* calls = nullptr;  // Not owned.
+    std::function<void(std::string_view topic, const msg::Envelope& event)> deliver;
+    // 0: unknown how many. The topic may be a root.
+    std::function<void(std::string_view topic, std::uint64_t lost)> lost;
+    // The owners have been asked; from now on everything is complete.
+    std::function<void()> ready;
+  };
+  struct Stats {
+    std::uint64_t asked = 0;      // Calls of Since.
+    std::uint64_t recovered = 0;  // Events that came from an owner.
+  };
+
+  explicit Recovery(Options options);
+  ~Recovery();
+  Recovery(const Recovery&) = delete;
+  Recovery& operator=(const Recovery&) = delete;
+
+  // Has the topic an owner that it recovers from?
+  bool Handles(std::string_view topic) const;
+
+  // The hub is heard for the first time, or another one.
+  void HubHeard();
+  // An Event or Tail of a topic that it handles, in `frame`; `hole`: sequence numbers before it
+  // are missing.
+  void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);
+
+  Stats stats() const;
+
+ private:
+  class Owner;
+  const Options options_;
+  std::vector<std::unique_ptr<Owner>> owners_;
+  std::size_t not_ready_ = 0;
+  bool heard_ = false;
+};
+
+}  // namespace bus
+
+#endif  // BUS_RECOVERY_H_
