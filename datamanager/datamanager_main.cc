@@ -2,13 +2,18 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/time/time.h"
+#include "bus/publisher.h"
+#include "bus/schema/envelope_generated.h"
 #include "bus/service_process.h"
 #include "datamanager/follower.h"
+#include "datamanager/point_topics.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/service_methods.h"
 #include "runtime/exit_code.h"
@@ -29,12 +34,15 @@ int Run() {
                                               .listen = absl::GetFlag(FLAGS_listen)});
   if (!process.ok()) return runtime::ReportAndExitCode("datamanager", process.status());
   bus::Publisher* const publisher = (*process)->publisher();
+  const auto publish = [publisher](std::string_view topic, msg::EnvelopeT event) {
+    return publisher->PublishEnvelope(topic, std::move(event));
+  };
   const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
   datamanager::RunCatalog catalog(
       {.root = logdir,
        .byte_budget = absl::GetFlag(FLAGS_cache_mb) << 20,
-       .on_points = [publisher](const auto& run, const auto& tag, const auto& points) {
-         datamanager::PublishPoints(publisher, run, tag, points);
+       .on_points = [publish](const auto& run, const auto& tag, auto first, const auto& points) {
+         datamanager::PublishPoints(publish, run, tag, first, points);
        }});
   datamanager::AddMethods((*process)->service(), &catalog);
   (*process)->AddCounter("runs", [&] { return catalog.GetStats().runs; });

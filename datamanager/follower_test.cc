@@ -31,7 +31,7 @@ class FollowerTest : public testing::Test {
     root_ = mkdtemp(name);
     pool_ = runtime::ThreadPool::Create(&coordinator_, {.name = "test"});
     catalog_ = std::make_unique<RunCatalog>(RunCatalog::Options{
-        .root = root_, .on_points = [this](const auto& run, const auto&, const auto& points) {
+        .root = root_, .on_points = [this](const auto& run, const auto&, auto, const auto& points) {
           MutexLock lock(mutex_);
           announced_[run] += points.size();
           changed_.SignalAll();

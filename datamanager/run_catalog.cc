@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bus/topic.h"
 #include "runtime/string_view.h"
 
 namespace datamanager {
@@ -15,6 +16,7 @@ using runtime::Absl;
 using runtime::MutexLock;
 
 constexpr std::size_t kNamesInAnError = 8;
+constexpr std::string_view kRoot = "m/";
 
 std::string NameSome(const std::vector<std::string>& names) {
   if (names.empty()) return "none";
@@ -23,6 +25,14 @@ std::string NameSome(const std::vector<std::string>& names) {
       absl::StrJoin(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", ");
   if (shown < names.size()) absl::StrAppend(&text, " and ", names.size() - shown, " more");
   return text;
+}
+
+// "LEVEL/" and what follows, of a topic "m/LEVEL/..." or the beginning of one.
+std::pair<std::string, std::string> SplitTopic(std::string_view topic) {
+  const std::string_view rest = topic.substr(kRoot.size());
+  const std::size_t slash = rest.find('/');
+  if (slash == rest.npos) return {std::string(rest), ""};
+  return {std::string(rest.substr(0, slash + 1)), std::string(rest.substr(slash + 1))};
 }
 
 }  // namespace
@@ -36,14 +46,16 @@ std::vector<std::string> RunCatalog::Scan() {
   bool announce = false;
   {
     MutexLock lock(mutex_);
-    announce = std::exchange(scanned_, true);
+    announce = scanned_;
     std::map<std::string, EntryPtr, std::less<>> runs;
     run_of_directory_.clear();
+    runs_by_level_.clear();
     for (FoundRun& run : found->runs) {
       run_of_directory_[run.directory] = run.name;
       const auto known = runs_.find(run.name);
       EntryPtr entry = known == runs_.end() ? std::make_shared<Entry>(run) : known->second;
       runs[run.name] = entry;
+      runs_by_level_.try_emplace(absl::StrCat(bus::EncodeLevel(run.name), "/"), entry);
       entries.push_back(std::move(entry));
     }
     runs_ = std::move(runs);
@@ -54,6 +66,10 @@ std::vector<std::string> RunCatalog::Scan() {
       entries[i]->loader.SetFiles(found->runs[i].files);
     }
     Load(entries[i], announce);
+  }
+  {
+    MutexLock lock(mutex_);
+    scanned_ = true;
   }
   return std::move(found->directories);
 }
@@ -72,17 +88,12 @@ bool RunCatalog::Refresh(const std::string& directory) {
 
 void RunCatalog::Load(const EntryPtr& entry, bool announce) {
   RunLoader::NewPoints points;
-  std::string name;
   std::size_t bytes = 0;
   {
     MutexLock lock(entry->mutex);
     points = entry->loader.Load();
-    name = entry->loader.found().name;
     bytes = entry->loader.Bytes();
-    // Under the run's lock, so that two loads of one run announce in order.
-    if (announce && options_.on_points) {
-      for (const auto& [tag, fresh] : points) options_.on_points(name, tag, fresh);
-    }
+    if (announce) Announce(entry->loader, points);
   }
   {
     MutexLock lock(mutex_);
@@ -90,6 +101,13 @@ void RunCatalog::Load(const EntryPtr& entry, bool announce) {
     if (!points.empty()) entry->last_use = ++uses_;
   }
   KeepWithinBudget(entry);
+}
+
+void RunCatalog::Announce(RunLoader& loader, const RunLoader::NewPoints& points) const {
+  if (!options_.on_points) return;
+  for (const auto& [tag, fresh] : points) {
+    options_.on_points(loader.found().name, tag, fresh.first, fresh.points);
+  }
 }
 
 void RunCatalog::KeepWithinBudget(const EntryPtr& just_used) {
@@ -116,7 +134,8 @@ void RunCatalog::Use(const EntryPtr& entry, const std::function<void(RunLoader&)
   std::size_t bytes = 0;
   {
     MutexLock lock(entry->mutex);
-    if (entry->loader.dropped()) entry->loader.Restore();
+    // The files may have grown.
+    if (entry->loader.dropped()) Announce(entry->loader, entry->loader.Restore());
     read(entry->loader);
     bytes = entry->loader.Bytes();
   }
@@ -223,6 +242,80 @@ absl::StatusOr<RunCatalog::Series> RunCatalog::Scalars(std::string_view run, std
   });
   if (!status.ok()) return status;
   return result;
+}
+
+std::pair<std::string, RunCatalog::EntryPtr> RunCatalog::RunFromLevel(
+    std::string_view level) const {
+  MutexLock lock(mutex_);
+  const auto found = runs_by_level_.lower_bound(level);
+  if (found == runs_by_level_.end()) return {};
+  return *found;
+}
+
+void RunCatalog::VisitTopics(
+    std::string_view prefix, std::string_view after,
+    const std::function<bool(const std::string& topic, std::uint64_t points)>& visit) const {
+  // No topic that is wanted comes before this.
+  const std::string_view from = std::max({prefix, after, kRoot});
+  if (!from.starts_with(kRoot)) return;
+  auto [level, tag] = SplitTopic(from);
+  for (;;) {
+    const std::pair<std::string, EntryPtr> run = RunFromLevel(level);
+    const EntryPtr& entry = run.second;
+    const std::string run_topic = absl::StrCat(Absl(kRoot), run.first);
+    if (entry == nullptr || !(run_topic.starts_with(prefix) || prefix.starts_with(run_topic))) {
+      return;
+    }
+    MutexLock lock(entry->mutex);
+    const auto& tags = entry->loader.tags_by_level();
+    for (auto it = run.first == level ? tags.lower_bound(tag) : tags.begin(); it != tags.end();
+         ++it) {
+      const std::string topic = run_topic + it->first;
+      if (topic <= after) continue;
+      if (!topic.starts_with(prefix)) return;
+      if (!visit(topic, it->second->second.series.summary().points)) return;
+    }
+    level = run.first + '\0';  // The next one there can be.
+  }
+}
+
+RunCatalog::Stretch RunCatalog::PointsAfter(std::string_view topic, std::uint64_t first,
+                                            std::size_t limit, bool may_restore) {
+  Stretch result;
+  if (!topic.starts_with(kRoot)) return result;
+  const auto [level, tag] = SplitTopic(topic);
+  const std::pair<std::string, EntryPtr> run = RunFromLevel(level);
+  const EntryPtr& entry = run.second;
+  if (entry == nullptr || run.first != level) return result;
+  const auto find = [&tag = tag](RunLoader& loader) -> const RunLoader::Tags::value_type* {
+    const auto found = loader.tags_by_level().find(tag);
+    return found == loader.tags_by_level().end() ? nullptr : &*found->second;
+  };
+  {
+    MutexLock lock(entry->mutex);
+    const auto* const known = find(entry->loader);
+    if (known == nullptr || known->second.series.summary().points <= first) return result;
+    result.restored = entry->loader.dropped();
+    result.on_disk = result.restored && !may_restore;
+    if (result.on_disk) return result;
+  }
+  Use(entry, [&](RunLoader& loader) {
+    const auto* const known = find(loader);
+    if (known == nullptr) return;
+    const auto all = known->second.series.InFileOrder();
+    if (all.size() <= first) return;
+    const auto rest = all.subspan(first, std::min<std::size_t>(limit, all.size() - first));
+    result.run = loader.found().name;
+    result.tag = known->first;
+    result.first = first;
+    result.points.assign(rest.begin(), rest.end());
+  });
+  return result;
+}
+
+bool RunCatalog::scanned() const {
+  MutexLock lock(mutex_);
+  return scanned_;
 }
 
 RunCatalog::Stats RunCatalog::GetStats() const {

@@ -39,7 +39,7 @@ class RunCatalogTest : public testing::Test {
   RunCatalog::Options Options(std::size_t budget = 1 << 20) {
     return {.root = root_,
             .byte_budget = budget,
-            .on_points = [this](const auto& run, const auto&, const auto& points) {
+            .on_points = [this](const auto& run, const auto&, auto, const auto& points) {
               announced_[run] += static_cast<int>(points.size());
             }};
   }

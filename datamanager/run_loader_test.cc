@@ -53,7 +53,7 @@ TEST_F(RunLoaderTest, ReadsAllFilesInTheOrderOfTheirNames) {
   Append("a.tfevents", eventlog::RenderFileHeader(1) + Record(1, "loss", 0.5));
   Append("b.tfevents", Record(2, "loss", 0.25));
   RunLoader loader(Found({"a.tfevents", "b.tfevents"}));
-  EXPECT_EQ(loader.Load()["loss"].size(), 2u);
+  EXPECT_EQ(loader.Load()["loss"].points.size(), 2u);
   EXPECT_EQ(Values(loader, "loss"), (std::vector<double>{0.5, 0.25}));
   EXPECT_EQ(loader.files().count, 2u);
   EXPECT_EQ(loader.tags().find("loss")->second.plugin, "scalars");
@@ -67,7 +67,7 @@ TEST_F(RunLoaderTest, LoadsOnlyWhatIsNew) {
   Append("a.tfevents", Record(2, "loss", 2));
   const auto fresh = loader.Load();
   ASSERT_EQ(fresh.size(), 1u);
-  EXPECT_EQ(fresh.at("loss").front().step, 2);
+  EXPECT_EQ(fresh.at("loss").points.front().step, 2);
 }
 
 TEST_F(RunLoaderTest, AHalfWrittenRecordIsReadOnceItIsWhole) {
@@ -120,6 +120,70 @@ TEST_F(RunLoaderTest, AReplacedFileIsReadAnew) {
   std::filesystem::rename(directory_ + "/new", directory_ + "/a.tfevents");
   loader.Load();
   EXPECT_EQ(Values(loader, "loss"), (std::vector<double>{7, 8}));
+}
+
+TEST_F(RunLoaderTest, AReplacedFileReturnsWhatIsBehindTheOldPoints) {
+  Append("a.tfevents", Record(1, "loss", 1) + Record(1, "less", 1) + Record(2, "less", 2));
+  RunLoader loader(Found({"a.tfevents"}));
+  loader.Load();
+  Append("new", Record(1, "loss", 7) + Record(2, "loss", 8) + Record(1, "less", 9));
+  std::filesystem::rename(directory_ + "/new", directory_ + "/a.tfevents");
+  auto fresh = loader.Load();
+  EXPECT_EQ(fresh["loss"].first, 1u);
+  EXPECT_EQ(fresh["loss"].points.size(), 1u);
+  EXPECT_EQ(fresh["less"].first, 0u);
+  EXPECT_EQ(fresh["less"].points.size(), 1u);
+}
+
+TEST_F(RunLoaderTest, WhatWasReadBeforeAReplacedFileWasFoundIsStillReturned) {
+  Append("a.tfevents", Record(1, "loss", 1));
+  Append("b.tfevents", Record(1, "accuracy", 1));
+  RunLoader loader(Found({"a.tfevents", "b.tfevents"}));
+  loader.Load();
+  Append("a.tfevents", Record(2, "loss", 2));
+  Append("new", Record(1, "accuracy", 7));
+  std::filesystem::rename(directory_ + "/new", directory_ + "/b.tfevents");
+  auto fresh = loader.Load();
+  ASSERT_EQ(fresh.size(), 1u);
+  EXPECT_EQ(fresh["loss"].first, 1u);
+  EXPECT_EQ(fresh["loss"].points.size(), 1u);
+}
+
+TEST_F(RunLoaderTest, ATagWithAnEndlessNameIsLeftOut) {
+  Append("a.tfevents", Record(1, std::string(RunLoader::kMaxTagBytes + 1, 't'), 1));
+  Append("a.tfevents", Record(1, std::string(RunLoader::kMaxTagBytes, 't'), 1));
+  RunLoader loader(Found({"a.tfevents"}));
+  EXPECT_EQ(loader.Load().size(), 1u);
+}
+
+TEST_F(RunLoaderTest, RestoredPointsKeepTheOrderInWhichTheyWereRead) {
+  Append("b.tfevents", Record(3, "loss", 3));
+  RunLoader loader(Found({"b.tfevents"}));
+  loader.Load();
+  Append("a.tfevents", Record(1, "loss", 1));
+  loader.SetFiles({"a.tfevents", "b.tfevents"});
+  loader.Load();
+  Append("b.tfevents", Record(4, "loss", 4));
+  loader.Load();
+  const auto in_file_order = [&] {
+    std::vector<double> values;
+    for (const Point& point : loader.tags().find("loss")->second.series.InFileOrder()) {
+      values.push_back(point.value);
+    }
+    return values;
+  };
+  const std::vector<double> before = {3, 1, 4};
+  EXPECT_EQ(in_file_order(), before);
+  loader.Drop();
+  // What nobody has read yet comes behind, though its file is the first one.
+  Append("a.tfevents", Record(2, "loss", 2));
+  auto fresh = loader.Restore();
+  EXPECT_EQ(in_file_order(), (std::vector<double>{3, 1, 4, 2}));
+  EXPECT_EQ(fresh["loss"].first, 3u);
+  EXPECT_EQ(Values(loader, "loss"), (std::vector<double>{1, 2, 3, 4}));
+  loader.Drop();
+  EXPECT_TRUE(loader.Restore().empty());
+  EXPECT_EQ(in_file_order(), (std::vector<double>{3, 1, 4, 2}));
 }
 
 TEST_F(RunLoaderTest, AFileThatIsGoneTakesItsPointsWithIt) {

@@ -50,6 +50,25 @@ TEST(ScalarSeriesTest, SummaryIsOverFiniteValuesAndLastIsTheNewest) {
   EXPECT_EQ(series.summary().last, -4);
 }
 
+TEST(ScalarSeriesTest, KeepsFileOrderBesideTheOrderOfSteps) {
+  ScalarSeries series;
+  series.Append({3, 0, 1});
+  series.Append({1, 0, 2});
+  EXPECT_EQ(series.Range(kLowest, kHighest).front().step, 1);
+  series.Append({2, 0, 3});
+  EXPECT_EQ(series.Range(kLowest, kHighest).back().step, 3);
+  EXPECT_EQ(series.InFileOrder()[0].step, 3);
+  EXPECT_EQ(series.InFileOrder()[1].step, 1);
+  EXPECT_EQ(series.InFileOrder()[2].step, 2);
+  const std::vector<std::uint32_t> ranks = {2, 0, 0};
+  series.Reorder(ranks);
+  EXPECT_EQ(series.InFileOrder()[0].step, 1);
+  EXPECT_EQ(series.InFileOrder()[1].step, 2);
+  EXPECT_EQ(series.InFileOrder()[2].step, 3);
+  EXPECT_EQ(series.Range(2, 2).front().value, 3);
+  EXPECT_EQ(series.summary().last, 1);
+}
+
 TEST(ScalarSeriesTest, WithoutItsPointsTheSummaryGoesOn) {
   ScalarSeries series;
   series.Append({1, 0, 5});

@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
-#include "bus/topic.h"
-#include "glog/logging.h"
+#include "datamanager/point_topics.h"
 
 namespace datamanager {
 namespace {
 
-constexpr std::size_t kPointsInAnEvent = 4096;
 // A plot is not wider than this; a caller that wants more asks for the points.
 constexpr std::size_t kMaxColumns = 16384;
 
@@ -114,20 +113,12 @@ void AddMethods(bus::Service* service, RunCatalog* catalog) {
       [catalog](const bus::CallContext&, const auto& request) {
         return Scalars(catalog, request);
       });
-}
-
-void PublishPoints(bus::Publisher* publisher, const std::string& run, const std::string& tag,
-                   const std::vector<Point>& points) {
-  const std::string topic = bus::TopicOf({"m", run, tag});
-  for (std::size_t at = 0; at < points.size(); at += kPointsInAnEvent) {
-    msg::PointsT event;
-    event.run = run;
-    event.tag = tag;
-    const std::size_t end = std::min(points.size(), at + kPointsInAnEvent);
-    for (std::size_t i = at; i < end; ++i) AppendPoint(event, points[i]);
-    const absl::Status status = publisher->Publish(topic, std::move(event));
-    if (!status.ok()) LOG(WARNING) << "Points of " << topic << " not published: " << status;
-  }
+  service->Handle<rpc::Common::Ends>([catalog](const bus::CallContext&, const auto& request) {
+    return EndsOfPoints(*catalog, request);
+  });
+  service->Handle<rpc::Common::Since>([catalog](const bus::CallContext&, const auto& request) {
+    return PointsSince(*catalog, request);
+  });
 }
 
 }  // namespace datamanager
