@@ -6,11 +6,15 @@
 #include <string>
 #include <utility>
 #include <vector>
+#include <zmq.hpp>
 
 #include "absl/time/clock.h"
+#include "bus/counters.h"
 #include "bus/envelope.h"
 #include "bus/hub_addresses.h"
 #include "bus/publisher.h"
+#include "bus/receive.h"
+#include "bus/record_conformance.h"
 #include "bus/socket.h"
 #include "bus/subscriber.h"
 #include "bus/test_yard.h"
@@ -101,12 +105,32 @@ class HubTest : public ::testing::Test {
       absl::SleepFor(absl::Milliseconds(1));
     return std::move(*socket);
   }
+  // A socket that hears everything as it comes.
+  std::unique_ptr<zmq::socket_t> RawSubscriber(const std::string& prefix) {
+    auto socket = std::make_unique<zmq::socket_t>(raw_, zmq::socket_type::sub);
+    socket->set(zmq::sockopt::linger, 0);
+    socket->set(zmq::sockopt::rcvtimeo, 20'000);
+    socket->set(zmq::sockopt::subscribe, prefix);
+    socket->set(zmq::sockopt::subscribe, "$hello/");
+    socket->connect(HubSubscribeAddress(yard_.locations()));
+    EXPECT_EQ(NextMessage(*socket).body.type, msg::Body::HubInfo);
+    return socket;
+  }
+  static msg::EnvelopeT NextMessage(zmq::socket_t& socket) {
+    zmq::message_t topic, body;
+    EXPECT_TRUE(socket.recv(topic).has_value() && socket.recv(body).has_value());
+    const auto received = Receive({body.data<std::uint8_t>(), body.size()}, kMaxMessageBytes);
+    EXPECT_EQ(received.status(), absl::OkStatus());
+    return received.ok() ? *std::unique_ptr<msg::EnvelopeT>((*received)->UnPack())
+                         : msg::EnvelopeT();
+  }
   const Context& RawContext() {
     if (context_ == nullptr) context_ = std::move(*Context::Create());
     return *context_;
   }
 
   TestYard yard_;
+  zmq::context_t raw_;
   std::unique_ptr<Context> context_;
   std::unique_ptr<Node> hub_node_;
   std::unique_ptr<Hub> hub_;
@@ -292,6 +316,128 @@ TEST_F(HubTest, ABurstOfFiveThousandIsComplete) {
   }
   EXPECT_EQ(ear.Heard(kEvents).size(), kEvents);
   EXPECT_THAT(ear.Lost(0), IsEmpty());
+}
+
+TEST_F(HubTest, WhatWasHeldAndSentTakesNoRoomForWhatIsHeldNext) {
+  constexpr int kEvents = 9;
+  Ear ear(node_.get(), {"e/x/"});
+  Publisher publisher(node_.get());
+  const auto publish = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      msg::EnvelopeT event;
+      event.payload.resize(700 << 10);  // All together 6 MiB of the 8 that are held.
+      ASSERT_EQ(publisher.PublishEnvelope("e/x/", std::move(event)), absl::OkStatus());
+    }
+  };
+  publish(kEvents);
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  const auto held = [&] { return node_->counters().held_events.Get(); };
+  while (held() < kEvents && absl::Now() < deadline) {
+  }
+  StartHub();
+  while (held() > 0 && absl::Now() < deadline) {
+  }
+  EXPECT_EQ(held(), 0u);
+  StopHub();
+  // (Until it has noticed, it sends.)
+  while (held() == 0 && absl::Now() < deadline) {
+    ASSERT_EQ(publisher.Publish("e/y/", TrialEvent(1)), absl::OkStatus());
+  }
+  const auto before = held();
+  publish(kEvents);
+  while (held() < before + kEvents && absl::Now() < deadline) {
+  }
+  EXPECT_GE(held(), before + kEvents);
+  EXPECT_EQ(node_->counters().events_dropped.Get(), 0u);
+}
+
+TEST_F(HubTest, ATopicsLastNumberIsRepeatedAfterASecond) {
+  StartHub();
+  const auto raw = RawSubscriber("t/");
+  Publisher publisher(node_.get());
+  msg::EnvelopeT event;
+  event.span = std::make_unique<msg::Span>(0, 6, 7);
+  ASSERT_EQ(publisher.PublishEnvelope("t/a/", std::move(event)), absl::OkStatus());
+  EXPECT_EQ(NextMessage(*raw).kind, msg::Kind::Event);
+  const msg::EnvelopeT tail = NextMessage(*raw);
+  EXPECT_EQ(tail.kind, msg::Kind::Tail);
+  EXPECT_EQ(tail.head->seq(), 1u);
+  EXPECT_EQ(tail.span->to(), 7u);
+  // A late subscriber gets the last event, not its tail.
+  const auto late = RawSubscriber("t/a/");
+  EXPECT_EQ(NextMessage(*late).kind, msg::Kind::Event);
+}
+
+TEST_F(HubTest, TheHostsTopicsHaveTailsToo) {
+  StartHub();
+  const auto raw = RawSubscriber("e/");
+  ASSERT_EQ(hub_->Publish("e/a/", msg::EnvelopeT()).status(), absl::OkStatus());
+  EXPECT_EQ(NextMessage(*raw).kind, msg::Kind::Event);
+  EXPECT_EQ(NextMessage(*raw).kind, msg::Kind::Tail);
+}
+
+TEST_F(HubTest, KeepsUsersEventsAsARecord) {
+  StartHub();
+  Publisher publisher(node_.get());
+  for (int i = 1; i <= 1500; ++i) {
+    ASSERT_EQ(hub_->Publish("e/a/", msg::EnvelopeT()).status(), absl::OkStatus());
+    ASSERT_EQ(publisher.Publish("e/b/", TrialEvent(i)), absl::OkStatus());
+    ASSERT_EQ(publisher.Publish("t/b/", TrialEvent(i)), absl::OkStatus());
+  }
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (hub_->GetStats().forwarded < 4500 && absl::Now() < deadline) {
+  }
+  ExpectConformingRecord({.ends = [&](const auto& request) { return hub_->Ends(request); },
+                          .since = [&](const auto& request) { return hub_->Since(request); },
+                          .root = "e/"});
+  msg::EndsRequestT others;
+  others.prefix = "t/";
+  EXPECT_TRUE(hub_->Ends(others).places.empty());
+}
+
+// The first reads nothing until the second has all.
+TEST_F(HubTest, AStalledSubscriberLosesItsOwnOnlyAndIsToldHowMany) {
+  constexpr std::size_t kBatch = 2000;
+  constexpr std::size_t kEvents = 20 * kBatch;
+  StartHub();
+  const auto stalled_node = yard_.MakeNode("stalled");
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  bool released = false;
+  std::uint64_t heard = 0, lost = 0;
+  Subscriber stalled(stalled_node.get(), {.prefixes = {"e/"},
+                                          .on_event =
+                                              [&](std::string_view, const msg::Envelope&) {
+                                                runtime::MutexLock lock(mutex);
+                                                while (!released) changed.Wait(mutex);
+                                                ++heard;
+                                                changed.SignalAll();
+                                              },
+                                          .on_lost =
+                                              [&](std::string_view, std::uint64_t count) {
+                                                runtime::MutexLock lock(mutex);
+                                                lost += count;
+                                                changed.SignalAll();
+                                              }});
+  ASSERT_EQ(stalled.WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  Ear ear(node_.get(), {"e/"});
+  ASSERT_EQ(ear->WaitUntilConnected(absl::Seconds(20)), absl::OkStatus());
+  for (std::size_t i = 0; i < kEvents; i += kBatch) {
+    for (std::size_t j = 0; j < kBatch; ++j) {
+      ASSERT_EQ(hub_->Publish("e/x/", msg::EnvelopeT()).status(), absl::OkStatus());
+    }
+    ASSERT_EQ(ear.Heard(i + kBatch).size(), i + kBatch);
+  }
+  EXPECT_THAT(ear.Lost(0), IsEmpty());
+  runtime::MutexLock lock(mutex);
+  released = true;
+  changed.SignalAll();
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  while (heard + lost < kEvents && absl::Now() < deadline) {
+    changed.WaitWithTimeout(mutex, deadline - absl::Now());
+  }
+  EXPECT_GT(lost, 0u);
+  EXPECT_EQ(heard + lost, kEvents);
 }
 
 TEST_F(HubTest, PublishersOfOneProcessShareASequence) {

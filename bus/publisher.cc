@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/bus_thread.h"
+#include "bus/counters.h"
 #include "bus/envelope.h"
 #include "bus/frame.h"
 #include "bus/hub_addresses.h"
@@ -31,7 +32,8 @@ constexpr absl::Duration kTailsPause = absl::Milliseconds(20);
 struct Event {
   std::string topic;
   Frame frame;
-  std::optional<msg::Span> span;
+  std::size_t bytes = 0;  // Of the frame, also when it has been sent.
+  std::optional<msg::Span> span = std::nullopt;
 };
 
 }  // namespace
@@ -63,6 +65,7 @@ struct Publisher::State : std::enable_shared_from_this<Publisher::State> {
   void PlanTails();
   void SendTails();
   void Hold(Event event);
+  void DropFirstHeld();
   void SendHeld();
   bool Send(Event& event);
 };
@@ -99,8 +102,7 @@ void Publisher::State::OnReadable() {
 
 void Publisher::State::SendHeld() {
   while (heard && !held.empty() && Send(held.front())) {
-    held_bytes -= held.front().frame.size();
-    held.pop_front();
+    DropFirstHeld();
   }
   // The hub is slow. (It has no event for room; without a hub, its subscription is the event.)
   if (!heard || held.empty() || retry != 0) return;
@@ -118,6 +120,7 @@ bool Publisher::State::Send(Event& event) {
 }
 
 void Publisher::State::Publish(Event event) {
+  node->counters().events_published.Add();
   const std::uint64_t seq = thread.NextSequence(event.topic);
   SetHead(event.frame,
           msg::Head(node->source(), node->epoch(), seq, absl::ToUnixMicros(node->clock()->Now())));
@@ -152,7 +155,9 @@ void Publisher::State::SendTails() {
   if (heard) {
     const std::int64_t sent_us = absl::ToUnixMicros(node->clock()->Now());
     for (const Tails::Tail& tail : tails.Take(node->clock()->Monotonic(), kTailsAtOnce)) {
-      Queue({tail.topic, EncodeTail(tail, node->source(), node->epoch(), sent_us), std::nullopt});
+      Frame frame = EncodeTail(tail, node->source(), node->epoch(), sent_us);
+      const std::size_t bytes = frame.size();
+      Queue({tail.topic, std::move(frame), bytes});
     }
   }
   tail_time = tails.next();
@@ -165,14 +170,21 @@ void Publisher::State::SendTails() {
 }
 
 void Publisher::State::Hold(Event event) {
-  held_bytes += event.frame.size();
+  held_bytes += event.bytes;
+  node->counters().held_events.Add();
   held.push_back(std::move(event));
   while (held.size() > kMaxHeld || held_bytes > kMaxHeldBytes) {
     LOG_IF(WARNING, dropped++ == 0) << "no event hub at " << HubPublishAddress(node->locations())
                                     << ": the oldest events are dropped (said once)";
-    held_bytes -= held.front().frame.size();
-    held.pop_front();
+    node->counters().events_dropped.Add();
+    DropFirstHeld();
   }
+}
+
+void Publisher::State::DropFirstHeld() {
+  held_bytes -= held.front().bytes;
+  held.pop_front();
+  node->counters().held_events.Subtract();
 }
 
 Publisher::Publisher(Node* node) {
@@ -210,7 +222,8 @@ absl::Status Publisher::PublishEnvelope(std::string_view topic, msg::EnvelopeT e
   }
   std::optional<msg::Span> span;
   if (event.span != nullptr) span = *event.span;
-  auto shared = std::make_shared<Event>(Event{std::string(topic), std::move(frame), span});
+  const std::size_t bytes = frame.size();
+  auto shared = std::make_shared<Event>(Event{std::string(topic), std::move(frame), bytes, span});
   state_->thread.Post([state = state_, shared] { state->Publish(std::move(*shared)); });
   return absl::OkStatus();
 }

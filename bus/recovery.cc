@@ -65,7 +65,7 @@ class Recovery::Owner {
   const Root& root() const { return root_; }
   void HubHeard();
   void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);
-  Stats stats() const { return stats_; }
+  std::uint64_t asked() const { return asked_; }
 
  private:
   struct Topic {
@@ -139,7 +139,7 @@ class Recovery::Owner {
 
   std::vector<std::string> round_;     // Topics that are asked for, in order.
   std::vector<std::string> finished_;  // Topics of this round that have been answered.
-  Stats stats_;
+  std::uint64_t asked_ = 0;
 };
 
 // ---- The snapshot
@@ -260,7 +260,7 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
   const bool fits = span.from() == position;
   if (is_event && fits) {
     position = span.to();
-    recovery_.options_.deliver(name, event);
+    recovery_.options_.deliver(name, event, false);
   } else if (span.to() > position) {
     topic.seen[span.lane()] = span.to();
     Want(name, topic);
@@ -343,7 +343,7 @@ void Recovery::Owner::AskSince() {
       request.places.push_back(std::move(place));
     }
   }
-  ++stats_.asked;
+  ++asked_;
   recovery_.options_.calls->Since(
       root_.service, request,
       Guard([this](absl::StatusOr<msg::SinceReplyT> reply) { OnSince(std::move(reply)); }));
@@ -390,8 +390,7 @@ void Recovery::Owner::OnRecorded(const msg::RecordedEventT& recorded) {
   }
   if (span.to() < position || (span.to() == position && span.from() != span.to())) return;
   position = span.to();
-  ++stats_.recovered;
-  recovery_.options_.deliver(recorded.topic, **event);
+  recovery_.options_.deliver(recorded.topic, **event, true);
 }
 
 void Recovery::Owner::RoundDone() {
@@ -487,12 +486,9 @@ void Recovery::OnMessage(std::string_view topic, const Frame& frame, const msg::
   }
 }
 
-Recovery::Stats Recovery::stats() const {
-  Stats sum;
-  for (const auto& owner : owners_) {
-    sum.asked += owner->stats().asked;
-    sum.recovered += owner->stats().recovered;
-  }
+std::uint64_t Recovery::asked() const {
+  std::uint64_t sum = 0;
+  for (const auto& owner : owners_) sum += owner->asked();
   return sum;
 }
 

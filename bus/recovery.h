@@ -45,17 +45,13 @@ class Recovery {
   struct Options {
     std::vector<std::string> prefixes;
     RecoveryCalls* calls = nullptr;  // Not owned.
-    std::function<void(std::string_view topic, const msg::Envelope& event)> deliver;
+    // `recovered`: it comes from the owner's record, not from the hub.
+    std::function<void(std::string_view topic, const msg::Envelope& event, bool recovered)> deliver;
     // 0: unknown how many. The topic may be a root.
     std::function<void(std::string_view topic, std::uint64_t lost)> lost;
     // The owners have been asked; from now on everything is complete.
     std::function<void()> ready;
   };
-  struct Stats {
-    std::uint64_t asked = 0;      // Calls of Since.
-    std::uint64_t recovered = 0;  // Events that came from an owner.
-  };
-
   explicit Recovery(Options options);
   ~Recovery();
   Recovery(const Recovery&) = delete;
@@ -70,7 +66,8 @@ class Recovery {
   // are missing.
   void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);
 
-  Stats stats() const;
+  // Calls of Since until now.
+  std::uint64_t asked() const;
 
  private:
   class Owner;

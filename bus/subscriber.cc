@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bus/bus_thread.h"
+#include "bus/counters.h"
 #include "bus/frame.h"
 #include "bus/hub_addresses.h"
 #include "bus/receive.h"
@@ -131,8 +132,12 @@ absl::Status Subscriber::State::Open() {
   recovery = std::make_unique<Recovery>(Recovery::Options{
       .prefixes = options.prefixes,
       .calls = owner_calls.get(),
-      .deliver = [this](std::string_view topic,
-                        const msg::Envelope& event) { Deliver(topic, event); },
+      .deliver =
+          [this](std::string_view topic, const msg::Envelope& event, bool recovered) {
+            stats.recovered += recovered;
+            node->counters().events_recovered.Add(recovered);
+            Deliver(topic, event);
+          },
       .lost = [this](std::string_view topic, std::uint64_t count) { Lost(topic, count); },
       .ready = [this] { SayConnected(); }});
   return absl::OkStatus();
@@ -153,11 +158,13 @@ void Subscriber::State::SayConnected() {
 
 void Subscriber::State::Deliver(std::string_view topic, const msg::Envelope& event) {
   ++stats.received;
+  node->counters().events_received.Add();
   options.on_event(topic, event);
 }
 
 void Subscriber::State::Lost(std::string_view topic, std::uint64_t count) {
   stats.lost += count;
+  node->counters().events_lost.Add(count);
   if (options.on_lost) options.on_lost(topic, count);
 }
 
@@ -178,6 +185,7 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
   }
   const auto received = bad.ok() ? Receive(frames[1].bytes(), kMaxMessageBytes) : bad;
   if (!received.ok() || (*received)->head() == nullptr) {
+    node->counters().malformed_dropped.Add();
     LOG_IF(WARNING, stats.malformed++ == 0)
         << "dropped an event: " << (received.ok() ? "it has no head" : received.status().message())
         << " (said once)";
@@ -274,9 +282,7 @@ Subscriber::Stats Subscriber::GetStats() const {
   Stats stats;
   state_->thread.Run([&] {
     stats = state_->stats;
-    if (state_->recovery == nullptr) return;
-    stats.recovered = state_->recovery->stats().recovered;
-    stats.asked = state_->recovery->stats().asked;
+    if (state_->recovery != nullptr) stats.asked = state_->recovery->asked();
   });
   return stats;
 }

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -184,6 +185,16 @@ class HubRestartTest : public ::testing::Test {
           absl::OkStatus());
     }
   }
+  // Events that have gone through the hub.
+  static std::uint64_t Forwarded(bus::Client& client) {
+    const auto stats = client.Call<rpc::Common::Stats>({}, {.service = "registry"});
+    EXPECT_EQ(stats.status(), absl::OkStatus());
+    if (!stats.ok()) return ~std::uint64_t{0};
+    for (const auto& counter : stats->counters) {
+      if (counter->name == "events_forwarded") return counter->value;
+    }
+    return ~std::uint64_t{0};
+  }
   void Kill() {
     (void)process_->Signal(SIGKILL);
     EXPECT_EQ(process_->Wait(kLong).status(), absl::OkStatus());
@@ -268,6 +279,92 @@ TEST_F(HubRestartTest, OwnersTopicsEndCompleteAndUsersEventsCompleteOrTold) {
   std::printf("recovered %d events in %d calls, lost %d of e/\n", static_cast<int>(stats.recovered),
               static_cast<int>(stats.asked), static_cast<int>(stats.lost));
   (void)coordinator.RequestStop();
+}
+
+// Much more than all sockets on the way can hold.
+TEST_F(HubRestartTest, AStalledSubscriberOfUsersEventsEndsComplete) {
+  constexpr std::uint64_t kEvents = 40'000;
+  const auto node = MakeNode("publisher");
+  const auto ear_node = MakeNode("ear");
+  bus::Client client(node.get());
+  bus::Client ear_client(ear_node.get());
+  bus::Publisher publisher(node.get());
+  Start(client);
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  bool released = false;
+  std::vector<std::uint64_t> heard;
+  std::uint64_t lost = 0;
+  bus::Subscriber subscriber(ear_node.get(),
+                             {.prefixes = {"e/x/"},
+                              .client = &ear_client,
+                              .on_event =
+                                  [&](std::string_view, const msg::Envelope& event) {
+                                    runtime::MutexLock lock(mutex);
+                                    while (!released) changed.Wait(mutex);
+                                    heard.push_back(event.head()->seq());
+                                    changed.SignalAll();
+                                  },
+                              .on_lost =
+                                  [&](std::string_view, std::uint64_t count) {
+                                    runtime::MutexLock lock(mutex);
+                                    lost += count;
+                                  }});
+  ASSERT_EQ(subscriber.WaitUntilConnected(kLong), absl::OkStatus());
+  for (std::uint64_t i = 1; i <= kEvents; ++i) {
+    ASSERT_EQ(publisher.Publish("e/x/", Owner::Entry(i)), absl::OkStatus());
+    // The hub takes them all.
+    while (i % 5000 == 0 && Forwarded(client) < i) {
+    }
+  }
+  runtime::MutexLock lock(mutex);
+  released = true;
+  changed.SignalAll();
+  const absl::Time deadline = absl::Now() + kLong;
+  while (heard.size() < kEvents && absl::Now() < deadline) {
+    changed.WaitWithTimeout(mutex, deadline - absl::Now());
+  }
+  ASSERT_EQ(heard.size(), kEvents);
+  EXPECT_TRUE(std::is_sorted(heard.begin(), heard.end(), std::less_equal<>()));
+  EXPECT_EQ(lost, 0u);
+}
+
+// Each as a program would that says one thing and ends.
+TEST_F(HubRestartTest, EventsOfAThousandShortLivedPublishersAllArrive) {
+  constexpr std::size_t kPublishers = 1000;
+  const auto node = MakeNode("ear");
+  bus::Client client(node.get());
+  Start(client);
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  std::set<std::string> heard;
+  bus::Subscriber subscriber(node.get(),
+                             {.prefixes = {"e/"},
+                              .client = &client,
+                              .on_event = [&](std::string_view, const msg::Envelope& event) {
+                                runtime::MutexLock lock(mutex);
+                                heard.emplace(event.payload()->begin(), event.payload()->end());
+                                changed.SignalAll();
+                              }});
+  ASSERT_EQ(subscriber.WaitUntilConnected(kLong), absl::OkStatus());
+  for (std::size_t i = 1; i <= kPublishers; ++i) {
+    const auto fresh = MakeNode("pub");
+    bus::Client publisher(fresh.get());
+    msg::PublishRequestT request;
+    request.topic = "e/x/";
+    const std::string text = absl::StrCat(i);
+    request.payload.assign(text.begin(), text.end());
+    const auto reply = publisher.Call<rpc::Registry::Publish>(request);
+    ASSERT_EQ(reply.status(), absl::OkStatus());
+    EXPECT_EQ(reply->seq, i);
+    EXPECT_EQ(reply->subscribers, 1u);
+  }
+  const absl::Time deadline = absl::Now() + kLong;
+  runtime::MutexLock lock(mutex);
+  while (heard.size() < kPublishers && absl::Now() < deadline) {
+    changed.WaitWithTimeout(mutex, deadline - absl::Now());
+  }
+  EXPECT_EQ(heard.size(), kPublishers);
 }
 
 }  // namespace
