@@ -19,6 +19,7 @@
 #include "bus/reply_parts.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/socket.h"
+#include "bus/trace.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
 #include "runtime/random_id.h"
@@ -89,6 +90,11 @@ std::string NameOf(const OpenCall& call) {
 absl::Status Whole(const OpenCall& call, const absl::Status& merged) {
   if (merged.ok()) return merged;
   return absl::Status(merged.code(), absl::StrCat(NameOf(call), ": ", merged.message()));
+}
+
+// For what goes on because of the call; empty if it belongs to no other.
+std::string TraceBehind(const OpenCall& call) {
+  return call.request.trace == call.request.request_id ? "" : call.request.trace;
 }
 
 std::string InWords(absl::Duration time) {
@@ -165,7 +171,12 @@ std::unique_ptr<OpenCall> Client::State::MakeCall(const MethodInfo& method, msg:
   call->request.method = std::string(method.name);
   call->request.request_id =
       options.request_id.empty() ? runtime::RandomHex128() : options.request_id;
-  call->request.trace = options.trace.empty() ? call->request.request_id : options.trace;
+  const msg::EnvelopeT& own = call->request;
+  for (const std::string* trace :
+       {&options.trace, &CurrentTrace(), &node->trace(), &own.request_id}) {
+    call->request.trace = *trace;
+    if (!trace->empty()) break;
+  }
   return call;
 }
 
@@ -204,7 +215,10 @@ void Client::State::End(std::uint64_t id, absl::StatusOr<msg::EnvelopeT> result)
   connection->waiting.erase(id);
   connection->sent.erase(id);
   const bool own = connection->own_of == id;
-  call.done(std::move(result));
+  {
+    const TraceScope scope(TraceBehind(call));
+    call.done(std::move(result));
+  }
   // (A callback cannot have removed it: only this function and the end of the client do.)
   if (own) EndIfUnused(connection);
 }
@@ -319,7 +333,10 @@ void Client::State::LookUp(Connection& connection) {
   msg::LookupRequestT body;
   body.name = connection.service;
   request.body.Set(std::move(body));
-  auto call = MakeCall(Lookup::kInfo, std::move(request), {.timeout = kLookupTimeout});
+  const auto first = calls.find(connection.waiting.empty() ? 0 : *connection.waiting.begin());
+  auto call = MakeCall(Lookup::kInfo, std::move(request),
+                       {.timeout = kLookupTimeout,
+                        .trace = first == calls.end() ? "" : TraceBehind(*first->second)});
   call->done = [this, service = connection.service,
                 own_of = connection.own_of](absl::StatusOr<msg::EnvelopeT> end) {
     if (!end.ok()) return OnLookup(service, own_of, end.status());
@@ -513,14 +530,18 @@ void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& 
   call.last_heard = Now();
   const msg::Kind kind = (*received)->kind();
   if (kind != msg::Kind::Reply && kind != msg::Kind::ReplyPart) return;
-  if (!received->body_known()) {
-    const absl::Status status = absl::UnimplementedError(
+  absl::Status status =
+      CheckProtocol(**received, absl::StrCat("the answer of ", NameOf(call)), "this program");
+  if (status.ok() && !received->body_known()) {
+    status = absl::UnimplementedError(
         absl::StrCat(NameOf(call), ": the answer has a type of a newer version"));
+  }
+  if (!status.ok()) {
     return kind == msg::Kind::Reply ? End(id, status) : CancelCall(id, status);
   }
   const std::unique_ptr<msg::EnvelopeT> reply((*received)->UnPack());
   if (kind == msg::Kind::ReplyPart) return OnPart(call, std::move(*reply), frames[0].size());
-  absl::Status status = FromWire(reply->status.get());
+  status = FromWire(reply->status.get());
   if (status.ok()) status = Whole(call, call.merge.Finish(reply->body, frames[0].size()));
   if (!status.ok()) return End(id, status);
   End(id, std::move(*reply));
@@ -528,6 +549,7 @@ void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& 
 
 void Client::State::OnPart(OpenCall& call, msg::EnvelopeT part, std::size_t bytes) {
   if (call.method.streaming) {
+    const TraceScope scope(TraceBehind(call));
     if (call.on_part) call.on_part(std::move(part), bytes);
     return;
   }

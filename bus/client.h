@@ -20,7 +20,8 @@ struct CallOptions {
   // The same for every try of one change; empty: a new random one. A caller that stores its
   // intent first stores this id with it.
   std::string request_id = {};
-  // Follows one command through every hop; empty: the request id.
+  // Follows one command through every hop. Empty: that of the call that this thread works for
+  // (see bus/trace.h), else the Node's, else the request id.
   std::string trace = {};
   // Service to call; empty: the method's own (methods of every service need it).
   std::string service = {};
@@ -38,7 +39,8 @@ struct CallOptions {
 // arrive one by one.
 //
 // Errors: Unavailable (the service, or the registry, is not there: names it and the address),
-// DeadlineExceeded, Unimplemented (unknown method), and what the handler returned.
+// DeadlineExceeded, Unimplemented (unknown method), FailedPrecondition (one side is too old for the
+// other: says which), and what the handler returned.
 class Client {
  public:
   explicit Client(Node* node);
@@ -56,6 +58,7 @@ class Client {
       const MethodInfo& method, msg::EnvelopeT request,
       const std::function<bool(msg::EnvelopeT part)>& on_part, const CallOptions& options = {});
   // Does not block; `done` runs once, on the bus thread: short, never blocking. `on_part` too.
+  // Calls that they make carry this one's trace on.
   // Returns an id for Cancel().
   std::uint64_t StartEnvelope(const MethodInfo& method, msg::EnvelopeT request,
                               std::function<void(msg::EnvelopeT part)> on_part,

@@ -9,12 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "bus/envelope.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/service.h"
 #include "bus/test_yard.h"
+#include "bus/trace.h"
+#include "glog/logging.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/coordinator.h"
@@ -473,6 +477,176 @@ TEST_F(ClientTest, CountsCallsAndErrors) {
   EXPECT_EQ(stats[0].name, "Renew");
   EXPECT_EQ(stats[0].count, 2u);
   EXPECT_EQ(stats[0].errors, 1u);
+}
+
+TEST_F(ClientTest, ARequestOfALaterProtocolIsRefusedWithBothVersions) {
+  service_->Handle<Registry::List>(
+      [](const CallContext&, const msg::ListRequestT&) { return msg::ListReplyT(); });
+  Serve();
+  msg::EnvelopeT request;
+  request.body.Set(msg::ListRequestT());
+  request.protocol = kProtocol;
+  EXPECT_EQ(client_->CallEnvelope(Registry::List::kInfo, request).status(), absl::OkStatus());
+  request.protocol = kProtocol + 1;
+  EXPECT_EQ(client_->CallEnvelope(Registry::List::kInfo, request).status(),
+            absl::FailedPreconditionError("the request needs protocol version 2, but registry "
+                                          "speaks version 1: upgrade registry"));
+}
+
+TEST_F(ClientTest, AnAnswerOfALaterProtocolIsRefusedWithBothVersions) {
+  const auto answer = [](std::shared_ptr<Responder> responder, const msg::EnvelopeT&) {
+    msg::EnvelopeT reply;
+    reply.protocol = kProtocol + 1;
+    reply.body.Set(msg::ListReplyT());
+    responder->Finish(std::move(reply));
+  };
+  service_->AddMethod(Registry::List::kInfo, msg::Body::ListRequest, answer);
+  Serve();
+  EXPECT_EQ(Call<Registry::List>({}).status(),
+            absl::FailedPreconditionError("the answer of registry.List needs protocol version 2, "
+                                          "but this program speaks version 1: upgrade this "
+                                          "program"));
+}
+
+// The log lines of the process meanwhile.
+class LogLines : private google::LogSink {
+ public:
+  LogLines() { google::AddLogSink(this); }
+  ~LogLines() override { google::RemoveLogSink(this); }
+  std::vector<std::string> With(const std::string& part) {
+    runtime::MutexLock lock(mutex_);
+    std::vector<std::string> found;
+    for (const std::string& line : lines_) {
+      if (absl::StrContains(line, part)) found.push_back(line);
+    }
+    return found;
+  }
+
+ private:
+  void send(google::LogSeverity severity, const char*, const char*, int, const tm*,
+            const char* message, std::size_t size) override {
+    runtime::MutexLock lock(mutex_);
+    if (severity == google::GLOG_INFO) lines_.emplace_back(message, size);
+  }
+  runtime::Mutex mutex_;
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+};
+
+class TraceTest : public ClientTest {
+ protected:
+  TraceTest() {
+    service_->Handle<Registry::List>([this](const CallContext& context, const msg::ListRequestT&) {
+      runtime::MutexLock lock(mutex_);
+      seen_.push_back(context.trace);
+      return msg::ListReplyT();
+    });
+    service_->Handle<Registry::Publish>(
+        [](const CallContext&, const msg::PublishRequestT&) { return msg::PublishReplyT(); });
+    service_->Handle<Registry::Renew>(
+        [](const CallContext&,
+           const msg::RenewRequestT& request) -> absl::StatusOr<msg::RenewReplyT> {
+          if (request.lease_id == 0) return msg::RenewReplyT();
+          return absl::NotFoundError("no lease\x1b");
+        });
+  }
+  std::vector<std::string> seen() {
+    runtime::MutexLock lock(mutex_);
+    return seen_;
+  }
+  runtime::Mutex mutex_;
+  std::vector<std::string> seen_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_F(TraceTest, AHandlersCallsCarryTheTraceOfItsOwn) {
+  service_->Handle<Registry::Lookup>([this](const CallContext&, const msg::LookupRequestT&) {
+    EXPECT_EQ(Call<Registry::List>({}).status(), absl::OkStatus());
+    EXPECT_EQ(Call<Registry::List>({}, {.trace = "mine"}).status(), absl::OkStatus());
+    return msg::LookupReplyT();
+  });
+  Serve();
+  ASSERT_EQ(Call<Registry::Lookup>({}, {.trace = "t1"}).status(), absl::OkStatus());
+  EXPECT_EQ(seen(), (std::vector<std::string>{"t1", "mine"}));
+  ASSERT_EQ(Call<Registry::List>({}, {.request_id = "r2"}).status(), absl::OkStatus());
+  EXPECT_EQ(seen().back(), "r2") << "a thread of the pool must forget";
+}
+
+TEST_F(TraceTest, ACallMadeWhenAnotherEndsCarriesItsTrace) {
+  Serve();
+  Event done;
+  client_->Start<Registry::List>({}, nullptr,
+                                 [&](absl::StatusOr<msg::ListReplyT>) {
+                                   client_->Start<Registry::List>(
+                                       {}, nullptr,
+                                       [&](absl::StatusOr<msg::ListReplyT>) { done.Set(); });
+                                 },
+                                 {.trace = "t3"});
+  ASSERT_TRUE(done.Wait());
+  EXPECT_EQ(seen(), (std::vector<std::string>{"t3", "t3"}));
+}
+
+TEST_F(TraceTest, AllCallsOfANodeWithATraceHaveIt) {
+  Serve();
+  const auto node =
+      Node::Create({.name = "command", .locations = yard_.locations(), .trace = "command-1"});
+  ASSERT_EQ(node.status(), absl::OkStatus());
+  Client client(node->get());
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(client.Call<Registry::List>({}).status(), absl::OkStatus());
+  }
+  EXPECT_EQ(seen(), (std::vector<std::string>{"command-1", "command-1"}));
+  EXPECT_EQ(Node::Create({.name = "command",
+                          .locations = yard_.locations(),
+                          .trace = std::string(kMaxTraceBytes + 1, 't')})
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TraceTest, WhatChangesSomethingIsLoggedOnceWithItsTrace) {
+  LogLines log;
+  Serve();
+  const CallOptions options{.request_id = "r4", .trace = "t4\n"};
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_EQ(Call<Registry::Publish>({}, options).status(), absl::OkStatus());
+  }
+  ASSERT_EQ(Call<Registry::List>({}, options).status(), absl::OkStatus());
+  EXPECT_EQ(log.With("t4"), (std::vector<std::string>{absl::StrCat(
+                                "registry.Publish: pid ", getpid(), ", request r4, trace t4\\n")}));
+}
+
+TEST_F(TraceTest, RenewalsThatNobodyAskedForAreLoggedOnce) {
+  LogLines log;
+  Serve();
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(Call<Registry::Renew>({}).status(), absl::OkStatus());
+  EXPECT_EQ(log.With("registry.Renew").size(), 1u);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(Call<Registry::Renew>({}, {.trace = "asked"}).status(), absl::OkStatus());
+  }
+  EXPECT_EQ(log.With("asked").size(), 3u);
+}
+
+TEST_F(TraceTest, FailuresAreLoggedTenASecond) {
+  LogLines log;
+  Serve();
+  msg::RenewRequestT request;
+  request.lease_id = 1;
+  for (int i = 0; i < 1000; ++i) (void)Call<Registry::Renew>(request, {.trace = "t5"});
+  EXPECT_EQ(Call<Registry::Lookup>({}, {.trace = "t6"}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  const auto lines = log.With(" failed: ");
+  EXPECT_GE(lines.size(), 10u);
+  EXPECT_LE(lines.size(), 200u) << "in less than 20 s";
+  EXPECT_THAT(lines.front(), HasSubstr("NOT_FOUND: no lease\\x1b"));
+  EXPECT_THAT(lines.front(), HasSubstr("trace t5"));
+}
+
+TEST_F(TraceTest, ARefusedRequestIsLoggedToo) {
+  LogLines log;
+  Serve();
+  EXPECT_EQ(Call<Registry::Lookup>({}, {.trace = "t6"}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  ASSERT_EQ(log.With("t6").size(), 1u);
+  EXPECT_THAT(log.With("t6").front(), HasSubstr("registry.Lookup failed: UNIMPLEMENTED"));
 }
 
 TEST_F(ClientTest, ABlockingCallOnTheBusThreadIsRefused) {

@@ -2,7 +2,9 @@
 
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "flatbuffers/flatbuffers.h"
+#include "runtime/string_view.h"
 
 namespace bus {
 namespace {
@@ -10,6 +12,14 @@ namespace {
 constexpr std::size_t kMaxStatusBytes = 16 << 10;
 
 }  // namespace
+
+absl::Status CheckProtocol(const msg::Envelope& envelope, std::string_view what,
+                           std::string_view self) {
+  if (envelope.protocol() <= kProtocol) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      runtime::Absl(what), " needs protocol version ", envelope.protocol(), ", but ",
+      runtime::Absl(self), " speaks version ", kProtocol, ": upgrade ", runtime::Absl(self)));
+}
 
 std::unique_ptr<msg::StatusT> ToWire(const absl::Status& status) {
   if (status.ok()) return nullptr;

@@ -2,7 +2,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "bus/bus_thread.h"
+#include "bus/trace.h"
 #include "runtime/random_id.h"
 
 namespace bus {
@@ -16,6 +18,10 @@ struct Node::State {
 };
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Create(Options options) {
+  if (options.trace.size() > kMaxTraceBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("a trace has at most ", kMaxTraceBytes,
+                                                   " bytes, this one ", options.trace.size()));
+  }
   auto thread = BusThread::Create(options.clock);
   if (!thread.ok()) return thread.status();
   auto state = std::make_unique<State>();

@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -21,6 +22,7 @@
 #include "bus/remembered_replies.h"
 #include "bus/reply_parts.h"
 #include "bus/socket.h"
+#include "bus/trace.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
 #include "runtime/string_view.h"
@@ -45,10 +47,38 @@ constexpr std::size_t kReplyBytesOfOne = kMaxAnswerBytes;
 constexpr std::size_t kErrorBytesOfOne = kReplyBytesOfOne + (1 << 20);
 constexpr std::size_t kVerifyOver = 64 << 10;  // Less cannot have too many tables.
 constexpr std::size_t kMaxLoggedPeers = 1024;
+constexpr std::size_t kMaxKnownCalls = 1024;
 constexpr int kBuckets = 28;
+constexpr int kCallLinesASecond = 100;
+constexpr int kErrorLinesASecond = 10;
 constexpr absl::Duration kTick = absl::Milliseconds(400);
 constexpr absl::Duration kSilence = absl::Milliseconds(500);
 constexpr absl::Duration kRetrySend = absl::Milliseconds(2);
+
+// Lets so many lines a second through and counts the others.
+class LineLimit {
+ public:
+  explicit LineLimit(int a_second) : a_second_(a_second) {}
+  // Null: say nothing. Else what to add to the line.
+  std::optional<std::string> Take(absl::Duration now) {
+    if (now - began_ >= absl::Seconds(1)) {
+      began_ = now;
+      lines_ = 0;
+    }
+    if (++lines_ > a_second_) {
+      ++left_out_;
+      return std::nullopt;
+    }
+    const std::uint64_t left_out = std::exchange(left_out_, 0);
+    return left_out == 0 ? "" : absl::StrCat(" (", left_out, " before it are not logged)");
+  }
+
+ private:
+  const int a_second_;
+  absl::Duration began_ = -absl::InfiniteDuration();
+  int lines_ = 0;
+  std::uint64_t left_out_ = 0;
+};
 
 struct Method {
   MethodInfo info;
@@ -128,7 +158,25 @@ absl::Status CheckPart(const Frame& frame, std::string_view method) {
                                                  ") or over ", kMaxTables, " entries"));
 }
 
+// Who calls, with nothing in it that a caller could drive a terminal with.
+std::string InWords(const CallContext& context) {
+  return absl::StrCat("pid ", context.pid, ", request ",
+                      absl::Utf8SafeCHexEscape(context.request_id), ", trace ",
+                      absl::Utf8SafeCHexEscape(context.trace));
+}
+
 std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
+
+CallContext ContextOf(const Received& request, const std::optional<Peer>& peer) {
+  CallContext context;
+  context.uid = peer.has_value() ? peer->uid : geteuid();
+  context.pid = peer.has_value() ? peer->pid : getpid();
+  context.source = request->head() == nullptr ? 0 : request->head()->source();
+  context.request_id = Text(request->request_id());
+  context.trace = Text(request->trace());
+  context.attempt = request->attempt();
+  return context;
+}
 
 }  // namespace
 
@@ -144,6 +192,8 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
   mutable runtime::Mutex mutex;
   std::map<std::string, Counts> counts ABSL_GUARDED_BY(mutex);
+  LineLimit call_lines ABSL_GUARDED_BY(mutex){kCallLinesASecond};
+  LineLimit error_lines ABSL_GUARDED_BY(mutex){kErrorLinesASecond};
 
   // The bus thread's own.
   std::unique_ptr<Socket> socket;
@@ -157,6 +207,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   std::unordered_map<std::string, std::vector<Target>> under_way;
   RememberedReplies remembered;
   std::unordered_set<std::string> logged_peers;
+  std::set<std::pair<pid_t, const Method*>> known_calls;  // See LogCall().
   std::uint64_t malformed = 0;
 
   absl::Duration Now() const { return node->clock()->Monotonic(); }
@@ -174,6 +225,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   void StartCall(std::shared_ptr<Call> call, const Received& request);
   void RunHandler(const std::shared_ptr<Call>& call, const std::shared_ptr<Responder>& responder,
                   const msg::EnvelopeT& request);
+  void LogCall(const Call& call);
   void DropMalformed(const std::string& identity, const Frame& body, const absl::Status& why);
 
   // Sending, on the bus thread.
@@ -193,6 +245,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   void SendReply(const Target& target, ReplyFrames frames);
   void Finish(const std::shared_ptr<Call>& call, absl::StatusOr<msg::EnvelopeT> reply);
   void Count(const Call& call, bool error);
+  void LogError(std::string_view method, const CallContext& context, const absl::Status& error);
 };
 
 class Service::State::CallResponder : public Responder {
@@ -307,6 +360,9 @@ absl::Status Service::State::Admit(const Received& request, const std::optional<
     return absl::PermissionDeniedError(
         absl::StrCat(options.name, " serves its own user (uid ", geteuid(), ") only"));
   }
+  if (absl::Status good = CheckProtocol(*request, "the request", options.name); !good.ok()) {
+    return good;
+  }
   const std::string name = Text(request->method());
   const auto found = methods.find(name);
   if (found == methods.end()) {
@@ -338,17 +394,16 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
   if (admitted.ok() && calls.contains({target.outbox->identity(), target.corr})) {
     admitted = absl::InvalidArgumentError("a call with this number is under way");
   }
-  if (!admitted.ok()) return ReplyError(target, admitted);
+  CallContext context = ContextOf(request, peer);
+  if (!admitted.ok()) {
+    LogError(absl::CHexEscape(Text(request->method())), context, admitted);
+    return ReplyError(target, admitted);
+  }
   auto call = std::make_shared<Call>();
   call->target = target;
   call->method = method;
   call->started = call->last_sent = Now();
-  call->context.uid = peer.has_value() ? peer->uid : geteuid();
-  call->context.pid = peer.has_value() ? peer->pid : getpid();
-  call->context.source = request->head() == nullptr ? 0 : request->head()->source();
-  call->context.request_id = Text(request->request_id());
-  call->context.trace = Text(request->trace());
-  call->context.attempt = request->attempt();
+  call->context = std::move(context);
   if (request->budget_ms() != 0) {
     call->context.deadline = call->started + absl::Milliseconds(request->budget_ms());
   }
@@ -357,7 +412,40 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
         absl::StrCat(runtime::Absl(method->info.name), "/", call->context.request_id);
     if (AnswerFromMemory(*call)) return;
   }
+  if (method->info.role != Role::kRead) LogCall(*call);
   StartCall(std::move(call), request);
+}
+
+// Every call that may change something, but for renewals and the like: what may be done twice,
+// belongs to nobody's command, and has been logged for its caller before.
+void Service::State::LogCall(const Call& call) {
+  const CallContext& context = call.context;
+  if (call.method->info.idempotency == Idempotency::kIdempotent && !context.trace.empty() &&
+      context.trace == context.request_id) {
+    if (known_calls.size() >= kMaxKnownCalls) known_calls.clear();
+    if (!known_calls.emplace(context.pid, call.method).second) return;
+  }
+  std::optional<std::string> more;
+  {
+    runtime::MutexLock lock(mutex);
+    more = call_lines.Take(Now());
+  }
+  if (!more.has_value()) return;
+  LOG(INFO) << options.name << "." << call.method->info.name << ": " << InWords(context) << *more;
+}
+
+void Service::State::LogError(std::string_view method, const CallContext& context,
+                              const absl::Status& error) {
+  if (absl::IsCancelled(error)) return;  // Its caller does not want it any more.
+  std::optional<std::string> more;
+  {
+    runtime::MutexLock lock(mutex);
+    more = error_lines.Take(Now());
+  }
+  if (!more.has_value()) return;
+  LOG(INFO) << options.name << "." << method
+            << " failed: " << absl::Utf8SafeCHexEscape(error.ToString()) << ": " << InWords(context)
+            << *more;
 }
 
 // True if the call has been done, or is being done, for an earlier try.
@@ -397,6 +485,7 @@ void Service::State::RunHandler(const std::shared_ptr<Call>& call,
   if (Now() > call->context.deadline) {
     return Finish(call, absl::DeadlineExceededError("the deadline passed before the call began"));
   }
+  const TraceScope scope(call->context.trace);
   try {
     call->method->handler(responder, request);
   } catch (const std::exception& error) {
@@ -525,6 +614,7 @@ void Service::State::Finish(const std::shared_ptr<Call>& call,
     frames = ErrorFrames(call->target, frames.status());
   }
   Count(*call, !reply.ok());
+  if (!reply.ok()) LogError(call->method->info.name, call->context, reply.status());
   // In one piece: a caller that has its answer may use the call's number again at once.
   if (thread.InThread()) return EndCall(call, *std::move(frames), std::move(kept));
   auto both =

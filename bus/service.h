@@ -82,6 +82,10 @@ class ReplyWriter {
 // answered Unimplemented, a body of another type InvalidArgument, a full pool
 // ResourceExhausted, another user's process PermissionDenied.
 //
+// Handlers run in the TraceScope of their call, so that calls they make carry its trace on. Each
+// call that may change something is logged once with its caller, request id and trace (renewals
+// only the first of a process); each that fails too, at most ten a second.
+//
 // A large answer of a method that does not stream goes in parts (bus/reply_parts.h), to a REQ
 // socket in one message; one over the limits, or over what may wait for one caller (64 MiB),
 // becomes ResourceExhausted.

@@ -1,9 +1,13 @@
 #ifndef BUS_TRACE_H_
 #define BUS_TRACE_H_
 
+#include <cstddef>
 #include <string>
 
 namespace bus {
+
+// Longer ones are refused, as those of the wire's other names are.
+inline constexpr std::size_t kMaxTraceBytes = 128;
 
 // The trace that this thread works for now; empty: none. Calls that a Client makes carry it on.
 const std::string& CurrentTrace();

@@ -17,6 +17,7 @@
 
 #include "glog/logging.h"
 #include "runtime/locations.h"
+#include "runtime/random_id.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/interrupt.h"
 #include "tools/yard/verb.h"
@@ -27,13 +28,21 @@ extern char** environ;
 namespace yard {
 namespace {
 
+// Follows all calls of this command to the logs: $YARD_TRACE, so that a script can find its own
+// commands there, else a new one.
+std::string TraceOfCommand() {
+  const char* const trace = getenv("YARD_TRACE");
+  return trace == nullptr || *trace == '\0' ? runtime::RandomHex128() : trace;
+}
+
 // The bus, made when the first verb asks for it.
 class Connection {
  public:
   explicit Connection(const Context* context) : context_(context) {}
   absl::StatusOr<bus::Node*> Node() {
     if (node_ == nullptr) {
-      auto node = bus::Node::Create({.name = "yard", .locations = context_->locations});
+      auto node = bus::Node::Create(
+          {.name = "yard", .locations = context_->locations, .trace = TraceOfCommand()});
       if (!node.ok()) return node.status();
       node_ = *std::move(node);
     }
