@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/bus_thread.h"
+#include "bus/counters.h"
 #include "bus/envelope.h"
 #include "bus/frame.h"
 #include "bus/receive.h"
@@ -104,10 +105,11 @@ std::string InWords(absl::Duration time) {
 }  // namespace
 
 struct Client::State : std::enable_shared_from_this<Client::State> {
-  explicit State(Node* n) : node(n), thread(n->bus_thread()) {}
+  explicit State(Node* n) : node(n), thread(n->bus_thread()), counters(n->counters()) {}
 
   Node* const node;
   BusThread& thread;
+  Counters& counters;
   std::atomic<std::uint64_t> last_id{0};
 
   // The bus thread's own.
@@ -147,6 +149,7 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   // Messages.
   void SendCall(Connection& connection, OpenCall& call);
   void SendCancel(Connection& connection, std::uint64_t id);
+  bool Send(Connection& connection, Frame frame);
   void OnReadable(Connection* connection);
   bool ReadAll(Connection* connection, int at_most);
   void OnMessage(Connection& connection, const std::vector<Frame>& frames);
@@ -238,6 +241,7 @@ void Client::State::OnDeadline(std::uint64_t id) {
   call.timer = 0;
   // The answer may be here, unread, if this process was stopped meanwhile.
   if (ReadAll(call.connection, kMessagesAtOnce); !calls.contains(id)) return;
+  counters.deadlines_expired.Add();
   const bool sent = call.connection->sent.contains(id);
   const std::string what =
       sent ? absl::StrCat(" at ", call.connection->endpoint, " did not answer in time")
@@ -481,7 +485,8 @@ void Client::State::SendCall(Connection& connection, OpenCall& call) {
                        frame.size(), " bytes (at most ", kMaxRequestBytes, ") or over ", kMaxTables,
                        " entries")));
   }
-  if (connection.socket->Send(std::span(&frame, 1)) == Socket::Sent::kYes) return;
+  if (request.attempt > 0) counters.retries_sent.Add();
+  if (Send(connection, std::move(frame))) return;
   End(id, absl::UnavailableError(absl::StrCat(connection.service, " at ", connection.endpoint,
                                               " does not read its requests")));
 }
@@ -491,8 +496,15 @@ void Client::State::SendCancel(Connection& connection, std::uint64_t id) {
   msg::EnvelopeT cancel;
   cancel.kind = msg::Kind::Cancel;
   cancel.corr = id;
-  Frame frame = Encode(cancel);
-  (void)connection.socket->Send(std::span(&frame, 1));  // It is a courtesy.
+  (void)Send(connection, Encode(cancel));  // It is a courtesy.
+}
+
+bool Client::State::Send(Connection& connection, Frame frame) {
+  const std::size_t bytes = frame.size();
+  if (connection.socket->Send(std::span(&frame, 1)) != Socket::Sent::kYes) return false;
+  counters.messages_sent.Add();
+  counters.bytes_sent.Add(bytes);
+  return true;
 }
 
 void Client::State::OnReadable(Connection* connection) { ReadAll(connection, kMessagesAtOnce); }
@@ -517,7 +529,10 @@ bool Client::State::ReadAll(Connection* connection, int at_most) {
 void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& frames) {
   const auto received = frames.size() == 1 ? Receive(frames[0].bytes(), kMaxMessageBytes)
                                            : absl::InvalidArgumentError("more than one frame");
+  counters.messages_received.Add();
+  for (const Frame& frame : frames) counters.bytes_received.Add(frame.size());
   if (!received.ok()) {
+    counters.malformed_dropped.Add();
     LOG_IF(WARNING, malformed++ == 0)
         << "dropped a message of " << connection.service << " at " << connection.endpoint << ": "
         << received.status().message() << " (said once)";

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "bus/counters.h"
 #include "bus/envelope.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/registry_methods.h"
@@ -647,6 +648,32 @@ TEST_F(TraceTest, ARefusedRequestIsLoggedToo) {
             absl::StatusCode::kUnimplemented);
   ASSERT_EQ(log.With("t6").size(), 1u);
   EXPECT_THAT(log.With("t6").front(), HasSubstr("registry.Lookup failed: UNIMPLEMENTED"));
+}
+
+TEST_F(ClientTest, BothSidesCountTheirMessages) {
+  service_->HandleAsync<Registry::List>(
+      [kept = std::vector<std::shared_ptr<void>>()](
+          std::shared_ptr<ReplyWriter<Registry::List>> writer, const msg::ListRequestT&) mutable {
+        kept.push_back(writer);
+      });
+  service_->Handle<Registry::Renew>(
+      [](const CallContext&, const msg::RenewRequestT&) { return msg::RenewReplyT(); });
+  Serve();
+  Counters& server = server_node_->counters();
+  Counters& client = client_node_->counters();
+  EXPECT_EQ(Call<Registry::List>({}, {.timeout = absl::Milliseconds(50)}).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  ASSERT_EQ(Call<Registry::Renew>({}).status(), absl::OkStatus());
+  EXPECT_EQ(client.deadlines_expired.Get(), 1u);
+  EXPECT_EQ(client.messages_sent.Get(), 3u) << "two requests, and that one is cancelled";
+  EXPECT_EQ(client.messages_received.Get(), 1u);
+  EXPECT_EQ(client.retries_sent.Get(), 0u);
+  EXPECT_EQ(server.messages_received.Get(), client.messages_sent.Get());
+  EXPECT_EQ(server.bytes_received.Get(), client.bytes_sent.Get());
+  EXPECT_EQ(server.open_calls.Get(), 1u);
+  service_.reset();
+  EXPECT_EQ(server.open_calls.Get(), 0u);
+  EXPECT_EQ(server.outbox_bytes.Get(), 0u);
 }
 
 TEST_F(ClientTest, ABlockingCallOnTheBusThreadIsRefused) {

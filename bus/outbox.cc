@@ -10,6 +10,7 @@ Outbox::Added Outbox::Add(std::span<Item> items, std::size_t limit) {
   runtime::MutexLock lock(mutex_);
   if (closed_ || (!items_.empty() && bytes_ + size > limit)) return Added::kNo;
   bytes_ += size;
+  waiting_->Add(size);
   for (Item& item : items) items_.push_back(std::move(item));
   return std::exchange(flushing_, true) ? Added::kYes : Added::kYesAndFlush;
 }
@@ -23,12 +24,14 @@ std::optional<Outbox::Item> Outbox::Take() {
   std::optional<Item> item(std::move(items_.front()));
   items_.pop_front();
   bytes_ -= item->frame.size();
+  waiting_->Subtract(item->frame.size());
   return item;
 }
 
 void Outbox::Untake(Item item) {
   runtime::MutexLock lock(mutex_);
   bytes_ += item.frame.size();
+  waiting_->Add(item.frame.size());
   items_.push_front(std::move(item));
 }
 
@@ -49,7 +52,8 @@ std::vector<std::function<void()>> Outbox::Close() {
   runtime::MutexLock lock(mutex_);
   closed_ = true;
   items_.clear();
-  bytes_ = 0;
+  // (An outbox that is kept by a handler may outlive the counter, closed and empty.)
+  if (bytes_ != 0) waiting_->Subtract(std::exchange(bytes_, 0));
   return std::exchange(writable_, {});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bus/counters.h"
 #include "bus/frame.h"
 #include "runtime/mutex.h"
 
@@ -24,7 +25,10 @@ class Outbox {
   };
   enum class Added { kNo, kYes, kYesAndFlush };
 
-  explicit Outbox(std::string identity) : identity_(std::move(identity)) {}
+  // `waiting` (not owned) counts the bytes in all outboxes together.
+  Outbox(std::string identity, Counter* waiting)
+      : identity_(std::move(identity)), waiting_(waiting) {}
+  ~Outbox() { (void)Close(); }
   const std::string& identity() const { return identity_; }
 
   // Adds all of `items` or none: none if over `limit` bytes would wait then (unless nothing waits
@@ -49,6 +53,7 @@ class Outbox {
 
  private:
   const std::string identity_;
+  Counter* const waiting_;
   mutable runtime::Mutex mutex_;
   std::deque<Item> items_ ABSL_GUARDED_BY(mutex_);
   std::size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -366,6 +366,8 @@ TEST_F(LargeAnswerTest, AnAnswerThatFindsNoRoomBecomesAnError) {
   }
   EXPECT_GE(whole, 1);
   EXPECT_GE(refused, 1);
+  EXPECT_EQ(server_node_->counters().replies_dropped.Get(), static_cast<std::uint64_t>(refused));
+  EXPECT_EQ(server_node_->counters().outbox_bytes.Get(), 0u);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "bus/bus_thread.h"
+#include "bus/counters.h"
 #include "bus/envelope.h"
 #include "bus/frame.h"
 #include "bus/outbox.h"
@@ -93,7 +94,8 @@ struct Counts {
 
 // One connection to us. The bus thread's own.
 struct Caller {
-  explicit Caller(std::string identity) : outbox(std::make_shared<Outbox>(std::move(identity))) {}
+  Caller(std::string identity, Counter* waiting)
+      : outbox(std::make_shared<Outbox>(std::move(identity), waiting)) {}
   const std::shared_ptr<Outbox> outbox;
   std::size_t calls = 0;
 };
@@ -182,10 +184,12 @@ CallContext ContextOf(const Received& request, const std::optional<Peer>& peer) 
 
 struct Service::State : std::enable_shared_from_this<Service::State> {
   class CallResponder;
-  State(Node* n, Options o) : node(n), thread(n->bus_thread()), options(std::move(o)) {}
+  State(Node* n, Options o)
+      : node(n), thread(n->bus_thread()), counters(n->counters()), options(std::move(o)) {}
 
   Node* const node;
   BusThread& thread;
+  Counters& counters;
   const Options options;
   // Constant after Start().
   std::map<std::string, Method, std::less<>> methods;
@@ -208,7 +212,6 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   RememberedReplies remembered;
   std::unordered_set<std::string> logged_peers;
   std::set<std::pair<pid_t, const Method*>> known_calls;  // See LogCall().
-  std::uint64_t malformed = 0;
 
   absl::Duration Now() const { return node->clock()->Monotonic(); }
   absl::Status Open();
@@ -226,6 +229,9 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
   void RunHandler(const std::shared_ptr<Call>& call, const std::shared_ptr<Responder>& responder,
                   const msg::EnvelopeT& request);
   void LogCall(const Call& call);
+  void CountRefused(const absl::Status& why) {
+    counters.calls_refused[static_cast<std::size_t>(why.code())].Add();
+  }
   void DropMalformed(const std::string& identity, const Frame& body, const absl::Status& why);
 
   // Sending, on the bus thread.
@@ -318,6 +324,8 @@ void Service::State::OnMessage(std::vector<Frame>& frames) {
   const std::string identity(frames[0].text());
   const bool delimiter = frames.size() == 3 && frames[1].size() == 0;
   const Frame& body = frames.back();
+  counters.messages_received.Add();
+  counters.bytes_received.Add(body.size());
   if (frames.size() != 2 && !delimiter) {
     return DropMalformed(identity, body, absl::InvalidArgumentError("more than one frame"));
   }
@@ -346,7 +354,7 @@ void Service::State::OnMessage(std::vector<Frame>& frames) {
 
 void Service::State::DropMalformed(const std::string& identity, const Frame& body,
                                    const absl::Status& why) {
-  ++malformed;
+  counters.malformed_dropped.Add();
   if (logged_peers.size() >= kMaxLoggedPeers || !logged_peers.insert(identity).second) return;
   const auto peer = body.peer();
   LOG(WARNING) << options.name << ": dropped a message from pid " << (peer ? peer->pid : 0) << ": "
@@ -396,6 +404,7 @@ void Service::State::OnRequest(const Received& request, const std::optional<Peer
   }
   CallContext context = ContextOf(request, peer);
   if (!admitted.ok()) {
+    CountRefused(admitted);
     LogError(absl::CHexEscape(Text(request->method())), context, admitted);
     return ReplyError(target, admitted);
   }
@@ -461,6 +470,7 @@ bool Service::State::AnswerFromMemory(const Call& call) {
 
 void Service::State::StartCall(std::shared_ptr<Call> call, const Received& request) {
   calls[{call->target.outbox->identity(), call->target.corr}] = call;
+  counters.open_calls.Add();
   ++CallerOf(call->target.outbox->identity()).calls;
   auto responder = std::make_shared<CallResponder>(shared_from_this(), call);
   auto unpacked = std::shared_ptr<msg::EnvelopeT>(request->UnPack());
@@ -473,10 +483,12 @@ void Service::State::StartCall(std::shared_ptr<Call> call, const Received& reque
         return absl::OkStatus();
       });
   if (queued.ok()) return;
-  Finish(call, absl::IsCancelled(queued)
-                   ? absl::UnavailableError(absl::StrCat(options.name, " is stopping"))
-                   : absl::ResourceExhaustedError(
-                         absl::StrCat(options.name, " is busy: ", queued.message())));
+  const absl::Status refused =
+      absl::IsCancelled(queued) ? absl::UnavailableError(absl::StrCat(options.name, " is stopping"))
+                                : absl::ResourceExhaustedError(
+                                      absl::StrCat(options.name, " is busy: ", queued.message()));
+  CountRefused(refused);
+  Finish(call, refused);
 }
 
 void Service::State::RunHandler(const std::shared_ptr<Call>& call,
@@ -499,7 +511,7 @@ void Service::State::RunHandler(const std::shared_ptr<Call>& call,
 
 Caller& Service::State::CallerOf(const std::string& identity) {
   auto& caller = callers[identity];
-  if (caller == nullptr) caller = std::make_shared<Caller>(identity);
+  if (caller == nullptr) caller = std::make_shared<Caller>(identity, &counters.outbox_bytes);
   return *caller;
 }
 
@@ -519,6 +531,7 @@ void Service::State::SendReply(const Target& target, ReplyFrames frames) {
   for (Frame& part : frames.parts) items.push_back({target.delimiter, std::move(part)});
   items.push_back({target.delimiter, std::move(frames.reply)});
   if (Send(target, items, kReplyBytesOfOne) || target.outbox->closed()) return;
+  counters.replies_dropped.Add();
   ReplyFrames error = ErrorFrames(
       target, absl::ResourceExhaustedError("too much waits for this caller already; read it "
                                            "before asking for more"));
@@ -547,9 +560,14 @@ void Service::State::Flush(const std::shared_ptr<Outbox>& outbox) {
   while (auto item = outbox->Take()) {
     std::array<Frame, 3> frames = {Frame(std::string_view(outbox->identity())),
                                    std::move(item->frame), Frame()};
+    const std::size_t bytes = frames[1].size();
     if (item->delimiter) std::swap(frames[1], frames[2]);
     const auto sent = socket->Send(std::span(frames).first(item->delimiter ? 3 : 2));
-    if (sent == Socket::Sent::kYes) continue;
+    if (sent == Socket::Sent::kYes) {
+      counters.messages_sent.Add();
+      counters.bytes_sent.Add(bytes);
+      continue;
+    }
     if (sent == Socket::Sent::kGone) return DropCaller(outbox);
     item->frame = std::move(frames[item->delimiter ? 2 : 1]);
     outbox->Untake(std::move(*item));
@@ -569,6 +587,7 @@ void Service::State::RetryBlocked() {
 }
 
 void Service::State::DropCaller(const std::shared_ptr<Outbox>& outbox) {
+  counters.callers_gone.Add();
   const auto waiting = outbox->Close();
   std::vector<std::shared_ptr<Call>> lost;
   for (auto call = calls.lower_bound({outbox->identity(), 0});
@@ -630,7 +649,7 @@ void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames fram
   const std::size_t bytes = frames.bytes();
   SendReply(call->target, std::move(frames));
   const std::string& identity = call->target.outbox->identity();
-  calls.erase({identity, call->target.corr});
+  counters.open_calls.Subtract(calls.erase({identity, call->target.corr}));
   if (const auto caller = callers.find(identity); caller != callers.end()) {
     if (caller->second->calls > 0) --caller->second->calls;
   }
@@ -696,7 +715,9 @@ void Service::State::Close() {
   thread.CancelTimer(tick);
   thread.CancelTimer(retry);
   socket.reset();
+  for (const auto& [identity, caller] : callers) (void)caller->outbox->Close();
   callers.clear();
+  counters.open_calls.Subtract(calls.size());
   calls.clear();
   blocked.clear();
 }

@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "bus/counters.h"
 #include "bus/registration.h"
 #include "bus/schema/common_methods.h"
 #include "glog/logging.h"
@@ -31,6 +32,13 @@ constexpr std::string_view kVersion = "0.1";
 constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
 constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;
+
+std::unique_ptr<msg::CounterT> MakeCounter(const std::string& name, std::uint64_t value) {
+  auto counter = std::make_unique<msg::CounterT>();
+  counter->name = name;
+  counter->value = value;
+  return counter;
+}
 
 class RealServiceProcess : public ServiceProcess {
  public:
@@ -237,11 +245,11 @@ msg::StatsReplyT RealServiceProcess::Stats() {
     stats.stop_requested = !stop_reason_.empty();
     counters = counters_;
   }
+  for (const auto& [name, value] : node_->counters().List()) {
+    stats.counters.push_back(MakeCounter(name, value));
+  }
   for (const auto& [name, value] : counters) {
-    auto counter = std::make_unique<msg::CounterT>();
-    counter->name = name;
-    counter->value = value();
-    stats.counters.push_back(std::move(counter));
+    stats.counters.push_back(MakeCounter(name, value()));
   }
   return stats;
 }

@@ -44,7 +44,8 @@ class ServiceProcess {
   virtual Client* client() = 0;
   virtual Publisher* publisher() = 0;
 
-  // Adds "counter NAME has VALUE" to Stats; called on any thread.
+  // Adds "counter NAME has VALUE" to Stats; called on any thread. Those of the bus ("bus.*", see
+  // bus/counters.h) are there.
   virtual void AddCounter(std::string name, std::function<std::uint64_t()> value) = 0;
   // `stop` runs on the loop's thread when a stop is asked for; last added, first called.
   virtual void OnStop(std::function<void()> stop) = 0;

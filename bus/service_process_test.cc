@@ -1,0 +1,107 @@
+// A service as its main() makes it, in this process, seen through Stats.
+
+#include "bus/service_process.h"
+
+#include <stdlib.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <zmq.hpp>
+
+#include "bus/client.h"
+#include "bus/schema/common_methods.h"
+#include "bus/schema/registry_methods.h"
+#include "bus/test_yard.h"
+#include "gtest/gtest.h"
+#include "runtime/thread.h"
+
+namespace bus {
+namespace {
+
+using rpc::Common;
+using rpc::Registry;
+using CounterValues = std::map<std::string, std::uint64_t>;
+
+// One test in a process: it takes the signals and the log.
+class ServiceProcessTest : public ::testing::Test {
+ protected:
+  ServiceProcessTest() {
+    setenv("XDG_RUNTIME_DIR", yard_.directory().c_str(), 1);
+    setenv("YARD_STATE", (yard_.directory() + "/state").c_str(), 1);
+    setenv("YARD_REGISTRY", yard_.Address("registry").c_str(), 1);
+    auto process = ServiceProcess::Create({.name = "registry", .pool_threads = 1});
+    EXPECT_EQ(process.status(), absl::OkStatus());
+    process_ = *std::move(process);
+    process_->service()->HandleAsync<Registry::List>(
+        [this](std::shared_ptr<ReplyWriter<Registry::List>> writer, const msg::ListRequestT&) {
+          open_ = std::move(writer);  // Answered when the test lets it go.
+        });
+    thread_ = std::make_unique<runtime::Thread>("process", [this] { exit_ = process_->Run(); });
+    node_ = yard_.MakeNode("test");
+    client_ = std::make_unique<Client>(node_.get());
+  }
+  ~ServiceProcessTest() override {
+    EXPECT_EQ(client_->Call<Common::Shutdown>({}, {.service = "registry"}).status(),
+              absl::OkStatus());
+    thread_->Join();
+    EXPECT_EQ(exit_, 0);
+  }
+  CounterValues Stats() {
+    const auto stats =
+        client_->Call<Common::Stats>({}, {.service = "registry", .wait_for_service = true});
+    EXPECT_EQ(stats.status(), absl::OkStatus());
+    CounterValues values;
+    if (!stats.ok()) return values;
+    for (const auto& counter : stats->counters) values[counter->name] = counter->value;
+    return values;
+  }
+
+  TestYard yard_;
+  std::unique_ptr<ServiceProcess> process_;
+  std::shared_ptr<void> open_;
+  std::unique_ptr<runtime::Thread> thread_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<Client> client_;
+  int exit_ = -1;
+};
+
+TEST_F(ServiceProcessTest, StatsCountWhatTheBusDoes) {
+  CounterValues before = Stats();
+  EXPECT_EQ(before.at("bus.malformed_dropped"), 0u);
+  EXPECT_EQ(before.at("bus.open_calls"), 1u) << "this one";
+
+  // A call that stays open, and one that is refused.
+  EXPECT_EQ(client_->Call<Registry::List>({}, {.timeout = absl::Milliseconds(50)}).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(client_->Call<Registry::Lookup>({}).status().code(), absl::StatusCode::kUnimplemented);
+  zmq::context_t context;
+  {
+    zmq::socket_t dealer(context, zmq::socket_type::dealer);
+    dealer.set(zmq::sockopt::linger, 10'000);
+    dealer.connect(yard_.Address("registry"));
+    dealer.send(zmq::str_buffer("GET / HTTP/1.1"), zmq::send_flags::none);
+  }
+  context.close();  // So it has been delivered.
+  CounterValues after = Stats();
+  while (after.at("bus.malformed_dropped") == 0) after = Stats();  // Each is a round trip.
+  EXPECT_EQ(after.at("bus.malformed_dropped"), 1u);
+  EXPECT_EQ(after.at("bus.open_calls"), 2u) << "the one that was given up is worked on";
+  EXPECT_GE(after.at("bus.calls_refused.unimplemented"), 1u);
+  EXPECT_GE(after.at("bus.messages_received"), before.at("bus.messages_received") + 4);
+  EXPECT_GT(after.at("bus.bytes_received"), before.at("bus.bytes_received") + 100);
+  EXPECT_GE(after.at("bus.messages_sent"), before.at("bus.messages_sent") + 2);
+  EXPECT_GT(after.at("bus.bytes_sent"), before.at("bus.bytes_sent") + 100);
+  EXPECT_EQ(after.at("bus.outbox_bytes"), 0u);
+  EXPECT_EQ(after.at("bus.replies_dropped"), 0u);
+  for (const char* name : {"bus.callers_gone", "bus.retries_sent", "bus.deadlines_expired",
+                           "bus.events_published", "bus.events_received", "bus.events_dropped",
+                           "bus.events_lost", "bus.events_recovered", "bus.held_events"}) {
+    EXPECT_TRUE(after.contains(name)) << name;
+  }
+  open_.reset();
+  while (Stats().at("bus.open_calls") > 1) continue;  // Its end is on its way.
+}
+
+}  // namespace
+}  // namespace bus
