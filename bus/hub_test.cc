@@ -2,6 +2,7 @@
 
 #include "bus/hub.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -99,10 +100,10 @@ class HubTest : public ::testing::Test {
     EXPECT_EQ(socket.status(), absl::OkStatus());
     EXPECT_EQ((*socket)->Connect(HubPublishAddress(yard_.locations())), absl::OkStatus());
     // The hub's subscription.
+    zmq::pollitem_t item{(*socket)->handle(), 0, ZMQ_POLLIN, 0};
+    EXPECT_EQ(zmq::poll(&item, 1, std::chrono::seconds(20)), 1);
     std::vector<Frame> frames;
-    const absl::Time deadline = absl::Now() + absl::Seconds(20);
-    while (!(*socket)->Receive(frames) && absl::Now() < deadline)
-      absl::SleepFor(absl::Milliseconds(1));
+    EXPECT_TRUE((*socket)->Receive(frames));
     return std::move(*socket);
   }
   // A socket that hears everything as it comes.

@@ -64,6 +64,7 @@ class Recovery::Owner {
 
   const Root& root() const { return root_; }
   void HubHeard();
+  void ServiceStarted();
   void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);
   std::uint64_t asked() const { return asked_; }
 
@@ -151,6 +152,10 @@ void Recovery::Owner::HubHeard() {
     return;
   }
   TakeSnapshot();
+}
+
+void Recovery::Owner::ServiceStarted() {
+  if (was_ready_ && !root_.lives_in_hub) TakeSnapshot();
 }
 
 void Recovery::Owner::TakeSnapshot() {
@@ -365,13 +370,15 @@ void Recovery::Owner::OnSince(absl::StatusOr<msg::SinceReplyT> reply) {
     if (recorded != nullptr) OnRecorded(*recorded);
   }
   if (reply->more && !reply->events.empty() && reply->events.back() != nullptr) {
-    // It answers in the order of the topics: those before the last one are done.
-    const auto last = std::find(round_.begin(), round_.end(), reply->events.back()->topic);
-    if (last != round_.end()) {
-      finished_.insert(finished_.end(), round_.begin(), last);
-      round_.erase(round_.begin(), last);
-      return AskSince();
-    }
+    // The last one may go on; what came before it is complete.
+    std::set<std::string> done;
+    for (const auto& recorded : reply->events) done.insert(recorded->topic);
+    done.erase(reply->events.back()->topic);
+    const auto rest = std::stable_partition(
+        round_.begin(), round_.end(), [&](const std::string& name) { return done.contains(name); });
+    finished_.insert(finished_.end(), round_.begin(), rest);
+    round_.erase(round_.begin(), rest);
+    return AskSince();
   }
   RoundDone();
 }
@@ -475,6 +482,18 @@ bool Recovery::Handles(std::string_view topic) const {
 void Recovery::HubHeard() {
   if (!std::exchange(heard_, true) && owners_.empty() && options_.ready) return options_.ready();
   for (const auto& owner : owners_) owner->HubHeard();
+}
+
+void Recovery::ServiceStarted(std::string_view service) {
+  for (const auto& owner : owners_) {
+    if (service == owner->root().service) owner->ServiceStarted();
+  }
+}
+
+std::vector<std::string> Recovery::Services() const {
+  std::vector<std::string> services;
+  for (const auto& owner : owners_) services.emplace_back(owner->root().service);
+  return services;
 }
 
 void Recovery::OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event,

@@ -32,9 +32,10 @@ class RecoveryCalls {
 // ready: what the hub loses, the owner's record still has.
 //
 // It knows for each lane of each topic how far it has delivered. An event that fits is delivered;
-// one that is known is dropped; a hole, a tail that says more, and a new hub lead to the owner's
-// Since. Meanwhile events of those topics are held back. What the owner does not have (any more)
-// is told as lost, and so is everything that an owner does not answer for 30 seconds.
+// one that is known is dropped; a hole, a tail that says more, a new hub and a restarted owner lead
+// to the owner's Since. Meanwhile events of those topics are held back. What the owner does not
+// have (any more) is told as lost, and so is everything that an owner does not answer for 30
+// seconds.
 //
 // Positions that it begins with come from the owners' Ends, asked after the subscription is in
 // force; so the first event seen is never a hole.
@@ -62,6 +63,10 @@ class Recovery {
 
   // The hub is heard for the first time, or another one.
   void HubHeard();
+  // A service has been started: an owner may have in its record what it had no time to publish.
+  void ServiceStarted(std::string_view service);
+  // The services that it asks.
+  std::vector<std::string> Services() const;
   // An Event or Tail of a topic that it handles, in `frame`; `hole`: sequence numbers before it
   // are missing.
   void OnMessage(std::string_view topic, const Frame& frame, const msg::Envelope& event, bool hole);

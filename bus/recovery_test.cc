@@ -258,6 +258,19 @@ TEST_F(RecoveryTest, ANewHubLeadsToWhatWasMissedAlsoOfNewTopics) {
   EXPECT_THAT(Lost(), IsEmpty());
 }
 
+TEST_F(RecoveryTest, ARestartedOwnerHasWhatItHadNoTimeToPublish) {
+  owners_.record["t/a/"][0].end = 1;
+  Ready({"t/", "m/"});
+  EXPECT_THAT(recovery_->Services(), ElementsAre("trainer", "datamanager"));
+  owners_.record["t/a/"][0].end = 2;
+  recovery_->ServiceStarted("launcher");
+  owners_.AnswerAll();
+  EXPECT_THAT(Delivered(), IsEmpty());
+  recovery_->ServiceStarted("trainer");
+  owners_.AnswerAll();
+  EXPECT_THAT(Delivered(), ElementsAre("t/a/2"));
+}
+
 TEST_F(RecoveryTest, ANewTopicIsCompleteFromItsFirstEntry) {
   Ready({"t/"});
   owners_.record["t/new/"][0].end = 3;

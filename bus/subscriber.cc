@@ -105,6 +105,7 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   void OnReadable();
   void OnMessage(const std::vector<Frame>& frames);
   void OnHello(const msg::Envelope& hello);
+  void NoteLease(const msg::Envelope& event);
   void SayConnected();
   void Deliver(std::string_view topic, const msg::Envelope& event);
   void Lost(std::string_view topic, std::uint64_t count);
@@ -140,6 +141,9 @@ absl::Status Subscriber::State::Open() {
           },
       .lost = [this](std::string_view topic, std::uint64_t count) { Lost(topic, count); },
       .ready = [this] { SayConnected(); }});
+  for (const std::string& service : recovery->Services()) {
+    socket->Subscribe(TopicOf({"$sys", "reg", service}));
+  }
   return absl::OkStatus();
 }
 
@@ -202,8 +206,18 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
     }
     return;
   }
+  if (place.deliver && recovery != nullptr) NoteLease(event);
+  if (!Wants(topic)) return;
   if (place.lost != 0) Lost(topic, place.lost);
-  if (place.deliver && received->body_known() && Wants(topic)) Deliver(topic, event);
+  if (place.deliver && received->body_known()) Deliver(topic, event);
+}
+
+// An owner has been started.
+void Subscriber::State::NoteLease(const msg::Envelope& event) {
+  const msg::LeaseEvent* const change = event.body_as_LeaseEvent();
+  if (change == nullptr || change->lease() == nullptr || change->lease()->name() == nullptr) return;
+  if (change->lease()->state() != msg::LeaseState::Up) return;
+  recovery->ServiceStarted(change->lease()->name()->string_view());
 }
 
 void Subscriber::State::OnHello(const msg::Envelope& hello) {
@@ -258,10 +272,10 @@ bool Subscriber::State::IsStale(std::string_view topic, const msg::Head& head) c
          options.prefixes.end();
 }
 
+// The hub's greeting and the owners' leases come unasked.
 bool Subscriber::State::Wants(std::string_view topic) const {
-  if (topic != kHello) return true;
-  return std::any_of(options.prefixes.begin(), options.prefixes.end(), [](const auto& prefix) {
-    return !prefix.empty() && kHello.starts_with(prefix);
+  return std::any_of(options.prefixes.begin(), options.prefixes.end(), [&](const auto& prefix) {
+    return topic.starts_with(prefix) && !(prefix.empty() && topic == kHello);
   });
 }
 
