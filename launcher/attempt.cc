@@ -43,8 +43,7 @@ std::string Describe(const ShimState& state) {
 }  // namespace
 
 bool AttemptEnd::success() const {
-  return !lost && !shim_killed && state.failure.empty() && state.exit_code == 0 &&
-         state.signal == 0;
+  return !lost && !shim_lost && state.failure.empty() && state.exit_code == 0 && state.signal == 0;
 }
 
 Attempt::Attempt(Options options, Callbacks callbacks)
@@ -163,7 +162,7 @@ void Attempt::KillOrphans() {
   }
   unlink(options_.spec.control_socket.c_str());
   unlink(options_.spec.task_socket.c_str());
-  Finish({.state = state_, .lost = !seen_alive_, .shim_killed = seen_alive_, .how = lost_how_});
+  Finish({.state = state_, .lost = !seen_alive_, .shim_lost = true, .how = lost_how_});
 }
 
 void Attempt::Finish(AttemptEnd end) {

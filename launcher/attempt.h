@@ -21,8 +21,9 @@ namespace launcher {
 struct AttemptEnd {
   ShimState state;    // Exit status and final offsets; as far as known if there was no witness.
   bool lost = false;  // Nobody saw its end.
-  bool shim_killed = false;  // Before the program ended; what was left of it has been killed.
-  std::string how;           // In words: "exit code 3", "the shim was killed (signal 9)".
+  // The shim was gone before the program ended; what was left of it has been killed.
+  bool shim_lost = false;
+  std::string how;  // In words: "exit code 3", "the shim was killed (signal 9)".
   bool success() const;
 };
 

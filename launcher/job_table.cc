@@ -62,6 +62,11 @@ class Table : public JobTable {
     const auto found = jobs_.find(id);
     return found == jobs_.end() ? nullptr : &found->second->row;
   }
+  std::vector<const JobRow*> Rows() const override {
+    std::vector<const JobRow*> rows;
+    for (const auto& [id, job] : jobs_) rows.push_back(&job->row);
+    return rows;
+  }
   std::vector<msg::JobT> List(bool live_only) const override;
   absl::Status Stop(const std::string& id, absl::Duration grace, std::string reason) override;
   absl::Status Remove(const std::string& id) override;
@@ -89,12 +94,15 @@ class Table : public JobTable {
   std::string TaskPath(const Job& job, int attempt) const;
   ShimSpec SpecOf(const Job& job, int attempt) const;
   void MakeAttempt(Job& job, int number);
-  void OpenFeeds(Job& job, std::uint64_t stdout_begin, std::uint64_t stderr_begin);
+  LineFeed MakeFeed(Job& job, msg::LogStream stream);
+  void OpenFeeds(Job& job);
   void OnRunning(Job& job, const ShimState& state);
-  void OnOutput(Job& job, const ShimState& state, bool final);
+  void OnOutput(Job& job, const ShimState& state);
+  void EndOutput(Job& job, const AttemptEnd& end);
   void OnOver(Job& job, const AttemptEnd& end);
   void Retire(Job& job);
   void TakeUp(Job& job);
+  void BeginBeforeLastLines(Job& job) const;
   void Save(const Job& job);
   void Announce(const Job& job);
   void Notify(const std::string& id);
@@ -150,8 +158,21 @@ void Table::TakeUp(Job& job) {
   }
   ++stats_.adopted;
   job.row.task.status.running_since = Now();
+  BeginBeforeLastLines(job);
   MakeAttempt(job, status.attempt);
   job.attempt->Adopt();
+}
+
+// What was announced by the earlier launcher is not known. Announcing its last line again tells
+// those who follow the lines that there may be some they have not heard of.
+void Table::BeginBeforeLastLines(Job& job) const {
+  AttemptRow& row = job.row.task.attempts.back();
+  if (row.pid == 0) return;  // Where its output begins is not known yet.
+  const auto path = [&](msg::LogStream stream) {
+    return LogPath(job.row, options_.locations.state_directory, row.number, stream);
+  };
+  row.stdout_end = BeginOfLastLine(path(msg::LogStream::Stdout), row.stdout_begin);
+  row.stderr_end = BeginOfLastLine(path(msg::LogStream::Stderr), row.stderr_begin);
 }
 
 absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobSpecT spec) {
@@ -316,30 +337,35 @@ void Table::MakeAttempt(Job& job, int number) {
       std::move(options),
       Attempt::Callbacks{
           .on_running = [this, entry](const ShimState& state) { OnRunning(*entry, state); },
-          .on_output = [this, entry](const ShimState& state) { OnOutput(*entry, state, false); },
+          .on_output = [this, entry](const ShimState& state) { OnOutput(*entry, state); },
           .on_over = [this, entry](const AttemptEnd& end) { OnOver(*entry, end); },
           .on_left = left});
   *self = job.attempt.get();
 }
 
-void Table::OpenFeeds(Job& job, std::uint64_t stdout_begin, std::uint64_t stderr_begin) {
-  if (!options_.on_lines || job.stdout_lines) return;
-  const int attempt = job.row.task.status.attempt;
-  const auto feed = [&](msg::LogStream stream, std::uint64_t begin) {
-    return LineFeed(LogPath(job.row, options_.locations.state_directory, attempt, stream), begin,
-                    [this, id = job.row.id, task = absl::StrCat(job.row.id, "/", TaskName(job.row)),
-                     attempt, stream](std::uint64_t end, std::vector<std::string> lines) {
-                      msg::LogLinesT event;
-                      event.task = task;
-                      event.attempt = static_cast<std::uint32_t>(attempt);
-                      event.stream = stream;
-                      event.end_offset = end;
-                      event.lines = std::move(lines);
-                      options_.on_lines(id, std::move(event));
-                    });
-  };
-  job.stdout_lines.emplace(feed(msg::LogStream::Stdout, stdout_begin));
-  job.stderr_lines.emplace(feed(msg::LogStream::Stderr, stderr_begin));
+// From what was announced before, else from the attempt's beginning.
+LineFeed Table::MakeFeed(Job& job, msg::LogStream stream) {
+  const AttemptRow& row = job.row.task.attempts.back();
+  const bool is_stdout = stream == msg::LogStream::Stdout;
+  const std::uint64_t begin = is_stdout ? row.stdout_begin : row.stderr_begin;
+  const std::uint64_t known = is_stdout ? row.stdout_end : row.stderr_end;
+  // (No attempt is added while this one has its feeds.)
+  return LineFeed(
+      LogPath(job.row, options_.locations.state_directory, row.number, stream),
+      std::max(begin, known), [this, entry = &job, is_stdout, stream, begin](LineBatch batch) {
+        AttemptRow& attempt = entry->row.task.attempts.back();
+        (is_stdout ? attempt.stdout_end : attempt.stderr_end) = batch.end;
+        if (!options_.on_lines) return;
+        options_.on_lines(
+            entry->row.id, batch.begin == begin ? 0 : batch.begin,
+            LinesMessage(entry->row, attempt.number, stream, batch.end, std::move(batch.lines)));
+      });
+}
+
+void Table::OpenFeeds(Job& job) {
+  if (job.stdout_lines) return;
+  job.stdout_lines.emplace(MakeFeed(job, msg::LogStream::Stdout));
+  job.stderr_lines.emplace(MakeFeed(job, msg::LogStream::Stderr));
 }
 
 void Table::OnRunning(Job& job, const ShimState& state) {
@@ -350,20 +376,43 @@ void Table::OnRunning(Job& job, const ShimState& state) {
   row.started_us = state.started_us;
   row.stdout_begin = state.stdout_begin;
   row.stderr_begin = state.stderr_begin;
-  // After a restart of the launcher lines are announced from here on; what was written in
-  // between is in the file.
-  OpenFeeds(job, new_to_us ? state.stdout_begin : state.stdout_end,
-            new_to_us ? state.stderr_begin : state.stderr_end);
+  OpenFeeds(job);
   const TaskStatus before = job.row.task.status;
   Feed(job, event::Running{});
   if (new_to_us && before == job.row.task.status) Save(job);
 }
 
-void Table::OnOutput(Job& job, const ShimState& state, bool final) {
+void Table::OnOutput(Job& job, const ShimState& state) {
   if (job.stdout_lines) {
-    job.stdout_lines->Advance(state.stdout_end, final);
-    job.stderr_lines->Advance(state.stderr_end, final);
+    job.stdout_lines->Advance(state.stdout_end, false);
+    job.stderr_lines->Advance(state.stderr_end, false);
   }
+  Notify(job.row.id);
+}
+
+// Announces the rest of the lines and notes where the output ends.
+void Table::EndOutput(Job& job, const AttemptEnd& end) {
+  AttemptRow& row = job.row.task.attempts.back();
+  row.stdout_begin = std::max(row.stdout_begin, end.state.stdout_begin);
+  row.stderr_begin = std::max(row.stderr_begin, end.state.stderr_begin);
+  std::uint64_t stdout_end = std::max(end.state.stdout_end, row.stdout_begin);
+  std::uint64_t stderr_end = std::max(end.state.stderr_end, row.stderr_begin);
+  if (end.lost || end.shim_lost) {
+    // Without a witness the files themselves tell how far it came.
+    const auto size = [&](msg::LogStream stream) -> std::uint64_t {
+      std::error_code error;
+      const auto bytes = std::filesystem::file_size(
+          LogPath(job.row, options_.locations.state_directory, row.number, stream), error);
+      return error ? 0 : bytes;
+    };
+    stdout_end = std::max(stdout_end, size(msg::LogStream::Stdout));
+    stderr_end = std::max(stderr_end, size(msg::LogStream::Stderr));
+  }
+  OpenFeeds(job);
+  job.stdout_lines->Advance(stdout_end, true);
+  job.stderr_lines->Advance(stderr_end, true);
+  row.stdout_end = stdout_end;
+  row.stderr_end = stderr_end;
   Notify(job.row.id);
 }
 
@@ -378,27 +427,8 @@ void Table::OnOver(Job& job, const AttemptEnd& end) {
   row.exit_code = state.exit_code;
   row.signal = state.signal;
   row.reason = end.how;
-  row.stdout_begin = std::max(row.stdout_begin, state.stdout_begin);
-  row.stderr_begin = std::max(row.stderr_begin, state.stderr_begin);
-  row.stdout_end = std::max(state.stdout_end, row.stdout_begin);
-  row.stderr_end = std::max(state.stderr_end, row.stderr_begin);
-  if (end.lost) {
-    // Without a witness the files themselves tell how far it came.
-    const auto& directory = options_.locations.state_directory;
-    std::error_code error;
-    const auto size = [&](msg::LogStream stream) -> std::uint64_t {
-      const auto bytes =
-          std::filesystem::file_size(LogPath(job.row, directory, row.number, stream), error);
-      return error ? 0 : bytes;
-    };
-    row.stdout_end = std::max(row.stdout_end, size(msg::LogStream::Stdout));
-    row.stderr_end = std::max(row.stderr_end, size(msg::LogStream::Stderr));
-  }
-  OpenFeeds(job, row.stdout_begin, row.stderr_begin);
-  ShimState last = state;
-  last.stdout_end = row.stdout_end;
-  last.stderr_end = row.stderr_end;
-  OnOutput(job, last, true);
+  row.shim_lost = end.shim_lost;
+  EndOutput(job, end);
   Fault("over");
   if (job.row.task.status.state == msg::TaskState::Starting && state.failure.empty() &&
       state.pid != 0) {
@@ -529,6 +559,17 @@ std::string LogPath(const JobRow& row, const std::string& state_directory, int a
                       stream == msg::LogStream::Stdout ? ".stdout" : ".stderr");
 }
 
+msg::LogLinesT LinesMessage(const JobRow& row, int attempt, msg::LogStream stream,
+                            std::uint64_t end, std::vector<std::string> lines) {
+  msg::LogLinesT message;
+  message.task = absl::StrCat(row.id, "/", TaskName(row));
+  message.attempt = static_cast<std::uint32_t>(attempt);
+  message.stream = stream;
+  message.end_offset = end;
+  message.lines = std::move(lines);
+  return message;
+}
+
 msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   const TaskStatus& status = row.task.status;
   auto task = std::make_unique<msg::TaskT>();
@@ -549,6 +590,7 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
     attempt->exit_code = from.exit_code;
     attempt->signal = from.signal;
     attempt->reason = from.reason;
+    attempt->shim_lost = from.shim_lost;
     task->attempts.push_back(std::move(attempt));
   }
   msg::JobT job;

@@ -32,9 +32,11 @@ class JobTable {
     runtime::Locations locations;
     std::string shim_path;           // Of yard-shim.
     std::function<double()> random;  // In [0, 1); spreads restarts. Unset: the kernel's.
-    // Every change of a job, and whole lines of output; on the loop's thread. Optional.
+    // Every change of a job, and whole lines of output, which log_record.h can read before they
+    // are told; on the loop's thread. Optional. `from`: where the attempt's lines before these
+    // end, 0 if these are its first; further on where lines were left out.
     std::function<void(const msg::JobT&)> on_job;
-    std::function<void(const std::string& job, msg::LogLinesT)> on_lines;
+    std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines;
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };
@@ -52,6 +54,8 @@ class JobTable {
   virtual absl::StatusOr<std::string> Find(const std::string& name) const = 0;
   // The row of a job by its exact id; null if there is none (any more).
   virtual const JobRow* Row(const std::string& id) const = 0;
+  // All, in the order of their ids; good until a job is removed.
+  virtual std::vector<const JobRow*> Rows() const = 0;
   // As others see it: without its environment. Oldest first.
   virtual std::vector<msg::JobT> List(bool live_only) const = 0;
 
@@ -79,6 +83,9 @@ std::string LogPath(const JobRow& row, const std::string& state_directory, int a
                     msg::LogStream stream);
 // "worker-0"
 std::string TaskName(const JobRow& row);
+// Lines of an attempt as a message.
+msg::LogLinesT LinesMessage(const JobRow& row, int attempt, msg::LogStream stream,
+                            std::uint64_t end, std::vector<std::string> lines);
 
 }  // namespace launcher
 

@@ -54,13 +54,16 @@ TEST_F(JobTableTest, RunsAJobToItsEnd) {
   ASSERT_EQ(job.tasks[0]->attempts.size(), 1u);
   EXPECT_GT(job.tasks[0]->attempts[0]->pid, 0);
   EXPECT_EQ(job.tasks[0]->attempts[0]->reason, "exit code 0");
+  EXPECT_FALSE(job.tasks[0]->attempts[0]->shim_lost);
   EXPECT_EQ(Output(job), "out\n");
   EXPECT_EQ(Read(job.tasks[0]->stderr_path), "err\n");
 }
 
 TEST_F(JobTableTest, SaysWhyAJobHasFailed) {
   EXPECT_EQ(RunToEnd(yard_.Shell("exit 3")).reason, "exit code 3");
-  EXPECT_EQ(RunToEnd(yard_.Shell("kill -9 $$")).reason, "signal 9 (Killed)");
+  const msg::JobT killed = RunToEnd(yard_.Shell("kill -9 $$"));
+  EXPECT_EQ(killed.reason, "signal 9 (Killed)");
+  EXPECT_FALSE(killed.tasks[0]->attempts[0]->shim_lost);
   auto spec = yard_.Shell("");
   spec.argv = {"nothing-of-this-name"};
   const msg::JobT job = RunToEnd(spec);
@@ -149,6 +152,10 @@ TEST_F(JobTableTest, AKilledShimEndsTheAttemptAndItsTreeWithinASecond) {
   EXPECT_LT(absl::Now() - start, absl::Seconds(1));
   EXPECT_EQ(ended->state, TaskState::Failed);
   EXPECT_EQ(ended->reason, "the shim was killed (signal 9)");
+  EXPECT_TRUE(ended->tasks[0]->attempts[0]->shim_lost);
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  EXPECT_TRUE(yard_.List()[0].tasks[0]->attempts[0]->shim_lost);
   for (const pid_t pid : tree) {
     const auto row = ReadProcess(pid);
     EXPECT_TRUE(!row || row->state == 'Z') << pid;
@@ -228,6 +235,7 @@ TEST_F(JobTableTest, AnAttemptThatNobodySawEndIsLostAndLeavesNothingBehind) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->state, TaskState::Lost);
   EXPECT_EQ(ended->reason, "the shim was killed while no launcher was watching");
+  EXPECT_TRUE(ended->tasks[0]->attempts[0]->shim_lost);
   for (const pid_t pid : tree) {
     const auto row = ReadProcess(pid);
     EXPECT_TRUE(!row || row->state == 'Z') << pid;

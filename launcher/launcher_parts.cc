@@ -63,20 +63,21 @@ class Parts : public LauncherParts {
     auto shim = runtime::FindBinary("launcher/yard-shim");
     if (!shim.ok()) return shim.status();
     bus::Publisher* const publisher = process_->publisher();
-    auto table = JobTable::Open({.loop = process_->loop(),
-                                 .clock = process_->clock(),
-                                 .locations = process_->locations(),
-                                 .shim_path = *shim,
-                                 .random = Random,
-                                 .on_job =
-                                     [this, publisher](const msg::JobT& job) {
-                                       PublishJob(publisher, job);
-                                       CopyStats();
-                                     },
-                                 .on_lines =
-                                     [publisher](const std::string& job, msg::LogLinesT lines) {
-                                       PublishLines(publisher, job, std::move(lines));
-                                     }});
+    auto table = JobTable::Open(
+        {.loop = process_->loop(),
+         .clock = process_->clock(),
+         .locations = process_->locations(),
+         .shim_path = *shim,
+         .random = Random,
+         .on_job =
+             [this, publisher](const msg::JobT& job) {
+               PublishJob(publisher, job);
+               CopyStats();
+             },
+         .on_lines =
+             [publisher](const std::string& job, std::uint64_t from, msg::LogLinesT lines) {
+               PublishLines(publisher, job, from, std::move(lines));
+             }});
     if (!table.ok()) return table.status();
     table_ = std::move(*table);
     CopyStats();

@@ -6,9 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/schema/common_methods.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "launcher/job_calls.h"
+#include "launcher/log_record.h"
 
 namespace launcher {
 namespace {
@@ -20,6 +22,7 @@ struct Parts {
   std::string state_directory;
 
   JobCallContext Context() const { return {table, loop, state_directory}; }
+  LogRecord Logs() const { return {table, state_directory}; }
 };
 
 // Answers M with what `body` returns on the loop's thread.
@@ -125,6 +128,12 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
     }
     return absl::StatusOr<msg::ServicesReplyT>(std::move(reply));
   });
+  Answer<rpc::Common::Ends>(service, parts, [parts](const auto&, const auto& request) {
+    return absl::StatusOr<msg::EndsReplyT>(EndsOfLogs(parts.Logs(), request));
+  });
+  Answer<rpc::Common::Since>(service, parts, [parts](const auto&, const auto& request) {
+    return absl::StatusOr<msg::SinceReplyT>(LogsSince(parts.Logs(), request));
+  });
   AddStreams(service, parts);
 }
 
@@ -135,9 +144,10 @@ void PublishJob(bus::Publisher* publisher, const msg::JobT& job) {
   if (!status.ok()) LOG(WARNING) << status;
 }
 
-void PublishLines(bus::Publisher* publisher, const std::string& job, msg::LogLinesT lines) {
-  const std::string task = lines.task.substr(job.size() + 1);
-  const auto status = publisher->Publish(bus::TopicOf({"l", job, task}), std::move(lines));
+void PublishLines(bus::Publisher* publisher, const std::string& job, std::uint64_t from,
+                  msg::LogLinesT lines) {
+  const std::string topic = TopicOfLogs(job, lines.task.substr(job.size() + 1));
+  const auto status = publisher->PublishEnvelope(topic, EnvelopeOf(from, std::move(lines)));
   if (!status.ok()) LOG(WARNING) << status;
 }
 

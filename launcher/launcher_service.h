@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_LAUNCHER_SERVICE_H_
 #define LAUNCHER_LAUNCHER_SERVICE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,14 +14,16 @@
 
 namespace launcher {
 
-// Adds the methods of rpc::Launcher to `service`. Each hops to the loop, where the table lives.
+// Adds the methods of rpc::Launcher, and those of rpc::Common that an owner of topics has, to
+// `service`. Each hops to the loop, where the table lives.
 // All outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
                         ServiceKeeper* keeper, std::string state_directory);
 
-// Publish on s/launcher/JOB/ and l/JOB/TASK/.
+// Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, const msg::JobT& job);
-void PublishLines(bus::Publisher* publisher, const std::string& job, msg::LogLinesT lines);
+void PublishLines(bus::Publisher* publisher, const std::string& job, std::uint64_t from,
+                  msg::LogLinesT lines);
 
 }  // namespace launcher
 

@@ -16,7 +16,7 @@
 namespace launcher {
 namespace {
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 
 // Times of the monotonic clock mean nothing to the next process and are not kept.
 constexpr char kSchema[] = R"sql(
@@ -36,7 +36,15 @@ constexpr char kSchema[] = R"sql(
     exit_code INTEGER NOT NULL, signal INTEGER NOT NULL, reason TEXT NOT NULL,
     stdout_begin INTEGER NOT NULL, stdout_end INTEGER NOT NULL,
     stderr_begin INTEGER NOT NULL, stderr_end INTEGER NOT NULL,
+    shim_lost INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (job, type, idx, number));
+)sql";
+
+// From version 1, which had only the words.
+constexpr char kAddShimLost[] = R"sql(
+  ALTER TABLE attempts ADD COLUMN shim_lost INTEGER NOT NULL DEFAULT 0;
+  UPDATE attempts SET shim_lost = 1
+    WHERE reason LIKE 'the shim was killed%' OR reason LIKE 'the shim ended early%';
 )sql";
 
 std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -59,10 +67,9 @@ class SqliteStore : public Store {
             absl::StrCat(path_, " was written by a newer version (", version, ", this one knows ",
                          kVersion, ")"));
       }
-      if (version == 0) {
-        database_.exec(kSchema);
-        database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
-      }
+      if (version == 0) database_.exec(kSchema);
+      if (version == 1) database_.exec(kAddShimLost);
+      if (version != kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       return absl::OkStatus();
     });
@@ -178,8 +185,8 @@ class SqliteStore : public Store {
   void LoadAttempts(const std::map<std::string, std::size_t>& places, std::vector<JobRow>& jobs) {
     SQLite::Statement rows(database_,
                            "SELECT job, number, pid, start_ticks, started_us, ended_us, exit_code, "
-                           "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end "
-                           "FROM attempts ORDER BY number");
+                           "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
+                           "shim_lost FROM attempts ORDER BY number");
     while (rows.executeStep()) {
       AttemptRow attempt;
       attempt.number = rows.getColumn(1).getInt();
@@ -194,6 +201,7 @@ class SqliteStore : public Store {
       attempt.stdout_end = Unsigned(rows.getColumn(10).getInt64());
       attempt.stderr_begin = Unsigned(rows.getColumn(11).getInt64());
       attempt.stderr_end = Unsigned(rows.getColumn(12).getInt64());
+      attempt.shim_lost = rows.getColumn(13).getInt() != 0;
       jobs[places.at(rows.getColumn(0).getString())].task.attempts.push_back(std::move(attempt));
     }
   }
@@ -219,7 +227,7 @@ class SqliteStore : public Store {
   void WriteAttempt(const JobRow& job, const AttemptRow& attempt) {
     SQLite::Statement write(database_,
                             "INSERT OR REPLACE INTO attempts VALUES "
-                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     write.bind(1, job.id);
     write.bind(2, job.task.type);
     write.bind(3, job.task.index);
@@ -235,6 +243,7 @@ class SqliteStore : public Store {
     write.bind(13, Signed(attempt.stdout_end));
     write.bind(14, Signed(attempt.stderr_begin));
     write.bind(15, Signed(attempt.stderr_end));
+    write.bind(16, attempt.shim_lost ? 1 : 0);
     write.exec();
   }
 

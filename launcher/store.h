@@ -25,8 +25,11 @@ struct AttemptRow {
   int exit_code = 0;
   int signal = 0;
   std::string reason = {};
-  std::uint64_t stdout_begin = 0, stdout_end = 0;  // In the log files; `end` once it is over.
+  // In the log files. While it lives, `end` is behind the last line that was announced (0: none
+  // was), and is kept by chance only.
+  std::uint64_t stdout_begin = 0, stdout_end = 0;
   std::uint64_t stderr_begin = 0, stderr_end = 0;
+  bool shim_lost = false;
 };
 
 struct TaskRow {

@@ -80,7 +80,8 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
                                .stdout_begin = 1,
                                .stdout_end = 2,
                                .stderr_begin = 3,
-                               .stderr_end = 4});
+                               .stderr_end = 4,
+                               .shim_lost = true});
   ASSERT_TRUE(store->Save(job).ok());
   store.reset();
   const auto loaded = Open()->Load();
@@ -99,6 +100,32 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_EQ(back.task.attempts[0].start_ticks, 6u);
   EXPECT_EQ(back.task.attempts[0].exit_code, 3);
   EXPECT_EQ(back.task.attempts[0].stderr_end, 4u);
+  EXPECT_TRUE(back.task.attempts[0].shim_lost);
+}
+
+TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
+  JobRow job = Sample("j-aaaaa");
+  for (const char* reason : {"exit code 1", "the shim was killed (signal 9)"}) {
+    job.task.attempts.push_back({.number = static_cast<int>(job.task.attempts.size()) + 1,
+                                 .exit_code = 1,
+                                 .reason = reason});
+    auto store = Open();
+    if (job.task.attempts.size() == 1) {
+      ASSERT_TRUE(store->Insert(job).ok());
+    }
+    ASSERT_TRUE(store->Save(job).ok());
+  }
+  {
+    SQLite::Database database(path(), SQLite::OPEN_READWRITE);
+    database.exec("ALTER TABLE attempts DROP COLUMN shim_lost; PRAGMA user_version=1");
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto loaded = Open()->Load();
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    ASSERT_EQ(loaded->front().task.attempts.size(), 2u);
+    EXPECT_FALSE(loaded->front().task.attempts[0].shim_lost);
+    EXPECT_TRUE(loaded->front().task.attempts[1].shim_lost);
+  }
 }
 
 TEST_F(StoreTest, TakesARequestOnce) {
@@ -135,7 +162,7 @@ TEST_F(StoreTest, RefusesANewerFileByName) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
   const auto store = Store::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 1)"),
+  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 2)"),
             std::string::npos)
       << store.status();
 }

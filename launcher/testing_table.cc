@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -64,9 +65,9 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
       runtime::MutexLock lock(mutex_);
       changed_.SignalAll();
     };
-    options.on_lines = [this](const std::string&, msg::LogLinesT event) {
+    options.on_lines = [this](const std::string& job, std::uint64_t from, msg::LogLinesT lines) {
       runtime::MutexLock lock(mutex_);
-      lines_.insert(lines_.end(), event.lines.begin(), event.lines.end());
+      announced_.push_back({job, from, std::move(lines)});
       changed_.SignalAll();
     };
     auto table = JobTable::Open(std::move(options));
@@ -150,9 +151,30 @@ bool TestingTable::AwaitInFile(const std::string& path, const std::string& text)
   return true;
 }
 
-std::vector<std::string> TestingTable::Lines() {
+std::vector<TestingTable::Announced> TestingTable::Batches() {
   runtime::MutexLock lock(mutex_);
-  return lines_;
+  return announced_;
+}
+
+bool TestingTable::AwaitLine(const std::string& line) {
+  const absl::Time deadline = absl::Now() + kDeadline;
+  runtime::MutexLock lock(mutex_);
+  for (std::size_t seen = 0;;) {
+    for (; seen < announced_.size(); ++seen) {
+      const auto& lines = announced_[seen].lines.lines;
+      if (std::find(lines.begin(), lines.end(), line) != lines.end()) return true;
+    }
+    if (absl::Now() >= deadline) return false;
+    changed_.WaitWithTimeout(mutex_, deadline - absl::Now());
+  }
+}
+
+std::vector<std::string> TestingTable::Lines() {
+  std::vector<std::string> lines;
+  for (const auto& batch : Batches()) {
+    lines.insert(lines.end(), batch.lines.lines.begin(), batch.lines.lines.end());
+  }
+  return lines;
 }
 
 pid_t ShimOf(const std::string& state_directory, const msg::JobT& job, int attempt) {

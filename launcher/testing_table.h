@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_TESTING_TABLE_H_
 #define LAUNCHER_TESTING_TABLE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -49,7 +50,15 @@ class TestingTable {
   runtime::EventLoop* loop() { return loop_.get(); }
   const std::string& folder() const { return folder_; }
   std::string state_directory() const { return folder_ + "/state"; }
-  // What was announced so far.
+  // What was announced so far, with `from` as in JobTable::Options::on_lines.
+  struct Announced {
+    std::string job;
+    std::uint64_t from = 0;
+    msg::LogLinesT lines;
+  };
+  std::vector<Announced> Batches();
+  // True once that line has been announced.
+  bool AwaitLine(const std::string& line);
   std::vector<std::string> Lines();
 
  private:
@@ -60,7 +69,7 @@ class TestingTable {
   std::unique_ptr<JobTable> table_;
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
-  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Announced> announced_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Pid of the shim of an attempt's folder; 0 if none runs.

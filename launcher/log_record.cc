@@ -1,0 +1,195 @@
+#include "launcher/log_record.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "bus/record_page.h"
+#include "bus/topic.h"
+#include "launcher/line_reader.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kAttemptsOfEnds = 100;
+constexpr std::uint64_t kMaxRead = 256 << 10;
+
+std::string TopicOfRow(const JobRow& row) { return TopicOfLogs(row.id, TaskName(row)); }
+
+// Null if it is no topic of a job that is known.
+const JobRow* RowOf(const JobTable& table, std::string_view topic) {
+  const std::string_view root = "l/";
+  if (!topic.starts_with(root)) return nullptr;
+  const std::string_view rest = topic.substr(root.size());
+  const JobRow* row = table.Row(bus::DecodeLevel(rest.substr(0, rest.find('/'))));
+  return row != nullptr && TopicOfRow(*row) == topic ? row : nullptr;
+}
+
+struct Lane {
+  std::uint64_t number = 0;
+  msg::LogStream stream = msg::LogStream::Stdout;
+  int attempt = 0;
+  std::string path;
+  std::uint64_t begin = 0, end = 0;  // In the file, of the attempt's output.
+
+  // The end as a position: what is empty has not begun.
+  std::uint64_t position() const { return end > begin ? end : 0; }
+};
+
+// Nothing if its file is gone. A file may have been made shorter.
+std::optional<Lane> FindLane(const LogRecord& record, const JobRow& row, const AttemptRow& attempt,
+                             msg::LogStream stream) {
+  Lane lane;
+  lane.number = LaneOf(static_cast<std::uint32_t>(attempt.number), stream);
+  lane.stream = stream;
+  lane.attempt = attempt.number;
+  lane.path = LogPath(row, record.state_directory, attempt.number, stream);
+  const bool is_stdout = stream == msg::LogStream::Stdout;
+  lane.begin = is_stdout ? attempt.stdout_begin : attempt.stderr_begin;
+  lane.end = is_stdout ? attempt.stdout_end : attempt.stderr_end;
+  struct stat about = {};
+  if (stat(lane.path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
+  lane.end = std::min(lane.end, static_cast<std::uint64_t>(about.st_size));
+  return lane;
+}
+
+constexpr msg::LogStream kStreams[] = {msg::LogStream::Stdout, msg::LogStream::Stderr};
+
+// What a request knows of one topic: positions by lane.
+struct Wanted {
+  std::string topic;
+  std::map<std::uint64_t, std::uint64_t> positions;
+};
+
+// In the order of the request.
+std::vector<Wanted> WantedBy(const msg::SinceRequestT& request) {
+  std::vector<Wanted> all;
+  std::map<std::string_view, std::size_t> indices;
+  for (const auto& place : request.places) {
+    const auto [index, is_new] = indices.try_emplace(place->topic, all.size());
+    if (is_new) all.push_back({place->topic, {}});
+    all[index->second].positions.try_emplace(place->lane, place->position);
+  }
+  return all;
+}
+
+class Answer {
+ public:
+  explicit Answer(const LogRecord& record) : record_(record) {}
+
+  // Adds what came after those positions. False: the page is full.
+  bool Add(const Wanted& wanted) {
+    const JobRow* row = RowOf(*record_.table, wanted.topic);
+    if (row == nullptr) return true;
+    const std::uint64_t first = wanted.positions.begin()->first;
+    const auto& attempts = row->task.attempts;
+    const auto begin = std::lower_bound(
+        attempts.begin(), attempts.end(), first / 2, [](const AttemptRow& attempt, auto number) {
+          return static_cast<std::uint64_t>(attempt.number) < number;
+        });
+    for (auto attempt = begin; attempt != attempts.end(); ++attempt) {
+      for (const msg::LogStream stream : kStreams) {
+        if (LaneOf(static_cast<std::uint32_t>(attempt->number), stream) < first) continue;
+        if (!AddLane(wanted, *row, *attempt, stream)) return false;
+      }
+    }
+    return true;
+  }
+
+  msg::SinceReplyT Take() {
+    msg::SinceReplyT reply = page_.Take();
+    reply.more = reply.more || stopped_;
+    return reply;
+  }
+
+ private:
+  bool AddLane(const Wanted& wanted, const JobRow& row, const AttemptRow& attempt,
+               msg::LogStream stream) {
+    const auto lane = FindLane(record_, row, attempt, stream);
+    if (!lane) return true;
+    const auto known = wanted.positions.find(lane->number);
+    std::uint64_t from = known == wanted.positions.end() ? 0 : known->second;
+    LineReader reader(lane->path, std::max(from, lane->begin));
+    // The end of a live lane is the end of a line: all in front of it counts.
+    while (reader.offset() < lane->end) {
+      if (!MayRead(reader)) return false;
+      auto batch = reader.Next(lane->end, true);
+      if (!batch) break;
+      msg::EnvelopeT event = EnvelopeOf(
+          from, LinesMessage(row, lane->attempt, stream, batch->end, std::move(batch->lines)));
+      const msg::Span span = *event.span;
+      if (!page_.Add(wanted.topic, span, std::move(event))) return false;
+      has_event_ = true;
+      from = batch->end;
+    }
+    read_ += reader.bytes_read();
+    return true;
+  }
+
+  // A page has at least one event, so that there is a step to the next one.
+  bool MayRead(const LineReader& reader) {
+    const std::uint64_t read = read_ + reader.bytes_read();
+    stopped_ = has_event_ && read + LineReader::kBatchBytes > kMaxRead;
+    return !stopped_;
+  }
+
+  const LogRecord& record_;
+  bus::SincePage page_;
+  std::uint64_t read_ = 0;
+  bool has_event_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+std::string TopicOfLogs(const std::string& job, const std::string& task) {
+  return bus::TopicOf({"l", job, task});
+}
+
+std::uint64_t LaneOf(std::uint32_t attempt, msg::LogStream stream) {
+  return 2 * std::uint64_t{attempt} + (stream == msg::LogStream::Stdout ? 0 : 1);
+}
+
+msg::EnvelopeT EnvelopeOf(std::uint64_t from, msg::LogLinesT lines) {
+  msg::EnvelopeT envelope;
+  envelope.span =
+      std::make_unique<msg::Span>(LaneOf(lines.attempt, lines.stream), from, lines.end_offset);
+  envelope.body.Set(std::move(lines));
+  return envelope;
+}
+
+msg::EndsReplyT EndsOfLogs(const LogRecord& record, const msg::EndsRequestT& request) {
+  std::map<std::string, const JobRow*> rows;
+  for (const JobRow* row : record.table->Rows()) {
+    std::string topic = TopicOfRow(*row);
+    if (topic.starts_with(request.prefix) && topic > request.after) rows[std::move(topic)] = row;
+  }
+  bus::EndsPage page(request);
+  for (const auto& [topic, row] : rows) {
+    const auto& attempts = row->task.attempts;
+    const std::size_t left_out = attempts.size() - std::min(attempts.size(), kAttemptsOfEnds);
+    for (std::size_t i = left_out; i < attempts.size(); ++i) {
+      for (const msg::LogStream stream : kStreams) {
+        const auto lane = FindLane(record, *row, attempts[i], stream);
+        if (lane && !page.Add(topic, lane->number, lane->position())) return page.Take();
+      }
+    }
+  }
+  return page.Take();
+}
+
+msg::SinceReplyT LogsSince(const LogRecord& record, const msg::SinceRequestT& request) {
+  Answer answer(record);
+  for (const Wanted& wanted : WantedBy(request)) {
+    if (!answer.Add(wanted)) break;
+  }
+  return answer.Take();
+}
+
+}  // namespace launcher
