@@ -16,6 +16,7 @@
 #include "launcher/attempt.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/line_feed.h"
+#include "launcher/line_reader.h"
 #include "launcher/supervisor.h"
 #include "runtime/file.h"
 #include "runtime/random_id.h"

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "launcher/line_reader.h"
+
 namespace launcher {
 namespace {
 
