@@ -1,5 +1,6 @@
 #include "bus/bus_thread.h"
 
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -18,11 +19,24 @@ namespace {
 constexpr std::size_t kMaxTopics = 200'000;
 thread_local const BusThread* current_thread = nullptr;
 
+bool HasInput(void* socket) {
+  int events = 0;
+  std::size_t size = sizeof(events);
+  return zmq_getsockopt(socket, ZMQ_EVENTS, &events, &size) == 0 && (events & ZMQ_POLLIN) != 0;
+}
+
+int DescriptorOf(void* socket) {
+  int descriptor = -1;
+  std::size_t size = sizeof(descriptor);
+  zmq_getsockopt(socket, ZMQ_FD, &descriptor, &size);
+  return descriptor;
+}
+
 }  // namespace
 
 struct BusThread::PollSet {
-  std::vector<zmq_pollitem_t> items;  // items[0] is the eventfd.
-  std::vector<WatchId> ids;           // ids[i] belongs to items[i + 1].
+  std::vector<pollfd> items;  // items[0] is the eventfd.
+  std::vector<WatchId> ids;   // ids[i] belongs to items[i + 1].
 };
 
 absl::StatusOr<std::unique_ptr<BusThread>> BusThread::Create(runtime::Clock* clock) {
@@ -105,6 +119,7 @@ void BusThread::RunPosted() {
     function();
     function = nullptr;
   }
+  if (!functions.empty()) LookAgain();
 }
 
 void BusThread::RunTimers() {
@@ -115,6 +130,7 @@ void BusThread::RunTimers() {
     timer_index_.erase(first->second.id);
     timers_.erase(first);
     function();
+    LookAgain();
   }
 }
 
@@ -127,18 +143,46 @@ long BusThread::TimeUntilTimer() const {
 }
 
 void BusThread::Poll() {
+  if (RunReadable()) return;
+  Wait();
+  RunReadable();
+}
+
+bool BusThread::RunReadable() {
+  std::vector<WatchId> ready;
+  for (auto& [id, watched] : watches_) {
+    if (std::exchange(watched.look, false) && HasInput(watched.socket)) ready.push_back(id);
+  }
+  for (const WatchId id : ready) {
+    // A callback may have ended this watch. It may also end itself, so it runs from a copy.
+    const auto watch = watches_.find(id);
+    if (watch == watches_.end()) continue;
+    watch->second.look = true;
+    const auto readable = watch->second.readable;
+    readable();
+  }
+  if (!ready.empty()) LookAgain();
+  return !ready.empty();
+}
+
+void BusThread::LookAgain() {
+  for (auto& [id, watched] : watches_) {
+    if (watched.used_by == UsedBy::kAnything) watched.look = true;
+  }
+}
+
+void BusThread::Wait() {
   PollSet& set = *poll_set_;
   if (std::exchange(watches_changed_, false)) {
-    set.items.assign(1, {nullptr, wake_.get(), ZMQ_POLLIN, 0});
+    set.items.assign(1, {wake_.get(), POLLIN, 0});
     set.ids.clear();
     for (const auto& [id, watched] : watches_) {
-      set.items.push_back({watched.socket, 0, ZMQ_POLLIN, 0});
+      set.items.push_back({DescriptorOf(watched.socket), POLLIN, 0});
       set.ids.push_back(id);
     }
   }
-  const int ready =
-      zmq_poll(set.items.data(), static_cast<int>(set.items.size()), TimeUntilTimer());
-  if (ready < 0 && errno != EINTR) LOG(ERROR) << "waiting for sockets: " << zmq_strerror(errno);
+  const int ready = poll(set.items.data(), set.items.size(), static_cast<int>(TimeUntilTimer()));
+  if (ready < 0 && errno != EINTR) LOG(ERROR) << "waiting for sockets: " << std::strerror(errno);
   if (ready <= 0) return;
   if (set.items[0].revents != 0) {
     std::uint64_t count = 0;
@@ -146,12 +190,7 @@ void BusThread::Poll() {
     }
   }
   for (std::size_t i = 0; i < set.ids.size(); ++i) {
-    if (set.items[i + 1].revents == 0) continue;
-    // A callback may have ended this watch. It may also end itself, so it runs from a copy.
-    const auto watch = watches_.find(set.ids[i]);
-    if (watch == watches_.end()) continue;
-    const auto readable = watch->second.readable;
-    readable();
+    if (set.items[i + 1].revents != 0) watches_.at(set.ids[i]).look = true;
   }
 }
 
@@ -168,9 +207,9 @@ void BusThread::CancelTimer(TimerId timer) {
   timer_index_.erase(found);
 }
 
-BusThread::WatchId BusThread::Watch(void* socket, std::function<void()> readable) {
+BusThread::WatchId BusThread::Watch(void* socket, std::function<void()> readable, UsedBy used_by) {
   const WatchId id = ++last_id_;
-  watches_.emplace(id, Watched{socket, std::move(readable)});
+  watches_.emplace(id, Watched{socket, std::move(readable), used_by});
   watches_changed_ = true;
   return id;
 }

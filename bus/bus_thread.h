@@ -20,8 +20,12 @@
 
 namespace bus {
 
-// The one thread of a process that touches ZeroMQ sockets. Waits in zmq_poll (never on ZMQ_FD,
-// which is edge-triggered and easily missed), woken by an eventfd.
+// The one thread of a process that touches ZeroMQ sockets; woken by an eventfd.
+//
+// It waits as zmq_poll does, with fewer system calls. ZeroMQ tells by a descriptor that something
+// about a socket may have changed, and takes that back when the socket is used; so a socket is
+// looked at (ZMQ_EVENTS) whenever its descriptor is readable and whenever it may have been used,
+// and only when no look finds anything does the thread wait for the descriptors.
 class BusThread {
  public:
   using TimerId = std::uint64_t;  // 0 is never a timer.
@@ -42,8 +46,10 @@ class BusThread {
   const Context& context() const { return *context_; }
   TimerId RunAfter(absl::Duration delay, std::function<void()> function);
   void CancelTimer(TimerId timer);
-  // Calls `readable` while `socket` (a ZeroMQ handle) has something to read.
-  WatchId Watch(void* socket, std::function<void()> readable);
+  // Calls `readable` while `socket` (a ZeroMQ handle) has something to read. kReadable: nothing
+  // but `readable` ever uses the socket, so it need not be looked at after other functions.
+  enum class UsedBy { kAnything, kReadable };
+  WatchId Watch(void* socket, std::function<void()> readable, UsedBy used_by = UsedBy::kAnything);
   void Unwatch(WatchId watch);
 
   // Sequence numbers of (this process, topic), from 1. With very many topics the counting is
@@ -60,12 +66,20 @@ class BusThread {
   struct Watched {
     void* socket;
     std::function<void()> readable;
+    UsedBy used_by;
+    bool look = true;  // It may have been used since it was looked at.
   };
   BusThread(runtime::Clock* clock, std::unique_ptr<Context> context, runtime::UniqueFd wake);
   void Loop();
   void RunPosted();
   void RunTimers();
   void Poll();
+  void Wait();
+  // Looks at the sockets that need it, and runs the callbacks of those with something to read.
+  // False if there are none.
+  bool RunReadable();
+  // Any function may have used any socket.
+  void LookAgain();
   void Wake();
   // Milliseconds until the next timer; -1: none.
   long TimeUntilTimer() const;

@@ -393,9 +393,12 @@ absl::Status Client::State::Connect(Connection& connection, const std::string& e
   connection.pause = kFirstPause;
   Connection* const raw = &connection;
   connection.watch = thread.Watch(connection.socket->handle(), [this, raw] { OnReadable(raw); });
-  connection.monitor_watch = thread.Watch(connection.socket->monitor(), [this, raw] {
-    if (raw->socket->ReadConnectionLost()) Lost(*raw);
-  });
+  connection.monitor_watch = thread.Watch(
+      connection.socket->monitor(),
+      [this, raw] {
+        if (raw->socket->ReadConnectionLost()) Lost(*raw);
+      },
+      BusThread::UsedBy::kReadable);
   return absl::OkStatus();
 }
 
@@ -601,10 +604,12 @@ struct Waiter {
   absl::StatusOr<msg::EnvelopeT> result ABSL_GUARDED_BY(mutex) = absl::UnknownError("");
 
   void Finish(absl::StatusOr<msg::EnvelopeT> end) {
-    runtime::MutexLock lock(mutex);
-    result = std::move(end);
-    done = true;
-    changed.Signal();
+    {
+      runtime::MutexLock lock(mutex);
+      result = std::move(end);
+      done = true;
+    }
+    changed.Signal();  // Who wakes up then need not wait for the mutex.
   }
 };
 

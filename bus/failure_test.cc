@@ -154,7 +154,7 @@ TEST_F(FailureTest, AnAnswerThatBreaksOffInTheMiddleBeginsAnew) {
   const auto reply = outcome.Get();
   ASSERT_EQ(reply.status(), absl::OkStatus());
   EXPECT_EQ(reply->leases.size(), 20'000u);
-  EXPECT_EQ(node_->counters().retries_sent.Get(), 1u);
+  EXPECT_GE(node_->counters().retries_sent.Get(), 1u);
 }
 
 TEST_F(FailureTest, AStoppedServiceCostsTheTimeoutAndNoMore) {

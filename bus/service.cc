@@ -33,8 +33,9 @@
 //   touch a Call and its Outbox only, which lock themselves; everything else is posted.
 // - What is sent to one caller goes through its Outbox, so that it keeps its order whichever
 //   threads the parts come from.
-// - A Call is in `calls` from its request until its reply has been put into the Outbox; no request
-//   is read in between.
+// - A Call is in `calls` from its request until its reply is put into the Outbox; no request is
+// read
+//   between the two.
 // - No callback runs under a lock.
 
 namespace bus {
@@ -647,12 +648,12 @@ void Service::State::Finish(const std::shared_ptr<Call>& call,
 void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames frames,
                              msg::EnvelopeT reply) {
   const std::size_t bytes = frames.bytes();
-  SendReply(call->target, std::move(frames));
   const std::string& identity = call->target.outbox->identity();
   counters.open_calls.Subtract(calls.erase({identity, call->target.corr}));
   if (const auto caller = callers.find(identity); caller != callers.end()) {
     if (caller->second->calls > 0) --caller->second->calls;
   }
+  SendReply(call->target, std::move(frames));
   ForgetIfIdle(identity);
   if (call->memory_key.empty()) return;
   if (auto retries = under_way.extract(call->memory_key); !retries.empty()) {
