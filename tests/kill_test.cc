@@ -3,13 +3,17 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -134,7 +138,39 @@ TEST_F(KillTest, KillingTheShimEndsItsAttemptWithinASecond) {
   EXPECT_THAT(show.out, HasSubstr("shim was killed"));
 }
 
-TEST_F(KillTest, AnAttachedRunFollowsThroughEveryKill) {
+// What a listener has heard: the rows of trials, the steps of a tag, the lines of tasks.
+struct Heard {
+  std::vector<int> rows;
+  std::vector<std::int64_t> steps;
+  std::vector<std::string> lines;
+  std::vector<std::string> lost;
+};
+
+Heard ReadHeard(const std::string& text, const std::string& tag) {
+  Heard heard;
+  for (const absl::string_view line : absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const auto event = nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+    if (event.is_discarded()) continue;  // It was being written.
+    if (event.contains("lost")) {
+      heard.lost.emplace_back(line);
+      continue;
+    }
+    const nlohmann::json& body = event["body"];
+    const std::string type = event.value("type", "");
+    if (type == "TrialEvent" && body.contains("row")) heard.rows.push_back(body["row"]["row"]);
+    if (type == "Points" && body.value("tag", "") == tag) {
+      for (const auto& step : body["steps"]) heard.steps.push_back(step);
+    }
+    if (type == "LogLines" && body.contains("lines")) {
+      for (const auto& log : body["lines"]) heard.lines.push_back(log);
+    }
+  }
+  return heard;
+}
+
+TEST_F(KillTest, AnAttachedRunAndAListenerFollowThroughEveryKill) {
+  Command sub = yard_.Start({"sub", "t/", "m/", "l/", "--json"});
+  ASSERT_TRUE(Yard::Eventually([&] { return sub.Err().find("listening") != std::string::npos; }));
   // Long enough for four kills, also where everything is slow.
   Command run = yard_.Start(Digits({"--name", "attached"}, 250));
   std::size_t seen = 2;
@@ -153,6 +189,21 @@ TEST_F(KillTest, AnAttachedRunFollowsThroughEveryKill) {
   const std::string all = result.out;
   const auto first = all.find("accuracy 0.9");
   EXPECT_NE(first, std::string::npos) << all;
+
+  // The listener has missed nothing: each once, in order.
+  std::vector<int> rows(kEpochs);
+  std::iota(rows.begin(), rows.end(), 1);
+  EXPECT_TRUE(Yard::Eventually([&] {
+    const Heard heard = ReadHeard(sub.Out(), "loss");
+    return heard.rows.size() >= rows.size() && heard.steps.size() >= rows.size() &&
+           absl::StrJoin(heard.lines, "\n").find("accuracy 0.9") != std::string::npos;
+  }));
+  const Heard heard = ReadHeard(sub.Out(), "loss");
+  EXPECT_EQ(heard.rows, rows);
+  EXPECT_EQ(heard.steps, std::vector<std::int64_t>(rows.begin(), rows.end()));
+  EXPECT_THAT(heard.lost, testing::IsEmpty());
+  const std::set<std::string> distinct(heard.lines.begin(), heard.lines.end());
+  EXPECT_EQ(distinct.size(), heard.lines.size()) << absl::StrJoin(heard.lines, "\n");
 }
 
 TEST_F(KillTest, EverythingKilledAtOnceComesBackWithTheNextCommand) {
