@@ -158,10 +158,10 @@ bool BusThread::RunReadable() {
     const auto watch = watches_.find(id);
     if (watch == watches_.end()) continue;
     watch->second.look = true;
+    LookAgain();
     const auto readable = watch->second.readable;
     readable();
   }
-  if (!ready.empty()) LookAgain();
   return !ready.empty();
 }
 
@@ -212,6 +212,10 @@ BusThread::WatchId BusThread::Watch(void* socket, std::function<void()> readable
   watches_.emplace(id, Watched{socket, std::move(readable), used_by});
   watches_changed_ = true;
   return id;
+}
+
+void BusThread::Drained(WatchId watch) {
+  if (const auto found = watches_.find(watch); found != watches_.end()) found->second.look = false;
 }
 
 void BusThread::Unwatch(WatchId watch) {

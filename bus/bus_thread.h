@@ -51,6 +51,8 @@ class BusThread {
   enum class UsedBy { kAnything, kReadable };
   WatchId Watch(void* socket, std::function<void()> readable, UsedBy used_by = UsedBy::kAnything);
   void Unwatch(WatchId watch);
+  // For a callback whose last use of its socket was to receive and find nothing: saves a look.
+  void Drained(WatchId watch);
 
   // Sequence numbers of (this process, topic), from 1. With very many topics the counting is
   // forgotten and goes on above all numbers used: a subscriber sees a gap, never a repetition.

@@ -151,7 +151,10 @@ struct Client::State : std::enable_shared_from_this<Client::State> {
   void SendCancel(Connection& connection, std::uint64_t id);
   bool Send(Connection& connection, Frame frame);
   void OnReadable(Connection* connection);
-  bool ReadAll(Connection* connection, int at_most);
+  // kSome: there may be more; kAll: there is no more; kNoMore: the connection is not to be read, or
+  // is gone.
+  enum class Read { kSome, kAll, kNoMore };
+  Read ReadAll(Connection* connection, int at_most);
   void OnMessage(Connection& connection, const std::vector<Frame>& frames);
   void OnPart(OpenCall& call, msg::EnvelopeT part, std::size_t bytes);
 };
@@ -435,7 +438,7 @@ void Client::State::Pause(Connection& connection) {
 void Client::State::Lost(Connection& lost) {
   const auto key = std::make_pair(lost.service, lost.own_of);
   // What it said before it went; that may end the call, and with it the connection.
-  while (ReadAll(&lost, kMessagesAtOnce)) {
+  while (ReadAll(&lost, kMessagesAtOnce) == Read::kSome) {
   }
   const auto still = connections.find(key);
   if (still == connections.end()) return;
@@ -510,23 +513,25 @@ bool Client::State::Send(Connection& connection, Frame frame) {
   return true;
 }
 
-void Client::State::OnReadable(Connection* connection) { ReadAll(connection, kMessagesAtOnce); }
+void Client::State::OnReadable(Connection* connection) {
+  const BusThread::WatchId watch = connection->watch;
+  if (ReadAll(connection, kMessagesAtOnce) == Read::kAll) thread.Drained(watch);
+}
 
-// True if there may be more to read.
-bool Client::State::ReadAll(Connection* connection, int at_most) {
+Client::State::Read Client::State::ReadAll(Connection* connection, int at_most) {
   const auto key = std::make_pair(connection->service, connection->own_of);
   std::vector<Frame> frames;
   for (int i = 0; i < at_most; ++i) {
-    if (connection->socket == nullptr || connection->paused) return false;
-    if (!connection->socket->Receive(frames)) return false;
+    if (connection->socket == nullptr || connection->paused) return Read::kNoMore;
+    if (!connection->socket->Receive(frames)) return Read::kAll;
     OnMessage(*connection, frames);
     // The end of its call ends a connection of its own.
     if (const auto found = connections.find(key);
         found == connections.end() || found->second.get() != connection) {
-      return false;
+      return Read::kNoMore;
     }
   }
-  return true;
+  return Read::kSome;
 }
 
 void Client::State::OnMessage(Connection& connection, const std::vector<Frame>& frames) {

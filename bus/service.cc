@@ -314,7 +314,8 @@ class Service::State::CallResponder : public Responder {
 
 void Service::State::OnReadable() {
   std::vector<Frame> frames;
-  for (int i = 0; i < kMessagesAtOnce && socket != nullptr && socket->Receive(frames); ++i) {
+  for (int i = 0; i < kMessagesAtOnce && socket != nullptr; ++i) {
+    if (!socket->Receive(frames)) return thread.Drained(watch);
     OnMessage(frames);
   }
 }

@@ -21,19 +21,10 @@ class TaskQueue {
   explicit TaskQueue(const ThreadPool::Options& options) : options_(options) {}
 
   absl::Status Add(Task task) {
-    MutexLock lock(mutex_);
-    if (closed_) {
-      ++refused_;
-      return absl::CancelledError(absl::StrCat("pool ", options_.name, " has stopped"));
-    }
-    if (tasks_.size() >= options_.queue_limit) {
-      ++refused_;
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "queue of pool ", options_.name, " is full (", options_.queue_limit, " tasks)"));
-    }
-    tasks_.push_back(std::move(task));
-    more_.Signal();
-    return absl::OkStatus();
+    absl::Status pushed = Push(std::move(task));
+    // Without the mutex, so that who wakes up need not wait for it.
+    if (pushed.ok()) more_.Signal();
+    return pushed;
   }
 
   void Close() {
@@ -66,6 +57,21 @@ class TaskQueue {
   }
 
  private:
+  absl::Status Push(Task task) {
+    MutexLock lock(mutex_);
+    if (closed_) {
+      ++refused_;
+      return absl::CancelledError(absl::StrCat("pool ", options_.name, " has stopped"));
+    }
+    if (tasks_.size() >= options_.queue_limit) {
+      ++refused_;
+      return absl::ResourceExhaustedError(absl::StrCat(
+          "queue of pool ", options_.name, " is full (", options_.queue_limit, " tasks)"));
+    }
+    tasks_.push_back(std::move(task));
+    return absl::OkStatus();
+  }
+
   // Waits for a task; none when the queue is closed and empty.
   Task Next() {
     MutexLock lock(mutex_);
