@@ -1,0 +1,152 @@
+#include "bench/comparison.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "nlohmann/json.hpp"
+
+namespace bench {
+namespace {
+
+using Kind = Comparison::Limit::Kind;
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// "812.3 k", "24.1 M": four digits are all that a noisy machine gives.
+std::string Short(double value) {
+  if (value >= 1e6) return absl::StrFormat("%.2f M", value / 1e6);
+  if (value >= 1e4) return absl::StrFormat("%.1f k", value / 1e3);
+  return absl::StrFormat("%.1f", value);
+}
+
+std::string InWords(const Comparison::Limit& limit) {
+  switch (limit.kind) {
+    case Kind::kNone:
+      return "";
+    case Kind::kRatioAtLeast:
+      return absl::StrFormat("at least %.2f times", limit.bound);
+    case Kind::kRatioAtMost:
+      return absl::StrFormat("at most %.2f times", limit.bound);
+    case Kind::kValueAtLeast:
+      return absl::StrCat("at least ", Short(limit.bound));
+  }
+  return "";
+}
+
+}  // namespace
+
+bool Comparison::Line::holds() const {
+  switch (limit.kind) {
+    case Kind::kNone:
+      return true;
+    case Kind::kRatioAtLeast:
+      return ratio >= limit.bound;
+    case Kind::kRatioAtMost:
+      return ratio <= limit.bound;
+    case Kind::kValueAtLeast:
+      return ours >= limit.bound;
+  }
+  return false;
+}
+
+void Comparison::Add(const std::string& name, Measure measure) {
+  measurements_.push_back({name, std::move(measure)});
+}
+
+void Comparison::Compare(std::string what, std::string unit, std::string ours, std::string peer,
+                         Limit limit) {
+  Line line;
+  line.what = std::move(what);
+  line.unit = std::move(unit);
+  line.peer_name = std::move(peer);
+  line.limit = limit;
+  wanted_.push_back({std::move(line), std::move(ours)});
+}
+
+absl::StatusOr<std::vector<Comparison::Line>> Comparison::Run(int rounds) {
+  std::map<std::string, Samples> samples;
+  for (int round = 0; round < rounds; ++round) {
+    for (const Measurement& measurement : measurements_) {
+      Samples& of = samples[measurement.name];
+      const auto value = measurement.measure();
+      if (value.ok()) {
+        of.values.push_back(*value);
+      } else if (absl::IsNotFound(value.status())) {
+        of.missing = std::string(value.status().message());
+      } else {
+        return absl::Status(value.status().code(),
+                            absl::StrCat(measurement.name, ": ", value.status().message()));
+      }
+    }
+  }
+  std::vector<Line> lines;
+  for (const Wanted& wanted : wanted_) lines.push_back(Fill(wanted, samples));
+  return lines;
+}
+
+Comparison::Line Comparison::Fill(const Wanted& wanted,
+                                  const std::map<std::string, Samples>& samples) {
+  Line line = wanted.line;
+  const Samples& ours = samples.at(wanted.ours);
+  line.missing = ours.missing;
+  if (!line.missing.empty()) return line;
+  line.ours = Median(ours.values);
+  if (line.peer_name.empty()) return line;
+  const Samples& peer = samples.at(line.peer_name);
+  line.missing = peer.missing;
+  if (!line.missing.empty()) return line;
+  line.peer = Median(peer.values);
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < ours.values.size(); ++i) {
+    ratios.push_back(ours.values[i] / peer.values[i]);
+  }
+  line.ratio = Median(std::move(ratios));
+  return line;
+}
+
+std::string AsTable(const std::vector<Comparison::Line>& lines) {
+  constexpr char kRow[] = "%-34s %-11s %10s   %-26s %10s  %6s  %-20s %s\n";
+  std::string table = absl::StrFormat(kRow, "what", "unit", "ours", "peer in the same run",
+                                      "peer's", "ratio", "limit", "");
+  for (const Comparison::Line& line : lines) {
+    const bool has_peer = !line.peer_name.empty() && line.missing.empty();
+    absl::StrAppendFormat(&table, kRow, line.what, line.unit,
+                          line.ours == 0 ? "-" : Short(line.ours), line.peer_name,
+                          has_peer ? Short(line.peer) : "",
+                          has_peer ? absl::StrFormat("%.2f", line.ratio) : "", InWords(line.limit),
+                          !line.missing.empty()            ? line.missing
+                          : line.limit.kind == Kind::kNone ? ""
+                          : line.holds()                   ? "holds"
+                                                           : "MISSED");
+  }
+  return table;
+}
+
+std::string AsJson(const std::vector<Comparison::Line>& lines, int rounds) {
+  nlohmann::json figures = nlohmann::json::array();
+  for (const Comparison::Line& line : lines) {
+    nlohmann::json figure = {{"what", line.what}, {"unit", line.unit}};
+    if (line.missing.empty() || line.ours != 0) figure["ours"] = line.ours;
+    if (!line.peer_name.empty()) figure["peer_name"] = line.peer_name;
+    if (!line.missing.empty()) figure["missing"] = line.missing;
+    if (!line.peer_name.empty() && line.missing.empty()) {
+      figure["peer"] = line.peer;
+      figure["ratio"] = line.ratio;
+    }
+    if (line.limit.kind != Kind::kNone && line.missing.empty()) {
+      figure["limit"] = InWords(line.limit);
+      figure["bound"] = line.limit.bound;
+      figure["holds"] = line.holds();
+    }
+    figures.push_back(std::move(figure));
+  }
+  return nlohmann::json{{"rounds", rounds}, {"figures", figures}}.dump(2);
+}
+
+}  // namespace bench
