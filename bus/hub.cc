@@ -4,6 +4,7 @@
 #include <atomic>
 #include <list>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -33,7 +34,7 @@ namespace bus {
 namespace {
 
 constexpr int kMessagesAtOnce = 1000;
-constexpr std::size_t kMaxCountedSubscriptions = 100'000;
+constexpr absl::Duration kOpenAgain = absl::Seconds(1);
 constexpr std::string_view kHello = "$hello/";
 
 // Roots where only the host may publish.
@@ -59,9 +60,13 @@ class ZmqHub : public Hub {
  private:
   struct Counters {
     std::atomic<std::uint64_t> forwarded{0}, dropped_topic{0}, dropped_reserved{0},
-        dropped_malformed{0}, subscriptions{0}, kept_bytes{0};
+        dropped_malformed{0}, subscriptions{0}, restarts{0}, kept_bytes{0};
   };
   void Close();
+  absl::Status OpenOut();
+  void CloseOut();
+  void RestartOut();
+  void SendOut(std::span<Frame> frames);
   void OnEvents();
   void OnSubscriptions();
   void OnSubscribe(const std::string& prefix);
@@ -82,6 +87,7 @@ class ZmqHub : public Hub {
   std::unique_ptr<Socket> out_;
   BusThread::WatchId in_watch_ = 0;
   BusThread::WatchId out_watch_ = 0;
+  BusThread::TimerId out_timer_ = 0;
   std::unordered_map<std::string, std::uint32_t> subscriptions_;  // By prefix.
   LastValues last_values_;
   RecentEvents recent_;
@@ -92,26 +98,52 @@ class ZmqHub : public Hub {
 absl::Status ZmqHub::Open() {
   auto in = Socket::Open(thread_.context(), Socket::Use::kHubIn);
   if (!in.ok()) return in.status();
-  auto out = Socket::Open(thread_.context(), Socket::Use::kHubOut);
-  if (!out.ok()) return out.status();
-  if (absl::Status bound = (*out)->Bind(options_.subscribe_endpoint); !bound.ok()) return bound;
+  if (absl::Status opened = OpenOut(); !opened.ok()) return opened;
   if (absl::Status bound = (*in)->Bind(options_.publish_endpoint); !bound.ok()) return bound;
   in_ = std::move(*in);
-  out_ = std::move(*out);
   // To everything, whatever the subscribers want, because the last values are kept here.
   Frame everything(std::string_view("\1", 1));
   (void)in_->Send(std::span(&everything, 1));
   in_watch_ = thread_.Watch(in_->handle(), [this] { OnEvents(); });
+  return absl::OkStatus();
+}
+
+absl::Status ZmqHub::OpenOut() {
+  auto out = Socket::Open(thread_.context(), Socket::Use::kHubOut);
+  if (!out.ok()) return out.status();
+  if (absl::Status bound = (*out)->Bind(options_.subscribe_endpoint); !bound.ok()) return bound;
+  out_ = std::move(*out);
   out_watch_ = thread_.Watch(out_->handle(), [this] { OnSubscriptions(); });
   return absl::OkStatus();
 }
 
+void ZmqHub::CloseOut() {
+  thread_.Unwatch(out_watch_);
+  out_.reset();
+  subscriptions_.clear();
+  counters_.subscriptions = 0;
+}
+
+// There is no other way to be rid of subscriptions: an XPUB socket takes what its peers send.
+void ZmqHub::RestartOut() {
+  CloseOut();
+  const absl::Status opened = OpenOut();
+  if (opened.ok()) return;
+  LOG(ERROR) << "the hub hears no subscribers: " << opened.message();
+  out_timer_ = thread_.RunAfter(kOpenAgain, [this] { RestartOut(); });
+}
+
 void ZmqHub::Close() {
   thread_.Unwatch(in_watch_);
-  thread_.Unwatch(out_watch_);
   thread_.CancelTimer(tail_timer_);
+  thread_.CancelTimer(out_timer_);
   in_.reset();
-  out_.reset();
+  CloseOut();
+}
+
+// Lossy by design: a subscriber that is full loses its own.
+void ZmqHub::SendOut(std::span<Frame> frames) {
+  if (out_ != nullptr) (void)out_->Send(frames);
 }
 
 void ZmqHub::OnEvents() {
@@ -138,7 +170,7 @@ void ZmqHub::Forward(Frame topic, Frame body) {
     if (topic.text().starts_with("e/")) Keep(topic.text(), body);
   }
   std::array<Frame, 2> frames = {std::move(topic), std::move(body)};
-  (void)out_->Send(frames);  // Lossy by design: a subscriber that is full loses its own.
+  SendOut(frames);
 }
 
 void ZmqHub::Keep(std::string_view topic, const Frame& body) {
@@ -172,7 +204,14 @@ void ZmqHub::OnSubscriptions() {
     if (text[0] == '\1') {
       ++counters_.subscriptions;
       greet = greet || prefix == kHello;
-      if (subscriptions_.size() < kMaxCountedSubscriptions) ++subscriptions_[prefix];
+      ++subscriptions_[prefix];
+      if (counters_.subscriptions > options_.max_subscriptions) {
+        const auto peer = frames[0].peer();
+        LOG_IF(WARNING, counters_.restarts++ == 0)
+            << "over " << options_.max_subscriptions << " subscriptions, the last one of pid "
+            << (peer ? peer->pid : 0) << ": all subscribers have to connect again (said once)";
+        return RestartOut();
+      }
       wanted.push_back(std::move(prefix));
     } else if (const auto found = subscriptions_.find(prefix); found != subscriptions_.end()) {
       --counters_.subscriptions;
@@ -183,7 +222,7 @@ void ZmqHub::OnSubscriptions() {
   for (const std::string& topic : wanted) {
     if (auto value = last_values_.Get(topic)) {
       std::array<Frame, 2> last = {Frame(std::string_view(topic)), std::move(*value)};
-      (void)out_->Send(last);
+      SendOut(last);
     }
   }
 }
@@ -192,7 +231,7 @@ void ZmqHub::Greet() {
   msg::HubInfoT info;
   info.publish_endpoint = options_.publish_endpoint;
   info.subscribe_endpoint = options_.subscribe_endpoint;
-  info.epoch = node_->epoch();
+  info.epoch = node_->epoch() + counters_.restarts;
   msg::EnvelopeT hello;
   hello.body.Set(std::move(info));
   hello.head = std::make_unique<msg::Head>();
@@ -205,7 +244,7 @@ std::uint64_t ZmqHub::PublishHere(const std::string& topic, Frame body) {
                           absl::ToUnixMicros(node_->clock()->Now())));
   if (topic == kHello) {
     std::array<Frame, 2> frames = {Frame(std::string_view(topic)), std::move(body)};
-    (void)out_->Send(frames);
+    SendOut(frames);
   } else {
     Forward(Frame(std::string_view(topic)), std::move(body));
     tails_.Note(topic, seq, std::nullopt, node_->clock()->Monotonic());
@@ -258,7 +297,8 @@ std::uint32_t ZmqHub::CountSubscriptions(std::string_view topic) {
 
 Hub::Stats ZmqHub::GetStats() const {
   return {counters_.forwarded,         counters_.dropped_topic, counters_.dropped_reserved,
-          counters_.dropped_malformed, counters_.subscriptions, counters_.kept_bytes};
+          counters_.dropped_malformed, counters_.subscriptions, counters_.restarts,
+          counters_.kept_bytes};
 }
 
 }  // namespace

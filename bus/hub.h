@@ -1,6 +1,7 @@
 #ifndef BUS_HUB_H_
 #define BUS_HUB_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -21,15 +22,21 @@ namespace bus {
 // own messages only. Greets each new subscriber with its epoch on `$hello/`. Keeps the last
 // value of each topic within a bound and sends it to new subscriptions of that topic. Keeps the
 // last 64 MiB of `e/`, for those who missed some.
+//
+// Subscriptions are prefixes of at most 200 bytes (who sends a longer one is disconnected). One
+// alone cannot be refused: over `max_subscriptions` all subscribers are disconnected, and come
+// back to a hub with another epoch, so that they ask for what they missed.
 class Hub {
  public:
   struct Options {
     std::string publish_endpoint;    // "ipc://RUNTIME/hub-pub"
     std::string subscribe_endpoint;  // "ipc://RUNTIME/hub-sub"
+    std::size_t max_subscriptions = 100'000;
   };
   struct Stats {
     std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
     std::uint64_t subscriptions = 0;
+    std::uint64_t restarts = 0;    // Of the subscribers' side, over `max_subscriptions`.
     std::uint64_t kept_bytes = 0;  // Of `e/`.
     std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };

@@ -172,8 +172,8 @@ std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" 
 
 CallContext ContextOf(const Received& request, const std::optional<Peer>& peer) {
   CallContext context;
-  context.uid = peer.has_value() ? peer->uid : geteuid();
-  context.pid = peer.has_value() ? peer->pid : getpid();
+  context.uid = peer.value_or(Peer{.uid = static_cast<uid_t>(-1)}).uid;
+  context.pid = peer.value_or(Peer()).pid;
   context.source = request->head() == nullptr ? 0 : request->head()->source();
   context.request_id = Text(request->request_id());
   context.trace = Text(request->trace());
@@ -366,7 +366,11 @@ void Service::State::DropMalformed(const std::string& identity, const Frame& bod
 // Is this a request that may be started?
 absl::Status Service::State::Admit(const Received& request, const std::optional<Peer>& peer,
                                    const Caller& caller, const Method** method) const {
-  if (peer.has_value() && peer->uid != geteuid()) {
+  if (!peer.has_value()) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        options.name, " cannot know who calls: ZeroMQ tells it with ZMTP 3 and later only"));
+  }
+  if (peer->uid != geteuid()) {
     return absl::PermissionDeniedError(
         absl::StrCat(options.name, " serves its own user (uid ", geteuid(), ") only"));
   }

@@ -1,6 +1,7 @@
 #include "bus/socket.h"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <zmq.hpp>
 
 #include "absl/strings/match.h"
@@ -33,8 +35,13 @@ void BeforeSend() {}
 void AfterReceive() {}
 #endif
 
+constexpr std::string_view kIpc = "ipc://";
+
 // Its macro is hidden in Debian's headers (a "draft"), the option itself is there.
 constexpr int kZeroCopyReceive = 10;
+
+// The command of a subscription to the longest topic (bus/topic.h): its name, then the prefix.
+constexpr int kMaxSubscriptionBytes = 1 + 9 + 200;
 
 struct Option {
   int name;
@@ -142,8 +149,8 @@ std::vector<Option> OptionsOf(Socket::Use use) {
       };
     case Socket::Use::kHubOut:
       return {
-          // Receives subscriptions only.
-          {ZMQ_MAXMSGSIZE, 4096},
+          // Receives subscriptions only. Each byte of each takes a node of a tree here.
+          {ZMQ_MAXMSGSIZE, kMaxSubscriptionBytes},
           // Of each subscriber: one that stalls loses its own messages and slows nobody (with
           // XPUB_NODROP it would block all).
           {ZMQ_SNDHWM, 10000},
@@ -190,6 +197,43 @@ absl::Status CheckEndpoint(const std::string& endpoint) {
                    "keys, which this version does not have"));
 }
 
+struct Listener {
+  int error = 0;  // Of connecting to it.
+  ucred process{};
+};
+
+// Who listens at `path`? Nothing if it is too long to be told.
+std::optional<Listener> FindListener(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return std::nullopt;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  Listener listener;
+  const runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid() ||
+      connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    listener.error = errno;
+    return listener;
+  }
+  socklen_t size = sizeof(listener.process);
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &listener.process, &size) != 0) {
+    listener.error = errno;
+  }
+  return listener;
+}
+
+// ZeroMQ takes the path of a socket away from whoever listens there. (One of our own may be
+// closing still.)
+absl::Status CheckFree(const std::string& endpoint, const std::string& path) {
+  const auto listener = FindListener(path);
+  if (!listener.has_value()) return absl::OkStatus();  // Binding says it.
+  if (listener->error != 0 ? listener->error != EAGAIN : listener->process.pid == getpid()) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat("binding ", endpoint, ": process ", listener->process.pid, " listens there"));
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Context>> Context::Create() {
@@ -234,7 +278,17 @@ Socket::~Socket() {
 
 absl::Status Socket::Bind(const std::string& endpoint) {
   if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  const bool is_file = absl::StartsWith(endpoint, runtime::Absl(kIpc));
+  const std::string path = is_file ? endpoint.substr(kIpc.size()) : "";
+  if (absl::Status free = is_file ? CheckFree(endpoint, path) : absl::OkStatus(); !free.ok()) {
+    return free;
+  }
   if (zmq_bind(handle_, endpoint.c_str()) != 0) return LastError("binding", endpoint);
+  // Ours alone, whatever the umask says and whoever may enter the directory.
+  if (is_file && chmod(path.c_str(), 0600) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("closing ", path, " to others: ", std::strerror(errno)));
+  }
   return absl::OkStatus();
 }
 
@@ -289,30 +343,24 @@ bool Socket::ReadConnectionLost() {
 }
 
 absl::Status ProbeListener(const std::string& endpoint) {
-  constexpr std::string_view kScheme = "ipc://";
-  if (!absl::StartsWith(endpoint, runtime::Absl(kScheme))) return absl::OkStatus();
-  const std::string path = endpoint.substr(kScheme.size());
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
+  if (!absl::StartsWith(endpoint, runtime::Absl(kIpc))) return absl::OkStatus();
+  const std::string path = endpoint.substr(kIpc.size());
+  const auto listener = FindListener(path);
+  if (!listener.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " is over 107 bytes"));
   }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  const runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd.valid()) return LastError("opening a socket for", path);
-  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    // Its queue of connections is full: it is there, and slow.
-    if (errno == EAGAIN) return absl::OkStatus();
-    const char* const why = errno == ENOENT         ? "no such socket"
-                            : errno == ECONNREFUSED ? "nobody listens there"
-                                                    : std::strerror(errno);
+  const int error = listener->error;
+  // Its queue of connections is full: it is there, and slow.
+  if (error == EAGAIN) return absl::OkStatus();
+  if (error != 0) {
+    const char* const why = error == ENOENT         ? "no such socket"
+                            : error == ECONNREFUSED ? "nobody listens there"
+                                                    : std::strerror(error);
     return absl::UnavailableError(absl::StrCat("not reachable at ", endpoint, ": ", why));
   }
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid != geteuid()) {
+  if (listener->process.uid != geteuid()) {
     return absl::PermissionDeniedError(
-        absl::StrCat(endpoint, " belongs to another user (uid ", peer.uid, ")"));
+        absl::StrCat(endpoint, " belongs to another user (uid ", listener->process.uid, ")"));
   }
   return absl::OkStatus();
 }

@@ -52,7 +52,8 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // InvalidArgument for anything but ipc:// (and inproc://, within the process).
+  // InvalidArgument for anything but ipc:// (and inproc://, within the process). Bind: the socket
+  // of ipc:// is made 0600; AlreadyExists if another process listens there.
   absl::Status Bind(const std::string& endpoint);
   absl::Status Connect(const std::string& endpoint);
   void Subscribe(std::string_view prefix);

@@ -1,0 +1,108 @@
+// Another user of this machine at the sockets of a yard. Needs root, to become somebody else.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "bus/client.h"
+#include "bus/hub.h"
+#include "bus/schema/registry_methods.h"
+#include "bus/service.h"
+#include "bus/test_yard.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/locations.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+
+namespace bus {
+namespace {
+
+using rpc::Registry;
+
+class OtherUserTest : public ::testing::Test {
+ protected:
+  OtherUserTest() {
+    service_.Handle<Registry::List>([this](const CallContext& context, const msg::ListRequestT&) {
+      ++handled_;
+      EXPECT_EQ(context.uid, geteuid());
+      return msg::ListReplyT();
+    });
+    EXPECT_EQ(service_.Start(), absl::OkStatus());
+    auto hub = Hub::Create(node_.get(), Hub::DefaultAddresses(yard_.locations()));
+    EXPECT_EQ(hub.status(), absl::OkStatus());
+    hub_ = std::move(*hub);
+  }
+  std::string Path(const std::string& name) { return yard_.directory() + "/" + name; }
+  void OpenTheDirectory() { ASSERT_EQ(chmod(yard_.directory().c_str(), 0755), 0); }
+  // What the other user says of it.
+  std::string AsOther(const std::string& doing, const std::string& name) {
+    int ends[2];
+    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
+    const runtime::UniqueFd in(ends[0]);
+    runtime::UniqueFd out(ends[1]);
+    const std::string program = runtime::FindBinary("bus/other_user").value_or("");
+    auto other = runtime::Subprocess::Start({.argv = {program, doing, Path(name)},
+                                             .program = program,
+                                             .environment = {"PATH=/usr/bin:/bin"},
+                                             .working_directory = "/",
+                                             .fds = {{out.get(), 1}}});
+    EXPECT_EQ(other.status(), absl::OkStatus());
+    if (!other.ok()) return "";
+    out = {};
+    const auto ended = other->Wait(absl::Seconds(40));
+    char text[200] = {};
+    const ssize_t size = read(in.get(), text, sizeof(text) - 1);
+    EXPECT_TRUE(ended.ok() && ended->ok()) << text;
+    return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+  }
+
+  TestYard yard_;
+  std::unique_ptr<Node> node_ = yard_.MakeNode("registry");
+  std::atomic<int> handled_{0};
+  Service service_{node_.get(),
+                   {.name = "registry", .endpoint = yard_.Address("registry"), .pool = nullptr}};
+  std::unique_ptr<Hub> hub_;
+};
+
+TEST_F(OtherUserTest, ThePrivateDirectoryKeepsHimOut) {
+  for (const std::string name : {"registry", "hub-pub", "hub-sub"}) {
+    EXPECT_EQ(AsOther("connect", name), "Permission denied\n") << name;
+  }
+}
+
+TEST_F(OtherUserTest, TheSocketsKeepHimOutOfAnOpenDirectory) {
+  OpenTheDirectory();
+  for (const std::string name : {"registry", "hub-pub", "hub-sub"}) {
+    struct stat about {};
+    ASSERT_EQ(stat(Path(name).c_str(), &about), 0);
+    EXPECT_EQ(about.st_mode & 0777, 0600u) << name;
+    EXPECT_EQ(AsOther("connect", name), "Permission denied\n") << name;
+  }
+}
+
+TEST_F(OtherUserTest, AServiceThatHeReachesDeniesHim) {
+  OpenTheDirectory();
+  ASSERT_EQ(chmod(Path("registry").c_str(), 0777), 0);
+  EXPECT_EQ(AsOther("connect", "registry"), "connected\n");
+  EXPECT_EQ(AsOther("call", "registry"), "PERMISSION_DENIED\n");
+  EXPECT_EQ(handled_, 0);
+  Client client(node_.get());
+  EXPECT_EQ(client.Call<Registry::List>({}, {.timeout = absl::Seconds(20)}).status(),
+            absl::OkStatus());
+  EXPECT_EQ(handled_, 1);
+}
+
+TEST_F(OtherUserTest, AProtocolThatDoesNotTellWhoCallsIsDenied) {
+  OpenTheDirectory();
+  ASSERT_EQ(chmod(Path("registry").c_str(), 0777), 0);
+  EXPECT_EQ(AsOther("call-of-old", "registry"), "denied\n");
+  EXPECT_EQ(handled_, 0);
+}
+
+}  // namespace
+}  // namespace bus
