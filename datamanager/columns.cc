@@ -47,7 +47,8 @@ std::vector<Column> ReduceToColumns(std::span<const Point> points, std::size_t l
   const std::uint64_t width = Distance(origin, points.back().step) / limit + 1;
   std::uint64_t open = 0;
   for (const Point& point : points) {
-    const std::uint64_t index = Distance(origin, point.step) / width;
+    // (A single column for the whole range of steps would have a width of 2^64.)
+    const std::uint64_t index = limit == 1 ? 0 : Distance(origin, point.step) / width;
     if (columns.empty() || one_each || index != open) {
       columns.push_back(Open(point));
       open = index;

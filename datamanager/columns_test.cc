@@ -89,6 +89,15 @@ TEST(ColumnsTest, TheWholeRangeOfStepsFits) {
   EXPECT_EQ(columns[1].count, 2u);
 }
 
+TEST(ColumnsTest, TheWholeRangeOfStepsFitsIntoOneColumn) {
+  const std::vector<Point> points = {{std::numeric_limits<std::int64_t>::min(), 0, 1},
+                                     {0, 0, 3},
+                                     {std::numeric_limits<std::int64_t>::max(), 0, 4}};
+  const auto columns = ReduceToColumns(points, 1);
+  ASSERT_EQ(columns.size(), 1u);
+  EXPECT_EQ(columns[0].count, 3u);
+}
+
 TEST(ColumnsTest, ManyPointsAtOneStepAreOneColumn) {
   std::vector<Point> points(1000, Point{7, 1, 1});
   points[500].value = 9;

@@ -17,6 +17,7 @@
 #include "datamanager/run_catalog.h"
 #include "datamanager/service_methods.h"
 #include "runtime/exit_code.h"
+#include "runtime/file_limit.h"
 #include "runtime/locations.h"
 
 ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");
@@ -28,6 +29,7 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 int Run() {
+  runtime::RaiseFileLimit();
   auto process = bus::ServiceProcess::Create({.name = "datamanager",
                                               .stop_grace = absl::GetFlag(FLAGS_stop_grace),
                                               .supervisor = absl::GetFlag(FLAGS_supervisor),

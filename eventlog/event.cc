@@ -77,6 +77,14 @@ enum DataType : std::int32_t {
   kUint64 = 23
 };
 
+// So many values in one event are no summary any more, but an attack on memory: an empty one has
+// 2 bytes in the file and fifty times that here.
+constexpr std::size_t kMaxValues = 1'000'000;
+
+struct TooManyValues : std::exception {
+  const char* what() const noexcept override { return "over 1,000,000 values"; }
+};
+
 // A known field with another wire type than its own.
 struct WireTypeError : std::exception {
   const char* what() const noexcept override { return "a field has the wrong wire type"; }
@@ -341,6 +349,7 @@ void DecodeSummary(std::string_view bytes, Event* event) {
     // Copied, because making an empty one in place costs a string instruction: a quarter of the
     // time.
     static constexpr SummaryValue kEmpty;
+    if (event->values.size() >= kMaxValues) throw TooManyValues();
     event->values.push_back(kEmpty);
     DecodeValue(TakeBytes(summary), &event->values.back());
   }
@@ -424,6 +433,10 @@ absl::Status DecodeEvent(std::string_view payload, Event* event) {
   } catch (const protozero::exception& error) {
     return absl::InvalidArgumentError(absl::StrCat("not an event: ", error.what()));
   } catch (const WireTypeError& error) {
+    return absl::InvalidArgumentError(absl::StrCat("not an event: ", error.what()));
+  } catch (const TooManyValues& error) {
+    // What is kept for the next event is of its size.
+    std::vector<SummaryValue>().swap(event->values);
     return absl::InvalidArgumentError(absl::StrCat("not an event: ", error.what()));
   }
   return absl::OkStatus();

@@ -291,6 +291,14 @@ TEST(EventTest, WrongWireTypesAndShortBytesAreErrors) {
   }
 }
 
+TEST(EventTest, AnEventOfAMillionEmptyValuesIsRefused) {
+  std::string values;
+  for (int i = 0; i < 1'000'001; ++i) values += Bytes(1, "");
+  Event event;
+  EXPECT_EQ(DecodeEvent(Bytes(5, values), &event).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(event.values.capacity(), 0u);
+}
+
 TEST(EventTest, AnyDamagedEventIsAnErrorOrAnEvent) {
   std::mt19937 random(7);
   const std::vector<Scalar> scalars = {{"loss", 0.5}, {"accuracy", 1}};

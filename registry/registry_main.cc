@@ -10,6 +10,7 @@
 #include "bus/service_process.h"
 #include "registry/registry_service.h"
 #include "runtime/exit_code.h"
+#include "runtime/file_limit.h"
 #include "runtime/locations.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
@@ -19,6 +20,7 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 int Run() {
+  runtime::RaiseFileLimit();
   auto process = bus::ServiceProcess::Create({.name = "registry",
                                               .stop_grace = absl::GetFlag(FLAGS_stop_grace),
                                               .supervisor = absl::GetFlag(FLAGS_supervisor),

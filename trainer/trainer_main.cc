@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "bus/service_process.h"
 #include "runtime/exit_code.h"
+#include "runtime/file_limit.h"
 #include "runtime/locations.h"
 #include "trainer/trainer_service.h"
 
@@ -38,6 +39,7 @@ absl::StatusOr<int> Run() {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("The yard's trainer: runs trials and keeps what they report.");
   absl::ParseCommandLine(argc, argv);
+  runtime::RaiseFileLimit();
   const absl::Status entered = runtime::EnterCallersDirectory();
   if (!entered.ok()) return runtime::ReportAndExitCode("trainer", entered);
   const auto code = Run();
