@@ -11,12 +11,29 @@ from bazel.python import xml_runner
 FLATC = "/usr/bin/flatc"
 SCHEMAS = ["common", "envelope", "registry", "launcher", "trainer", "datamanager"]
 HERE = "examples/pyzmq"
+MAX_LINES = 15
+
+# One event, with services.py's means.
+PUBLISH = """
+import sys, flatbuffers, zmq
+from msg import Body, Envelope, Kind, PublishRequest
+request = Envelope.EnvelopeT()
+request.kind, request.method = Kind.Kind.Request, "Publish"
+request.bodyType, request.body = Body.Body.PublishRequest, PublishRequest.PublishRequestT()
+request.body.topic, request.body.payload = "e/hello/", b"from Python"
+b = flatbuffers.Builder()
+b.Finish(request.Pack(b), file_identifier=b"YBE1")
+socket = zmq.Context().socket(zmq.REQ)
+socket.connect(sys.argv[1])
+socket.send(b.Output())
+print(Envelope.EnvelopeT.InitFromObj(Envelope.Envelope.GetRootAs(socket.recv())).body.subscribers)
+"""
 
 
 class PyzmqTest(unittest.TestCase):
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="py-", dir="/tmp")
-        subprocess.run([FLATC, "--python", "-I", ".", "-o", self.directory] +
+        subprocess.run([FLATC, "--python", "--gen-object-api", "-I", ".", "-o", self.directory] +
                        ["bus/schema/%s.fbs" % name for name in SCHEMAS], check=True)
         self.env = {"PATH": "/usr/bin:/bin", "PYTHONPATH": self.directory,
                     "XDG_RUNTIME_DIR": self.directory, "YARD_STATE": self.directory + "/state"}
@@ -35,19 +52,29 @@ class PyzmqTest(unittest.TestCase):
     def address(self, name):
         return "ipc://%s/yard/%s" % (self.directory, name)
 
-    def services(self):
-        return subprocess.run(["/usr/bin/python3", HERE + "/services.py", self.address("registry")],
-                              env=self.env, capture_output=True, text=True, timeout=30, check=True).stdout
+    def run_python(self, *argv):
+        return subprocess.run(["/usr/bin/python3", *argv], env=self.env, capture_output=True,
+                              text=True, timeout=30, check=True).stdout
+
+    def test_each_program_is_short(self):
+        for name in ("services.py", "listen.py"):
+            with open(os.path.join(HERE, name), encoding="utf-8") as file:
+                lines = [line for line in map(str.strip, file) if line and line[0] not in "#\""]
+            self.assertGreater(len(lines), 5)
+            self.assertLessEqual(len(lines), MAX_LINES, name)
 
     def test_a_req_socket_lists_the_services(self):
-        self.assertEqual(self.services(), "registry %s\n" % self.address("registry"))
+        self.assertEqual(self.run_python(HERE + "/services.py", self.address("registry")),
+                         "registry %s\n" % self.address("registry"))
 
-    def test_a_sub_socket_hears_the_hub(self):
+    def test_a_sub_socket_hears_the_hub_and_an_event(self):
         listener = subprocess.Popen(
-            ["/usr/bin/python3", HERE + "/listen.py", self.address("hub-sub"), "$hello/"],
+            ["/usr/bin/python3", HERE + "/listen.py", self.address("hub-sub"), "$hello/", "e/"],
             env=self.env, stdout=subprocess.PIPE, text=True)
         try:
             self.assertRegex(listener.stdout.readline(), r"^\$hello/ \d+")
+            self.assertEqual(self.run_python("-c", PUBLISH, self.address("registry")), "1\n")
+            self.assertEqual(listener.stdout.readline(), "e/hello/ 1 from Python\n")
         finally:
             listener.kill()
             listener.wait(20)

@@ -3,24 +3,17 @@ import sys
 
 import flatbuffers
 import zmq
-from msg import Body, Envelope, Kind, ListReply, ListRequest
+from msg import Body, Envelope, Kind, ListRequest
 
-b = flatbuffers.Builder(256)
-method = b.CreateString("List")
-ListRequest.Start(b)
-body = ListRequest.End(b)
-Envelope.Start(b)
-Envelope.AddKind(b, Kind.Kind.Request)
-Envelope.AddMethod(b, method)
-Envelope.AddBodyType(b, Body.Body.ListRequest)
-Envelope.AddBody(b, body)
-b.Finish(Envelope.End(b), file_identifier=b"YBE1")
+request = Envelope.EnvelopeT()
+request.kind, request.method = Kind.Kind.Request, "List"
+request.bodyType, request.body = Body.Body.ListRequest, ListRequest.ListRequestT()
+b = flatbuffers.Builder()
+b.Finish(request.Pack(b), file_identifier=b"YBE1")
 
 socket = zmq.Context().socket(zmq.REQ)
 socket.connect(sys.argv[1])
 socket.send(b.Output())
-answer = Envelope.Envelope.GetRootAs(socket.recv()).Body()
-services = ListReply.ListReply()
-services.Init(answer.Bytes, answer.Pos)
-for i in range(services.LeasesLength()):
-    print(services.Leases(i).Name().decode(), services.Leases(i).Endpoints(0).decode())
+answer = Envelope.EnvelopeT.InitFromObj(Envelope.Envelope.GetRootAs(socket.recv()))
+for lease in answer.body.leases:
+    print(lease.name.decode(), lease.endpoints[0].decode())
