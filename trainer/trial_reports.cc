@@ -1,6 +1,7 @@
 #include "trainer/trial_reports.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,6 +30,13 @@ class StoredRows : public RunFiles::Rows {
   Store* const store_;
   const std::int64_t trial_;
 };
+
+// Of durations: neither is negative. A program may say anything of its iterations, as often as it
+// likes, so the sum stops at the largest.
+std::int64_t Sum(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  return b > kLargest - a ? kLargest : a + b;
+}
 
 std::int64_t UtcOffset(absl::Time time) { return absl::LocalTimeZone().At(time).offset; }
 
@@ -165,7 +173,7 @@ ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& tri
   if (said >= 0 && said < kLongestIteration) {
     row.time_this_iter_us = static_cast<std::int64_t>(said * 1e6);
   }
-  row.time_total_us = draft.time_total_us += row.time_this_iter_us;
+  row.time_total_us = draft.time_total_us = Sum(draft.time_total_us, row.time_this_iter_us);
   row.done = report.done;
   row.metrics = report.metrics;
   draft.last_report_us = row.wall_time_us;

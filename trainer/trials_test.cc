@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -452,6 +453,24 @@ TEST_F(TrialsTest, ABadLineIsAnsweredAndCostsOnlyItself) {
   EXPECT_THAT(Say("j-1", 2, R"({"t":"barrier"})"), HasSubstr(R"("code":"UNIMPLEMENTED")"));
   EXPECT_THAT(Say("j-1", 3, Report(1)), HasSubstr("ok"));
   EXPECT_EQ(Get(id).reports, 1u);
+}
+
+TEST_F(TrialsTest, TheSumOfWhatAProgramSaysOfItsTimeStopsAtTheLargest) {
+  const std::string id = Run(Request("r"));
+  std::vector<RelayedLine> lines;
+  for (int i = 1; i <= 9300; ++i) {
+    lines.push_back(
+        {AttemptKey(), i, R"({"t":"report","m":{"time_this_iter_s":999999999}})", false});
+  }
+  EXPECT_THAT(Send("j-1", lines).back(), HasSubstr("ok"));
+  std::vector<ResultRow> last;
+  On([&] { last = *trials_->RowsAfter(id, 9299); });
+  ASSERT_EQ(last.size(), 1u);
+  EXPECT_EQ(last[0].time_total_us, std::numeric_limits<std::int64_t>::max());
+  const std::string file =
+      runtime::ReadFile(directory_ + "/runs/r/result.json", 10 << 20).value_or("missing");
+  EXPECT_NE(file.find(R"("time_total_s":9223372036854.775807,)"), file.npos);
+  EXPECT_EQ(file.find(R"("time_total_s":-)"), file.npos);
 }
 
 TEST_F(TrialsTest, IsFoundByIdPrefixAndName) {
