@@ -37,6 +37,21 @@ constexpr std::size_t kMaxListedMetrics = 4096;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 // For so long after its end a trial's last reports may still arrive at a new trainer.
 constexpr absl::Duration kLateReports = absl::Minutes(1);
+// An attempt that ran for so long was no quick failure.
+constexpr absl::Duration kLongAttempt = absl::Seconds(10);
+constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(100);
+constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
+
+// `first` after one failure, doubling with each further one in a row.
+absl::Duration GrowingDelay(int failures, absl::Duration first, absl::Duration longest) {
+  return std::min(first * (std::int64_t{1} << std::min(failures - 1, 30)), longest);
+}
+
+// The first restart waits for nothing.
+absl::Duration RestartDelay(int quick_failures) {
+  if (quick_failures <= 1) return absl::ZeroDuration();
+  return GrowingDelay(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
+}
 
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
@@ -48,7 +63,10 @@ class TrialsImpl : public Trials {
   explicit TrialsImpl(Options options) : options_(std::move(options)) {}
   ~TrialsImpl() override {
     options_.loop->Cancel(store_timer_);
-    for (auto& [number, trial] : trials_) options_.loop->Cancel(trial.stop_timer);
+    for (auto& [number, trial] : trials_) {
+      options_.loop->Cancel(trial.stop_timer);
+      options_.loop->Cancel(trial.restart_timer);
+    }
     *alive_ = false;
   }
 
@@ -67,6 +85,8 @@ class TrialsImpl : public Trials {
       if (HasEnded(trial.record)) continue;
       if (!trial.record.job.empty()) {
         MakeRunner(trial);
+        const absl::Time began = absl::FromUnixMicros(trial.record.attempt_started_us);
+        trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
         trial.runner->TakeUp(trial.record.job);
         if (trial.record.stop_requested) BeginStop(trial);
       } else if (trial.record.launching) {
@@ -146,7 +166,8 @@ class TrialsImpl : public Trials {
     const bool waits = changed.state == TrialState::Pending && !changed.launching;
     if (waits) {
       changed.state = TrialState::Stopped;
-      changed.reason = "stopped before it started";
+      changed.reason =
+          changed.started_us == 0 ? "stopped before it started" : "it was asked to stop";
       changed.ended_us = NowMicros();
     } else if (changed.state == TrialState::Running) {
       changed.state = TrialState::Stopping;
@@ -221,6 +242,10 @@ class TrialsImpl : public Trials {
     std::unique_ptr<TrialReports> reports;
     std::shared_ptr<ProgramRunner> runner;
     runtime::EventLoop::TimerId stop_timer = 0;
+    // While the next attempt is held back.
+    runtime::EventLoop::TimerId restart_timer = 0;
+    int quick_failures = 0;                       // In a row, known to this trainer.
+    std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
     std::int64_t changed_us = 0;
   };
   struct Observer {
@@ -435,7 +460,8 @@ class TrialsImpl : public Trials {
     for (auto& [number, trial] : trials_) {
       if (trial.runner != nullptr) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
-      const bool waits = trial.record.state == TrialState::Pending && trial.runner == nullptr;
+      const bool waits = trial.record.state == TrialState::Pending && trial.runner == nullptr &&
+                         trial.restart_timer == 0;
       if (next == nullptr && waits) next = &trial;
     }
     running_ = running;
@@ -496,7 +522,9 @@ class TrialsImpl : public Trials {
     TrialRecord changed = trial.record;
     changed.job = *std::move(job);
     changed.state = changed.stop_requested ? TrialState::Stopping : TrialState::Running;
+    changed.reason.clear();
     if (changed.started_us == 0) changed.started_us = NowMicros();
+    trial.running_since = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
     Announce(trial, nullptr);
     StartNext();
@@ -558,6 +586,7 @@ class TrialsImpl : public Trials {
   // What only a live trial needs. Its nonce stays, for a report that is late.
   void Forget(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     trial.runner.reset();
     trial.reports->CloseFiles();
     trial.record.spec.environment = {};
@@ -565,10 +594,15 @@ class TrialsImpl : public Trials {
   }
 
   void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
-    LOG(INFO) << "trial " << trial.record.id() << " failed (" << end.reason << "), starts again";
+    const absl::Duration delay = HoldBack(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     nonces_.erase(trial.record.nonce);
     TrialRecord changed = trial.record;
+    changed.reason = absl::StrCat("attempt ", changed.attempt, " failed: ", end.reason);
+    if (delay > absl::ZeroDuration()) {
+      absl::StrAppend(&changed.reason, "; the next one waits ", absl::FormatDuration(delay));
+    }
+    LOG(INFO) << "trial " << changed.id() << ": " << changed.reason;
     ++changed.attempt;
     changed.nonce = runtime::RandomHex128();
     changed.job_request_id = runtime::RandomHex128();
@@ -582,6 +616,23 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     Announce(trial, nullptr);
     StartNextLater();
+  }
+
+  // How long the attempt after one that failed now is held back. A program that fails at once must
+  // not keep the launcher busy for as long as restarts are left. (A new trainer begins with no
+  // delay: it knows of no failures.)
+  absl::Duration HoldBack(Trial& trial) {
+    const auto since = std::exchange(trial.running_since, std::nullopt);
+    const bool was_long = since && options_.clock->Monotonic() - *since >= kLongAttempt;
+    trial.quick_failures = was_long ? 1 : trial.quick_failures + 1;
+    const absl::Duration delay = RestartDelay(trial.quick_failures);
+    if (delay == absl::ZeroDuration()) return delay;
+    const std::int64_t number = trial.record.number;
+    trial.restart_timer = options_.loop->RunAfter(delay, [this, number] {
+      trials_.at(number).restart_timer = 0;
+      StartNext();
+    });
+    return delay;
   }
 
   // Not from inside a callback of a runner, nor while trials are being started.

@@ -1,5 +1,6 @@
 #include "trainer/trials.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -128,6 +129,16 @@ class TrialsTest : public testing::Test {
   }
   void EndJob(const std::string& job, int code, const std::string& stderr_path = "") {
     On([&] { jobs_.End(job, code, stderr_path); });
+  }
+  // Its job ends with an error, without a report.
+  void FailAttempt(int attempt, std::string job = "") {
+    if (job.empty()) job = absl::StrCat("j-", attempt);
+    SayEnd(job, 0);
+    EndJob(job, 1);
+  }
+  void Advance(absl::Duration step) {
+    clock_.Advance(step);
+    loop_->Settle();
   }
   // Says `line` as line `number` of the job; its answer, or "ERR ...".
   std::string Say(const std::string& job, std::int64_t number, const std::string& line) {
@@ -319,6 +330,81 @@ TEST_F(TrialsTest, ANewAttemptWhileRestartsAreLeft) {
   EndJob("j-2", 1);
   EXPECT_EQ(Get(id).state, TrialState::Failed);
   EXPECT_EQ(jobs_.jobs.size(), 2u);
+}
+
+TEST_F(TrialsTest, AttemptsThatFailQuicklyAreHeldBackLongerAndLonger) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 100000;
+  const std::string id = Run(request);
+  FailAttempt(1);
+  EXPECT_EQ(Get(id).attempt, 2u) << "the first restart is at once";
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(Get(id).reason, "");
+  absl::Duration delay = absl::Milliseconds(100);
+  for (int attempt = 2; attempt < 14; ++attempt) {
+    FailAttempt(attempt);
+    EXPECT_EQ(Get(id).state, TrialState::Pending);
+    EXPECT_EQ(Get(id).reason,
+              absl::StrCat("attempt ", attempt, " failed: exit code 1; the next one waits ",
+                           absl::FormatDuration(delay)));
+    Advance(delay - absl::Milliseconds(1));
+    EXPECT_EQ(Get(id).state, TrialState::Pending) << attempt;
+    Advance(absl::Milliseconds(1));
+    EXPECT_EQ(Get(id).state, TrialState::Running) << attempt;
+    EXPECT_EQ(Get(id).reason, "");
+    delay = std::min(delay * 2, absl::Seconds(30));
+  }
+  EXPECT_EQ(delay, absl::Seconds(30));
+  Advance(absl::Seconds(10));
+  FailAttempt(14);
+  EXPECT_EQ(Get(id).state, TrialState::Running) << "a long attempt begins the count anew";
+  FailAttempt(15);
+  Advance(absl::Milliseconds(100));
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+}
+
+TEST_F(TrialsTest, OneThatIsHeldBackTakesNoSlotAndAStopEndsIt) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 100;
+  const std::string id = Run(request);
+  Run();
+  const std::string third = Run();
+  FailAttempt(1, "j-1");
+  FailAttempt(2, "j-3");
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  EXPECT_EQ(Get(third).state, TrialState::Running);
+  Stop(id);
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(Get(id).reason, "it was asked to stop");
+  Advance(absl::Minutes(1));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(jobs_.jobs.size(), 4u);
+}
+
+TEST_F(TrialsTest, ANewTrainerStartsAtOnceWhatTheLastOneHeldBack) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 100;
+  const std::string id = Run(request);
+  for (int attempt = 1; attempt <= 3; ++attempt) {
+    FailAttempt(attempt);
+    if (attempt == 2) Advance(absl::Milliseconds(100));
+  }
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  Restart();
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(Get(id).attempt, 4u);
+}
+
+TEST_F(TrialsTest, AnAttemptThatOutlivedATrainerIsNoQuickFailure) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 100;
+  const std::string id = Run(request);
+  Advance(absl::Seconds(10));
+  Restart();
+  FailAttempt(1);
+  FailAttempt(2);
+  Advance(absl::Milliseconds(100));
+  EXPECT_EQ(Get(id).state, TrialState::Running);
 }
 
 TEST_F(TrialsTest, StopIsTheAnswerToTheNextReport) {
