@@ -12,20 +12,22 @@ namespace trainer {
 
 // What the trainer asks of the launcher. Methods are called on the loop's thread, never block, and
 // go on over restarts of the launcher until they have an answer; callbacks run later on the loop's
-// thread.
+// thread. A trace follows one command through every hop; empty: none.
 class JobControl {
  public:
   virtual ~JobControl() = default;
 
   // Starts a job; the same request id always means the same job. `done` gets its id, or the error
   // of a launcher that will not start it.
-  virtual void Launch(const std::string& request_id, const msg::JobSpecT& spec,
+  virtual void Launch(const std::string& request_id, const std::string& trace,
+                      const msg::JobSpecT& spec,
                       std::function<void(absl::StatusOr<std::string>)> done) = 0;
   // `ended` gets the ended job; NotFound if the launcher does not know it (any more).
   virtual void Follow(const std::string& job,
                       std::function<void(absl::StatusOr<msg::JobT>)> ended) = 0;
   // Asks a job to stop, and kills it after `grace`. An ended or unknown job is left alone.
-  virtual void Stop(const std::string& job, absl::Duration grace, const std::string& reason) = 0;
+  virtual void Stop(const std::string& job, absl::Duration grace, const std::string& reason,
+                    const std::string& trace) = 0;
 };
 
 }  // namespace trainer

@@ -36,7 +36,7 @@ class LauncherJobs : public JobControl {
       : link_(std::make_shared<Link>(Link{client, loop})) {}
   ~LauncherJobs() override { link_->open = false; }
 
-  void Launch(const std::string& request_id, const msg::JobSpecT& spec,
+  void Launch(const std::string& request_id, const std::string& trace, const msg::JobSpecT& spec,
               std::function<void(absl::StatusOr<std::string>)> done) override {
     msg::LaunchRequestT request;
     request.spec = std::make_unique<msg::JobSpecT>(spec);
@@ -47,7 +47,7 @@ class LauncherJobs : public JobControl {
       }
       done(reply->job->id);
     };
-    TryUntilAnswered<Launcher::Launch>(link_, std::move(request), Options(request_id),
+    TryUntilAnswered<Launcher::Launch>(link_, std::move(request), Options(request_id, trace),
                                        std::move(on_reply));
   }
 
@@ -68,7 +68,8 @@ class LauncherJobs : public JobControl {
                                         std::move(on_reply));
   }
 
-  void Stop(const std::string& job, absl::Duration grace, const std::string& reason) override {
+  void Stop(const std::string& job, absl::Duration grace, const std::string& reason,
+            const std::string& trace) override {
     msg::StopJobRequestT request;
     request.job = job;
     request.grace_ms = static_cast<std::uint32_t>(absl::ToInt64Milliseconds(grace));
@@ -76,8 +77,8 @@ class LauncherJobs : public JobControl {
     auto on_reply = [job](absl::StatusOr<msg::StopJobReplyT> reply) {
       LOG_IF(WARNING, !reply.ok()) << "cannot stop job " << job << ": " << reply.status();
     };
-    TryUntilAnswered<Launcher::StopJob>(link_, std::move(request), Options(runtime::RandomHex128()),
-                                        std::move(on_reply));
+    TryUntilAnswered<Launcher::StopJob>(
+        link_, std::move(request), Options(runtime::RandomHex128(), trace), std::move(on_reply));
   }
 
  private:
@@ -88,8 +89,9 @@ class LauncherJobs : public JobControl {
     bool open = true;
   };
 
-  static bus::CallOptions Options(const std::string& request_id) {
+  static bus::CallOptions Options(const std::string& request_id, const std::string& trace) {
     bus::CallOptions options;
+    options.trace = trace;
     options.timeout = kCallTimeout;
     options.request_id = request_id;
     options.wait_for_service = true;

@@ -49,7 +49,7 @@ class ProgramRunnerImpl : public ProgramRunner,
   ~ProgramRunnerImpl() override { options_.loop->Cancel(timer_); }
 
   void Launch(const std::string& request_id, const msg::JobSpecT& spec) override {
-    options_.jobs->Launch(request_id, spec,
+    options_.jobs->Launch(request_id, options_.trace, spec,
                           [weak = weak_from_this()](absl::StatusOr<std::string> job) {
                             if (auto self = weak.lock()) self->OnLaunched(std::move(job));
                           });
@@ -62,11 +62,11 @@ class ProgramRunnerImpl : public ProgramRunner,
     });
   }
 
-  void Stop(absl::Duration grace, const std::string& reason) override {
+  void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) override {
     if (job_.empty()) {
-      stop_ = {grace, reason};
+      stop_ = {grace, reason, trace};
     } else if (!end_) {
-      options_.jobs->Stop(job_, grace, reason);
+      options_.jobs->Stop(job_, grace, reason, trace);
     }
   }
 
@@ -79,13 +79,14 @@ class ProgramRunnerImpl : public ProgramRunner,
   struct StopOrder {
     absl::Duration grace;
     std::string reason;
+    std::string trace;
   };
 
   void OnLaunched(absl::StatusOr<std::string> job) {
     const auto keep = shared_from_this();  // The callback may drop us.
     if (!job.ok()) return options_.on_launched(job.status());
     TakeUp(*job);
-    if (stop_) options_.jobs->Stop(job_, stop_->grace, stop_->reason);
+    if (stop_) options_.jobs->Stop(job_, stop_->grace, stop_->reason, stop_->trace);
     options_.on_launched(*job);
   }
 

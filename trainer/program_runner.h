@@ -29,6 +29,7 @@ class ProgramRunner {
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as `jobs`; both outlive it.
     JobControl* jobs = nullptr;
+    std::string trace = {};  // Of the launch.
     // How long reports may still come after the program's exit, without word from the shim that
     // there are no more.
     absl::Duration last_reports = absl::Seconds(2);
@@ -44,7 +45,7 @@ class ProgramRunner {
   virtual void Launch(const std::string& request_id, const msg::JobSpecT& spec) = 0;
   virtual void TakeUp(const std::string& job) = 0;
   // Asks the program to end, from outside; it is killed after `grace`.
-  virtual void Stop(absl::Duration grace, const std::string& reason) = 0;
+  virtual void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) = 0;
   // The shim has said that every line of the program was sent.
   virtual void ReportsComplete() = 0;
 };

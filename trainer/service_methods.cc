@@ -50,7 +50,7 @@ absl::StatusOr<Reply> WithTrial(absl::StatusOr<msg::TrialT> trial) {
 absl::StatusOr<msg::RunTrialReplyT> RunTrial(Trials* trials, const bus::CallContext& context,
                                              const msg::RunTrialRequestT& request) {
   const std::string id = context.request_id.empty() ? runtime::RandomHex128() : context.request_id;
-  return WithTrial<msg::RunTrialReplyT>(trials->Run(id, request));
+  return WithTrial<msg::RunTrialReplyT>(trials->Run(id, request, context.trace));
 }
 
 absl::StatusOr<msg::TrialsReplyT> List(Trials* trials, const bus::CallContext&,
@@ -70,11 +70,12 @@ absl::StatusOr<msg::TrialsReplyT> List(Trials* trials, const bus::CallContext&,
   return reply;
 }
 
-absl::StatusOr<msg::StopTrialReplyT> StopTrial(Trials* trials, const bus::CallContext&,
+absl::StatusOr<msg::StopTrialReplyT> StopTrial(Trials* trials, const bus::CallContext& context,
                                                const msg::StopTrialRequestT& request) {
   auto id = trials->Find(request.trial);
   if (!id.ok()) return id.status();
-  return WithTrial<msg::StopTrialReplyT>(trials->Stop(*id, absl::Milliseconds(request.grace_ms)));
+  return WithTrial<msg::StopTrialReplyT>(
+      trials->Stop(*id, absl::Milliseconds(request.grace_ms), context.trace));
 }
 
 absl::StatusOr<msg::EndsReplyT> Ends(Trials* trials, const bus::CallContext&,

@@ -107,6 +107,7 @@ class ServiceTest : public testing::Test {
                const msg::LaunchRequestT& request) -> absl::StatusOr<msg::LaunchReplyT> {
           runtime::MutexLock lock(mutex_);
           launches_.push_back(context.request_id);
+          traces_.push_back(context.trace);
           if (launches_.size() == 1) return absl::UnavailableError("stopping");
           msg::LaunchReplyT reply;
           reply.job = std::make_unique<msg::JobT>();
@@ -255,6 +256,7 @@ class ServiceTest : public testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<std::string> launches_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> traces_ ABSL_GUARDED_BY(mutex_);  // Of launches and stops.
   struct Job {
     std::string nonce;
     std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> waiter;
@@ -269,7 +271,8 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   run.name = "first";
   run.argv.emplace_back("prog");
   run.working_directory = "/";
-  const auto started = client_->Call<rpc::Trainer::RunTrial>(run, {.request_id = "r1"});
+  const auto started =
+      client_->Call<rpc::Trainer::RunTrial>(run, {.request_id = "r1", .trace = "from-the-command"});
   ASSERT_TRUE(started.ok()) << started.status();
   const auto again = client_->Call<rpc::Trainer::RunTrial>(run, {.request_id = "r1"});
   ASSERT_TRUE(again.ok()) << again.status();
@@ -299,6 +302,7 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   runtime::MutexLock lock(mutex_);
   ASSERT_EQ(launches_.size(), 2u);
   EXPECT_EQ(launches_[0], launches_[1]) << "a launch that was not answered is the same request";
+  EXPECT_THAT(traces_, ElementsAre("from-the-command", "from-the-command"));
 }
 
 TEST_F(ServiceTest, ErrorsHaveTheirCodes) {

@@ -15,7 +15,8 @@
 namespace trainer {
 namespace {
 
-constexpr int kVersion = 1;
+// 2: trials.trace.
+constexpr int kVersion = 2;
 constexpr std::size_t kMetricsPerRead = 256 << 10;
 
 // `reports` and `lines` are clustered by their key: the rows of a trial lie together, and a row
@@ -32,7 +33,7 @@ constexpr char kSchema[] = R"sql(
     job_request_id TEXT NOT NULL, launching INTEGER NOT NULL, job TEXT NOT NULL,
     started_us INTEGER NOT NULL, attempt_started_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
     stop_requested INTEGER NOT NULL, stop_grace_ms INTEGER NOT NULL, failure TEXT NOT NULL,
-    reason TEXT NOT NULL, error_lines BLOB NOT NULL);
+    reason TEXT NOT NULL, error_lines BLOB NOT NULL, trace TEXT NOT NULL);
   CREATE TABLE reports (
     trial INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL,
     wall_time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL,
@@ -50,6 +51,11 @@ constexpr char kSchema[] = R"sql(
     trial INTEGER NOT NULL, wall_time_us INTEGER NOT NULL, text TEXT NOT NULL);
   CREATE INDEX logs_of_trial ON logs (trial);
 )sql";
+
+// What each earlier version lacks, by its number less one.
+constexpr const char* kMigrations[kVersion - 1] = {
+    "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
+};
 
 // How many of its last `log` lines a trial keeps, at least.
 constexpr int kLogsKept = 1000;
@@ -171,6 +177,7 @@ TrialRecord ReadTrial(SQLite::Statement& statement) {
   trial.failure = read.Text();
   trial.reason = read.Text();
   trial.error_lines = read.Words();
+  trial.trace = read.Text();
   return trial;
 }
 
@@ -190,10 +197,11 @@ class SqliteStore : public Store {
             absl::StrCat(path_, " was written by a newer version (", version, ", this one knows ",
                          kVersion, ")"));
       }
-      if (version == 0) {
-        database_.exec(kSchema);
-        database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
+      if (version == 0) database_.exec(kSchema);
+      for (int old = version; old > 0 && old < kVersion; ++old) {
+        database_.exec(kMigrations[old - 1]);
       }
+      if (version < kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       PrepareStatements();
       return absl::OkStatus();
@@ -216,7 +224,7 @@ class SqliteStore : public Store {
     auto status = Try(absl::StrCat("add trial ", trial.id()), [&] {
       SQLite::Statement insert(database_,
                                "INSERT INTO trials VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                               "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                               "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
       const TrialSpec& spec = trial.spec;
       Binder bind(insert);
       bind << trial.id() << trial.request_id << trial.run.experiment_id << trial.run.hostname
@@ -225,6 +233,7 @@ class SqliteStore : public Store {
            << std::int64_t{spec.max_restarts} << static_cast<std::int64_t>(spec.seed)
            << spec.stop_grace_ms;
       BindProgress(bind, trial);
+      bind << trial.trace;
       insert.exec();
       number = database_.getLastInsertRowid();
       return absl::OkStatus();

@@ -48,8 +48,8 @@ class Store {
   // has at most 64 lines under way.
   static constexpr std::int64_t kAnswersKept = 256;
 
-  // Makes the file if it is missing. FailedPrecondition if a newer version of this program wrote
-  // it, naming both versions.
+  // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
+  // if a newer version of this program wrote it, naming both versions.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path);
   virtual ~Store() = default;
 

@@ -44,6 +44,7 @@ class StoreTest : public testing::Test {
     trial.spec.max_restarts = 3;
     trial.nonce = "nonce";
     trial.job_request_id = "jr";
+    trial.trace = "trace";
     return trial;
   }
   static StoreBatch::Row Row(std::int64_t trial, std::int64_t number) {
@@ -86,6 +87,28 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   EXPECT_EQ(loaded.reason, "exit code 3");
   EXPECT_EQ(loaded.error_lines, changed.error_lines);
   EXPECT_EQ(loaded.nonce, "nonce");
+  EXPECT_EQ(loaded.trace, "trace");
+}
+
+TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
+  ASSERT_TRUE(store_->Insert(Trial("t-a")).ok());
+  store_.reset();
+  {
+    SQLite::Database database(Path(), SQLite::OPEN_READWRITE);
+    database.exec("ALTER TABLE trials DROP COLUMN trace");
+    database.exec("PRAGMA user_version=1");
+  }
+  Reopen();
+  ASSERT_TRUE(store_->Insert(Trial("t-b")).ok());
+  for (int i = 0; i < 2; ++i, Reopen()) {
+    const auto trials = store_->LoadTrials();
+    ASSERT_TRUE(trials.ok()) << trials.status();
+    ASSERT_EQ(trials->size(), 2u);
+    EXPECT_EQ(trials->at(0).id(), "t-a");
+    EXPECT_EQ(trials->at(0).nonce, "nonce");
+    EXPECT_EQ(trials->at(0).trace, "");
+    EXPECT_EQ(trials->at(1).trace, "trace");
+  }
 }
 
 TEST_F(StoreTest, RefusesARequestIdASecondTime) {

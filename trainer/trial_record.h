@@ -29,6 +29,7 @@ struct TrialRecord {
   RunIdentity run;          // With the trial's id and the time of its creation.
   std::string request_id;   // Unique; of the call that made it.
   TrialSpec spec;
+  std::string trace;  // Of that call; goes with what is asked of the launcher for the trial.
 
   msg::TrialState state = msg::TrialState::Pending;
   int attempt = 1;

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
@@ -58,6 +59,13 @@ bool MayTryAgain(const absl::Status& status) {
          status.code() == absl::StatusCode::kUnavailable;
 }
 
+// For the log, whose reader's terminal a program or caller must not drive.
+std::string Printable(const std::string& text) { return absl::Utf8SafeCHexEscape(text); }
+
+std::string TraceWords(const TrialRecord& trial) {
+  return trial.trace.empty() ? "" : absl::StrCat(" (trace ", Printable(trial.trace), ")");
+}
+
 class TrialsImpl : public Trials {
  public:
   explicit TrialsImpl(Options options) : options_(std::move(options)) {}
@@ -97,7 +105,8 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
-                                  const msg::RunTrialRequestT& request) override {
+                                  const msg::RunTrialRequestT& request,
+                                  const std::string& trace) override {
     if (const auto known = requests_.find(request_id); known != requests_.end()) {
       return Message(trials_.at(known->second));
     }
@@ -106,6 +115,7 @@ class TrialsImpl : public Trials {
     if (!spec.ok()) return spec.status();
     if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
     TrialRecord record = NewRecord(id, request_id, *std::move(spec));
+    record.trace = trace;
     auto number = options_.store->Insert(record);
     if (!number.ok()) return number.status();
     record.number = *number;
@@ -155,7 +165,8 @@ class TrialsImpl : public Trials {
     return list;
   }
 
-  absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace) override {
+  absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
+                                   const std::string& trace) override {
     Trial* const trial = ById(id);
     if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
     if (HasEnded(trial->record)) return Message(*trial);
@@ -173,6 +184,7 @@ class TrialsImpl : public Trials {
       changed.state = TrialState::Stopping;
     }
     if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    trial->stop_trace = trace;
     if (waits) Forget(*trial);
     if (!waits) BeginStop(*trial);
     Announce(*trial, nullptr);
@@ -242,6 +254,7 @@ class TrialsImpl : public Trials {
     std::unique_ptr<TrialReports> reports;
     std::shared_ptr<ProgramRunner> runner;
     runtime::EventLoop::TimerId stop_timer = 0;
+    std::string stop_trace;  // Empty: that of the trial.
     // While the next attempt is held back.
     runtime::EventLoop::TimerId restart_timer = 0;
     int quick_failures = 0;                       // In a row, known to this trainer.
@@ -499,6 +512,7 @@ class TrialsImpl : public Trials {
     trial.runner = ProgramRunner::Create(
         {.loop = options_.loop,
          .jobs = options_.jobs,
+         .trace = trial.record.trace,
          .on_launched =
              [this, number](absl::StatusOr<std::string> job) {
                OnLaunched(trials_.at(number), std::move(job));
@@ -526,6 +540,8 @@ class TrialsImpl : public Trials {
     if (changed.started_us == 0) changed.started_us = NowMicros();
     trial.running_since = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
+    LOG(INFO) << "trial " << trial.record.id() << ": attempt " << trial.record.attempt << " is job "
+              << trial.record.job << TraceWords(trial.record);
     Announce(trial, nullptr);
     StartNext();
   }
@@ -545,7 +561,9 @@ class TrialsImpl : public Trials {
 
   void StopFromOutside(Trial& trial) {
     const absl::Duration grace = absl::Milliseconds(trial.record.stop_grace_ms);
-    if (trial.runner != nullptr) trial.runner->Stop(grace, "the trial was asked to stop");
+    if (trial.runner == nullptr) return;
+    trial.runner->Stop(grace, "the trial was asked to stop",
+                       trial.stop_trace.empty() ? trial.record.trace : trial.stop_trace);
   }
 
   void OnEnded(Trial& trial, AttemptEnd end) {
@@ -577,6 +595,9 @@ class TrialsImpl : public Trials {
     changed.reason = std::move(end.reason);
     if (state == TrialState::Failed) changed.error_lines = std::move(end.error_lines);
     changed.ended_us = NowMicros();
+    LOG(INFO) << "trial " << changed.id() << " is " << msg::EnumNameTrialState(state)
+              << (changed.reason.empty() ? "" : ": ") << Printable(changed.reason)
+              << TraceWords(changed);
     SaveSometime(trial, std::move(changed));
     Forget(trial);
     Announce(trial, nullptr);
@@ -602,7 +623,8 @@ class TrialsImpl : public Trials {
     if (delay > absl::ZeroDuration()) {
       absl::StrAppend(&changed.reason, "; the next one waits ", absl::FormatDuration(delay));
     }
-    LOG(INFO) << "trial " << changed.id() << ": " << changed.reason;
+    LOG(INFO) << "trial " << changed.id() << ": " << Printable(changed.reason)
+              << TraceWords(changed);
     ++changed.attempt;
     changed.nonce = runtime::RandomHex128();
     changed.job_request_id = runtime::RandomHex128();

@@ -58,10 +58,12 @@ class Trials : public LineReceiver {
   virtual void Resume() = 0;
 
   // Stores a new trial; it starts by itself. The same request id again answers with the same trial.
+  // `trace` is logged with its starts and its end, and goes with what the launcher is asked for it.
   // InvalidArgument: the request; AlreadyExists: the name is another trial's, or its directory
   // holds results.
   virtual absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
-                                          const msg::RunTrialRequestT& request) = 0;
+                                          const msg::RunTrialRequestT& request,
+                                          const std::string& trace) = 0;
   // A trial is named by its id, its name (the live one, else the newest), or a unique prefix of
   // its id. NotFound, or FailedPrecondition listing the trials an ambiguous prefix stands for.
   virtual absl::StatusOr<std::string> Find(std::string_view name) const = 0;
@@ -71,7 +73,10 @@ class Trials : public LineReceiver {
   virtual std::vector<msg::TrialT> List(bool live_only) const = 0;
   // Asks it to stop: its next report is answered so; after `grace` (zero: its own) it is stopped
   // from outside. At once if it waits, or has not said anything. An ended trial stays as it is.
-  virtual absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace) = 0;
+  // `trace` goes with the order to the launcher (a later trainer, which took the stop over, uses
+  // the trial's own).
+  virtual absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
+                                           const std::string& trace) = 0;
 
   // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,

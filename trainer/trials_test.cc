@@ -111,7 +111,7 @@ class TrialsTest : public testing::Test {
   absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request,
                                      const std::string& request_id) {
     absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run(request_id, request); });
+    On([&] { trial = trials_->Run(request_id, request, trace_); });
     return trial;
   }
   std::string Run(const msg::RunTrialRequestT& request = Request()) {
@@ -125,7 +125,7 @@ class TrialsTest : public testing::Test {
     return trial;
   }
   void Stop(const std::string& id, absl::Duration grace = absl::ZeroDuration()) {
-    On([&] { EXPECT_TRUE(trials_->Stop(id, grace).ok()); });
+    On([&] { EXPECT_TRUE(trials_->Stop(id, grace, trace_).ok()); });
   }
   void EndJob(const std::string& job, int code, const std::string& stderr_path = "") {
     On([&] { jobs_.End(job, code, stderr_path); });
@@ -174,6 +174,7 @@ class TrialsTest : public testing::Test {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Trials> trials_;
   int requests_ = 0;
+  std::string trace_;  // Of what is asked for next.
 };
 
 TEST_F(TrialsTest, ATrialRunsReportsAndIsDone) {
@@ -573,6 +574,32 @@ TEST_F(TrialsTest, IsFoundByIdPrefixAndName) {
   EXPECT_THAT(std::string(find("t-").status().message()), HasSubstr(b));
   EXPECT_EQ(find("c").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(find("").status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(TrialsTest, WhatTheLauncherIsAskedForCarriesTheTraceOfTheCommand) {
+  trace_ = "run-1";
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  EXPECT_EQ(jobs_.jobs["j-1"].trace, "run-1");
+  Restart();
+  FailAttempt(1);
+  EXPECT_EQ(jobs_.jobs["j-2"].trace, "run-1") << "it is kept with the trial";
+  trace_ = "stop-2";
+  Stop(id);
+  EXPECT_THAT(jobs_.jobs["j-2"].stop_traces, ElementsAre("stop-2"));
+  Restart();
+  EXPECT_THAT(jobs_.jobs["j-2"].stop_traces, ElementsAre("stop-2", "run-1"));
+}
+
+TEST_F(TrialsTest, AStopDuringALaunchKeepsItsTrace) {
+  jobs_.answers = false;
+  trace_ = "run-1";
+  const std::string id = Run();
+  trace_ = "stop-2";
+  Stop(id);
+  On([&] { jobs_.Answer("j-1"); });
+  EXPECT_THAT(jobs_.jobs["j-1"].stop_traces, ElementsAre("stop-2"));
 }
 
 TEST_F(TrialsTest, AnnouncesEveryReportAndChangeOfState) {

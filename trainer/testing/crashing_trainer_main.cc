@@ -25,12 +25,12 @@ namespace {
 class EndlessJobs : public trainer::JobControl {
  public:
   explicit EndlessJobs(runtime::EventLoop* loop) : loop_(loop) {}
-  void Launch(const std::string& request_id, const msg::JobSpecT&,
+  void Launch(const std::string& request_id, const std::string&, const msg::JobSpecT&,
               std::function<void(absl::StatusOr<std::string>)> done) override {
     loop_->Post([=] { done("j-" + request_id); });
   }
   void Follow(const std::string&, std::function<void(absl::StatusOr<msg::JobT>)>) override {}
-  void Stop(const std::string&, absl::Duration, const std::string&) override {}
+  void Stop(const std::string&, absl::Duration, const std::string&, const std::string&) override {}
 
  private:
   runtime::EventLoop* const loop_;
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
       request.name = absl::StrCat("run", i);
       request.argv.emplace_back("prog");
       request.working_directory = std::string("/");
-      const auto trial = (*trials)->Run(request.name, request);
+      const auto trial = (*trials)->Run(request.name, request, "");
       CHECK(trial.ok()) << trial.status();
     }
     std::puts("ready");

@@ -22,9 +22,12 @@ class FakeJobs : public JobControl {
  public:
   struct Job {
     std::string request_id;
+    std::string trace;
     msg::JobSpecT spec;
+    std::function<void()> answer;
     std::optional<msg::JobT> ended;
     std::vector<absl::Duration> stops;
+    std::vector<std::string> stop_traces;
     std::function<void(absl::StatusOr<msg::JobT>)> follower;
   };
   std::map<std::string, Job> jobs;  // By id: "j-1", "j-2", ...
@@ -33,7 +36,7 @@ class FakeJobs : public JobControl {
 
   void SetLoop(runtime::EventLoop* loop) { loop_ = loop; }
 
-  void Launch(const std::string& request_id, const msg::JobSpecT& spec,
+  void Launch(const std::string& request_id, const std::string& trace, const msg::JobSpecT& spec,
               std::function<void(absl::StatusOr<std::string>)> done) override {
     if (!refusal.ok()) return loop_->Post([=, this] { done(refusal); });
     std::string id;
@@ -43,10 +46,14 @@ class FakeJobs : public JobControl {
     if (id.empty()) {
       id = absl::StrCat("j-", jobs.size() + 1);
       jobs[id].request_id = request_id;
+      jobs[id].trace = trace;
       jobs[id].spec = spec;
     }
-    if (answers) loop_->Post([done, id] { done(id); });
+    jobs[id].answer = [done = std::move(done), id] { done(id); };
+    if (answers) Answer(id);
   }
+  // The last launch of that job hears of it.
+  void Answer(const std::string& id) { loop_->Post(jobs[id].answer); }
 
   void Follow(const std::string& id,
               std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
@@ -57,8 +64,10 @@ class FakeJobs : public JobControl {
     if (jobs[id].ended) Tell(id);
   }
 
-  void Stop(const std::string& id, absl::Duration grace, const std::string&) override {
+  void Stop(const std::string& id, absl::Duration grace, const std::string&,
+            const std::string& trace) override {
     jobs[id].stops.push_back(grace);
+    jobs[id].stop_traces.push_back(trace);
   }
 
   void End(const std::string& id, int exit_code, const std::string& stderr_path = "") {
