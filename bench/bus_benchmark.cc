@@ -73,11 +73,13 @@ int Main(int argc, char** argv) {
   CLI::App app("Measures the bus beside its peers.");
   int rounds = 5;
   double seconds = 0.5;
+  std::string only;
   bool json = false;
   app.add_option("--rounds", rounds, "How often each figure is measured")
       ->check(CLI::PositiveNumber);
   app.add_option("--seconds", seconds, "How long each measurement takes")
       ->check(CLI::PositiveNumber);
+  app.add_option("--only", only, "Measures only what has this in its name; for a profiler");
   app.add_flag("--json", json, "Prints JSON");
   CLI11_PARSE(app, argc, argv);
   const absl::Duration time = absl::Seconds(seconds);
@@ -86,7 +88,7 @@ int Main(int argc, char** argv) {
   AddEvents(comparison, 64, "64 B", time);
   AddEvents(comparison, 1024, "1 KiB", time);
   AddPoints(comparison, time);
-  const auto lines = comparison.Run(rounds);
+  const auto lines = comparison.Run(rounds, only);
   if (!lines.ok()) {
     std::fprintf(stderr, "bus_benchmark: %s\n", lines.status().ToString().c_str());
     return 1;

@@ -69,10 +69,11 @@ void Comparison::Compare(std::string what, std::string unit, std::string ours, s
   wanted_.push_back({std::move(line), std::move(ours)});
 }
 
-absl::StatusOr<std::vector<Comparison::Line>> Comparison::Run(int rounds) {
+absl::StatusOr<std::vector<Comparison::Line>> Comparison::Run(int rounds, const std::string& only) {
   std::map<std::string, Samples> samples;
   for (int round = 0; round < rounds; ++round) {
     for (const Measurement& measurement : measurements_) {
+      if (measurement.name.find(only) == std::string::npos) continue;
       Samples& of = samples[measurement.name];
       const auto value = measurement.measure();
       if (value.ok()) {
@@ -86,7 +87,15 @@ absl::StatusOr<std::vector<Comparison::Line>> Comparison::Run(int rounds) {
     }
   }
   std::vector<Line> lines;
-  for (const Wanted& wanted : wanted_) lines.push_back(Fill(wanted, samples));
+  if (only.empty()) {
+    for (const Wanted& wanted : wanted_) lines.push_back(Fill(wanted, samples));
+  } else {
+    for (const auto& [name, of] : samples) {
+      Wanted wanted;
+      wanted.line.what = wanted.ours = name;
+      lines.push_back(Fill(wanted, samples));
+    }
+  }
   return lines;
 }
 

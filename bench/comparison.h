@@ -39,8 +39,9 @@ class Comparison {
   void Add(const std::string& name, Measure measure);
   // A line of the table, of measurements by name; `peer` empty: none.
   void Compare(std::string what, std::string unit, std::string ours, std::string peer, Limit limit);
-  // The first error but NotFound ends it.
-  absl::StatusOr<std::vector<Line>> Run(int rounds);
+  // The first error but NotFound ends it. `only`: the measurements with that in their names, each
+  // a line of its own.
+  absl::StatusOr<std::vector<Line>> Run(int rounds, const std::string& only = "");
 
  private:
   struct Measurement {
