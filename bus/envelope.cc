@@ -10,6 +10,7 @@ namespace bus {
 namespace {
 
 constexpr std::size_t kMaxStatusBytes = 16 << 10;
+constexpr std::size_t kMaxKeptBytes = 64 << 10;
 
 }  // namespace
 
@@ -39,9 +40,13 @@ absl::Status FromWire(const msg::StatusT* status) {
 }
 
 Frame Encode(const msg::EnvelopeT& envelope) {
-  flatbuffers::FlatBufferBuilder builder(512);
+  // Used again, so that it need not grow for each message; but never kept large.
+  thread_local flatbuffers::FlatBufferBuilder builder(1024);
+  builder.Clear();
   msg::FinishEnvelopeBuffer(builder, msg::CreateEnvelope(builder, &envelope));
-  return Frame(std::span<const std::uint8_t>(builder.GetBufferPointer(), builder.GetSize()));
+  Frame frame(std::span<const std::uint8_t>(builder.GetBufferPointer(), builder.GetSize()));
+  if (builder.GetSize() > kMaxKeptBytes) builder.Reset();
+  return frame;
 }
 
 void SetHead(Frame& frame, const msg::Head& head) {

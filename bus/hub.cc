@@ -70,7 +70,8 @@ class ZmqHub : public Hub {
   void OnEvents();
   void OnSubscriptions();
   void OnSubscribe(const std::string& prefix);
-  void Forward(Frame topic, Frame body);
+  // Topic and body; they are taken.
+  void Forward(std::span<Frame> frames);
   void Keep(std::string_view topic, const Frame& body);
   void PlanTails();
   void SendTails();
@@ -158,18 +159,19 @@ void ZmqHub::OnEvents() {
       LOG_IF(WARNING, counters_.dropped_reserved++ == 0)
           << "dropped an event on " << topic << ": only the registry may publish there (said once)";
     } else {
-      Forward(std::move(frames[0]), std::move(frames[1]));
+      Forward(frames);
     }
   }
 }
 
-void ZmqHub::Forward(Frame topic, Frame body) {
+void ZmqHub::Forward(std::span<Frame> frames) {
   ++counters_.forwarded;
+  const std::string_view topic = frames[0].text();
+  const Frame& body = frames[1];
   if (PeekKind(body.bytes()) != msg::Kind::Tail) {
-    last_values_.Put(topic.text(), body);
-    if (topic.text().starts_with("e/")) Keep(topic.text(), body);
+    last_values_.Put(topic, body);
+    if (topic.starts_with("e/")) Keep(topic, body);
   }
-  std::array<Frame, 2> frames = {std::move(topic), std::move(body)};
   SendOut(frames);
 }
 
@@ -242,11 +244,11 @@ std::uint64_t ZmqHub::PublishHere(const std::string& topic, Frame body) {
   const std::uint64_t seq = thread_.NextSequence(topic);
   SetHead(body, msg::Head(node_->source(), node_->epoch(), seq,
                           absl::ToUnixMicros(node_->clock()->Now())));
+  std::array<Frame, 2> frames = {Frame(std::string_view(topic)), std::move(body)};
   if (topic == kHello) {
-    std::array<Frame, 2> frames = {Frame(std::string_view(topic)), std::move(body)};
     SendOut(frames);
   } else {
-    Forward(Frame(std::string_view(topic)), std::move(body));
+    Forward(frames);
     tails_.Note(topic, seq, std::nullopt, node_->clock()->Monotonic());
     PlanTails();
   }
@@ -265,8 +267,9 @@ void ZmqHub::PlanTails() {
 void ZmqHub::SendTails() {
   const std::int64_t sent_us = absl::ToUnixMicros(node_->clock()->Now());
   for (const Tails::Tail& tail : tails_.Take(node_->clock()->Monotonic(), kMessagesAtOnce)) {
-    Forward(Frame(std::string_view(tail.topic)),
-            EncodeTail(tail, node_->source(), node_->epoch(), sent_us));
+    std::array<Frame, 2> frames = {Frame(std::string_view(tail.topic)),
+                                   EncodeTail(tail, node_->source(), node_->epoch(), sent_us)};
+    Forward(frames);
   }
 }
 

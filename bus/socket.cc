@@ -319,14 +319,14 @@ bool Socket::Receive(std::vector<Frame>& frames) {
   frames.clear();
   bool more = true;
   while (more) {
-    Frame frame;
+    // One more than there may be takes all that are too many, and is left empty.
+    if (frames.size() <= kMaxFrames) frames.emplace_back();
+    Frame& frame = frames.back();
     while (zmq_msg_recv(Message(frame), handle_, ZMQ_DONTWAIT) < 0) {
       if (errno != EINTR) return false;
     }
     more = zmq_msg_more(Message(frame)) != 0;
-    if (frames.size() <= kMaxFrames) {
-      frames.push_back(frames.size() < kMaxFrames ? std::move(frame) : Frame());
-    }
+    if (frames.size() > kMaxFrames) frame = Frame();
   }
   AfterReceive();
   return true;
