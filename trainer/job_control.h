@@ -18,7 +18,9 @@ class JobControl {
   virtual ~JobControl() = default;
 
   // Starts a job; the same request id always means the same job. `done` gets its id, or the error
-  // of a launcher that will not start it.
+  // of a launcher that will not start it. Two errors mean that it has no room for the moment, to be
+  // asked again under the same request id: ResourceExhausted if this call has started nothing,
+  // Unavailable if an earlier try of it may have started the job.
   virtual void Launch(const std::string& request_id, const std::string& trace,
                       const msg::JobSpecT& spec,
                       std::function<void(absl::StatusOr<std::string>)> done) = 0;

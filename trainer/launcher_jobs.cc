@@ -7,6 +7,8 @@
 #include "bus/schema/launcher_methods.h"
 #include "glog/logging.h"
 #include "runtime/random_id.h"
+#include "runtime/string_view.h"
+#include "trainer/call_retry.h"
 
 namespace trainer {
 namespace {
@@ -14,26 +16,11 @@ namespace {
 using rpc::Launcher;
 
 constexpr absl::Duration kCallTimeout = absl::Seconds(30);
-constexpr absl::Duration kPause = absl::Milliseconds(200);
-
-// The launcher, or the way to it, is not there for the moment.
-bool MayTryAgain(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kAborted:
-    case absl::StatusCode::kResourceExhausted:
-      return true;
-    default:
-      return false;
-  }
-}
 
 class LauncherJobs : public JobControl {
  public:
-  LauncherJobs(bus::Client* client, runtime::EventLoop* loop)
-      : link_(std::make_shared<Link>(Link{client, loop})) {}
+  LauncherJobs(bus::Client* client, runtime::EventLoop* loop, runtime::Clock* clock)
+      : link_(std::make_shared<Link>(Link{client, loop, clock})) {}
   ~LauncherJobs() override { link_->open = false; }
 
   void Launch(const std::string& request_id, const std::string& trace, const msg::JobSpecT& spec,
@@ -47,8 +34,8 @@ class LauncherJobs : public JobControl {
       }
       done(reply->job->id);
     };
-    TryUntilAnswered<Launcher::Launch>(link_, std::move(request), Options(request_id, trace),
-                                       std::move(on_reply));
+    AskFor<Launcher::Launch>(std::move(request), Options(request_id, trace), false,
+                             std::move(on_reply));
   }
 
   void Follow(const std::string& job,
@@ -64,8 +51,7 @@ class LauncherJobs : public JobControl {
       }
       ended(std::move(*reply->job));
     };
-    TryUntilAnswered<Launcher::WaitJob>(link_, std::move(request), std::move(options),
-                                        std::move(on_reply));
+    AskFor<Launcher::WaitJob>(std::move(request), std::move(options), true, std::move(on_reply));
   }
 
   void Stop(const std::string& job, absl::Duration grace, const std::string& reason,
@@ -77,8 +63,8 @@ class LauncherJobs : public JobControl {
     auto on_reply = [job](absl::StatusOr<msg::StopJobReplyT> reply) {
       LOG_IF(WARNING, !reply.ok()) << "cannot stop job " << job << ": " << reply.status();
     };
-    TryUntilAnswered<Launcher::StopJob>(
-        link_, std::move(request), Options(runtime::RandomHex128(), trace), std::move(on_reply));
+    AskFor<Launcher::StopJob>(std::move(request), Options(runtime::RandomHex128(), trace), true,
+                              std::move(on_reply));
   }
 
  private:
@@ -86,7 +72,21 @@ class LauncherJobs : public JobControl {
   struct Link {
     bus::Client* client;
     runtime::EventLoop* loop;
+    runtime::Clock* clock;
     bool open = true;
+  };
+
+  // One call until it has an answer; kept by whatever will go on with it.
+  template <typename M>
+  struct Asking {
+    std::shared_ptr<Link> link;
+    typename M::RequestT request;
+    bus::CallOptions options;
+    // False: "no room" is an answer.
+    bool waits_for_room = true;
+    std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply;
+    CallRetry retry = {};
+    absl::Duration began = {};
   };
 
   static bus::CallOptions Options(const std::string& request_id, const std::string& trace) {
@@ -99,24 +99,41 @@ class LauncherJobs : public JobControl {
   }
 
   template <typename M>
-  static void TryUntilAnswered(const std::shared_ptr<Link>& link, typename M::RequestT request,
-                               bus::CallOptions options,
-                               std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply) {
-    if (!link->open) return;
-    auto again = [link, request, options, on_reply] {
-      TryUntilAnswered<M>(link, request, options, on_reply);
-    };
-    link->client->template Start<M>(
-        request, nullptr,
-        [link, again, on_reply](absl::StatusOr<typename M::ReplyT> reply) {
+  void AskFor(typename M::RequestT request, bus::CallOptions options, bool waits_for_room,
+              std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply) {
+    Ask<M>(std::make_shared<Asking<M>>(Asking<M>{link_, std::move(request), std::move(options),
+                                                 waits_for_room, std::move(on_reply)}));
+  }
+
+  template <typename M>
+  static void Ask(std::shared_ptr<Asking<M>> call) {
+    Link& link = *call->link;
+    if (!link.open) return;
+    call->began = link.clock->Monotonic();
+    link.client->template Start<M>(
+        call->request, nullptr,
+        [call](absl::StatusOr<typename M::ReplyT> reply) {
           auto shared = std::make_shared<absl::StatusOr<typename M::ReplyT>>(std::move(reply));
-          link->loop->Post([link, again, on_reply, shared] {
-            if (!link->open) return;
-            if (shared->ok() || !MayTryAgain(shared->status())) return on_reply(*std::move(shared));
-            link->loop->RunAfter(kPause, again);
-          });
+          call->link->loop->Post([call, shared] { Answered<M>(call, *std::move(shared)); });
         },
-        options);
+        call->options);
+  }
+
+  template <typename M>
+  static void Answered(std::shared_ptr<Asking<M>> call, absl::StatusOr<typename M::ReplyT> reply) {
+    Link& link = *call->link;
+    if (!link.open) return;
+    if (reply.ok()) return call->on_reply(std::move(reply));
+    const absl::Status& error = reply.status();
+    const auto pause = call->retry.After(error, link.clock->Monotonic() - call->began);
+    if (absl::IsResourceExhausted(error) && !call->waits_for_room) {
+      if (!call->retry.in_doubt()) return call->on_reply(error);
+      return call->on_reply(absl::UnavailableError(error.message()));
+    }
+    if (!pause) return call->on_reply(error);
+    LOG_IF(WARNING, call->retry.is_news())
+        << runtime::Absl(M::kInfo.name) << " of the launcher is tried again: " << error;
+    link.loop->RunAfter(*pause, [call] { Ask<M>(call); });
   }
 
   const std::shared_ptr<Link> link_;
@@ -124,8 +141,9 @@ class LauncherJobs : public JobControl {
 
 }  // namespace
 
-std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::EventLoop* loop) {
-  return std::make_unique<LauncherJobs>(client, loop);
+std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::EventLoop* loop,
+                                             runtime::Clock* clock) {
+  return std::make_unique<LauncherJobs>(client, loop, clock);
 }
 
 }  // namespace trainer

@@ -4,14 +4,16 @@
 #include <memory>
 
 #include "bus/client.h"
+#include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "trainer/job_control.h"
 
 namespace trainer {
 
-// JobControl over the bus. `client` and `loop` are not owned and outlive it. Create and destroy it
-// on the loop's thread or while the loop does not run.
-std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::EventLoop* loop);
+// JobControl over the bus. `client`, `loop` and `clock` are not owned and outlive it. Create and
+// destroy it on the loop's thread or while the loop does not run.
+std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::EventLoop* loop,
+                                             runtime::Clock* clock = runtime::Clock::Real());
 
 }  // namespace trainer
 

@@ -109,6 +109,7 @@ class ServiceTest : public testing::Test {
           launches_.push_back(context.request_id);
           traces_.push_back(context.trace);
           if (launches_.size() == 1) return absl::UnavailableError("stopping");
+          if (!refusal_.ok()) return std::exchange(refusal_, absl::OkStatus());
           msg::LaunchReplyT reply;
           reply.job = std::make_unique<msg::JobT>();
           reply.job->id = JobOf(*request.spec);
@@ -119,6 +120,8 @@ class ServiceTest : public testing::Test {
         [this](std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer,
                const msg::WaitJobRequestT& request) {
           runtime::MutexLock lock(mutex_);
+          // As a launcher that stops: it drops what it has not answered.
+          if (drops_waits_ > 0 && drops_waits_-- > 0) return;
           jobs_at_launcher_[request.job].waiter = std::move(writer);
           changed_.SignalAll();
         });
@@ -182,6 +185,16 @@ class ServiceTest : public testing::Test {
     reply.job = std::make_unique<msg::JobT>();
     reply.job->state = msg::TaskState::Exited;
     jobs_at_launcher_["j-" + name].waiter->Finish(std::move(reply));
+  }
+
+  // That trial, once it has ended.
+  msg::TrialT End(const std::string& name) {
+    msg::FollowTrialRequestT follow;
+    follow.trial = name;
+    const auto end = client_->Stream<rpc::Trainer::FollowTrial>(
+        follow, [](const msg::FollowTrialReplyT&) { return true; });
+    EXPECT_TRUE(end.ok()) << end.status();
+    return end.ok() ? *end->trial : msg::TrialT();
   }
 
   // The topic of a new trial.
@@ -256,6 +269,8 @@ class ServiceTest : public testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<std::string> launches_ ABSL_GUARDED_BY(mutex_);
+  absl::Status refusal_ ABSL_GUARDED_BY(mutex_);  // Of the second launch.
+  int drops_waits_ ABSL_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> traces_ ABSL_GUARDED_BY(mutex_);  // Of launches and stops.
   struct Job {
     std::string nonce;
@@ -303,6 +318,38 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   ASSERT_EQ(launches_.size(), 2u);
   EXPECT_EQ(launches_[0], launches_[1]) << "a launch that was not answered is the same request";
   EXPECT_THAT(traces_, ElementsAre("from-the-command", "from-the-command"));
+}
+
+TEST_F(ServiceTest, ACallThatAStoppingLauncherDidNotAnswerFailsNoTrial) {
+  {
+    runtime::MutexLock lock(mutex_);
+    refusal_ = absl::InternalError("Launch was not answered");
+    drops_waits_ = 1;
+  }
+  Run("a");
+  Report("a", 1, 1);
+  EndJob("a");
+  EXPECT_EQ(End("a").state, msg::TrialState::Done);
+  runtime::MutexLock lock(mutex_);
+  EXPECT_EQ(launches_.size(), 3u);
+  EXPECT_EQ(drops_waits_, 0);
+}
+
+TEST_F(ServiceTest, ALauncherWithoutRoomIsSeenAtTheTrial) {
+  {
+    runtime::MutexLock lock(mutex_);
+    refusal_ = absl::ResourceExhaustedError("there are 5 jobs already");
+  }
+  const std::string topic = Run("a");
+  AwaitJob("a");
+  std::vector<std::string> reasons;
+  loop_.Call([&] {
+    for (const msg::EnvelopeT& event : published_[topic]) {
+      reasons.push_back(event.body.AsTrialEvent()->trial->reason);
+    }
+  });
+  EXPECT_THAT(reasons,
+              ElementsAre("", "the launcher cannot start it yet: there are 5 jobs already", ""));
 }
 
 TEST_F(ServiceTest, ErrorsHaveTheirCodes) {

@@ -43,7 +43,7 @@ class TrainerServiceImpl : public TrainerService {
     auto store = Store::Open(locations.state_directory + "/trainer.db");
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
-    jobs_ = MakeLauncherJobs(process->client(), process->loop());
+    jobs_ = MakeLauncherJobs(process->client(), process->loop(), process->clock());
     auto trials =
         Trials::Open({.loop = process->loop(),
                       .clock = process->clock(),

@@ -16,6 +16,7 @@
 #include "runtime/file.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
+#include "trainer/call_retry.h"
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
 #include "trainer/trial_record.h"
@@ -25,7 +26,8 @@
 // Always true between two callbacks:
 // - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
 //   after an error of the disk and written again by a timer.
-// - a trial has a runner exactly while it is Running or Stopping, or Pending and launching.
+// - a trial has a runner exactly while it is Running or Stopping, or Pending and being launched.
+//   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
 
 namespace trainer {
@@ -43,15 +45,10 @@ constexpr absl::Duration kLongAttempt = absl::Seconds(10);
 constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(100);
 constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
 
-// `first` after one failure, doubling with each further one in a row.
-absl::Duration GrowingDelay(int failures, absl::Duration first, absl::Duration longest) {
-  return std::min(first * (std::int64_t{1} << std::min(failures - 1, 30)), longest);
-}
-
 // The first restart waits for nothing.
 absl::Duration RestartDelay(int quick_failures) {
   if (quick_failures <= 1) return absl::ZeroDuration();
-  return GrowingDelay(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
+  return GrowingPause(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
 }
 
 bool MayTryAgain(const absl::Status& status) {
@@ -71,6 +68,7 @@ class TrialsImpl : public Trials {
   explicit TrialsImpl(Options options) : options_(std::move(options)) {}
   ~TrialsImpl() override {
     options_.loop->Cancel(store_timer_);
+    options_.loop->Cancel(launch_timer_);
     for (auto& [number, trial] : trials_) {
       options_.loop->Cancel(trial.stop_timer);
       options_.loop->Cancel(trial.restart_timer);
@@ -98,6 +96,7 @@ class TrialsImpl : public Trials {
         trial.runner->TakeUp(trial.record.job);
         if (trial.record.stop_requested) BeginStop(trial);
       } else if (trial.record.launching) {
+        trial.launch_in_doubt = true;
         Launch(trial);
       }
     }
@@ -257,6 +256,8 @@ class TrialsImpl : public Trials {
     std::string stop_trace;  // Empty: that of the trial.
     // While the next attempt is held back.
     runtime::EventLoop::TimerId restart_timer = 0;
+    // The launcher may have started the job of the attempt without our hearing of it.
+    bool launch_in_doubt = false;
     int quick_failures = 0;                       // In a row, known to this trainer.
     std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
     std::int64_t changed_us = 0;
@@ -466,7 +467,8 @@ class TrialsImpl : public Trials {
 
   // ---- Life.
 
-  // Starts the next trial that waits, if there is a slot and nothing else is being launched.
+  // Starts the next trial that waits, if there is a slot, nothing else is being launched and the
+  // launcher did not just refuse.
   void StartNext() {
     std::uint64_t running = 0;
     Trial* next = nullptr;
@@ -478,14 +480,19 @@ class TrialsImpl : public Trials {
       if (next == nullptr && waits) next = &trial;
     }
     running_ = running;
+    if (launch_timer_ != 0) return;
     if (next != nullptr && running < static_cast<std::uint64_t>(options_.slots)) Start(*next);
   }
 
   void Start(Trial& trial) {
-    const absl::Status prepared = PrepareDirectory(trial);
+    // A launch that is in doubt has its directory, and perhaps a job that a failure here would
+    // lose.
+    const absl::Status prepared =
+        trial.record.launching ? absl::OkStatus() : PrepareDirectory(trial);
     if (MayTryAgain(prepared)) return TryStoreLater();
     if (!prepared.ok())
       return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
+    trial.launch_in_doubt = trial.record.launching;
     TrialRecord changed = trial.record;
     changed.launching = true;
     changed.attempt_started_us = NowMicros();
@@ -530,6 +537,8 @@ class TrialsImpl : public Trials {
 
   void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
     Fault("after launch");
+    if (!job.ok() && MayTryAgain(job.status())) return OnNoRoom(trial, job.status());
+    refused_launches_ = 0;
     if (!job.ok()) {
       return OnEnded(trial, {false, absl::StrCat("cannot start: ", job.status().message()), {}});
     }
@@ -544,6 +553,34 @@ class TrialsImpl : public Trials {
               << trial.record.job << TraceWords(trial.record);
     Announce(trial, nullptr);
     StartNext();
+  }
+
+  // The launcher refused, for now. The trial waits again, as what it is: the first in the row.
+  void OnNoRoom(Trial& trial, const absl::Status& status) {
+    if (absl::IsUnavailable(status)) trial.launch_in_doubt = true;
+    options_.loop->Cancel(std::exchange(launch_timer_, 0));
+    const absl::Duration pause =
+        GrowingPause(++refused_launches_, CallRetry::kFirstPause, CallRetry::kLongestPause);
+    launch_timer_ = options_.loop->RunAfter(pause, [this] {
+      launch_timer_ = 0;
+      StartNext();
+    });
+    if (trial.record.stop_requested && !trial.launch_in_doubt) {
+      return OnEnded(trial, {false, std::string(status.message()), {}});
+    }
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    trial.runner.reset();
+    running_ = running_ - 1;
+    TrialRecord changed = trial.record;
+    // While in doubt it may have a job, which a stop has to reach.
+    changed.launching = trial.launch_in_doubt;
+    changed.reason = absl::StrCat("the launcher cannot start it yet: ", status.message());
+    const bool is_news = changed.reason != trial.record.reason;
+    SaveSometime(trial, std::move(changed));
+    if (!is_news) return;
+    LOG(WARNING) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
+                 << TraceWords(trial.record);
+    Announce(trial, nullptr);
   }
 
   void BeginStop(Trial& trial) {
@@ -675,6 +712,9 @@ class TrialsImpl : public Trials {
   std::map<std::string, std::int64_t> nonces_;
   std::set<std::int64_t> unsaved_;
   runtime::EventLoop::TimerId store_timer_ = 0;
+  // Nothing is launched before it fires: the launcher refused.
+  runtime::EventLoop::TimerId launch_timer_ = 0;
+  int refused_launches_ = 0;  // In a row.
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

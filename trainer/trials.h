@@ -31,6 +31,7 @@ namespace trainer {
 // What is to be done is stored before it is done, so a trainer killed at any instant goes on where
 // the last one was: a launch is asked for again under its old request id, a running job is followed
 // again. Trials start in the order of their creation, one at a time, at most `slots` at once.
+// While the launcher has no room the first of them waits, with the reason, and so do all after it.
 // After an attempt that failed within 10 s of its start the next one is held back, without a slot:
 // not the first time, then 100 ms, doubling to 30 s; a longer attempt, or a new trainer, begins the
 // count anew. On the loop's thread; blocks for the disk.

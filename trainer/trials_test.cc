@@ -310,6 +310,78 @@ TEST_F(TrialsTest, ALaunchThatIsRefusedFails) {
   EXPECT_THAT(Get(id).reason, HasSubstr("no program prog"));
 }
 
+TEST_F(TrialsTest, WhileTheLauncherHasNoRoomTrialsWaitInTheirOrderAndSayWhy) {
+  jobs_.refusal = absl::ResourceExhaustedError("there are 5 jobs already");
+  const std::string first = Run(), second = Run();
+  for (const int pause_ms : {200, 400, 800, 1600, 3200, 5000, 5000}) {
+    EXPECT_EQ(Get(first).state, TrialState::Pending);
+    EXPECT_EQ(Get(first).reason, "the launcher cannot start it yet: there are 5 jobs already");
+    const int launches = jobs_.launches;
+    Advance(absl::Milliseconds(pause_ms - 1));
+    EXPECT_EQ(jobs_.launches, launches);
+    Advance(absl::Milliseconds(1));
+    EXPECT_EQ(jobs_.launches, launches + 1) << pause_ms;
+  }
+  EXPECT_EQ(Get(second).reason, "");
+  EXPECT_EQ(events_.size(), 3u) << "two new trials, and the reason once";
+  jobs_.refusal = absl::OkStatus();
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(Get(first).job, "j-1");
+  EXPECT_EQ(Get(first).reason, "");
+  EXPECT_EQ(Get(second).job, "j-2");
+  EXPECT_EQ(jobs_.requests.size(), 2u) << "a try has the request id of the one before";
+  jobs_.refusal = absl::ResourceExhaustedError("there are 5 jobs already");
+  FailAttempt(1);
+  const std::string third = Run();
+  jobs_.refusal = absl::OkStatus();
+  Advance(absl::Milliseconds(200));
+  EXPECT_EQ(Get(third).state, TrialState::Running) << "pauses begin anew";
+}
+
+TEST_F(TrialsTest, OneThatTheLauncherHasNoRoomForIsStoppedAtOnce) {
+  jobs_.refusal = absl::ResourceExhaustedError("full");
+  const std::string paused = Run(), asked = Run();
+  Stop(paused);
+  EXPECT_EQ(Get(paused).state, TrialState::Stopped);
+  jobs_.holds_refusals = true;
+  Advance(absl::Milliseconds(200));
+  Stop(asked);
+  EXPECT_EQ(Get(asked).state, TrialState::Pending) << "the launcher may be starting it";
+  On([&] { jobs_.Refuse(); });
+  EXPECT_EQ(Get(asked).state, TrialState::Stopped);
+  Advance(absl::Minutes(1));
+  EXPECT_TRUE(jobs_.jobs.empty());
+}
+
+TEST_F(TrialsTest, AStopReachesAJobThatWasStartedBeforeTheLauncherHadNoRoom) {
+  jobs_.answers = false;
+  const std::string id = Run();
+  jobs_.answers = true;
+  jobs_.refusal = absl::ResourceExhaustedError("busy");
+  Restart();
+  EXPECT_THAT(Get(id).reason, HasSubstr("busy"));
+  Stop(id);
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  Advance(absl::Seconds(1));
+  Restart();
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  jobs_.refusal = absl::OkStatus();
+  Advance(absl::Seconds(1));
+  EXPECT_EQ(Get(id).state, TrialState::Stopping);
+  EXPECT_EQ(jobs_.jobs.size(), 1u);
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
+TEST_F(TrialsTest, ARefusalThatLeavesDoubtIsNotTakenForNoJob) {
+  jobs_.refusal = absl::UnavailableError("full");
+  const std::string id = Run();
+  Stop(id);
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  jobs_.refusal = absl::OkStatus();
+  Advance(absl::Milliseconds(200));
+  EXPECT_EQ(Get(id).state, TrialState::Stopping);
+}
+
 TEST_F(TrialsTest, ANewAttemptWhileRestartsAreLeft) {
   msg::RunTrialRequestT request = Request("r");
   request.max_restarts = 1;

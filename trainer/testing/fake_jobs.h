@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,14 +32,22 @@ class FakeJobs : public JobControl {
     std::function<void(absl::StatusOr<msg::JobT>)> follower;
   };
   std::map<std::string, Job> jobs;  // By id: "j-1", "j-2", ...
+  std::set<std::string> requests;   // Request ids of launches.
+  int launches = 0;                 // Also refused ones.
   absl::Status refusal;             // Of every launch, unless OK.
+  bool holds_refusals = false;      // True: until Refuse().
   bool answers = true;              // False: launches, but its answers are lost.
 
   void SetLoop(runtime::EventLoop* loop) { loop_ = loop; }
 
   void Launch(const std::string& request_id, const std::string& trace, const msg::JobSpecT& spec,
               std::function<void(absl::StatusOr<std::string>)> done) override {
-    if (!refusal.ok()) return loop_->Post([=, this] { done(refusal); });
+    ++launches;
+    requests.insert(request_id);
+    if (!refusal.ok()) {
+      refuse_ = [done = std::move(done), error = refusal] { done(error); };
+      return holds_refusals ? void() : Refuse();
+    }
     std::string id;
     for (const auto& [known, job] : jobs) {
       if (job.request_id == request_id) id = known;
@@ -52,6 +61,8 @@ class FakeJobs : public JobControl {
     jobs[id].answer = [done = std::move(done), id] { done(id); };
     if (answers) Answer(id);
   }
+  // The last launch that was refused hears of it.
+  void Refuse() { loop_->Post(refuse_); }
   // The last launch of that job hears of it.
   void Answer(const std::string& id) { loop_->Post(jobs[id].answer); }
 
@@ -100,6 +111,7 @@ class FakeJobs : public JobControl {
     });
   }
   runtime::EventLoop* loop_ = nullptr;
+  std::function<void()> refuse_;
 };
 
 }  // namespace trainer
