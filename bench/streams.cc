@@ -255,8 +255,7 @@ Flow::Options PointsFlow(absl::Duration time) {
 
 absl::StatusOr<double> Messages(Way way, std::size_t bytes, bool stalled, absl::Duration time) {
   const bus::Frame frame = EnvelopeOf(bytes);
-  Flow::Options options{.time = time};
-  if (stalled) options.warm_up = kFillsQueues;
+  const Flow::Options options{.warm_up = kFillsQueues, .time = time};
   return Run(
       way, stalled, options, [&] { return bus::Frame(frame.text()); },
       [&](const zmq::message_t& body) { return body.size() == frame.size(); });

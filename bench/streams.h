@@ -19,8 +19,8 @@ enum class Way {
 };
 
 // Envelopes of about `bytes` (not less than 64), with a topic frame before each, sent and received
-// by plain ZeroMQ sockets. With `stalled`, a second subscriber wants the same and never reads;
-// counting begins when its queues are full.
+// by plain ZeroMQ sockets. With `stalled`, a second subscriber wants the same and never reads.
+// Counting begins when its queues are full, and with or without it after as many messages.
 absl::StatusOr<double> Messages(Way way, std::size_t bytes, bool stalled, absl::Duration time);
 
 // Messages of kPoints points: each built, encoded, published, received, verified and summed.
