@@ -233,8 +233,10 @@ TEST_F(HubTest, DropsIllegalTopicsAndWrongFrameCounts) {
   send({"e/x/", "12345678", "12345678"});
   send({"e/x/", "short"});
   send({"e/x/", "not a message but long enough"});  // The subscriber drops this one.
-  Publisher publisher(node_.get());
-  ASSERT_EQ(publisher.Publish("e/good/", TrialEvent(1)), absl::OkStatus());
+  msg::EnvelopeT good;
+  good.body.Set(TrialEvent(1));
+  good.head = std::make_unique<msg::Head>(77, 1, 1, absl::ToUnixMicros(absl::Now()));
+  send({"e/good/", std::string(Encode(good).text())});
   EXPECT_THAT(ear.Heard(1), ElementsAre("e/good/1"));
   const Hub::Stats stats = hub_->GetStats();
   EXPECT_EQ(stats.dropped_topic, 1u);

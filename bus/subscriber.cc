@@ -120,7 +120,10 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
 absl::Status Subscriber::State::Open() {
   auto opened = Socket::Open(thread.context(), Socket::Use::kSubscriber);
   if (!opened.ok()) return opened.status();
-  for (const std::string& prefix : options.prefixes) (*opened)->Subscribe(prefix);
+  for (const std::string& prefix : options.prefixes) {
+    // No topic is so long, and the hub would end the connection.
+    if (prefix.size() <= kMaxTopicBytes) (*opened)->Subscribe(prefix);
+  }
   (*opened)->Subscribe(kHello);
   if (absl::Status connected = (*opened)->Connect(HubSubscribeAddress(node->locations()));
       !connected.ok()) {

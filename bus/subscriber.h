@@ -23,7 +23,7 @@ namespace bus {
 class Subscriber {
  public:
   struct Options {
-    // Topic prefixes; "" receives everything.
+    // Topic prefixes; "" receives everything, one that is longer than a topic nothing.
     std::vector<std::string> prefixes;
     // Asks the owners of topics. Not owned, outlives the Subscriber. Null: nothing is recovered.
     Client* client = nullptr;
