@@ -3,8 +3,13 @@
 // error: the machine decides it too.
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <cstdio>
+#include <functional>
+#include <string>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bench/calls.h"
 #include "bench/comparison.h"
