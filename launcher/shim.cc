@@ -134,7 +134,8 @@ class Shim {
 
   bool main_ended_ = false;
   bool no_children_ = false;
-  bool drained_ = false;  // Waited long enough for the output of others.
+  bool stopping_ = false;  // Was asked to stop while its main process lived.
+  bool drained_ = false;   // Waited long enough for the output of others.
   bool killing_ = false;
   bool gave_up_killing_ = false;
   Poller::TimerId stop_timer_ = 0, round_timer_ = 0;
@@ -284,13 +285,18 @@ void Shim::OnMainEnded(int status) {
 
 void Shim::CheckFinished() {
   if (!main_ended_ || finished_ || killing_) return;
+  // What the main process leaves behind may be saving: it has its grace too.
+  if (stopping_ && !no_children_) return;
   const bool output_ended = stdout_.at_end() && stderr_.at_end();
   if (no_children_ || output_ended || drained_) KillTree();
 }
 
 void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
   if (finished_ || killing_) return;
-  if (!main_ended_) kill(-state_.pid, signal);
+  if (!main_ended_) {
+    stopping_ = true;
+    kill(-state_.pid, signal);
+  }
   poller_.Cancel(stop_timer_);
   stop_timer_ = poller_.RunAfter(grace, [this] { KillTree(); });
 }

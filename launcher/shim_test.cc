@@ -215,6 +215,17 @@ class ShimTest : public ::testing::Test {
       ASSERT_TRUE(Receive(control_).has_value());
     }
   }
+  // Until the shim has seen its main process end.
+  void AwaitEndOfMain() {
+    const absl::Time deadline = absl::Now() + kDeadline;
+    for (;;) {
+      Send(control_, {.kind = ShimRequest::Kind::kState});
+      const auto state = Receive(control_);
+      ASSERT_TRUE(state.has_value());
+      if (state->ended_us != 0) return;
+      ASSERT_LT(absl::Now(), deadline);
+    }
+  }
   // Processes that have this attempt's mark in their environment.
   int Survivors() {
     int count = 0;
@@ -356,6 +367,35 @@ TEST_F(ShimTest, StopGivesTheTaskItsGrace) {
   Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 15000});
   EXPECT_EQ(Finish().exit_code, 7);
   EXPECT_EQ(Output(), "ready\nsaved\n");
+}
+
+TEST_F(ShimTest, StopGivesTheRestOfTheTreeItsGraceToo) {
+  // The main process is gone at once; what it started still saves.
+  StartShell(
+      "sh -c 'trap \"while [ ! -e go ]; do sleep 0.01; done; echo saved >kept; exit\" TERM\n"
+      "  echo ready; exec >/dev/null 2>&1; while :; do sleep 0.01; done'; true");
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 15000});
+  AwaitEndOfMain();
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  EXPECT_EQ(Finish().signal, SIGTERM);
+  EXPECT_EQ(runtime::ReadFile(folder_ + "/kept", 100).value_or("killed"), "saved\n");
+}
+
+TEST_F(ShimTest, TheRestOfTheTreeIsKilledAfterTheGrace) {
+  StartShell("sh -c 'trap : TERM; echo ready; while :; do sleep 0.01; done'; true");
+  AwaitOutput("ready");
+  const auto tree = Descendants(ReadProcesses(), shim_->pid());
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 100});
+  EXPECT_EQ(Finish().signal, SIGTERM);
+  for (const pid_t pid : tree) EXPECT_EQ(kill(pid, 0), -1) << pid;
+}
+
+TEST_F(ShimTest, AStopAfterTheEndDoesNotLengthenIt) {
+  StartShell("(setsid sleep 1000 &); echo done");
+  AwaitEndOfMain();
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 60000});
+  EXPECT_EQ(Finish().exit_code, 0);
 }
 
 TEST_F(ShimTest, StopKillsATreeThatIgnoresItAndHides) {
