@@ -15,6 +15,7 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxExitFile = 1 << 20;
+constexpr std::size_t kMaxMark = 64 * 1024;
 // A shim that holds its lock but is not reachable is on its way up, or hangs.
 constexpr absl::Duration kRetry = absl::Milliseconds(10);
 constexpr int kMaxTries = 300;
@@ -26,6 +27,15 @@ std::optional<ShimState> ReadExitFile(const std::string& folder) {
   const auto content =
       runtime::ReadFile(absl::StrCat(folder, "/", runtime::Absl(kExitFile)), kMaxExitFile);
   return content.ok() ? ShimState::Decode(*content) : std::nullopt;
+}
+
+// Empty if the shim came to no mark, or that was before a reboot.
+TreeMark ReadTreeMark(const std::string& folder) {
+  const auto content =
+      runtime::ReadFile(absl::StrCat(folder, "/", runtime::Absl(kStartedFile)), kMaxMark);
+  auto mark = content.ok() ? TreeMark::Decode(*content) : std::nullopt;
+  if (!mark || mark->boot.empty() || mark->boot != BootId()) return {};
+  return *std::move(mark);
 }
 
 // Pid of the live shim of an attempt; 0 if there is none.
@@ -152,10 +162,13 @@ void Attempt::OnGone(std::optional<runtime::ExitStatus> status) {
 
 void Attempt::KillOrphans() {
   timer_ = 0;
+  TreeMark mark = ReadTreeMark(options_.folder);
   const int found = KillOrphanedTree({.task_socket = options_.spec.task_socket,
                                       .leader = state_.pid,
                                       .start_ticks = state_.start_ticks,
-                                      .session_is_ours = seen_alive_});
+                                      .session_is_ours = seen_alive_,
+                                      .files = std::move(mark.files),
+                                      .not_before = mark.not_before});
   if (found > 0 && ++tries_ < 2 * kMaxTries) {
     timer_ = options_.loop->RunAfter(kKillRound, [this] { KillOrphans(); });
     return;

@@ -138,13 +138,14 @@ TEST_F(JobTableTest, StopsATaskAndAllItStarted) {
 
 TEST_F(JobTableTest, AKilledShimEndsTheAttemptAndItsTreeWithinASecond) {
   const msg::JobT job =
-      Launch(yard_.Shell("echo begin; setsid sleep 1000 & echo ready; wait; echo never"));
+      Launch(yard_.Shell("echo begin; setsid sleep 1000 & env -i setsid -f sleep 1001; echo ready; "
+                         "wait; echo never"));
   ASSERT_TRUE(yard_.AwaitInFile(job.tasks[0]->stdout_path, "ready"));
   ASSERT_TRUE(yard_.AwaitRunning(job.id));
   const pid_t shim = ShimOf(yard_.state_directory(), job);
   ASSERT_GT(shim, 0);
   const auto tree = Descendants(ReadProcesses(), shim);
-  EXPECT_EQ(tree.size(), 2u);
+  EXPECT_EQ(tree.size(), 3u);
   const absl::Time start = absl::Now();
   ASSERT_EQ(kill(shim, SIGKILL), 0);
   const auto ended = yard_.AwaitEnd(job.id);
@@ -223,7 +224,8 @@ TEST_F(JobTableTest, AnExitFileIsEnoughWhenTheShimIsGoneToo) {
 }
 
 TEST_F(JobTableTest, AnAttemptThatNobodySawEndIsLostAndLeavesNothingBehind) {
-  const msg::JobT job = Launch(yard_.Shell("setsid sleep 1000 & echo ready; wait"));
+  const msg::JobT job =
+      Launch(yard_.Shell("setsid sleep 1000 & env -i setsid -f sleep 1001; echo ready; wait"));
   ASSERT_TRUE(yard_.AwaitInFile(job.tasks[0]->stdout_path, "ready"));
   ASSERT_TRUE(yard_.AwaitRunning(job.id));
   const pid_t shim = ShimOf(yard_.state_directory(), job);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -14,6 +15,9 @@
 
 namespace launcher {
 namespace {
+
+// A process has what it inherited among its first descriptors.
+constexpr int kMaxDescriptors = 65536;
 
 std::string ReadSmallFile(const std::string& path, std::size_t limit) {
   const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -43,6 +47,21 @@ std::multimap<pid_t, const ProcessRow*> ByParent(const std::vector<ProcessRow>& 
   std::multimap<pid_t, const ProcessRow*> by_parent;
   for (const auto& row : table) by_parent.emplace(row.parent, &row);
   return by_parent;
+}
+
+bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
+  const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
+  DIR* descriptors = files.empty() ? nullptr : opendir(directory.c_str());
+  if (descriptors == nullptr) return false;
+  bool holds = false;
+  for (int i = 0; i < kMaxDescriptors && !holds; ++i) {
+    const dirent* entry = readdir(descriptors);
+    if (entry == nullptr) break;
+    const std::string name = OpenFileName(directory + "/" + entry->d_name);
+    holds = !name.empty() && std::find(files.begin(), files.end(), name) != files.end();
+  }
+  closedir(descriptors);
+  return holds;
 }
 
 }  // namespace
@@ -102,6 +121,14 @@ bool HasEnvironmentEntry(pid_t pid, std::string_view entry) {
   return false;
 }
 
+std::string OpenFileName(const std::string& path) {
+  char name[256];
+  const ssize_t size = readlink(path.c_str(), name, sizeof name);
+  return size > 0 ? std::string(name, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string BootId() { return ReadSmallFile("/proc/sys/kernel/random/boot_id", 4096); }
+
 int KillOrphanedTree(const OrphanedTree& tree) {
   const auto table = ReadProcesses();
   const std::string mark = "YARD_SOCKET=" + tree.task_socket;
@@ -111,8 +138,9 @@ int KillOrphanedTree(const OrphanedTree& tree) {
   const auto by_parent = ByParent(table);
   std::set<pid_t> found;
   for (const auto& row : table) {
-    const bool ours =
-        (match_session && row.session == tree.leader) || HasEnvironmentEntry(row.pid, mark);
+    const bool ours = (match_session && row.session == tree.leader) ||
+                      HasEnvironmentEntry(row.pid, mark) ||
+                      (row.start_ticks >= tree.not_before && HoldsOneOf(row.pid, tree.files));
     if (!ours || row.pid == getpid() || !found.insert(row.pid).second) continue;
     AddDescendants(by_parent, row.pid, found);
   }

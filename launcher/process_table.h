@@ -30,6 +30,12 @@ std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root)
 // cannot be read.
 bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 
+// Identifies what `path`, an entry of some /proc/PID/fd, stands for: "pipe:[123]", the same in
+// every process that has it open. Empty if there is no such entry, or none that we may read.
+std::string OpenFileName(const std::string& path);
+// Of this boot of the machine: ticks and open files of another one mean nothing. Empty: unknown.
+std::string BootId();
+
 // What is known of an attempt whose shim is gone.
 struct OrphanedTree {
   std::string task_socket;        // The attempt's YARD_SOCKET, which no other attempt has.
@@ -38,10 +44,15 @@ struct OrphanedTree {
   // The shim was seen alive a moment ago, so the number of the leader's session cannot have been
   // given to a stranger even if the leader has ended.
   bool session_is_ours = false;
+  // OpenFileName()s of what only this tree was given: its output pipes, its channel. A process
+  // from before `not_before` (start ticks of the shim) is a stranger that was handed one.
+  std::vector<std::string> files = {};
+  std::uint64_t not_before = 0;
 };
 // Kills with SIGKILL every process of the tree: those with the attempt's YARD_SOCKET in their
-// environment, those in its session, and all descendants of both, once. Returns how many were
-// found alive: call it again until that is 0.
+// environment, those in its session, those that hold one of its files, and all descendants of
+// these, once. Returns how many were found alive: call it again until that is 0. A process in a
+// session of its own that has cleaned its environment and closed all files is not found.
 int KillOrphanedTree(const OrphanedTree& tree);
 
 }  // namespace launcher

@@ -104,7 +104,7 @@ class Shim {
   bool Prepare(std::string* error);
   void WatchChildren();
   void Start();
-  void StartProgram(UniqueFd channel);
+  void StartProgram(const UniqueFd& started, UniqueFd channel);
 
   void OnChildSignal();
   void OnMainEnded(int status);
@@ -202,7 +202,20 @@ void Shim::WatchChildren() {
   poller_.Watch(signals_.get(), EPOLLIN, [this](std::uint32_t) { OnChildSignal(); });
 }
 
-void Shim::StartProgram(UniqueFd channel) {
+// Tells `started` by what the tree is known; without it the launcher finds less of it, no more.
+void WriteMark(const UniqueFd& started, const int (&fds)[3]) {
+  TreeMark mark{.boot = BootId(), .not_before = 0, .files = {}};
+  if (const auto self = ReadProcess(getpid())) mark.not_before = self->start_ticks;
+  for (const int fd : fds) {
+    mark.files.push_back(OpenFileName("/proc/self/fd/" + std::to_string(fd)));
+  }
+  const std::string content = mark.Encode();
+  if (write(started.get(), content.data(), content.size()) < 0) {
+    fprintf(stderr, "yard-shim: cannot note the task's files: %s\n", strerror(errno));
+  }
+}
+
+void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   struct stat status = {};
   fstat(channel.get(), &status);
   TaskStart start{.argv = spec_.argv,
@@ -216,6 +229,7 @@ void Shim::StartProgram(UniqueFd channel) {
   const UniqueFd err = stderr_.TakeWriteEnd();
   const int fds[4] = {null.get(), out.get(), err.get(), channel.get()};
   std::copy(std::begin(fds), std::end(fds), std::begin(start.fds));
+  WriteMark(started, {out.get(), err.get(), channel.get()});
   state_.started_us = WallMicros();
   state_.pid = StartTask(start, &state_.failure);
 }
@@ -233,11 +247,11 @@ void Shim::Start() {
     relay_->AddReporter(UniqueFd(channel[0]));
     UniqueFd task_end(channel[1]);
     // From here on this attempt is never started again.
-    const UniqueFd mark(open(started.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (!mark.valid()) {
+    const UniqueFd file(open(started.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file.valid()) {
       state_.failure = "cannot make " + started + ": " + strerror(errno);
     } else {
-      StartProgram(std::move(task_end));
+      StartProgram(file, std::move(task_end));
     }
   }
   if (!state_.failure.empty()) {

@@ -21,6 +21,22 @@ std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::s
 
 }  // namespace
 
+std::string TreeMark::Encode() const {
+  Record record("mark");
+  record.Add("boot", boot);
+  record.AddNumber("not_before", static_cast<std::int64_t>(not_before));
+  record.AddAll("file", files);
+  return record.Encode();
+}
+
+std::optional<TreeMark> TreeMark::Decode(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "mark") return std::nullopt;
+  return TreeMark{.boot = record->Get("boot"),
+                  .not_before = static_cast<std::uint64_t>(record->GetNumber("not_before")),
+                  .files = record->GetAll("file")};
+}
+
 std::string ShimSpec::Encode() const {
   Record record("spec");
   record.AddAll("argv", argv);

@@ -15,15 +15,26 @@ namespace launcher {
 // (docs/launcher.md). Plain types and no dependencies, because the static shim links it.
 
 // Files in an attempt's folder.
-inline constexpr std::string_view kSpecFile = "spec";        // 0600, written by the launcher.
-inline constexpr std::string_view kLockFile = "lock";        // Locked by the shim while it lives.
-inline constexpr std::string_view kStartedFile = "started";  // Made once, just before the spawn.
-inline constexpr std::string_view kExitFile = "exit";        // A ShimState, once all is over.
+inline constexpr std::string_view kSpecFile = "spec";  // 0600, written by the launcher.
+inline constexpr std::string_view kLockFile = "lock";  // Locked by the shim while it lives.
+inline constexpr std::string_view kStartedFile =
+    "started";                                         // Made once before the spawn: TreeMark.
+inline constexpr std::string_view kExitFile = "exit";  // A ShimState, once all is over.
 
 // Exit codes of yard-shim itself.
 inline constexpr int kShimDone = 0;
 inline constexpr int kShimBadSpec = 2;
 inline constexpr int kShimNotFirst = 75;  // Another shim has, or had, this attempt.
+
+// By what the processes of an attempt are known after their shim is gone (process_table.h).
+struct TreeMark {
+  std::string boot;  // Holds for this BootId() only.
+  std::uint64_t not_before = 0;
+  std::vector<std::string> files;
+
+  std::string Encode() const;
+  static std::optional<TreeMark> Decode(std::string_view bytes);
+};
 
 // One attempt of a task.
 struct ShimSpec {

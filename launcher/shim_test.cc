@@ -146,7 +146,7 @@ class ShimTest : public ::testing::Test {
   }
   ~ShimTest() override {
     if (shim_ && shim_->Wait(absl::ZeroDuration()).ok() == false) (void)shim_->Signal(SIGKILL);
-    while (KillOrphanedTree({.task_socket = spec_.task_socket}) > 0) {
+    while (KillOrphanedTree(Orphans()) > 0) {
     }
     std::filesystem::remove_all(folder_);
   }
@@ -215,6 +215,24 @@ class ShimTest : public ::testing::Test {
       ASSERT_TRUE(Receive(control_).has_value());
     }
   }
+  // What a launcher knows of the tree once the shim is gone.
+  OrphanedTree Orphans(pid_t leader = 0, std::uint64_t start_ticks = 0) {
+    const auto mark =
+        TreeMark::Decode(runtime::ReadFile(folder_ + "/started", 1 << 20).value_or(""));
+    return {.task_socket = spec_.task_socket,
+            .leader = leader,
+            .start_ticks = start_ticks,
+            .session_is_ours = leader != 0,
+            .files = mark ? mark->files : std::vector<std::string>(),
+            .not_before = mark ? mark->not_before : 0};
+  }
+  // None of them runs. (Nobody may be there to reap those that have lost their parent.)
+  static void ExpectGone(const std::vector<pid_t>& tree) {
+    for (const pid_t pid : tree) {
+      const auto row = ReadProcess(pid);
+      EXPECT_TRUE(!row || row->state == 'Z') << pid;
+    }
+  }
   // Until the shim has seen its main process end.
   void AwaitEndOfMain() {
     const absl::Time deadline = absl::Now() + kDeadline;
@@ -226,18 +244,6 @@ class ShimTest : public ::testing::Test {
       ASSERT_LT(absl::Now(), deadline);
     }
   }
-  // Processes that have this attempt's mark in their environment.
-  int Survivors() {
-    int count = 0;
-    for (const auto& row : ReadProcesses()) {
-      if (row.state != 'Z' &&
-          HasEnvironmentEntry(row.pid, absl::StrCat("YARD_SOCKET=", spec_.task_socket))) {
-        ++count;
-      }
-    }
-    return count;
-  }
-
   const std::string folder_ = TemporaryFolder();
   ShimSpec spec_;
   std::optional<runtime::Subprocess> shim_;
@@ -418,35 +424,42 @@ TEST_F(ShimTest, StopKillsATreeThatIgnoresItAndHides) {
   Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 50});
   EXPECT_EQ(AwaitPhase(ShimPhase::kExited).signal, SIGKILL);
   for (const pid_t pid : tree) EXPECT_EQ(kill(pid, 0), -1) << pid;
-  EXPECT_EQ(Survivors(), 0);
 }
 
 TEST_F(ShimTest, AGrandchildThatHoldsTheOutputDoesNotHangIt) {
   StartShell("(setsid sleep 1000 &); echo done");
+  AwaitOutput("done");
+  const auto tree = Descendants(ReadProcesses(), shim_->pid());
+  EXPECT_GE(tree.size(), 1u);
   const absl::Time start = absl::Now();
   const ShimState state = Finish();
   EXPECT_LT(absl::Now() - start, absl::Seconds(10));
   EXPECT_EQ(state.exit_code, 0);
   EXPECT_EQ(Output(), "done\n");
-  EXPECT_EQ(Survivors(), 0);
+  ExpectGone(tree);
 }
 
 TEST_F(ShimTest, KillOfTheShimTakesTheMainProcessAlongAndTheRestCanBeFound) {
-  StartShell("setsid sleep 1000 & env -i setsid -f sleep 1001; echo ready; read r <&3");
+  // Of the rest one has the mark, one has nothing but one end of the output or of the channel.
+  StartShell(
+      "setsid sleep 1000 >/dev/null 2>&1 3>&- &\n"
+      "env -i setsid -f sleep 1001 2>/dev/null 3>&-\n"
+      "env -i setsid -f sleep 1002 >/dev/null 3>&-\n"
+      "env -i setsid -f sleep 1003 >/dev/null 2>&1\n"
+      "echo ready; read r <&3");
   AwaitOutput("ready");
   Send(control_, {.kind = ShimRequest::Kind::kState});
   const auto state = Receive(control_);
   ASSERT_TRUE(state.has_value());
+  const auto tree = Descendants(ReadProcesses(), shim_->pid());
+  EXPECT_EQ(tree.size(), 5u);
   ASSERT_TRUE(shim_->Signal(SIGKILL).ok());
   ASSERT_TRUE(shim_->Wait(kDeadline).ok());
   const absl::Time deadline = absl::Now() + kDeadline;
-  while (KillOrphanedTree({.task_socket = spec_.task_socket,
-                           .leader = state->pid,
-                           .start_ticks = state->start_ticks,
-                           .session_is_ours = true}) > 0) {
+  while (KillOrphanedTree(Orphans(state->pid, state->start_ticks)) > 0) {
     ASSERT_LT(absl::Now(), deadline);
   }
-  EXPECT_EQ(Survivors(), 0);
+  ExpectGone(tree);
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/exit"));
 }
 
