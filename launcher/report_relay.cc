@@ -77,7 +77,11 @@ void ReportRelay::Accept() {
 
 void ReportRelay::OnReporter(ReporterId id, std::uint32_t events) {
   if ((events & EPOLLOUT) != 0) Flush(id);
-  if (reporters_.contains(id) && (events & ~EPOLLOUT) != 0) Read(id);
+  Reporter& reporter = reporters_.at(id);
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0) reporter.gone = true;
+  if ((events & ~EPOLLOUT) != 0) Read(id);
+  // At once: the next one may be speaking already.
+  if (reporter.gone) ReadRest(id);
   UpdateReporters();
   Pump();
   CheckEnd();
@@ -91,9 +95,14 @@ void ReportRelay::Read(ReporterId id) {
   const ssize_t got = recv(reporter.socket.get(), &reporter.in[before], kReadChunk, MSG_DONTWAIT);
   const bool nothing_now = got < 0 && (errno == EAGAIN || errno == EINTR);
   reporter.in.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
-  // After the task's end nobody is left who could write more.
-  reporter.at_end = got == 0 || (got < 0 && !(nothing_now && !ended_));
+  const bool somebody_writes = !ended_ && !reporter.gone;
+  reporter.at_end = got == 0 || (got < 0 && !(nothing_now && somebody_writes));
   TakeLines(id);
+}
+
+void ReportRelay::ReadRest(ReporterId id) {
+  const Reporter& reporter = reporters_.at(id);
+  while (!reporter.at_end && !reporter.closing && WindowOpen(reporter)) Read(id);
 }
 
 void ReportRelay::TakeLines(ReporterId id) {
@@ -187,21 +196,30 @@ bool ReportRelay::WindowOpen(const Reporter& reporter) const {
          reporter.out.size() < kMaxUnreadAnswers;
 }
 
+bool ReportRelay::IsDone(ReporterId id) const {
+  const Reporter& reporter = reporters_.at(id);
+  if (reporter.closing) return reporter.out.empty();
+  if (!reporter.at_end || reporter.in.find('\n') != std::string::npos) return false;
+  if (ended_ || reporter.gone) return true;
+  // It has only stopped writing, and waits for its answers.
+  const auto is_its = [&](const Line& line) { return line.reporter == id; };
+  return reporter.out.empty() && std::none_of(queue_.begin(), queue_.end(), is_its);
+}
+
 void ReportRelay::UpdateReporters() {
   std::vector<ReporterId> ids;
   for (const auto& [id, reporter] : reporters_) ids.push_back(id);
   for (const ReporterId id : ids) {
     TakeLines(id);
     Reporter& reporter = reporters_.at(id);
-    const bool all_taken = reporter.in.find('\n') == std::string::npos;
-    if ((reporter.closing && reporter.out.empty()) ||
-        (reporter.at_end && all_taken && (reporter.out.empty() || ended_))) {
+    if (IsDone(id)) {
       Close(id);
       continue;
     }
     const bool reads = !reporter.at_end && !reporter.closing && WindowOpen(reporter);
-    poller_->Change(reporter.socket.get(),
-                    (reads ? EPOLLIN : 0u) | (reporter.out.empty() ? 0u : EPOLLOUT));
+    const bool may_go = reporter.at_end && !reporter.gone;
+    poller_->Change(reporter.socket.get(), (reads ? EPOLLIN : 0u) | (may_go ? EPOLLHUP : 0u) |
+                                               (reporter.out.empty() ? 0u : EPOLLOUT));
   }
 }
 
@@ -320,10 +338,7 @@ void ReportRelay::TaskEnded(std::function<void()> done) {
   std::vector<ReporterId> ids;
   for (const auto& [id, reporter] : reporters_) ids.push_back(id);
   for (const ReporterId id : ids) {
-    while (reporters_.contains(id) && !reporters_.at(id).at_end && !reporters_.at(id).closing &&
-           WindowOpen(reporters_.at(id))) {
-      Read(id);
-    }
+    ReadRest(id);
   }
   UpdateReporters();
   Pump();

@@ -56,6 +56,7 @@ class ReportRelay {
     std::size_t searched = 0;  // Bytes of `in` known to hold no newline.
     bool discarding = false;   // In the middle of a line that is too long.
     bool at_end = false;       // Nothing more can be read.
+    bool gone = false;         // Neither reads nor writes any more.
     bool closing = false;      // Closed once `out` is written.
   };
   struct Line {
@@ -68,6 +69,7 @@ class ReportRelay {
   void Accept();
   void OnReporter(ReporterId id, std::uint32_t events);
   void Read(ReporterId id);
+  void ReadRest(ReporterId id);
   void TakeLines(ReporterId id);
   void TakeLine(ReporterId id, std::string line);
   bool MaySpeak(ReporterId id);
@@ -76,6 +78,7 @@ class ReportRelay {
   void Flush(ReporterId id);
   void Close(ReporterId id);
   void UpdateReporters();
+  bool IsDone(ReporterId id) const;
   bool WindowOpen(const Reporter& reporter) const;
   void DeliverLocalAnswers();
 

@@ -15,11 +15,10 @@ namespace launcher {
 // (docs/launcher.md). Plain types and no dependencies, because the static shim links it.
 
 // Files in an attempt's folder.
-inline constexpr std::string_view kSpecFile = "spec";  // 0600, written by the launcher.
-inline constexpr std::string_view kLockFile = "lock";  // Locked by the shim while it lives.
-inline constexpr std::string_view kStartedFile =
-    "started";                                         // Made once before the spawn: TreeMark.
-inline constexpr std::string_view kExitFile = "exit";  // A ShimState, once all is over.
+inline constexpr std::string_view kSpecFile = "spec";        // 0600, written by the launcher.
+inline constexpr std::string_view kLockFile = "lock";        // Locked by the shim while it lives.
+inline constexpr std::string_view kStartedFile = "started";  // Before the spawn; a TreeMark.
+inline constexpr std::string_view kExitFile = "exit";        // A ShimState, once all is over.
 
 // Exit codes of yard-shim itself.
 inline constexpr int kShimDone = 0;

@@ -540,6 +540,45 @@ TEST_F(ShimRelayTest, ARefusedGreetingIsTriedAgain) {
   EXPECT_EQ(Output(), "yes\n");
 }
 
+TEST_F(ShimRelayTest, AReporterThatOnlyStopsWritingGetsItsAnswers) {
+  Start({"python3", "-c",
+         "import os,socket\n"
+         "s=socket.socket(socket.AF_UNIX); s.connect(os.environ['YARD_SOCKET'])\n"
+         "s.sendall(b'one\\ntwo\\n'); s.shutdown(socket.SHUT_WR)\n"
+         "f=s.makefile('rb'); print(f.readline(), f.readline(), f.readline())\n"});
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  EXPECT_EQ(trainer_.Next(), "2 two");
+  trainer_.Send("1 A\n");
+  trainer_.Send("2 B\n");
+  ExpectEnd(2);
+  Finish();
+  EXPECT_EQ(Output(), "b'A\\n' b'B\\n' b''\n");
+}
+
+TEST_F(ShimRelayTest, AReporterThatHasGoneMakesRoomBeforeItsLinesAreAnswered) {
+  // The second goes in two steps.
+  Start({"python3", "-c",
+         "import os,socket\n"
+         "def channel(line):\n"
+         "  s=socket.socket(socket.AF_UNIX); s.connect(os.environ['YARD_SOCKET'])\n"
+         "  s.sendall(line+b'\\n'); return s\n"
+         "channel(b'one').close()\n"
+         "s=channel(b'two'); s.shutdown(socket.SHUT_WR)\n"
+         "while not os.path.exists('go'): pass\n"
+         "s.close()\n"
+         "s=channel(b'three'); print(s.makefile('rb').readline())\n"});
+  trainer_.Greet();
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  EXPECT_EQ(trainer_.Next(), "2 two");
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  EXPECT_EQ(trainer_.Next(), "3 three");
+  trainer_.Send("1 A\n2 B\n3 C\n");
+  ExpectEnd(3);
+  Finish();
+  EXPECT_EQ(Output(), "b'C\\n'\n");
+}
+
 TEST_F(ShimRelayTest, ALineOverOneMegabyteCostsOnlyItself) {
   Start({"python3", "-c",
          "import os\n"
