@@ -283,7 +283,6 @@ bool ReportRelay::OnTrainerLine(std::string_view line) {
   if (link_ == Link::kGreeting) {
     if (line != "OK") return false;
     link_ = Link::kUp;
-    retry_ = options_.first_retry;
     return true;
   }
   if (line == "END" && end_sent_) {
@@ -299,6 +298,7 @@ bool ReportRelay::OnTrainerLine(std::string_view line) {
       number > sent_number_) {
     return false;
   }
+  retry_ = options_.first_retry;
   const Line first = std::move(queue_.front());
   queue_.pop_front();
   queue_bytes_ -= first.text.size();

@@ -540,6 +540,23 @@ TEST_F(ShimRelayTest, ARefusedGreetingIsTriedAgain) {
   EXPECT_EQ(Output(), "yes\n");
 }
 
+TEST_F(ShimRelayTest, ARefusalAfterTheGreetingIsTriedAgainLessAndLessOften) {
+  StartShell("echo one >&3; read -r a <&3; echo $a");
+  const absl::Time start = absl::Now();
+  for (int i = 0; i < 5; ++i) {
+    trainer_.Greet();
+    EXPECT_EQ(trainer_.Next(), "1 one");
+    trainer_.Break();
+  }
+  trainer_.Greet();
+  // 20, 40, 80, 160 and 320 ms.
+  EXPECT_GE(absl::Now() - start, absl::Milliseconds(600));
+  EXPECT_EQ(trainer_.Next(), "1 one");
+  trainer_.Send("1 yes\n");
+  ExpectEnd(1);
+  Finish();
+}
+
 TEST_F(ShimRelayTest, AReporterThatOnlyStopsWritingGetsItsAnswers) {
   Start({"python3", "-c",
          "import os,socket\n"
