@@ -35,6 +35,8 @@ using runtime::UniqueFd;
 
 constexpr std::size_t kMaxSpec = 16 << 20;
 constexpr std::size_t kMaxLaunchers = 8;
+// A state with it, and with a note, is far smaller than kMaxShimPacket.
+constexpr std::size_t kMaxFailure = 4096;
 // Between two looks for processes that are still to be killed; an exit triggers one at once.
 constexpr std::chrono::milliseconds kKillRound{10};
 
@@ -54,6 +56,16 @@ std::string ReadWhole(const std::string& path) {
     content.append(chunk, static_cast<std::size_t>(got));
   }
   return content;
+}
+
+// Its first bytes, without half a UTF-8 character at the end.
+std::string Clip(std::string text, std::size_t limit) {
+  constexpr std::string_view kMore = "...";
+  if (text.size() <= limit) return text;
+  std::size_t end = limit - kMore.size();
+  while (end > 0 && (text[end] & 0xC0) == 0x80) --end;
+  text.resize(end);
+  return text.append(kMore);
 }
 
 // Whole and synced under its name, or not there at all.
@@ -255,6 +267,7 @@ void Shim::Start() {
     }
   }
   if (!state_.failure.empty()) {
+    state_.failure = Clip(std::move(state_.failure), kMaxFailure);
     state_.pid = 0;
     state_.ended_us = WallMicros();
     main_ended_ = true;

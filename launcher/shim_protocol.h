@@ -65,7 +65,7 @@ struct ShimState {
   int exit_code = 0;
   int signal = 0;
   bool core_dumped = false;
-  std::string failure;  // Why the task could not be started; then it has no pid.
+  std::string failure;  // Why the task could not be started (at most 4 KiB); then it has no pid.
   std::string note;     // What a person should know besides: "2 processes outlived it", ...
   std::uint64_t stdout_begin = 0, stdout_end = 0;
   std::uint64_t stderr_begin = 0, stderr_end = 0;

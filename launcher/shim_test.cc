@@ -31,6 +31,7 @@ namespace launcher {
 namespace {
 
 using runtime::UniqueFd;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -294,6 +295,16 @@ TEST_F(ShimTest, ReportsDeathBySignal) {
 TEST_F(ShimTest, SaysWhyAProgramCannotStart) {
   Start({"no-such-program"});
   EXPECT_EQ(Finish().failure, "program not found: no-such-program");
+}
+
+TEST_F(ShimTest, SaysTheBeginningOfALongFailureOnly) {
+  std::string name = "x";
+  while (name.size() < 70'000) name += "\u00fc";
+  Start({name});
+  const ShimState state = Finish();
+  EXPECT_LE(state.failure.size(), 4096u);
+  EXPECT_THAT(state.failure, StartsWith("program not found: x\u00fc"));
+  EXPECT_THAT(state.failure, EndsWith("\u00fc..."));  // Whole characters.
 }
 
 TEST_F(ShimTest, SaysThatAFileIsNoProgram) {
