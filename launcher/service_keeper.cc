@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -89,11 +90,17 @@ class Keeper : public ServiceKeeper {
     if (auto made = runtime::MakeDirectories(options_.locations.LogDirectory(), 0700); !made.ok()) {
       return made;
     }
+    const std::string& locks = options_.locations.runtime_directory;
+    if (auto made = runtime::MakeDirectories(locks, 0700); !made.ok()) return made;
     inotify_ = runtime::UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    const auto mask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE;
-    if (inotify_add_watch(inotify_.get(), directory.c_str(), mask) < 0) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot watch ", directory, " by inotify: ", strerror(errno)));
+    for (const auto& [path, mask] :
+         {std::pair(directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE),
+          // Whoever has taken a lock writes its pid into it.
+          std::pair(locks, IN_MODIFY)}) {
+      if (inotify_add_watch(inotify_.get(), path.c_str(), mask | IN_MASK_ADD) < 0) {
+        return absl::UnavailableError(
+            absl::StrCat("cannot watch ", path, " by inotify: ", strerror(errno)));
+      }
     }
     inotify_watch_ = options_.loop->Watch(inotify_.get(), runtime::EventLoop::Readiness::kReadable,
                                           [this] { OnDirectory(); });
@@ -117,6 +124,13 @@ class Keeper : public ServiceKeeper {
   std::string WantedPath() const { return options_.locations.state_directory + "/wanted"; }
   bool Keeping() const { return wanted_.has_value() && !options_.external && !stopping_; }
 
+  bool MattersToUs(std::string_view name) const {
+    if (name == "wanted") return true;
+    return std::any_of(services_.begin(), services_.end(), [&](const Kept& service) {
+      return service.pid == 0 && name == service.name + ".lock";
+    });
+  }
+
   void OnDirectory() {
     alignas(inotify_event) char buffer[4096];
     bool ours = false;
@@ -124,7 +138,7 @@ class Keeper : public ServiceKeeper {
       for (ssize_t at = 0; at < got;) {
         const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
         ours = ours || (event->mask & IN_Q_OVERFLOW) != 0 ||
-               (event->len > 0 && strcmp(event->name, "wanted") == 0);
+               (event->len > 0 && MattersToUs(event->name));
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
       }
     }
@@ -231,7 +245,7 @@ class Keeper : public ServiceKeeper {
     service.pidfd.reset();
     Become(service, msg::TaskState::Exited, how);
     if (stopping_) return StopNext();
-    if (!Keeping()) return;
+    if (!Keeping()) return Ensure(service);
     LOG(WARNING) << service.name << " has ended (" << how << ")"
                  << (refused ? ": another one runs" : ": starting it again");
     if (options_.clock->Monotonic() - service.since >= kStableAfter) service.quick_failures = 0;

@@ -20,10 +20,10 @@ namespace launcher {
 // exists ({"logdir": "/abs", "trainer": "/abs" or absent}; `yard up` writes it in one step, `yard
 // down` removes it). On the loop's thread.
 //
-// A service that holds its lock is adopted and watched; one that does not is started, in a
-// session of its own, so that it outlives the launcher. One that dies is started again at once,
-// then with a growing delay up to 5 s. A registry whose ready file says "supervisor=external" is
-// left alone. Without the file nothing is started.
+// A service that holds its lock is adopted and watched, as soon as it takes it, whoever started
+// it; one that does not is started, in a session of its own, so that it outlives the launcher. One
+// that dies is started again at once, then with a growing delay up to 5 s. A registry whose ready
+// file says "supervisor=external" is left alone. Without the file nothing is started.
 class ServiceKeeper {
  public:
   struct Options {

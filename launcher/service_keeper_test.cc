@@ -11,6 +11,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -20,6 +22,7 @@
 #include "runtime/file.h"
 #include "runtime/locations.h"
 #include "runtime/mutex.h"
+#include "runtime/subprocess.h"
 #include "runtime/thread.h"
 
 namespace launcher {
@@ -127,6 +130,21 @@ class ServiceKeeperTest : public ::testing::Test {
     })) << service;
     return holder;
   }
+  // As another supervisor does.
+  pid_t StartByHand(const std::string& service) {
+    runtime::Subprocess::Options options;
+    options.program = folder_ + "/bin/" + service;
+    options.argv = {options.program};
+    options.environment = {"PATH=/usr/bin:/bin"};
+    auto child = runtime::Subprocess::Start(options);
+    EXPECT_TRUE(child.ok()) << child.status();
+    by_hand_.push_back(std::move(*child));
+    pids_.push_back(by_hand_.back().pid());
+    return by_hand_.back().pid();
+  }
+  bool AwaitAdopted(const std::string& service, pid_t pid) {
+    return Await([&] { return Services()[service].pid == pid; });
+  }
   bool Await(const std::function<bool()>& condition) {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     while (!condition()) {
@@ -145,6 +163,7 @@ class ServiceKeeperTest : public ::testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<pid_t> pids_;
+  std::vector<runtime::Subprocess> by_hand_;
 };
 
 TEST_F(ServiceKeeperTest, StartsNothingUntilTheYardIsWantedThenEverything) {
@@ -207,6 +226,19 @@ TEST_F(ServiceKeeperTest, LeavesARegistryOfAnotherSupervisorAlone) {
   ASSERT_EQ(kill(registry, SIGKILL), 0);
   EXPECT_TRUE(Await([&] { return Services()["registry"].reason == "somebody else starts it"; }));
   EXPECT_EQ(Services()["registry"].pid, 0);
+  const pid_t next = StartByHand("registry");
+  EXPECT_TRUE(AwaitAdopted("registry", next));
+}
+
+TEST_F(ServiceKeeperTest, WatchesWhatAnotherSupervisorStarts) {
+  WriteWanted();
+  Open(/*external=*/true);
+  for (int i = 0; i < 2; ++i) {
+    const pid_t pid = StartByHand("trainer");
+    EXPECT_TRUE(AwaitAdopted("trainer", pid));
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    EXPECT_TRUE(AwaitAdopted("trainer", 0));
+  }
 }
 
 TEST_F(ServiceKeeperTest, AStoppingLauncherLeavesAWantedYardRunning) {
