@@ -23,6 +23,10 @@ constexpr int kMaxTries = 300;
 constexpr int kTriesAShim = 60;
 constexpr absl::Duration kKillRound = absl::Milliseconds(5);
 
+std::string SpecPath(const std::string& folder) {
+  return absl::StrCat(folder, "/", runtime::Absl(kSpecFile));
+}
+
 std::optional<ShimState> ReadExitFile(const std::string& folder) {
   const auto content =
       runtime::ReadFile(absl::StrCat(folder, "/", runtime::Absl(kExitFile)), kMaxExitFile);
@@ -66,8 +70,8 @@ Attempt::~Attempt() { options_.loop->Cancel(timer_); }
 
 absl::Status Attempt::Start() {
   if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
-  const std::string path = absl::StrCat(options_.folder, "/", runtime::Absl(kSpecFile));
-  auto written = runtime::WriteFileAtomically(path, options_.spec.Encode(), 0600);
+  auto written =
+      runtime::WriteFileAtomically(SpecPath(options_.folder), options_.spec.Encode(), 0600);
   return written.ok() ? StartShim() : written;
 }
 
@@ -173,8 +177,7 @@ void Attempt::KillOrphans() {
     timer_ = options_.loop->RunAfter(kKillRound, [this] { KillOrphans(); });
     return;
   }
-  unlink(options_.spec.control_socket.c_str());
-  unlink(options_.spec.task_socket.c_str());
+  RemoveSockets();
   Finish({.state = state_, .lost = !seen_alive_, .shim_lost = true, .how = lost_how_});
 }
 
@@ -191,14 +194,26 @@ void Attempt::Stop(int signal, absl::Duration grace) {
                .grace_ms = absl::ToInt64Milliseconds(grace)});
 }
 
+void Attempt::RemoveSockets() {
+  unlink(options_.spec.control_socket.c_str());
+  unlink(options_.spec.task_socket.c_str());
+}
+
 void Attempt::Acknowledge() {
   acknowledged_ = true;
-  unlink(absl::StrCat(options_.folder, "/", runtime::Absl(kSpecFile)).c_str());
-  if (link_ == nullptr && !TryConnect()) {
+  over_ = true;
+  if (link_ != nullptr || TryConnect()) {
+    link_->Send({.kind = ShimRequest::Kind::kAcknowledge});
+  } else {
+    if (LockingShim(options_.folder) == 0) RemoveSockets();
     timer_ = options_.loop->RunAfter(absl::ZeroDuration(), [this] { Leave(); });
-    return;
   }
-  link_->Send({.kind = ShimRequest::Kind::kAcknowledge});
+  // Last: its absence says that all this was done.
+  unlink(SpecPath(options_.folder).c_str());
+}
+
+bool Attempt::IsAcknowledged(const std::string& folder) {
+  return access(SpecPath(folder).c_str(), F_OK) != 0;
 }
 
 void Attempt::Leave() {

@@ -59,8 +59,10 @@ class Attempt {
   // One that an earlier launcher has, or may have, started.
   void Adopt();
   void Stop(int signal, absl::Duration grace);
-  // The end is stored: lets the shim go.
+  // The end is stored: lets the shim go. Also of one that an earlier launcher has seen end, without
+  // Adopt(): its spec is still there if that launcher has not come to this.
   void Acknowledge();
+  static bool IsAcknowledged(const std::string& folder);
 
  private:
   absl::Status StartShim();
@@ -71,6 +73,7 @@ class Attempt {
   void Resolve();
   void Retry();
   void KillOrphans();
+  void RemoveSockets();
   void Finish(AttemptEnd end);
   void Leave();
 

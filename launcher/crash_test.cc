@@ -70,6 +70,8 @@ TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
     ASSERT_TRUE(ended.has_value());
     EXPECT_EQ(ended->reason, "exit code 7");
     EXPECT_EQ(yard.List().size(), 1u);
+    EXPECT_TRUE(yard.AwaitNoFile(
+        absl::StrCat(yard.state_directory(), "/jobs/", job->id, "/worker-0.1/spec")));
     EXPECT_EQ(runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), "ran\n");
     EXPECT_EQ(runtime::ReadFile(ended->tasks[0]->stdout_path, 1000).value_or(""), "out\n");
   }

@@ -94,7 +94,10 @@ class Table : public JobTable {
 
   std::string TaskPath(const Job& job, int attempt) const;
   ShimSpec SpecOf(const Job& job, int attempt) const;
-  void MakeAttempt(Job& job, int number);
+  std::string AttemptFolder(const Job& job, int attempt) const;
+  std::unique_ptr<Attempt> NewAttempt(const Job& job, const AttemptRow& row,
+                                      Attempt::Callbacks callbacks);
+  void MakeAttempt(Job& job);
   LineFeed MakeFeed(Job& job, msg::LogStream stream);
   void OpenFeeds(Job& job);
   void OnRunning(Job& job, const ShimState& state);
@@ -102,6 +105,7 @@ class Table : public JobTable {
   void EndOutput(Job& job, const AttemptEnd& end);
   void OnOver(Job& job, const AttemptEnd& end);
   void Retire(Job& job);
+  void LetGo(const Job& job);
   void TakeUp(Job& job);
   void BeginBeforeLastLines(Job& job) const;
   void Save(const Job& job);
@@ -144,9 +148,20 @@ absl::Status Table::Prepare() {
   }
   stats_.jobs = jobs_.size();
   for (const auto& [id, job] : jobs_) {
+    LetGo(*job);
     if (!HasEnded(job->row.task.status.state)) TakeUp(*job);
   }
   return absl::OkStatus();
+}
+
+// An earlier launcher has stored the end of these attempts, but may not have told their shims.
+void Table::LetGo(const Job& job) {
+  for (const AttemptRow& row : job.row.task.attempts) {
+    if (row.ended_us == 0 || Attempt::IsAcknowledged(AttemptFolder(job, row.number))) continue;
+    auto attempt = NewAttempt(job, row, {});
+    attempt->Acknowledge();
+    retired_.insert(std::move(attempt));
+  }
 }
 
 // A task of an earlier launcher.
@@ -160,7 +175,7 @@ void Table::TakeUp(Job& job) {
   ++stats_.adopted;
   job.row.task.status.running_since = Now();
   BeginBeforeLastLines(job);
-  MakeAttempt(job, status.attempt);
+  MakeAttempt(job);
   job.attempt->Adopt();
 }
 
@@ -261,7 +276,7 @@ void Table::Feed(Job& job, const Event& event) {
 
 void Table::Carry(Job& job, const action::StartAttempt& start) {
   ++stats_.attempts;
-  MakeAttempt(job, start.number);
+  MakeAttempt(job);
   const std::filesystem::path log_path =
       LogPath(job.row, options_.locations.state_directory, start.number, msg::LogStream::Stdout);
   absl::Status started = runtime::MakeDirectories(log_path.parent_path());
@@ -314,34 +329,44 @@ ShimSpec Table::SpecOf(const Job& job, int attempt) const {
   return spec;
 }
 
-void Table::MakeAttempt(Job& job, int number) {
-  const AttemptRow& row = job.row.task.attempts.back();
+std::string Table::AttemptFolder(const Job& job, int attempt) const {
+  return absl::StrCat(JobFolder(options_.locations.state_directory, job.row.id), "/",
+                      TaskName(job.row), ".", attempt);
+}
+
+// It is no longer in retired_ a moment after it has left.
+std::unique_ptr<Attempt> Table::NewAttempt(const Job& job, const AttemptRow& row,
+                                           Attempt::Callbacks callbacks) {
   Attempt::Options options;
   options.loop = options_.loop;
   options.shim_path = options_.shim_path;
-  options.folder = absl::StrCat(JobFolder(options_.locations.state_directory, job.row.id), "/",
-                                TaskName(job.row), ".", number);
-  options.spec = SpecOf(job, number);
+  options.folder = AttemptFolder(job, row.number);
+  options.spec = SpecOf(job, row.number);
   options.pid = row.pid;
   options.start_ticks = row.start_ticks;
-  Job* const entry = &job;  // Only used until the attempt is over, and no job is removed before.
   const auto self = std::make_shared<Attempt*>();
-  const auto left = [this, alive = alive_, self] {
+  callbacks.on_left = [this, alive = alive_, self] {
     options_.loop->Post([this, alive, attempt = *self] {
       if (!*alive) return;
       std::erase_if(retired_, [&](const auto& retired) { return retired.get() == attempt; });
     });
   };
+  auto attempt = std::make_unique<Attempt>(std::move(options), std::move(callbacks));
+  *self = attempt.get();
+  return attempt;
+}
+
+// For the last row.
+void Table::MakeAttempt(Job& job) {
+  Job* const entry = &job;  // Only used until the attempt is over, and no job is removed before.
   job.stdout_lines.reset();
   job.stderr_lines.reset();
-  job.attempt = std::make_unique<Attempt>(
-      std::move(options),
-      Attempt::Callbacks{
-          .on_running = [this, entry](const ShimState& state) { OnRunning(*entry, state); },
-          .on_output = [this, entry](const ShimState& state) { OnOutput(*entry, state); },
-          .on_over = [this, entry](const AttemptEnd& end) { OnOver(*entry, end); },
-          .on_left = left});
-  *self = job.attempt.get();
+  job.attempt =
+      NewAttempt(job, job.row.task.attempts.back(),
+                 {.on_running = [this, entry](const ShimState& state) { OnRunning(*entry, state); },
+                  .on_output = [this, entry](const ShimState& state) { OnOutput(*entry, state); },
+                  .on_over = [this, entry](const AttemptEnd& end) { OnOver(*entry, end); },
+                  .on_left = {}});
 }
 
 // From what was announced before, else from the attempt's beginning.

@@ -6,7 +6,9 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <functional>
 #include <string>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -206,6 +208,40 @@ TEST_F(JobTableTest, TheNextLauncherLearnsWhatEndedInBetween) {
   EXPECT_EQ(ended->reason, "exit code 9");
 }
 
+TEST_F(JobTableTest, TheNextLauncherLetsTheShimsGoOfWhatHasEnded) {
+  // Two attempts. After each the launcher is killed when it has stored the end, before the shim
+  // hears of that.
+  auto spec = yard_.Shell("exit 3");
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  yard_.Close();
+  const std::function<void(std::string_view)> die_when_over = [this](std::string_view point) {
+    if (point == "over") yard_.CloseNext();
+  };
+  ASSERT_TRUE(yard_.Open(die_when_over).ok());
+  const auto launched = yard_.Launch(spec);
+  ASSERT_TRUE(launched.ok()) << launched.status();
+  ASSERT_TRUE(yard_.AwaitClosed());
+  for (int attempt = 1; attempt <= 2; ++attempt) {
+    SCOPED_TRACE(attempt);
+    const std::string name = absl::StrCat(launched->id, "/worker-0.", attempt);
+    const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", name);
+    EXPECT_TRUE(std::filesystem::exists(folder + "/spec"));
+    EXPECT_NE(ShimOf(yard_.state_directory(), *launched, attempt), 0);
+    ASSERT_TRUE(yard_.Open(attempt == 1 ? die_when_over : nullptr).ok());
+    const std::string socket =
+        absl::StrCat(yard_.folder(), "/run/tasks/", launched->id, ".worker-0.", attempt);
+    EXPECT_TRUE(yard_.AwaitNoFile(folder + "/spec"));
+    EXPECT_TRUE(yard_.AwaitNoFile(socket));
+    EXPECT_TRUE(yard_.AwaitNoFile(socket + ".ctl"));
+    if (attempt == 2) break;
+    ASSERT_TRUE(yard_.AwaitClosed());
+  }
+  const auto ended = yard_.AwaitEnd(launched->id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->tasks[0]->attempts.size(), 2u);
+}
+
 TEST_F(JobTableTest, AnExitFileIsEnoughWhenTheShimIsGoneToo) {
   const msg::JobT job =
       Launch(yard_.Shell("while [ ! -e $FOLDER/go ]; do sleep 0.01; done; exit 9"));
@@ -221,6 +257,9 @@ TEST_F(JobTableTest, AnExitFileIsEnoughWhenTheShimIsGoneToo) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->reason, "exit code 9");
   EXPECT_EQ(ended->tasks[0]->attempts[0]->exit_code, 9);
+  const std::string socket = yard_.folder() + "/run/tasks/" + job.id + ".worker-0.1";
+  EXPECT_TRUE(yard_.AwaitNoFile(socket));
+  EXPECT_TRUE(yard_.AwaitNoFile(socket + ".ctl"));
 }
 
 TEST_F(JobTableTest, AnAttemptThatNobodySawEndIsLostAndLeavesNothingBehind) {

@@ -81,6 +81,18 @@ void TestingTable::Close() {
   OnLoop([this] { table_.reset(); });
 }
 
+void TestingTable::CloseNext() {
+  loop_->Post([this] { table_.reset(); });
+}
+
+bool TestingTable::AwaitClosed() {
+  return AwaitTrue([this] {
+    bool closed = false;
+    OnLoop([&] { closed = table_ == nullptr; });
+    return closed;
+  });
+}
+
 void TestingTable::OnLoop(const std::function<void()>& body) {
   bool done = false;
   loop_->Post([&] {
@@ -141,14 +153,23 @@ std::optional<msg::JobT> TestingTable::AwaitRunning(const std::string& job) {
   return Await(job, [](const msg::JobT& found) { return found.state == msg::TaskState::Running; });
 }
 
-bool TestingTable::AwaitInFile(const std::string& path, const std::string& text) {
+bool TestingTable::AwaitTrue(const std::function<bool()>& condition) {
   const absl::Time deadline = absl::Now() + kDeadline;
-  while (!absl::StrContains(runtime::ReadFile(path, 64 << 20).value_or(""), text)) {
+  while (!condition()) {
     if (absl::Now() >= deadline) return false;
     runtime::MutexLock lock(mutex_);
     changed_.WaitWithTimeout(mutex_, absl::Milliseconds(5));
   }
   return true;
+}
+
+bool TestingTable::AwaitInFile(const std::string& path, const std::string& text) {
+  return AwaitTrue(
+      [&] { return absl::StrContains(runtime::ReadFile(path, 64 << 20).value_or(""), text); });
+}
+
+bool TestingTable::AwaitNoFile(const std::string& path) {
+  return AwaitTrue([&] { return !std::filesystem::exists(path); });
 }
 
 std::vector<TestingTable::Announced> TestingTable::Batches() {

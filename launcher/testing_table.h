@@ -30,6 +30,10 @@ class TestingTable {
   absl::Status Open(std::function<void(std::string_view)> fault = {});
   // It is gone; its tasks stay.
   void Close();
+  // The same from a `fault`: it is gone after the event that is being handled, like a launcher
+  // that is killed then.
+  void CloseNext();
+  bool AwaitClosed();
 
   // A shell script as a job.
   msg::JobSpecT Shell(const std::string& script) const;
@@ -43,6 +47,8 @@ class TestingTable {
   std::optional<msg::JobT> AwaitRunning(const std::string& job);
   // True once `path` holds `text`.
   bool AwaitInFile(const std::string& path, const std::string& text);
+  // True once there is no such file.
+  bool AwaitNoFile(const std::string& path);
   // Runs `body` on the loop's thread and waits for it.
   void OnLoop(const std::function<void()>& body);
 
@@ -62,6 +68,9 @@ class TestingTable {
   std::vector<std::string> Lines();
 
  private:
+  // Looks again and again; false after 20 s.
+  bool AwaitTrue(const std::function<bool()>& condition);
+
   const bool owns_folder_;
   const std::string folder_;
   std::unique_ptr<runtime::EventLoop> loop_;
