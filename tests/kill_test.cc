@@ -206,6 +206,16 @@ TEST_F(KillTest, AnAttachedRunAndAListenerFollowThroughEveryKill) {
   EXPECT_EQ(distinct.size(), heard.lines.size()) << absl::StrJoin(heard.lines, "\n");
 }
 
+TEST_F(KillTest, DownStopsWhatRunsAlsoWithoutALauncher) {
+  ASSERT_EQ(yard_.Run(Digits({"--name", "left", "--detach"}, 2000)).exit_code, 0);
+  ASSERT_TRUE(Yard::Eventually([&] { return ProgramOf("left") > 0; }));
+  for (const char* service : {"launcher", "trainer"}) ASSERT_TRUE(yard_.Kill(service)) << service;
+  const CommandResult down = yard_.Run({"down"});
+  EXPECT_EQ(down.exit_code, 0) << down.err;
+  EXPECT_EQ(ProgramOf("left"), 0);
+  EXPECT_EQ(yard_.PidOf("launcher"), 0);
+}
+
 TEST_F(KillTest, EverythingKilledAtOnceComesBackWithTheNextCommand) {
   ASSERT_EQ(yard_.Run(Digits({"--name", "storm", "--detach"}, 60)).exit_code, 0);
   ASSERT_TRUE(Yard::Eventually([&] { return Results(yard_, "storm").size() >= 3; }));

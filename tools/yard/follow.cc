@@ -61,17 +61,11 @@ bus::CallOptions Within(absl::Duration left) {
                                                       : std::max(left, absl::Milliseconds(1))};
 }
 
-// A name that matches two things is as good as not found.
-absl::Status AsLookup(const absl::Status& status) {
-  if (!absl::IsFailedPrecondition(status)) return status;
-  return absl::NotFoundError(status.message());
-}
-
 absl::StatusOr<msg::TrialT> FindTrial(bus::Client& client, const std::string& name) {
   msg::TrialsRequestT request;
   request.trial = name;
   auto reply = client.Call<rpc::Trainer::Trials>(request, Patient());
-  if (!reply.ok()) return AsLookup(reply.status());
+  if (!reply.ok()) return reply.status();
   if (reply->trials.empty()) return absl::NotFoundError(absl::StrCat("no trial ", name));
   return *reply->trials.front();
 }
@@ -80,12 +74,16 @@ absl::StatusOr<msg::JobT> FindJob(bus::Client& client, const std::string& name) 
   msg::JobsRequestT request;
   request.job = name;
   auto reply = client.Call<rpc::Launcher::Jobs>(request, Patient());
-  if (!reply.ok()) return AsLookup(reply.status());
+  if (!reply.ok()) return reply.status();
   if (reply->jobs.empty()) return absl::NotFoundError(absl::StrCat("no job ", name));
   return *reply->jobs.front();
 }
 
 }  // namespace
+
+absl::Status AsLookup(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ? absl::NotFoundError(status.message()) : status;
+}
 
 bus::CallOptions Patient(absl::Duration timeout) {
   return {.timeout = timeout, .wait_for_service = true};
@@ -97,15 +95,12 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name) {
   if (!absl::StartsWith(name, "j-")) {
     auto trial = FindTrial(**client, name);
     if (trial.ok()) return Thing{.trial = *std::move(trial), .job = std::nullopt};
-    const bool ambiguous =
-        absl::IsNotFound(trial.status()) && absl::StrContains(trial.status().message(), "matches");
-    if (!absl::IsNotFound(trial.status()) || ambiguous) return trial.status();
+    if (!absl::IsNotFound(trial.status())) return AsLookup(trial.status());
   }
   const std::string job_name = name.substr(0, name.find('/'));
   auto job = FindJob(**client, absl::StartsWith(name, "j-") ? job_name : name);
   if (job.ok()) return Thing{.trial = std::nullopt, .job = *std::move(job)};
-  if (!absl::IsNotFound(job.status())) return job.status();
-  if (absl::StrContains(job.status().message(), "matches")) return job.status();
+  if (!absl::IsNotFound(job.status())) return AsLookup(job.status());
   return absl::NotFoundError(
       absl::StrCat("no trial or job ", name, "; `yard ps --all` lists them"));
 }

@@ -26,6 +26,10 @@ struct Thing {
 // the matches).
 absl::StatusOr<Thing> FindThing(Context& context, const std::string& name);
 
+// A service's answer to the name of a thing: one that fits two (FailedPrecondition, which names
+// them) is as good as not found.
+absl::Status AsLookup(const absl::Status& status);
+
 // How every verb calls: a service that is being restarted is waited for.
 bus::CallOptions Patient(absl::Duration timeout = absl::ZeroDuration());
 

@@ -1,6 +1,7 @@
 #include "tools/yard/things_json.h"
 
 #include <cctype>
+#include <cmath>
 #include <string_view>
 #include <vector>
 
@@ -64,6 +65,12 @@ nlohmann::json ToJson(const msg::TaskT& task) {
 nlohmann::json MetricsToJson(const std::string& metrics) {
   auto json = nlohmann::json::parse(QuoteNotFinite(metrics), nullptr, /*allow_exceptions=*/false);
   return json.is_object() ? json : nlohmann::json::object();
+}
+
+nlohmann::json NumberToJson(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
 }
 
 nlohmann::json ToJson(const msg::TrialT& trial) {

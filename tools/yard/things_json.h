@@ -15,6 +15,8 @@ nlohmann::json ToJson(const msg::JobT& job);
 // A report's metrics as an object; NaN and the infinities, which JSON does not have, as the
 // strings "NaN", "Infinity", "-Infinity".
 nlohmann::json MetricsToJson(const std::string& metrics);
+// The same for one number.
+nlohmann::json NumberToJson(double value);
 // One line on `out`; invalid UTF-8 is replaced.
 void PrintJson(Context& context, const nlohmann::json& json);
 // "loss 0.0811  accuracy 0.974": the first few metrics for a line.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
@@ -47,9 +48,11 @@ absl::StatusOr<int> Find(const Things& things, const std::string& wanted, const 
   }
   if (matches.size() == 1) return matches.front();
   if (matches.empty()) return absl::NotFoundError(absl::StrCat("nothing is called ", wanted));
-  std::string names;
-  for (const int i : matches) absl::StrAppend(&names, " ", get(things[i]).id);
-  return absl::FailedPreconditionError(absl::StrCat(wanted, " matches", names));
+  // (The words are those of the services.)
+  std::vector<std::string> names;
+  for (const int i : matches) names.push_back(get(things[i]).id);
+  return absl::FailedPreconditionError(
+      absl::StrCat(wanted, " is ambiguous: ", absl::StrJoin(names, ", ")));
 }
 
 const auto kTrialOf = [](const auto& held) -> const msg::TrialT& { return held.trial; };

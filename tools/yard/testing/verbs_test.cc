@@ -275,8 +275,11 @@ TEST_F(RunTest, WithoutAProgramIsAnErrorOfUsage) {
 TEST_F(RunTest, JsonIsOneObjectAReportAndTheTrial) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
   yard_.AddReport("t-abcde", R"({"loss":NaN})");
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stdout, "not JSON\n");
   yard_.Start();
-  const auto objects = Objects(yard_.Run({"run", "--json", "--", "train"}).out);
+  const auto result = yard_.Run({"run", "--json", "--", "train"});
+  EXPECT_THAT(result.err, HasSubstr("not JSON"));
+  const auto objects = Objects(result.out);
   ASSERT_EQ(objects.size(), 2U);
   EXPECT_EQ(objects[0]["metrics"]["loss"], "NaN");
   EXPECT_EQ(objects[1]["id"], "t-abcde");

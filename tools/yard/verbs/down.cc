@@ -23,6 +23,12 @@ class Down : public Verb {
 
   int Run(Context& context) override {
     deadline_ = context.clock->Monotonic() + absl::Seconds(timeout_);
+    // Tasks outlive the services: somebody has to be there who stops them.
+    if (auto wanted = ReadWanted(context.locations); !keep_ && wanted.ok() && wanted->has_value()) {
+      if (absl::Status there = EnsureYard(context); !there.ok()) {
+        return Fail(context, "down", there);
+      }
+    }
     if (!AnythingRuns(context)) {
       (void)RemoveWanted(context.locations);
       Say(context, "", "the yard is not up");
@@ -69,8 +75,8 @@ class Down : public Verb {
     context.out->flush();
   }
 
-  // Asks every trial and job that runs to stop, and waits for all of them. A service that is not
-  // there has nothing to stop.
+  // Asks every trial and job that runs to stop, and waits for all of them. (A service that is not
+  // there is not wanted.)
   absl::Status StopWork(Context& context, bus::Client& client) {
     std::vector<std::string> trials, jobs;
     msg::TrialsRequestT all_trials;

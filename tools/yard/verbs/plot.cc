@@ -20,18 +20,6 @@ namespace {
 
 constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
 
-// JSON has no NaN and no infinities.
-nlohmann::json Number(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-
-// One that matches two runs is as good as not found.
-absl::Status AsLookup(const absl::Status& status) {
-  return absl::IsFailedPrecondition(status) ? absl::NotFoundError(status.message()) : status;
-}
-
 // What to draw when nobody says: the loss, else the first tag.
 std::string DefaultTag(const msg::TagsReplyT& reply) {
   for (const auto& tag : reply.tags) {
@@ -178,10 +166,10 @@ class Plot : public Verb {
     for (std::size_t i = 0; i < Columns(reply); ++i) {
       columns.push_back({{"first_step", reply.steps[i]},
                          {"last_step", reply.last_steps[i]},
-                         {"first", Number(reply.firsts[i])},
-                         {"last", Number(reply.values[i])},
-                         {"min", Number(reply.mins[i])},
-                         {"max", Number(reply.maxs[i])},
+                         {"first", NumberToJson(reply.firsts[i])},
+                         {"last", NumberToJson(reply.values[i])},
+                         {"min", NumberToJson(reply.mins[i])},
+                         {"max", NumberToJson(reply.maxs[i])},
                          {"points", reply.counts[i]}});
     }
     PrintJson(context, {{"run", reply.run},

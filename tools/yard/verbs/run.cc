@@ -56,11 +56,17 @@ class Screen {
   void Output(msg::LogStream stream, std::string_view bytes) {
     MutexLock lock(mutex_);
     Clear();
-    std::ostream& to = stream == msg::LogStream::Stdout ? *context_.out : *context_.err;
+    // With --json, stdout is for JSON alone.
+    const bool out = stream == msg::LogStream::Stdout && !context_.json;
+    std::ostream& to = out ? *context_.out : *context_.err;
     to.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     to.flush();
     at_line_start_ = bytes.empty() || bytes.back() == '\n';
     Draw();
+  }
+  void Object(const nlohmann::json& object) {
+    MutexLock lock(mutex_);
+    PrintJson(context_, object);
   }
   void SetLine(std::string line) {
     MutexLock lock(mutex_);
@@ -72,8 +78,9 @@ class Screen {
   void Close() {
     MutexLock lock(mutex_);
     Clear();
+    // What follows begins a line of its own, where somebody reads both.
+    if (!at_line_start_ && live_) *context_.err << std::endl;
     live_ = false;
-    if (!at_line_start_) *context_.out << std::endl;
   }
 
  private:
@@ -269,10 +276,10 @@ class RunVerb : public Verb {
     for (const auto& row : part.rows) {
       ++rows_;
       if (context.json) {
-        PrintJson(context, {{"row", row->row},
-                            {"step", row->step},
-                            {"time", IsoTime(row->wall_time_us)},
-                            {"metrics", MetricsToJson(row->metrics)}});
+        screen.Object({{"row", row->row},
+                       {"step", row->step},
+                       {"time", IsoTime(row->wall_time_us)},
+                       {"metrics", MetricsToJson(row->metrics)}});
       }
     }
     if (part.rows.empty()) return;

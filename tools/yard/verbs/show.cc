@@ -91,7 +91,8 @@ class Show : public Verb {
     request.run = name_;
     auto tags = (*client)->Call<rpc::Datamanager::Tags>(request, Patient());
     if (!tags.ok()) {
-      return Fail(context, "show", absl::IsNotFound(tags.status()) ? not_found : tags.status());
+      return Fail(context, "show",
+                  absl::IsNotFound(tags.status()) ? not_found : AsLookup(tags.status()));
     }
     Table table({"TAG", ">POINTS", ">FIRST STEP", ">LAST STEP", ">MIN", ">MAX", ">LAST"});
     for (const auto& tag : tags->tags) {
@@ -102,9 +103,9 @@ class Show : public Verb {
                             {"points", tag->points},
                             {"first_step", tag->first_step},
                             {"last_step", tag->last_step},
-                            {"min", tag->min},
-                            {"max", tag->max},
-                            {"last", tag->last}});
+                            {"min", NumberToJson(tag->min)},
+                            {"max", NumberToJson(tag->max)},
+                            {"last", NumberToJson(tag->last)}});
         continue;
       }
       table.AddRow({tag->name, absl::StrCat(tag->points), absl::StrCat(tag->first_step),
