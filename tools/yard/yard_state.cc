@@ -135,7 +135,22 @@ pid_t HolderOf(const runtime::Locations& locations, std::string_view service) {
   return runtime::LockHolder(locations.LockPath(service)).value_or(0);
 }
 
+absl::Status MayStartServices(const Context& context) {
+  for (const std::string& entry : context.environment) {
+    for (const std::string_view mark : {"YARD_SOCKET=", "YARD_TRIAL_ID="}) {
+      if (!entry.starts_with(mark)) continue;
+      const std::string_view name = mark.substr(0, mark.size() - 1);
+      return absl::FailedPreconditionError(
+          absl::StrCat("this is inside a task (", runtime::Absl(name),
+                       " is set): services started here would be killed with it; run `yard up` "
+                       "from a shell outside"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status StartService(const Context& context, const std::string& service) {
+  if (absl::Status may = MayStartServices(context); !may.ok()) return may;
   const runtime::Locations& locations = context.locations;
   for (const std::string& directory :
        {locations.runtime_directory, locations.state_directory, locations.LogDirectory()}) {
@@ -194,6 +209,7 @@ absl::Status EnsureYard(const Context& context) {
     if (HolderOf(context.locations, "registry") != 0) return absl::OkStatus();
     return absl::UnavailableError("the yard is not up; start it with: yard up");
   }
+  if (absl::Status may = MayStartServices(context); !may.ok()) return may;
   *context.err << "yard: the launcher was not running; starting it again\n";
   if (absl::Status started = StartService(context, "launcher"); !started.ok()) return started;
   return WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},

@@ -30,7 +30,12 @@ absl::Status RemoveWanted(const runtime::Locations& locations);
 // The pid of the process that holds a service's lock; 0 if nobody does.
 pid_t HolderOf(const runtime::Locations& locations, std::string_view service);
 
-// Starts `service` in a session of its own, its output appended to STATE/log/SERVICE.out.
+// FailedPrecondition inside a task of a yard (its environment has YARD_SOCKET or YARD_TRIAL_ID):
+// what is started there dies with the task, in whatever session it is.
+absl::Status MayStartServices(const Context& context);
+
+// Starts `service` in a session of its own, its output appended to STATE/log/SERVICE.out. Not
+// inside a task.
 absl::Status StartService(const Context& context, const std::string& service);
 
 // Waits until each service has said that it is ready (RUNTIME/SERVICE.ready holds the pid of the

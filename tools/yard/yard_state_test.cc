@@ -82,6 +82,22 @@ TEST_F(YardStateTest, AYardThatIsNotWantedIsNotStarted) {
   EXPECT_EQ(err_.str(), "");
 }
 
+TEST_F(YardStateTest, NothingIsStartedInsideATask) {
+  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a", .trainer = ""}).ok());
+  for (const char* mark : {"YARD_SOCKET=/tasks/j-1.worker-0.1", "YARD_TRIAL_ID=t-1"}) {
+    context_.environment = {"PATH=/bin", mark};
+    for (const absl::Status& refused : {EnsureYard(context_), StartService(context_, "registry")}) {
+      EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+      EXPECT_THAT(std::string(refused.message()), HasSubstr("a shell outside"));
+    }
+  }
+  EXPECT_EQ(err_.str(), "");
+  // What runs can be used.
+  const auto lock = runtime::LockFile(locations().LockPath("launcher"));
+  ASSERT_TRUE(lock.ok());
+  EXPECT_TRUE(EnsureYard(context_).ok());
+}
+
 TEST_F(YardStateTest, NothingIsStartedWhileALauncherHoldsItsLock) {
   ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a", .trainer = ""}).ok());
   const auto lock = runtime::LockFile(locations().LockPath("launcher"));

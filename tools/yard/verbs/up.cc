@@ -36,6 +36,10 @@ class Up : public Verb {
     if (!trainer_.empty()) wanted.trainer = Absolute(context, trainer_);
     const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
+    // Before the yard is noted as wanted.
+    if (absl::Status may = MayStartServices(context); !was_up && !may.ok()) {
+      return Fail(context, "up", may);
+    }
     return Start(context, wanted, was_up);
   }
 
