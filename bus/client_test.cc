@@ -651,10 +651,13 @@ TEST_F(TraceTest, ARefusedRequestIsLoggedToo) {
 }
 
 TEST_F(ClientTest, BothSidesCountTheirMessages) {
+  // (Not kept by the handler: it would be kept by what it keeps.)
+  std::shared_ptr<ReplyWriter<Registry::List>> kept;
+  Event begun;
   service_->HandleAsync<Registry::List>(
-      [kept = std::vector<std::shared_ptr<void>>()](
-          std::shared_ptr<ReplyWriter<Registry::List>> writer, const msg::ListRequestT&) mutable {
-        kept.push_back(writer);
+      [&](std::shared_ptr<ReplyWriter<Registry::List>> writer, const msg::ListRequestT&) {
+        kept = std::move(writer);
+        begun.Set();
       });
   service_->Handle<Registry::Renew>(
       [](const CallContext&, const msg::RenewRequestT&) { return msg::RenewReplyT(); });
@@ -664,6 +667,7 @@ TEST_F(ClientTest, BothSidesCountTheirMessages) {
   EXPECT_EQ(Call<Registry::List>({}, {.timeout = absl::Milliseconds(50)}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   ASSERT_EQ(Call<Registry::Renew>({}).status(), absl::OkStatus());
+  ASSERT_TRUE(begun.Wait());
   EXPECT_EQ(client.deadlines_expired.Get(), 1u);
   EXPECT_EQ(client.messages_sent.Get(), 3u) << "two requests, and that one is cancelled";
   EXPECT_EQ(client.messages_received.Get(), 1u);
@@ -672,6 +676,7 @@ TEST_F(ClientTest, BothSidesCountTheirMessages) {
   EXPECT_EQ(server.bytes_received.Get(), client.bytes_sent.Get());
   EXPECT_EQ(server.open_calls.Get(), 1u);
   service_.reset();
+  kept.reset();
   EXPECT_EQ(server.open_calls.Get(), 0u);
   EXPECT_EQ(server.outbox_bytes.Get(), 0u);
 }
