@@ -70,6 +70,7 @@ std::string EncodeJobSpec(const msg::JobSpecT& spec) {
   record.AddNumber("stop_signal", spec.stop_signal);
   record.AddNumber("stop_grace_ms", spec.stop_grace_ms);
   record.Add("log_directory", spec.log_directory);
+  record.AddNumber("log_limit_bytes", static_cast<std::int64_t>(spec.log_limit_bytes));
   if (spec.report_channel != nullptr) {
     record.Add("report_socket", spec.report_channel->socket);
     record.Add("report_nonce", spec.report_channel->nonce);
@@ -96,6 +97,7 @@ std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
   spec.stop_signal = static_cast<std::int32_t>(record->GetNumber("stop_signal"));
   spec.stop_grace_ms = static_cast<std::uint32_t>(record->GetNumber("stop_grace_ms"));
   spec.log_directory = record->Get("log_directory");
+  spec.log_limit_bytes = static_cast<std::uint64_t>(record->GetNumber("log_limit_bytes"));
   if (record->Has("report_socket")) {
     spec.report_channel = std::make_unique<msg::ReportChannelT>();
     spec.report_channel->socket = record->Get("report_socket");

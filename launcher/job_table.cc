@@ -322,6 +322,7 @@ ShimSpec Table::SpecOf(const Job& job, int attempt) const {
   spec.stderr_path = LogPath(job.row, state, attempt, msg::LogStream::Stderr);
   spec.control_socket = TaskPath(job, attempt) + ".ctl";
   spec.task_socket = TaskPath(job, attempt);
+  spec.log_limit = job_spec.log_limit_bytes;
   if (job_spec.report_channel != nullptr) {
     spec.trainer_socket = job_spec.report_channel->socket;
     spec.nonce = job_spec.report_channel->nonce;
@@ -454,6 +455,7 @@ void Table::OnOver(Job& job, const AttemptEnd& end) {
   row.signal = state.signal;
   row.reason = end.how;
   row.shim_lost = end.shim_lost;
+  row.error_number = state.error_number;
   EndOutput(job, end);
   Fault("over");
   if (job.row.task.status.state == msg::TaskState::Starting && state.failure.empty() &&
@@ -617,6 +619,7 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
     attempt->signal = from.signal;
     attempt->reason = from.reason;
     attempt->shim_lost = from.shim_lost;
+    attempt->error_number = from.error_number;
     task->attempts.push_back(std::move(attempt));
   }
   msg::JobT job;

@@ -1,5 +1,6 @@
 #include "launcher/job_table.h"
 
+#include <errno.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,6 +24,7 @@ namespace {
 using msg::TaskState;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
 
 class JobTableTest : public ::testing::Test {
  protected:
@@ -71,6 +73,64 @@ TEST_F(JobTableTest, SaysWhyAJobHasFailed) {
   const msg::JobT job = RunToEnd(spec);
   EXPECT_EQ(job.state, TaskState::Failed);
   EXPECT_EQ(job.reason, "program not found: nothing-of-this-name");
+}
+
+TEST_F(JobTableTest, KeepsTheErrnoOfAProgramThatCannotBeExecuted) {
+  const msg::JobT ran = RunToEnd(yard_.Shell("exit 3"));
+  EXPECT_EQ(ran.tasks[0]->attempts[0]->error_number, 0);
+  auto spec = yard_.Shell("");
+  spec.argv = {"nothing-of-this-name"};
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.tasks[0]->attempts[0]->error_number, ENOENT);
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  for (const auto& known : yard_.List()) {
+    EXPECT_EQ(known.tasks[0]->attempts[0]->error_number, known.id == job.id ? ENOENT : 0);
+  }
+}
+
+TEST_F(JobTableTest, OutputPastTheLimitIsDroppedAndTheReasonSaysSo) {
+  auto spec = yard_.Shell("printf 0123456789; printf abcde >&2");
+  spec.log_limit_bytes = 8;
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Exited);
+  EXPECT_EQ(Output(job), "01234567");
+  EXPECT_EQ(Read(job.tasks[0]->stderr_path), "abcde");
+  EXPECT_EQ(job.tasks[0]->attempts[0]->reason,
+            "exit code 0; 2 bytes of output are past the limit of 8 bytes a file");
+  EXPECT_THAT(yard_.Lines(), UnorderedElementsAre("01234567", "abcde"));
+}
+
+TEST_F(JobTableTest, EachAttemptHasTheLimitToItself) {
+  auto spec =
+      yard_.Shell("printf $(cat $FOLDER/tries 2>/dev/null)23456; echo 1 > $FOLDER/tries; exit 1");
+  spec.log_limit_bytes = 5;
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  const msg::JobT job = RunToEnd(spec);
+  ASSERT_EQ(job.tasks[0]->attempts.size(), 2u);
+  EXPECT_EQ(job.tasks[0]->attempts[0]->reason, "exit code 1");
+  EXPECT_EQ(job.tasks[0]->attempts[1]->reason,
+            "exit code 1; 1 bytes of output are past the limit of 5 bytes a file");
+  EXPECT_EQ(Output(job), "12345");
+}
+
+TEST_F(JobTableTest, TheNextLauncherKnowsTheLimitToo) {
+  auto spec = yard_.Shell(
+      "if [ -e $FOLDER/go ]; then printf 0123456789; exit 0; fi; "
+      "while [ ! -e $FOLDER/go ]; do sleep 0.01; done; exit 1");
+  spec.log_limit_bytes = 8;
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  const msg::JobT job = Launch(spec);
+  ASSERT_TRUE(yard_.AwaitRunning(job.id));
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  ASSERT_EQ(ended->tasks[0]->attempts.size(), 2u);
+  EXPECT_EQ(Output(*ended), "01234567");
 }
 
 TEST_F(JobTableTest, AnnouncesWholeLines) {

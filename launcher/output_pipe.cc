@@ -6,6 +6,8 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+
 namespace launcher {
 namespace {
 
@@ -15,8 +17,10 @@ constexpr int kChunksARound = 16;
 
 }  // namespace
 
-bool OutputPipe::Open(const std::string& path, std::function<void()> changed, std::string* error) {
+bool OutputPipe::Open(const std::string& path, std::uint64_t limit, std::function<void()> changed,
+                      std::string* error) {
   changed_ = std::move(changed);
+  limit_ = limit;
   file_ = runtime::UniqueFd(
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
   struct stat status = {};
@@ -66,7 +70,15 @@ bool OutputPipe::ReadOnce() {
   return false;
 }
 
+std::size_t OutputPipe::Room(std::size_t size) const {
+  if (limit_ == 0) return size;
+  return end_ >= limit_ ? 0 : std::min<std::uint64_t>(size, limit_ - end_);
+}
+
 void OutputPipe::Append(const char* data, std::size_t size) {
+  const std::size_t room = Room(size);
+  over_limit_ += size - room;
+  size = room;
   while (size > 0) {
     const ssize_t written = write(file_.get(), data, size);
     if (written < 0 && errno == EINTR) continue;

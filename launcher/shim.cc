@@ -124,6 +124,7 @@ class Shim {
   void StopTask(int signal, std::chrono::milliseconds grace);
   void KillTree();
   void KillRound();
+  void NoteDropped(std::uint64_t bytes, const std::string& what);
   void Finish();
   void MaybeLeave();
 
@@ -200,8 +201,8 @@ bool Shim::Prepare(std::string* error) {
     TellLaunchers(false);
     CheckFinished();
   };
-  return stdout_.Open(spec_.stdout_path, grown, error) &&
-         stderr_.Open(spec_.stderr_path, grown, error);
+  return stdout_.Open(spec_.stdout_path, spec_.log_limit, grown, error) &&
+         stderr_.Open(spec_.stderr_path, spec_.log_limit, grown, error);
 }
 
 void Shim::WatchChildren() {
@@ -243,7 +244,10 @@ void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   std::copy(std::begin(fds), std::end(fds), std::begin(start.fds));
   WriteMark(started, {out.get(), err.get(), channel.get()});
   state_.started_us = WallMicros();
-  state_.pid = StartTask(start, &state_.failure);
+  StartError error;
+  state_.pid = StartTask(start, &error);
+  state_.failure = std::move(error.what);
+  state_.error_number = error.number;
 }
 
 void Shim::Start() {
@@ -356,6 +360,12 @@ void Shim::KillRound() {
   round_timer_ = poller_.RunAfter(kKillRound, [this] { KillRound(); });
 }
 
+void Shim::NoteDropped(std::uint64_t bytes, const std::string& what) {
+  if (bytes == 0) return;
+  if (!state_.note.empty()) state_.note += "; ";
+  state_.note += std::to_string(bytes) + what;
+}
+
 void Shim::Finish() {
   finished_ = true;
   poller_.Cancel(stop_timer_);
@@ -363,11 +373,10 @@ void Shim::Finish() {
   stderr_.Drain();
   stdout_.Close();
   stderr_.Close();
-  const auto dropped = stdout_.dropped() + stderr_.dropped();
-  if (dropped > 0) {
-    if (!state_.note.empty()) state_.note += "; ";
-    state_.note += std::to_string(dropped) + " bytes of output could not be written";
-  }
+  NoteDropped(stdout_.dropped() + stderr_.dropped(), " bytes of output could not be written");
+  NoteDropped(stdout_.over_limit() + stderr_.over_limit(),
+              " bytes of output are past the limit of " + std::to_string(spec_.log_limit) +
+                  " bytes a file");
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;

@@ -48,6 +48,7 @@ std::string ShimSpec::Encode() const {
   record.Add("task_socket", task_socket);
   record.Add("trainer_socket", trainer_socket);
   record.Add("nonce", nonce);
+  record.AddNumber("log_limit", static_cast<std::int64_t>(log_limit));
   return record.Encode();
 }
 
@@ -62,7 +63,8 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
                   .control_socket = record->Get("control_socket"),
                   .task_socket = record->Get("task_socket"),
                   .trainer_socket = record->Get("trainer_socket"),
-                  .nonce = record->Get("nonce")};
+                  .nonce = record->Get("nonce"),
+                  .log_limit = static_cast<std::uint64_t>(record->GetNumber("log_limit"))};
 }
 
 std::string ShimState::Encode() const {
@@ -77,6 +79,7 @@ std::string ShimState::Encode() const {
   record.AddNumber("signal", signal);
   record.AddNumber("core_dumped", core_dumped);
   record.Add("failure", failure);
+  record.AddNumber("error_number", error_number);
   record.Add("note", note);
   record.AddNumber("stdout_begin", static_cast<std::int64_t>(stdout_begin));
   record.AddNumber("stdout_end", static_cast<std::int64_t>(stdout_end));
@@ -102,6 +105,7 @@ std::optional<ShimState> ShimState::Decode(std::string_view bytes) {
   state.signal = static_cast<int>(number("signal"));
   state.core_dumped = number("core_dumped") != 0;
   state.failure = record->Get("failure");
+  state.error_number = static_cast<int>(number("error_number"));
   state.note = record->Get("note");
   state.stdout_begin = static_cast<std::uint64_t>(number("stdout_begin"));
   state.stdout_end = static_cast<std::uint64_t>(number("stdout_end"));

@@ -46,6 +46,7 @@ struct ShimSpec {
   std::string task_socket;     // YARD_SOCKET of the task.
   std::string trainer_socket;  // Empty: reports are answered with an error.
   std::string nonce;
+  std::uint64_t log_limit = 0;  // Neither output file grows past it; 0: no limit.
 
   std::string Encode() const;
   static std::optional<ShimSpec> Decode(std::string_view bytes);
@@ -65,8 +66,9 @@ struct ShimState {
   int exit_code = 0;
   int signal = 0;
   bool core_dumped = false;
-  std::string failure;  // Why the task could not be started (at most 4 KiB); then it has no pid.
-  std::string note;     // What a person should know besides: "2 processes outlived it", ...
+  std::string failure;   // Why the task could not be started (at most 4 KiB); then it has no pid.
+  int error_number = 0;  // errno, if that was because its program could not be executed.
+  std::string note;      // What a person should know besides: "2 processes outlived it", ...
   std::uint64_t stdout_begin = 0, stdout_end = 0;
   std::uint64_t stderr_begin = 0, stderr_end = 0;
 

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -275,6 +276,41 @@ TEST_F(ShimTest, AppendsToALogFileAndSaysWhereItBegan) {
   EXPECT_EQ(state.stdout_end, 13u);
 }
 
+TEST_F(ShimTest, OutputUpToTheLimitIsKeptWhole) {
+  spec_.log_limit = 10;
+  StartShell("printf 0123456789; printf abcde >&2");
+  const ShimState state = Finish();
+  EXPECT_EQ(Output(), "0123456789");
+  EXPECT_EQ(Errors(), "abcde");
+  EXPECT_EQ(state.stdout_end, 10u);
+  EXPECT_EQ(state.note, "");
+}
+
+TEST_F(ShimTest, EachFileStopsGrowingAtTheLimitAndTheTaskGoesOn) {
+  spec_.log_limit = 1'000'000;
+  StartShell("head -c 4194304 /dev/zero; printf abcde >&2; exit 3");
+  const ShimState state = Finish();
+  EXPECT_EQ(Output(), std::string(1'000'000, '\0'));
+  EXPECT_EQ(Errors(), "abcde");
+  EXPECT_EQ(state.stdout_end, 1'000'000u);
+  EXPECT_EQ(state.exit_code, 3);
+  EXPECT_EQ(state.note, "3194304 bytes of output are past the limit of 1000000 bytes a file");
+}
+
+TEST_F(ShimTest, TheLimitCountsWhatWasInTheFileBefore) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(spec_.stdout_path, "before\n", 0600).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(spec_.stderr_path, "more than the limit", 0600).ok());
+  spec_.log_limit = 10;
+  StartShell("echo after; printf error >&2");
+  const ShimState state = Finish();
+  EXPECT_EQ(Output(), "before\naft");
+  EXPECT_EQ(Errors(), "more than the limit");  // Never cut.
+  EXPECT_EQ(state.stdout_begin, 7u);
+  EXPECT_EQ(state.stdout_end, 10u);
+  EXPECT_EQ(state.stderr_end, 19u);
+  EXPECT_EQ(state.note, "8 bytes of output are past the limit of 10 bytes a file");
+}
+
 TEST_F(ShimTest, ReportsTheExitCodeAlsoInItsFile) {
   StartShell("exit 42");
   const ShimState state = Finish();
@@ -294,7 +330,46 @@ TEST_F(ShimTest, ReportsDeathBySignal) {
 
 TEST_F(ShimTest, SaysWhyAProgramCannotStart) {
   Start({"no-such-program"});
-  EXPECT_EQ(Finish().failure, "program not found: no-such-program");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.failure, "program not found: no-such-program");
+  EXPECT_EQ(state.error_number, ENOENT);
+}
+
+TEST_F(ShimTest, SaysThatAProgramIsNotExecutable) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/data", "#!/bin/sh\n", 0600).ok());
+  // (A superuser may not execute it either: no x bit at all.)
+  Start({"./data"});
+  const ShimState state = Finish();
+  EXPECT_EQ(state.failure, "program is not executable: ./data");
+  EXPECT_EQ(state.error_number, EACCES);
+}
+
+TEST_F(ShimTest, SaysThatAScriptsInterpreterIsMissing) {
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/script", "#!/no/such/shell\n", 0700).ok());
+  Start({"./script"});
+  const ShimState state = Finish();
+  EXPECT_EQ(state.failure, "cannot run ./script: No such file or directory");
+  EXPECT_EQ(state.error_number, ENOENT);
+}
+
+TEST_F(ShimTest, AProgramThatRanHasNoErrorNumber) {
+  StartShell("exit 2");
+  EXPECT_EQ(Finish().error_number, 0);
+}
+
+TEST(ShimStateTest, OneOfAnOldShimHasNoErrorNumber) {
+  ShimState state;
+  state.failure = "program not found: x";
+  state.error_number = ENOENT;
+  EXPECT_EQ(ShimState::Decode(state.Encode()), state);
+  std::string old = state.Encode();
+  const std::string field = "error_number 1\n2\n";
+  ASSERT_NE(old.find(field), std::string::npos) << old;
+  old.erase(old.find(field), field.size());
+  const auto decoded = ShimState::Decode(old);
+  ASSERT_TRUE(decoded.has_value());
+  EXPECT_EQ(decoded->failure, state.failure);
+  EXPECT_EQ(decoded->error_number, 0);
 }
 
 TEST_F(ShimTest, SaysTheBeginningOfALongFailureOnly) {
@@ -310,13 +385,17 @@ TEST_F(ShimTest, SaysTheBeginningOfALongFailureOnly) {
 TEST_F(ShimTest, SaysThatAFileIsNoProgram) {
   ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/data", "x", 0700).ok());
   Start({"./data"});
-  EXPECT_THAT(Finish().failure, HasSubstr("Exec format error"));
+  const ShimState state = Finish();
+  EXPECT_THAT(state.failure, HasSubstr("Exec format error"));
+  EXPECT_EQ(state.error_number, ENOEXEC);
 }
 
 TEST_F(ShimTest, SaysThatTheWorkingDirectoryIsMissing) {
   spec_.working_directory = folder_ + "/gone";
   StartShell("true");
-  EXPECT_THAT(Finish().failure, HasSubstr("/gone: No such file or directory"));
+  const ShimState state = Finish();
+  EXPECT_THAT(state.failure, HasSubstr("/gone: No such file or directory"));
+  EXPECT_EQ(state.error_number, ENOENT);
 }
 
 TEST_F(ShimTest, FindsTheProgramOnTheTasksPathAndRelativeToItsDirectory) {

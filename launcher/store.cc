@@ -16,7 +16,7 @@
 namespace launcher {
 namespace {
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 
 // Times of the monotonic clock mean nothing to the next process and are not kept.
 constexpr char kSchema[] = R"sql(
@@ -36,8 +36,13 @@ constexpr char kSchema[] = R"sql(
     exit_code INTEGER NOT NULL, signal INTEGER NOT NULL, reason TEXT NOT NULL,
     stdout_begin INTEGER NOT NULL, stdout_end INTEGER NOT NULL,
     stderr_begin INTEGER NOT NULL, stderr_end INTEGER NOT NULL,
-    shim_lost INTEGER NOT NULL DEFAULT 0,
+    shim_lost INTEGER NOT NULL DEFAULT 0, error_number INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (job, type, idx, number));
+)sql";
+
+// From version 2 and before.
+constexpr char kAddErrorNumber[] = R"sql(
+  ALTER TABLE attempts ADD COLUMN error_number INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 // From version 1, which had only the words.
@@ -69,6 +74,7 @@ class SqliteStore : public Store {
       }
       if (version == 0) database_.exec(kSchema);
       if (version == 1) database_.exec(kAddShimLost);
+      if (version == 1 || version == 2) database_.exec(kAddErrorNumber);
       if (version != kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       return absl::OkStatus();
@@ -186,7 +192,7 @@ class SqliteStore : public Store {
     SQLite::Statement rows(database_,
                            "SELECT job, number, pid, start_ticks, started_us, ended_us, exit_code, "
                            "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
-                           "shim_lost FROM attempts ORDER BY number");
+                           "shim_lost, error_number FROM attempts ORDER BY number");
     while (rows.executeStep()) {
       AttemptRow attempt;
       attempt.number = rows.getColumn(1).getInt();
@@ -202,6 +208,7 @@ class SqliteStore : public Store {
       attempt.stderr_begin = Unsigned(rows.getColumn(11).getInt64());
       attempt.stderr_end = Unsigned(rows.getColumn(12).getInt64());
       attempt.shim_lost = rows.getColumn(13).getInt() != 0;
+      attempt.error_number = rows.getColumn(14).getInt();
       jobs[places.at(rows.getColumn(0).getString())].task.attempts.push_back(std::move(attempt));
     }
   }
@@ -227,7 +234,7 @@ class SqliteStore : public Store {
   void WriteAttempt(const JobRow& job, const AttemptRow& attempt) {
     SQLite::Statement write(database_,
                             "INSERT OR REPLACE INTO attempts VALUES "
-                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     write.bind(1, job.id);
     write.bind(2, job.task.type);
     write.bind(3, job.task.index);
@@ -244,6 +251,7 @@ class SqliteStore : public Store {
     write.bind(14, Signed(attempt.stderr_begin));
     write.bind(15, Signed(attempt.stderr_end));
     write.bind(16, attempt.shim_lost ? 1 : 0);
+    write.bind(17, attempt.error_number);
     write.exec();
   }
 

@@ -30,6 +30,7 @@ struct AttemptRow {
   std::uint64_t stdout_begin = 0, stdout_end = 0;
   std::uint64_t stderr_begin = 0, stderr_end = 0;
   bool shim_lost = false;
+  int error_number = 0;  // errno when the program could not be executed.
 };
 
 struct TaskRow {

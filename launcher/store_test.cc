@@ -47,6 +47,7 @@ JobRow Sample(const std::string& id) {
   job.spec.max_restarts = 3;
   job.spec.stop_signal = 2;
   job.spec.stop_grace_ms = 77;
+  job.spec.log_limit_bytes = 1'000'000;
   job.spec.report_channel = std::make_unique<msg::ReportChannelT>();
   job.spec.report_channel->socket = "/s";
   job.spec.report_channel->nonce = "n";
@@ -81,7 +82,8 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
                                .stdout_end = 2,
                                .stderr_begin = 3,
                                .stderr_end = 4,
-                               .shim_lost = true});
+                               .shim_lost = true,
+                               .error_number = 13});
   ASSERT_TRUE(store->Save(job).ok());
   store.reset();
   const auto loaded = Open()->Load();
@@ -93,6 +95,7 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_EQ(EncodeJobSpec(back.spec), EncodeJobSpec(job.spec));
   EXPECT_EQ(back.spec.argv, job.spec.argv);
   EXPECT_EQ(back.spec.environment, job.spec.environment);
+  EXPECT_EQ(back.spec.log_limit_bytes, 1'000'000u);
   EXPECT_EQ(back.spec.report_channel->nonce, "n");
   EXPECT_EQ(back.spec.labels[0]->value, "v");
   EXPECT_EQ(back.task.status, job.task.status);
@@ -101,6 +104,7 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_EQ(back.task.attempts[0].exit_code, 3);
   EXPECT_EQ(back.task.attempts[0].stderr_end, 4u);
   EXPECT_TRUE(back.task.attempts[0].shim_lost);
+  EXPECT_EQ(back.task.attempts[0].error_number, 13);
 }
 
 TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
@@ -117,7 +121,9 @@ TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
   }
   {
     SQLite::Database database(path(), SQLite::OPEN_READWRITE);
-    database.exec("ALTER TABLE attempts DROP COLUMN shim_lost; PRAGMA user_version=1");
+    database.exec(
+        "ALTER TABLE attempts DROP COLUMN shim_lost; "
+        "ALTER TABLE attempts DROP COLUMN error_number; PRAGMA user_version=1");
   }
   for (int opened = 0; opened < 2; ++opened) {
     const auto loaded = Open()->Load();
@@ -125,6 +131,27 @@ TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
     ASSERT_EQ(loaded->front().task.attempts.size(), 2u);
     EXPECT_FALSE(loaded->front().task.attempts[0].shim_lost);
     EXPECT_TRUE(loaded->front().task.attempts[1].shim_lost);
+  }
+}
+
+TEST_F(StoreTest, AnAttemptOfTheSecondVersionHasNoErrorNumber) {
+  JobRow job = Sample("j-aaaaa");
+  job.task.attempts.push_back({.number = 1, .shim_lost = true, .error_number = 13});
+  {
+    auto store = Open();
+    ASSERT_TRUE(store->Insert(job).ok());
+    ASSERT_TRUE(store->Save(job).ok());
+  }
+  {
+    SQLite::Database database(path(), SQLite::OPEN_READWRITE);
+    database.exec("ALTER TABLE attempts DROP COLUMN error_number; PRAGMA user_version=2");
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto loaded = Open()->Load();
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    ASSERT_EQ(loaded->front().task.attempts.size(), 1u);
+    EXPECT_TRUE(loaded->front().task.attempts[0].shim_lost);
+    EXPECT_EQ(loaded->front().task.attempts[0].error_number, 0);
   }
 }
 
@@ -162,7 +189,7 @@ TEST_F(StoreTest, RefusesANewerFileByName) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
   const auto store = Store::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 2)"),
+  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 3)"),
             std::string::npos)
       << store.status();
 }

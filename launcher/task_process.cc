@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace launcher {
 namespace {
@@ -87,7 +88,7 @@ std::string Join(const std::string& directory, const std::string& path) {
 }
 
 // Sets `error` if there is no such program.
-std::string FindOnPath(const TaskStart& start, std::string* error) {
+std::string FindOnPath(const TaskStart& start, StartError* error) {
   const std::string& name = start.argv[0];
   bool denied = false;
   const auto runs = [&](const std::string& path) {
@@ -112,7 +113,8 @@ std::string FindOnPath(const TaskStart& start, std::string* error) {
       at = end + 1;
     }
   }
-  *error = (denied ? "program is not executable: " : "program not found: ") + name;
+  *error = {.what = (denied ? "program is not executable: " : "program not found: ") + name,
+            .number = denied ? EACCES : ENOENT};
   return {};
 }
 
@@ -130,7 +132,11 @@ std::string Describe(const Child& child, const TaskStart& start) {
 
 }  // namespace
 
-pid_t StartTask(const TaskStart& start, std::string* error) {
+pid_t StartTask(const TaskStart& start, StartError* error) {
+  const auto fail = [&](std::string what, int number) {
+    *error = {.what = std::move(what), .number = number};
+    return -1;
+  };
   const std::string program = FindOnPath(start, error);
   if (program.empty()) return -1;
   const auto argv = Pointers(start.argv);
@@ -144,8 +150,7 @@ pid_t StartTask(const TaskStart& start, std::string* error) {
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) {
-    *error = std::string("cannot start the program: ") + strerror(errno);
-    return -1;
+    return fail(std::string("cannot start the program: ") + strerror(errno), errno);
   }
   // A signal handler must not run in the child while it shares our memory.
   sigset_t all, before;
@@ -157,11 +162,10 @@ pid_t StartTask(const TaskStart& start, std::string* error) {
   sigprocmask(SIG_SETMASK, &before, nullptr);
   munmap(stack, kStackSize);
   if (pid < 0) {
-    *error = std::string("cannot start the program: ") + strerror(clone_error);
-  } else if (child.failed != Step::kNone) {
-    *error = Describe(child, start);
-    return -1;  // The child is reaped with the rest.
+    return fail(std::string("cannot start the program: ") + strerror(clone_error), clone_error);
   }
+  // (The child is reaped with the rest.)
+  if (child.failed != Step::kNone) return fail(Describe(child, start), child.error);
   return pid;
 }
 

@@ -18,9 +18,14 @@ struct TaskStart {
   // Descriptors 0 to 3 of the task; it has no others.
   int fds[4];
 };
+// Why there is no task.
+struct StartError {
+  std::string what;  // "program not found: NAME", ...
+  int number = 0;    // The errno behind it.
+};
 // In a session of its own, with default signal dispositions and nothing blocked. Returns the pid,
-// or -1 with `error` set: "program not found: NAME", ...
-pid_t StartTask(const TaskStart& start, std::string* error);
+// or -1 with `error` set.
+pid_t StartTask(const TaskStart& start, StartError* error);
 
 }  // namespace launcher
 
