@@ -17,6 +17,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "runtime/file.h"
@@ -107,10 +108,9 @@ absl::Status WithOwner(absl::Status error, const std::string& directory) {
       lstat(directory.c_str(), &about) != 0) {
     return error;
   }
-  return absl::PermissionDeniedError(absl::StrCat(
-      error.message(), ": ", directory, " belongs to uid ", about.st_uid, " and has mode 0",
-      absl::Hex(about.st_mode >> 9 & 7), absl::Hex(about.st_mode >> 6 & 7),
-      absl::Hex(about.st_mode >> 3 & 7), absl::Hex(about.st_mode & 7), "; we are uid ", geteuid()));
+  return absl::PermissionDeniedError(
+      absl::StrFormat("%s: %s belongs to uid %d and has mode %04o; we are uid %d", error.message(),
+                      directory, about.st_uid, about.st_mode & 07777, geteuid()));
 }
 
 struct Entry {
@@ -136,12 +136,12 @@ class Listing {
   int fd() const { return dirfd(stream_.get()); }
 
   // At most `limit`, without "." and "..", ordered by name.
-  std::vector<Entry> Read(int limit, const std::string& path) {
+  std::vector<Entry> Read(std::size_t limit, const std::string& path) {
     std::vector<Entry> entries;
     while (const dirent* const entry = readdir(stream_.get())) {
       const std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (entries.size() == static_cast<std::size_t>(limit)) {
+      if (entries.size() == limit) {
         LOG(WARNING) << path << " has more than " << limit << " entries; the rest is not read";
         break;
       }
@@ -176,7 +176,7 @@ absl::StatusOr<std::string_view> ReadBounded(int fd, std::int64_t size, const st
     if (some < 0 && errno == EINTR) continue;
     if (some < 0) return Error(errno, "reading", path);
     got += static_cast<std::size_t>(some);
-    // Only when it is longer than it was is there something to wait for.
+    // As long as fstat() said: no second read just to find the end.
     if (some == 0 || got == static_cast<std::size_t>(size)) {
       return std::string_view(buffer->data(), got);
     }
@@ -222,8 +222,8 @@ std::string TemporaryDirectory(const std::vector<std::string>& environment,
   return "";
 }
 
-InfoDirectory::InfoDirectory(std::string_view temporary_directory)
-    : temporary_directory_(temporary_directory), path_(temporary_directory_ + kName) {}
+InfoDirectory::InfoDirectory(std::string_view temporary_directory, InfoLimits limits)
+    : limits_(limits), path_(absl::StrCat(runtime::Absl(temporary_directory), kName)) {}
 
 std::string InfoDirectory::PathOf(std::int64_t pid) const {
   return absl::StrCat(path_, "/pid-", pid, ".info");
@@ -288,7 +288,7 @@ absl::StatusOr<std::vector<InfoFile>> InfoDirectory::GetAll() const {
   if (!listing.ok()) return WithOwner(listing.status(), path_);
   std::string buffer;
   std::int64_t total = 0;
-  for (const Entry& entry : listing->Read(kMaxEntries, path_)) {
+  for (const Entry& entry : listing->Read(limits_.entries, path_)) {
     std::string path = absl::StrCat(path_, "/", entry.name);
     auto file = entry.type == DT_REG || entry.type == DT_UNKNOWN
                     ? ReadAt(listing->fd(), entry.name.c_str(), std::move(path), &buffer)
@@ -299,8 +299,9 @@ absl::StatusOr<std::vector<InfoFile>> InfoDirectory::GetAll() const {
       continue;
     }
     total += file->state.size;
-    if (total > kMaxTotalSize) {
-      LOG(WARNING) << path_ << " has more than " << kMaxTotalSize << " bytes; the rest is not read";
+    if (total > limits_.total_size) {
+      LOG(WARNING) << path_ << " has more than " << limits_.total_size
+                   << " bytes; the rest is not read";
       break;
     }
     files.push_back(*std::move(file));

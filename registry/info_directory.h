@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -38,6 +39,12 @@ struct InfoFile {
   InstanceInfo info;
 };
 
+// What one GetAll() reads at most.
+struct InfoLimits {
+  std::size_t entries = 100'000;       // Of any kind.
+  std::int64_t total_size = 64 << 20;  // Bytes, of all info files.
+};
+
 // The directory in which tools tell each other that they run, one info file each: that of
 // TensorBoard's manager.py. Everybody may write there, so nothing in it is trusted: `InfoFile::uid`
 // says who wrote, and whether the tool is alive is not known here.
@@ -46,12 +53,10 @@ struct InfoFile {
 // the directory. Errors name the path.
 class InfoDirectory {
  public:
-  static constexpr std::int64_t kMaxFileSize = 64 << 10;   // Bytes; larger files are junk.
-  static constexpr int kMaxEntries = 100'000;              // Of any kind, read by one GetAll().
-  static constexpr std::int64_t kMaxTotalSize = 64 << 20;  // Bytes, of all files of one GetAll().
+  static constexpr std::int64_t kMaxFileSize = 64 << 10;  // Bytes; larger files are junk.
 
   // `temporary_directory` + "/.tensorboard-info"; touches nothing.
-  explicit InfoDirectory(std::string_view temporary_directory);
+  explicit InfoDirectory(std::string_view temporary_directory, InfoLimits limits = {});
 
   const std::string& path() const { return path_; }
 
@@ -69,8 +74,8 @@ class InfoDirectory {
   absl::Status Remove(std::int64_t pid) const;
 
   // The valid info files, ordered by path. What is not one (or cannot be read, or vanishes) is
-  // skipped, named at VLOG level 1; beyond kMaxEntries and kMaxTotalSize the rest is left out with
-  // a warning. Empty if the directory is missing; an error if it cannot be read.
+  // skipped, named at VLOG level 1; beyond the limits the rest is left out with a warning. Empty if
+  // the directory is missing; an error if it cannot be read.
   absl::StatusOr<std::vector<InfoFile>> GetAll() const;
 
   // One entry by its name, as GetAll() reads it. NotFound if it is gone; FailedPrecondition if it
@@ -81,7 +86,7 @@ class InfoDirectory {
  private:
   std::string PathOf(std::int64_t pid) const;
 
-  std::string temporary_directory_;
+  InfoLimits limits_;
   std::string path_;
 };
 
