@@ -165,23 +165,24 @@ absl::Status NotRegular(const std::string& path) {
   return absl::FailedPreconditionError(absl::StrCat(path, " is not a regular file"));
 }
 
-// Reads an open file into `buffer`, which has room for one byte more than is accepted.
+// Reads an open file, which had `size` bytes, into `buffer`.
 absl::StatusOr<std::string_view> ReadBounded(int fd, std::int64_t size, const std::string& path,
                                              std::string* buffer) {
-  const auto limit = static_cast<std::size_t>(InfoDirectory::kMaxFileSize);
-  buffer->resize(limit + 1);
+  if (size > InfoDirectory::kMaxFileSize) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(path, " has more than ", InfoDirectory::kMaxFileSize, " bytes"));
+  }
+  buffer->resize(static_cast<std::size_t>(size));
   std::size_t got = 0;
-  while (static_cast<std::int64_t>(size) <= InfoDirectory::kMaxFileSize && got <= limit) {
+  // What was appended since is not read, and no second read is spent on finding the end.
+  while (got < buffer->size()) {
     const ssize_t some = read(fd, buffer->data() + got, buffer->size() - got);
     if (some < 0 && errno == EINTR) continue;
     if (some < 0) return Error(errno, "reading", path);
+    if (some == 0) break;
     got += static_cast<std::size_t>(some);
-    // As long as fstat() said: no second read just to find the end.
-    if (some == 0 || got == static_cast<std::size_t>(size)) {
-      return std::string_view(buffer->data(), got);
-    }
   }
-  return absl::ResourceExhaustedError(absl::StrCat(path, " has more than ", limit, " bytes"));
+  return std::string_view(buffer->data(), got);
 }
 
 // The file `name` in the directory of `directory_fd`; `path` is how it is called.

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -21,11 +21,13 @@ namespace registry {
 namespace {
 
 constexpr std::size_t kMaxIntegerDigits = 4300;
+constexpr std::size_t kUsualMembers = 8;  // Those of an info file.
 constexpr char kHex[] = "0123456789abcdef";
 
 bool IsSurrogate(char32_t point) { return point >= 0xD800 && point <= 0xDFFF; }
 bool IsHighSurrogate(char32_t point) { return point >= 0xD800 && point <= 0xDBFF; }
 bool IsLowSurrogate(char32_t point) { return point >= 0xDC00 && point <= 0xDFFF; }
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 struct Decoded {
@@ -109,13 +111,18 @@ void AppendEscaped(char32_t point, std::string* out) {
   AppendUnicodeEscape(point, out);
 }
 
-bool IsPlain(char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+// How many characters at the begin of `text` stand for themselves, read and written.
+std::size_t PlainPrefix(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end && *at >= ' ' && *at <= '~' && *at != '"' && *at != '\\') ++at;
+  return static_cast<std::size_t>(at - text.data());
+}
 
 void AppendQuoted(std::string_view code_points, std::string* out) {
   out->push_back('"');
   while (!code_points.empty()) {
-    const std::size_t plain = static_cast<std::size_t>(
-        std::find_if_not(code_points.begin(), code_points.end(), IsPlain) - code_points.begin());
+    const std::size_t plain = PlainPrefix(code_points);
     out->append(code_points.substr(0, plain));
     code_points.remove_prefix(plain);
     if (code_points.empty()) break;
@@ -189,7 +196,7 @@ class Parser {
     return true;
   }
   void SkipSpace() {
-    while (!AtEnd() && std::strchr(" \t\n\r", text_[at_]) != nullptr && text_[at_] != '\0') ++at_;
+    while (!AtEnd() && IsSpace(text_[at_])) ++at_;
   }
 
   bool ParseValue(PythonJson* value, int depth) {
@@ -201,8 +208,16 @@ class Parser {
       case '"':
         value->kind = PythonJson::Kind::kString;
         return ParseString(&value->text);
-      default:
+      case 'n':
+      case 't':
+      case 'f':
+      case 'N':
+      case 'I':
+        return ParseWord(value) || Fail("a value");
+      case '-':
         return ParseWord(value) || ParseNumber(value);
+      default:
+        return ParseNumber(value);
     }
   }
 
@@ -227,6 +242,8 @@ class Parser {
     if (Take('}')) return true;
     std::vector<std::string> keys;
     std::vector<PythonJson> items;
+    keys.reserve(kUsualMembers);
+    items.reserve(kUsualMembers);
     while (true) {
       if (Peek() != '"') return Fail("a name in quotes");
       if (!ParseString(&keys.emplace_back())) return false;
@@ -246,6 +263,11 @@ class Parser {
   // Orders by code point, which for UTF-8 is by byte; the last of equal keys stays.
   static void SetMembers(std::vector<std::string> keys, std::vector<PythonJson> items,
                          PythonJson* value) {
+    if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()) == keys.end()) {
+      value->keys = std::move(keys);
+      value->items = std::move(items);
+      return;
+    }
     std::vector<std::size_t> order(keys.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::sort(order.begin(), order.end(), [&keys](std::size_t a, std::size_t b) {
@@ -316,10 +338,9 @@ class Parser {
   bool ParseString(std::string* out) {
     ++at_;
     while (true) {
-      const auto rest = text_.substr(at_);
-      const auto plain = std::find_if_not(rest.begin(), rest.end(), IsPlain) - rest.begin();
-      out->append(rest.substr(0, static_cast<std::size_t>(plain)));
-      at_ += static_cast<std::size_t>(plain);
+      const std::size_t plain = PlainPrefix(text_.substr(at_));
+      out->append(text_, at_, plain);
+      at_ += plain;
       if (AtEnd()) return Fail("the end of a string");
       if (Take('"')) return true;
       if (Take('\\')) {
@@ -434,6 +455,7 @@ std::string QuotePythonString(std::string_view code_points) {
 }
 
 std::string CodePointsOfBytes(std::string_view bytes) {
+  if (PlainPrefix(bytes) == bytes.size()) return std::string(bytes);
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
@@ -450,6 +472,8 @@ std::string CodePointsOfBytes(std::string_view bytes) {
 }
 
 std::string BytesOfCodePoints(std::string_view code_points) {
+  // The first byte of every surrogate.
+  if (code_points.find('\xED') == code_points.npos) return std::string(code_points);
   std::string out;
   out.reserve(code_points.size());
   while (!code_points.empty()) {
