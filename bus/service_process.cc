@@ -15,6 +15,7 @@
 #include "bus/counters.h"
 #include "bus/registration.h"
 #include "bus/schema/common_methods.h"
+#include "bus/version.h"
 #include "glog/logging.h"
 #include "runtime/exit_code.h"
 #include "runtime/file.h"
@@ -28,7 +29,6 @@
 namespace bus {
 namespace {
 
-constexpr std::string_view kVersion = "0.1";
 constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
 constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;

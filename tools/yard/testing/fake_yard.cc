@@ -16,6 +16,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "bus/version.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
 #include "tools/yard/command_line.h"
@@ -191,11 +192,16 @@ bus::Service& FakeYard::Serve(const std::string& name) {
       node_.get(),
       bus::Service::Options{
           .name = name, .endpoint = context_.locations.ServiceAddress(name), .pool = pool_.get()});
-  service->Handle<rpc::Common::Stats>([name](const bus::CallContext&, const auto&) {
-    msg::StatsReplyT reply;
-    reply.service = name;
-    return reply;
-  });
+  msg::StatsReplyT stats;
+  stats.service = name;
+  stats.version = std::string(bus::kVersion);
+  if (const auto set = stats_.find(name); set != stats_.end()) stats = std::move(set->second);
+  service->Handle<rpc::Common::Stats>(
+      [this, name, stats](const bus::CallContext&,
+                          const auto&) -> absl::StatusOr<msg::StatsReplyT> {
+        if (absl::Status broken = Check(name); !broken.ok()) return broken;
+        return stats;
+      });
   return *service;
 }
 
@@ -228,6 +234,7 @@ void FakeYard::ServeRegistry() {
         if (absl::Status broken = Check("registry"); !broken.ok()) return broken;
         msg::ListReplyT reply;
         for (const auto& [name, unused] : services_) {
+          if (std::count(unregistered_.begin(), unregistered_.end(), name) > 0) continue;
           reply.leases.push_back(LeaseOf(context_.locations, name));
         }
         return reply;

@@ -56,6 +56,12 @@ class FakeYard {
   void AddSeries(Series series) { series_.push_back(std::move(series)); }
   // Calls of this service ("trainer") are answered with this error.
   void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
+  // What this service says of itself and counts; else Stats has its name and our version only.
+  void SetStats(const std::string& service, msg::StatsReplyT stats) {
+    stats_[service] = std::move(stats);
+  }
+  // The service runs, and the registry does not know it.
+  void Unregister(const std::string& service) { unregistered_.push_back(service); }
   // The service never runs: it has no socket, no lease and no lock.
   void LeaveOut(const std::string& service) { left_out_.push_back(service); }
 
@@ -87,7 +93,8 @@ class FakeYard {
   const std::string directory_;
   Context context_;
   std::map<std::string, absl::Status> broken_;
-  std::vector<std::string> left_out_;
+  std::map<std::string, msg::StatsReplyT> stats_;
+  std::vector<std::string> left_out_, unregistered_;
   std::vector<Series> series_;
 
   runtime::Mutex mutex_;

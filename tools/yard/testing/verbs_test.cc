@@ -1,6 +1,11 @@
 // Every verb as a person uses it, against services in this process.
 
+#include <sys/stat.h>
+
+#include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -23,6 +28,8 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 // Each line of `text`, which must be JSON.
 std::vector<json> Objects(const std::string& text) {
@@ -80,6 +87,121 @@ TEST_F(StatusTest, AYardThatIsNotUpSaysWhatToDo) {
   EXPECT_EQ(result.code, kUnreachable);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("yard up"));
+}
+
+TEST_F(StatusTest, CheckSaysNothingOfAYardThatIsUp) {
+  yard_.Start();
+  const auto result = yard_.Run({"status", "--check"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "");
+}
+
+TEST_F(StatusTest, CheckNamesEachServiceThatIsNotUpOrDoesNotAnswer) {
+  yard_.LeaveOut("trainer");
+  yard_.Unregister("launcher");
+  yard_.Break("datamanager", absl::InternalError("no\x1b[2J disk"));
+  yard_.Start();
+  const auto result = yard_.Run({"status", "--check"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err,
+            "yard status: launcher is starting\n"
+            "yard status: datamanager does not answer: no\\x1B[2J disk\n"
+            "yard status: trainer is down\n");
+}
+
+TEST_F(StatusTest, CheckWithoutTheRegistryIsUnreachable) {
+  yard_.LeaveOut("registry");
+  yard_.Start();
+  const auto result = yard_.Run({"status", "--check"});
+  EXPECT_EQ(result.code, kUnreachable);
+  EXPECT_THAT(result.err, StartsWith("yard status: registry is down\n"));
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 4) << result.err;
+}
+
+// ---- doctor
+
+class DoctorTest : public VerbsTest {
+ protected:
+  // The findings on this; there is at least one.
+  static std::vector<json> On(const std::string& check, const FakeYard::Output& result) {
+    std::vector<json> found;
+    for (const json& finding : Objects(result.out)) {
+      if (finding.value("check", "") == check) found.push_back(finding);
+    }
+    EXPECT_FALSE(found.empty()) << check << " in " << result.out;
+    return found;
+  }
+  static json First(const std::string& check, const FakeYard::Output& result) {
+    const auto found = On(check, result);
+    return found.empty() ? json::object() : found[0];
+  }
+};
+
+TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
+  ASSERT_TRUE(WriteWanted(yard_.locations(), {.logdir = "/", .trainer = ""}).ok());
+  yard_.Start();
+  const auto result = yard_.Run({"doctor", "--json"});
+  EXPECT_EQ(result.code, kDone) << result.out;
+  EXPECT_EQ(result.err, "");
+  for (const json& finding : Objects(result.out)) {
+    EXPECT_EQ(finding.size(), 4U) << finding;
+    EXPECT_NE(finding.value("level", ""), "bad") << finding;
+    EXPECT_NE(finding.value("found", ""), "") << finding;
+    EXPECT_EQ(finding.value("level", "") == "ok", finding.value("fix", "") == "") << finding;
+  }
+  for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
+    EXPECT_EQ(First(service, result).value("level", ""), "ok");
+  }
+}
+
+TEST_F(DoctorTest, NeedsNoYardAndMakesNothing) {
+  std::filesystem::remove_all(yard_.locations().state_directory);
+  const auto result = yard_.Run({"doctor"});
+  EXPECT_EQ(result.code, kDone) << result.out;
+  EXPECT_THAT(result.out, HasSubstr("not up\n"));
+  EXPECT_THAT(result.out, HasSubstr("fix: yard up\n"));
+  EXPECT_FALSE(std::filesystem::exists(yard_.locations().state_directory));
+}
+
+TEST_F(DoctorTest, AnOpenStateDirectoryIsBad) {
+  ASSERT_EQ(chmod(yard_.locations().state_directory.c_str(), 0777), 0);
+  const auto result = yard_.Run({"doctor", "--json"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_EQ(First("state directory", result).value("fix", ""),
+            "chmod 700 " + yard_.locations().state_directory);
+}
+
+TEST_F(DoctorTest, TellsWhichServiceIsNotRegisteredOrDoesNotAnswerOrHasDropped) {
+  msg::StatsReplyT stats;
+  stats.version = "9.9";
+  stats.counters.push_back(std::make_unique<msg::CounterT>());
+  stats.counters.back()->name = "bus.replies_dropped";
+  stats.counters.back()->value = 3;
+  yard_.SetStats("registry", std::move(stats));
+  yard_.Unregister("launcher");
+  yard_.Break("datamanager", absl::InternalError("no disk"));
+  yard_.Start();
+  const auto result = yard_.Run({"doctor", "--json"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_THAT(First("launcher", result).value("found", ""), HasSubstr("not registered"));
+  EXPECT_THAT(First("datamanager", result).value("found", ""), HasSubstr("no disk"));
+  ASSERT_EQ(On("registry", result).size(), 2U);
+  EXPECT_THAT(On("registry", result)[0].value("found", ""), HasSubstr("version 9.9"));
+  EXPECT_THAT(On("registry", result)[1].value("found", ""), HasSubstr("replies_dropped is 3"));
+  EXPECT_EQ(First("trainer", result).value("level", ""), "ok");
+}
+
+TEST_F(DoctorTest, WhatADeadYardLeavesIsFound) {
+  ASSERT_TRUE(WriteWanted(yard_.locations(), {.logdir = "/a\x1b[2Jb", .trainer = ""}).ok());
+  std::ofstream(yard_.locations().runtime_directory + "/trainer.ready") << "1\n";
+  const auto result = yard_.Run({"doctor"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_THAT(result.out, HasSubstr("no launcher keeps it running"));
+  EXPECT_THAT(result.out, HasSubstr("/trainer.ready"));
+  EXPECT_THAT(result.out, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(result.err, HasSubstr("bad"));
 }
 
 // ---- up and down, as far as they start and stop nothing

@@ -7,6 +7,8 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/service_stats.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -25,13 +27,16 @@ struct Row {
 
 class Status : public Verb {
  public:
-  void Declare(OptionSet&) override {}
+  void Declare(OptionSet& options) override {
+    options.Flag("--check", check_, "For scripts: say only what is not up, else exit with 0.");
+  }
 
   int Run(Context& context) override {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "status", client.status());
     const auto list = (*client)->Call<rpc::Registry::List>({}, {.timeout = absl::Seconds(2)});
     std::vector<Row> rows = Rows(context, list);
+    if (check_) return Check(context, **client, rows, list.status());
     AddRestarts(**client, &rows);
     for (const Row& row : rows) {
       if (context.json) PrintJson(context, ToJsonRow(row));
@@ -45,6 +50,38 @@ class Status : public Verb {
   }
 
  private:
+  // One line for each service that is not up or does not answer, and nothing else.
+  static int Check(Context& context, bus::Client& client, const std::vector<Row>& rows,
+                   const absl::Status& registry) {
+    std::map<std::string, absl::StatusOr<msg::StatsReplyT>> answers;
+    if (registry.ok()) {
+      answers = AskForStats(client, {std::begin(kServices), std::end(kServices)}, absl::Seconds(1));
+    }
+    bool all = true;
+    for (const std::string_view service : kServices) {
+      const auto row = std::find_if(rows.begin(), rows.end(),
+                                    [&](const Row& r) { return r.service == service; });
+      const std::string wrong = WhatIsWrong(*row, registry, answers);
+      if (wrong.empty()) continue;
+      all = false;
+      *context.err << Printable(absl::StrCat("yard status: ", row->service, " ", wrong)) << "\n";
+    }
+    return !registry.ok() ? ExitCodeOf(registry) : all ? kDone : kFailed;
+  }
+
+  static std::string WhatIsWrong(
+      const Row& row, const absl::Status& registry,
+      const std::map<std::string, absl::StatusOr<msg::StatsReplyT>>& answers) {
+    if (!registry.ok()) {
+      if (row.state == "down") return "is down";
+      return row.service == "registry" ? absl::StrCat("does not answer: ", registry.message())
+                                       : std::string("was not asked: the registry does not answer");
+    }
+    if (row.state != "up") return "is " + row.state;
+    const absl::Status& answer = answers.at(row.service).status();
+    return answer.ok() ? "" : absl::StrCat("does not answer: ", answer.message());
+  }
+
   // The services of a yard first, whether they are there or not, then what else is registered.
   static std::vector<Row> Rows(const Context& context,
                                const absl::StatusOr<msg::ListReplyT>& list) {
@@ -101,6 +138,8 @@ class Status : public Verb {
     }
     *context.out << table.ToString();
   }
+
+  bool check_ = false;
 };
 
 }  // namespace

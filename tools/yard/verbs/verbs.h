@@ -9,6 +9,7 @@ namespace yard {
 
 // One function a file of this folder.
 std::unique_ptr<Verb> MakeCall();
+std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakePlot();

@@ -1,0 +1,131 @@
+#ifndef TOOLS_YARD_HEALTH_H_
+#define TOOLS_YARD_HEALTH_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace yard {
+
+// What is wrong with a yard and how to mend it: the rules of `yard doctor`, from facts to findings
+// and nothing else. No system calls; who finds the facts out is in health_facts.h and the verb.
+
+enum class Level {
+  kOk,
+  kWarn,  // It works, but not as well as it could, or not for long.
+  kBad,   // Something does not work.
+};
+const char* NameOf(Level level);  // "ok", "warn", "bad"
+
+// Texts may hold any byte that a path or a service's answer holds: Printable() before a terminal.
+struct Finding {
+  Level level = Level::kOk;
+  std::string check;  // What is looked at, in a word or two: "disk".
+  std::string found;  // One line.
+  std::string fix;    // One line to type or to do; empty if nothing is to be done.
+};
+using Findings = std::vector<Finding>;
+bool AnyBad(const Findings& findings);
+
+// A word for a POSIX shell: as it is, or in quotes where it must be.
+std::string ShellWord(const std::string& text);
+
+// ---- The machine
+
+struct DirectoryFacts {
+  std::string check;  // "state directory"
+  std::string path;
+  std::string variable;  // Another value of it names another place: "YARD_STATE".
+  int error = 0;         // errno of looking at it, 0 if it is there.
+  mode_t mode = 0;       // Of the path itself, a symbolic link is not followed.
+  uid_t owner = 0;
+  uid_t user = 0;       // Who looks.
+  bool in_use = false;  // Services run that need it.
+};
+Finding CheckDirectory(const DirectoryFacts& facts);
+
+struct SpaceFacts {
+  std::vector<std::string> used_by;  // "state", "runs"
+  std::string path;
+  std::uint64_t free_bytes = 0;  // For us, not for the superuser.
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_inodes = 0;
+  std::uint64_t total_inodes = 0;  // 0: it has no such limit.
+};
+// One of bytes and one of inodes.
+Findings CheckSpace(const SpaceFacts& facts);
+
+Finding CheckFileLimit(std::uint64_t hard_limit);
+Finding CheckClock(absl::Time now);
+
+struct LibraryFacts {
+  std::string name;
+  std::string compiled;  // "4.3.4"
+  std::string running;
+};
+Finding CheckLibrary(const LibraryFacts& facts);
+
+// Programs that belong to this one and were not found.
+Finding CheckPrograms(const std::vector<std::string>& missing);
+
+// ---- What is left behind
+
+struct LeftoverFacts {
+  // Locks that nobody holds, whose file names a process that has ended.
+  std::vector<std::string> locks = {};
+  // Files that say of a service that it is ready, and it does not run.
+  std::vector<std::string> ready_files = {};
+  std::vector<std::string> sockets = {};  // Nobody listens there.
+  bool more_sockets = false;              // Not all were looked at.
+};
+Findings CheckLeftovers(const LeftoverFacts& facts);
+
+// ---- The services
+
+struct ServiceFacts {
+  std::string name;
+  std::string lock_path;
+  std::string output_path;
+  pid_t holder = 0;        // Of the lock; 0: nobody.
+  bool suspended = false;  // The holder is stopped by a signal.
+  pid_t listener = 0;      // Who listens at its socket, if nobody holds the lock.
+
+  // What the registry and the service say. Without an answer of the registry: nothing.
+  struct Lease {
+    pid_t pid = 0;
+    bool suspect = false;
+    bool external = false;  // Supervised by somebody else than the launcher.
+    std::int64_t registered_us = 0;
+  };
+  std::optional<Lease> lease;
+  struct Stats {
+    absl::Status status;  // Of asking.
+    std::string version;
+    std::vector<std::pair<std::string, std::uint64_t>> counters;
+  };
+  std::optional<Stats> stats;
+  std::string why_not;  // What the launcher says of one that does not run: "exit code 1".
+};
+
+struct YardFacts {
+  bool wanted = false;
+  absl::Status wanted_status;  // DataLoss: the file is there but not readable.
+  std::string logdir;          // Of the runs, if wanted.
+  std::string version;         // Ours.
+  absl::Time now;
+  absl::Status registry;  // Of asking it; OK also if nobody holds its lock.
+  std::vector<ServiceFacts> services;
+};
+// Whether the yard as a whole is up, and then each service that should be or is.
+Findings CheckYard(const YardFacts& facts);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_HEALTH_H_

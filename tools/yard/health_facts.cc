@@ -1,0 +1,227 @@
+#include "tools/yard/health_facts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "bus/version.h"
+#include "flatbuffers/base.h"
+#include "runtime/file.h"
+#include "runtime/unique_fd.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+constexpr std::size_t kSmallFile = 64 << 10;
+constexpr std::size_t kMaxSockets = 10'000;
+constexpr std::string_view kIpc = "ipc://";
+
+enum class Listening { kNo, kYes, kUnknown };
+
+// `peer`: the process that listens.
+Listening Probe(const std::string& path, int type, pid_t* peer = nullptr) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return Listening::kUnknown;
+  memcpy(address.sun_path, path.c_str(), path.size());
+  const runtime::UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return Listening::kUnknown;
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return errno == ECONNREFUSED ? Listening::kNo : Listening::kUnknown;
+  }
+  ucred credentials = {};
+  socklen_t size = sizeof credentials;
+  if (peer != nullptr && getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
+    *peer = credentials.pid;
+  }
+  return Listening::kYes;
+}
+
+bool IsSocket(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+bool Exists(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0;
+}
+
+// Sorted; nothing if there is no such directory. Sets `more` if there are more than kMaxSockets.
+std::vector<std::string> SocketsIn(const std::string& directory, bool* more) {
+  std::vector<std::string> sockets;
+  std::error_code error;
+  std::filesystem::directory_iterator entries(directory, error), end;
+  for (; !error && entries != end; entries.increment(error)) {
+    if (!IsSocket(entries->path().string())) continue;
+    if (sockets.size() >= kMaxSockets) {
+      *more = true;
+      break;
+    }
+    sockets.push_back(entries->path().string());
+  }
+  std::sort(sockets.begin(), sockets.end());
+  return sockets;
+}
+
+// The control sockets tell of the task sockets too, which only tasks should connect to.
+void LookAtTaskSockets(const std::string& directory, LeftoverFacts* facts) {
+  constexpr std::string_view kControl = ".ctl";
+  for (const std::string& path : SocketsIn(directory, &facts->more_sockets)) {
+    if (!path.ends_with(kControl) || Probe(path, SOCK_SEQPACKET) != Listening::kNo) continue;
+    facts->sockets.push_back(path);
+    const std::string task = path.substr(0, path.size() - kControl.size());
+    if (IsSocket(task)) facts->sockets.push_back(task);
+  }
+}
+
+// What a lock file says, whether or not it is locked; 0 if it says nothing.
+pid_t PidIn(const std::string& path) {
+  struct stat status = {};
+  // (Opening a pipe would wait.)
+  if (lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return 0;
+  const auto text = runtime::ReadFile(path, kSmallFile);
+  pid_t pid = 0;
+  if (!text.ok() || !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &pid)) return 0;
+  return std::max(pid, 0);
+}
+
+bool IsThere(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
+
+// By a signal, not by a debugger.
+bool IsSuspended(pid_t pid) {
+  const auto stat = runtime::ReadFile(absl::StrCat("/proc/", pid, "/stat"), kSmallFile);
+  if (!stat.ok()) return false;
+  const std::size_t name_end = stat->rfind(')');
+  return name_end != std::string::npos && name_end + 2 < stat->size() &&
+         (*stat)[name_end + 2] == 'T';
+}
+
+std::string NearestDirectory(const std::string& path) {
+  std::filesystem::path place(path);
+  std::error_code error;
+  while (place.has_relative_path() && !std::filesystem::is_directory(place, error)) {
+    place = place.parent_path();
+  }
+  return place.string();
+}
+
+}  // namespace
+
+DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string variable) {
+  DirectoryFacts facts;
+  facts.check = std::move(check);
+  facts.path = std::move(path);
+  facts.variable = std::move(variable);
+  facts.user = geteuid();
+  struct stat status = {};
+  if (lstat(facts.path.c_str(), &status) != 0) {
+    facts.error = errno;
+    return facts;
+  }
+  facts.mode = status.st_mode;
+  facts.owner = status.st_uid;
+  return facts;
+}
+
+std::vector<SpaceFacts> LookAtSpace(
+    const std::vector<std::pair<std::string, std::string>>& places) {
+  std::vector<SpaceFacts> all;
+  std::map<dev_t, std::size_t> known;
+  for (const auto& [use, path] : places) {
+    const std::string directory = NearestDirectory(path);
+    struct stat status = {};
+    struct statvfs space = {};
+    if (stat(directory.c_str(), &status) != 0 || statvfs(directory.c_str(), &space) != 0) continue;
+    const auto [found, is_new] = known.try_emplace(status.st_dev, all.size());
+    if (!is_new) {
+      all[found->second].used_by.push_back(use);
+      continue;
+    }
+    all.push_back({.used_by = {use},
+                   .path = directory,
+                   .free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize,
+                   .total_bytes = std::uint64_t{space.f_blocks} * space.f_frsize,
+                   .free_inodes = space.f_favail,
+                   .total_inodes = space.f_files});
+  }
+  return all;
+}
+
+LeftoverFacts LookForLeftovers(const runtime::Locations& locations) {
+  LeftoverFacts facts;
+  for (const std::string_view service : kServices) {
+    if (HolderOf(locations, service) != 0) continue;
+    const std::string lock = locations.LockPath(service);
+    if (const pid_t pid = PidIn(lock); pid != 0 && !IsThere(pid)) facts.locks.push_back(lock);
+    const std::string ready =
+        absl::StrCat(locations.runtime_directory, "/", std::string(service), ".ready");
+    if (Exists(ready)) facts.ready_files.push_back(ready);
+  }
+  for (const std::string& path : SocketsIn(locations.runtime_directory, &facts.more_sockets)) {
+    if (Probe(path, SOCK_STREAM) == Listening::kNo) facts.sockets.push_back(path);
+  }
+  LookAtTaskSockets(locations.runtime_directory + "/tasks", &facts);
+  return facts;
+}
+
+ServiceFacts LookAtService(const runtime::Locations& locations, const std::string& service) {
+  ServiceFacts facts;
+  facts.name = service;
+  facts.lock_path = locations.LockPath(service);
+  facts.output_path = absl::StrCat(locations.LogDirectory(), "/", service, ".out");
+  facts.holder = HolderOf(locations, service);
+  if (facts.holder != 0) {
+    facts.suspended = IsSuspended(facts.holder);
+    return facts;
+  }
+  const std::string address = locations.ServiceAddress(service);
+  if (address.starts_with(kIpc)) {
+    (void)Probe(address.substr(kIpc.size()), SOCK_STREAM, &facts.listener);
+  }
+  return facts;
+}
+
+std::uint64_t HardFileLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY) {
+    return ~std::uint64_t{0};
+  }
+  return limit.rlim_max;
+}
+
+std::vector<std::string> MissingPrograms() {
+  std::vector<std::string> missing;
+  for (const char* program : {"registry/registry", "launcher/launcher", "launcher/yard-shim",
+                              "datamanager/datamanager", "trainer/trainer"}) {
+    if (runtime::FindBinary(program).ok()) continue;
+    missing.push_back(std::filesystem::path(program).filename().string());
+  }
+  return missing;
+}
+
+std::vector<LibraryFacts> LoadedLibraries() {
+  const bus::LibraryVersion zero_mq = bus::ZeroMqVersion();
+  return {{.name = zero_mq.name, .compiled = zero_mq.compiled, .running = zero_mq.running},
+          {.name = "FlatBuffers",
+           .compiled = absl::StrCat(FLATBUFFERS_VERSION_MAJOR, ".", FLATBUFFERS_VERSION_MINOR, ".",
+                                    FLATBUFFERS_VERSION_REVISION),
+           .running = flatbuffers::FLATBUFFERS_VERSION()}};
+}
+
+}  // namespace yard

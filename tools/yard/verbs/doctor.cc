@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/schema/registry_methods.h"
+#include "bus/version.h"
+#include "tools/yard/health.h"
+#include "tools/yard/health_facts.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/service_stats.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(1);
+
+ServiceFacts::Lease FactsOf(const msg::LeaseT& lease) {
+  ServiceFacts::Lease facts;
+  facts.pid = lease.process == nullptr ? 0 : lease.process->pid;
+  facts.suspect = lease.state == msg::LeaseState::Suspect;
+  facts.registered_us = lease.registered_us;
+  for (const auto& label : lease.labels) {
+    facts.external |= label->key == "supervisor" && label->value == "external";
+  }
+  return facts;
+}
+
+ServiceFacts::Stats FactsOf(const absl::StatusOr<msg::StatsReplyT>& reply) {
+  ServiceFacts::Stats facts;
+  facts.status = reply.status();
+  if (!reply.ok()) return facts;
+  facts.version = reply->version;
+  for (const auto& counter : reply->counters) {
+    facts.counters.emplace_back(counter->name, counter->value);
+  }
+  return facts;
+}
+
+class Doctor : public Verb {
+ public:
+  void Declare(OptionSet&) override {}
+
+  int Run(Context& context) override {
+    const YardFacts yard = LookAtYard(context);
+    Findings findings;
+    const auto add = [&](Findings more) {
+      for (Finding& finding : more) findings.push_back(std::move(finding));
+    };
+    add(CheckPlaces(context, yard));
+    add({CheckFileLimit(HardFileLimit()), CheckClock(yard.now)});
+    for (const LibraryFacts& library : LoadedLibraries()) add({CheckLibrary(library)});
+    add({CheckPrograms(MissingPrograms())});
+    add(CheckLeftovers(LookForLeftovers(context.locations)));
+    add(CheckYard(yard));
+    Print(context, findings);
+    return AnyBad(findings) ? kFailed : kDone;
+  }
+
+ private:
+  static Findings CheckPlaces(const Context& context, const YardFacts& yard) {
+    const runtime::Locations& locations = context.locations;
+    const bool named = std::any_of(
+        context.environment.begin(), context.environment.end(),
+        [](const std::string& entry) { return absl::StartsWith(entry, "YARD_REGISTRY="); });
+    Findings findings;
+    for (DirectoryFacts facts :
+         {LookAtDirectory("runtime directory", locations.runtime_directory,
+                          named ? "YARD_REGISTRY" : "XDG_RUNTIME_DIR"),
+          LookAtDirectory("state directory", locations.state_directory, "YARD_STATE")}) {
+      for (const ServiceFacts& service : yard.services) facts.in_use |= service.holder != 0;
+      findings.push_back(CheckDirectory(facts));
+    }
+    std::vector<std::pair<std::string, std::string>> places = {{"state", locations.state_directory},
+                                                               {"logs", locations.LogDirectory()}};
+    if (!yard.logdir.empty()) places.emplace_back("runs", yard.logdir);
+    for (const SpaceFacts& space : LookAtSpace(places)) {
+      for (Finding& finding : CheckSpace(space)) findings.push_back(std::move(finding));
+    }
+    return findings;
+  }
+
+  static YardFacts LookAtYard(Context& context) {
+    YardFacts yard;
+    yard.version = std::string(bus::kVersion);
+    yard.now = context.clock->Now();
+    const auto wanted = ReadWanted(context.locations);
+    yard.wanted_status = wanted.status();
+    yard.wanted = wanted.ok() && wanted->has_value();
+    if (yard.wanted) yard.logdir = (*wanted)->logdir;
+    bool any = false;
+    for (const std::string_view service : kServices) {
+      yard.services.push_back(LookAtService(context.locations, std::string(service)));
+      any |= yard.services.back().holder != 0;
+    }
+    // Without a yard there is nobody to ask, and no need of a place on the bus.
+    if (any) Ask(context, &yard);
+    return yard;
+  }
+
+  // The services by the registry, and then themselves.
+  static void Ask(Context& context, YardFacts* yard) {
+    auto client = context.client();
+    if (!client.ok()) {
+      yard->registry = client.status();
+      return;
+    }
+    const auto list = (*client)->Call<rpc::Registry::List>({}, {.timeout = kPatience});
+    yard->registry = list.status();
+    if (!list.ok()) return;
+    std::vector<std::string> registered;
+    for (ServiceFacts& service : yard->services) {
+      for (const auto& lease : list->leases) {
+        if (lease->name != service.name) continue;
+        service.lease = FactsOf(*lease);
+        registered.push_back(service.name);
+        break;
+      }
+    }
+    const auto answers = AskForStats(**client, registered, kPatience);
+    for (ServiceFacts& service : yard->services) {
+      if (const auto found = answers.find(service.name); found != answers.end()) {
+        service.stats = FactsOf(found->second);
+      }
+    }
+    AskLauncher(**client, yard);
+  }
+
+  static void AskLauncher(bus::Client& client, YardFacts* yard) {
+    const auto kept = client.Call<rpc::Launcher::Services>({}, {.timeout = kPatience});
+    if (!kept.ok()) return;
+    for (const auto& one : kept->services) {
+      for (ServiceFacts& service : yard->services) {
+        if (service.name == one->name && one->pid == 0) service.why_not = one->reason;
+      }
+    }
+  }
+
+  static void Print(Context& context, const Findings& findings) {
+    std::map<Level, int> counts;
+    for (const Finding& finding : findings) {
+      ++counts[finding.level];
+      if (context.json) {
+        PrintJson(context, {{"level", NameOf(finding.level)},
+                            {"check", finding.check},
+                            {"found", finding.found},
+                            {"fix", finding.fix}});
+        continue;
+      }
+      *context.out << absl::StreamFormat("%-4s  %-17s  %s\n", NameOf(finding.level),
+                                         Printable(finding.check), Printable(finding.found));
+      if (!finding.fix.empty()) {
+        *context.out << absl::StreamFormat("%25s%s\n", "fix: ", Printable(finding.fix));
+      }
+    }
+    if (context.json) return;
+    context.out->flush();
+    const int bad = counts[Level::kBad], warnings = counts[Level::kWarn];
+    *context.err << "yard doctor: "
+                 << (bad + warnings == 0 ? "nothing is wrong"
+                                         : absl::StrCat(bad, " bad, ", warnings, " to look at"))
+                 << "\n";
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeDoctor() { return std::make_unique<Doctor>(); }
+
+}  // namespace yard
