@@ -284,9 +284,12 @@ absl::Status Subprocess::SignalGroup(int signal) const {
 absl::StatusOr<std::string> FindProgram(const std::string& program, const std::string& path,
                                         const std::string& working_directory) {
   if (program.find('/') != std::string::npos) {
-    if (access(From(working_directory, program).c_str(), F_OK) == 0) return program;
-    return absl::NotFoundError(
-        absl::StrCat("no program ", From(working_directory, program), " exists"));
+    const std::string place = From(working_directory, program);
+    if (access(place.c_str(), F_OK) != 0) {
+      return absl::NotFoundError(absl::StrCat("no program ", place, " exists"));
+    }
+    if (IsExecutableFile(place)) return program;
+    return absl::PermissionDeniedError(absl::StrCat(place, " cannot be executed"));
   }
   std::string refused;
   for (const std::string& directory : std::vector<std::string>(absl::StrSplit(path, ':'))) {

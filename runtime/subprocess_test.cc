@@ -319,6 +319,9 @@ TEST_F(SubprocessTest, AProgramIsSearchedAsAShellWould) {
   EXPECT_EQ(*FindProgram("./tool", "/usr/bin", directory_), "./tool");
   EXPECT_TRUE(absl::IsNotFound(FindProgram("./none", "/usr/bin", directory_).status()));
   EXPECT_TRUE(absl::IsNotFound(FindProgram("", "/usr/bin", directory_).status()));
+  MakeFile("plain", "#!/bin/sh\n", 0644);
+  EXPECT_TRUE(absl::IsPermissionDenied(FindProgram("./plain", "/usr/bin", directory_).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(FindProgram("plain", directory_, "/").status()));
 }
 
 }  // namespace

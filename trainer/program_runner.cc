@@ -57,7 +57,7 @@ class ProgramRunnerImpl : public ProgramRunner,
 
   void TakeUp(const std::string& job) override {
     job_ = job;
-    options_.jobs->Follow(job, [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
+    options_.jobs->Follow(job, nullptr, [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
       if (auto self = weak.lock()) self->OnJobEnded(std::move(ended));
     });
   }

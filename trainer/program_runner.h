@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/job_control.h"
 #include "bus/schema/launcher_generated.h"
 #include "runtime/event_loop.h"
-#include "trainer/job_control.h"
 #include "trainer/trial_record.h"
 
 namespace trainer {
@@ -28,7 +28,7 @@ class ProgramRunner {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned, as `jobs`; both outlive it.
-    JobControl* jobs = nullptr;
+    bus::JobControl* jobs = nullptr;
     std::string trace = {};  // Of the launch.
     // How long reports may still come after the program's exit, without word from the shim that
     // there are no more.

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bus/client.h"
+#include "bus/launcher_jobs.h"
 #include "bus/node.h"
 #include "bus/record_conformance.h"
 #include "bus/schema/common_methods.h"
@@ -27,7 +28,6 @@
 #include "runtime/coordinator.h"
 #include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
-#include "trainer/launcher_jobs.h"
 #include "trainer/line_receiver.h"
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
@@ -139,7 +139,7 @@ class ServiceTest : public testing::Test {
   void ServeTrainer() {
     trainer_client_ = std::make_unique<bus::Client>(trainer_node_.get());
     store_ = *Store::Open(directory_ + "/trainer.db");
-    jobs_ = MakeLauncherJobs(trainer_client_.get(), loop_.loop());
+    jobs_ = bus::MakeLauncherJobs(trainer_client_.get(), loop_.loop());
     trials_ =
         *Trials::Open({.loop = loop_.loop(),
                        .store = store_.get(),
@@ -262,7 +262,7 @@ class ServiceTest : public testing::Test {
   std::unique_ptr<bus::Service> registry_, launcher_, service_;
   LoopThread loop_;
   std::unique_ptr<Store> store_;
-  std::unique_ptr<JobControl> jobs_;
+  std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;
 

@@ -6,10 +6,10 @@
 #include <thread>
 #include <utility>
 
+#include "bus/job_control.h"
+#include "bus/launcher_jobs.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
-#include "trainer/job_control.h"
-#include "trainer/launcher_jobs.h"
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store.h"
@@ -43,7 +43,7 @@ class TrainerServiceImpl : public TrainerService {
     auto store = Store::Open(locations.state_directory + "/trainer.db");
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
-    jobs_ = MakeLauncherJobs(process->client(), process->loop(), process->clock());
+    jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
     auto trials =
         Trials::Open({.loop = process->loop(),
                       .clock = process->clock(),
@@ -91,7 +91,7 @@ class TrainerServiceImpl : public TrainerService {
 
   // Destroyed in the opposite order: what uses comes after what is used.
   std::unique_ptr<Store> store_;
-  std::unique_ptr<JobControl> jobs_;
+  std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;
 };

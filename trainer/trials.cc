@@ -11,12 +11,12 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "bus/call_retry.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
-#include "trainer/call_retry.h"
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
 #include "trainer/trial_record.h"
@@ -48,7 +48,7 @@ constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
 // The first restart waits for nothing.
 absl::Duration RestartDelay(int quick_failures) {
   if (quick_failures <= 1) return absl::ZeroDuration();
-  return GrowingPause(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
+  return bus::GrowingPause(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
 }
 
 bool MayTryAgain(const absl::Status& status) {
@@ -559,8 +559,8 @@ class TrialsImpl : public Trials {
   void OnNoRoom(Trial& trial, const absl::Status& status) {
     if (absl::IsUnavailable(status)) trial.launch_in_doubt = true;
     options_.loop->Cancel(std::exchange(launch_timer_, 0));
-    const absl::Duration pause =
-        GrowingPause(++refused_launches_, CallRetry::kFirstPause, CallRetry::kLongestPause);
+    const absl::Duration pause = bus::GrowingPause(++refused_launches_, bus::CallRetry::kFirstPause,
+                                                   bus::CallRetry::kLongestPause);
     launch_timer_ = options_.loop->RunAfter(pause, [this] {
       launch_timer_ = 0;
       StartNext();

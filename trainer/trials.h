@@ -12,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/job_control.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "trainer/job_control.h"
 #include "trainer/line_receiver.h"
 #include "trainer/result_row.h"
 #include "trainer/store.h"
@@ -41,7 +41,7 @@ class Trials : public LineReceiver {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
     runtime::Clock* clock = runtime::Clock::Real();
     Store* store = nullptr;
-    JobControl* jobs = nullptr;
+    bus::JobControl* jobs = nullptr;
     std::string logdir;  // Absolute; where runs are unless a request says otherwise.
     std::string relay;   // Path of the report channel's socket.
     std::string hostname;

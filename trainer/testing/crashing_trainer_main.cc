@@ -12,9 +12,9 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "bus/job_control.h"
 #include "glog/logging.h"
 #include "runtime/event_loop.h"
-#include "trainer/job_control.h"
 #include "trainer/relay.h"
 #include "trainer/store.h"
 #include "trainer/trials.h"
@@ -22,14 +22,15 @@
 namespace {
 
 // Jobs that run for ever.
-class EndlessJobs : public trainer::JobControl {
+class EndlessJobs : public bus::JobControl {
  public:
   explicit EndlessJobs(runtime::EventLoop* loop) : loop_(loop) {}
   void Launch(const std::string& request_id, const std::string&, const msg::JobSpecT&,
               std::function<void(absl::StatusOr<std::string>)> done) override {
     loop_->Post([=] { done("j-" + request_id); });
   }
-  void Follow(const std::string&, std::function<void(absl::StatusOr<msg::JobT>)>) override {}
+  void Follow(const std::string&, std::function<void(const msg::JobT&)>,
+              std::function<void(absl::StatusOr<msg::JobT>)>) override {}
   void Stop(const std::string&, absl::Duration, const std::string&, const std::string&) override {}
 
  private:

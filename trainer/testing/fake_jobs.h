@@ -12,14 +12,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/job_control.h"
 #include "runtime/event_loop.h"
-#include "trainer/job_control.h"
 
 namespace trainer {
 
 // A launcher that outlives trainers: it keeps jobs by request id, and ends one when told to. On the
 // loop's thread of the trainer that uses it now.
-class FakeJobs : public JobControl {
+class FakeJobs : public bus::JobControl {
  public:
   struct Job {
     std::string request_id;
@@ -66,7 +66,7 @@ class FakeJobs : public JobControl {
   // The last launch of that job hears of it.
   void Answer(const std::string& id) { loop_->Post(jobs[id].answer); }
 
-  void Follow(const std::string& id,
+  void Follow(const std::string& id, std::function<void(const msg::JobT&)>,
               std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
     if (jobs.count(id) == 0) {
       return loop_->Post([=] { ended(absl::NotFoundError(absl::StrCat("no job ", id))); });

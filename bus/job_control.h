@@ -1,5 +1,5 @@
-#ifndef TRAINER_JOB_CONTROL_H_
-#define TRAINER_JOB_CONTROL_H_
+#ifndef BUS_JOB_CONTROL_H_
+#define BUS_JOB_CONTROL_H_
 
 #include <functional>
 #include <string>
@@ -8,11 +8,11 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 
-namespace trainer {
+namespace bus {
 
-// What the trainer asks of the launcher. Methods are called on the loop's thread, never block, and
-// go on over restarts of the launcher until they have an answer; callbacks run later on the loop's
-// thread. A trace follows one command through every hop; empty: none.
+// What another service asks of the launcher. Methods are called on the loop's thread, never block,
+// and go on over restarts of the launcher until they have an answer; callbacks run later on the
+// loop's thread. A trace follows one command through every hop; empty: none.
 class JobControl {
  public:
   virtual ~JobControl() = default;
@@ -24,14 +24,15 @@ class JobControl {
   virtual void Launch(const std::string& request_id, const std::string& trace,
                       const msg::JobSpecT& spec,
                       std::function<void(absl::StatusOr<std::string>)> done) = 0;
-  // `ended` gets the ended job; NotFound if the launcher does not know it (any more).
-  virtual void Follow(const std::string& job,
+  // `changed`, unless null, gets the job now and whenever its state changes; `ended` gets the ended
+  // job; NotFound if the launcher does not know it (any more).
+  virtual void Follow(const std::string& job, std::function<void(const msg::JobT&)> changed,
                       std::function<void(absl::StatusOr<msg::JobT>)> ended) = 0;
   // Asks a job to stop, and kills it after `grace`. An ended or unknown job is left alone.
   virtual void Stop(const std::string& job, absl::Duration grace, const std::string& reason,
                     const std::string& trace) = 0;
 };
 
-}  // namespace trainer
+}  // namespace bus
 
-#endif  // TRAINER_JOB_CONTROL_H_
+#endif  // BUS_JOB_CONTROL_H_

@@ -1,16 +1,16 @@
-#include "trainer/launcher_jobs.h"
+#include "bus/launcher_jobs.h"
 
 #include <memory>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "bus/call_retry.h"
 #include "bus/schema/launcher_methods.h"
 #include "glog/logging.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
-#include "trainer/call_retry.h"
 
-namespace trainer {
+namespace bus {
 namespace {
 
 using rpc::Launcher;
@@ -38,7 +38,7 @@ class LauncherJobs : public JobControl {
                              std::move(on_reply));
   }
 
-  void Follow(const std::string& job,
+  void Follow(const std::string& job, std::function<void(const msg::JobT&)> changed,
               std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
     msg::WaitJobRequestT request;
     request.job = job;
@@ -51,7 +51,11 @@ class LauncherJobs : public JobControl {
       }
       ended(std::move(*reply->job));
     };
-    AskFor<Launcher::WaitJob>(std::move(request), std::move(options), true, std::move(on_reply));
+    auto on_part = [changed = std::move(changed)](const msg::WaitJobReplyT& part) {
+      if (changed && part.job != nullptr) changed(*part.job);
+    };
+    AskFor<Launcher::WaitJob>(std::move(request), std::move(options), true, std::move(on_reply),
+                              std::move(on_part));
   }
 
   void Stop(const std::string& job, absl::Duration grace, const std::string& reason,
@@ -85,6 +89,7 @@ class LauncherJobs : public JobControl {
     // False: "no room" is an answer.
     bool waits_for_room = true;
     std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply;
+    std::function<void(const typename M::ReplyT&)> on_part;
     CallRetry retry = {};
     absl::Duration began = {};
   };
@@ -100,9 +105,11 @@ class LauncherJobs : public JobControl {
 
   template <typename M>
   void AskFor(typename M::RequestT request, bus::CallOptions options, bool waits_for_room,
-              std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply) {
+              std::function<void(absl::StatusOr<typename M::ReplyT>)> on_reply,
+              std::function<void(const typename M::ReplyT&)> on_part = nullptr) {
     Ask<M>(std::make_shared<Asking<M>>(Asking<M>{link_, std::move(request), std::move(options),
-                                                 waits_for_room, std::move(on_reply)}));
+                                                 waits_for_room, std::move(on_reply),
+                                                 std::move(on_part)}));
   }
 
   template <typename M>
@@ -111,7 +118,14 @@ class LauncherJobs : public JobControl {
     if (!link.open) return;
     call->began = link.clock->Monotonic();
     link.client->template Start<M>(
-        call->request, nullptr,
+        call->request,
+        [call](const typename M::ReplyT& part) {
+          if (!call->on_part) return;
+          auto shared = std::make_shared<typename M::ReplyT>(part);
+          call->link->loop->Post([call, shared] {
+            if (call->link->open) call->on_part(*shared);
+          });
+        },
         [call](absl::StatusOr<typename M::ReplyT> reply) {
           auto shared = std::make_shared<absl::StatusOr<typename M::ReplyT>>(std::move(reply));
           call->link->loop->Post([call, shared] { Answered<M>(call, *std::move(shared)); });
@@ -146,4 +160,4 @@ std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::Event
   return std::make_unique<LauncherJobs>(client, loop, clock);
 }
 
-}  // namespace trainer
+}  // namespace bus

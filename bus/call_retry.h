@@ -1,26 +1,26 @@
-#ifndef TRAINER_CALL_RETRY_H_
-#define TRAINER_CALL_RETRY_H_
+#ifndef BUS_CALL_RETRY_H_
+#define BUS_CALL_RETRY_H_
 
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 
-namespace trainer {
+namespace bus {
 
 // `first` after one failure, doubling with each further one in a row up to `longest`.
 absl::Duration GrowingPause(int failures, absl::Duration first, absl::Duration longest);
 
 // Whether one call to the launcher is made again after an error, and when. One thread.
 //
-// A trial must fail only for what the launcher says of its job: that it does not know it, or will
-// never start it as it was asked to (NotFound, InvalidArgument, FailedPrecondition, ...). Every
-// other error says something of the launcher or of the way to it, while the job may well be there:
-// Unavailable, DeadlineExceeded, Aborted; Cancelled, by an end that goes away; ResourceExhausted,
-// for which only time is needed; Internal, which a service also answers for the calls that it had
-// not answered when it was told to stop. Those are tried again. An Internal or Unknown that comes
-// back quickly again and again is a defect that no waiting heals: after kMaxDefects in a row, more
-// than a minute, it stands.
+// What depends on a job must fail only for what the launcher says of it: that it does not know it,
+// or will never start it as it was asked to (NotFound, InvalidArgument, FailedPrecondition, ...).
+// Every other error says something of the launcher or of the way to it, while the job may well be
+// there: Unavailable, DeadlineExceeded, Aborted; Cancelled, by an end that goes away;
+// ResourceExhausted, for which only time is needed; Internal, which a service also answers for the
+// calls that it had not answered when it was told to stop. Those are tried again. An Internal or
+// Unknown that comes back quickly again and again is a defect that no waiting heals: after
+// kMaxDefects in a row, more than a minute, it stands.
 class CallRetry {
  public:
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(200);
@@ -44,6 +44,6 @@ class CallRetry {
   bool is_news_ = false;
 };
 
-}  // namespace trainer
+}  // namespace bus
 
-#endif  // TRAINER_CALL_RETRY_H_
+#endif  // BUS_CALL_RETRY_H_

@@ -1,9 +1,9 @@
-#include "trainer/call_retry.h"
+#include "bus/call_retry.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace trainer {
+namespace bus {
 namespace {
 
 constexpr absl::Duration kLongTry = absl::Seconds(10);
@@ -44,4 +44,4 @@ std::optional<absl::Duration> CallRetry::After(const absl::Status& error, absl::
   return GrowingPause(failures_, kFirstPause, kLongestPause);
 }
 
-}  // namespace trainer
+}  // namespace bus

@@ -1,8 +1,8 @@
-#include "trainer/call_retry.h"
+#include "bus/call_retry.h"
 
 #include "gtest/gtest.h"
 
-namespace trainer {
+namespace bus {
 namespace {
 
 constexpr absl::Duration kQuick = absl::Milliseconds(1);
@@ -77,4 +77,4 @@ TEST(CallRetryTest, TheSameErrorAgainIsNoNews) {
 }
 
 }  // namespace
-}  // namespace trainer
+}  // namespace bus
