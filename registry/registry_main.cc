@@ -1,6 +1,10 @@
 // The registry: knows who is alive, and hosts the event hub.
 
+#include <unistd.h>
+
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
@@ -8,6 +12,7 @@
 #include "absl/time/time.h"
 #include "bus/hub.h"
 #include "bus/service_process.h"
+#include "registry/instance_service.h"
 #include "registry/registry_service.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
@@ -40,6 +45,17 @@ int Run() {
                                                           .hub_info = info,
                                                           .leases = {.epoch = node->epoch()}},
                                                          (*process)->service());
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  const auto instances = registry::InstanceService::Create(
+      {.loop = (*process)->loop(),
+       .clock = (*process)->clock(),
+       .client = (*process)->client(),
+       .uid = geteuid(),
+       .environment = std::move(environment),
+       .working_directory = runtime::AbsolutePath("."),
+       .launcher_is_there = [&] { return service->IsThere("launcher"); }},
+      (*process)->service());
   (*process)->AddCounter("leases", [&] { return service->GetStats().leases; });
   (*process)->AddCounter("watchers", [&] { return service->GetStats().watchers; });
   (*process)->AddCounter("leases_expired", [&] { return service->GetStats().expired; });
@@ -53,6 +69,10 @@ int Run() {
                          [&] { return (*hub)->GetStats().dropped_malformed; });
   (*process)->AddCounter("events_kept_bytes", [&] { return (*hub)->GetStats().kept_bytes; });
   (*process)->AddCounter("subscriptions", [&] { return (*hub)->GetStats().subscriptions; });
+  (*process)->AddCounter("tools", [&] { return instances->GetStats().instances; });
+  (*process)->AddCounter("tools_launched", [&] { return instances->GetStats().launched; });
+  (*process)->AddCounter("tools_reused", [&] { return instances->GetStats().reused; });
+  (*process)->AddCounter("tools_failed", [&] { return instances->GetStats().failed; });
   return (*process)->Run();
 }
 

@@ -41,6 +41,7 @@ class RealRegistryService : public RegistryService {
  public:
   RealRegistryService(Options options, bus::Service* service);
   ~RealRegistryService() override;
+  bool IsThere(std::string_view name) const override { return !leases_.Lookup(name, "").empty(); }
   Stats GetStats() const override;
 
  private:

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "bus/hub.h"
@@ -33,6 +34,8 @@ class RegistryService {
   static std::unique_ptr<RegistryService> Create(Options options, bus::Service* service);
   virtual ~RegistryService() = default;
 
+  // On the loop's thread: is there a live lease of this name?
+  virtual bool IsThere(std::string_view name) const = 0;
   // Any thread.
   virtual Stats GetStats() const = 0;
 };

@@ -1,0 +1,359 @@
+#include "registry/instance_service.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/launcher_jobs.h"
+#include "bus/schema/registry_methods.h"
+#include "glog/logging.h"
+#include "registry/cache_key.h"
+#include "registry/info_directory.h"
+#include "registry/instance_view.h"
+#include "registry/start_or_reuse.h"
+
+namespace registry {
+namespace {
+
+using rpc::Registry;
+
+constexpr std::size_t kMaxViews = 64;
+constexpr absl::Duration kStartTimeout = absl::Seconds(60);
+constexpr absl::Duration kStopTimeout = absl::Seconds(10);
+// An answer that says "timed out" has to come before the call's own deadline.
+constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
+constexpr std::string_view kDefaultTool = "tensorboard";
+
+template <typename M>
+using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
+
+// Everything but the statistics belongs to the loop's thread.
+class RealInstanceService : public InstanceService {
+ public:
+  RealInstanceService(Options options, bus::Service* service);
+  ~RealInstanceService() override;
+  Stats GetStats() const override;
+
+ private:
+  struct Found {
+    InstanceView* view;
+    const InstanceView::Entry* entry;
+  };
+  struct Stopping {
+    pid_t pid;
+    msg::InstanceT instance;
+    Writer<Registry::StopInstance> writer;
+    runtime::EventLoop::TimerId timer;
+  };
+
+  // Adds a method whose handler runs on the loop's thread.
+  template <typename M>
+  void Add(bus::Service* service,
+           void (RealInstanceService::*handler)(Writer<M>, const typename M::RequestT&));
+  template <typename M>
+  void AddSimple(bus::Service* service,
+                 absl::StatusOr<typename M::ReplyT> (RealInstanceService::*handler)(
+                     const typename M::RequestT&));
+
+  void Start(Writer<Registry::StartOrReuse> writer, const msg::StartOrReuseRequestT& request);
+  void Stop(Writer<Registry::StopInstance> writer, const msg::StopInstanceRequestT& request);
+  absl::StatusOr<msg::InstancesReplyT> Instances(const msg::InstancesRequestT& request);
+  absl::StatusOr<msg::CacheKeyReplyT> Key(const msg::CacheKeyRequestT& request);
+  absl::StatusOr<msg::AnnounceInstanceReplyT> Announce(
+      const msg::AnnounceInstanceRequestT& request);
+  absl::StatusOr<msg::WithdrawInstanceReplyT> Withdraw(
+      const msg::WithdrawInstanceRequestT& request);
+
+  std::string TemporaryFor(const std::vector<std::string>& environment,
+                           const std::string& working_directory) const;
+  InstanceView* ViewOf(const std::string& temporary_directory);
+  std::vector<Found> Find(const std::string& id);
+  msg::InstanceT Message(const InstanceView::Entry& entry) const;
+  absl::Duration Budget(const bus::CallContext& context, absl::Duration wanted) const;
+  void Changed(const std::string& temporary_directory);
+  void EndStops();
+  void Count(const absl::StatusOr<msg::StartOrReuseReplyT>& reply);
+
+  const Options options_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  const std::unique_ptr<bus::JobControl> jobs_;
+  std::map<std::string, std::unique_ptr<InstanceView>> views_;  // By temporary directory.
+  std::unique_ptr<StartOrReuse> starts_;
+  std::map<std::uint64_t, Stopping> stopping_;
+  std::uint64_t last_stop_ = 0;
+
+  std::atomic<std::uint64_t> instances_{0}, launched_{0}, reused_{0}, failed_{0};
+};
+
+template <typename M>
+void RealInstanceService::Add(bus::Service* service,
+                              void (RealInstanceService::*handler)(Writer<M>,
+                                                                   const typename M::RequestT&)) {
+  service->HandleAsync<M>([this, handler, weak = std::weak_ptr<char>(alive_)](
+                              Writer<M> writer, const typename M::RequestT& request) {
+    options_.loop->Post([this, handler, weak, writer, request] {
+      if (!weak.expired()) (this->*handler)(writer, request);
+    });
+  });
+}
+
+template <typename M>
+void RealInstanceService::AddSimple(
+    bus::Service* service, absl::StatusOr<typename M::ReplyT> (RealInstanceService::*handler)(
+                               const typename M::RequestT&)) {
+  service->HandleAsync<M>([this, handler, weak = std::weak_ptr<char>(alive_)](
+                              Writer<M> writer, const typename M::RequestT& request) {
+    options_.loop->Post([this, handler, weak, writer, request] {
+      if (!weak.expired()) writer->Finish((this->*handler)(request));
+    });
+  });
+}
+
+RealInstanceService::RealInstanceService(Options options, bus::Service* service)
+    : options_(std::move(options)),
+      jobs_(bus::MakeLauncherJobs(options_.client, options_.loop, options_.clock)) {
+  starts_ = std::make_unique<StartOrReuse>(
+      StartOrReuse::Options{.loop = options_.loop,
+                            .clock = options_.clock,
+                            .jobs = jobs_.get(),
+                            .probe = options_.probe,
+                            .uid = options_.uid,
+                            .view = [this](const std::string& path) { return ViewOf(path); },
+                            .launcher_is_there = options_.launcher_is_there});
+  Add<Registry::StartOrReuse>(service, &RealInstanceService::Start);
+  Add<Registry::StopInstance>(service, &RealInstanceService::Stop);
+  AddSimple<Registry::Instances>(service, &RealInstanceService::Instances);
+  AddSimple<Registry::CacheKey>(service, &RealInstanceService::Key);
+  AddSimple<Registry::AnnounceInstance>(service, &RealInstanceService::Announce);
+  AddSimple<Registry::WithdrawInstance>(service, &RealInstanceService::Withdraw);
+}
+
+RealInstanceService::~RealInstanceService() {
+  for (const auto& [id, stop] : stopping_) options_.loop->Cancel(stop.timer);
+}
+
+InstanceService::Stats RealInstanceService::GetStats() const {
+  return {instances_, launched_, reused_, failed_};
+}
+
+// ---- Views
+
+std::string RealInstanceService::TemporaryFor(const std::vector<std::string>& environment,
+                                              const std::string& working_directory) const {
+  return TemporaryDirectory(
+      environment.empty() ? options_.environment : environment,
+      working_directory.empty() ? options_.working_directory : working_directory);
+}
+
+InstanceView* RealInstanceService::ViewOf(const std::string& temporary_directory) {
+  const auto known = views_.find(temporary_directory);
+  if (known != views_.end()) return known->second.get();
+  if (views_.size() >= kMaxViews) views_.erase(views_.begin());
+  auto view = std::make_unique<InstanceView>(InstanceView::Options{
+      .loop = options_.loop,
+      .probe = options_.probe,
+      .temporary_directory = temporary_directory,
+      .uid = options_.uid,
+      .changed = [this, temporary_directory] { Changed(temporary_directory); }});
+  return (views_[temporary_directory] = std::move(view)).get();
+}
+
+void RealInstanceService::Changed(const std::string& temporary_directory) {
+  std::size_t entries = 0;
+  for (const auto& [name, view] : views_) entries += view->Entries().size();
+  instances_ = entries;
+  starts_->Changed(temporary_directory);
+  EndStops();
+}
+
+msg::InstanceT RealInstanceService::Message(const InstanceView::Entry& entry) const {
+  const auto pid = static_cast<pid_t>(entry.file.info.pid);
+  const std::string tool = starts_->ToolOf(pid);
+  return MessageOf(entry, tool.empty() ? std::string(kDefaultTool) : tool, starts_->JobOf(pid));
+}
+
+absl::StatusOr<msg::InstancesReplyT> RealInstanceService::Instances(
+    const msg::InstancesRequestT& request) {
+  std::set<std::string> paths = {TemporaryFor(request.environment, request.working_directory)};
+  if (request.environment.empty()) {
+    for (const auto& [path, view] : views_) paths.insert(path);
+  }
+  msg::InstancesReplyT reply;
+  for (const std::string& path : paths) {
+    InstanceView* const view = ViewOf(path);
+    view->Check();
+    for (const auto& [name, entry] : view->Entries()) {
+      if (!request.all && entry.state != InstanceView::State::kLive) continue;
+      reply.instances.push_back(std::make_unique<msg::InstanceT>(Message(entry)));
+    }
+  }
+  std::stable_sort(reply.instances.begin(), reply.instances.end(),
+                   [](const auto& a, const auto& b) { return a->info->port < b->info->port; });
+  return reply;
+}
+
+// ---- Start or reuse
+
+absl::Duration RealInstanceService::Budget(const bus::CallContext& context,
+                                           absl::Duration wanted) const {
+  const absl::Duration left = context.deadline - options_.clock->Monotonic() - kAnswerTime;
+  return std::max(std::min(wanted, left), absl::ZeroDuration());
+}
+
+void RealInstanceService::Start(Writer<Registry::StartOrReuse> writer,
+                                const msg::StartOrReuseRequestT& request) {
+  StartOrReuse::Caller caller;
+  caller.timeout =
+      Budget(writer->context(),
+             request.timeout_ms == 0 ? kStartTimeout : absl::Milliseconds(request.timeout_ms));
+  caller.trace = writer->context().trace;
+  // One that reads too slowly misses a line of progress, nothing else.
+  caller.progress = [writer](msg::StartOrReuseReplyT part) {
+    (void)writer->SendPart(std::move(part));
+  };
+  caller.done = [this, writer](absl::StatusOr<msg::StartOrReuseReplyT> reply) {
+    Count(reply);
+    writer->Finish(std::move(reply));
+  };
+  const StartOrReuse::CallerId id = starts_->Start(request, std::move(caller));
+  writer->OnCancel([this, id, weak = std::weak_ptr<char>(alive_)] {
+    options_.loop->Post([this, id, weak] {
+      if (!weak.expired()) starts_->Leave(id);
+    });
+  });
+}
+
+void RealInstanceService::Count(const absl::StatusOr<msg::StartOrReuseReplyT>& reply) {
+  const auto outcome = reply.ok() ? reply->outcome : msg::StartOutcome::Failed;
+  ++(outcome == msg::StartOutcome::Launched ? launched_
+     : outcome == msg::StartOutcome::Reused ? reused_
+                                            : failed_);
+}
+
+// ---- Stop
+
+std::vector<RealInstanceService::Found> RealInstanceService::Find(const std::string& id) {
+  std::vector<Found> found;
+  int pid = 0;
+  if (!absl::SimpleAtoi(id, &pid)) pid = 0;
+  (void)ViewOf(TemporaryFor({}, ""));
+  for (const auto& [path, view] : views_) {
+    view->Check();
+    for (const auto& [name, entry] : view->Entries()) {
+      if (entry.state != InstanceView::State::kLive) continue;
+      if (entry.file.info.pid == pid || Message(entry).id == id)
+        found.push_back({view.get(), &entry});
+    }
+  }
+  return found;
+}
+
+void RealInstanceService::Stop(Writer<Registry::StopInstance> writer,
+                               const msg::StopInstanceRequestT& request) {
+  const std::vector<Found> found = Find(request.id);
+  if (found.empty()) {
+    return writer->Finish(
+        absl::NotFoundError(absl::StrCat("no running tool \"", request.id, "\"")));
+  }
+  if (found.size() > 1) {
+    return writer->Finish(absl::FailedPreconditionError(
+        absl::StrCat("\"", request.id, "\" is more than one tool: say its process id")));
+  }
+  const absl::Status sent = found[0].view->Signal(*found[0].entry, SIGTERM);
+  if (!sent.ok()) return writer->Finish(sent);
+  const std::uint64_t stop = ++last_stop_;
+  Stopping& stopping = stopping_[stop];
+  stopping.pid = static_cast<pid_t>(found[0].entry->file.info.pid);
+  stopping.instance = Message(*found[0].entry);
+  stopping.writer = std::move(writer);
+  LOG(INFO) << stopping.instance.id << " (process " << stopping.pid << ") is asked to end";
+  stopping.timer =
+      options_.loop->RunAfter(Budget(stopping.writer->context(), kStopTimeout), [this, stop] {
+        const auto over = stopping_.extract(stop);
+        if (over.empty()) return;
+        over.mapped().writer->Finish(absl::DeadlineExceededError(absl::StrCat(
+            over.mapped().instance.id, " (process ", over.mapped().pid,
+            ") was asked to end and still runs; kill -9 ", over.mapped().pid, " ends it at once")));
+      });
+}
+
+// Answers those whose tool is not there any more.
+void RealInstanceService::EndStops() {
+  for (auto stop = stopping_.begin(); stop != stopping_.end();) {
+    Stopping& stopping = stop->second;
+    if (options_.probe->Look(stopping.pid).has_value()) {
+      ++stop;
+      continue;
+    }
+    options_.loop->Cancel(stopping.timer);
+    msg::StopInstanceReplyT reply;
+    stopping.instance.state = msg::InstanceState::Dead;
+    reply.instance = std::make_unique<msg::InstanceT>(stopping.instance);
+    stopping.writer->Finish(std::move(reply));
+    stop = stopping_.erase(stop);
+  }
+}
+
+// ---- Info files
+
+absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const msg::CacheKeyRequestT& request) {
+  auto key = CacheKey(request.working_directory, request.arguments,
+                      request.configure_kwargs.empty() ? "{}" : request.configure_kwargs);
+  if (!key.ok()) return key.status();
+  msg::CacheKeyReplyT reply;
+  reply.cache_key = *std::move(key);
+  return reply;
+}
+
+absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
+    const msg::AnnounceInstanceRequestT& request) {
+  if (request.info == nullptr) return absl::InvalidArgumentError("info: there is none");
+  const msg::InstanceInfoT& told = *request.info;
+  const InstanceInfo info{.version = told.version,
+                          .start_time = told.start_time != 0
+                                            ? told.start_time
+                                            : absl::ToUnixSeconds(options_.clock->Now()),
+                          .pid = told.pid,
+                          .port = told.port,
+                          .path_prefix = told.path_prefix,
+                          .logdir = told.logdir,
+                          .db = told.db,
+                          .cache_key = told.cache_key};
+  const std::string temporary = TemporaryFor(request.environment, request.working_directory);
+  const InfoDirectory directory(temporary);
+  if (absl::Status made = directory.Create(); !made.ok()) return made;
+  if (absl::Status written = directory.Write(info, request.tool_version); !written.ok()) {
+    return written;
+  }
+  InstanceView* const view = ViewOf(temporary);
+  msg::AnnounceInstanceReplyT reply;
+  for (const auto& [name, entry] : view->Entries()) {
+    if (entry.file.info == info) {
+      reply.instance = std::make_unique<msg::InstanceT>(Message(entry));
+    }
+  }
+  return reply;
+}
+
+absl::StatusOr<msg::WithdrawInstanceReplyT> RealInstanceService::Withdraw(
+    const msg::WithdrawInstanceRequestT& request) {
+  const InfoDirectory directory(TemporaryFor(request.environment, request.working_directory));
+  if (absl::Status removed = directory.Remove(request.pid); !removed.ok()) return removed;
+  return msg::WithdrawInstanceReplyT();
+}
+
+}  // namespace
+
+std::unique_ptr<InstanceService> InstanceService::Create(Options options, bus::Service* service) {
+  return std::make_unique<RealInstanceService>(std::move(options), service);
+}
+
+}  // namespace registry

@@ -1,0 +1,50 @@
+#ifndef REGISTRY_INSTANCE_SERVICE_H_
+#define REGISTRY_INSTANCE_SERVICE_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bus/client.h"
+#include "bus/service.h"
+#include "registry/tool_probe.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+
+namespace registry {
+
+// Answers the registry's methods about tools (TensorBoard first): lists those that run, starts or
+// reuses one, stops one, writes and removes info files.
+//
+// Lives on the loop's thread; the handlers it adds go there. What the options point to outlives it.
+class InstanceService {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;
+    runtime::Clock* clock = nullptr;
+    bus::Client* client = nullptr;  // Finds the launcher.
+    ToolProbe* probe = ToolProbe::Kernel();
+    uid_t uid = 0;                              // Ours.
+    std::vector<std::string> environment = {};  // Whose info directory is listed without asking.
+    std::string working_directory = {};
+    std::function<bool()> launcher_is_there = {};  // On the loop's thread.
+  };
+  struct Stats {
+    std::uint64_t instances = 0;  // Entries of all views at the last change or question.
+    std::uint64_t launched = 0, reused = 0, failed = 0;
+  };
+  // Adds its methods to `service`, which must not have been started.
+  static std::unique_ptr<InstanceService> Create(Options options, bus::Service* service);
+  virtual ~InstanceService() = default;
+
+  // Any thread.
+  virtual Stats GetStats() const = 0;
+};
+
+}  // namespace registry
+
+#endif  // REGISTRY_INSTANCE_SERVICE_H_

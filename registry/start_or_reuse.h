@@ -1,0 +1,125 @@
+#ifndef REGISTRY_START_OR_REUSE_H_
+#define REGISTRY_START_OR_REUSE_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/job_control.h"
+#include "bus/schema/registry_generated.h"
+#include "registry/instance_view.h"
+#include "registry/tool_probe.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+
+namespace registry {
+
+// The message of an entry. `tool` names it; the id is TOOL-PORT.
+msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& tool,
+                         const std::string& job);
+
+// Finds a live tool with the caller's cache key, or has the launcher start one: TensorBoard's
+// manager.start with its five outcomes, but
+//   - only live tools of our user are reused (instance_view.h),
+//   - any number of callers of one key and info directory start one process and wait for it
+//     together; a caller whose time is over leaves it to the others and to those to come,
+//   - it acts on events of files and jobs instead of looking twice a second.
+// The job of a key has a name of its own, so that a restarted registry finds the one it had asked
+// for before.
+//
+// On the loop's thread.
+class StartOrReuse {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;
+    runtime::Clock* clock = nullptr;
+    bus::JobControl* jobs = nullptr;
+    ToolProbe* probe = nullptr;
+    uid_t uid = 0;
+    // The view of the info directory in a temporary directory; made if need be. Its changes go to
+    // Changed().
+    std::function<InstanceView*(const std::string& temporary_directory)> view = {};
+    std::function<bool()> launcher_is_there = {};
+  };
+  using CallerId = std::uint64_t;
+  struct Caller {
+    absl::Duration timeout = absl::Seconds(60);
+    std::string trace = {};
+    std::function<void(msg::StartOrReuseReplyT)> progress = {};
+    // Once, maybe within Start(). Errors: InvalidArgument names the field; Unavailable: there is no
+    // launcher; AlreadyExists: something else listens on the port of a tool without info file.
+    std::function<void(absl::StatusOr<msg::StartOrReuseReplyT>)> done = {};
+  };
+  explicit StartOrReuse(Options options);
+  ~StartOrReuse();
+
+  CallerId Start(const msg::StartOrReuseRequestT& request, Caller caller);
+  // Forgets a caller; `done` is not called. The tool it has had started goes on.
+  void Leave(CallerId caller);
+  // An entry of a view has changed.
+  void Changed(const std::string& temporary_directory);
+
+  // What was started for an info file of this process since the registry began; empty otherwise.
+  std::string ToolOf(pid_t pid) const;
+  std::string JobOf(pid_t pid) const;
+  std::size_t flights() const { return flights_.size(); }
+
+ private:
+  struct Waiting {
+    Caller caller;
+    absl::Duration began;
+    runtime::EventLoop::TimerId timer = 0;
+  };
+  // One start under way.
+  struct Flight {
+    std::string key;                  // Cache key.
+    std::string temporary_directory;  // Holds the info directory.
+    msg::StartOrReuseRequestT request;
+    std::string explicit_binary;
+    std::string job;  // Id, once launched.
+    pid_t pid = 0;
+    std::int64_t started_us = 0;
+    std::string progress;
+    std::map<CallerId, Waiting> callers;
+    runtime::EventLoop::TimerId probe_timer = 0;
+    absl::Duration probe_pause;
+  };
+  struct Started {
+    std::string tool, job;
+  };
+  using FlightId = std::string;  // "TEMPORARY_DIRECTORY\nKEY"
+
+  absl::Status Check(const msg::StartOrReuseRequestT& request) const;
+  void Join(Flight* flight, CallerId id, Caller caller);
+  // The reply that ends the call at once, if the tool cannot even be tried.
+  std::optional<absl::StatusOr<msg::StartOrReuseReplyT>> CannotLaunch(Flight* flight) const;
+  void Launch(const FlightId& id);
+  void Follow(const FlightId& id, const std::string& job);
+  void JobChanged(const FlightId& id, const msg::JobT& job);
+  void JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job);
+  void Look(const FlightId& id);
+  void LookLater(const FlightId& id);
+  void WriteInfo(Flight* flight);
+  void Tell(Flight* flight, std::string progress);
+  void Finish(const FlightId& id, absl::StatusOr<msg::StartOrReuseReplyT> reply);
+  void TimeIsOver(const FlightId& id, CallerId caller);
+  msg::StartOrReuseReplyT ReplyOf(const Flight& flight, msg::StartOutcome outcome) const;
+  void Note(pid_t pid, const std::string& tool, const std::string& job);
+
+  const Options options_;
+  const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  std::map<FlightId, Flight> flights_;
+  std::map<CallerId, FlightId> callers_;
+  CallerId last_caller_ = 0;
+  std::map<pid_t, Started> started_;
+};
+
+}  // namespace registry
+
+#endif  // REGISTRY_START_OR_REUSE_H_
