@@ -21,15 +21,16 @@ std::string Describe(const VerbEntry& entry) {
 std::string ListOfVerbs() {
   std::string text = "  yard up\n  yard run -- python3 train.py\n\nVerbs:\n";
   for (const VerbEntry& entry : Verbs()) {
-    absl::StrAppend(&text, "  ", entry.name, std::string(9 - std::string(entry.name).size(), ' '),
+    absl::StrAppend(&text, "  ", entry.name, std::string(13 - std::string(entry.name).size(), ' '),
                     entry.summary, "\n");
   }
   return text + "\nyard VERB --help says more.";
 }
 
-bool IsVerb(const std::string& word) {
-  return std::any_of(Verbs().begin(), Verbs().end(),
-                     [&](const VerbEntry& entry) { return entry.name == word; });
+const VerbEntry* FindVerb(const std::string& word) {
+  const auto found = std::find_if(Verbs().begin(), Verbs().end(),
+                                  [&](const VerbEntry& entry) { return entry.name == word; });
+  return found == Verbs().end() ? nullptr : &*found;
 }
 
 // CLI11's own formatter, but for a verb list of our own.
@@ -44,11 +45,18 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
                      CommandLine* line) {
   if (words.empty()) words = {"status"};
   const auto dashes = std::find(words.begin(), words.end(), "--");
-  if (dashes != words.end()) {
+  const bool has_dashes = dashes != words.end();
+  if (has_dashes) {
     line->rest.assign(dashes + 1, words.end());
     words.erase(dashes, words.end());
   }
-  if (!words.empty() && !IsVerb(words[0]) && words[0][0] != '-') {
+  const VerbEntry* const verb_entry = words.empty() ? nullptr : FindVerb(words[0]);
+  const bool help = words.size() == 2 && words[1] == "--help";
+  if (verb_entry != nullptr && verb_entry->passes_words && !has_dashes && !help) {
+    line->rest.assign(words.begin() + 1, words.end());
+    words.resize(1);
+  }
+  if (!words.empty() && FindVerb(words[0]) == nullptr && words[0][0] != '-') {
     err << "yard: no verb " << Printable(words[0]) << "; yard --help lists them\n";
     return kUsage;
   }

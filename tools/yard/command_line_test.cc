@@ -79,6 +79,7 @@ TEST_P(EveryVerbTest, TakesJsonAndColorAfterItsWords) {
   std::vector<std::string> words = Words(GetParam()->examples[0]);
   words.erase(words.begin());
   words.insert(std::find(words.begin(), words.end(), "--"), {"--json", "--color", "never"});
+  if (GetParam()->passes_words) words.push_back("--");
   const Parsed parsed = Parse(words);
   ASSERT_NE(parsed.line.verb, nullptr) << parsed.err;
   EXPECT_TRUE(parsed.line.json);
@@ -86,7 +87,8 @@ TEST_P(EveryVerbTest, TakesJsonAndColorAfterItsWords) {
 }
 
 TEST_P(EveryVerbTest, AnUnknownFlagIsAnErrorOfUsage) {
-  const Parsed parsed = Parse({GetParam()->name, "--no-such-flag"});
+  // Another program's words are behind the dashes only.
+  const Parsed parsed = Parse({GetParam()->name, "--no-such-flag", "--"});
   EXPECT_EQ(parsed.code, kUsage);
   EXPECT_EQ(parsed.line.verb, nullptr);
   EXPECT_EQ(parsed.out, "");
@@ -103,6 +105,20 @@ INSTANTIATE_TEST_SUITE_P(Each, EveryVerbTest, ::testing::ValuesIn(AllVerbs()),
                          [](const auto& info) { return std::string(info.param->name); });
 
 TEST(CommandLineTest, NoWordsAreStatus) { EXPECT_STREQ(Parse({}).line.entry->name, "status"); }
+
+TEST(CommandLineTest, TensorBoardGetsExactlyItsWords) {
+  const Parsed all = Parse({"tensorboard", "--logdir", "a b", "--json", "-h"});
+  ASSERT_NE(all.line.verb, nullptr) << all.err;
+  EXPECT_THAT(all.line.rest, ElementsAre("--logdir", "a b", "--json", "-h"));
+  EXPECT_FALSE(all.line.json);
+  const Parsed some = Parse({"tensorboard", "--json", "--", "--logdir", "x"});
+  ASSERT_NE(some.line.verb, nullptr) << some.err;
+  EXPECT_THAT(some.line.rest, ElementsAre("--logdir", "x"));
+  EXPECT_TRUE(some.line.json);
+  const Parsed help = Parse({"tensorboard", "--help"});
+  EXPECT_EQ(help.line.verb, nullptr);
+  EXPECT_THAT(help.out, HasSubstr("yard tensorboard"));
+}
 
 TEST(CommandLineTest, WordsBehindTwoDashesAreTheProgramsOwn) {
   const Parsed parsed = Parse({"run", "--name", "x", "--", "train", "--json", "--", "-n"});

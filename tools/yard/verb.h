@@ -44,6 +44,8 @@ struct VerbEntry {
   // The yard must be up: if it is wanted and its launcher is dead, it is started first.
   bool needs_yard;
   std::unique_ptr<Verb> (*make)();
+  // The words after the verb are another program's, unless there is a "--": then it begins there.
+  bool passes_words = false;
 };
 std::span<const VerbEntry> Verbs();
 

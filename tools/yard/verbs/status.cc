@@ -7,6 +7,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/instances.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/table.h"
@@ -43,6 +44,8 @@ class Status : public Verb {
     }
     if (!context.json) PrintTable(context, rows);
     if (!list.ok()) return Fail(context, "status", list.status());
+    const auto tools = RunningInstances(context);
+    if (tools.ok()) PrintTools(context, *tools);
     if (!context.json && context.out_is_terminal) {
       *context.out << "\nnext: yard run -- PROGRAM ...   yard ps   yard runs\n";
     }
@@ -126,6 +129,20 @@ class Status : public Verb {
     return {{"service", row.service},  {"instance", row.instance},       {"state", row.state},
             {"pid", row.pid},          {"since", IsoTime(row.since_us)}, {"restarts", row.restarts},
             {"endpoint", row.endpoint}};
+  }
+
+  static void PrintTools(Context& context,
+                         const std::vector<std::unique_ptr<msg::InstanceT>>& tools) {
+    Table table({"TOOL", ">PID", ">AGE", "ADDRESS", "SHOWS"});
+    const std::int64_t now = absl::ToUnixSeconds(context.clock->Now());
+    for (const auto& tool : tools) {
+      if (tool == nullptr || tool->info == nullptr) continue;
+      if (context.json) PrintJson(context, ToJson(*tool));
+      table.AddRow({tool->id, absl::StrCat(tool->info->pid),
+                    ShortDuration(absl::Seconds(now - tool->info->start_time)), tool->url,
+                    DataSource(*tool->info)});
+    }
+    if (!context.json && !tools.empty()) *context.out << "\n" << table.ToString();
   }
 
   static void PrintTable(Context& context, const std::vector<Row>& rows) {

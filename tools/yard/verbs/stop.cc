@@ -3,8 +3,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
+#include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/instances.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -12,10 +14,14 @@
 namespace yard {
 namespace {
 
+// The registry waits 10 s for a tool's end.
+constexpr absl::Duration kToolTimeout = absl::Seconds(15);
+
 class Stop : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_, "Trials or jobs: ids, unique prefixes or names.",
+    options.Add("thing", names_,
+                "Trials or jobs: ids, unique prefixes or names; tools: ids (yard status).",
                 OptionSet::Need::kRequired);
     options.Add("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
     options.Add("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
@@ -33,6 +39,7 @@ class Stop : public Verb {
  private:
   int StopOne(Context& context, const std::string& name) {
     auto thing = FindThing(context, name);
+    if (absl::IsNotFound(thing.status())) return StopTool(context, name, thing.status());
     if (!thing.ok()) return Fail(context, "stop", thing.status());
     if (thing->trial.has_value() ? HasEnded(thing->trial->state) : HasEnded(thing->job->state)) {
       return Say(context, *thing);
@@ -52,6 +59,26 @@ class Stop : public Verb {
       thing->job = *std::move(ended);
     }
     return Say(context, *thing);
+  }
+
+  // TensorBoard, whoever started it.
+  int StopTool(Context& context, const std::string& name, const absl::Status& no_thing) {
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "stop", client.status());
+    msg::StopInstanceRequestT request;
+    request.id = name;
+    auto reply = (*client)->Call<rpc::Registry::StopInstance>(
+        request, Patient(timeout_ > 0 ? absl::Seconds(timeout_) : kToolTimeout));
+    const bool unknown = absl::IsNotFound(reply.status()) || absl::IsUnimplemented(reply.status());
+    if (unknown) return Fail(context, "stop", no_thing);
+    if (!reply.ok()) return Fail(context, "stop", reply.status());
+    if (reply->instance == nullptr) return kDone;
+    if (context.json) {
+      PrintJson(context, ToJson(*reply->instance));
+    } else {
+      *context.out << Printable(reply->instance->id) << " stopped\n";
+    }
+    return kDone;
   }
 
   absl::Status Ask(Context& context, const Thing& thing) const {

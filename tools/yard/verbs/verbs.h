@@ -21,6 +21,7 @@ std::unique_ptr<Verb> MakeShow();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeStop();
 std::unique_ptr<Verb> MakeSub();
+std::unique_ptr<Verb> MakeTensorBoard();
 std::unique_ptr<Verb> MakeUp();
 std::unique_ptr<Verb> MakeWait();
 std::unique_ptr<Verb> MakeWatch();
