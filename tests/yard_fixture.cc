@@ -113,9 +113,17 @@ std::vector<std::string> Yard::Environment() const {
   const std::string suffix = absl::StrCat("/yard/", kYard);
   const std::string runfiles =
       absl::EndsWith(yard, suffix) ? yard.substr(0, yard.size() - suffix.size()) : "";
-  return {"RUNFILES_DIR=" + runfiles, "HOME=" + directory_,
-          "PATH=/usr/bin:/bin",       "LANG=C.UTF-8",
-          "YARD_STATE=" + state(),    "XDG_RUNTIME_DIR=" + directory_ + "/run"};
+  std::map<std::string, std::string> all = {{"RUNFILES_DIR", runfiles},
+                                            {"HOME", directory_},
+                                            {"PATH", "/usr/bin:/bin"},
+                                            {"LANG", "C.UTF-8"},
+                                            {"TMPDIR", directory_},
+                                            {"YARD_STATE", state()},
+                                            {"XDG_RUNTIME_DIR", directory_ + "/run"}};
+  for (const auto& [name, value] : environment_) all[name] = value;
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : all) environment.push_back(name + "=" + value);
+  return environment;
 }
 
 Command Yard::StartProgram(const std::string& program, std::vector<std::string> args) {

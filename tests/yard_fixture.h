@@ -60,6 +60,11 @@ class Yard {
   std::string state() const { return directory_ + "/state"; }
   std::string runtime_directory() const { return directory_ + "/run/yard"; }
 
+  // For what is started from now on.
+  void SetEnvironment(const std::string& name, const std::string& value) {
+    environment_[name] = value;
+  }
+
   // Runs `yard ARGS...` in the yard's directory.
   CommandResult Run(std::vector<std::string> args, absl::Duration timeout = absl::Seconds(60));
   Command Start(std::vector<std::string> args);
@@ -88,6 +93,7 @@ class Yard {
   Command StartProgram(const std::string& program, std::vector<std::string> args);
 
   std::string directory_;
+  std::map<std::string, std::string> environment_;
   int commands_ = 0;
 };
 

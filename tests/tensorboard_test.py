@@ -1,0 +1,113 @@
+"""The real TensorBoard and the yard find, list and reuse each other's instances."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+import urllib.request
+
+from bazel.python import xml_runner
+
+YARD = "tools/yard/yard"
+LONG = 120  # Seconds.
+
+START = """
+import sys
+from tensorboard import manager
+result = manager.start(sys.argv[1:], timeout=__import__("datetime").timedelta(seconds=100))
+print(type(result).__name__, getattr(getattr(result, "info", None), "pid", result))
+"""
+GET_ALL = """
+from tensorboard import manager
+for info in manager.get_all(): print(info.pid, info.port, info.logdir, info.cache_key)
+"""
+LIST = """
+from tensorboard import notebook
+notebook.list()
+"""
+
+
+class TensorBoardTest(unittest.TestCase):
+    def setUp(self):
+        peers = os.environ.get("YARD_PEERS")
+        if not peers:
+            if os.environ.get("CI"):
+                self.fail("YARD_PEERS is not set: tools/test installs TensorBoard and sets it")
+            self.skipTest("YARD_PEERS is not set: tools/test installs TensorBoard and sets it")
+        self.bin = os.path.join(peers, "tensorboard/bin")
+        self.directory = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self.environment = {
+            "PATH": self.bin + ":/usr/bin:/bin",
+            "HOME": self.directory,
+            "LANG": "C.UTF-8",
+            "TMPDIR": self.directory,
+            "XDG_RUNTIME_DIR": self.directory + "/run",
+            "YARD_STATE": self.directory + "/state",
+            "RUNFILES_DIR": os.environ["TEST_SRCDIR"],
+        }
+        self.yard_program = str(pathlib.Path(YARD).absolute())
+        self.yard("up")
+        self.addCleanup(self.yard, "down")
+
+    def run_program(self, *words):
+        done = subprocess.run(words, cwd=self.directory, env=self.environment, timeout=LONG,
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def yard(self, *words):
+        return self.run_program(self.yard_program, *words)
+
+    def python(self, program, *words):
+        return self.run_program(self.bin + "/python", "-c", program, *words).stdout
+
+    def tools(self):
+        rows = map(json.loads, self.yard("status", "--json").stdout.splitlines())
+        return [row for row in rows if "tool" in row]
+
+    def test_its_manager_lists_and_reuses_what_the_yard_started(self):
+        words = ["--logdir", "runs", "--port", "0"]
+        started = self.yard("tensorboard", *words)
+        address = started.stdout.strip()
+        with urllib.request.urlopen(address + "data/logdir", timeout=LONG) as answer:
+            self.assertIn("logdir", json.load(answer))
+        tool, = self.tools()
+        self.assertEqual(tool["url"], address)
+        listed = self.python(GET_ALL).split()
+        self.assertEqual(listed, [str(tool["pid"]), str(tool["port"]), "runs", tool["cache_key"]])
+        self.assertIn("pid %d" % tool["pid"], self.python(LIST))
+        self.assertEqual(self.python(START, *words).split(), ["StartReused", str(tool["pid"])])
+        self.yard("stop", tool["id"])
+        self.assertEqual(self.tools(), [])
+        self.assertEqual(self.python(GET_ALL), "")
+
+    def test_the_yard_lists_and_reuses_what_its_manager_started(self):
+        words = ["--logdir", "runs", "--port", "0"]
+        outcome, pid = self.python(START, *words).split()
+        self.assertEqual(outcome, "StartLaunched")
+        tool, = self.tools()
+        self.assertEqual(tool["pid"], int(pid))
+        reused = self.yard("tensorboard", *words)
+        self.assertIn("runs already", reused.stderr)
+        self.assertEqual(reused.stdout.strip(), tool["url"])
+        self.yard("stop", pid)
+        self.assertEqual(self.tools(), [])
+
+    def test_its_manager_accepts_a_file_that_the_registry_wrote(self):
+        info = {"version": "2.21.0", "start_time": 1700000000, "pid": os.getpid(), "port": 6123,
+                "logdir": "/r\u00e9", "cache_key": "x"}
+        self.yard("call", "registry", "AnnounceInstance",
+                  json.dumps({"info": info, "tool_version": "2.21.0",
+                              "environment": ["TMPDIR=" + self.directory]}))
+        self.assertEqual(self.python(GET_ALL).split(), [str(os.getpid()), "6123", "/r\u00e9", "x"])
+        self.yard("call", "registry", "WithdrawInstance",
+                  json.dumps({"pid": os.getpid(), "environment": ["TMPDIR=" + self.directory]}))
+        self.assertEqual(self.python(GET_ALL), "")
+
+
+if __name__ == "__main__":
+    xml_runner.main()
