@@ -35,6 +35,8 @@ std::string InWords(const Comparison::Limit& limit) {
       return absl::StrFormat("at most %.2f times", limit.bound);
     case Kind::kValueAtLeast:
       return absl::StrCat("at least ", Short(limit.bound));
+    case Kind::kValueAtMost:
+      return absl::StrCat("at most ", Short(limit.bound));
   }
   return "";
 }
@@ -51,6 +53,8 @@ bool Comparison::Line::holds() const {
       return ratio <= limit.bound;
     case Kind::kValueAtLeast:
       return ours >= limit.bound;
+    case Kind::kValueAtMost:
+      return ours <= limit.bound;
   }
   return false;
 }

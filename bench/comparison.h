@@ -19,7 +19,7 @@ class Comparison {
   // What a line must hold: of the ratio to the peer, or of the value itself. Of figures that are
   // shown only, nothing.
   struct Limit {
-    enum class Kind { kNone, kRatioAtLeast, kRatioAtMost, kValueAtLeast };
+    enum class Kind { kNone, kRatioAtLeast, kRatioAtMost, kValueAtLeast, kValueAtMost };
     Kind kind = Kind::kNone;
     double bound = 0;
   };
