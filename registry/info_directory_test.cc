@@ -7,8 +7,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -141,6 +143,25 @@ TEST_F(InfoDirectoryTest, IsOpenToEverybodyWhateverTheUmask) {
     const Umask masked(mask);
     ASSERT_EQ(directory_.Create(), absl::OkStatus());
     EXPECT_EQ(ModeOf(directory_.path()), 0777u);
+    EXPECT_THAT(NamesIn(temporary_), ElementsAre(".tensorboard-info"));
+    ASSERT_EQ(rmdir(directory_.path().c_str()), 0);
+  }
+}
+
+TEST_F(InfoDirectoryTest, SeveralMayMakeItAtOnce) {
+  constexpr int kRounds = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<int> missing{4};
+    std::vector<std::unique_ptr<runtime::Thread>> threads;
+    for (int i = missing; i > 0; --i) {
+      threads.push_back(std::make_unique<runtime::Thread>("maker", [this, &missing] {
+        --missing;
+        while (missing > 0) {
+        }
+        EXPECT_EQ(directory_.Create(), absl::OkStatus());
+      }));
+    }
+    for (const auto& thread : threads) EXPECT_TRUE(thread->Join());
     EXPECT_THAT(NamesIn(temporary_), ElementsAre(".tensorboard-info"));
     ASSERT_EQ(rmdir(directory_.path().c_str()), 0);
   }
