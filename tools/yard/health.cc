@@ -105,11 +105,11 @@ Finding CheckUp(const YardFacts& facts) {
 
 Finding CheckAbsent(const ServiceFacts& service, const YardFacts& facts) {
   if (service.listener > 0) {
-    return Bad(
-        service.name,
-        absl::StrCat("process ", service.listener, " serves, but nobody holds ", service.lock_path,
-                     ": that file was replaced, and a second ", service.name, " could be started"),
-        Restart(service, service.listener));
+    return Bad(service.name,
+               absl::StrCat("process ", service.listener, " serves, but nobody holds ",
+                            service.lock_path, ": that file was removed or replaced, and a second ",
+                            service.name, " could be started"),
+               Restart(service, service.listener));
   }
   if (!facts.wanted) return Warn(service.name, "does not run, others do", "yard up");
   if (!service.why_not.empty()) {
@@ -335,12 +335,11 @@ Finding CheckPrograms(const std::vector<std::string>& missing) {
 
 Findings CheckLeftovers(const LeftoverFacts& facts) {
   Findings findings;
-  if (!facts.locks.empty()) {
-    findings.push_back(
-        Ok("locks",
-           absl::StrCat(Count(facts.locks.size(), "lock file"),
-                        " of services that have ended (harmless, the next start takes them): ",
-                        Names(facts.locks, ", "))));
+  if (!facts.locks.empty() || !facts.sockets.empty()) {
+    findings.push_back(Ok("leftovers", absl::StrCat(Count(facts.locks.size(), "lock file"), " and ",
+                                                    Count(facts.sockets.size(), "socket"),
+                                                    " of services that have ended: harmless, the "
+                                                    "next start takes them")));
   }
   if (!facts.ready_files.empty()) {
     findings.push_back(
@@ -348,12 +347,13 @@ Findings CheckLeftovers(const LeftoverFacts& facts) {
              absl::StrCat("left by services that were killed: ", Names(facts.ready_files, ", ")),
              absl::StrCat("yard up (it replaces them), or: ", Remove(facts.ready_files))));
   }
-  if (!facts.sockets.empty()) {
+  if (!facts.task_sockets.empty()) {
     findings.push_back(
-        Warn("sockets",
-             absl::StrCat("nobody listens at ", Count(facts.sockets.size(), "socket"),
-                          facts.more_sockets ? " or more" : "", ": ", Names(facts.sockets, ", ")),
-             Remove(facts.sockets)));
+        Warn("task sockets",
+             absl::StrCat(Count(facts.task_sockets.size(), "socket"),
+                          facts.more_sockets ? " or more" : "",
+                          " of tasks whose shim was killed: ", Names(facts.task_sockets, ", ")),
+             Remove(facts.task_sockets)));
   }
   if (findings.empty()) findings.push_back(Ok("leftovers", "none"));
   return findings;

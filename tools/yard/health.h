@@ -78,12 +78,14 @@ Finding CheckPrograms(const std::vector<std::string>& missing);
 // ---- What is left behind
 
 struct LeftoverFacts {
-  // Locks that nobody holds, whose file names a process that has ended.
+  // Locks that nobody holds, whose file names a process that has ended. Also after a clean stop.
   std::vector<std::string> locks = {};
-  // Files that say of a service that it is ready, and it does not run.
+  // Sockets of services that nobody listens at. Also after a clean stop.
+  std::vector<std::string> sockets = {};
+  // Files that say of a service that it is ready, and it does not run: it was killed.
   std::vector<std::string> ready_files = {};
-  std::vector<std::string> sockets = {};  // Nobody listens there.
-  bool more_sockets = false;              // Not all were looked at.
+  std::vector<std::string> task_sockets = {};  // Their shims were killed, and nobody saw it.
+  bool more_sockets = false;                   // Not all were looked at.
 };
 Findings CheckLeftovers(const LeftoverFacts& facts);
 

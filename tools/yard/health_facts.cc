@@ -1,7 +1,6 @@
 #include "tools/yard/health_facts.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -14,6 +13,7 @@
 #include <filesystem>
 #include <map>
 
+#include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -21,6 +21,7 @@
 #include "bus/version.h"
 #include "flatbuffers/base.h"
 #include "runtime/file.h"
+#include "runtime/process_identity.h"
 #include "runtime/unique_fd.h"
 #include "tools/yard/yard_state.h"
 
@@ -50,6 +51,10 @@ Listening Probe(const std::string& path, int type, pid_t* peer = nullptr) {
     *peer = credentials.pid;
   }
   return Listening::kYes;
+}
+
+std::string SocketPath(const runtime::Locations& locations, std::string_view service) {
+  return locations.ServiceAddress(service).substr(kIpc.size());
 }
 
 bool IsSocket(const std::string& path) {
@@ -84,9 +89,9 @@ void LookAtTaskSockets(const std::string& directory, LeftoverFacts* facts) {
   constexpr std::string_view kControl = ".ctl";
   for (const std::string& path : SocketsIn(directory, &facts->more_sockets)) {
     if (!path.ends_with(kControl) || Probe(path, SOCK_SEQPACKET) != Listening::kNo) continue;
-    facts->sockets.push_back(path);
+    facts->task_sockets.push_back(path);
     const std::string task = path.substr(0, path.size() - kControl.size());
-    if (IsSocket(task)) facts->sockets.push_back(task);
+    if (IsSocket(task)) facts->task_sockets.push_back(task);
   }
 }
 
@@ -100,8 +105,6 @@ pid_t PidIn(const std::string& path) {
   if (!text.ok() || !absl::SimpleAtoi(absl::StripAsciiWhitespace(*text), &pid)) return 0;
   return std::max(pid, 0);
 }
-
-bool IsThere(pid_t pid) { return kill(pid, 0) == 0 || errno != ESRCH; }
 
 // By a signal, not by a debugger.
 bool IsSuspended(pid_t pid) {
@@ -168,10 +171,14 @@ LeftoverFacts LookForLeftovers(const runtime::Locations& locations) {
   for (const std::string_view service : kServices) {
     if (HolderOf(locations, service) != 0) continue;
     const std::string lock = locations.LockPath(service);
-    if (const pid_t pid = PidIn(lock); pid != 0 && !IsThere(pid)) facts.locks.push_back(lock);
+    if (const pid_t pid = PidIn(lock);
+        pid != 0 && absl::IsNotFound(runtime::IdentityOf(pid).status()))
+      facts.locks.push_back(lock);
     const std::string ready =
         absl::StrCat(locations.runtime_directory, "/", std::string(service), ".ready");
-    if (Exists(ready)) facts.ready_files.push_back(ready);
+    // (One that serves has only lost its lock.)
+    if (Exists(ready) && Probe(SocketPath(locations, service), SOCK_STREAM) != Listening::kYes)
+      facts.ready_files.push_back(ready);
   }
   for (const std::string& path : SocketsIn(locations.runtime_directory, &facts.more_sockets)) {
     if (Probe(path, SOCK_STREAM) == Listening::kNo) facts.sockets.push_back(path);
@@ -190,10 +197,7 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
     facts.suspended = IsSuspended(facts.holder);
     return facts;
   }
-  const std::string address = locations.ServiceAddress(service);
-  if (address.starts_with(kIpc)) {
-    (void)Probe(address.substr(kIpc.size()), SOCK_STREAM, &facts.listener);
-  }
+  (void)Probe(SocketPath(locations, service), SOCK_STREAM, &facts.listener);
   return facts;
 }
 

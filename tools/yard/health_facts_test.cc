@@ -98,15 +98,21 @@ TEST_F(HealthFactsTest, WhatARunningServiceHasIsNotLeftOver) {
   EXPECT_THAT(facts.sockets, IsEmpty());
 }
 
+TEST_F(HealthFactsTest, AServiceThatServesWithoutItsLockWasNotKilled) {
+  Write("trainer.ready", "1\n");
+  const auto served = Listen(directory_ + "/trainer");
+  EXPECT_THAT(LookForLeftovers(locations_).ready_files, IsEmpty());
+}
+
 TEST_F(HealthFactsTest, ATasksSocketsAreLeftOverWhenItsShimIsGone) {
   std::filesystem::create_directory(directory_ + "/tasks");
   const std::string task = directory_ + "/tasks/j-aaaaa.worker-0.1";
   const auto task_socket = Listen(task);
   {
     const auto control = Listen(task + ".ctl", SOCK_SEQPACKET);
-    EXPECT_THAT(LookForLeftovers(locations_).sockets, IsEmpty());
+    EXPECT_THAT(LookForLeftovers(locations_).task_sockets, IsEmpty());
   }
-  EXPECT_THAT(LookForLeftovers(locations_).sockets, ElementsAre(task + ".ctl", task));
+  EXPECT_THAT(LookForLeftovers(locations_).task_sockets, ElementsAre(task + ".ctl", task));
 }
 
 TEST_F(HealthFactsTest, JunkIsNeitherReadNorWaitedFor) {

@@ -145,27 +145,28 @@ TEST(CheckProgramsTest, NamesWhatIsMissing) {
 
 // ---- leftovers
 
-TEST(CheckLeftoversTest, ALockFileAloneIsHarmless) {
+TEST(CheckLeftoversTest, WhatACleanStopLeavesIsHarmless) {
   EXPECT_EQ(CheckLeftovers({})[0].found, "none");
-  const Findings findings = CheckLeftovers({.locks = {"/r/a.lock"}});
+  const Findings findings = CheckLeftovers({.locks = {"/r/a.lock"}, .sockets = {"/r/a", "/r/b"}});
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].level, Level::kOk);
-  EXPECT_THAT(findings[0].found, StartsWith("1 lock file of services that have ended"));
+  EXPECT_THAT(findings[0].found, StartsWith("1 lock file and 2 sockets of services that have"));
 }
 
-TEST(CheckLeftoversTest, ReadyFilesAndSocketsAreRemovedByTheFix) {
+TEST(CheckLeftoversTest, ReadyFilesAndTaskSocketsAreRemovedByTheFix) {
   const Findings findings =
-      CheckLeftovers({.ready_files = {"/r/a.ready"}, .sockets = {"/r/a", "/r/b c"}});
+      CheckLeftovers({.ready_files = {"/r/a.ready"}, .task_sockets = {"/r/a", "/r/b c"}});
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[0].level, Level::kWarn);
   EXPECT_EQ(findings[0].fix, "yard up (it replaces them), or: rm /r/a.ready");
-  EXPECT_EQ(findings[1].found, "nobody listens at 2 sockets: /r/a, /r/b c");
+  EXPECT_EQ(findings[1].level, Level::kWarn);
+  EXPECT_EQ(findings[1].found, "2 sockets of tasks whose shim was killed: /r/a, /r/b c");
   EXPECT_EQ(findings[1].fix, "rm /r/a '/r/b c'");
 }
 
 TEST(CheckLeftoversTest, ManySocketsMakeNoLongLine) {
   const Findings findings = CheckLeftovers(
-      {.sockets = std::vector<std::string>(10'000, "/run/some/socket"), .more_sockets = true});
+      {.task_sockets = std::vector<std::string>(10'000, "/run/some/socket"), .more_sockets = true});
   EXPECT_LT(findings[0].found.size(), 300U);
   EXPECT_LT(findings[0].fix.size(), 300U);
   EXPECT_THAT(findings[0].found, HasSubstr("10000 sockets or more"));

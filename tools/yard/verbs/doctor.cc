@@ -167,7 +167,8 @@ class Doctor : public Verb {
     const int bad = counts[Level::kBad], warnings = counts[Level::kWarn];
     *context.err << "yard doctor: "
                  << (bad + warnings == 0 ? "nothing is wrong"
-                                         : absl::StrCat(bad, " bad, ", warnings, " to look at"))
+                                         : absl::StrCat(bad, " bad, ", warnings,
+                                                        warnings == 1 ? " warning" : " warnings"))
                  << "\n";
   }
 };
