@@ -1,5 +1,6 @@
 #include "bus/registration.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -13,7 +14,8 @@ namespace {
 
 using rpc::Registry;
 
-constexpr absl::Duration kPause = absl::Milliseconds(50);  // Between looks for a registry.
+constexpr absl::Duration kPause = absl::Milliseconds(50);   // Between looks for a registry.
+constexpr absl::Duration kRefusedPause = absl::Seconds(1);  // It is there, and says no.
 constexpr absl::Duration kCallTimeout = absl::Seconds(1);
 constexpr absl::Duration kDefaultTtl = absl::Seconds(6);
 
@@ -27,7 +29,8 @@ class RealRegistration : public Registration {
     Options options;
     std::uint64_t round = 0;
     std::uint64_t watch_call = 0;
-    std::uint64_t lease_id = 0;  // 0: no lease.
+    std::uint64_t lease_id = 0;   // 0: no lease.
+    bool renewing_again = false;  // The last renewal failed and is being repeated.
     bool said_waiting = false;
     bool registered_before = false;
     bool ended = false;
@@ -50,9 +53,10 @@ class RealRegistration : public Registration {
 
     void Register();
     void OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply);
-    void WatchOwnEntry();
-    void RenewAfter(absl::Duration ttl);
-    void OnRenewed(const absl::Status& status, absl::Duration ttl);
+    void WatchOwnEntry(const msg::RegisterReplyT& reply);
+    void RenewEvery(absl::Duration third);
+    void Renew(absl::Duration third);
+    void OnRenewed(const absl::Status& status, absl::Duration third);
     void Again(absl::Duration pause);
   };
 
@@ -70,6 +74,7 @@ class RealRegistration : public Registration {
 void RealRegistration::State::Register() {
   ++round;
   lease_id = 0;
+  renewing_again = false;
   msg::RegisterRequestT request;
   request.lease = std::make_unique<msg::LeaseT>(options.lease);
   client->Start<Registry::Register>(
@@ -93,19 +98,24 @@ void RealRegistration::State::OnRegistered(const absl::StatusOr<msg::RegisterRep
     if (!std::exchange(said_waiting, true) && options.on_waiting) {
       options.on_waiting(reply.status());
     }
-    return Again(kPause);
+    const bool away = absl::IsUnavailable(reply.status()) ||
+                      absl::IsDeadlineExceeded(reply.status()) || absl::IsCancelled(reply.status());
+    return Again(away ? kPause : kRefusedPause);
   }
   said_waiting = false;
   lease_id = reply->lease_id;
-  WatchOwnEntry();
-  RenewAfter(reply->ttl_ms == 0 ? kDefaultTtl : absl::Milliseconds(reply->ttl_ms));
+  WatchOwnEntry(*reply);
+  RenewEvery((reply->ttl_ms == 0 ? kDefaultTtl : absl::Milliseconds(reply->ttl_ms)) / 3);
   const bool first = !std::exchange(registered_before, true);
   if (options.on_registered) options.on_registered(first);
 }
 
-void RealRegistration::State::WatchOwnEntry() {
+void RealRegistration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
   msg::WatchRequestT request;
   request.prefix = absl::StrCat(options.lease.name, "/", options.lease.instance);
+  // From here on, without a snapshot.
+  request.from_revision = reply.revision;
+  request.epoch = reply.hub == nullptr ? 0 : reply.hub->epoch;
   watch_call = client->Start<Registry::Watch>(
       request, nullptr,
       [self = weak_from_this(), of_round = round](absl::StatusOr<msg::WatchReplyT>) {
@@ -115,26 +125,36 @@ void RealRegistration::State::WatchOwnEntry() {
       });
 }
 
-void RealRegistration::State::RenewAfter(absl::Duration ttl) {
-  Later(ttl / 3, [ttl](State& s) {
-    msg::RenewRequestT request;
-    request.lease_id = s.lease_id;
-    s.client->Start<Registry::Renew>(
-        request, nullptr,
-        [self = s.weak_from_this(), of_round = s.round, ttl](absl::StatusOr<msg::RenewReplyT> r) {
-          const auto state = self.lock();
-          if (state == nullptr) return;
-          state->OnLoop(of_round,
-                        [status = r.status(), ttl](State& s) { s.OnRenewed(status, ttl); });
-        },
-        {.timeout = kCallTimeout});
+// However long the answers take.
+void RealRegistration::State::RenewEvery(absl::Duration third) {
+  Later(third, [third](State& s) {
+    s.RenewEvery(third);
+    if (!s.renewing_again) s.Renew(third);
   });
 }
 
-void RealRegistration::State::OnRenewed(const absl::Status& status, absl::Duration ttl) {
-  // A registry that is slow may answer the next time; one that has gone breaks the watch.
-  if (status.ok() || absl::IsDeadlineExceeded(status)) return RenewAfter(ttl);
-  Again(absl::ZeroDuration());
+void RealRegistration::State::Renew(absl::Duration third) {
+  msg::RenewRequestT request;
+  request.lease_id = lease_id;
+  client->Start<Registry::Renew>(
+      request, nullptr,
+      [self = weak_from_this(), of_round = round, third](absl::StatusOr<msg::RenewReplyT> r) {
+        const auto state = self.lock();
+        if (state == nullptr) return;
+        state->OnLoop(of_round,
+                      [status = r.status(), third](State& s) { s.OnRenewed(status, third); });
+      },
+      {.timeout = std::min(kCallTimeout, third)});
+}
+
+void RealRegistration::State::OnRenewed(const absl::Status& status, absl::Duration third) {
+  renewing_again = false;
+  if (status.ok()) return;
+  // It has forgotten us, or has gone.
+  if (absl::IsNotFound(status) || absl::IsUnavailable(status)) return Again(absl::ZeroDuration());
+  // It is slow. There is no time to lose: without an answer the lease is suspect a third later.
+  renewing_again = true;
+  Later(kPause, [third](State& s) { s.Renew(third); });
 }
 
 void RealRegistration::End(std::function<void()> done) {

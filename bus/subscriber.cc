@@ -220,6 +220,8 @@ void Subscriber::State::NoteLease(const msg::Envelope& event) {
   const msg::LeaseEvent* const change = event.body_as_LeaseEvent();
   if (change == nullptr || change->lease() == nullptr || change->lease()->name() == nullptr) return;
   if (change->lease()->state() != msg::LeaseState::Up) return;
+  // It was slow, and is the one it was.
+  if (change->reason() != nullptr && change->reason()->string_view() == "renewed") return;
   recovery->ServiceStarted(change->lease()->name()->string_view());
 }
 

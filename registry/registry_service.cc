@@ -3,10 +3,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,7 +28,9 @@ namespace {
 
 using rpc::Registry;
 
-constexpr absl::Duration kLook = absl::Milliseconds(500);  // For leases that are over.
+// So many leases with all they may say are one message: it has at most 10,000 tables.
+constexpr std::size_t kLeasesInPart = 128;
+constexpr int kLinesAtOnce = 10;  // Of the log, when many leases end together.
 
 template <typename M>
 using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
@@ -36,7 +42,27 @@ runtime::ProcessIdentity IdentityOf(const msg::ProcessIdentityT& process) {
           .start_ticks = process.start_ticks};
 }
 
+std::unique_ptr<msg::LeaseT> BriefOf(const msg::LeaseT& lease) {
+  auto brief = std::make_unique<msg::LeaseT>();
+  brief->id = lease.id;
+  brief->name = lease.name;
+  brief->instance = lease.instance;
+  brief->state = lease.state;
+  return brief;
+}
+
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const {
+    return std::hash<std::string_view>()(text);
+  }
+};
+
 // Everything but the statistics belongs to the loop's thread.
+//
+// A watcher has been told of every change up to `published_revision_` that it wants, unless it is
+// `behind`: then it has been told of those up to its own `told`, and goes on when its caller has
+// read what was sent before.
 class RealRegistryService : public RegistryService {
  public:
   RealRegistryService(Options options, bus::Service* service);
@@ -46,10 +72,13 @@ class RealRegistryService : public RegistryService {
 
  private:
   struct Watcher {
-    Writer<Registry::Watch> writer;
-    std::string prefix;
-    std::uint64_t revision = 0;  // What it has been told.
-    bool blocked = false;
+    Writer<Registry::Watch> writer = nullptr;
+    std::string prefix = {};
+    std::uint64_t told = 0;
+    bool behind = true;
+    bool waits = false;  // For its caller to read.
+    // It gets a snapshot of the state at `told`, and has had the leases up to this id.
+    std::optional<std::uint64_t> snapshot_after = std::nullopt;
   };
   struct WatchedProcess {
     runtime::UniqueFd pidfd;
@@ -74,10 +103,22 @@ class RealRegistryService : public RegistryService {
                                              const msg::PublishRequestT& request);
 
   void Look();
-  void WatchProcess(const msg::LeaseT& lease);
+  bool WatchProcess(const msg::LeaseT& lease);
+  void OnProcessEnded(std::uint64_t lease);
   void UnwatchProcess(std::uint64_t lease);
+
+  using Changes = std::vector<const msg::LeaseEventT*>;
   void TellChanges();
-  void Tell(std::uint64_t id);
+  void LogChanges(const Changes& changes) const;
+  void TellHub(const msg::LeaseEventT& change);
+  void TellWatchers(const Changes& changes);
+  void EndWatch(std::uint64_t id);
+  void CatchUp(std::uint64_t id);
+  // The next message for a watcher that is behind, and how that leaves it; nothing if it has been
+  // told everything.
+  std::optional<msg::WatchReplyT> NextPart(Watcher& watcher) const;
+  msg::WatchReplyT SnapshotPart(Watcher& watcher) const;
+  void WaitUntilRead(std::uint64_t id, Watcher& watcher);
   std::unique_ptr<msg::HubInfoT> HubInfo() const {
     return std::make_unique<msg::HubInfoT>(options_.hub_info);
   }
@@ -89,6 +130,7 @@ class RealRegistryService : public RegistryService {
   LeaseTable leases_;
   std::map<std::uint64_t, WatchedProcess> processes_;  // By lease.
   std::map<std::uint64_t, Watcher> watchers_;
+  std::unordered_map<std::string, std::set<std::uint64_t>, TextHash, std::equal_to<>> by_prefix_;
   std::uint64_t last_watcher_ = 0;
   std::uint64_t published_revision_ = 0;
   runtime::EventLoop::TimerId look_timer_ = 0;
@@ -137,7 +179,7 @@ RealRegistryService::RealRegistryService(Options options, bus::Service* service)
       [this](const bus::CallContext&, const msg::SinceRequestT& request) {
         return options_.hub->Since(request);
       });
-  look_timer_ = options_.loop->RunAfter(kLook, [this] { Look(); });
+  look_timer_ = options_.loop->RunAfter(options_.leases.look_every, [this] { Look(); });
 }
 
 RealRegistryService::~RealRegistryService() {
@@ -161,8 +203,9 @@ absl::StatusOr<msg::RegisterReplyT> RealRegistryService::Register(
   reply.lease_id = *id;
   reply.ttl_ms = lease.ttl_ms;
   reply.hub = HubInfo();
-  if (!ourselves) WatchProcess(lease);
+  const bool alive = ourselves || WatchProcess(lease);
   TellChanges();
+  if (!alive) OnProcessEnded(*id);
   reply.revision = leases_.revision();
   return reply;
 }
@@ -170,6 +213,7 @@ absl::StatusOr<msg::RegisterReplyT> RealRegistryService::Register(
 absl::StatusOr<msg::RenewReplyT> RealRegistryService::Renew(const bus::CallContext&,
                                                             const msg::RenewRequestT& request) {
   if (absl::Status renewed = leases_.Renew(request.lease_id, Now()); !renewed.ok()) return renewed;
+  TellChanges();
   msg::RenewReplyT reply;
   reply.revision = leases_.revision();
   return reply;
@@ -198,10 +242,14 @@ absl::StatusOr<msg::LookupReplyT> RealRegistryService::Lookup(const bus::CallCon
 
 absl::StatusOr<msg::ListReplyT> RealRegistryService::List(const bus::CallContext&,
                                                           const msg::ListRequestT& request) {
+  const LeaseTable::Found found =
+      leases_.List({.prefix = request.prefix, .after = request.after, .limit = request.limit});
   msg::ListReplyT reply;
-  for (const msg::LeaseT* lease : leases_.List(request.prefix)) {
-    reply.leases.push_back(std::make_unique<msg::LeaseT>(*lease));
+  reply.leases.reserve(found.leases.size());
+  for (const msg::LeaseT* lease : found.leases) {
+    reply.leases.push_back(request.brief ? BriefOf(*lease) : std::make_unique<msg::LeaseT>(*lease));
   }
+  reply.more = found.more;
   reply.revision = leases_.revision();
   reply.epoch = epoch_;
   reply.hub = HubInfo();
@@ -231,28 +279,35 @@ absl::StatusOr<msg::PublishReplyT> RealRegistryService::Publish(
 // ---- Ends of leases
 
 void RealRegistryService::Look() {
-  look_timer_ = options_.loop->RunAfter(kLook, [this] { Look(); });
-  expired_ += leases_.Expire(Now());
+  const LeaseTable::Looked looked = leases_.Look(Now());
+  expired_ += looked.expired;
   TellChanges();
+  look_timer_ = options_.loop->RunAfter(
+      looked.more ? absl::ZeroDuration() : options_.leases.look_every, [this] { Look(); });
 }
 
-void RealRegistryService::WatchProcess(const msg::LeaseT& lease) {
-  if (processes_.contains(lease.id) || lease.process == nullptr) return;
+// False if it has ended already.
+bool RealRegistryService::WatchProcess(const msg::LeaseT& lease) {
+  if (processes_.contains(lease.id) || lease.process == nullptr) return true;
   const runtime::ProcessIdentity identity = IdentityOf(*lease.process);
   // In another pid namespace the number means somebody else: there the lease alone decides.
-  if (!runtime::InOurNamespace(identity)) return;
+  if (!runtime::InOurNamespace(identity)) return true;
   runtime::UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, identity.pid, 0)));
   // (Asked after opening: the descriptor can only be that process's if it still runs.)
-  if (!pidfd.valid() || !runtime::IsAlive(identity)) return;
+  if (!runtime::IsAlive(identity)) return false;
+  if (!pidfd.valid()) return true;
   const std::uint64_t id = lease.id;
   WatchedProcess& process = processes_[id];
-  process.watch =
-      options_.loop->Watch(pidfd.get(), runtime::EventLoop::Readiness::kReadable, [this, id] {
-        ++processes_ended_;
-        (void)leases_.Revoke(id, "process ended");
-        TellChanges();
-      });
+  process.watch = options_.loop->Watch(pidfd.get(), runtime::EventLoop::Readiness::kReadable,
+                                       [this, id] { OnProcessEnded(id); });
   process.pidfd = std::move(pidfd);
+  return true;
+}
+
+void RealRegistryService::OnProcessEnded(std::uint64_t lease) {
+  ++processes_ended_;
+  (void)leases_.Revoke(lease, "process ended");
+  TellChanges();
 }
 
 void RealRegistryService::UnwatchProcess(std::uint64_t lease) {
@@ -267,91 +322,166 @@ void RealRegistryService::UnwatchProcess(std::uint64_t lease) {
 void RealRegistryService::TellChanges() {
   lease_count_ = leases_.size();
   revision_ = leases_.revision();
+  // (Never more than are kept, because everything that changes the table comes here at once.)
   const auto changes = leases_.ChangesSince(published_revision_);
   published_revision_ = leases_.revision();
-  if (!changes.has_value()) return;
-  for (const msg::LeaseEventT* change : *changes) {
-    const msg::LeaseT& lease = *change->lease;
-    if (lease.state == msg::LeaseState::Gone) {
-      UnwatchProcess(lease.id);
-      LOG(INFO) << PathOf(lease) << " (lease " << lease.id << ") is gone: " << change->reason;
-    }
-    msg::EnvelopeT event;
-    event.body.Set(msg::LeaseEventT(*change));
-    const auto sent = options_.hub->Publish(
-        bus::TopicOf({"$sys", "reg", lease.name, lease.instance}), std::move(event));
-    LOG_IF(ERROR, !sent.ok()) << sent.status().message();
-  }
+  if (!changes.has_value()) return (void)(LOG(DFATAL) << "changes of leases were not told");
   if (changes->empty()) return;
-  std::vector<std::uint64_t> all;
-  for (const auto& [id, watcher] : watchers_) all.push_back(id);
-  for (const std::uint64_t id : all) Tell(id);
+  for (const msg::LeaseEventT* change : *changes) {
+    if (change->lease->state == msg::LeaseState::Gone) UnwatchProcess(change->lease->id);
+    TellHub(*change);
+  }
+  LogChanges(*changes);
+  TellWatchers(*changes);
+}
+
+void RealRegistryService::LogChanges(const Changes& changes) const {
+  int lines = 0;
+  for (const msg::LeaseEventT* change : changes) {
+    const msg::LeaseT& lease = *change->lease;
+    const char* const is = lease.state == msg::LeaseState::Gone      ? "gone"
+                           : lease.state == msg::LeaseState::Suspect ? "suspect"
+                           : change->reason == "renewed"             ? "up again"
+                                                                     : nullptr;
+    if (is == nullptr || ++lines > kLinesAtOnce) continue;
+    LOG(INFO) << PathOf(lease) << " (lease " << lease.id << ") is " << is << ": " << change->reason;
+  }
+  LOG_IF(INFO, lines > kLinesAtOnce) << "and " << lines - kLinesAtOnce << " leases more";
+}
+
+void RealRegistryService::TellHub(const msg::LeaseEventT& change) {
+  msg::EnvelopeT event;
+  event.body.Set(msg::LeaseEventT(change));
+  const auto sent = options_.hub->Publish(
+      bus::TopicOf({"$sys", "reg", change.lease->name, change.lease->instance}), std::move(event));
+  LOG_IF(ERROR, !sent.ok()) << sent.status().message();
+}
+
+// Whoever watches a beginning of one of the paths.
+void RealRegistryService::TellWatchers(const Changes& changes) {
+  std::set<std::uint64_t> concerned;
+  for (const msg::LeaseEventT* change : changes) {
+    const std::string path = PathOf(*change->lease);
+    for (std::size_t length = 0; length <= path.size(); ++length) {
+      const auto found = by_prefix_.find(std::string_view(path).substr(0, length));
+      if (found != by_prefix_.end()) concerned.insert(found->second.begin(), found->second.end());
+    }
+  }
+  for (const std::uint64_t id : concerned) {
+    Watcher& watcher = watchers_.at(id);
+    if (watcher.behind) continue;
+    watcher.behind = true;
+    watcher.told = changes.front()->revision - 1;
+    CatchUp(id);
+  }
 }
 
 void RealRegistryService::Watch(Writer<Registry::Watch> writer, const msg::WatchRequestT& request) {
   const std::uint64_t id = ++last_watcher_;
-  const bool known = request.epoch == epoch_ && leases_.ChangesSince(request.from_revision);
-  if (!known) {
-    msg::WatchReplyT snapshot;
-    snapshot.snapshot = true;
-    snapshot.revision = leases_.revision();
-    snapshot.epoch = epoch_;
-    for (const msg::LeaseT* lease : leases_.List(request.prefix)) {
-      auto event = std::make_unique<msg::LeaseEventT>();
-      event->revision = lease->revision;
-      event->epoch = epoch_;
-      event->lease = std::make_unique<msg::LeaseT>(*lease);
-      snapshot.events.push_back(std::move(event));
-    }
-    if (!writer->SendPart(std::move(snapshot)).ok()) return;
-  }
-  watchers_[id] = {writer, request.prefix, known ? request.from_revision : leases_.revision()};
+  Watcher& watcher = watchers_[id];
+  watcher.writer = writer;
+  watcher.prefix = request.prefix;
+  watcher.told = request.from_revision;
+  by_prefix_[request.prefix].insert(id);
   watcher_count_ = watchers_.size();
+  if (request.epoch != epoch_ || !leases_.ChangesSince(request.from_revision).has_value()) {
+    watcher.told = leases_.revision();
+    watcher.snapshot_after = 0;
+  }
   writer->OnCancel([this, id, weak = std::weak_ptr<char>(alive_)] {
     options_.loop->Post([this, id, weak] {
-      if (weak.expired()) return;
-      watchers_.erase(id);
-      watcher_count_ = watchers_.size();
+      if (!weak.expired()) EndWatch(id);
     });
   });
-  Tell(id);
+  CatchUp(id);
 }
 
-// Sends a watcher what it has not been told.
-void RealRegistryService::Tell(std::uint64_t id) {
+void RealRegistryService::EndWatch(std::uint64_t id) {
+  const auto watcher = watchers_.find(id);
+  if (watcher == watchers_.end()) return;
+  const auto same = by_prefix_.find(watcher->second.prefix);
+  same->second.erase(id);
+  if (same->second.empty()) by_prefix_.erase(same);
+  watchers_.erase(watcher);
+  watcher_count_ = watchers_.size();
+}
+
+// Sends a watcher what it has not been told, as far as its caller reads it.
+void RealRegistryService::CatchUp(std::uint64_t id) {
   const auto found = watchers_.find(id);
-  if (found == watchers_.end() || found->second.blocked) return;
+  if (found == watchers_.end() || found->second.waits) return;
   Watcher& watcher = found->second;
-  const auto changes = leases_.ChangesSince(watcher.revision);
-  if (!changes.has_value()) {
-    watcher.writer->Finish(absl::OutOfRangeError("too far behind: watch again"));
-    watchers_.erase(found);
-    watcher_count_ = watchers_.size();
-    return;
+  for (;;) {
+    Watcher next = watcher;
+    auto part = NextPart(next);
+    if (!part.has_value()) break;
+    const absl::Status sent = watcher.writer->SendPart(*std::move(part));
+    if (absl::IsResourceExhausted(sent)) return WaitUntilRead(id, watcher);
+    if (!sent.ok()) {
+      watcher.writer->Finish(sent);
+      return EndWatch(id);
+    }
+    watcher = std::move(next);
   }
-  msg::WatchReplyT part;
-  part.revision = leases_.revision();
-  part.epoch = epoch_;
-  for (const msg::LeaseEventT* change : *changes) {
-    if (!PathOf(*change->lease).starts_with(watcher.prefix)) continue;
-    part.events.push_back(std::make_unique<msg::LeaseEventT>(*change));
-  }
-  if (part.events.empty()) return (void)(watcher.revision = leases_.revision());
-  if (watcher.writer->SendPart(std::move(part)).ok()) {
-    watcher.revision = leases_.revision();
-    return;
-  }
-  // It reads too slowly, or has gone and OnCancel is on its way.
-  watcher.blocked = true;
+  watcher.behind = false;
+}
+
+void RealRegistryService::WaitUntilRead(std::uint64_t id, Watcher& watcher) {
+  watcher.waits = true;
   watcher.writer->WhenWritable([this, id, weak = std::weak_ptr<char>(alive_)] {
     options_.loop->Post([this, id, weak] {
       if (weak.expired()) return;
       const auto again = watchers_.find(id);
       if (again == watchers_.end() || again->second.writer->cancelled()) return;
-      again->second.blocked = false;
-      Tell(id);
+      again->second.waits = false;
+      CatchUp(id);
     });
   });
+}
+
+std::optional<msg::WatchReplyT> RealRegistryService::NextPart(Watcher& watcher) const {
+  if (watcher.snapshot_after.has_value()) return SnapshotPart(watcher);
+  const auto changes = leases_.ChangesSince(watcher.told);
+  if (!changes.has_value()) {
+    // What it has missed is not kept any more.
+    watcher.told = leases_.revision();
+    watcher.snapshot_after = 0;
+    return SnapshotPart(watcher);
+  }
+  msg::WatchReplyT part;
+  part.epoch = epoch_;
+  for (const msg::LeaseEventT* change : *changes) {
+    if (part.events.size() == kLeasesInPart) break;
+    watcher.told = change->revision;
+    if (!PathOf(*change->lease).starts_with(watcher.prefix)) continue;
+    part.events.push_back(std::make_unique<msg::LeaseEventT>(*change));
+  }
+  part.revision = watcher.told;
+  return part.events.empty() ? std::nullopt : std::make_optional(std::move(part));
+}
+
+// A lease that has changed since the snapshot was begun is left to the changes that follow. Only
+// the last part has the revision: a watch cannot go on from half a snapshot.
+msg::WatchReplyT RealRegistryService::SnapshotPart(Watcher& watcher) const {
+  const LeaseTable::Found page = leases_.List(
+      {.prefix = watcher.prefix, .after = *watcher.snapshot_after, .limit = kLeasesInPart});
+  msg::WatchReplyT part;
+  part.snapshot = *watcher.snapshot_after == 0;
+  part.epoch = epoch_;
+  for (const msg::LeaseT* lease : page.leases) {
+    watcher.snapshot_after = lease->id;
+    if (lease->revision > watcher.told) continue;
+    auto event = std::make_unique<msg::LeaseEventT>();
+    event->revision = lease->revision;
+    event->epoch = epoch_;
+    event->lease = std::make_unique<msg::LeaseT>(*lease);
+    part.events.push_back(std::move(event));
+  }
+  if (!page.more) {
+    watcher.snapshot_after.reset();
+    part.revision = watcher.told;
+  }
+  return part;
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#ifndef REGISTRY_TEST_REGISTRY_H_
+#define REGISTRY_TEST_REGISTRY_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bus/client.h"
+#include "bus/node.h"
+#include "bus/schema/registry_methods.h"
+#include "runtime/locations.h"
+#include "runtime/subprocess.h"
+
+namespace registry {
+
+// A registry process in a private directory with a short path, members that register with it
+// (member_main.cc), and a client. All end with it.
+class TestRegistry {
+ public:
+  static constexpr absl::Duration kLong = absl::Seconds(30);
+
+  TestRegistry();
+  ~TestRegistry();
+  TestRegistry(const TestRegistry&) = delete;
+  TestRegistry& operator=(const TestRegistry&) = delete;
+
+  // Waits until it answers; false with a test failure if it does not.
+  bool Start();
+  void Kill();  // SIGKILL, and waits.
+  runtime::Subprocess& process() { return *process_; }
+  // Not waited for.
+  std::unique_ptr<runtime::Subprocess> Launch(const std::string& program,
+                                              const std::vector<std::string>& arguments);
+  void StartMember(const std::string& name);
+  runtime::Subprocess& member(const std::string& name) { return *members_.at(name); }
+  std::string Errors() const;  // Of all of them.
+
+  const std::string& directory() const { return directory_; }
+  const runtime::Locations& locations() const { return locations_; }
+  bus::Node& node() { return *node_; }
+  bus::Client& client() { return *client_; }
+  // Another process, as far as the registry can see.
+  std::unique_ptr<bus::Node> MakeNode() const;
+
+  msg::ListReplyT List(const std::string& prefix = "");
+  // Asks until `count` leases of `prefix` are there, for at most `time`. How long it took.
+  absl::Duration AwaitCount(const std::string& prefix, std::size_t count,
+                            absl::Duration time = kLong);
+
+ private:
+  std::string directory_;
+  runtime::Locations locations_;
+  std::unique_ptr<bus::Node> node_;
+  std::unique_ptr<bus::Client> client_;
+  std::unique_ptr<runtime::Subprocess> process_;
+  std::map<std::string, std::unique_ptr<runtime::Subprocess>> members_;
+};
+
+}  // namespace registry
+
+#endif  // REGISTRY_TEST_REGISTRY_H_
