@@ -115,7 +115,8 @@ absl::Status WritePid(int fd, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit) {
-  const UniqueFd file = OpenRetrying(path, O_RDONLY);
+  // A pipe in the place of a file is not waited for.
+  const UniqueFd file = OpenRetrying(path, O_RDONLY | O_NONBLOCK);
   if (!file.valid()) return FileError(errno, "opening", path);
   std::string content;
   char chunk[16384];
@@ -209,7 +210,7 @@ absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
 }
 
 absl::StatusOr<pid_t> LockHolder(const std::string& path) {
-  const UniqueFd file = OpenRetrying(path, O_RDONLY);
+  const UniqueFd file = OpenRetrying(path, O_RDONLY | O_NONBLOCK);
   if (!file.valid()) return FileError(errno, "opening the lock", path);
   const absl::StatusOr<struct flock> held = CollidingLock(file.get(), path);
   if (!held.ok()) return held.status();

@@ -72,6 +72,13 @@ TEST_F(FileTest, AMissingFileIsNotFoundAndNamed) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(Path("none")));
 }
 
+TEST_F(FileTest, APipeInThePlaceOfAFileIsNotWaitedFor) {
+  const std::string path = Path("pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_EQ(ReadFile(path, 100).value_or("?"), "");
+  EXPECT_FALSE(LockHolder(path).ok());
+}
+
 TEST_F(FileTest, ReadersSeeTheOldOrTheNewContent) {
   const std::string old_content(50'000, 'o'), new_content(80'000, 'n');
   ASSERT_TRUE(WriteFileAtomically(Path("file"), old_content, 0600).ok());
