@@ -278,7 +278,17 @@ absl::Status InfoDirectory::Write(const InstanceInfo& info, std::string_view too
 }
 
 absl::Status InfoDirectory::Remove(std::int64_t pid) const {
-  if (unlink(PathOf(pid).c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  const UniqueFd directory(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.valid() && errno == ENOENT) return absl::OkStatus();
+  if (!directory.valid()) return Error(errno, "opening", path_);
+  const std::string name = PathOf(pid).substr(path_.size() + 1);
+  struct stat about {};
+  if (fstatat(directory.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+      about.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("removing ", PathOf(pid), ": it belongs to uid ", about.st_uid));
+  }
+  if (unlinkat(directory.get(), name.c_str(), 0) == 0 || errno == ENOENT) return absl::OkStatus();
   return WithOwner(Error(errno, "removing", PathOf(pid)), path_);
 }
 

@@ -20,6 +20,7 @@ struct TextField {
   std::string_view key;
   std::string InstanceInfo::*text = nullptr;
   std::int64_t InstanceInfo::*number = nullptr;
+  bool optional = false;  // Left out when empty.
 };
 constexpr TextField kFields[] = {
     {"cache_key", &InstanceInfo::cache_key},
@@ -29,6 +30,7 @@ constexpr TextField kFields[] = {
     {"pid", nullptr, &InstanceInfo::pid},
     {"port", nullptr, &InstanceInfo::port},
     {"start_time", nullptr, &InstanceInfo::start_time},
+    {"tool", &InstanceInfo::tool, nullptr, true},
     {"version", &InstanceInfo::version},
 };
 
@@ -70,6 +72,7 @@ absl::StatusOr<std::string> SerializeInfo(const InstanceInfo& info, std::string_
   }
   std::string out = "{";
   for (const TextField& field : kFields) {
+    if (field.optional && (info.*field.text).empty()) continue;
     absl::StrAppend(&out, &field == kFields ? "\n" : ",\n", "    \"", runtime::Absl(field.key),
                     "\": ");
     if (field.text != nullptr) {
@@ -96,7 +99,12 @@ absl::StatusOr<InstanceInfo> ParseInfo(std::string_view json) {
   absl::Status wrong;
   for (const TextField& field : kFields) {
     const PythonJson* const found = value->Find(field.key);
-    if (found == nullptr) {
+    if (field.optional) {
+      // Another program's key of this name may be anything.
+      if (found != nullptr && found->kind == PythonJson::Kind::kString) {
+        info.*field.text = BytesOfCodePoints(found->text);
+      }
+    } else if (found == nullptr) {
       missing.emplace_back(field.key);
     } else {
       wrong.Update(SetField(field, *found, &info));

@@ -23,11 +23,14 @@ struct InstanceInfo {
   std::string logdir;       // May be empty.
   std::string db;           // Usually empty.
   std::string cache_key;    // Of CacheKey(); only ever compared.
+  // A name, or empty for TensorBoard. A ninth key of ours, which TensorBoard passes over.
+  std::string tool = {};
 
   friend bool operator==(const InstanceInfo&, const InstanceInfo&) = default;
 };
 
-// The text of the info file, with a new line at its end; byte for byte what TensorBoard writes.
+// The text of the info file, with a new line at its end; byte for byte what TensorBoard writes
+// (with one key more if `info.tool` is set).
 // InvalidArgument unless `info.version` is `tool_version`, the version of the tool that is
 // described.
 absl::StatusOr<std::string> SerializeInfo(const InstanceInfo& info, std::string_view tool_version);

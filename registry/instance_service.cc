@@ -30,7 +30,6 @@ constexpr absl::Duration kStartTimeout = absl::Seconds(60);
 constexpr absl::Duration kStopTimeout = absl::Seconds(10);
 // An answer that says "timed out" has to come before the call's own deadline.
 constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
-constexpr std::string_view kDefaultTool = "tensorboard";
 
 template <typename M>
 using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
@@ -72,8 +71,10 @@ class RealInstanceService : public InstanceService {
   absl::StatusOr<msg::WithdrawInstanceReplyT> Withdraw(
       const msg::WithdrawInstanceRequestT& request);
 
-  std::string TemporaryFor(const std::vector<std::string>& environment,
-                           const std::string& working_directory) const;
+  // The registry's own, where nothing is named.
+  absl::StatusOr<std::string> TemporaryFor(const std::vector<std::string>& environment,
+                                           const std::string& working_directory) const;
+  bool MayForget(const std::string& temporary_directory, InstanceView* view) const;
   InstanceView* ViewOf(const std::string& temporary_directory);
   std::vector<Found> Find(const std::string& id);
   msg::InstanceT Message(const InstanceView::Entry& entry) const;
@@ -84,6 +85,7 @@ class RealInstanceService : public InstanceService {
 
   const Options options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
+  const absl::StatusOr<std::string> own_temporary_;
   const std::unique_ptr<bus::JobControl> jobs_;
   std::map<std::string, std::unique_ptr<InstanceView>> views_;  // By temporary directory.
   std::unique_ptr<StartOrReuse> starts_;
@@ -119,6 +121,7 @@ void RealInstanceService::AddSimple(
 
 RealInstanceService::RealInstanceService(Options options, bus::Service* service)
     : options_(std::move(options)),
+      own_temporary_(TemporaryOf(options_.environment, options_.working_directory)),
       jobs_(bus::MakeLauncherJobs(options_.client, options_.loop, options_.clock)) {
   starts_ = std::make_unique<StartOrReuse>(
       StartOrReuse::Options{.loop = options_.loop,
@@ -146,17 +149,22 @@ InstanceService::Stats RealInstanceService::GetStats() const {
 
 // ---- Views
 
-std::string RealInstanceService::TemporaryFor(const std::vector<std::string>& environment,
-                                              const std::string& working_directory) const {
-  return TemporaryDirectory(
-      environment.empty() ? options_.environment : environment,
-      working_directory.empty() ? options_.working_directory : working_directory);
+absl::StatusOr<std::string> RealInstanceService::TemporaryFor(
+    const std::vector<std::string>& environment, const std::string& working_directory) const {
+  if (environment.empty()) return own_temporary_;
+  return TemporaryOf(environment,
+                     working_directory.empty() ? options_.working_directory : working_directory);
 }
 
 InstanceView* RealInstanceService::ViewOf(const std::string& temporary_directory) {
   const auto known = views_.find(temporary_directory);
   if (known != views_.end()) return known->second.get();
-  if (views_.size() >= kMaxViews) views_.erase(views_.begin());
+  if (views_.size() >= kMaxViews) {
+    const auto idle = std::find_if(views_.begin(), views_.end(), [&](const auto& view) {
+      return MayForget(view.first, view.second.get());
+    });
+    if (idle != views_.end()) views_.erase(idle);
+  }
   auto view = std::make_unique<InstanceView>(InstanceView::Options{
       .loop = options_.loop,
       .probe = options_.probe,
@@ -164,6 +172,17 @@ InstanceView* RealInstanceService::ViewOf(const std::string& temporary_directory
       .uid = options_.uid,
       .changed = [this, temporary_directory] { Changed(temporary_directory); }});
   return (views_[temporary_directory] = std::move(view)).get();
+}
+
+// What nobody waits for and nothing lives in can be read again.
+bool RealInstanceService::MayForget(const std::string& temporary_directory,
+                                    InstanceView* view) const {
+  if (own_temporary_.ok() && temporary_directory == *own_temporary_) return false;
+  if (starts_->Uses(temporary_directory)) return false;
+  const auto& entries = view->Entries();
+  return std::none_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return entry.second.state == InstanceView::State::kLive;
+  });
 }
 
 void RealInstanceService::Changed(const std::string& temporary_directory) {
@@ -175,14 +194,14 @@ void RealInstanceService::Changed(const std::string& temporary_directory) {
 }
 
 msg::InstanceT RealInstanceService::Message(const InstanceView::Entry& entry) const {
-  const auto pid = static_cast<pid_t>(entry.file.info.pid);
-  const std::string tool = starts_->ToolOf(pid);
-  return MessageOf(entry, tool.empty() ? std::string(kDefaultTool) : tool, starts_->JobOf(pid));
+  return MessageOf(entry, starts_->JobOf(static_cast<pid_t>(entry.file.info.pid)));
 }
 
 absl::StatusOr<msg::InstancesReplyT> RealInstanceService::Instances(
     const msg::InstancesRequestT& request) {
-  std::set<std::string> paths = {TemporaryFor(request.environment, request.working_directory)};
+  const auto asked = TemporaryFor(request.environment, request.working_directory);
+  if (!asked.ok()) return asked.status();
+  std::set<std::string> paths = {*asked};
   if (request.environment.empty()) {
     for (const auto& [path, view] : views_) paths.insert(path);
   }
@@ -244,13 +263,14 @@ std::vector<RealInstanceService::Found> RealInstanceService::Find(const std::str
   std::vector<Found> found;
   int pid = 0;
   if (!absl::SimpleAtoi(id, &pid)) pid = 0;
-  (void)ViewOf(TemporaryFor({}, ""));
+  if (own_temporary_.ok()) (void)ViewOf(*own_temporary_);
+  std::set<std::int64_t> pids;
   for (const auto& [path, view] : views_) {
     view->Check();
     for (const auto& [name, entry] : view->Entries()) {
       if (entry.state != InstanceView::State::kLive) continue;
-      if (entry.file.info.pid == pid || Message(entry).id == id)
-        found.push_back({view.get(), &entry});
+      const bool named = entry.file.info.pid == pid || Message(entry).id == id;
+      if (named && pids.insert(entry.file.info.pid).second) found.push_back({view.get(), &entry});
     }
   }
   return found;
@@ -327,13 +347,14 @@ absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
                           .logdir = told.logdir,
                           .db = told.db,
                           .cache_key = told.cache_key};
-  const std::string temporary = TemporaryFor(request.environment, request.working_directory);
-  const InfoDirectory directory(temporary);
+  const auto temporary = TemporaryFor(request.environment, request.working_directory);
+  if (!temporary.ok()) return temporary.status();
+  const InfoDirectory directory(*temporary);
   if (absl::Status made = directory.Create(); !made.ok()) return made;
   if (absl::Status written = directory.Write(info, request.tool_version); !written.ok()) {
     return written;
   }
-  InstanceView* const view = ViewOf(temporary);
+  InstanceView* const view = ViewOf(*temporary);
   msg::AnnounceInstanceReplyT reply;
   for (const auto& [name, entry] : view->Entries()) {
     if (entry.file.info == info) {
@@ -345,8 +366,10 @@ absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
 
 absl::StatusOr<msg::WithdrawInstanceReplyT> RealInstanceService::Withdraw(
     const msg::WithdrawInstanceRequestT& request) {
-  const InfoDirectory directory(TemporaryFor(request.environment, request.working_directory));
-  if (absl::Status removed = directory.Remove(request.pid); !removed.ok()) return removed;
+  const auto temporary = TemporaryFor(request.environment, request.working_directory);
+  if (!temporary.ok()) return temporary.status();
+  if (absl::Status removed = InfoDirectory(*temporary).Remove(request.pid); !removed.ok())
+    return removed;
   return msg::WithdrawInstanceReplyT();
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -25,6 +26,8 @@ constexpr std::int64_t kClockSlack = 3;
 constexpr std::size_t kMaxWatched = 1024;
 // Whoever may write to the directory may fill it; what comes later is not looked at.
 constexpr std::size_t kMaxEntries = 100'000;
+constexpr std::int64_t kMaxBytes = 64 << 20;
+constexpr std::int64_t kMaxForeignBytes = 1 << 20;
 constexpr int kMaxReads = 64;
 constexpr std::uint32_t kEvents = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM |
                                   IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR | IN_DONT_FOLLOW;
@@ -47,8 +50,17 @@ bool InstanceView::Open() {
   if (inotify_.valid()) return true;
   runtime::UniqueFd inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   // Watched before it is read, so that no change falls between.
-  if (inotify_add_watch(inotify.get(), path().c_str(), kEvents) < 0) {
-    VLOG(1) << "cannot watch " << path() << ": " << strerror(errno);
+  if (!inotify.valid() || inotify_add_watch(inotify.get(), path().c_str(), kEvents) < 0) {
+    const int error = errno;
+    if (error == ENOENT || error == ENOTDIR) {
+      entries_.clear();
+      bytes_ = foreign_bytes_ = 0;
+      return false;
+    }
+    LOG_IF(WARNING, !std::exchange(warned_, true))
+        << "cannot watch " << path() << " (" << strerror(error)
+        << "): it is read whenever somebody asks; see /proc/sys/fs/inotify";
+    ReadAll();
     return false;
   }
   directory_ =
@@ -67,6 +79,7 @@ void InstanceView::Close() {
   inotify_.reset();
   directory_.reset();
   entries_.clear();
+  bytes_ = foreign_bytes_ = 0;
 }
 
 bool InstanceView::ReadEvents() {
@@ -88,7 +101,8 @@ bool InstanceView::ReadEvents() {
   } else if (lost) {
     ReadAll();
   } else {
-    for (const std::string& name : names) ReadOne(name);
+    std::optional<std::set<int>> ports;
+    for (const std::string& name : names) ReadOne(name, &ports);
   }
   TellChanged();
   return inotify_.valid();
@@ -102,35 +116,70 @@ void InstanceView::TellChanged() {
 }
 
 void InstanceView::ReadAll() {
-  entries_.clear();
-  const std::set<int> ports = options_.probe->ListeningPorts(options_.uid);
   const auto files = files_.GetAll();
   if (!files.ok()) {
-    LOG(WARNING) << files.status().message();
+    LOG_IF(WARNING, !std::exchange(warned_, true)) << files.status().message();
     return;
   }
   reads_ += files->size();
+  const std::map<std::string, Entry> before = std::exchange(entries_, {});
+  bytes_ = foreign_bytes_ = 0;
+  std::optional<std::set<int>> ports;
   for (const InfoFile& file : *files) {
-    Entry& entry = entries_[file.path.substr(file.path.rfind('/') + 1)];
-    entry.file = file;
-    Update(&entry, ports);
+    const std::string name = file.path.substr(file.path.rfind('/') + 1);
+    // What is known of a process stays known.
+    const auto known = before.find(name);
+    if (known != before.end() && known->second.file.info == file.info) {
+      entries_[name].state = known->second.state;
+    }
+    Put(name, file, &ports);
   }
 }
 
-void InstanceView::ReadOne(const std::string& name) {
-  if (entries_.size() >= kMaxEntries && !entries_.contains(name)) return;
+// Whoever may write to the directory may fill it, and may change a file as often as he likes: of
+// other users' files only so much is read at all.
+bool InstanceView::HasRoom(const std::string& name) const {
+  struct stat about = {};
+  if (fstatat(directory_.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return true;
+  if (entries_.contains(name)) return true;
+  if (entries_.size() >= kMaxEntries || bytes_ + about.st_size > kMaxBytes) return false;
+  return about.st_uid == options_.uid || foreign_bytes_ + about.st_size <= kMaxForeignBytes;
+}
+
+void InstanceView::ReadOne(const std::string& name, std::optional<std::set<int>>* ports) {
+  if (!HasRoom(name)) return;
   ++reads_;
   auto file = files_.Read(name);
   if (!file.ok()) {
     VLOG(1) << file.status().message();
     return Drop(name);
   }
-  Entry& entry = entries_[name];
-  entry = {std::move(*file), State::kDead};
-  Update(&entry, options_.probe->ListeningPorts(options_.uid));
+  State state = State::kDead;
+  if (const auto known = entries_.find(name); known != entries_.end()) {
+    if (known->second.file.info == file->info) state = known->second.state;
+    Drop(name);
+  }
+  entries_[name].state = state;
+  Put(name, *std::move(file), ports);
 }
 
-void InstanceView::Drop(const std::string& name) { entries_.erase(name); }
+void InstanceView::Put(const std::string& name, InfoFile file,
+                       std::optional<std::set<int>>* ports) {
+  Entry& entry = entries_[name];
+  bytes_ += file.state.size;
+  if (file.uid != options_.uid) foreign_bytes_ += file.state.size;
+  entry.file = std::move(file);
+  Update(&entry, ports);
+}
+
+void InstanceView::Drop(const std::string& name) {
+  const auto entry = entries_.find(name);
+  if (entry == entries_.end()) return;
+  const InfoFile& file = entry->second.file;
+  bytes_ -= file.state.size;
+  if (file.uid != options_.uid) foreign_bytes_ -= file.state.size;
+  entries_.erase(entry);
+}
 
 // ---- The tools
 
@@ -140,7 +189,7 @@ bool InstanceView::ProcessFits(const InstanceInfo& info) {
          process->started <= info.start_time + kClockSlack;
 }
 
-void InstanceView::Update(Entry* entry, const std::set<int>& ports) {
+void InstanceView::Update(Entry* entry, std::optional<std::set<int>>* ports) {
   const InstanceInfo& info = entry->file.info;
   if (entry->file.uid != options_.uid) {
     entry->state = State::kForeign;
@@ -150,8 +199,9 @@ void InstanceView::Update(Entry* entry, const std::set<int>& ports) {
   const bool known = entry->state == State::kLive && processes_.contains(pid);
   const bool fits = known || ProcessFits(info);
   if (fits) WatchProcess(pid);
-  const bool listens = ports.contains(static_cast<int>(info.port));
-  entry->state = fits && listens ? State::kLive : State::kDead;
+  if (fits && !ports->has_value()) *ports = options_.probe->ListeningPorts(options_.uid);
+  entry->state =
+      fits && (*ports)->contains(static_cast<int>(info.port)) ? State::kLive : State::kDead;
 }
 
 void InstanceView::WatchProcess(pid_t pid) {
@@ -183,7 +233,7 @@ void InstanceView::ProcessEnded(pid_t pid) {
   TellChanged();
 }
 
-// A file that has been written again meanwhile stays.
+// A file that says something else by now stays.
 void InstanceView::RemoveFile(const std::string& name, const InfoFile& file) {
   const auto now = files_.Read(name);
   if (!now.ok() || now->uid != options_.uid || now->info != file.info) return;
@@ -199,6 +249,9 @@ void InstanceView::RemoveFile(const std::string& name, const InfoFile& file) {
 // ---- Questions
 
 const std::map<std::string, InstanceView::Entry>& InstanceView::Entries() {
+  // While we hold it, the kernel does not tell that a directory has been removed.
+  struct stat about = {};
+  if (directory_.valid() && (fstat(directory_.get(), &about) != 0 || about.st_nlink == 0)) Close();
   (void)Open();
   // As many as the kernel keeps for one directory, at most.
   for (int i = 0; i < kMaxReads && inotify_.valid() && ReadEvents(); ++i) {
@@ -211,17 +264,18 @@ void InstanceView::Check(const std::string* cache_key) {
   (void)Entries();
   for (auto& [name, entry] : entries_) {
     if (cache_key != nullptr && entry.file.info.cache_key != *cache_key) continue;
-    if (!ports) ports = options_.probe->ListeningPorts(options_.uid);
-    Update(&entry, *ports);
+    Update(&entry, &ports);
   }
 }
 
-const InstanceView::Entry* InstanceView::FindLive(const std::string& cache_key) {
+const InstanceView::Entry* InstanceView::FindLive(const std::string& cache_key,
+                                                  const std::string& tool) {
   Check(&cache_key);
   const Entry* lowest = nullptr;
   for (const auto& [name, entry] : entries_) {
-    if (entry.file.info.cache_key != cache_key || entry.state != State::kLive) continue;
-    if (lowest == nullptr || entry.file.info.port < lowest->file.info.port) lowest = &entry;
+    const InstanceInfo& info = entry.file.info;
+    if (info.cache_key != cache_key || info.tool != tool || entry.state != State::kLive) continue;
+    if (lowest == nullptr || info.port < lowest->file.info.port) lowest = &entry;
   }
   return lowest;
 }
@@ -229,9 +283,13 @@ const InstanceView::Entry* InstanceView::FindLive(const std::string& cache_key) 
 void InstanceView::RemoveDead(const std::string& cache_key) {
   std::vector<std::string> names;
   Check(&cache_key);
+  const std::set<int> ports = options_.probe->ListeningPorts(options_.uid);
   for (const auto& [name, entry] : entries_) {
     const InstanceInfo& info = entry.file.info;
-    const bool dead = entry.state == State::kDead && !ProcessFits(info);
+    // A process may only seem to be another one: the clock was set.
+    const bool gone = !options_.probe->Look(static_cast<pid_t>(info.pid)).has_value();
+    const bool silent = !ports.contains(static_cast<int>(info.port));
+    const bool dead = entry.state == State::kDead && (gone || (silent && !ProcessFits(info)));
     if (info.cache_key == cache_key && dead) names.push_back(name);
   }
   for (const std::string& name : names) RemoveFile(name, entries_.at(name).file);

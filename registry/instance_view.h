@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -55,9 +56,11 @@ class InstanceView {
   const std::map<std::string, Entry>& Entries();
   // Looks at the processes and ports of all entries, or of those with this cache key, again.
   void Check(const std::string* cache_key = nullptr);
-  // The live entry with this key and the lowest port, just checked; null if there is none.
-  const Entry* FindLive(const std::string& cache_key);
-  // Removes the files of our user with this key whose process is gone, or is another one.
+  // The live entry of this tool (empty: TensorBoard) with this key and the lowest port, just
+  // checked; null if there is none.
+  const Entry* FindLive(const std::string& cache_key, const std::string& tool = "");
+  // Removes the files of our user with this key whose process is gone, or is another one while
+  // nobody listens on the port either.
   void RemoveDead(const std::string& cache_key);
 
   // Sends a signal to the process of an entry; NotFound if it has ended.
@@ -75,11 +78,14 @@ class InstanceView {
   void Close();
   // False if there is nothing to read.
   bool ReadEvents();
+  bool HasRoom(const std::string& name) const;
   void ReadAll();
   void TellChanged();
-  void ReadOne(const std::string& name);
+  void ReadOne(const std::string& name, std::optional<std::set<int>>* ports);
+  void Put(const std::string& name, InfoFile file, std::optional<std::set<int>>* ports);
   void Drop(const std::string& name);
-  void Update(Entry* entry, const std::set<int>& ports);
+  // `ports` are asked for once, by the first who needs them.
+  void Update(Entry* entry, std::optional<std::set<int>>* ports);
   void WatchProcess(pid_t pid);
   void UnwatchProcess(pid_t pid);
   void ProcessEnded(pid_t pid);
@@ -92,8 +98,10 @@ class InstanceView {
   runtime::UniqueFd directory_, inotify_;
   runtime::EventLoop::WatchId watch_ = 0;
   std::map<std::string, Entry> entries_;
+  std::int64_t bytes_ = 0, foreign_bytes_ = 0;  // Of the files of the entries.
   std::map<pid_t, Process> processes_;
   std::size_t reads_ = 0;
+  bool warned_ = false;
 };
 
 }  // namespace registry

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -24,6 +26,7 @@ namespace {
 
 using Reply = msg::StartOrReuseReplyT;
 
+constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::size_t kMaxToolName = 32;
 constexpr std::size_t kMaxCallers = 1024;  // Of all flights together.
 constexpr std::size_t kMaxStarted = 1024;  // Remembered.
@@ -39,6 +42,9 @@ std::string JobName(const std::string& tool, const std::string& flight) {
   for (const char c : flight) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   return absl::StrCat(tool, "-", absl::Hex(hash, absl::kZeroPad16));
 }
+
+// As info files have it.
+std::string ToolInFiles(const std::string& tool) { return tool == kTensorBoard ? "" : tool; }
 
 std::string ValueOf(const std::vector<std::string>& environment, const std::string& name) {
   for (const std::string& entry : environment) {
@@ -67,12 +73,21 @@ void ReadTail(const std::string& path, std::vector<std::uint8_t>* bytes, bool* u
 
 }  // namespace
 
-msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& tool,
-                         const std::string& job) {
+absl::StatusOr<std::string> TemporaryOf(const std::vector<std::string>& environment,
+                                        const std::string& working_directory) {
+  const std::string named = TemporaryDirectory(environment, working_directory);
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(named, error).string();
+  if (!named.empty() && !error) return real;
+  return absl::FailedPreconditionError(
+      "there is no temporary directory that can be written to: set $TMPDIR");
+}
+
+msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& job) {
   const InstanceInfo& info = entry.file.info;
   msg::InstanceT instance;
-  instance.tool = tool;
-  instance.id = absl::StrCat(tool, "-", info.port);
+  instance.tool = info.tool.empty() ? std::string(kTensorBoard) : info.tool;
+  instance.id = absl::StrCat(instance.tool, "-", info.port);
   instance.info = std::make_unique<msg::InstanceInfoT>();
   instance.info->version = info.version;
   instance.info->start_time = info.start_time;
@@ -135,55 +150,51 @@ StartOrReuse::CallerId StartOrReuse::Start(const msg::StartOrReuseRequestT& orig
                                            Caller caller) {
   const CallerId id = ++last_caller_;
   msg::StartOrReuseRequestT request = original;
-  if (request.tool.empty()) request.tool = "tensorboard";
+  if (request.tool.empty()) request.tool = std::string(kTensorBoard);
   if (absl::Status good = Check(request); !good.ok()) return caller.done(good), id;
   const auto key = CacheKey(request.working_directory, request.arguments,
                             request.configure_kwargs.empty() ? "{}" : request.configure_kwargs);
   if (!key.ok()) return caller.done(key.status()), id;
   request.environment = ToolEnvironment(request.environment);
-  const std::string temporary = TemporaryDirectory(request.environment, request.working_directory);
-  if (temporary.empty()) {
-    return caller.done(absl::FailedPreconditionError(
-               "there is no temporary directory that can be written to: set $TMPDIR")),
-           id;
-  }
-  InstanceView* const view = options_.view(temporary);
-  if (const auto* entry = view->FindLive(*key); entry != nullptr) {
-    const auto pid = static_cast<pid_t>(entry->file.info.pid);
-    const std::string tool = ToolOf(pid).empty() ? request.tool : ToolOf(pid);
+  const auto temporary = TemporaryOf(request.environment, request.working_directory);
+  if (!temporary.ok()) return caller.done(temporary.status()), id;
+  InstanceView* const view = options_.view(*temporary);
+  if (const auto* entry = view->FindLive(*key, ToolInFiles(request.tool)); entry != nullptr) {
     Reply reply;
     reply.outcome = msg::StartOutcome::Reused;
-    reply.instance = std::make_unique<msg::InstanceT>(MessageOf(*entry, tool, JobOf(pid)));
+    reply.instance = std::make_unique<msg::InstanceT>(
+        MessageOf(*entry, JobOf(static_cast<pid_t>(entry->file.info.pid))));
     return caller.done(std::move(reply)), id;
   }
-  const FlightId flight_id = absl::StrCat(temporary, "\n", *key);
+  const FlightId flight_id = absl::StrCat(*temporary, "\n", request.tool, "\n", *key);
   const bool is_new = !flights_.contains(flight_id);
   Flight& flight = flights_[flight_id];
   if (is_new) {
     flight.key = *key;
-    flight.temporary_directory = temporary;
+    flight.temporary_directory = *temporary;
     flight.request = std::move(request);
     if (auto answer = CannotLaunch(&flight)) {
       flights_.erase(flight_id);
       return caller.done(*std::move(answer)), id;
     }
-    const absl::Status made = InfoDirectory(temporary).Create();
+    const absl::Status made = InfoDirectory(*temporary).Create();
     LOG_IF(WARNING, !made.ok()) << made.message();
     view->RemoveDead(*key);
   }
-  Join(&flight, id, std::move(caller));
-  if (is_new) Launch(flight_id);
+  Join(flight_id, id, std::move(caller));
+  if (is_new) flight.port_is_taken ? Adopt(flight_id) : Launch(flight_id);
   return id;
 }
 
-void StartOrReuse::Join(Flight* flight, CallerId id, Caller caller) {
-  const FlightId flight_id = absl::StrCat(flight->temporary_directory, "\n", flight->key);
+void StartOrReuse::Join(const FlightId& flight_id, CallerId id, Caller caller) {
+  Flight* const flight = &flights_.at(flight_id);
   callers_[id] = flight_id;
   Waiting& waiting = flight->callers[id];
   waiting.began = options_.clock->Monotonic();
   waiting.timer =
       options_.loop->RunAfter(caller.timeout, [this, flight_id, id] { TimeIsOver(flight_id, id); });
   waiting.caller = std::move(caller);
+  if (flight->probe_timer == 0) LookLater(flight_id);
   if (flight->progress.empty() || !waiting.caller.progress) return;
   Reply part = ReplyOf(*flight, msg::StartOutcome::Pending);
   part.progress = flight->progress;
@@ -204,6 +215,11 @@ void StartOrReuse::TimeIsOver(const FlightId& id, CallerId caller) {
   if (flight == flights_.end() || !flight->second.callers.contains(caller)) return;
   const Waiting waiting = flight->second.callers.at(caller);
   Leave(caller);
+  if (flight->second.pid == 0) {
+    return waiting.caller.done(absl::DeadlineExceededError(
+        absl::StrCat("the launcher has not started ", flight->second.request.tool, " within ",
+                     absl::FormatDuration(waiting.caller.timeout), "; it will when it can")));
+  }
   Reply reply = ReplyOf(flight->second, msg::StartOutcome::TimedOut);
   reply.elapsed_ms = static_cast<std::uint32_t>(
       absl::ToInt64Milliseconds(options_.clock->Monotonic() - waiting.began));
@@ -265,17 +281,22 @@ std::optional<absl::StatusOr<Reply>> StartOrReuse::CannotLaunch(Flight* flight) 
     return absl::UnavailableError(
         absl::StrCat("the launcher, which starts tools, is not there: start it with `yard up`"));
   }
-  if (!request.writes_info &&
-      options_.probe->ListeningPorts(options_.uid).contains(request.info->port)) {
-    return absl::AlreadyExistsError(absl::StrCat("port ", request.info->port,
-                                                 " is in use by something else: stop it, or give ",
-                                                 request.tool, " another port"));
-  }
+  flight->port_is_taken = !request.writes_info &&
+                          options_.probe->ListeningPorts(options_.uid).contains(request.info->port);
   return std::nullopt;
+}
+
+StartOrReuse::Flight* StartOrReuse::Find(const FlightId& id, std::uint64_t number) {
+  const auto found = flights_.find(id);
+  return found == flights_.end() || found->second.number != number ? nullptr : &found->second;
 }
 
 void StartOrReuse::Launch(const FlightId& id) {
   Flight& flight = flights_.at(id);
+  flight.number = ++last_number_;
+  flight.adopted = false;
+  flight.job.clear();
+  flight.pid = 0;
   msg::JobSpecT spec;
   spec.name = JobName(flight.request.tool, id);
   spec.task_type = "tool";
@@ -289,40 +310,45 @@ void StartOrReuse::Launch(const FlightId& id) {
   if (!flight.callers.empty()) trace = flight.callers.begin()->second.caller.trace;
   Tell(&flight, absl::StrCat("starting ", spec.argv[0]));
   options_.jobs->Launch(runtime::RandomHex128(), trace, spec,
-                        [this, id, name = spec.name,
+                        [this, id, number = flight.number,
                          weak = std::weak_ptr<char>(alive_)](absl::StatusOr<std::string> job) {
-                          if (weak.expired()) return;
-                          // One that an earlier registry had asked for.
-                          if (absl::IsAlreadyExists(job.status())) return Follow(id, name);
+                          if (weak.expired() || Find(id, number) == nullptr) return;
+                          if (absl::IsAlreadyExists(job.status())) return Adopt(id);
                           if (!job.ok()) return Finish(id, job.status());
                           Follow(id, *job);
                         });
-  LookLater(id);
+}
+
+// The job of this name that is there already: one that an earlier registry had asked for, or one
+// whose tool has ended a moment ago, which the launcher is about to see.
+void StartOrReuse::Adopt(const FlightId& id) {
+  Flight& flight = flights_.at(id);
+  flight.number = ++last_number_;
+  flight.adopted = true;
+  Follow(id, JobName(flight.request.tool, id));
 }
 
 void StartOrReuse::Follow(const FlightId& id, const std::string& job) {
   const auto weak = std::weak_ptr<char>(alive_);
+  const std::uint64_t number = flights_.at(id).number;
   options_.jobs->Follow(
       job,
-      [this, id, weak](const msg::JobT& changed) {
-        if (!weak.expired()) JobChanged(id, changed);
+      [this, id, number, weak](const msg::JobT& changed) {
+        if (!weak.expired() && Find(id, number) != nullptr) JobChanged(id, changed);
       },
-      [this, id, weak](absl::StatusOr<msg::JobT> ended) {
-        if (!weak.expired()) JobEnded(id, std::move(ended));
+      [this, id, number, weak](absl::StatusOr<msg::JobT> ended) {
+        if (!weak.expired() && Find(id, number) != nullptr) JobEnded(id, std::move(ended));
       });
 }
 
 void StartOrReuse::JobChanged(const FlightId& id, const msg::JobT& job) {
-  const auto found = flights_.find(id);
+  Flight& flight = flights_.at(id);
   const msg::AttemptT* attempt = LastAttempt(job);
-  if (found == flights_.end() || (!found->second.job.empty() && found->second.job != job.id))
-    return;
-  Flight& flight = found->second;
   flight.job = job.id;
   if (attempt == nullptr || attempt->pid == 0 || attempt->ended_us != 0) return;
   flight.pid = attempt->pid;
   flight.started_us = attempt->started_us;
-  Note(flight.pid, flight.request.tool, flight.job);
+  Note(flight.pid, flight.job);
   Tell(&flight, absl::StrCat(flight.request.tool, " runs as process ", flight.pid, " of job ",
                              flight.job, "; waiting until it ",
                              flight.request.writes_info
@@ -333,11 +359,9 @@ void StartOrReuse::JobChanged(const FlightId& id, const msg::JobT& job) {
 
 // An exit counts before any info file: the file may be somebody else's.
 void StartOrReuse::JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job) {
-  const auto found = flights_.find(id);
-  if (found == flights_.end()) return;
-  Flight& flight = found->second;
+  Flight& flight = flights_.at(id);
+  if (flight.adopted && (job.ok() || absl::IsNotFound(job.status()))) return AdoptedEnded(id);
   if (!job.ok()) return Finish(id, job.status());
-  if (!flight.job.empty() && flight.job != job->id) return;
   flight.job = job->id;
   const msg::AttemptT* attempt = LastAttempt(*job);
   if (attempt == nullptr || attempt->pid == 0) {
@@ -355,9 +379,23 @@ void StartOrReuse::JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job) {
   Finish(id, std::move(reply));
 }
 
+// It was not this call's: now the tool is started for it.
+void StartOrReuse::AdoptedEnded(const FlightId& id) {
+  const Flight& flight = flights_.at(id);
+  const bool taken =
+      !flight.request.writes_info &&
+      options_.probe->ListeningPorts(options_.uid).contains(flight.request.info->port);
+  if (!taken) return Launch(id);
+  Finish(id,
+         absl::AlreadyExistsError(absl::StrCat("port ", flight.request.info->port,
+                                               " is in use by something else: stop it, or give ",
+                                               flight.request.tool, " another port")));
+}
+
 // ---- The tool's info file
 
 void StartOrReuse::Changed(const std::string& temporary_directory) {
+  std::erase_if(jobs_, [&](const auto& job) { return !options_.probe->Look(job.first); });
   std::vector<FlightId> concerned;
   for (const auto& [id, flight] : flights_) {
     if (flight.temporary_directory == temporary_directory) concerned.push_back(id);
@@ -372,42 +410,53 @@ void StartOrReuse::Look(const FlightId& id) {
   // The launcher's word on a process that is not there any more is on its way.
   if (flight.pid != 0 && !options_.probe->Look(flight.pid).has_value()) return;
   InstanceView* const view = options_.view(flight.temporary_directory);
-  if (!flight.request.writes_info) WriteInfo(&flight);
-  const InstanceView::Entry* entry = view->FindLive(flight.key);
+  if (!flight.request.writes_info) {
+    if (absl::Status written = WriteInfo(flight); !written.ok()) {
+      return Finish(
+          id, absl::Status(
+                  written.code(),
+                  absl::StrCat(flight.request.tool, " runs as process ", flight.pid, " of job ",
+                               flight.job, ", but nobody can find it: ", written.message())));
+    }
+  }
+  const auto* entry = view->FindLive(flight.key, ToolInFiles(flight.request.tool));
   if (entry == nullptr) return;
   Reply reply = ReplyOf(flight, msg::StartOutcome::Launched);
-  const auto pid = static_cast<pid_t>(entry->file.info.pid);
-  Note(pid, flight.request.tool, flight.job);
-  reply.instance =
-      std::make_unique<msg::InstanceT>(MessageOf(*entry, flight.request.tool, flight.job));
+  Note(static_cast<pid_t>(entry->file.info.pid), flight.job);
+  reply.instance = std::make_unique<msg::InstanceT>(MessageOf(*entry, flight.job));
   Finish(id, std::move(reply));
 }
 
+// Only while somebody waits.
 void StartOrReuse::LookLater(const FlightId& id) {
-  const auto found = flights_.find(id);
-  if (found == flights_.end()) return;
-  Flight& flight = found->second;
+  Flight& flight = flights_.at(id);
+  flight.probe_timer = 0;
+  if (flight.callers.empty()) {
+    flight.probe_pause = absl::ZeroDuration();
+    return;
+  }
   flight.probe_pause = std::clamp(2 * flight.probe_pause, kFirstLook, kLongestLook);
   flight.probe_timer = options_.loop->RunAfter(flight.probe_pause, [this, id] {
     Look(id);
-    LookLater(id);
+    if (flights_.contains(id)) LookLater(id);
   });
 }
 
-void StartOrReuse::WriteInfo(Flight* flight) {
-  const msg::InstanceInfoT& told = *flight->request.info;
-  if (flight->pid == 0) return;
-  if (!options_.probe->ListeningPorts(options_.uid).contains(told.port)) return;
+// Nothing to do until it listens.
+absl::Status StartOrReuse::WriteInfo(const Flight& flight) const {
+  const msg::InstanceInfoT& told = *flight.request.info;
+  if (flight.pid == 0) return absl::OkStatus();
+  if (!options_.probe->ListeningPorts(options_.uid).contains(told.port)) return absl::OkStatus();
   const InstanceInfo info{.version = told.version,
-                          .start_time = flight->started_us / 1'000'000,
-                          .pid = flight->pid,
+                          .start_time = flight.started_us / 1'000'000,
+                          .pid = flight.pid,
                           .port = told.port,
                           .path_prefix = told.path_prefix,
                           .logdir = told.logdir,
                           .db = told.db,
-                          .cache_key = flight->key};
-  const absl::Status written = InfoDirectory(flight->temporary_directory).Write(info, told.version);
-  LOG_IF(WARNING, !written.ok()) << written.message();
+                          .cache_key = flight.key,
+                          .tool = ToolInFiles(flight.request.tool)};
+  return InfoDirectory(flight.temporary_directory).Write(info, told.version);
 }
 
 msg::StartOrReuseReplyT StartOrReuse::ReplyOf(const Flight& flight,
@@ -422,19 +471,19 @@ msg::StartOrReuseReplyT StartOrReuse::ReplyOf(const Flight& flight,
 
 // ---- What was started
 
-void StartOrReuse::Note(pid_t pid, const std::string& tool, const std::string& job) {
-  if (started_.size() >= kMaxStarted) started_.clear();
-  started_[pid] = {tool, job};
-}
-
-std::string StartOrReuse::ToolOf(pid_t pid) const {
-  const auto found = started_.find(pid);
-  return found == started_.end() ? "" : found->second.tool;
+void StartOrReuse::Note(pid_t pid, const std::string& job) {
+  if (!job.empty() && jobs_.size() < kMaxStarted) jobs_[pid] = job;
 }
 
 std::string StartOrReuse::JobOf(pid_t pid) const {
-  const auto found = started_.find(pid);
-  return found == started_.end() ? "" : found->second.job;
+  const auto found = jobs_.find(pid);
+  return found == jobs_.end() ? "" : found->second;
+}
+
+bool StartOrReuse::Uses(const std::string& temporary_directory) const {
+  return std::any_of(flights_.begin(), flights_.end(), [&](const auto& flight) {
+    return flight.second.temporary_directory == temporary_directory;
+  });
 }
 
 }  // namespace registry

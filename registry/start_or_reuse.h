@@ -20,16 +20,20 @@
 
 namespace registry {
 
-// The message of an entry. `tool` names it; the id is TOOL-PORT.
-msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& tool,
-                         const std::string& job);
+// The temporary directory of a caller, without symbolic links, so that each info directory has one
+// name. FailedPrecondition: there is none.
+absl::StatusOr<std::string> TemporaryOf(const std::vector<std::string>& environment,
+                                        const std::string& working_directory);
+// The message of an entry; the id is TOOL-PORT.
+msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& job);
 
 // Finds a live tool with the caller's cache key, or has the launcher start one: TensorBoard's
 // manager.start with its five outcomes, but
 //   - only live tools of our user are reused (instance_view.h),
 //   - any number of callers of one key and info directory start one process and wait for it
 //     together; a caller whose time is over leaves it to the others and to those to come,
-//   - it acts on events of files and jobs instead of looking twice a second.
+//   - it acts on events of files and jobs instead of looking twice a second,
+//   - a tool with another name is another tool, also with the same key.
 // The job of a key has a name of its own, so that a restarted registry finds the one it had asked
 // for before.
 //
@@ -65,9 +69,10 @@ class StartOrReuse {
   // An entry of a view has changed.
   void Changed(const std::string& temporary_directory);
 
-  // What was started for an info file of this process since the registry began; empty otherwise.
-  std::string ToolOf(pid_t pid) const;
+  // The job that was started for an info file of this process since the registry began, or empty.
   std::string JobOf(pid_t pid) const;
+  // True while somebody waits for, or something was started with, this temporary directory.
+  bool Uses(const std::string& temporary_directory) const;
   std::size_t flights() const { return flights_.size(); }
 
  private:
@@ -82,6 +87,9 @@ class StartOrReuse {
     std::string temporary_directory;  // Holds the info directory.
     msg::StartOrReuseRequestT request;
     std::string explicit_binary;
+    std::uint64_t number = 0;  // Of this try: callbacks of an earlier one are too late.
+    bool adopted = false;      // The job is one that is there already.
+    bool port_is_taken = false;
     std::string job;  // Id, once launched.
     pid_t pid = 0;
     std::int64_t started_us = 0;
@@ -90,34 +98,36 @@ class StartOrReuse {
     runtime::EventLoop::TimerId probe_timer = 0;
     absl::Duration probe_pause;
   };
-  struct Started {
-    std::string tool, job;
-  };
-  using FlightId = std::string;  // "TEMPORARY_DIRECTORY\nKEY"
+  using FlightId = std::string;  // "TEMPORARY_DIRECTORY\nTOOL\nKEY"
 
   absl::Status Check(const msg::StartOrReuseRequestT& request) const;
-  void Join(Flight* flight, CallerId id, Caller caller);
+  void Join(const FlightId& flight_id, CallerId id, Caller caller);
   // The reply that ends the call at once, if the tool cannot even be tried.
   std::optional<absl::StatusOr<msg::StartOrReuseReplyT>> CannotLaunch(Flight* flight) const;
+  // The flight, if it is still at this try.
+  Flight* Find(const FlightId& id, std::uint64_t number);
   void Launch(const FlightId& id);
+  void Adopt(const FlightId& id);
   void Follow(const FlightId& id, const std::string& job);
   void JobChanged(const FlightId& id, const msg::JobT& job);
   void JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job);
+  void AdoptedEnded(const FlightId& id);
   void Look(const FlightId& id);
   void LookLater(const FlightId& id);
-  void WriteInfo(Flight* flight);
+  absl::Status WriteInfo(const Flight& flight) const;
   void Tell(Flight* flight, std::string progress);
   void Finish(const FlightId& id, absl::StatusOr<msg::StartOrReuseReplyT> reply);
   void TimeIsOver(const FlightId& id, CallerId caller);
   msg::StartOrReuseReplyT ReplyOf(const Flight& flight, msg::StartOutcome outcome) const;
-  void Note(pid_t pid, const std::string& tool, const std::string& job);
+  void Note(pid_t pid, const std::string& job);
 
   const Options options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();
   std::map<FlightId, Flight> flights_;
   std::map<CallerId, FlightId> callers_;
   CallerId last_caller_ = 0;
-  std::map<pid_t, Started> started_;
+  std::uint64_t last_number_ = 0;
+  std::map<pid_t, std::string> jobs_;  // Of processes that live.
 };
 
 }  // namespace registry

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -46,45 +47,61 @@ class FakeProbe : public ToolProbe {
   std::set<int> ports;
 };
 
-// A launcher whose jobs start, run and end when a test says so.
+// A launcher whose jobs start, run and end when a test says so: "j-1", "j-2", ...
 class FakeLauncher : public bus::JobControl {
  public:
   void Launch(const std::string&, const std::string& trace, const msg::JobSpecT& spec,
               std::function<void(absl::StatusOr<std::string>)> done) override {
     specs.push_back(spec);
     traces.push_back(trace);
-    done(refusal.ok() ? absl::StatusOr<std::string>(absl::StrCat("j-", specs.size())) : refusal);
+    if (!refusal.ok()) return done(refusal);
+    if (live.contains(spec.name)) return done(absl::AlreadyExistsError("a live job has this name"));
+    const std::string id = absl::StrCat("j-", ++jobs_);
+    live[spec.name] = id;
+    done(id);
   }
   void Follow(const std::string& job, std::function<void(const msg::JobT&)> changed,
               std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
     followed.push_back(job);
-    changed_ = std::move(changed);
-    ended_ = std::move(ended);
+    const auto by_name = live.find(job);
+    const std::string id = by_name == live.end() ? job : by_name->second;
+    if (!id.starts_with("j-")) return ended(absl::NotFoundError("no such job"));
+    followers_[id].push_back({std::move(changed), std::move(ended)});
   }
   void Stop(const std::string&, absl::Duration, const std::string&, const std::string&) override {}
 
-  static msg::JobT Job(msg::AttemptT attempt) {
+  static msg::JobT Job(msg::AttemptT attempt, const std::string& id = "j-1") {
     msg::JobT job;
-    job.id = "j-1";
+    job.id = id;
     job.tasks.push_back(std::make_unique<msg::TaskT>());
     job.tasks[0]->attempts.push_back(std::make_unique<msg::AttemptT>(std::move(attempt)));
     return job;
   }
-  void Run(pid_t pid) {
+  void Run(pid_t pid, const std::string& id = "j-1") {
     msg::AttemptT attempt;
     attempt.pid = pid;
     attempt.started_us = 1'000'000'000'000'000;
-    changed_(Job(std::move(attempt)));
+    const auto followers = followers_[id];
+    for (const Follower& follower : followers) follower.changed(Job(attempt, id));
   }
-  void End(msg::JobT job) { ended_(std::move(job)); }
+  void End(const msg::JobT& job) {
+    std::erase_if(live, [&](const auto& one) { return one.second == job.id; });
+    const auto followers = std::exchange(followers_[job.id], {});
+    for (const Follower& follower : followers) follower.ended(job);
+  }
 
   std::vector<msg::JobSpecT> specs;
   std::vector<std::string> traces, followed;
+  std::map<std::string, std::string> live;  // Ids by name.
   absl::Status refusal;
 
  private:
-  std::function<void(const msg::JobT&)> changed_;
-  std::function<void(absl::StatusOr<msg::JobT>)> ended_;
+  struct Follower {
+    std::function<void(const msg::JobT&)> changed;
+    std::function<void(absl::StatusOr<msg::JobT>)> ended;
+  };
+  int jobs_ = 0;
+  std::map<std::string, std::vector<Follower>> followers_;
 };
 
 constexpr std::int64_t kStarted = 1'000'000'000;
@@ -98,6 +115,9 @@ class StartOrReuseTest : public ::testing::Test {
     MakeTool("tensorboard");
     directory_ = std::make_unique<InfoDirectory>(temporary_);
     EXPECT_EQ(directory_->Create(), absl::OkStatus());
+    MakeStarts();
+  }
+  void MakeStarts() {
     starts_ = std::make_unique<StartOrReuse>(
         StartOrReuse::Options{.loop = loop_.get(),
                               .clock = &clock_,
@@ -241,6 +261,14 @@ TEST_F(StartOrReuseTest, AProcessThatBeganAfterTheToolIsAnotherOne) {
   probe_.processes[kPid].started = kStarted + 60;
   Call(Request());
   EXPECT_EQ(launcher_.specs.size(), 1u);
+  EXPECT_TRUE(Exists(kPid));  // It may be the tool: the clock may have been set.
+}
+
+TEST_F(StartOrReuseTest, TheFileOfAnotherProcessIsRemovedWhenNobodyListens) {
+  Serve(kPid, 6006);
+  probe_.processes[kPid].started = kStarted + 60;
+  probe_.ports.clear();
+  Call(Request());
   EXPECT_FALSE(Exists(kPid));
 }
 
@@ -336,15 +364,50 @@ TEST_F(StartOrReuseTest, ACallerThatLeavesTakesNobodyAlong) {
 }
 
 TEST_F(StartOrReuseTest, WhatAnEarlierRegistryHasStartedIsWaitedFor) {
-  launcher_.refusal = absl::AlreadyExistsError("a live job has this name");
   Call(Request());
-  ASSERT_EQ(launcher_.followed.size(), 1u);
-  EXPECT_EQ(launcher_.followed[0], launcher_.specs[0].name);
+  starts_->Leave(ids_[0]);
+  MakeStarts();  // The registry is another one; the job goes on.
+  Call(Request());
+  EXPECT_EQ(launcher_.followed.back(), launcher_.specs[0].name);
   probe_.processes[kPid] = {getuid(), kStarted};
   launcher_.Run(kPid);
   Serve(kPid, 6006);
   Changed();
-  EXPECT_EQ(Answer().outcome, Outcome::Launched);
+  EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
+  EXPECT_EQ(Answer(1).job, "j-1");
+}
+
+TEST_F(StartOrReuseTest, AToolThatTheLauncherHasNotSeenEndIsStartedAnew) {
+  Call(Request());
+  probe_.processes[kPid] = {getuid(), kStarted};
+  launcher_.Run(kPid);
+  Serve(kPid, 6006);
+  Changed();
+  probe_.processes.erase(kPid);  // Killed; we know it first.
+  probe_.ports.clear();
+  Call(Request());
+  EXPECT_FALSE(answers_.contains(1));
+  msg::AttemptT attempt;
+  attempt.pid = kPid;
+  attempt.signal = 9;
+  launcher_.End(FakeLauncher::Job(attempt));
+  EXPECT_FALSE(answers_.contains(1)) << "answered with the end of another start";
+  probe_.processes[kPid + 1] = {getuid(), kStarted};
+  launcher_.Run(kPid + 1, "j-2");
+  Serve(kPid + 1, 6006);
+  Changed();
+  EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
+  EXPECT_EQ(Answer(1).job, "j-2");
+}
+
+TEST_F(StartOrReuseTest, AnotherToolWithTheSameKeyIsAnotherTool) {
+  MakeTool("mlflow");
+  Serve(kPid, 6006);
+  msg::StartOrReuseRequestT request = Request();
+  request.tool = "mlflow";
+  Call(request);
+  ASSERT_EQ(launcher_.specs.size(), 1u);
+  EXPECT_EQ(launcher_.specs[0].argv[0], "mlflow");
 }
 
 TEST_F(StartOrReuseTest, TheSameKeyAlwaysHasTheSameJobName) {
@@ -518,6 +581,32 @@ TEST_F(QuietToolTest, ItsInfoFileIsWrittenOnceItListens) {
   EXPECT_EQ(Answer(1).instance->id, "mlflow-5000");
 }
 
+TEST_F(QuietToolTest, OneThatListensAndHasLostItsFileIsFoundByItsJob) {
+  Call(QuietRequest());
+  probe_.processes[kPid] = {getuid(), kStarted};
+  launcher_.Run(kPid);
+  starts_->Leave(ids_[0]);
+  probe_.ports.insert(5000);
+  MakeStarts();
+  Call(QuietRequest());
+  launcher_.Run(kPid);
+  Changed();
+  EXPECT_TRUE(Exists(kPid));
+  EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
+}
+
+TEST_F(QuietToolTest, WhereNoFileCanBeWrittenTheAnswerSaysSoOnce) {
+  Call(QuietRequest());
+  std::filesystem::remove_all(directory_->path());
+  std::ofstream(directory_->path()) << "in the way";
+  probe_.processes[kPid] = {getuid(), kStarted};
+  probe_.ports.insert(5000);
+  launcher_.Run(kPid);
+  ASSERT_TRUE(answers_.contains(0));
+  EXPECT_THAT(std::string(answers_.at(0).status().message()), HasSubstr("of job j-1"));
+  EXPECT_EQ(starts_->flights(), 0u);
+}
+
 TEST_F(QuietToolTest, IsNotStartedWhereSomethingElseListens) {
   probe_.ports.insert(5000);
   Call(QuietRequest());
@@ -554,6 +643,14 @@ TEST_F(TimedStartTest, ACallerWhoseTimeIsOverLeavesTheToolToTheOthers) {
   Changed();
   EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
   EXPECT_EQ(Answer(2).outcome, Outcome::Launched);
+}
+
+TEST_F(TimedStartTest, ALauncherThatDoesNotStartItIsSaid) {
+  Call(Request(), absl::Seconds(1));
+  Advance(absl::Seconds(2));
+  ASSERT_TRUE(answers_.contains(0));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answers_.at(0).status()));
+  EXPECT_THAT(std::string(answers_.at(0).status().message()), HasSubstr("has not started"));
 }
 
 TEST_F(TimedStartTest, APortThatIsOpenedAfterTheFileIsSeen) {

@@ -1,20 +1,27 @@
 #include "registry/tool_probe.h"
 
+#include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
-#include <sstream>
 #include <string>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "runtime/process_identity.h"
+#include "runtime/unique_fd.h"
 
 namespace registry {
 namespace {
 
-constexpr std::string_view kListening = "0A";  // TCP_LISTEN, as the kernel prints it.
+constexpr int kListening = 10;  // TCP_LISTEN
 
 // Seconds since 1970 at which this machine was started; follows the clock when it is set.
 std::int64_t BootTime() {
@@ -28,22 +35,35 @@ std::int64_t BootTime() {
   return 0;
 }
 
-// Lines of /proc/net/tcp: number, local address:port (hexadecimal), remote, state, queues, timer,
-// retransmits, uid, ...
-void AddPorts(const char* path, uid_t uid, std::set<int>* ports) {
-  std::ifstream table(path);
-  std::string line;
-  std::getline(table, line);  // The heading.
-  while (std::getline(table, line)) {
-    std::istringstream fields(line);
-    std::string number, local, remote, state, queues, timer, retransmits;
-    uid_t owner = 0;
-    fields >> number >> local >> remote >> state >> queues >> timer >> retransmits >> owner;
-    const auto colon = local.rfind(':');
-    int port = 0;
-    if (!fields || state != kListening || owner != uid || colon == std::string::npos) continue;
-    if (absl::SimpleHexAtoi(local.substr(colon + 1), &port)) ports->insert(port);
+// Asks for every listening TCP socket of a family. (The tables in /proc/net take milliseconds: the
+// kernel goes through all places where a connection could be.)
+bool AskForListeners(int socket, std::uint8_t family) {
+  struct {
+    nlmsghdr header;
+    inet_diag_req_v2 request;
+  } ask = {};
+  ask.header.nlmsg_len = sizeof(ask);
+  ask.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+  ask.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
+  ask.request.sdiag_family = family;
+  ask.request.sdiag_protocol = IPPROTO_TCP;
+  ask.request.idiag_states = 1u << kListening;
+  return send(socket, &ask, sizeof(ask), 0) == sizeof(ask);
+}
+
+// Reads one datagram of the answer. False at its end, or if there is none.
+bool ReadListeners(int socket, uid_t uid, std::set<int>* ports) {
+  alignas(nlmsghdr) std::array<char, 32 * 1024> buffer;
+  const ssize_t size = recv(socket, buffer.data(), buffer.size(), 0);
+  if (size <= 0) return false;
+  auto left = static_cast<std::uint32_t>(size);
+  for (auto* header = reinterpret_cast<const nlmsghdr*>(buffer.data()); NLMSG_OK(header, left);
+       header = NLMSG_NEXT(header, left)) {
+    if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;  // Done, or an error.
+    const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
+    if (found->idiag_uid == uid) ports->insert(ntohs(found->id.idiag_sport));
   }
+  return true;
 }
 
 class KernelProbe : public ToolProbe {
@@ -59,8 +79,16 @@ class KernelProbe : public ToolProbe {
 
   std::set<int> ListeningPorts(uid_t uid) override {
     std::set<int> ports;
-    AddPorts("/proc/net/tcp", uid, &ports);
-    AddPorts("/proc/net/tcp6", uid, &ports);
+    for (const std::uint8_t family : {AF_INET, AF_INET6}) {
+      const runtime::UniqueFd socket(
+          ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+      if (!socket.valid() || !AskForListeners(socket.get(), family)) {
+        LOG_FIRST_N(ERROR, 1) << "the kernel does not tell who listens";
+        continue;
+      }
+      while (ReadListeners(socket.get(), uid, &ports)) {
+      }
+    }
     return ports;
   }
 };
