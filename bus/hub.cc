@@ -35,7 +35,6 @@ namespace {
 
 constexpr int kMessagesAtOnce = 1000;
 constexpr absl::Duration kOpenAgain = absl::Seconds(1);
-constexpr absl::Duration kBoundCheck = absl::Milliseconds(400);
 constexpr std::string_view kHello = "$hello/";
 
 // Roots where only the host may publish.
@@ -68,7 +67,6 @@ class ZmqHub : public Hub {
   void CloseOut();
   void RestartOut();
   void SendOut(std::span<Frame> frames);
-  void CheckBound();
   void OnEvents();
   void OnSubscriptions();
   void OnSubscribe(const std::string& prefix);
@@ -91,7 +89,6 @@ class ZmqHub : public Hub {
   BusThread::WatchId in_watch_ = 0;
   BusThread::WatchId out_watch_ = 0;
   BusThread::TimerId out_timer_ = 0;
-  BusThread::TimerId bound_timer_ = 0;
   std::unordered_map<std::string, std::uint32_t> subscriptions_;  // By prefix.
   LastValues last_values_;
   RecentEvents recent_;
@@ -109,7 +106,6 @@ absl::Status ZmqHub::Open() {
   Frame everything(std::string_view("\1", 1));
   (void)in_->Send(std::span(&everything, 1));
   in_watch_ = thread_.Watch(in_->handle(), [this] { OnEvents(); });
-  bound_timer_ = thread_.RunAfter(kBoundCheck, [this] { CheckBound(); });
   return absl::OkStatus();
 }
 
@@ -142,16 +138,8 @@ void ZmqHub::Close() {
   thread_.Unwatch(in_watch_);
   thread_.CancelTimer(tail_timer_);
   thread_.CancelTimer(out_timer_);
-  thread_.CancelTimer(bound_timer_);
   in_.reset();
   CloseOut();
-}
-
-void ZmqHub::CheckBound() {
-  bound_timer_ = thread_.RunAfter(kBoundCheck, [this] { CheckBound(); });
-  absl::Status bound = in_->BindAgainIfRemoved(options_.publish_endpoint);
-  if (out_ != nullptr) bound.Update(out_->BindAgainIfRemoved(options_.subscribe_endpoint));
-  LOG_IF_EVERY_N(ERROR, !bound.ok(), 100) << bound.message();
 }
 
 // Lossy by design: a subscriber that is full loses its own.

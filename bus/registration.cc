@@ -118,10 +118,14 @@ void RealRegistration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
   request.epoch = reply.hub == nullptr ? 0 : reply.hub->epoch;
   watch_call = client->Start<Registry::Watch>(
       request, nullptr,
-      [self = weak_from_this(), of_round = round](absl::StatusOr<msg::WatchReplyT>) {
+      [self = weak_from_this(), of_round = round](absl::StatusOr<msg::WatchReplyT> end) {
         const auto state = self.lock();
         if (state == nullptr) return;
-        state->OnLoop(of_round, [](State& s) { s.Again(absl::ZeroDuration()); });
+        const bool refused =
+            absl::IsUnimplemented(end.status()) || absl::IsResourceExhausted(end.status());
+        state->OnLoop(of_round, [pause = refused ? kRefusedPause : absl::ZeroDuration()](State& s) {
+          s.Again(pause);
+        });
       });
 }
 

@@ -681,12 +681,10 @@ void Service::State::Count(const Call& call, bool error) {
   ++of.buckets[bucket];
 }
 
-// Keeps streams alive, ends what nobody waits for any more, and can be found.
+// Keeps streams alive and ends what nobody waits for any more.
 void Service::State::Tick() {
   const absl::Duration now = Now();
   tick = thread.RunAfter(kTick, [this] { Tick(); });
-  const absl::Status bound = socket->BindAgainIfRemoved(options.endpoint);
-  LOG_IF_EVERY_N(ERROR, !bound.ok(), 100) << bound.message();
   std::vector<std::shared_ptr<Call>> open;
   for (const auto& [key, call] : calls) open.push_back(call);
   for (const auto& call : open) {

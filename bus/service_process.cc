@@ -1,11 +1,9 @@
 #include "bus/service_process.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -32,7 +30,6 @@ namespace bus {
 namespace {
 
 constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
-constexpr absl::Duration kFilesCheck = absl::Milliseconds(400);
 constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;
 
@@ -68,9 +65,6 @@ class RealServiceProcess : public ServiceProcess {
   absl::Status Open();
   void Register();
   void SayReady();
-  void WriteReadyFile();
-  void KeepFiles();
-  absl::Status KeepLock();
   std::string ReadyPath() const {
     return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
   }
@@ -100,7 +94,6 @@ class RealServiceProcess : public ServiceProcess {
 
   // The loop's own.
   std::vector<std::function<void()>> on_stop_;
-  bool ready_ = false;
   bool stopping_ = false;
   bool left_ = false;
   absl::Duration stop_deadline_;
@@ -302,15 +295,6 @@ void RealServiceProcess::Register() {
 
 void RealServiceProcess::SayReady() {
   if (stopping_) return;
-  ready_ = true;
-  WriteReadyFile();
-  const std::string line = absl::StrFormat(
-      "%s ready in %d ms (pid %d, %s)\n", options_.name,
-      absl::ToInt64Milliseconds(clock_->Monotonic() - started_), getpid(), endpoint_);
-  (void)runtime::WriteAll(STDERR_FILENO, line);
-}
-
-void RealServiceProcess::WriteReadyFile() {
   std::string content = absl::StrCat(getpid(), "\n");
   // For a launcher that finds this service dead: whose it is to restart.
   if (!options_.supervisor.empty()) {
@@ -318,41 +302,10 @@ void RealServiceProcess::WriteReadyFile() {
   }
   const absl::Status written = runtime::WriteFileAtomically(ReadyPath(), content, 0600);
   LOG_IF(ERROR, !written.ok()) << written.message();
-}
-
-// A cleaner of old files, or a person, may have removed them.
-void RealServiceProcess::KeepFiles() {
-  if (stopping_) return;
-  loop_->RunAfter(kFilesCheck, [this] { KeepFiles(); });
-  absl::Status kept = runtime::MakePrivateDirectory(locations_.state_directory);
-  kept.Update(runtime::MakePrivateDirectory(locations_.runtime_directory));
-  if (kept.ok()) kept = KeepLock();
-  if (absl::IsAlreadyExists(kept)) {
-    (void)coordinator_.RequestStop(kept);
-    return;
-  }
-  LOG_IF_EVERY_N(ERROR, !kept.ok(), 100) << options_.name << ": " << kept.message();
-  if (ready_ && access(ReadyPath().c_str(), F_OK) != 0 && errno == ENOENT) WriteReadyFile();
-}
-
-// The lock belongs to the file, which must be the one at the path.
-absl::Status RealServiceProcess::KeepLock() {
-  const std::string path = locations_.LockPath(options_.name);
-  struct stat locked, there;
-  if (fstat(lock_.get(), &locked) != 0) return absl::OkStatus();
-  if (stat(path.c_str(), &there) == 0 && there.st_ino == locked.st_ino &&
-      there.st_dev == locked.st_dev) {
-    return absl::OkStatus();
-  }
-  auto lock = runtime::LockFile(path);
-  if (absl::IsAlreadyExists(lock.status())) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("lost the lock to another copy: ", lock.status().message()));
-  }
-  if (!lock.ok()) return lock.status();
-  LOG(WARNING) << path << " had been removed; it is there again";
-  lock_ = std::move(*lock);
-  return absl::OkStatus();
+  const std::string line = absl::StrFormat(
+      "%s ready in %d ms (pid %d, %s)\n", options_.name,
+      absl::ToInt64Milliseconds(clock_->Monotonic() - started_), getpid(), endpoint_);
+  (void)runtime::WriteAll(STDERR_FILENO, line);
 }
 
 int RealServiceProcess::Run() {
@@ -365,7 +318,6 @@ int RealServiceProcess::Run() {
     loop_->Post([this] { BeginStop("a part of it asked for it"); });
   });
   loop_->Post([this] { Register(); });
-  loop_->RunAfter(kFilesCheck, [this] { KeepFiles(); });
   loop_->Run();
   return Join();
 }

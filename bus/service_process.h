@@ -53,9 +53,6 @@ class ServiceProcess {
   // most stop_grace.
   virtual std::shared_ptr<void> HoldStop() = 0;
 
-  // While it runs, its lock, ready file and directories are put back when somebody removes them;
-  // if another copy has taken the lock meanwhile, this one stops (exit 6).
-  //
   // Starts the socket, registers with the registry (waits for one and says so, without blocking
   // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,
   // and a file RUNTIME/NAME.ready with its pid), runs the event loop on the calling thread until

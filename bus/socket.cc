@@ -14,7 +14,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "glog/logging.h"
 #include "runtime/string_view.h"
 #include "runtime/unique_fd.h"
 
@@ -290,17 +289,6 @@ absl::Status Socket::Bind(const std::string& endpoint) {
     return absl::UnavailableError(
         absl::StrCat("closing ", path, " to others: ", std::strerror(errno)));
   }
-  return absl::OkStatus();
-}
-
-absl::Status Socket::BindAgainIfRemoved(const std::string& endpoint) {
-  if (!absl::StartsWith(endpoint, runtime::Absl(kIpc))) return absl::OkStatus();
-  const std::string path = endpoint.substr(kIpc.size());
-  if (access(path.c_str(), F_OK) == 0 || errno != ENOENT) return absl::OkStatus();
-  const std::string directory = path.substr(0, path.rfind('/'));
-  if (access(directory.c_str(), F_OK) != 0) return absl::OkStatus();
-  if (absl::Status bound = Bind(endpoint); !bound.ok()) return bound;
-  LOG(WARNING) << path << " had been removed; it is there again";
   return absl::OkStatus();
 }
 

@@ -55,10 +55,6 @@ class Socket {
   // InvalidArgument for anything but ipc:// (and inproc://, within the process). Bind: the socket
   // of ipc:// is made 0600; AlreadyExists if another process listens there.
   absl::Status Bind(const std::string& endpoint);
-  // Binds once more if the file of the socket at `endpoint` has been removed (by a cleaner of old
-  // files, or a person). Those who are connected stay so, others find it again. OK if nothing was
-  // to be done, and as long as its directory is not there (ServiceProcess sees to that).
-  absl::Status BindAgainIfRemoved(const std::string& endpoint);
   absl::Status Connect(const std::string& endpoint);
   void Subscribe(std::string_view prefix);
 

@@ -1,6 +1,7 @@
 #include "bus/subscriber.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "absl/strings/match.h"
@@ -95,7 +96,8 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Place>> places;
   std::size_t place_count = 0;
   std::uint64_t hub_epoch = 0;
-  std::int64_t heard_us = 0;  // When the hub was heard first, on the hub's clock.
+  std::map<std::string, std::uint64_t> nonces;  // Of the processes that serve, by service.
+  std::int64_t heard_us = 0;                    // When the hub was heard first, on the hub's clock.
   std::unique_ptr<OwnerCalls> owner_calls;
   std::unique_ptr<Recovery> recovery;
   Stats stats;
@@ -220,8 +222,9 @@ void Subscriber::State::NoteLease(const msg::Envelope& event) {
   const msg::LeaseEvent* const change = event.body_as_LeaseEvent();
   if (change == nullptr || change->lease() == nullptr || change->lease()->name() == nullptr) return;
   if (change->lease()->state() != msg::LeaseState::Up) return;
-  // It was slow, and is the one it was.
-  if (change->reason() != nullptr && change->reason()->string_view() == "renewed") return;
+  // Also heard when one that was slow is well again.
+  std::uint64_t& nonce = nonces[change->lease()->name()->str()];
+  if (std::exchange(nonce, change->lease()->nonce()) == change->lease()->nonce()) return;
   recovery->ServiceStarted(change->lease()->name()->string_view());
 }
 
@@ -230,6 +233,7 @@ void Subscriber::State::OnHello(const msg::Envelope& hello) {
   // It greets whoever comes, so that it is heard again and again.
   if (info == nullptr || info->epoch() == hub_epoch) return;
   const bool again = std::exchange(hub_epoch, info->epoch()) != 0;
+  nonces.clear();
   if (heard_us == 0) heard_us = hello.head()->sent_us();
   if (recovery == nullptr) {
     SayConnected();

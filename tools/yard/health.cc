@@ -345,7 +345,7 @@ Findings CheckLeftovers(const LeftoverFacts& facts) {
     findings.push_back(
         Warn("ready files",
              absl::StrCat("left by services that were killed: ", Names(facts.ready_files, ", ")),
-             absl::StrCat("yard up (it replaces them), or: ", Remove(facts.ready_files))));
+             "yard up, or whatever supervises those services, replaces them"));
   }
   if (!facts.task_sockets.empty()) {
     findings.push_back(

@@ -153,12 +153,12 @@ TEST(CheckLeftoversTest, WhatACleanStopLeavesIsHarmless) {
   EXPECT_THAT(findings[0].found, StartsWith("1 lock file and 2 sockets of services that have"));
 }
 
-TEST(CheckLeftoversTest, ReadyFilesAndTaskSocketsAreRemovedByTheFix) {
+TEST(CheckLeftoversTest, ReadyFilesAreReplacedAndTaskSocketsRemovedByTheFix) {
   const Findings findings =
       CheckLeftovers({.ready_files = {"/r/a.ready"}, .task_sockets = {"/r/a", "/r/b c"}});
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[0].level, Level::kWarn);
-  EXPECT_EQ(findings[0].fix, "yard up (it replaces them), or: rm /r/a.ready");
+  EXPECT_EQ(findings[0].fix, "yard up, or whatever supervises those services, replaces them");
   EXPECT_EQ(findings[1].level, Level::kWarn);
   EXPECT_EQ(findings[1].found, "2 sockets of tasks whose shim was killed: /r/a, /r/b c");
   EXPECT_EQ(findings[1].fix, "rm /r/a '/r/b c'");

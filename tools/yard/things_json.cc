@@ -111,7 +111,9 @@ nlohmann::json ToJson(const msg::JobT& job) {
 }
 
 void PrintJson(Context& context, const nlohmann::json& json) {
-  *context.out << json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  // On a terminal all that is not ASCII is escaped: some of it commands the terminal.
+  const bool ascii = context.out_is_terminal;
+  *context.out << json.dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace) << "\n";
   context.out->flush();
 }
 

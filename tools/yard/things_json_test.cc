@@ -41,6 +41,17 @@ TEST(PrintJsonTest, InvalidUtf8IsReplaced) {
   EXPECT_EQ(out.str(), "{\"name\":\"a\xEF\xBF\xBD\"}\n");
 }
 
+TEST(PrintJsonTest, OnATerminalItIsAscii) {
+  std::ostringstream out;
+  Context context;
+  context.out = &out;
+  context.out_is_terminal = true;
+  PrintJson(context, {{"name",
+                       "\xC2\x9B"
+                       "31m\xC3\xA9"}});
+  EXPECT_EQ(out.str(), "{\"name\":\"\\u009b31m\\u00e9\"}\n");
+}
+
 TEST(TrialToJsonTest, TimesAreIsoAndMetricsAnObject) {
   msg::TrialT trial;
   trial.id = "t-abcde";

@@ -103,10 +103,12 @@ class Status : public Verb {
               .pid = pid,
               .since_us = lease->registered_us,
               .endpoint = lease->endpoints.empty() ? "" : lease->endpoints.front()};
-      const auto known = std::find_if(rows.begin(), rows.end(), [&](const Row& r) {
-        return r.service == row.service && (r.instance.empty() || r.instance == row.instance);
+      // Of a service's copies the first is the yard's own.
+      const auto services = rows.begin() + static_cast<std::ptrdiff_t>(std::size(kServices));
+      const auto known = std::find_if(rows.begin(), services, [&](const Row& r) {
+        return r.service == row.service && row.instance == "0";
       });
-      if (known != rows.end()) {
+      if (known != services) {
         *known = std::move(row);
       } else {
         rows.push_back(std::move(row));

@@ -39,7 +39,11 @@ class Stop : public Verb {
  private:
   int StopOne(Context& context, const std::string& name) {
     auto thing = FindThing(context, name);
-    if (absl::IsNotFound(thing.status())) return StopTool(context, name, thing.status());
+    // Tools are the registry's: for them the other services need not be there.
+    const bool may_be_tool = absl::IsNotFound(thing.status()) ||
+                             absl::IsUnavailable(thing.status()) ||
+                             absl::IsDeadlineExceeded(thing.status());
+    if (may_be_tool) return StopTool(context, name, thing.status());
     if (!thing.ok()) return Fail(context, "stop", thing.status());
     if (thing->trial.has_value() ? HasEnded(thing->trial->state) : HasEnded(thing->job->state)) {
       return Say(context, *thing);
