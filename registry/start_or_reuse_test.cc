@@ -141,11 +141,12 @@ class StartOrReuseTest : public ::testing::Test {
   InstanceView* View(const std::string& path) {
     EXPECT_EQ(path, temporary_);
     if (view_ == nullptr) {
-      view_ = std::make_unique<InstanceView>(InstanceView::Options{.loop = loop_.get(),
-                                                                   .probe = &probe_,
-                                                                   .temporary_directory = path,
-                                                                   .uid = uid_,
-                                                                   .changed = {}});
+      view_ =
+          std::make_unique<InstanceView>(InstanceView::Options{.loop = loop_.get(),
+                                                               .probe = &probe_,
+                                                               .temporary_directory = path,
+                                                               .uid = uid_,
+                                                               .changed = [this] { Changed(); }});
     }
     return view_.get();
   }
@@ -165,7 +166,11 @@ class StartOrReuseTest : public ::testing::Test {
         {.timeout = timeout,
          .trace = "trace",
          .progress = [this](msg::StartOrReuseReplyT part) { progress_.push_back(part.progress); },
-         .done = [this, number](Reply reply) { answers_.emplace(number, std::move(reply)); }});
+         .done =
+             [this, number](Reply reply) {
+               answers_.emplace(number, std::move(reply));
+               if (stops_on_answer_) loop_->Stop();
+             }});
     return number;
   }
   // The answer to the one call that was made.
@@ -215,6 +220,7 @@ class StartOrReuseTest : public ::testing::Test {
   std::vector<StartOrReuse::CallerId> ids_;
   std::map<int, Reply> answers_;
   std::vector<std::string> progress_;
+  bool stops_on_answer_ = false;
 };
 
 // ---- Reuse
@@ -651,6 +657,16 @@ TEST_F(TimedStartTest, ALauncherThatDoesNotStartItIsSaid) {
   ASSERT_TRUE(answers_.contains(0));
   EXPECT_TRUE(absl::IsDeadlineExceeded(answers_.at(0).status()));
   EXPECT_THAT(std::string(answers_.at(0).status().message()), HasSubstr("has not started"));
+}
+
+TEST_F(TimedStartTest, NoTimeNeedsToPassUntilAnInfoFileIsSeen) {
+  stops_on_answer_ = true;
+  Call(Request());
+  probe_.processes[kPid] = {getuid(), kStarted};
+  launcher_.Run(kPid);
+  loop_->Post([this] { Serve(kPid, 6006); });
+  loop_->Run();  // The clock stands still: only the file itself can wake it.
+  EXPECT_EQ(Answer().outcome, Outcome::Launched);
 }
 
 TEST_F(TimedStartTest, APortThatIsOpenedAfterTheFileIsSeen) {

@@ -1,8 +1,12 @@
 // Tools started or reused through the yard, as TensorBoard's own end-to-end tests ask of its
 // manager, with a stand-in for TensorBoard; tensorboard_test has the real one.
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <string>
@@ -188,9 +192,24 @@ TEST_F(ToolsTest, AKeyIsComputedOverTheBus) {
   EXPECT_EQ(text.exit_code, 2);
 }
 
-TEST_F(ToolsTest, AToolWithoutAnInfoFileGetsOneUntilItEnds) {
+// A port on which nobody listens.
+int FreePort() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+TEST_F(ToolsTest, AToolWithoutAnInfoFileGetsOneUntilItIsKilled) {
+  const int port = FreePort();
   const std::string path = yard_.directory() + "/quiet";
-  std::ofstream(path) << "#!/bin/sh\nexec /usr/bin/python3 -m http.server --bind 127.0.0.1 5123\n";
+  std::ofstream(path) << "#!/bin/sh\nexec /usr/bin/python3 -m http.server --bind 127.0.0.1 " << port
+                      << "\n";
   ASSERT_EQ(chmod(path.c_str(), 0755), 0);
   const std::string request =
       nlohmann::json{{"tool", "quiet"},
@@ -198,18 +217,32 @@ TEST_F(ToolsTest, AToolWithoutAnInfoFileGetsOneUntilItEnds) {
                      {"environment", {"PATH=" + yard_.directory(), "TMPDIR=" + yard_.directory()}},
                      {"working_directory", yard_.directory()},
                      {"writes_info", false},
-                     {"info", {{"port", 5123}, {"version", "1.0"}, {"logdir", "/runs"}}}}
+                     {"info", {{"port", port}, {"version", "1.0"}, {"logdir", "/runs"}}}}
           .dump();
   const CommandResult started = yard_.Run({"call", "registry", "StartOrReuse", request});
   EXPECT_EQ(started.exit_code, 0) << started.err;
-  EXPECT_THAT(started.out, HasSubstr("quiet-5123"));
+  const std::string id = absl::StrCat("quiet-", port);
+  EXPECT_THAT(started.out, HasSubstr(id));
+  ASSERT_TRUE(yard_.Kill("registry"));  // Its name is in the file.
+  ASSERT_TRUE(Yard::Eventually([&] { return Tools().size() == 1; }));
   const auto tools = Tools();
-  ASSERT_EQ(tools.size(), 1u);
+  EXPECT_EQ(tools[0]["id"], id);
   EXPECT_EQ(tools[0]["version"], "1.0");
   const std::string file = tools[0]["path"];
   EXPECT_THAT(file, HasSubstr(absl::StrCat("pid-", tools[0]["pid"].get<int>(), ".info")));
-  EXPECT_EQ(yard_.Run({"stop", "quiet-5123"}).exit_code, 0);
+  ASSERT_EQ(kill(tools[0]["pid"].get<int>(), SIGKILL), 0);
   EXPECT_TRUE(Yard::Eventually([&] { return !std::ifstream(file).good(); }));
+}
+
+TEST_F(ToolsTest, WhatAFileSaysCannotDriveTheTerminal) {
+  const CommandResult started = yard_.Run({"tensorboard", "--logdir", "\x1b]0;title\x07\x1b[2J"});
+  EXPECT_EQ(started.exit_code, 0) << started.err;
+  const CommandResult status = yard_.Run({"status"});
+  EXPECT_THAT(status.out, HasSubstr("title"));
+  for (const std::string& text : {started.out, started.err, status.out, status.err}) {
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_EQ(text.find('\x07'), std::string::npos) << text;
+  }
 }
 
 }  // namespace
