@@ -55,6 +55,8 @@ class RegistrationTest : public ::testing::Test {
           if (!answer.ok()) return answer;
           return msg::RenewReplyT();
         });
+    registry_->Handle<Registry::Lookup>(
+        [](const CallContext&, const msg::LookupRequestT&) { return msg::LookupReplyT(); });
     registry_->HandleAsync<Registry::Watch>(
         [this](std::shared_ptr<ReplyWriter<Registry::Watch>> writer, const msg::WatchRequestT&) {
           watch_ = std::move(writer);  // The pool has one thread.
@@ -115,8 +117,13 @@ class RegistrationTest : public ::testing::Test {
     }
     return passed;
   }
-  // What the loop had to do at this moment has been done, and what that sent has been answered.
+  // What the loop had to do at this moment has been done, and what that sent has been handled.
   void Settle() {
+    SettleLoop();
+    // Behind it on the same way: the registry handles one request after the other.
+    EXPECT_EQ(client_->Call<Registry::Lookup>({}).status(), absl::OkStatus());
+  }
+  void SettleLoop() {
     std::atomic<bool> done{false};
     loop_->Post([&] {
       runtime::MutexLock lock(mutex_);

@@ -85,23 +85,8 @@ class Keeper : public ServiceKeeper {
   }
 
   absl::Status Prepare() {
-    const std::string& directory = options_.locations.state_directory;
-    if (auto made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
-    if (auto made = runtime::MakeDirectories(options_.locations.LogDirectory(), 0700); !made.ok()) {
-      return made;
-    }
-    const std::string& locks = options_.locations.runtime_directory;
-    if (auto made = runtime::MakeDirectories(locks, 0700); !made.ok()) return made;
     inotify_ = runtime::UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-    for (const auto& [path, mask] :
-         {std::pair(directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE),
-          // Whoever has taken a lock writes its pid into it.
-          std::pair(locks, IN_MODIFY)}) {
-      if (inotify_add_watch(inotify_.get(), path.c_str(), mask | IN_MASK_ADD) < 0) {
-        return absl::UnavailableError(
-            absl::StrCat("cannot watch ", path, " by inotify: ", strerror(errno)));
-      }
-    }
+    if (absl::Status watching = WatchDirectories(); !watching.ok()) return watching;
     inotify_watch_ = options_.loop->Watch(inotify_.get(), runtime::EventLoop::Readiness::kReadable,
                                           [this] { OnDirectory(); });
     Look();
@@ -121,6 +106,27 @@ class Keeper : public ServiceKeeper {
   }
 
  private:
+  // Makes them first if need be.
+  absl::Status WatchDirectories() {
+    const std::string& directory = options_.locations.state_directory;
+    if (auto made = runtime::MakeDirectories(directory, 0700); !made.ok()) return made;
+    if (auto made = runtime::MakeDirectories(options_.locations.LogDirectory(), 0700); !made.ok()) {
+      return made;
+    }
+    const std::string& locks = options_.locations.runtime_directory;
+    if (auto made = runtime::MakeDirectories(locks, 0700); !made.ok()) return made;
+    for (const auto& [path, mask] :
+         {std::pair(directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE),
+          // Whoever has taken a lock writes its pid into it.
+          std::pair(locks, IN_MODIFY)}) {
+      if (inotify_add_watch(inotify_.get(), path.c_str(), mask | IN_MASK_ADD) < 0) {
+        return absl::UnavailableError(
+            absl::StrCat("cannot watch ", path, " by inotify: ", strerror(errno)));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   std::string WantedPath() const { return options_.locations.state_directory + "/wanted"; }
   bool Keeping() const { return wanted_.has_value() && !options_.external && !stopping_; }
 
@@ -133,16 +139,22 @@ class Keeper : public ServiceKeeper {
 
   void OnDirectory() {
     alignas(inotify_event) char buffer[4096];
-    bool ours = false;
+    bool ours = false, removed = false;
     for (ssize_t got; (got = read(inotify_.get(), buffer, sizeof buffer)) > 0;) {
       for (ssize_t at = 0; at < got;) {
         const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
+        removed = removed || (event->mask & IN_IGNORED) != 0;
         ours = ours || (event->mask & IN_Q_OVERFLOW) != 0 ||
                (event->len > 0 && MattersToUs(event->name));
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
       }
     }
-    if (ours) Look();
+    if (removed) {
+      const absl::Status again = WatchDirectories();
+      LOG(WARNING) << "a directory of the yard was removed"
+                   << (again.ok() ? "" : absl::StrCat(": ", again.message()));
+    }
+    if (ours || removed) Look();
   }
 
   void Look() {

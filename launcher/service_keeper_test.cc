@@ -179,6 +179,14 @@ TEST_F(ServiceKeeperTest, StartsNothingUntilTheYardIsWantedThenEverything) {
   }
 }
 
+TEST_F(ServiceKeeperTest, AWipedStateDirectoryIsMadeAgainAndWatched) {
+  Open();
+  std::filesystem::remove_all(folder_ + "/state");
+  EXPECT_TRUE(Await([&] { return std::filesystem::is_directory(folder_ + "/state/log"); }));
+  WriteWanted();
+  AwaitHolder("registry");
+}
+
 TEST_F(ServiceKeeperTest, StartsAKilledOneAgain) {
   WriteWanted();
   Open();

@@ -449,13 +449,19 @@ TEST_F(InfoDirectoryTest, TheNumberOfEntriesIsBounded) {
               ElementsAre(AllOf(HasSubstr(directory_.path()), HasSubstr("the rest is not read"))));
 }
 
-TEST_F(InfoDirectoryTest, ManyFilesAreListedInOrder) {
+// Enough for several threads.
+TEST_F(InfoDirectoryTest, ManyFilesAreListedInOrderAndWithinTheBound) {
   ASSERT_EQ(directory_.Create(), absl::OkStatus());
+  const auto size = static_cast<std::int64_t>(SerializeInfo(Info(1000), kVersion)->size());
   std::vector<std::int64_t> pids;
-  for (int pid = 1000; pid < 1200; ++pid) {
+  for (int pid = 1000; pid < 2000; ++pid) {
     Put(absl::StrCat("pid-", pid, ".info"), SerializeInfo(Info(pid), kVersion).value());
     pids.push_back(pid);
   }
+  Put("a", "junk");
+  EXPECT_EQ(Pids(), pids);
+  pids.resize(333);
+  directory_ = InfoDirectory(temporary_, {.total_size = 333 * size});
   EXPECT_EQ(Pids(), pids);
 }
 

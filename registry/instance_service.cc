@@ -209,6 +209,7 @@ absl::StatusOr<msg::InstancesReplyT> RealInstanceService::Instances(
   for (const std::string& path : paths) {
     InstanceView* const view = ViewOf(path);
     view->Check();
+    starts_->LearnJobs(path);
     for (const auto& [name, entry] : view->Entries()) {
       if (!request.all && entry.state != InstanceView::State::kLive) continue;
       reply.instances.push_back(std::make_unique<msg::InstanceT>(Message(entry)));

@@ -208,8 +208,9 @@ LeaseTable::Looked LeaseTable::Look(absl::Duration now, int at_most) {
   for (auto next = leases_.begin(); next != leases_.end();) {
     auto& [id, entry] = *next++;
     const absl::Duration age = time - entry.renewed;
-    const bool over = age >= entry.ttl;
-    const bool late = entry.lease.state == msg::LeaseState::Up && age >= entry.ttl * 2 / 3;
+    const bool up = entry.lease.state == msg::LeaseState::Up;
+    const bool over = !up && age >= entry.ttl;
+    const bool late = up && age >= entry.ttl * 2 / 3;
     if (!over && !late) continue;
     if (looked.expired + looked.suspect >= at_most) {
       looked.more = true;

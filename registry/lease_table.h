@@ -71,9 +71,9 @@ class LeaseTable {
 
   // Ends what has not been renewed in time, and makes suspect what is late: not renewed for two
   // thirds of its time, so that one renewal (they come at thirds) has failed and not been made up
-  // for. To be called every look_every; when the calls themselves were late (this process was
-  // stopped), nobody's time runs meanwhile, because renewals could not arrive. Makes at most
-  // `at_most` changes, which is less than are kept.
+  // for. Each is suspect for one look at least. To be called every look_every; when the calls
+  // themselves were late (this process was stopped), nobody's time runs meanwhile, because renewals
+  // could not arrive. Makes at most `at_most` changes, which is less than are kept.
   Looked Look(absl::Duration now, int at_most = 512);
 
   const msg::LeaseT* Find(std::uint64_t id) const;

@@ -133,6 +133,16 @@ TEST_F(LeaseTableTest, ALateLeaseIsSuspectUntilItIsRenewed) {
   EXPECT_THAT(ChangesAfter(3), ElementsAre("late a/0", "expired a/0"));
 }
 
+TEST_F(LeaseTableTest, AlsoOneOfTheShortestTimeIsSuspectBeforeItEnds) {
+  msg::LeaseT lease = Lease("a");
+  lease.ttl_ms = 1;  // Becomes 500 ms, which is all of the time between two looks.
+  const std::uint64_t id = Register(std::move(lease));
+  Pass(absl::Milliseconds(500));
+  EXPECT_EQ(StateOf(id), msg::LeaseState::Suspect);
+  Pass(absl::Milliseconds(500));
+  EXPECT_THAT(ChangesAfter(0), ElementsAre("registered a/0", "late a/0", "expired a/0"));
+}
+
 TEST_F(LeaseTableTest, ASuspectLeaseIsListedAndFound) {
   const std::uint64_t id = Register(Lease("a"));
   Pass(absl::Milliseconds(4500));

@@ -1,7 +1,8 @@
-// Another user of the info directory: other_users_infos DOING TEMPORARY_DIRECTORY PID, as root,
-// becomes uid 65534 and then
+// Another user of the info directory: other_users_infos DOING TEMPORARY_DIRECTORY PID [PORT KEY],
+// as root, becomes uid 65534 and then
 //   write   writes an info file for PID and prints "OK" or why not;
 //   list    prints "PID by UID" for each info file, or why it cannot;
+//   forge   as write, with this port and cache key, and the time of now;
 //   remove  removes that of PID and prints "OK" or why not.
 // Exits with 1 if it cannot become that user.
 
@@ -14,6 +15,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "registry/info_directory.h"
 #include "registry/instance_info.h"
 
@@ -40,7 +43,7 @@ void List(const registry::InfoDirectory& directory) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 4 && argc != 6) return 2;
   if (!BecomeNobody()) {
     std::perror("becoming another user");
     return 1;
@@ -49,7 +52,12 @@ int main(int argc, char** argv) {
   const registry::InfoDirectory directory(argv[2]);
   registry::InstanceInfo info;
   info.pid = std::atoi(argv[3]);
-  if (doing == "write") std::cout << directory.Write(info, "");
+  if (argc == 6) {
+    info.port = std::atoi(argv[4]);
+    info.cache_key = argv[5];
+    info.start_time = absl::ToUnixSeconds(absl::Now());
+  }
+  if (doing == "write" || doing == "forge") std::cout << directory.Write(info, "");
   if (doing == "list") List(directory);
   if (doing == "remove") std::cout << directory.Remove(info.pid);
   return 0;

@@ -46,6 +46,16 @@ std::string JobName(const std::string& tool, const std::string& flight) {
 // As info files have it.
 std::string ToolInFiles(const std::string& tool) { return tool == kTensorBoard ? "" : tool; }
 
+std::string ToolOf(const InstanceInfo& info) {
+  return info.tool.empty() ? std::string(kTensorBoard) : info.tool;
+}
+
+// Of a flight.
+std::string IdOf(const std::string& temporary_directory, const std::string& tool,
+                 const std::string& cache_key) {
+  return absl::StrCat(temporary_directory, "\n", tool, "\n", cache_key);
+}
+
 std::string ValueOf(const std::vector<std::string>& environment, const std::string& name) {
   for (const std::string& entry : environment) {
     if (entry.starts_with(name + "=")) return entry.substr(name.size() + 1);
@@ -86,7 +96,7 @@ absl::StatusOr<std::string> TemporaryOf(const std::vector<std::string>& environm
 msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& job) {
   const InstanceInfo& info = entry.file.info;
   msg::InstanceT instance;
-  instance.tool = info.tool.empty() ? std::string(kTensorBoard) : info.tool;
+  instance.tool = ToolOf(info);
   instance.id = absl::StrCat(instance.tool, "-", info.port);
   instance.info = std::make_unique<msg::InstanceInfoT>();
   instance.info->version = info.version;
@@ -166,7 +176,7 @@ StartOrReuse::CallerId StartOrReuse::Start(const msg::StartOrReuseRequestT& orig
         MessageOf(*entry, JobOf(static_cast<pid_t>(entry->file.info.pid))));
     return caller.done(std::move(reply)), id;
   }
-  const FlightId flight_id = absl::StrCat(*temporary, "\n", request.tool, "\n", *key);
+  const FlightId flight_id = IdOf(*temporary, request.tool, *key);
   const bool is_new = !flights_.contains(flight_id);
   Flight& flight = flights_[flight_id];
   if (is_new) {
@@ -401,6 +411,7 @@ void StartOrReuse::Changed(const std::string& temporary_directory) {
     if (flight.temporary_directory == temporary_directory) concerned.push_back(id);
   }
   for (const FlightId& id : concerned) Look(id);
+  LearnJobs(temporary_directory);
 }
 
 void StartOrReuse::Look(const FlightId& id) {
@@ -472,7 +483,25 @@ msg::StartOrReuseReplyT StartOrReuse::ReplyOf(const Flight& flight,
 // ---- What was started
 
 void StartOrReuse::Note(pid_t pid, const std::string& job) {
-  if (!job.empty() && jobs_.size() < kMaxStarted) jobs_[pid] = job;
+  if (!job.empty() && (jobs_.size() < kMaxStarted || jobs_.contains(pid))) jobs_[pid] = job;
+}
+
+// The name of its job follows from what an info file says; whether there is one the launcher knows.
+void StartOrReuse::LearnJobs(const std::string& temporary_directory) {
+  if (!options_.launcher_is_there()) return;
+  for (const auto& [name, entry] : options_.view(temporary_directory)->Entries()) {
+    if (entry.state != InstanceView::State::kLive || jobs_.size() >= kMaxStarted) continue;
+    const auto pid = static_cast<pid_t>(entry.file.info.pid);
+    if (!jobs_.try_emplace(pid).second) continue;
+    const std::string tool = ToolOf(entry.file.info);
+    options_.jobs->Follow(
+        JobName(tool, IdOf(temporary_directory, tool, entry.file.info.cache_key)),
+        [this, pid, weak = std::weak_ptr<char>(alive_)](const msg::JobT& job) {
+          const msg::AttemptT* const attempt = LastAttempt(job);
+          if (!weak.expired() && attempt != nullptr && attempt->pid == pid) Note(pid, job.id);
+        },
+        [](const absl::StatusOr<msg::JobT>&) {});
+  }
 }
 
 std::string StartOrReuse::JobOf(pid_t pid) const {

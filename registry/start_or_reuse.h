@@ -69,7 +69,10 @@ class StartOrReuse {
   // An entry of a view has changed.
   void Changed(const std::string& temporary_directory);
 
-  // The job that was started for an info file of this process since the registry began, or empty.
+  // Asks the launcher for the jobs of tools that an earlier registry has had started.
+  void LearnJobs(const std::string& temporary_directory);
+  // The job of the tool that is this process; empty if the yard has not started it, or this is not
+  // known yet.
   std::string JobOf(pid_t pid) const;
   // True while somebody waits for, or something was started with, this temporary directory.
   bool Uses(const std::string& temporary_directory) const;
@@ -127,7 +130,7 @@ class StartOrReuse {
   std::map<CallerId, FlightId> callers_;
   CallerId last_caller_ = 0;
   std::uint64_t last_number_ = 0;
-  std::map<pid_t, std::string> jobs_;  // Of processes that live.
+  std::map<pid_t, std::string> jobs_;  // Of processes that live; empty: asked for, or none.
 };
 
 }  // namespace registry

@@ -383,6 +383,28 @@ TEST_F(StartOrReuseTest, WhatAnEarlierRegistryHasStartedIsWaitedFor) {
   EXPECT_EQ(Answer(1).job, "j-1");
 }
 
+TEST_F(StartOrReuseTest, TheJobOfWhatAnEarlierRegistryHasStartedIsLearned) {
+  Call(Request());
+  probe_.processes[kPid] = {getuid(), kStarted};
+  launcher_.Run(kPid);
+  Serve(kPid, 6006);
+  Changed();
+  MakeStarts();
+  launcher_is_there_ = false;
+  starts_->LearnJobs(temporary_);
+  launcher_is_there_ = true;
+  EXPECT_EQ(starts_->JobOf(kPid), "");
+  starts_->LearnJobs(temporary_);
+  EXPECT_EQ(launcher_.followed.back(), launcher_.specs[0].name);
+  launcher_.Run(kPid + 1);  // What the launcher says of another process is not about it.
+  EXPECT_EQ(starts_->JobOf(kPid), "");
+  launcher_.Run(kPid);
+  EXPECT_EQ(starts_->JobOf(kPid), "j-1");
+  const std::size_t asked = launcher_.followed.size();
+  starts_->LearnJobs(temporary_);
+  EXPECT_EQ(launcher_.followed.size(), asked);
+}
+
 TEST_F(StartOrReuseTest, AToolThatTheLauncherHasNotSeenEndIsStartedAnew) {
   Call(Request());
   probe_.processes[kPid] = {getuid(), kStarted};

@@ -24,6 +24,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // Does what TensorBoard does for its manager: listens, and writes its info file.
@@ -127,8 +128,11 @@ TEST_F(ToolsTest, AKilledOneIsNotReusedAndLeavesNoFile) {
 
 TEST_F(ToolsTest, OneThatRunsIsFoundByARegistryStartedLater) {
   ASSERT_EQ(yard_.Run({"tensorboard", "--logdir", "runs"}).exit_code, 0);
+  const auto before = Tools();
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_THAT(before[0]["job"].get<std::string>(), Not(IsEmpty()));
   ASSERT_TRUE(yard_.Kill("registry"));
-  ASSERT_TRUE(Yard::Eventually([&] { return Tools().size() == 1; }));
+  EXPECT_TRUE(Yard::Eventually([&] { return Tools() == before; }));
   const CommandResult again = yard_.Run({"tensorboard", "--logdir", "runs"});
   EXPECT_THAT(again.err, HasSubstr("runs already")) << again.out;
 }
@@ -171,8 +175,10 @@ TEST_F(ToolsTest, AMissingBinaryIsNamed) {
 TEST_F(ToolsTest, WithoutALauncherTheAnswerSaysHowToGetOne) {
   Yard bare;
   Command registry = bare.StartBinary("registry/registry", {});
-  ASSERT_TRUE(
-      Yard::Eventually([&] { return bare.Status()["registry"].value("state", "") == "up"; }));
+  ASSERT_TRUE(Yard::Eventually([&] {
+    const auto registry = bare.Status()["registry"];  // Null before it has made its directory.
+    return registry.is_object() && registry["state"] == "up";
+  }));
   bare.SetEnvironment("TENSORBOARD_BINARY", yard_.directory() + "/server");
   const CommandResult result = bare.Run({"tensorboard", "--logdir", "runs"});
   EXPECT_EQ(result.exit_code, 4);

@@ -87,6 +87,10 @@ std::string Restart(const ServiceFacts& service, pid_t pid) {
   if (service.lease && service.lease->external) {
     return absl::StrCat("restart ", service.name, " with what supervises it");
   }
+  if (service.lease && service.lease->elsewhere) {
+    return absl::StrCat("restart ", service.name, " where it runs: its process id, ", pid,
+                        ", is not of this namespace (a container?)");
+  }
   return absl::StrCat("kill -9 ", pid, " && yard up");
 }
 

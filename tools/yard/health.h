@@ -101,7 +101,7 @@ struct ServiceFacts {
 
   // What the registry and the service say. Without an answer of the registry: nothing.
   struct Lease {
-    pid_t pid = 0;
+    bool elsewhere = false;  // The process has its number in another namespace, or on another host.
     bool suspect = false;
     bool external = false;  // Supervised by somebody else than the launcher.
     std::int64_t registered_us = 0;

@@ -14,6 +14,7 @@ namespace yard {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -181,7 +182,7 @@ ServiceFacts Service(const std::string& name, pid_t holder = 100) {
   facts.output_path = "/s/log/" + name + ".out";
   facts.holder = holder;
   if (holder == 0) return facts;
-  facts.lease = {.pid = holder, .registered_us = 1'700'000'000'000'000};
+  facts.lease = {.registered_us = 1'700'000'000'000'000};
   facts.stats = {.status = absl::OkStatus(), .version = "0.1", .counters = {}};
   return facts;
 }
@@ -277,6 +278,14 @@ TEST_F(CheckYardTest, OneThatIsRegisteredAndDoesNotAnswerIsBad) {
   EXPECT_EQ(TheOne().fix, "kill -9 100 && yard up");
   trainer().lease->external = true;
   EXPECT_EQ(TheOne().fix, "restart trainer with what supervises it");
+}
+
+// Its number is that of somebody else here, or of nobody.
+TEST_F(CheckYardTest, OneOfAnotherPidNamespaceIsNotKilledByItsNumber) {
+  trainer().stats->status = absl::DeadlineExceededError("late");
+  trainer().lease->elsewhere = true;
+  EXPECT_THAT(TheOne().fix, HasSubstr("restart trainer where it runs"));
+  EXPECT_THAT(TheOne().fix, Not(HasSubstr("kill")));
 }
 
 TEST_F(CheckYardTest, WithoutTheRegistryOnlyTheRegistryIsBad) {

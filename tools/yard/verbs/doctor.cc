@@ -9,10 +9,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/schema/launcher_methods.h"
-#include "bus/schema/registry_methods.h"
+#include "bus/schema/registry_generated.h"
 #include "bus/version.h"
+#include "runtime/process_identity.h"
 #include "tools/yard/health.h"
 #include "tools/yard/health_facts.h"
+#include "tools/yard/leases.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/things_json.h"
@@ -24,9 +26,17 @@ namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(1);
 
+// In a container, for example.
+bool IsElsewhere(const msg::ProcessIdentityT& process) {
+  return !runtime::InOurNamespace({.pid_namespace = process.pid_namespace,
+                                   .boot_id = process.boot_id,
+                                   .pid = process.pid,
+                                   .start_ticks = process.start_ticks});
+}
+
 ServiceFacts::Lease FactsOf(const msg::LeaseT& lease) {
   ServiceFacts::Lease facts;
-  facts.pid = lease.process == nullptr ? 0 : lease.process->pid;
+  facts.elsewhere = lease.process != nullptr && IsElsewhere(*lease.process);
   facts.suspect = lease.state == msg::LeaseState::Suspect;
   facts.registered_us = lease.registered_us;
   for (const auto& label : lease.labels) {
@@ -114,14 +124,16 @@ class Doctor : public Verb {
       yard->registry = client.status();
       return;
     }
-    const auto list = (*client)->Call<rpc::Registry::List>({}, {.timeout = kPatience});
+    const auto list = ServiceLeases(**client, kPatience);
     yard->registry = list.status();
     if (!list.ok()) return;
     std::vector<std::string> registered;
     for (ServiceFacts& service : yard->services) {
-      for (const auto& lease : list->leases) {
+      for (const auto& lease : *list) {
         if (lease->name != service.name) continue;
         service.lease = FactsOf(*lease);
+        // What was seen here is another process of that number.
+        if (service.lease->elsewhere) service.suspended = false;
         registered.push_back(service.name);
         break;
       }

@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
-#include "bus/schema/registry_methods.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
+#include "tools/yard/leases.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/table.h"
@@ -17,6 +17,9 @@
 
 namespace yard {
 namespace {
+
+constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr std::size_t kMostRows = 100;  // Of a table for people.
 
 struct Row {
   std::string service = "", instance = "", state = "";
@@ -35,7 +38,7 @@ class Status : public Verb {
   int Run(Context& context) override {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "status", client.status());
-    const auto list = (*client)->Call<rpc::Registry::List>({}, {.timeout = absl::Seconds(2)});
+    const auto list = check_ ? ServiceLeases(**client, kPatience) : AllLeases(**client, kPatience);
     std::vector<Row> rows = Rows(context, list);
     if (check_) return Check(context, **client, rows, list.status());
     AddRestarts(**client, &rows);
@@ -86,8 +89,7 @@ class Status : public Verb {
   }
 
   // The services of a yard first, whether they are there or not, then what else is registered.
-  static std::vector<Row> Rows(const Context& context,
-                               const absl::StatusOr<msg::ListReplyT>& list) {
+  static std::vector<Row> Rows(const Context& context, const absl::StatusOr<Leases>& list) {
     std::vector<Row> rows;
     for (const std::string_view service : kServices) {
       Row row{.service = std::string(service), .pid = HolderOf(context.locations, service)};
@@ -95,7 +97,7 @@ class Status : public Verb {
       rows.push_back(std::move(row));
     }
     if (!list.ok()) return rows;
-    for (const auto& lease : list->leases) {
+    for (const auto& lease : *list) {
       const int pid = lease->process != nullptr ? lease->process->pid : 0;
       Row row{.service = lease->name,
               .instance = lease->instance,
@@ -150,12 +152,17 @@ class Status : public Verb {
   static void PrintTable(Context& context, const std::vector<Row>& rows) {
     Table table({"SERVICE", "STATE", ">PID", ">AGE", ">RESTARTS"});
     const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
-    for (const Row& row : rows) {
+    const std::size_t shown = std::min(rows.size(), kMostRows);
+    for (std::size_t i = 0; i < shown; ++i) {
+      const Row& row = rows[i];
       table.AddRow({row.service, row.state, row.pid == 0 ? "-" : absl::StrCat(row.pid),
                     row.since_us == 0 ? "-" : ShortDuration(absl::Microseconds(now - row.since_us)),
                     absl::StrCat(row.restarts)});
     }
     *context.out << table.ToString();
+    if (shown < rows.size()) {
+      *context.out << "... and " << rows.size() - shown << " more: yard status --json\n";
+    }
   }
 
   bool check_ = false;
