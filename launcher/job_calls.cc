@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "launcher/job_row.h"
 #include "launcher/supervisor.h"
 #include "runtime/unique_fd.h"
 
@@ -73,10 +75,16 @@ class WaitCall : public Call {
 
  private:
   // What makes a job another one to look at; its output does not.
-  using Seen = std::tuple<msg::TaskState, int, bool, pid_t>;
+  using Seen = std::vector<std::tuple<msg::TaskState, int, StopCause, bool, pid_t>>;
   static Seen Look(const JobRow& row) {
-    return {row.task.status.state, row.task.status.attempt, row.task.status.stop_requested,
-            row.task.attempts.empty() ? 0 : row.task.attempts.back().pid};
+    Seen seen;
+    for (std::size_t i = 0; i < row.tasks.size(); ++i) {
+      const TaskStatus& status = row.status.tasks[i];
+      const auto& attempts = row.tasks[i].attempts;
+      seen.emplace_back(status.state, status.attempt, status.stop, status.ready,
+                        attempts.empty() ? 0 : attempts.back().pid);
+    }
+    return seen;
   }
 
   void Step() override {
@@ -87,7 +95,7 @@ class WaitCall : public Call {
     }
     msg::WaitJobReplyT reply;
     reply.job = std::make_unique<msg::JobT>(JobMessage(*row, context_.state_directory));
-    if (HasEnded(row->task.status.state)) {
+    if (row->has_ended()) {
       writer_->Finish(std::move(reply));
       return Done();
     }
@@ -106,11 +114,37 @@ class WaitCall : public Call {
   std::optional<Seen> sent_;
 };
 
-class LogCall : public Call {
+// The output of one task, from attempt to attempt: which bytes are to be sent next.
+class TaskLog {
  public:
-  using Writer = std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>>;
-  LogCall(JobCallContext context, std::string job, const msg::LogsRequestT& request, Writer writer)
-      : Call(std::move(context), std::move(job)), request_(request), writer_(std::move(writer)) {}
+  enum class Got {
+    kSome,
+    kNothing,  // For now.
+    kAll,
+  };
+  TaskLog(std::size_t task, const msg::LogsRequestT* request, std::string state_directory)
+      : task_(task), request_(request), state_directory_(std::move(state_directory)) {}
+
+  // Fills `part`; Sent() moves on behind it. NotFound if there is no attempt of the wanted number.
+  absl::StatusOr<Got> Next(const JobRow& row, msg::LogsReplyT* part) {
+    while (!done_) {
+      if (attempt_ == 0) {
+        const auto opened = OpenAttempt(row);
+        if (!opened.ok()) return opened.status();
+        if (!*opened) break;
+      }
+      const AttemptRow* const attempt = TaskOf(row).attempt(attempt_);
+      for (std::size_t i = 0; i < cursors_.size(); ++i) {
+        Cursor& cursor = cursors_[next_cursor_++ % cursors_.size()];
+        if (Read(row, *attempt, cursor, part)) return Got::kSome;
+      }
+      if (!GoOn(row, *attempt)) break;
+    }
+    return done_ ? Got::kAll : Got::kNothing;
+  }
+  void Sent(std::uint64_t bytes) { sending_->offset += bytes; }
+
+  int attempt() const { return attempt_; }
 
  private:
   struct Cursor {
@@ -118,80 +152,57 @@ class LogCall : public Call {
     runtime::UniqueFd file;
     std::uint64_t offset = 0;
   };
-  enum class Sent { kNothing, kSome, kStop };
 
-  void Step() override {
-    for (int turn = 0; turn < kChunksATurn; ++turn) {
-      const JobRow* row = context_.table->Row(job_);
-      if (row == nullptr) return Finish(Gone());
-      if (attempt_ == 0 && !OpenAttempt(*row)) return;
-      const AttemptRow* attempt = Find(*row, attempt_);
-      bool some = false;
-      for (Cursor& cursor : cursors_) {
-        const Sent sent = SendChunk(*attempt, cursor);
-        if (sent == Sent::kStop) return;
-        some = some || sent == Sent::kSome;
-      }
-      if (!some && !GoOn(*row, *attempt)) return;
-    }
-    Wake();
-  }
-
-  static const AttemptRow* Find(const JobRow& row, int number) {
-    for (const auto& attempt : row.task.attempts) {
-      if (attempt.number == number) return &attempt;
-    }
-    return nullptr;
-  }
+  const TaskRow& TaskOf(const JobRow& row) const { return row.tasks[task_]; }
+  bool HasEndedIn(const JobRow& row) const { return HasEnded(row.status.tasks[task_].state); }
 
   // Every byte of the attempt so far is sent. True if there is another attempt to go on with.
   bool GoOn(const JobRow& row, const AttemptRow& attempt) {
-    if (request_.follow && attempt.ended_us == 0) return false;
-    if (request_.follow && request_.attempt == 0) {
-      if (Find(row, attempt_ + 1) != nullptr) {
+    if (request_->follow && attempt.ended_us == 0) return false;
+    if (request_->follow && request_->attempt == 0) {
+      if (TaskOf(row).attempt(attempt_ + 1) != nullptr) {
         next_ = attempt_ + 1;
         attempt_ = 0;
         return true;
       }
-      if (!HasEnded(row.task.status.state)) return false;
+      // (Its job may start it again.)
+      if (!HasEndedIn(row) || !row.has_ended()) return false;
     }
-    msg::LogsReplyT reply;
-    reply.task = absl::StrCat(row.id, "/", TaskName(row));
-    reply.attempt = static_cast<std::uint32_t>(attempt_);
-    Finish(std::move(reply));
+    done_ = true;
     return false;
   }
 
   // False if it has to wait for the attempt, or there is none.
-  bool OpenAttempt(const JobRow& row) {
+  absl::StatusOr<bool> OpenAttempt(const JobRow& row) {
     const bool first = next_ == 0;
-    int number = first ? static_cast<int>(request_.attempt) : next_;
-    if (number == 0 && !row.task.attempts.empty()) number = row.task.attempts.back().number;
-    const AttemptRow* attempt = Find(row, number);
+    const TaskRow& task = TaskOf(row);
+    int number = first ? static_cast<int>(request_->attempt) : next_;
+    if (number == 0 && !task.attempts.empty()) number = task.attempts.back().number;
+    const AttemptRow* attempt = task.attempt(number);
     const bool started = attempt != nullptr && (attempt->started_us != 0 || attempt->ended_us != 0);
     if (!started) {
-      if (first && request_.attempt != 0 && attempt == nullptr) {
-        Finish(absl::NotFoundError(absl::StrCat("job ", job_, " has no attempt ", number)));
-      } else if (!request_.follow || HasEnded(row.task.status.state)) {
-        Finish(msg::LogsReplyT{});
+      if (first && request_->attempt != 0 && attempt == nullptr) {
+        return absl::NotFoundError(
+            absl::StrCat("task ", row.id, "/", task.name(), " has no attempt ", number));
       }
+      done_ = !request_->follow || row.has_ended();
       return false;
     }
     attempt_ = number;
     cursors_.clear();
     cursors_.push_back(Open(row, *attempt, msg::LogStream::Stdout, attempt->stdout_begin,
-                            first ? request_.stdout_offset : 0, first));
+                            first ? request_->stdout_offset : 0, first));
     cursors_.push_back(Open(row, *attempt, msg::LogStream::Stderr, attempt->stderr_begin,
-                            first ? request_.stderr_offset : 0, first));
+                            first ? request_->stderr_offset : 0, first));
     return true;
   }
 
   Cursor Open(const JobRow& row, const AttemptRow& attempt, msg::LogStream stream,
               std::uint64_t begin, std::uint64_t wanted, bool first) const {
-    const std::string path = LogPath(row, context_.state_directory, attempt.number, stream);
+    const std::string path = LogPath(row, TaskOf(row), state_directory_, attempt.number, stream);
     Cursor cursor{stream, runtime::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)),
                   std::max(begin, wanted)};
-    if (first && wanted == 0 && request_.last_lines >= 0) {
+    if (first && wanted == 0 && request_->last_lines >= 0) {
       cursor.offset = LastLines(cursor, attempt, begin);
     }
     return cursor;
@@ -209,8 +220,8 @@ class LogCall : public Call {
   std::uint64_t LastLines(const Cursor& cursor, const AttemptRow& attempt,
                           std::uint64_t begin) const {
     const std::uint64_t end = End(attempt, cursor);
-    if (request_.last_lines == 0) return std::max(begin, end);
-    std::int64_t left = request_.last_lines;
+    if (request_->last_lines == 0) return std::max(begin, end);
+    std::int64_t left = request_->last_lines;
     std::vector<char> block(kChunk);
     for (std::uint64_t at = end; at > begin;) {
       const std::uint64_t size = std::min<std::uint64_t>(at - begin, block.size());
@@ -227,39 +238,96 @@ class LogCall : public Call {
     return begin;
   }
 
-  Sent SendChunk(const AttemptRow& attempt, Cursor& cursor) {
+  bool Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor, msg::LogsReplyT* part) {
     const std::uint64_t end = End(attempt, cursor);
-    if (cursor.offset >= end) return Sent::kNothing;
+    if (cursor.offset >= end) return false;
     std::vector<std::uint8_t> data(std::min<std::uint64_t>(end - cursor.offset, kChunk));
     const ssize_t got =
         pread(cursor.file.get(), data.data(), data.size(), static_cast<off_t>(cursor.offset));
-    if (got <= 0) return Sent::kNothing;
+    if (got <= 0) return false;
     data.resize(static_cast<std::size_t>(got));
-    const bool more_may_come = request_.follow && attempt.ended_us == 0;
+    const bool more_may_come = request_->follow && attempt.ended_us == 0;
     const bool is_rest = cursor.offset + data.size() >= end;
     const auto newline = std::find(data.rbegin(), data.rend(), '\n');
     if ((more_may_come || !is_rest) && (newline != data.rend() || data.size() < kChunk)) {
       data.erase(newline.base(), data.end());
     }
-    if (data.empty()) return Sent::kNothing;
-    const std::size_t size = data.size();
-    msg::LogsReplyT part;
-    part.task = absl::StrCat(job_, "/", TaskName(*context_.table->Row(job_)));
-    part.attempt = static_cast<std::uint32_t>(attempt.number);
-    part.stream = cursor.stream;
-    part.offset = cursor.offset;
-    part.data = std::move(data);
+    if (data.empty()) return false;
+    part->task = absl::StrCat(row.id, "/", TaskOf(row).name());
+    part->attempt = static_cast<std::uint32_t>(attempt.number);
+    part->stream = cursor.stream;
+    part->offset = cursor.offset;
+    part->data = std::move(data);
+    sending_ = &cursor;
+    return true;
+  }
+
+  const std::size_t task_;
+  const msg::LogsRequestT* const request_;
+  const std::string state_directory_;
+  int attempt_ = 0;  // 0: to be opened.
+  int next_ = 0;     // Attempt to go on with; 0: the request's.
+  std::vector<Cursor> cursors_;
+  std::size_t next_cursor_ = 0;
+  Cursor* sending_ = nullptr;
+  bool done_ = false;
+};
+
+class LogCall : public Call {
+ public:
+  using Writer = std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>>;
+  LogCall(JobCallContext context, const JobTable::Named& named, const msg::LogsRequestT& request,
+          Writer writer)
+      : Call(std::move(context), named.job), request_(request), writer_(std::move(writer)) {
+    const JobRow* const row = context_.table->Row(job_);
+    for (std::size_t i = 0; row != nullptr && i < row->tasks.size(); ++i) {
+      if (named.task != kWholeJob && named.task != static_cast<int>(i)) continue;
+      logs_.emplace_back(i, &request_, context_.state_directory);
+      if (only_.empty()) only_ = absl::StrCat(job_, "/", row->tasks[i].name());
+    }
+  }
+
+ private:
+  void Step() override {
+    for (int turn = 0; turn < kChunksATurn; ++turn) {
+      const JobRow* row = context_.table->Row(job_);
+      if (row == nullptr) return Finish(Gone());
+      bool some = false, all = true;
+      for (TaskLog& log : logs_) {
+        msg::LogsReplyT part;
+        const auto got = log.Next(*row, &part);
+        if (!got.ok()) return Finish(got.status());
+        if (*got == TaskLog::Got::kSome && !Send(std::move(part), &log)) return;
+        some = some || *got == TaskLog::Got::kSome;
+        all = all && *got == TaskLog::Got::kAll;
+      }
+      if (all) return Finish(Last());
+      if (!some) return;
+    }
+    Wake();
+  }
+
+  // False if the call has to wait, or is over.
+  bool Send(msg::LogsReplyT part, TaskLog* log) {
+    const std::size_t size = part.data.size();
     const absl::Status sent = writer_->SendPart(std::move(part));
     if (sent.ok()) {
-      cursor.offset += size;
-      return Sent::kSome;
-    }
-    if (absl::IsResourceExhausted(sent)) {
+      log->Sent(size);
+    } else if (absl::IsResourceExhausted(sent)) {
       writer_->WhenWritable([self = shared_from_this()] { self->WakeFromAnywhere(); });
     } else {
       Done();
     }
-    return Sent::kStop;
+    return sent.ok();
+  }
+
+  // Says of a single task what was its last attempt.
+  msg::LogsReplyT Last() const {
+    msg::LogsReplyT reply;
+    if (logs_.size() != 1 || logs_[0].attempt() == 0) return reply;
+    reply.task = only_;
+    reply.attempt = static_cast<std::uint32_t>(logs_[0].attempt());
+    return reply;
   }
 
   void Finish(absl::StatusOr<msg::LogsReplyT> reply) {
@@ -269,9 +337,8 @@ class LogCall : public Call {
 
   const msg::LogsRequestT request_;
   const Writer writer_;
-  int attempt_ = 0;  // 0: to be opened.
-  int next_ = 0;     // Attempt to go on with; 0: the request's.
-  std::vector<Cursor> cursors_;
+  std::deque<TaskLog> logs_;
+  std::string only_;
 };
 
 template <typename CallType, typename Writer>
@@ -289,10 +356,10 @@ void StartWaitCall(const JobCallContext& context, const std::string& job,
   Run(std::make_shared<WaitCall>(context, job, writer), *writer);
 }
 
-void StartLogCall(const JobCallContext& context, const std::string& job,
+void StartLogCall(const JobCallContext& context, const JobTable::Named& named,
                   const msg::LogsRequestT& request,
                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer) {
-  Run(std::make_shared<LogCall>(context, job, request, writer), *writer);
+  Run(std::make_shared<LogCall>(context, named, request, writer), *writer);
 }
 
 }  // namespace launcher

@@ -26,10 +26,10 @@ struct JobCallContext {
 void StartWaitCall(const JobCallContext& context, const std::string& job,
                    std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer);
 
-// Logs: bytes by offset, both streams of an attempt in turns. With `follow` whole lines until the
-// job has ended and every byte is sent, over all its further attempts; without, what is there.
-// `last_lines` counts for each stream on its own.
-void StartLogCall(const JobCallContext& context, const std::string& job,
+// Logs: bytes by offset, of one task or all of a job, both streams of an attempt in turns. With
+// `follow` whole lines until the job has ended and every byte is sent, over all its further
+// attempts; without, what is there. `last_lines` counts for each stream on its own.
+void StartLogCall(const JobCallContext& context, const JobTable::Named& named,
                   const msg::LogsRequestT& request,
                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer);
 

@@ -132,7 +132,7 @@ class JobCallsTest : public ::testing::Test {
   JobCallContext Context() { return {yard_.table(), yard_.loop(), yard_.state_directory()}; }
   void Logs(const std::string& job, const msg::LogsRequestT& request) {
     yard_.OnLoop([&] {
-      StartLogCall(Context(), job, request,
+      StartLogCall(Context(), {job, kWholeJob}, request,
                    std::make_shared<bus::ReplyWriter<rpc::Launcher::Logs>>(caller_));
     });
   }

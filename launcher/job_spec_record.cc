@@ -9,11 +9,13 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "flatbuffers/flatbuffers.h"
 #include "launcher/record.h"
 
 namespace launcher {
 namespace {
 
+constexpr char kIdentifier[] = "YJOB";
 constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxTaskType = 32;
 
@@ -55,61 +57,52 @@ absl::Status CheckReportChannel(const msg::ReportChannelT& channel) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-std::string EncodeJobSpec(const msg::JobSpecT& spec) {
-  Record record("job");
-  record.Add("name", spec.name);
-  record.Add("task_type", spec.task_type);
-  record.AddNumber("task_index", spec.task_index);
-  record.AddAll("argv", spec.argv);
-  record.AddAll("env", spec.environment);
-  record.Add("cwd", spec.working_directory);
-  record.AddNumber("restart", static_cast<int>(spec.restart));
-  record.AddNumber("max_restarts", spec.max_restarts);
-  record.AddNumber("stop_signal", spec.stop_signal);
-  record.AddNumber("stop_grace_ms", spec.stop_grace_ms);
-  record.Add("log_directory", spec.log_directory);
-  record.AddNumber("log_limit_bytes", static_cast<std::int64_t>(spec.log_limit_bytes));
-  if (spec.report_channel != nullptr) {
-    record.Add("report_socket", spec.report_channel->socket);
-    record.Add("report_nonce", spec.report_channel->nonce);
-  }
-  for (const auto& label : spec.labels) {
-    record.Add("label_key", label->key);
-    record.Add("label_value", label->value);
-  }
-  return record.Encode();
-}
-
-std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
-  const auto record = Record::Parse(bytes);
-  if (!record || record->kind() != "job") return std::nullopt;
+// As versions before the one of several tasks have kept it.
+msg::JobSpecT OfRecord(const Record& record) {
   msg::JobSpecT spec;
-  spec.name = record->Get("name");
-  spec.task_type = record->Get("task_type");
-  spec.task_index = static_cast<std::uint32_t>(record->GetNumber("task_index"));
-  spec.argv = record->GetAll("argv");
-  spec.environment = record->GetAll("env");
-  spec.working_directory = record->Get("cwd");
-  spec.restart = static_cast<msg::RestartPolicy>(record->GetNumber("restart"));
-  spec.max_restarts = static_cast<std::uint32_t>(record->GetNumber("max_restarts"));
-  spec.stop_signal = static_cast<std::int32_t>(record->GetNumber("stop_signal"));
-  spec.stop_grace_ms = static_cast<std::uint32_t>(record->GetNumber("stop_grace_ms"));
-  spec.log_directory = record->Get("log_directory");
-  spec.log_limit_bytes = static_cast<std::uint64_t>(record->GetNumber("log_limit_bytes"));
-  if (record->Has("report_socket")) {
+  spec.name = record.Get("name");
+  spec.task_type = record.Get("task_type");
+  spec.task_index = static_cast<std::uint32_t>(record.GetNumber("task_index"));
+  spec.argv = record.GetAll("argv");
+  spec.environment = record.GetAll("env");
+  spec.working_directory = record.Get("cwd");
+  spec.restart = static_cast<msg::RestartPolicy>(record.GetNumber("restart"));
+  spec.max_restarts = static_cast<std::uint32_t>(record.GetNumber("max_restarts"));
+  spec.stop_signal = static_cast<std::int32_t>(record.GetNumber("stop_signal"));
+  spec.stop_grace_ms = static_cast<std::uint32_t>(record.GetNumber("stop_grace_ms"));
+  spec.log_directory = record.Get("log_directory");
+  spec.log_limit_bytes = static_cast<std::uint64_t>(record.GetNumber("log_limit_bytes"));
+  if (record.Has("report_socket")) {
     spec.report_channel = std::make_unique<msg::ReportChannelT>();
-    spec.report_channel->socket = record->Get("report_socket");
-    spec.report_channel->nonce = record->Get("report_nonce");
+    spec.report_channel->socket = record.Get("report_socket");
+    spec.report_channel->nonce = record.Get("report_nonce");
   }
-  const auto keys = record->GetAll("label_key");
-  const auto values = record->GetAll("label_value");
+  const auto keys = record.GetAll("label_key");
+  const auto values = record.GetAll("label_value");
   for (std::size_t i = 0; i < std::min(keys.size(), values.size()); ++i) {
     spec.labels.push_back(std::make_unique<msg::KeyValueT>());
     spec.labels.back()->key = keys[i];
     spec.labels.back()->value = values[i];
   }
+  return spec;
+}
+
+}  // namespace
+
+std::string EncodeJobSpec(const msg::JobSpecT& spec) {
+  flatbuffers::FlatBufferBuilder builder;
+  builder.Finish(msg::JobSpec::Pack(builder, &spec), kIdentifier);
+  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+}
+
+std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (record) return record->kind() == "job" ? std::optional(OfRecord(*record)) : std::nullopt;
+  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  flatbuffers::Verifier verifier(data, bytes.size());
+  if (!verifier.VerifyBuffer<msg::JobSpec>(kIdentifier)) return std::nullopt;
+  msg::JobSpecT spec;
+  flatbuffers::GetRoot<msg::JobSpec>(data)->UnPackTo(&spec);
   return spec;
 }
 

@@ -12,7 +12,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
-#include "launcher/store.h"
+#include "launcher/job_row.h"
+#include "launcher/supervisor.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/locations.h"
@@ -48,10 +49,14 @@ class JobTable {
   // InvalidArgument: see CheckJobSpec; AlreadyExists: a live job has this name.
   virtual absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) = 0;
 
-  // A job is named by its id, the id of one of its tasks, its name (the live job of that name,
-  // else the newest), or a unique prefix of its id. NotFound, or FailedPrecondition listing the
-  // jobs an ambiguous prefix stands for.
-  virtual absl::StatusOr<std::string> Find(const std::string& name) const = 0;
+  // A job is named by its id, its name (the live job of that name, else the newest), or a unique
+  // prefix of its id; one of its tasks by that, "/" and its own name. NotFound, or
+  // FailedPrecondition listing the jobs an ambiguous prefix stands for.
+  struct Named {
+    std::string job;
+    int task = kWholeJob;
+  };
+  virtual absl::StatusOr<Named> Find(const std::string& name) const = 0;
   // The row of a job by its exact id; null if there is none (any more).
   virtual const JobRow* Row(const std::string& id) const = 0;
   // All, in the order of their ids; good until a job is removed.
@@ -59,8 +64,13 @@ class JobTable {
   // As others see it: without its environment. Oldest first.
   virtual std::vector<msg::JobT> List(bool live_only) const = 0;
 
-  // Asks it to stop; zero grace: the job's own. An ended job stays as it is.
-  virtual absl::Status Stop(const std::string& id, absl::Duration grace, std::string reason) = 0;
+  // What is named must be there; zero grace: the job's own.
+  // Asks it to stop. What has ended stays as it is.
+  virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) = 0;
+  // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends.
+  virtual absl::Status Restart(const Named& named, absl::Duration grace) = 0;
+  // Sends a signal to the process groups of what runs of it: the names of those tasks.
+  virtual absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) = 0;
   // Forgets it, and removes its folder in the launcher's state. FailedPrecondition while it lives.
   virtual absl::Status Remove(const std::string& id) = 0;
 
@@ -75,17 +85,6 @@ class JobTable {
   };
   virtual Stats GetStats() const = 0;
 };
-
-// A row as a message, without its environment.
-msg::JobT JobMessage(const JobRow& row, const std::string& state_directory);
-// Where an attempt's output is: DIRECTORY/worker-0.1.stdout.
-std::string LogPath(const JobRow& row, const std::string& state_directory, int attempt,
-                    msg::LogStream stream);
-// "worker-0"
-std::string TaskName(const JobRow& row);
-// Lines of an attempt as a message.
-msg::LogLinesT LinesMessage(const JobRow& row, int attempt, msg::LogStream stream,
-                            std::uint64_t end, std::vector<std::string> lines);
 
 }  // namespace launcher
 

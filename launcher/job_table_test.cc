@@ -45,6 +45,10 @@ class JobTableTest : public ::testing::Test {
   }
   static std::string Output(const msg::JobT& job) { return Read(job.tasks[0]->stdout_path); }
 
+  static std::string Job(const absl::StatusOr<JobTable::Named>& named) {
+    return named.ok() ? named->job : named.status().ToString();
+  }
+
   TestingTable yard_;
 };
 
@@ -363,9 +367,9 @@ TEST_F(JobTableTest, FindsJobsByIdPrefixTaskAndName) {
   const msg::JobT second = RunToEnd(spec);
   yard_.OnLoop([&] {
     JobTable& table = *yard_.table();
-    EXPECT_EQ(table.Find(first.id).value_or(""), first.id);
-    EXPECT_EQ(table.Find(first.id + "/worker-0").value_or(""), first.id);
-    EXPECT_EQ(table.Find("mine").value_or(""), second.id);  // The newest.
+    EXPECT_EQ(Job(table.Find(first.id)), first.id);
+    EXPECT_EQ(Job(table.Find(first.id + "/worker-0")), first.id);
+    EXPECT_EQ(Job(table.Find("mine")), second.id);  // The newest.
     EXPECT_EQ(table.Find("nobody").status().code(), absl::StatusCode::kNotFound);
     const auto ambiguous = table.Find("j-");
     EXPECT_EQ(ambiguous.status().code(), absl::StatusCode::kFailedPrecondition);

@@ -10,6 +10,7 @@
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "launcher/job_calls.h"
+#include "launcher/job_row.h"
 #include "launcher/log_record.h"
 
 namespace launcher {
@@ -65,27 +66,48 @@ absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT
     }
     return reply;
   }
-  const auto id = parts.table->Find(request.job);
-  if (!id.ok()) return id.status();
-  reply.jobs.push_back(
-      std::make_unique<msg::JobT>(JobMessage(*parts.table->Row(*id), parts.state_directory)));
+  const auto named = parts.table->Find(request.job);
+  if (!named.ok()) return named.status();
+  reply.jobs.push_back(std::make_unique<msg::JobT>(
+      JobMessage(*parts.table->Row(named->job), parts.state_directory)));
   return reply;
 }
 
 absl::StatusOr<msg::StopJobReplyT> StopJob(const Parts& parts,
                                            const msg::StopJobRequestT& request) {
-  const auto id = parts.table->Find(request.job);
-  if (!id.ok()) return id.status();
-  const auto status = parts.table->Stop(*id, absl::Milliseconds(request.grace_ms), request.reason);
+  const auto named = parts.table->Find(request.job);
+  if (!named.ok()) return named.status();
+  const auto status =
+      parts.table->Stop(*named, absl::Milliseconds(request.grace_ms), request.reason);
   if (!status.ok()) return status;
-  return ReplyWithJob<msg::StopJobReplyT>(parts, *id);
+  return ReplyWithJob<msg::StopJobReplyT>(parts, named->job);
+}
+
+absl::StatusOr<msg::RestartJobReplyT> RestartJob(const Parts& parts,
+                                                 const msg::RestartJobRequestT& request) {
+  const auto named = parts.table->Find(request.job);
+  if (!named.ok()) return named.status();
+  const auto status = parts.table->Restart(*named, absl::Milliseconds(request.grace_ms));
+  if (!status.ok()) return status;
+  return ReplyWithJob<msg::RestartJobReplyT>(parts, named->job);
+}
+
+absl::StatusOr<msg::SignalJobReplyT> SignalJob(const Parts& parts,
+                                               const msg::SignalJobRequestT& request) {
+  const auto named = parts.table->Find(request.job);
+  if (!named.ok()) return named.status();
+  auto told = parts.table->Signal(*named, request.signal);
+  if (!told.ok()) return told.status();
+  msg::SignalJobReplyT reply;
+  reply.tasks = *std::move(told);
+  return reply;
 }
 
 absl::StatusOr<msg::RemoveJobReplyT> RemoveJob(const Parts& parts,
                                                const msg::RemoveJobRequestT& request) {
-  const auto id = parts.table->Find(request.job);
-  if (!id.ok()) return id.status();
-  const auto status = parts.table->Remove(*id);
+  const auto named = parts.table->Find(request.job);
+  if (!named.ok()) return named.status();
+  const auto status = parts.table->Remove(named->job);
   if (!status.ok()) return status;
   return msg::RemoveJobReplyT{};
 }
@@ -93,16 +115,16 @@ absl::StatusOr<msg::RemoveJobReplyT> RemoveJob(const Parts& parts,
 void AddStreams(bus::Service* service, const Parts& parts) {
   service->HandleAsync<rpc::Launcher::WaitJob>([parts](auto writer, const auto& request) {
     parts.loop->Post([parts, writer, job = request.job] {
-      const auto id = parts.table->Find(job);
-      if (!id.ok()) return writer->Finish(id.status());
-      StartWaitCall(parts.Context(), *id, writer);
+      const auto named = parts.table->Find(job);
+      if (!named.ok()) return writer->Finish(named.status());
+      StartWaitCall(parts.Context(), named->job, writer);
     });
   });
   service->HandleAsync<rpc::Launcher::Logs>([parts](auto writer, const auto& request) {
     parts.loop->Post([parts, writer, request] {
-      const auto id = parts.table->Find(request.job);
-      if (!id.ok()) return writer->Finish(id.status());
-      StartLogCall(parts.Context(), *id, request, writer);
+      const auto named = parts.table->Find(request.job);
+      if (!named.ok()) return writer->Finish(named.status());
+      StartLogCall(parts.Context(), *named, request, writer);
     });
   });
 }
@@ -119,6 +141,10 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
                               [parts](const auto&, auto request) { return Jobs(parts, request); });
   Answer<rpc::Launcher::StopJob>(
       service, parts, [parts](const auto&, auto request) { return StopJob(parts, request); });
+  Answer<rpc::Launcher::RestartJob>(
+      service, parts, [parts](const auto&, auto request) { return RestartJob(parts, request); });
+  Answer<rpc::Launcher::SignalJob>(
+      service, parts, [parts](const auto&, auto request) { return SignalJob(parts, request); });
   Answer<rpc::Launcher::RemoveJob>(
       service, parts, [parts](const auto&, auto request) { return RemoveJob(parts, request); });
   Answer<rpc::Launcher::Services>(service, parts, [parts](const auto&, auto) {

@@ -13,6 +13,7 @@
 
 #include "bus/record_page.h"
 #include "bus/topic.h"
+#include "launcher/job_row.h"
 #include "launcher/line_reader.h"
 
 namespace launcher {
@@ -21,15 +22,23 @@ namespace {
 constexpr std::size_t kAttemptsOfEnds = 100;
 constexpr std::uint64_t kMaxRead = 256 << 10;
 
-std::string TopicOfRow(const JobRow& row) { return TopicOfLogs(row.id, TaskName(row)); }
+// A task of a job.
+struct Place {
+  const JobRow* job = nullptr;
+  const TaskRow* task = nullptr;
+};
 
-// Null if it is no topic of a job that is known.
-const JobRow* RowOf(const JobTable& table, std::string_view topic) {
+// Nothing if it is no topic of a job that is known.
+std::optional<Place> PlaceOf(const JobTable& table, std::string_view topic) {
   const std::string_view root = "l/";
-  if (!topic.starts_with(root)) return nullptr;
+  if (!topic.starts_with(root)) return std::nullopt;
   const std::string_view rest = topic.substr(root.size());
-  const JobRow* row = table.Row(bus::DecodeLevel(rest.substr(0, rest.find('/'))));
-  return row != nullptr && TopicOfRow(*row) == topic ? row : nullptr;
+  const JobRow* const job = table.Row(bus::DecodeLevel(rest.substr(0, rest.find('/'))));
+  if (job == nullptr) return std::nullopt;
+  for (const TaskRow& task : job->tasks) {
+    if (TopicOfLogs(job->id, task.name()) == topic) return Place{job, &task};
+  }
+  return std::nullopt;
 }
 
 struct Lane {
@@ -44,13 +53,13 @@ struct Lane {
 };
 
 // Nothing if its file is gone. A file may have been made shorter.
-std::optional<Lane> FindLane(const LogRecord& record, const JobRow& row, const AttemptRow& attempt,
+std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const AttemptRow& attempt,
                              msg::LogStream stream) {
   Lane lane;
   lane.number = LaneOf(static_cast<std::uint32_t>(attempt.number), stream);
   lane.stream = stream;
   lane.attempt = attempt.number;
-  lane.path = LogPath(row, record.state_directory, attempt.number, stream);
+  lane.path = LogPath(*place.job, *place.task, record.state_directory, attempt.number, stream);
   const bool is_stdout = stream == msg::LogStream::Stdout;
   lane.begin = is_stdout ? attempt.stdout_begin : attempt.stderr_begin;
   lane.end = is_stdout ? attempt.stdout_end : attempt.stderr_end;
@@ -86,10 +95,10 @@ class Answer {
 
   // Adds what came after those positions. False: the page is full.
   bool Add(const Wanted& wanted) {
-    const JobRow* row = RowOf(*record_.table, wanted.topic);
-    if (row == nullptr) return true;
+    const auto place = PlaceOf(*record_.table, wanted.topic);
+    if (!place) return true;
     const std::uint64_t first = wanted.positions.begin()->first;
-    const auto& attempts = row->task.attempts;
+    const auto& attempts = place->task->attempts;
     const auto begin = std::lower_bound(
         attempts.begin(), attempts.end(), first / 2, [](const AttemptRow& attempt, auto number) {
           return static_cast<std::uint64_t>(attempt.number) < number;
@@ -97,7 +106,7 @@ class Answer {
     for (auto attempt = begin; attempt != attempts.end(); ++attempt) {
       for (const msg::LogStream stream : kStreams) {
         if (LaneOf(static_cast<std::uint32_t>(attempt->number), stream) < first) continue;
-        if (!AddLane(wanted, *row, *attempt, stream)) return false;
+        if (!AddLane(wanted, *place, *attempt, stream)) return false;
       }
     }
     return true;
@@ -110,9 +119,9 @@ class Answer {
   }
 
  private:
-  bool AddLane(const Wanted& wanted, const JobRow& row, const AttemptRow& attempt,
+  bool AddLane(const Wanted& wanted, const Place& place, const AttemptRow& attempt,
                msg::LogStream stream) {
-    const auto lane = FindLane(record_, row, attempt, stream);
+    const auto lane = FindLane(record_, place, attempt, stream);
     if (!lane) return true;
     const auto known = wanted.positions.find(lane->number);
     std::uint64_t from = known == wanted.positions.end() ? 0 : known->second;
@@ -122,8 +131,9 @@ class Answer {
       if (!MayRead(reader)) return false;
       auto batch = reader.Next(lane->end, true);
       if (!batch) break;
-      msg::EnvelopeT event = EnvelopeOf(
-          from, LinesMessage(row, lane->attempt, stream, batch->end, std::move(batch->lines)));
+      msg::EnvelopeT event =
+          EnvelopeOf(from, LinesMessage(*place.job, *place.task, lane->attempt, stream, batch->end,
+                                        std::move(batch->lines)));
       const msg::Span span = *event.span;
       if (!page_.Add(wanted.topic, span, std::move(event))) return false;
       has_event_ = true;
@@ -166,18 +176,21 @@ msg::EnvelopeT EnvelopeOf(std::uint64_t from, msg::LogLinesT lines) {
 }
 
 msg::EndsReplyT EndsOfLogs(const LogRecord& record, const msg::EndsRequestT& request) {
-  std::map<std::string, const JobRow*> rows;
-  for (const JobRow* row : record.table->Rows()) {
-    std::string topic = TopicOfRow(*row);
-    if (topic.starts_with(request.prefix) && topic > request.after) rows[std::move(topic)] = row;
+  std::map<std::string, Place> places;
+  for (const JobRow* job : record.table->Rows()) {
+    for (const TaskRow& task : job->tasks) {
+      std::string topic = TopicOfLogs(job->id, task.name());
+      if (!topic.starts_with(request.prefix) || topic <= request.after) continue;
+      places[std::move(topic)] = {job, &task};
+    }
   }
   bus::EndsPage page(request);
-  for (const auto& [topic, row] : rows) {
-    const auto& attempts = row->task.attempts;
+  for (const auto& [topic, place] : places) {
+    const auto& attempts = place.task->attempts;
     const std::size_t left_out = attempts.size() - std::min(attempts.size(), kAttemptsOfEnds);
     for (std::size_t i = left_out; i < attempts.size(); ++i) {
       for (const msg::LogStream stream : kStreams) {
-        const auto lane = FindLane(record, *row, attempts[i], stream);
+        const auto lane = FindLane(record, place, attempts[i], stream);
         if (lane && !page.Add(topic, lane->number, lane->position())) return page.Take();
       }
     }

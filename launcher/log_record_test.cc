@@ -311,8 +311,8 @@ TEST_F(LogRecordTest, EndsTellsTheNewestHundredAttempts) {
     ASSERT_TRUE(rows.ok());
     JobRow row = std::move(rows->front());
     for (int number = 2; number <= 150; ++number) {
-      row.task.attempts.push_back({.number = number, .ended_us = 1, .stdout_end = 2});
-      ASSERT_TRUE((*store)->Save(row).ok());
+      row.tasks[0].attempts.push_back({.number = number, .ended_us = 1, .stdout_end = 2});
+      ASSERT_TRUE((*store)->Save(row, {0}).ok());
       ASSERT_TRUE(runtime::WriteFileAtomically(
                       PathOf(job, absl::StrCat("worker-0.", number, ".stdout")), "x\n", 0600)
                       .ok());

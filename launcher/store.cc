@@ -4,30 +4,36 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "launcher/job_spec_record.h"
+#include "launcher/record.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
 namespace {
 
-constexpr int kVersion = 3;
+constexpr int kVersion = 4;
 
 // Times of the monotonic clock mean nothing to the next process and are not kept.
 constexpr char kSchema[] = R"sql(
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, created_us INTEGER NOT NULL,
-    ended_us INTEGER NOT NULL, spec BLOB NOT NULL);
+    ended_us INTEGER NOT NULL, spec BLOB NOT NULL, state BLOB NOT NULL DEFAULT x'');
   CREATE TABLE tasks (
     job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, type TEXT NOT NULL,
     idx INTEGER NOT NULL, state INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    quick_failures INTEGER NOT NULL, restarts INTEGER NOT NULL, stop_requested INTEGER NOT NULL,
+    quick_failures INTEGER NOT NULL, restarts INTEGER NOT NULL, stop INTEGER NOT NULL,
     stop_grace_ms INTEGER NOT NULL, stop_reason TEXT NOT NULL, reason TEXT NOT NULL,
+    rank INTEGER NOT NULL DEFAULT 0, granted INTEGER NOT NULL DEFAULT 0,
+    address TEXT NOT NULL DEFAULT '', resources BLOB NOT NULL DEFAULT x'',
     PRIMARY KEY (job, type, idx));
   CREATE TABLE attempts (
     job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, type TEXT NOT NULL,
@@ -37,7 +43,23 @@ constexpr char kSchema[] = R"sql(
     stdout_begin INTEGER NOT NULL, stdout_end INTEGER NOT NULL,
     stderr_begin INTEGER NOT NULL, stderr_end INTEGER NOT NULL,
     shim_lost INTEGER NOT NULL DEFAULT 0, error_number INTEGER NOT NULL DEFAULT 0,
+    core_dumped INTEGER NOT NULL DEFAULT 0, was_stopped INTEGER NOT NULL DEFAULT 0,
+    out_of_memory INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (job, type, idx, number));
+)sql";
+
+// From version 3 and before, when a job had one task. (That a stop was requested is
+// StopCause::kAsked.)
+constexpr char kAddTasks[] = R"sql(
+  ALTER TABLE jobs ADD COLUMN state BLOB NOT NULL DEFAULT x'';
+  ALTER TABLE tasks RENAME COLUMN stop_requested TO stop;
+  ALTER TABLE tasks ADD COLUMN rank INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN address TEXT NOT NULL DEFAULT '';
+  ALTER TABLE tasks ADD COLUMN resources BLOB NOT NULL DEFAULT x'';
+  ALTER TABLE attempts ADD COLUMN core_dumped INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE attempts ADD COLUMN was_stopped INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE attempts ADD COLUMN out_of_memory INTEGER NOT NULL DEFAULT 0;
 )sql";
 
 // From version 2 and before.
@@ -51,6 +73,55 @@ constexpr char kAddShimLost[] = R"sql(
   UPDATE attempts SET shim_lost = 1
     WHERE reason LIKE 'the shim was killed%' OR reason LIKE 'the shim ended early%';
 )sql";
+
+// What is of a job alone, but for its times.
+std::string EncodeState(const JobRow& job) {
+  Record record("job-state");
+  record.AddNumber("phase", static_cast<int>(job.status.phase));
+  record.Add("ending", job.status.ending);
+  record.AddNumber("time_is_over", job.status.time_is_over ? 1 : 0);
+  record.AddNumber("stop_requested", job.status.stop_requested ? 1 : 0);
+  record.AddNumber("first_failure", job.status.first_failure);
+  record.AddNumber("restarts", job.status.restarts);
+  record.AddNumber("quick_failures", job.status.quick_failures);
+  record.AddNumber("run_since_us", job.run_since_us);
+  for (const int port : job.ports) record.AddNumber("port", port);
+  return record.Encode();
+}
+
+void DecodeState(std::string_view bytes, JobRow* job) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "job-state") return;  // Of a version without one.
+  JobStatus& status = job->status;
+  status.phase = static_cast<JobStatus::Phase>(record->GetNumber("phase"));
+  status.ending = record->Get("ending");
+  status.time_is_over = record->GetNumber("time_is_over") != 0;
+  status.stop_requested = record->GetNumber("stop_requested") != 0;
+  status.first_failure = static_cast<int>(record->GetNumber("first_failure"));
+  status.restarts = static_cast<int>(record->GetNumber("restarts"));
+  status.quick_failures = static_cast<int>(record->GetNumber("quick_failures"));
+  job->run_since_us = record->GetNumber("run_since_us");
+  for (const std::string& port : record->GetAll("port")) job->ports.push_back(atoi(port.c_str()));
+}
+
+std::string EncodeResources(const TaskRow& task) {
+  Record record("resources");
+  record.AddAll("of", task.resources);
+  return record.Encode();
+}
+
+// In a job without a state of its own: what its only task says.
+void CompleteState(JobRow* job) {
+  if (job->status.first_failure != kWholeJob || job->tasks.size() != 1) return;
+  const TaskStatus& task = job->status.tasks[0];
+  if (task.state == msg::TaskState::Failed || task.state == msg::TaskState::Lost) {
+    job->status.first_failure = 0;
+  }
+}
+
+std::string_view Bytes(const SQLite::Column& column) {
+  return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
+}
 
 std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 std::uint64_t Unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
@@ -75,6 +146,7 @@ class SqliteStore : public Store {
       if (version == 0) database_.exec(kSchema);
       if (version == 1) database_.exec(kAddShimLost);
       if (version == 1 || version == 2) database_.exec(kAddErrorNumber);
+      if (version >= 1 && version <= 3) database_.exec(kAddTasks);
       if (version != kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       return absl::OkStatus();
@@ -86,12 +158,10 @@ class SqliteStore : public Store {
     auto status = Try("read", [&] {
       std::map<std::string, std::size_t> places;
       SQLite::Statement rows(database_,
-                             "SELECT id, request_id, created_us, ended_us, spec FROM jobs "
+                             "SELECT id, request_id, created_us, ended_us, spec, state FROM jobs "
                              "ORDER BY created_us, id");
       while (rows.executeStep()) {
-        const auto spec = rows.getColumn(4);
-        auto decoded = DecodeJobSpec(
-            {static_cast<const char*>(spec.getBlob()), static_cast<std::size_t>(spec.getBytes())});
+        auto decoded = DecodeJobSpec(Bytes(rows.getColumn(4)));
         if (!decoded) {
           return absl::DataLossError(absl::StrCat(path_, ": the spec of job ",
                                                   rows.getColumn(0).getText(), " cannot be read"));
@@ -102,11 +172,18 @@ class SqliteStore : public Store {
         job.created_us = rows.getColumn(2).getInt64();
         job.ended_us = rows.getColumn(3).getInt64();
         job.spec = std::move(*decoded);
+        DecodeState(Bytes(rows.getColumn(5)), &job);
         places[job.id] = jobs.size();
         jobs.push_back(std::move(job));
       }
       LoadTasks(places, jobs);
       LoadAttempts(places, jobs);
+      for (JobRow& job : jobs) {
+        if (job.tasks.empty()) {
+          return absl::DataLossError(absl::StrCat(path_, ": job ", job.id, " has no task"));
+        }
+        CompleteState(&job);
+      }
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
@@ -116,29 +193,37 @@ class SqliteStore : public Store {
   absl::Status Insert(const JobRow& job) override {
     return Try(absl::StrCat("add job ", job.id), [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      SQLite::Statement insert(database_, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?)");
+      SQLite::Statement insert(database_, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)");
       const std::string spec = EncodeJobSpec(job.spec);
+      const std::string state = EncodeState(job);
       insert.bind(1, job.id);
       insert.bind(2, job.request_id);
       insert.bind(3, job.created_us);
       insert.bind(4, job.ended_us);
       insert.bind(5, spec.data(), static_cast<int>(spec.size()));
+      insert.bind(6, state.data(), static_cast<int>(state.size()));
       insert.exec();
-      WriteTask(job);
+      for (std::size_t i = 0; i < job.tasks.size(); ++i) WriteTask(job, i);
       transaction.commit();
       return absl::OkStatus();
     });
   }
 
-  absl::Status Save(const JobRow& job) override {
+  absl::Status Save(const JobRow& job, const std::vector<int>& tasks) override {
     return Try(absl::StrCat("save job ", job.id), [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      SQLite::Statement update(database_, "UPDATE jobs SET ended_us = ? WHERE id = ?");
+      SQLite::Statement update(database_, "UPDATE jobs SET ended_us = ?, state = ? WHERE id = ?");
+      const std::string state = EncodeState(job);
       update.bind(1, job.ended_us);
-      update.bind(2, job.id);
+      update.bind(2, state.data(), static_cast<int>(state.size()));
+      update.bind(3, job.id);
       update.exec();
-      WriteTask(job);
-      if (!job.task.attempts.empty()) WriteAttempt(job, job.task.attempts.back());
+      for (const int task : tasks) {
+        const auto i = static_cast<std::size_t>(task);
+        WriteTask(job, i);
+        const auto& attempts = job.tasks[i].attempts;
+        if (!attempts.empty()) WriteAttempt(job, job.tasks[i], attempts.back());
+      }
       transaction.commit();
       return absl::OkStatus();
     });
@@ -172,19 +257,26 @@ class SqliteStore : public Store {
   void LoadTasks(const std::map<std::string, std::size_t>& places, std::vector<JobRow>& jobs) {
     SQLite::Statement rows(database_,
                            "SELECT job, type, idx, state, attempt, quick_failures, restarts, "
-                           "stop_requested, stop_grace_ms, stop_reason, reason FROM tasks");
+                           "stop, stop_grace_ms, stop_reason, reason, granted, address, resources "
+                           "FROM tasks ORDER BY job, rank");
     while (rows.executeStep()) {
-      TaskRow& task = jobs[places.at(rows.getColumn(0).getString())].task;
+      JobRow& job = jobs[places.at(rows.getColumn(0).getString())];
+      TaskRow& task = job.tasks.emplace_back();
       task.type = rows.getColumn(1).getString();
       task.index = rows.getColumn(2).getInt();
-      task.status.state = static_cast<msg::TaskState>(rows.getColumn(3).getInt());
-      task.status.attempt = rows.getColumn(4).getInt();
-      task.status.quick_failures = rows.getColumn(5).getInt();
-      task.status.restarts = rows.getColumn(6).getInt();
-      task.status.stop_requested = rows.getColumn(7).getInt() != 0;
-      task.status.stop_grace = absl::Milliseconds(rows.getColumn(8).getInt64());
-      task.status.stop_reason = rows.getColumn(9).getString();
-      task.status.reason = rows.getColumn(10).getString();
+      TaskStatus& status = job.status.tasks.emplace_back();
+      status.state = static_cast<msg::TaskState>(rows.getColumn(3).getInt());
+      status.attempt = rows.getColumn(4).getInt();
+      status.quick_failures = rows.getColumn(5).getInt();
+      status.restarts = rows.getColumn(6).getInt();
+      status.stop = static_cast<StopCause>(rows.getColumn(7).getInt());
+      status.stop_grace = absl::Milliseconds(rows.getColumn(8).getInt64());
+      status.stop_reason = rows.getColumn(9).getString();
+      status.reason = rows.getColumn(10).getString();
+      status.granted = rows.getColumn(11).getInt() != 0;
+      task.address = rows.getColumn(12).getString();
+      const auto resources = Record::Parse(Bytes(rows.getColumn(13)));
+      if (resources) task.resources = resources->GetAll("of");
     }
   }
 
@@ -192,7 +284,8 @@ class SqliteStore : public Store {
     SQLite::Statement rows(database_,
                            "SELECT job, number, pid, start_ticks, started_us, ended_us, exit_code, "
                            "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
-                           "shim_lost, error_number FROM attempts ORDER BY number");
+                           "shim_lost, error_number, core_dumped, was_stopped, out_of_memory, "
+                           "type, idx FROM attempts ORDER BY number");
     while (rows.executeStep()) {
       AttemptRow attempt;
       attempt.number = rows.getColumn(1).getInt();
@@ -209,35 +302,51 @@ class SqliteStore : public Store {
       attempt.stderr_end = Unsigned(rows.getColumn(12).getInt64());
       attempt.shim_lost = rows.getColumn(13).getInt() != 0;
       attempt.error_number = rows.getColumn(14).getInt();
-      jobs[places.at(rows.getColumn(0).getString())].task.attempts.push_back(std::move(attempt));
+      attempt.core_dumped = rows.getColumn(15).getInt() != 0;
+      attempt.was_stopped = rows.getColumn(16).getInt() != 0;
+      attempt.out_of_memory = rows.getColumn(17).getInt() != 0;
+      auto& tasks = jobs[places.at(rows.getColumn(0).getString())].tasks;
+      const auto task = std::find_if(tasks.begin(), tasks.end(), [&](const TaskRow& row) {
+        return row.index == rows.getColumn(19).getInt() && row.type == rows.getColumn(18).getText();
+      });
+      if (task != tasks.end()) task->attempts.push_back(std::move(attempt));
     }
   }
 
-  void WriteTask(const JobRow& job) {
-    const TaskStatus& status = job.task.status;
-    SQLite::Statement write(
-        database_, "INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  void WriteTask(const JobRow& job, std::size_t rank) {
+    const TaskRow& task = job.tasks[rank];
+    const TaskStatus& status = job.status.tasks[rank];
+    const std::string resources = EncodeResources(task);
+    SQLite::Statement write(database_,
+                            "INSERT OR REPLACE INTO tasks (job, type, idx, state, attempt, "
+                            "quick_failures, restarts, stop, stop_grace_ms, stop_reason, reason, "
+                            "rank, granted, address, resources) "
+                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     write.bind(1, job.id);
-    write.bind(2, job.task.type);
-    write.bind(3, job.task.index);
+    write.bind(2, task.type);
+    write.bind(3, task.index);
     write.bind(4, static_cast<int>(status.state));
     write.bind(5, status.attempt);
     write.bind(6, status.quick_failures);
     write.bind(7, status.restarts);
-    write.bind(8, status.stop_requested ? 1 : 0);
+    write.bind(8, static_cast<int>(status.stop));
     write.bind(9, absl::ToInt64Milliseconds(status.stop_grace));
     write.bind(10, status.stop_reason);
     write.bind(11, status.reason);
+    write.bind(12, static_cast<int>(rank));
+    write.bind(13, status.granted ? 1 : 0);
+    write.bind(14, task.address);
+    write.bind(15, resources.data(), static_cast<int>(resources.size()));
     write.exec();
   }
 
-  void WriteAttempt(const JobRow& job, const AttemptRow& attempt) {
+  void WriteAttempt(const JobRow& job, const TaskRow& task, const AttemptRow& attempt) {
     SQLite::Statement write(database_,
                             "INSERT OR REPLACE INTO attempts VALUES "
-                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     write.bind(1, job.id);
-    write.bind(2, job.task.type);
-    write.bind(3, job.task.index);
+    write.bind(2, task.type);
+    write.bind(3, task.index);
     write.bind(4, attempt.number);
     write.bind(5, attempt.pid);
     write.bind(6, Signed(attempt.start_ticks));
@@ -252,6 +361,9 @@ class SqliteStore : public Store {
     write.bind(15, Signed(attempt.stderr_end));
     write.bind(16, attempt.shim_lost ? 1 : 0);
     write.bind(17, attempt.error_number);
+    write.bind(18, attempt.core_dumped ? 1 : 0);
+    write.bind(19, attempt.was_stopped ? 1 : 0);
+    write.bind(20, attempt.out_of_memory ? 1 : 0);
     write.exec();
   }
 

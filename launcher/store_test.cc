@@ -8,11 +8,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/job_row.h"
 #include "launcher/job_spec_record.h"
+#include "launcher/record.h"
 #include "launcher/supervisor.h"
 
 namespace launcher {
@@ -34,11 +37,12 @@ class StoreTest : public ::testing::Test {
   std::string folder_;
 };
 
-JobRow Sample(const std::string& id) {
+JobRow Sample(const std::string& id, int tasks = 1) {
   JobRow job;
   job.id = id;
   job.request_id = "request of " + id;
   job.created_us = 12;
+  job.run_since_us = 13;
   job.spec.name = "name";
   job.spec.argv = {"prog", "", std::string("\xff x", 3)};
   job.spec.environment = {"A=b\nc", "SECRET=1"};
@@ -54,7 +58,8 @@ JobRow Sample(const std::string& id) {
   job.spec.labels.push_back(std::make_unique<msg::KeyValueT>());
   job.spec.labels.back()->key = "k";
   job.spec.labels.back()->value = "v";
-  job.task.type = "worker";
+  for (int i = 0; i < tasks; ++i) job.tasks.push_back({.type = "worker", .index = i});
+  job.status.tasks.resize(job.tasks.size());
   return job;
 }
 
@@ -63,28 +68,41 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   auto store = Open();
   ASSERT_TRUE(store->Insert(job).ok());
   job.ended_us = 99;
-  job.task.status.state = msg::TaskState::Failed;
-  job.task.status.attempt = 1;
-  job.task.status.restarts = 1;
-  job.task.status.stop_requested = true;
-  job.task.status.stop_grace = absl::Seconds(3);
-  job.task.status.stop_reason = "why";
-  job.task.status.reason = "exit code 3";
-  job.task.attempts.push_back({.number = 1,
-                               .pid = 5,
-                               .start_ticks = 6,
-                               .started_us = 7,
-                               .ended_us = 8,
-                               .exit_code = 3,
-                               .signal = 9,
-                               .reason = "r",
-                               .stdout_begin = 1,
-                               .stdout_end = 2,
-                               .stderr_begin = 3,
-                               .stderr_end = 4,
-                               .shim_lost = true,
-                               .error_number = 13});
-  ASSERT_TRUE(store->Save(job).ok());
+  job.status.tasks[0].state = msg::TaskState::Failed;
+  job.status.tasks[0].attempt = 1;
+  job.status.tasks[0].restarts = 1;
+  job.status.tasks[0].stop = StopCause::kAsked;
+  job.status.tasks[0].granted = true;
+  job.status.first_failure = 0;
+  job.status.phase = JobStatus::Phase::kEnds;
+  job.status.ending = "it was stopped";
+  job.status.time_is_over = job.status.stop_requested = true;
+  job.status.restarts = 3;
+  job.status.quick_failures = 2;
+  job.ports = {1, 65535};
+  job.tasks[0].address = "h:1";
+  job.tasks[0].resources = {"gpu=0,1", "x"};
+  job.status.tasks[0].stop_grace = absl::Seconds(3);
+  job.status.tasks[0].stop_reason = "why";
+  job.status.tasks[0].reason = "exit code 3";
+  job.tasks[0].attempts.push_back({.number = 1,
+                                   .pid = 5,
+                                   .start_ticks = 6,
+                                   .started_us = 7,
+                                   .ended_us = 8,
+                                   .exit_code = 3,
+                                   .signal = 9,
+                                   .reason = "r",
+                                   .stdout_begin = 1,
+                                   .stdout_end = 2,
+                                   .stderr_begin = 3,
+                                   .stderr_end = 4,
+                                   .shim_lost = true,
+                                   .error_number = 13,
+                                   .core_dumped = true,
+                                   .was_stopped = true,
+                                   .out_of_memory = true});
+  ASSERT_TRUE(store->Save(job, {0}).ok());
   store.reset();
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -92,66 +110,138 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   const JobRow& back = loaded->front();
   EXPECT_EQ(back.request_id, job.request_id);
   EXPECT_EQ(back.ended_us, 99);
+  EXPECT_EQ(back.run_since_us, 13);
   EXPECT_EQ(EncodeJobSpec(back.spec), EncodeJobSpec(job.spec));
   EXPECT_EQ(back.spec.argv, job.spec.argv);
   EXPECT_EQ(back.spec.environment, job.spec.environment);
   EXPECT_EQ(back.spec.log_limit_bytes, 1'000'000u);
   EXPECT_EQ(back.spec.report_channel->nonce, "n");
   EXPECT_EQ(back.spec.labels[0]->value, "v");
-  EXPECT_EQ(back.task.status, job.task.status);
-  ASSERT_EQ(back.task.attempts.size(), 1u);
-  EXPECT_EQ(back.task.attempts[0].start_ticks, 6u);
-  EXPECT_EQ(back.task.attempts[0].exit_code, 3);
-  EXPECT_EQ(back.task.attempts[0].stderr_end, 4u);
-  EXPECT_TRUE(back.task.attempts[0].shim_lost);
-  EXPECT_EQ(back.task.attempts[0].error_number, 13);
+  EXPECT_EQ(back.status, job.status);
+  EXPECT_EQ(back.ports, job.ports);
+  EXPECT_EQ(back.tasks[0].address, "h:1");
+  EXPECT_EQ(back.tasks[0].resources, job.tasks[0].resources);
+  ASSERT_EQ(back.tasks[0].attempts.size(), 1u);
+  EXPECT_EQ(back.tasks[0].attempts[0].start_ticks, 6u);
+  EXPECT_EQ(back.tasks[0].attempts[0].exit_code, 3);
+  EXPECT_EQ(back.tasks[0].attempts[0].stderr_end, 4u);
+  EXPECT_TRUE(back.tasks[0].attempts[0].shim_lost);
+  EXPECT_EQ(back.tasks[0].attempts[0].error_number, 13);
+  EXPECT_TRUE(back.tasks[0].attempts[0].core_dumped);
+  EXPECT_TRUE(back.tasks[0].attempts[0].was_stopped);
+  EXPECT_TRUE(back.tasks[0].attempts[0].out_of_memory);
+}
+
+TEST_F(StoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {
+  JobRow job = Sample("j-aaaaa", 12);
+  job.tasks[0].type = "zchief";
+  auto store = Open();
+  ASSERT_TRUE(store->Insert(job).ok());
+  for (int i = 0; i < 12; ++i) {
+    const auto task = static_cast<std::size_t>(i);
+    job.status.tasks[task].attempt = 1;
+    job.tasks[task].attempts.push_back({.number = 1, .pid = 100 + i});
+  }
+  ASSERT_TRUE(store->Save(job, {0, 11}).ok());
+  const auto loaded = store->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const JobRow& back = loaded->front();
+  ASSERT_EQ(back.tasks.size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(back.tasks[i].name(), job.tasks[i].name());
+    const bool saved = i == 0 || i == 11;
+    EXPECT_EQ(back.status.tasks[i].attempt, saved ? 1 : 0);
+    ASSERT_EQ(back.tasks[i].attempts.size(), saved ? 1u : 0u);
+    if (saved) {
+      EXPECT_EQ(back.tasks[i].attempts[0].pid, 100 + static_cast<int>(i));
+    }
+  }
+}
+
+// As it was with one task a job.
+constexpr char kThirdVersion[] =
+    "ALTER TABLE jobs DROP COLUMN state; ALTER TABLE tasks RENAME COLUMN stop TO stop_requested; "
+    "ALTER TABLE tasks DROP COLUMN rank; ALTER TABLE tasks DROP COLUMN granted; "
+    "ALTER TABLE tasks DROP COLUMN address; ALTER TABLE tasks DROP COLUMN resources; "
+    "ALTER TABLE attempts DROP COLUMN core_dumped; ALTER TABLE attempts DROP COLUMN was_stopped; "
+    "ALTER TABLE attempts DROP COLUMN out_of_memory; PRAGMA user_version=3;";
+
+TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
+  JobRow job = Sample("j-aaaaa");
+  job.status.tasks[0].state = msg::TaskState::Failed;
+  job.status.tasks[0].stop = StopCause::kAsked;
+  Record spec("job");  // As it was kept then.
+  spec.Add("name", "old");
+  spec.AddAll("argv", {"prog", "x y"});
+  spec.AddAll("env", {"A=b"});
+  spec.AddNumber("max_restarts", 4);
+  const std::string bytes = spec.Encode();
+  ASSERT_TRUE(Open()->Insert(job).ok());
+  {
+    SQLite::Database database(path(), SQLite::OPEN_READWRITE);
+    database.exec(kThirdVersion);
+    SQLite::Statement update(database, "UPDATE jobs SET spec = ?");
+    update.bind(1, bytes.data(), static_cast<int>(bytes.size()));
+    update.exec();
+  }
+  for (int opened = 0; opened < 2; ++opened) {
+    const auto loaded = Open()->Load();
+    ASSERT_TRUE(loaded.ok()) << loaded.status();
+    const JobRow& back = loaded->front();
+    EXPECT_EQ(back.spec.name, "old");
+    EXPECT_EQ(back.spec.argv, (std::vector<std::string>{"prog", "x y"}));
+    EXPECT_EQ(back.spec.max_restarts, 4u);
+    EXPECT_EQ(back.status.tasks[0].stop, StopCause::kAsked);
+    EXPECT_EQ(StateOf(back.status), msg::TaskState::Failed);
+  }
 }
 
 TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
   JobRow job = Sample("j-aaaaa");
   for (const char* reason : {"exit code 1", "the shim was killed (signal 9)"}) {
-    job.task.attempts.push_back({.number = static_cast<int>(job.task.attempts.size()) + 1,
-                                 .exit_code = 1,
-                                 .reason = reason});
+    job.tasks[0].attempts.push_back({.number = static_cast<int>(job.tasks[0].attempts.size()) + 1,
+                                     .exit_code = 1,
+                                     .reason = reason});
     auto store = Open();
-    if (job.task.attempts.size() == 1) {
+    if (job.tasks[0].attempts.size() == 1) {
       ASSERT_TRUE(store->Insert(job).ok());
     }
-    ASSERT_TRUE(store->Save(job).ok());
+    ASSERT_TRUE(store->Save(job, {0}).ok());
   }
   {
     SQLite::Database database(path(), SQLite::OPEN_READWRITE);
-    database.exec(
-        "ALTER TABLE attempts DROP COLUMN shim_lost; "
-        "ALTER TABLE attempts DROP COLUMN error_number; PRAGMA user_version=1");
+    database.exec(std::string(kThirdVersion) +
+                  "ALTER TABLE attempts DROP COLUMN shim_lost; "
+                  "ALTER TABLE attempts DROP COLUMN error_number; PRAGMA user_version=1");
   }
   for (int opened = 0; opened < 2; ++opened) {
     const auto loaded = Open()->Load();
     ASSERT_TRUE(loaded.ok()) << loaded.status();
-    ASSERT_EQ(loaded->front().task.attempts.size(), 2u);
-    EXPECT_FALSE(loaded->front().task.attempts[0].shim_lost);
-    EXPECT_TRUE(loaded->front().task.attempts[1].shim_lost);
+    ASSERT_EQ(loaded->front().tasks[0].attempts.size(), 2u);
+    EXPECT_FALSE(loaded->front().tasks[0].attempts[0].shim_lost);
+    EXPECT_TRUE(loaded->front().tasks[0].attempts[1].shim_lost);
   }
 }
 
 TEST_F(StoreTest, AnAttemptOfTheSecondVersionHasNoErrorNumber) {
   JobRow job = Sample("j-aaaaa");
-  job.task.attempts.push_back({.number = 1, .shim_lost = true, .error_number = 13});
+  job.tasks[0].attempts.push_back({.number = 1, .shim_lost = true, .error_number = 13});
   {
     auto store = Open();
     ASSERT_TRUE(store->Insert(job).ok());
-    ASSERT_TRUE(store->Save(job).ok());
+    ASSERT_TRUE(store->Save(job, {0}).ok());
   }
   {
     SQLite::Database database(path(), SQLite::OPEN_READWRITE);
-    database.exec("ALTER TABLE attempts DROP COLUMN error_number; PRAGMA user_version=2");
+    database.exec(std::string(kThirdVersion) +
+                  "ALTER TABLE attempts DROP COLUMN error_number; PRAGMA user_version=2");
   }
   for (int opened = 0; opened < 2; ++opened) {
     const auto loaded = Open()->Load();
     ASSERT_TRUE(loaded.ok()) << loaded.status();
-    ASSERT_EQ(loaded->front().task.attempts.size(), 1u);
-    EXPECT_TRUE(loaded->front().task.attempts[0].shim_lost);
-    EXPECT_EQ(loaded->front().task.attempts[0].error_number, 0);
+    ASSERT_EQ(loaded->front().tasks[0].attempts.size(), 1u);
+    EXPECT_TRUE(loaded->front().tasks[0].attempts[0].shim_lost);
+    EXPECT_EQ(loaded->front().tasks[0].attempts[0].error_number, 0);
   }
 }
 
@@ -189,7 +279,7 @@ TEST_F(StoreTest, RefusesANewerFileByName) {
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
   const auto store = Store::Open(path());
   EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 3)"),
+  EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 4)"),
             std::string::npos)
       << store.status();
 }

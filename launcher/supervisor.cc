@@ -64,10 +64,13 @@ class Decider {
   }
 
   void operator()(const event::Running& running) {
-    if (!IsLive(task(running.task))) return;
+    const TaskStatus& before = task(running.task);
+    const bool is_ready = before.ready || !rules_.tasks[Index(running.task)].says_ready;
+    if (!IsLive(before)) return;
+    if (before.state == TaskState::Running && before.ready == is_ready) return;
     TaskStatus& status = Touch(running.task);
     if (status.state != TaskState::Running) status.running_since = now_;
-    if (!rules_.tasks[Index(running.task)].says_ready) status.ready = true;
+    status.ready = is_ready;
     if (status.stop == StopCause::kNone) {
       status.state = TaskState::Running;
     } else {
@@ -78,7 +81,7 @@ class Decider {
   }
 
   void operator()(const event::Ready& ready) {
-    if (!IsLive(task(ready.task))) return;
+    if (!IsLive(task(ready.task)) || task(ready.task).ready) return;
     Touch(ready.task).ready = true;
     Settle();
   }

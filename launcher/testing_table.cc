@@ -128,7 +128,10 @@ std::vector<msg::JobT> TestingTable::List() {
 
 absl::Status TestingTable::Stop(const std::string& job, absl::Duration grace) {
   absl::Status status;
-  OnLoop([&] { status = table_->Stop(job, grace, "the test"); });
+  OnLoop([&] {
+    const auto named = table_->Find(job);
+    status = named.ok() ? table_->Stop(*named, grace, "the test") : named.status();
+  });
   return status;
 }
 

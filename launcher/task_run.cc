@@ -1,0 +1,216 @@
+#include "launcher/task_run.h"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "launcher/line_reader.h"
+#include "launcher/process_table.h"
+#include "runtime/file.h"
+
+namespace launcher {
+namespace {
+
+std::string AttemptFolder(const TaskRun::Host& host, const JobRow& row, int task, int attempt) {
+  return absl::StrCat(JobFolder(host.locations.state_directory, row.id), "/",
+                      row.tasks[static_cast<std::size_t>(task)].name(), ".", attempt);
+}
+
+// It calls on_left a moment after it has been acknowledged.
+std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row, int task,
+                                    const AttemptRow& attempt, Attempt::Callbacks callbacks) {
+  Attempt::Options options;
+  options.loop = host->loop;
+  options.shim_path = host->shim_path;
+  options.folder = AttemptFolder(*host, row, task, attempt.number);
+  options.spec = host->spec_of(row, task, attempt.number);
+  options.pid = attempt.pid;
+  options.start_ticks = attempt.start_ticks;
+  const auto self = std::make_shared<Attempt*>();
+  callbacks.on_left = [host, self] { host->on_left(*self); };
+  auto made = std::make_unique<Attempt>(std::move(options), std::move(callbacks));
+  *self = made.get();
+  return made;
+}
+
+}  // namespace
+
+std::unique_ptr<Attempt> TaskRun::OfEnded(const Host* host, const JobRow& row, int task,
+                                          const AttemptRow& attempt) {
+  return NewAttempt(host, row, task, attempt, {});
+}
+
+bool TaskRun::IsLetGo(const Host& host, const JobRow& row, int task, const AttemptRow& attempt) {
+  return Attempt::IsAcknowledged(AttemptFolder(host, row, task, attempt.number));
+}
+
+std::string TaskRun::Path(msg::LogStream stream) const {
+  return LogPath(*row_, row(), host_->locations.state_directory, last().number, stream);
+}
+
+// ---- The attempt
+
+// For the last row.
+void TaskRun::Make() {
+  stdout_lines_.reset();
+  stderr_lines_.reset();
+  attempt_ = NewAttempt(host_, *row_, task_, last(),
+                        {.on_running = [this](const ShimState& state) { OnRunning(state); },
+                         .on_output = [this](const ShimState& state) { OnOutput(state); },
+                         .on_over = [this](const AttemptEnd& end) { OnOver(end); },
+                         .on_left = {}});
+}
+
+absl::Status TaskRun::Start() {
+  Make();
+  const std::filesystem::path log_path = Path(msg::LogStream::Stdout);
+  absl::Status made = runtime::MakeDirectories(log_path.parent_path());
+  return made.ok() ? attempt_->Start() : made;
+}
+
+void TaskRun::Adopt() {
+  if (row().attempts.empty()) {
+    row().attempts.push_back(
+        {.number = row_->status.tasks[static_cast<std::size_t>(task_)].attempt});
+  }
+  BeginBeforeLastLines();
+  Make();
+  attempt_->Adopt();
+}
+
+// What was announced by the earlier launcher is not known. Announcing its last line again tells
+// those who follow the lines that there may be some they have not heard of.
+void TaskRun::BeginBeforeLastLines() {
+  if (last().pid == 0) return;  // Where its output begins is not known yet.
+  last().stdout_end = BeginOfLastLine(Path(msg::LogStream::Stdout), last().stdout_begin);
+  last().stderr_end = BeginOfLastLine(Path(msg::LogStream::Stderr), last().stderr_begin);
+}
+
+void TaskRun::Fail(const absl::Status& why) {
+  AttemptEnd end;
+  end.how = absl::StrCat("cannot start: ", why.message());
+  end.state.failure = end.how;
+  OnOver(end);
+}
+
+void TaskRun::Stop(int signal, absl::Duration grace) {
+  if (attempt_ != nullptr) attempt_->Stop(signal, grace);
+}
+
+bool TaskRun::Signal(int signal) const {
+  if (attempt_ == nullptr || last().pid == 0) return false;
+  // Until its shim has seen the end of it, nobody else has its number.
+  const auto process = ReadProcess(last().pid);
+  if (!process || process->start_ticks != last().start_ticks) return false;
+  return kill(-last().pid, signal) == 0;
+}
+
+void TaskRun::OnRunning(const ShimState& state) {
+  AttemptRow& row = last();
+  const bool is_new = row.pid != state.pid;
+  row.pid = state.pid;
+  row.start_ticks = state.start_ticks;
+  row.started_us = state.started_us;
+  row.stdout_begin = state.stdout_begin;
+  row.stderr_begin = state.stderr_begin;
+  OpenFeeds();
+  host_->on_running(this, is_new);
+}
+
+void TaskRun::OnOver(const AttemptEnd& end) {
+  Note(end);
+  EndOutput(end);
+  host_->on_over(this, end, std::move(attempt_));
+}
+
+void TaskRun::Note(const AttemptEnd& end) {
+  AttemptRow& row = last();
+  const ShimState& state = end.state;
+  if (state.pid != 0) row.pid = state.pid;
+  if (state.start_ticks != 0) row.start_ticks = state.start_ticks;
+  if (state.started_us != 0) row.started_us = state.started_us;
+  row.ended_us = state.ended_us != 0 ? state.ended_us : absl::ToUnixMicros(host_->clock->Now());
+  row.exit_code = state.exit_code;
+  row.signal = state.signal;
+  row.core_dumped = state.core_dumped;
+  row.reason = end.how;
+  row.shim_lost = end.shim_lost;
+  row.error_number = state.error_number;
+  row.was_stopped = row_->status.tasks[static_cast<std::size_t>(task_)].stop != StopCause::kNone;
+}
+
+// ---- Its output
+
+// From what was announced before, else from the attempt's beginning.
+LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
+  const bool is_stdout = stream == msg::LogStream::Stdout;
+  const std::uint64_t begin = is_stdout ? last().stdout_begin : last().stderr_begin;
+  const std::uint64_t known = is_stdout ? last().stdout_end : last().stderr_end;
+  // (No attempt is added while this one has its feeds.)
+  return LineFeed(
+      Path(stream), std::max(begin, known), [this, is_stdout, stream, begin](LineBatch batch) {
+        (is_stdout ? last().stdout_end : last().stderr_end) = batch.end;
+        if (!host_->on_lines) return;
+        host_->on_lines(
+            row_->id, batch.begin == begin ? 0 : batch.begin,
+            LinesMessage(*row_, row(), last().number, stream, batch.end, std::move(batch.lines)));
+      });
+}
+
+void TaskRun::OpenFeeds() {
+  if (stdout_lines_) return;
+  stdout_lines_.emplace(MakeFeed(msg::LogStream::Stdout));
+  stderr_lines_.emplace(MakeFeed(msg::LogStream::Stderr));
+}
+
+void TaskRun::OnOutput(const ShimState& state) {
+  if (stdout_lines_) {
+    stdout_lines_->Advance(state.stdout_end, false);
+    stderr_lines_->Advance(state.stderr_end, false);
+  }
+  host_->on_output(this);
+}
+
+// Announces the rest of the lines and notes where the output ends.
+void TaskRun::EndOutput(const AttemptEnd& end) {
+  AttemptRow& row = last();
+  row.stdout_begin = std::max(row.stdout_begin, end.state.stdout_begin);
+  row.stderr_begin = std::max(row.stderr_begin, end.state.stderr_begin);
+  std::uint64_t stdout_end = std::max(end.state.stdout_end, row.stdout_begin);
+  std::uint64_t stderr_end = std::max(end.state.stderr_end, row.stderr_begin);
+  if (end.lost || end.shim_lost) {
+    // Without a witness the files themselves tell how far it came.
+    const auto size = [&](msg::LogStream stream) -> std::uint64_t {
+      std::error_code error;
+      const auto bytes = std::filesystem::file_size(Path(stream), error);
+      return error ? 0 : bytes;
+    };
+    stdout_end = std::max(stdout_end, size(msg::LogStream::Stdout));
+    stderr_end = std::max(stderr_end, size(msg::LogStream::Stderr));
+  }
+  OpenFeeds();
+  stdout_lines_->Advance(stdout_end, true);
+  stderr_lines_->Advance(stderr_end, true);
+  row.stdout_end = stdout_end;
+  row.stderr_end = stderr_end;
+  host_->on_output(this);
+}
+
+// ---- Its timer
+
+void TaskRun::SetTimer(absl::Duration delay, std::function<void()> fired) {
+  CancelTimer();
+  timer_ = host_->loop->RunAfter(delay, [this, fired = std::move(fired)] {
+    timer_ = 0;
+    fired();
+  });
+}
+
+void TaskRun::CancelTimer() { host_->loop->Cancel(std::exchange(timer_, 0)); }
+
+}  // namespace launcher
