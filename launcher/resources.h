@@ -26,8 +26,8 @@ struct Resource {
   std::string ToString() const;
 };
 
-// "slots=4" is an amount; "disk=a,b" a set of two members, and "disk=4," one of the single member
-// "4". "gpu" is always a set: "gpu=0". InvalidArgument says what is wrong with it.
+// "slots=4" is an amount. A comma makes a set: "disk=a,b" has two members, "disk=a," has one. "gpu"
+// is a set without it too: "gpu=0". InvalidArgument says what is wrong with the text.
 absl::StatusOr<Resource> ParseResource(const std::string& text);
 // Also refuses a name that is there twice.
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts);
@@ -40,9 +40,9 @@ absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::stri
 // is served as soon as those before it have ended, whatever comes after it. Requests that have no
 // resource in common do not wait for each other.
 //
-// TensorFlow's runner with share_gpu=False gives worker `i` of `n` the devices i, i + n, i + 2n, ...
-// of all there are, without knowing of other programs on the machine. Here a task gets as many as it
-// asks for, and nobody else has them while it does, of this job or another.
+// TensorFlow's runner with share_gpu=False gives worker `i` of `n` the devices i, i + n, i + 2n,
+// ... of all there are, without knowing of other programs on the machine. Here a task gets as many
+// as it asks for, and nobody else has them while it does, of this job or another.
 //
 // One thread.
 class Resources {
@@ -73,8 +73,8 @@ class Resources {
   explicit Resources(std::vector<Resource> there_is);
 
   // FailedPrecondition if the tasks of one job could never have all this at once, naming what there
-  // is. With `share_sets` all tasks of the job have the same members of each set: those that the one
-  // with the largest wish gets, from the first on.
+  // is. With `share_sets` all tasks of the job have the same members of each set: those that the
+  // one with the largest wish gets, from the first on.
   absl::Status Check(const std::vector<TaskWishes>& tasks, bool share_sets) const;
 
   // Queues what Check() accepts: all tasks of a job, or those that start anew. Ask for all at once:
@@ -86,8 +86,9 @@ class Resources {
   // The task is over, or no longer waits.
   void Release(const std::string& job, const std::string& task);
 
-  // A task of an earlier launcher has this by what the store says, in the form of Given::ToString().
-  // It is believed: what is no longer there, or is used twice by it, is only not given to others.
+  // A task of an earlier launcher has this by what the store says, in the form of
+  // Given::ToString(). It is believed: what is no longer there is only not given to
+  // others.
   void Restore(const std::string& job, const std::string& task,
                const std::vector<std::string>& given, bool share_sets);
 
@@ -128,11 +129,7 @@ class Resources {
 
   std::map<std::string, Pool> pools_;
   std::deque<Unit> queue_;
-  struct Holding {
-    std::vector<Given> given;
-    bool share_sets = false;
-  };
-  std::map<TaskKey, Holding> held_;
+  std::map<TaskKey, std::vector<Given>> held_;
   std::map<TaskKey, Shared> shared_;  // By job and resource.
 };
 
