@@ -94,7 +94,7 @@ class WaitCall : public Call {
       return Done();
     }
     msg::WaitJobReplyT reply;
-    reply.job = std::make_unique<msg::JobT>(JobMessage(*row, context_.state_directory));
+    reply.job = std::make_unique<msg::JobT>(context_.table->Message(*row));
     if (row->has_ended()) {
       writer_->Finish(std::move(reply));
       return Done();

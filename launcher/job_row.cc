@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "launcher/cluster.h"
 
 namespace launcher {
 namespace {
@@ -25,6 +26,34 @@ std::unique_ptr<msg::AttemptT> AttemptMessage(const AttemptRow& row) {
   attempt->was_stopped = row.was_stopped;
   attempt->out_of_memory = row.out_of_memory;
   return attempt;
+}
+
+const msg::TaskGroupT* GroupOf(const JobRow& row, const TaskRow& task) {
+  for (const auto& group : row.spec.groups) {
+    if (group->type == task.type) return group.get();
+  }
+  return nullptr;
+}
+
+Wait WaitOf(const JobRow& row, const msg::StartAfterT& after) {
+  constexpr const char* kWords[] = {"start", "be ready", "complete"};
+  Wait wait;
+  wait.milestone = after.milestone;
+  wait.words = absl::StrCat(after.type, " to ", kWords[static_cast<int>(after.milestone)]);
+  for (std::size_t i = 0; i < row.tasks.size(); ++i) {
+    if (row.tasks[i].type == after.type) wait.tasks.push_back(static_cast<int>(i));
+  }
+  return wait;
+}
+
+TaskRules TaskRulesOf(const JobRow& row, const TaskRow& task) {
+  TaskRules rules{.name = task.name()};
+  const msg::TaskGroupT* const group = GroupOf(row, task);
+  if (group == nullptr) return rules;
+  for (const auto& after : group->start_after) rules.waits.push_back(WaitOf(row, *after));
+  rules.needs_grant = !group->resources.empty();
+  rules.says_ready = group->ready_fd != 0;
+  return rules;
 }
 
 std::unique_ptr<msg::TaskT> TaskMessage(const JobRow& row, std::size_t rank,
@@ -69,22 +98,18 @@ const TaskRow* JobRow::task(const std::string& name) const {
 
 JobRow MakeJobRow(msg::JobSpecT spec) {
   JobRow row;
-  if (spec.groups.empty()) {
-    row.tasks.push_back({.type = spec.task_type.empty() ? "worker" : spec.task_type,
-                         .index = static_cast<int>(spec.task_index)});
-  }
-  for (const auto& group : spec.groups) {
-    const std::size_t count =
-        group->addresses.empty() ? std::max(group->count, 1u) : group->addresses.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      row.tasks.push_back({.type = group->type,
-                           .index = static_cast<int>(i),
-                           .address = group->addresses.empty() ? "" : group->addresses[i]});
-    }
+  for (PlannedTask& task : PlanTasks(spec, {}).tasks) {
+    row.tasks.push_back({.type = std::move(task.type), .index = task.index});
   }
   row.status.tasks.resize(row.tasks.size());
   row.spec = std::move(spec);
   return row;
+}
+
+void JobRow::SetPorts(std::vector<int> taken) {
+  ports = std::move(taken);
+  const ClusterPlan plan = PlanTasks(spec, ports);
+  for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i].address = plan.tasks[i].address;
 }
 
 JobRules RulesOf(const JobRow& row) {
@@ -92,7 +117,7 @@ JobRules RulesOf(const JobRow& row) {
   constexpr absl::Duration kDefaultGrace = absl::Seconds(10);
   const msg::JobSpecT& spec = row.spec;
   JobRules rules;
-  for (const TaskRow& task : row.tasks) rules.tasks.push_back({.name = task.name()});
+  for (const TaskRow& task : row.tasks) rules.tasks.push_back(TaskRulesOf(row, task));
   rules.restart.policy = spec.restart;
   rules.restart.max_restarts = static_cast<int>(std::min(spec.max_restarts, kMost));
   if (spec.restart_window_ms != 0) {
@@ -134,6 +159,7 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   // Also of its only task.
   job.stop_requested = row.status.stop_requested ||
                        (row.tasks.size() == 1 && row.status.tasks[0].stop == StopCause::kAsked);
+  if (row.failure != nullptr) job.failure = std::make_unique<msg::FailureT>(*row.failure);
   job.restarts = static_cast<std::uint32_t>(row.status.restarts);
   for (std::size_t i = 0; i < row.tasks.size(); ++i) {
     job.tasks.push_back(TaskMessage(row, i, state_directory));

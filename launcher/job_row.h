@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -57,14 +58,18 @@ struct JobRow {
   msg::JobSpecT spec;          // With the caller's environment: never shown.
   std::vector<TaskRow> tasks;  // By rank.
   JobStatus status;            // With as many tasks.
-  std::vector<int> ports;      // That are held for it: one for each task, and the master's.
+  std::vector<int> ports;      // Of this host, for its life.
+  // Once a task has failed for good, or the time was over; null before.
+  std::unique_ptr<msg::FailureT> failure;
 
   bool has_ended() const { return HasEnded(status); }
+  // With the addresses of the tasks.
+  void SetPorts(std::vector<int> ports);
   // By its name; null if there is none.
   const TaskRow* task(const std::string& name) const;
 };
 
-// With the tasks that a good spec asks for: those of its groups, else one.
+// With the tasks that a good spec asks for (cluster.h).
 JobRow MakeJobRow(msg::JobSpecT spec);
 JobRules RulesOf(const JobRow& row);
 

@@ -107,7 +107,8 @@ std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
 }
 
 absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
-  if (spec.argv.empty() || spec.argv[0].empty()) {
+  // (Groups may have programs of their own: CheckCluster().)
+  if (spec.groups.empty() && (spec.argv.empty() || spec.argv[0].empty())) {
     return absl::InvalidArgumentError("argv: there is no program");
   }
   if (!spec.working_directory.starts_with('/') || HasNul(spec.working_directory)) {

@@ -14,7 +14,11 @@
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "launcher/attempt.h"
+#include "launcher/cluster.h"
+#include "launcher/held_ports.h"
 #include "launcher/job_spec_record.h"
+#include "launcher/last_lines.h"
+#include "launcher/root_cause.h"
 #include "launcher/store.h"
 #include "launcher/task_run.h"
 #include "runtime/file.h"
@@ -29,11 +33,42 @@ constexpr std::size_t kNamedInError = 5;
 constexpr std::size_t kManyTasks = 16;
 constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
 
+std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
+  std::vector<Resources::TaskWishes> all;
+  for (const PlannedTask& task : PlanTasks(spec, {}).tasks) {
+    if (task.group < 0) continue;
+    Resources::TaskWishes wishes{.task = task.name(), .wishes = {}};
+    for (const auto& wish : spec.groups[static_cast<std::size_t>(task.group)]->resources) {
+      wishes.wishes.push_back({wish->name, wish->amount});
+    }
+    if (!wishes.wishes.empty()) all.push_back(std::move(wishes));
+  }
+  return all;
+}
+
+TaskCircumstances CircumstancesOf(const JobRow& row, int task) {
+  const auto at = static_cast<std::size_t>(task);
+  TaskCircumstances circumstances{
+      .job = row.id,
+      .restarts = row.spec.gang ? row.status.restarts : row.status.tasks[at].restarts,
+      .sets = {},
+      .torch_error_file = {}};
+  for (const std::string& given : row.tasks[at].resources) {
+    const auto resource = ParseResource(given);
+    if (!resource.ok() || !resource->is_set()) continue;
+    circumstances.sets.push_back({resource->name, resource->members});
+  }
+  return circumstances;
+}
+
 // All that is known of one job at run time.
 struct Job {
   JobRow row;
   JobRules rules;
+  ClusterPlan plan;
   std::vector<std::unique_ptr<TaskRun>> tasks;
+  std::int64_t failures_since_us = 0;  // Earlier ones were cured by a restart.
+  std::int64_t time_over_us = 0;
   runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
   runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
   runtime::EventLoop::TimerId tell_timer = 0;  // When its changes are told.
@@ -43,7 +78,9 @@ class Table : public JobTable {
  public:
   explicit Table(Options options)
       : options_(std::move(options)),
-        jobs_directory_(options_.locations.state_directory + "/jobs") {
+        jobs_directory_(options_.locations.state_directory + "/jobs"),
+        resources_(options_.resources),
+        ports_({.ranges = {}, .start = runtime::RandomId() >> 1}) {
     if (!options_.random) {
       options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
     }
@@ -71,6 +108,7 @@ class Table : public JobTable {
     for (const auto& [id, job] : jobs_) rows.push_back(&job->row);
     return rows;
   }
+  msg::JobT Message(const JobRow& row) const override;
   std::vector<msg::JobT> List(bool live_only) const override;
   absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) override;
   absl::Status Restart(const Named& named, absl::Duration grace) override;
@@ -86,9 +124,6 @@ class Table : public JobTable {
   }
   absl::Duration Now() const { return options_.clock->Monotonic(); }
   std::int64_t WallUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
-  msg::JobT Message(const JobRow& row) const {
-    return JobMessage(row, options_.locations.state_directory);
-  }
   // Null if there is none (any more).
   Job* Find(const JobRow& row) const {
     const auto found = jobs_.find(row.id);
@@ -103,17 +138,26 @@ class Table : public JobTable {
 
   void Feed(Job& job, const Event& event);
   void NoteEnd(Job& job, bool had_ended);
-  void Carry(Job& job, const action::AskForGrant& ask);
+  void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() does, for all together.
   void Carry(Job& job, const action::StartAttempt& start);
   void Carry(Job& job, const action::StopAttempt& stop);
   void Carry(Job& job, const action::SetTimer& timer);
   void Carry(Job& job, const action::CancelTimer& cancel);
   void SetEndTimer(Job& job);
+  void AskForGrants(Job& job, const std::vector<Action>& actions);
+  void ReleaseGrants(Job& job, const std::vector<int>& changed);
+  void GiveGrants();
+  void TakeUpPorts(const Job& job);
+  // Those of one task, and of its rank.
+  std::vector<int> PortsOf(const Job& job, int task) const;
+  void NoteFailure(Job& job);
+  void AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const;
 
   ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
   void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
   void Retire(std::unique_ptr<Attempt> attempt);
   void LetGo(const Job& job);
+  void Restore(const Job& job);
   void TakeUp(Job& job);
   void Save(const Job& job, const std::vector<int>& tasks);
   void Announce(Job& job);
@@ -124,6 +168,8 @@ class Table : public JobTable {
   const std::string jobs_directory_;
   TaskRun::Host host_;
   std::unique_ptr<Store> store_;
+  Resources resources_;
+  HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
   std::set<std::unique_ptr<Attempt>> retired_;  // Acknowledged; their shims are still leaving.
@@ -186,6 +232,9 @@ absl::Status Table::Prepare() {
     Add(std::move(job));
   }
   for (const auto& [id, job] : jobs_) {
+    if (!job->row.has_ended()) Restore(*job);
+  }
+  for (const auto& [id, job] : jobs_) {
     LetGo(*job);
     if (!job->row.has_ended()) TakeUp(*job);
   }
@@ -197,6 +246,7 @@ void Table::Add(std::unique_ptr<Job> job) {
   by_request_[added.row.request_id] = added.row.id;
   ++stats_.jobs;
   added.rules = RulesOf(added.row);
+  added.plan = PlanTasks(added.row.spec, added.row.ports);
   for (int i = 0; i < static_cast<int>(added.row.tasks.size()); ++i) {
     added.tasks.push_back(std::make_unique<TaskRun>(&host_, &added.row, i));
   }
@@ -211,6 +261,16 @@ void Table::LetGo(const Job& job) {
       attempt->Acknowledge();
       retired_.insert(std::move(attempt));
     }
+  }
+}
+
+// What a job of an earlier launcher has, before anybody asks for it.
+void Table::Restore(const Job& job) {
+  TakeUpPorts(job);
+  for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+    if (!job.row.status.tasks[i].granted || job.row.tasks[i].resources.empty()) continue;
+    resources_.Restore(job.row.id, job.rules.tasks[i].name, job.row.tasks[i].resources,
+                       job.row.spec.share_sets);
   }
 }
 
@@ -232,7 +292,10 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   if (const auto known = by_request_.find(request_id); known != by_request_.end()) {
     return Message(jobs_.at(known->second)->row);
   }
-  if (auto status = CheckJobSpec(spec); !status.ok()) return status;
+  for (const auto check : {CheckJobSpec, CheckCluster}) {
+    if (auto status = check(spec); !status.ok()) return status;
+  }
+  if (auto status = resources_.Check(WishesOf(spec), spec.share_sets); !status.ok()) return status;
   spec.environment = CleanEnvironment(spec.environment);
   auto job = std::make_unique<Job>();
   job->row = MakeJobRow(std::move(spec));
@@ -243,8 +306,14 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   job->row.request_id = request_id.empty() ? runtime::RandomHex128() : request_id;
   job->row.created_us = job->row.run_since_us = WallUs();
   if (auto status = CheckRoom(job->row); !status.ok()) return status;
+  auto ports = ports_.Take(PortsNeeded(job->row.spec));
+  if (!ports.ok()) return ports.status();
+  job->row.SetPorts(*std::move(ports));
   Fault("launch: before insert");
-  if (auto stored = store_->Insert(job->row); !stored.ok()) return stored;
+  if (auto stored = store_->Insert(job->row); !stored.ok()) {
+    for (const int port : job->row.ports) ports_.Release(port);
+    return stored;
+  }
   Fault("launch: after insert");
   Job& added = *job;
   Add(std::move(job));
@@ -287,6 +356,8 @@ void Table::Feed(Job& job, const Event& event) {
   Decision decision = Decide(std::move(job.row.status), job.rules, event, Now(), options_.random());
   job.row.status = std::move(decision.status);
   NoteEnd(job, had_ended);
+  if (job.row.status.phase == JobStatus::Phase::kGangStops) job.failures_since_us = WallUs();
+  NoteFailure(job);
   for (const auto& action : decision.actions) {
     if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
       job.row.tasks[static_cast<std::size_t>(start->task)].attempts.push_back(
@@ -300,6 +371,8 @@ void Table::Feed(Job& job, const Event& event) {
   for (const auto& action : decision.actions) {
     std::visit([&](const auto& what) { Carry(job, what); }, action);
   }
+  AskForGrants(job, decision.actions);
+  ReleaseGrants(job, decision.changed);
   if (changed) Announce(job);
 }
 
@@ -310,13 +383,125 @@ void Table::NoteEnd(Job& job, bool had_ended) {
     job.row.ended_us = WallUs();
     --stats_.live;
     options_.loop->Cancel(std::exchange(job.end_timer, 0));
+    for (const int port : job.row.ports) ports_.Release(port);
   } else {
     job.row.ended_us = 0;
-    job.row.run_since_us = WallUs();
+    job.row.run_since_us = job.failures_since_us = WallUs();
+    job.row.failure = nullptr;
     ++stats_.live;
     SetEndTimer(job);
+    TakeUpPorts(job);
   }
 }
+
+// Once it is clear that the job fails; again when it has ended, with what followed.
+void Table::NoteFailure(Job& job) {
+  const JobStatus& status = job.row.status;
+  if (status.first_failure == kWholeJob && !status.time_is_over) return;
+  if (job.row.failure != nullptr && !job.row.has_ended()) return;
+  std::vector<TaskEnd> ends;
+  const msg::JobT message = JobMessage(job.row, options_.locations.state_directory);
+  for (std::size_t i = 0; i < message.tasks.size(); ++i) {
+    ends.push_back(LastEnd(*message.tasks[i]));
+    ends.back().stopped_us = job.tasks[i]->stopped_us();
+  }
+  FailureRules rules;
+  rules.keep_going = job.rules.keep_going;
+  rules.since_us = job.failures_since_us;
+  if (status.time_is_over) {
+    rules.time_over = status.ending;
+    rules.time_over_us = job.time_over_us;
+  }
+  auto failure = FirstFailure(ends, rules);
+  if (!failure) return;
+  const TaskRow* const task = job.row.task(failure->task);
+  if (task != nullptr && !task->attempts.empty()) AddLastLinesOf(job.row, *task, &*failure);
+  job.row.failure = std::make_unique<msg::FailureT>(*std::move(failure));
+}
+
+void Table::AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const {
+  const AttemptRow& attempt = task.attempts.back();
+  const auto path = [&](msg::LogStream stream) {
+    return LogPath(row, task, options_.locations.state_directory, attempt.number, stream);
+  };
+  const LogFile errors[] = {{path(msg::LogStream::Stderr), attempt.stderr_begin}};
+  const LogFile output[] = {{path(msg::LogStream::Stdout), attempt.stdout_begin}};
+  AddLastLines(errors, output, failure);
+}
+
+// ---- What tasks share
+
+void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
+  std::vector<Resources::TaskWishes> wishes;
+  for (const Action& action : actions) {
+    const auto* const ask = std::get_if<action::AskForGrant>(&action);
+    if (ask == nullptr) continue;
+    const auto all = WishesOf(job.row.spec);
+    const std::string& name = job.rules.tasks[static_cast<std::size_t>(ask->task)].name;
+    for (const auto& one : all) {
+      if (one.task == name) wishes.push_back(one);
+    }
+  }
+  if (wishes.empty()) return;
+  resources_.Request(job.row.id, std::move(wishes), job.row.spec.share_sets);
+  GiveGrants();
+}
+
+// A gang keeps what it has until it ends: its next run needs the same.
+void Table::ReleaseGrants(Job& job, const std::vector<int>& changed) {
+  const bool whole = job.row.has_ended();
+  if (job.rules.gang && !whole) return;
+  bool any = false;
+  for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!job.rules.tasks[at].needs_grant || !HasEnded(job.row.status.tasks[at].state)) continue;
+    if (!whole && !std::binary_search(changed.begin(), changed.end(), i)) continue;
+    resources_.Release(job.row.id, job.rules.tasks[at].name);
+    any = true;
+  }
+  if (any) GiveGrants();
+}
+
+void Table::GiveGrants() {
+  for (auto& grant : resources_.GrantNext()) {
+    options_.loop->Post([this, alive = alive_, grant = std::move(grant)] {
+      const auto found = *alive ? jobs_.find(grant.job) : jobs_.end();
+      if (!*alive || found == jobs_.end()) return;
+      Job& job = *found->second;
+      for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (job.rules.tasks[at].name != grant.task) continue;
+        if (HasEnded(job.row.status.tasks[at].state)) return;  // It was released then.
+        job.row.tasks[at].resources.clear();
+        for (const auto& given : grant.given) {
+          job.row.tasks[at].resources.push_back(given.ToString());
+        }
+        return Feed(job, event::Granted{i});
+      }
+    });
+  }
+}
+
+void Table::TakeUpPorts(const Job& job) {
+  for (const int port : job.row.ports) {
+    const absl::Status held = ports_.TakeUp(port);
+    LOG_IF(INFO, !held.ok()) << "port " << port << " of " << job.row.id << ": " << held.message();
+  }
+}
+
+std::vector<int> Table::PortsOf(const Job& job, int task) const {
+  std::vector<int> ports;
+  const std::string& address = job.row.tasks[static_cast<std::size_t>(task)].address;
+  const auto own = ParseHostPort(address);
+  for (const int port : job.row.ports) {
+    if ((own && own->port == port) || (task == 0 && port == job.plan.master_port)) {
+      ports.push_back(port);
+    }
+  }
+  return ports;
+}
+
+// ---- Actions
 
 void Table::SetEndTimer(Job& job) {
   const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
@@ -326,19 +511,17 @@ void Table::SetEndTimer(Job& job) {
   job.end_timer = options_.loop->RunAfter(
       std::max<absl::Duration>(left, absl::ZeroDuration()), [this, entry = &job, limit] {
         entry->end_timer = 0;
+        entry->time_over_us = WallUs();
         Feed(*entry, event::TimeOver{
                          absl::StrCat("its time of ", absl::FormatDuration(limit), " is over")});
       });
 }
 
-void Table::Carry(Job& job, const action::AskForGrant& ask) {
-  options_.loop->Post([this, alive = alive_, id = job.row.id, ask] {
-    if (*alive && jobs_.contains(id)) Feed(*jobs_.at(id), event::Granted{ask.task});
-  });
-}
-
 void Table::Carry(Job& job, const action::StartAttempt& start) {
   ++stats_.attempts;
+  if (job.row.spec.release_ports) {
+    for (const int port : PortsOf(job, start.task)) ports_.LetGo(port);
+  }
   const absl::Status started = TaskOf(job, start.task).Start();
   Fault("spawned");
   if (started.ok()) return;
@@ -375,9 +558,11 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task)];
   const auto& locations = options_.locations;
   ShimSpec spec;
-  spec.argv = from.argv;
-  spec.environment = from.environment;
-  spec.working_directory = from.working_directory;
+  const ClusterPlan plan = PlanTasks(from, row.ports);
+  const PlannedTask& planned = plan.tasks[static_cast<std::size_t>(task)];
+  spec.argv = planned.argv;
+  spec.environment = TaskEnvironment(from, plan, planned, CircumstancesOf(row, task));
+  spec.working_directory = planned.working_directory;
   spec.stdout_path =
       LogPath(row, task_row, locations.state_directory, attempt, msg::LogStream::Stdout);
   spec.stderr_path =
@@ -402,6 +587,7 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
     Feed(job, event::Running{task->task()});  // It was quicker than its first message.
   }
   Retire(std::move(attempt));
+  for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(port);
   Feed(job, event::Ended{
                 .task = task->task(), .success = end.success(), .lost = end.lost, .how = end.how});
 }
@@ -457,6 +643,18 @@ absl::StatusOr<std::string> Table::FindJob(const std::string& name) const {
   return absl::FailedPreconditionError(absl::StrCat(
       name, " is ambiguous: ", absl::StrJoin(by_prefix, ", "),
       count > kNamedInError ? absl::StrCat(" and ", count - kNamedInError, " more") : ""));
+}
+
+msg::JobT Table::Message(const JobRow& row) const {
+  msg::JobT job = JobMessage(row, options_.locations.state_directory);
+  for (std::size_t i = 0; i < row.tasks.size(); ++i) {
+    const TaskStatus& status = row.status.tasks[i];
+    if (status.state != msg::TaskState::Pending || !status.asked || status.granted) continue;
+    const std::string why = resources_.WhyWaiting(row.id);
+    if (!why.empty()) job.tasks[i]->reason = why;
+    if (job.state == msg::TaskState::Pending && !why.empty()) job.reason = why;
+  }
+  return job;
 }
 
 std::vector<msg::JobT> Table::List(bool live_only) const {

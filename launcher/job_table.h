@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
+#include "launcher/resources.h"
 #include "launcher/supervisor.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
@@ -31,8 +32,9 @@ class JobTable {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the table.
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
-    std::string shim_path;           // Of yard-shim.
-    std::function<double()> random;  // In [0, 1); spreads restarts. Unset: the kernel's.
+    std::string shim_path;                 // Of yard-shim.
+    std::vector<Resource> resources = {};  // That tasks share.
+    std::function<double()> random;        // In [0, 1); spreads restarts. Unset: the kernel's.
     // Every change of a job, and whole lines of output, which log_record.h can read before they
     // are told; on the loop's thread. Optional. `from`: where the attempt's lines before these
     // end, 0 if these are its first; further on where lines were left out.
@@ -46,7 +48,9 @@ class JobTable {
   virtual ~JobTable() = default;
 
   // Makes the job durable, then starts it. The same request id again answers with the same job.
-  // InvalidArgument: see CheckJobSpec; AlreadyExists: a live job has this name.
+  // InvalidArgument: see CheckJobSpec and CheckCluster; AlreadyExists: a live job has this name;
+  // FailedPrecondition: it asks for more resources than there are; ResourceExhausted: there are
+  // too many jobs, or no more ports.
   virtual absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) = 0;
 
   // A job is named by its id, its name (the live job of that name, else the newest), or a unique
@@ -61,7 +65,9 @@ class JobTable {
   virtual const JobRow* Row(const std::string& id) const = 0;
   // All, in the order of their ids; good until a job is removed.
   virtual std::vector<const JobRow*> Rows() const = 0;
-  // As others see it: without its environment. Oldest first.
+  // As others see it: without its environment.
+  virtual msg::JobT Message(const JobRow& row) const = 0;
+  // Oldest first.
   virtual std::vector<msg::JobT> List(bool live_only) const = 0;
 
   // What is named must be there; zero grace: the job's own.

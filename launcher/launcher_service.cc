@@ -44,7 +44,7 @@ void Answer(
 template <typename Reply>
 absl::StatusOr<Reply> ReplyWithJob(const Parts& parts, const std::string& id) {
   Reply reply;
-  reply.job = std::make_unique<msg::JobT>(JobMessage(*parts.table->Row(id), parts.state_directory));
+  reply.job = std::make_unique<msg::JobT>(parts.table->Message(*parts.table->Row(id)));
   return reply;
 }
 
@@ -68,8 +68,8 @@ absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT
   }
   const auto named = parts.table->Find(request.job);
   if (!named.ok()) return named.status();
-  reply.jobs.push_back(std::make_unique<msg::JobT>(
-      JobMessage(*parts.table->Row(named->job), parts.state_directory)));
+  reply.jobs.push_back(
+      std::make_unique<msg::JobT>(parts.table->Message(*parts.table->Row(named->job))));
   return reply;
 }
 

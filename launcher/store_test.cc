@@ -80,6 +80,9 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   job.status.restarts = 3;
   job.status.quick_failures = 2;
   job.ports = {1, 65535};
+  job.failure = std::make_unique<msg::FailureT>();
+  job.failure->task = "worker-0";
+  job.failure->last_lines = {"one", "two"};
   job.tasks[0].address = "h:1";
   job.tasks[0].resources = {"gpu=0,1", "x"};
   job.status.tasks[0].stop_grace = absl::Seconds(3);
@@ -119,6 +122,9 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_EQ(back.spec.labels[0]->value, "v");
   EXPECT_EQ(back.status, job.status);
   EXPECT_EQ(back.ports, job.ports);
+  ASSERT_NE(back.failure, nullptr);
+  EXPECT_EQ(back.failure->task, "worker-0");
+  EXPECT_EQ(back.failure->last_lines, job.failure->last_lines);
   EXPECT_EQ(back.tasks[0].address, "h:1");
   EXPECT_EQ(back.tasks[0].resources, job.tasks[0].resources);
   ASSERT_EQ(back.tasks[0].attempts.size(), 1u);

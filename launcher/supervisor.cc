@@ -186,6 +186,13 @@ class Decider {
 
   void TryStart(int i) {
     const TaskRules& rules = rules_.tasks[Index(i)];
+    // Before it waits for others: all tasks of a job ask together.
+    if (rules.needs_grant && !task(i).granted) {
+      if (task(i).asked) return;
+      Touch(i).asked = true;
+      SayReason(i, "waits for its resources");
+      return Do(action::AskForGrant{i});
+    }
     for (const Wait& wait : rules.waits) {
       for (const int other : wait.tasks) {
         if (HasReached(task(other), wait.milestone)) continue;
@@ -194,12 +201,6 @@ class Decider {
                       absl::StrCat("waited for ", wait.words, ", and ", NameOf(other),
                                    " has ended without that"));
       }
-    }
-    if (rules.needs_grant && !task(i).granted) {
-      if (task(i).asked) return;
-      Touch(i).asked = true;
-      SayReason(i, "waits for its resources");
-      return Do(action::AskForGrant{i});
     }
     TaskStatus& status = Touch(i);
     status.state = TaskState::Starting;

@@ -446,6 +446,18 @@ TEST_F(JobTest, ResourcesAreAskedForOnceAndKeptOverRestarts) {
   EXPECT_THAT(Feed(event::TimerFired{0}), ElementsAre("start worker-0 2"));
 }
 
+TEST_F(JobTest, AllTasksAskForResourcesAtOnceWhateverElseTheyWaitFor) {
+  Make({"ps-0", "worker-0"});
+  rules_.tasks[0].needs_grant = rules_.tasks[1].needs_grant = true;
+  rules_.tasks[1].waits = {
+      {.tasks = {0}, .milestone = msg::Milestone::Started, .words = "ps to start"}};
+  EXPECT_THAT(Feed(event::Launched{}), ElementsAre("ask ps-0", "ask worker-0"));
+  EXPECT_THAT(Feed(event::Granted{1}), IsEmpty());
+  EXPECT_EQ(task(1).reason, "waits for ps to start");
+  EXPECT_THAT(Feed(event::Granted{0}), ElementsAre("start ps-0 1"));
+  EXPECT_THAT(Feed(event::Running{0}), ElementsAre("start worker-0 1"));
+}
+
 TEST_F(JobTest, WhenItsTimeIsOverNothingIsRestarted) {
   Make({"worker-0", "worker-1"});
   rules_.restart = {.policy = kAlways, .max_restarts = 5};

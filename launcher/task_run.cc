@@ -57,6 +57,7 @@ std::string TaskRun::Path(msg::LogStream stream) const {
 
 // For the last row.
 void TaskRun::Make() {
+  stopped_us_ = 0;
   stdout_lines_.reset();
   stderr_lines_.reset();
   attempt_ = NewAttempt(host_, *row_, task_, last(),
@@ -99,7 +100,9 @@ void TaskRun::Fail(const absl::Status& why) {
 }
 
 void TaskRun::Stop(int signal, absl::Duration grace) {
-  if (attempt_ != nullptr) attempt_->Stop(signal, grace);
+  if (attempt_ == nullptr) return;
+  if (stopped_us_ == 0) stopped_us_ = absl::ToUnixMicros(host_->clock->Now());
+  attempt_->Stop(signal, grace);
 }
 
 bool TaskRun::Signal(int signal) const {

@@ -57,6 +57,8 @@ class TaskRun {
   // Ends without an attempt: it could not be started.
   void Fail(const absl::Status& why);
   void Stop(int signal, absl::Duration grace);
+  // When this attempt was first asked to stop, by the wall clock; 0: it was not, or not by us.
+  std::int64_t stopped_us() const { return stopped_us_; }
   // To its process group; false if it does not run.
   bool Signal(int signal) const;
 
@@ -89,6 +91,7 @@ class TaskRun {
   std::unique_ptr<Attempt> attempt_;
   std::optional<LineFeed> stdout_lines_, stderr_lines_;
   runtime::EventLoop::TimerId timer_ = 0;
+  std::int64_t stopped_us_ = 0;
 };
 
 }  // namespace launcher

@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "gtest/gtest.h"
 #include "launcher/process_table.h"
 #include "launcher/supervisor.h"
 #include "runtime/file.h"
@@ -59,6 +61,7 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
     options.locations.runtime_directory = folder_ + "/run";
     options.locations.state_directory = state_directory();
     options.shim_path = *shim;
+    options.resources = resources_;
     options.random = [] { return 0.0; };
     options.fault = std::move(fault);
     options.on_job = [this](const msg::JobT&) {
@@ -199,6 +202,23 @@ std::vector<std::string> TestingTable::Lines() {
     lines.insert(lines.end(), batch.lines.lines.begin(), batch.lines.lines.end());
   }
   return lines;
+}
+
+msg::TaskGroupT& AddGroup(msg::JobSpecT* spec, const std::string& type, std::uint32_t count) {
+  auto group = std::make_unique<msg::TaskGroupT>();
+  group->type = type;
+  group->count = count;
+  spec->groups.push_back(std::move(group));
+  return *spec->groups.back();
+}
+
+const msg::TaskT& TaskOf(const msg::JobT& job, const std::string& name) {
+  static const auto* const none = new msg::TaskT;
+  for (const auto& task : job.tasks) {
+    if (absl::StrCat(task->type, "-", task->index) == name) return *task;
+  }
+  ADD_FAILURE() << "job " << job.id << " has no task " << name;
+  return *none;
 }
 
 pid_t ShimOf(const std::string& state_directory, const msg::JobT& job, int attempt) {

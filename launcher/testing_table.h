@@ -7,11 +7,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_table.h"
+#include "launcher/resources.h"
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
@@ -26,6 +28,8 @@ class TestingTable {
   explicit TestingTable(std::string folder = "");
   ~TestingTable();
 
+  // What tasks share, of the launchers that come up from now on.
+  void SetResources(std::vector<Resource> resources) { resources_ = std::move(resources); }
   // A launcher comes up; `fault` as in JobTable::Options.
   absl::Status Open(std::function<void(std::string_view)> fault = {});
   // It is gone; its tasks stay.
@@ -73,6 +77,7 @@ class TestingTable {
 
   const bool owns_folder_;
   const std::string folder_;
+  std::vector<Resource> resources_;
   std::unique_ptr<runtime::EventLoop> loop_;
   std::unique_ptr<runtime::Thread> thread_;
   std::unique_ptr<JobTable> table_;
@@ -80,6 +85,11 @@ class TestingTable {
   runtime::CondVar changed_;
   std::vector<Announced> announced_ ABSL_GUARDED_BY(mutex_);
 };
+
+// Adds `count` tasks of a type to a spec.
+msg::TaskGroupT& AddGroup(msg::JobSpecT* spec, const std::string& type, std::uint32_t count = 1);
+// The task of that name; a test failure, and an empty one, if there is none.
+const msg::TaskT& TaskOf(const msg::JobT& job, const std::string& name);
 
 // Pid of the shim of an attempt's folder; 0 if none runs.
 pid_t ShimOf(const std::string& state_directory, const msg::JobT& job, int attempt = 1);

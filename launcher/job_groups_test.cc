@@ -1,0 +1,317 @@
+// Jobs of several tasks, with real shims.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "launcher/cluster.h"
+#include "launcher/job_table.h"
+#include "launcher/resources.h"
+#include "launcher/supervisor.h"
+#include "launcher/testing_table.h"
+#include "runtime/file.h"
+
+namespace launcher {
+namespace {
+
+using msg::TaskState;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
+
+// Waits until the file $FOLDER/go is there.
+constexpr char kUntilGo[] = " while [ ! -e $FOLDER/go ]; do sleep 0.01; done; ";
+constexpr char kForEver[] = " exec sleep 1000";
+
+class JobGroupsTest : public ::testing::Test {
+ protected:
+  JobGroupsTest() { EXPECT_EQ(yard_.Open(), absl::OkStatus()); }
+
+  std::string Launch(const msg::JobSpecT& spec) {
+    auto job = yard_.Launch(spec);
+    EXPECT_EQ(job.status(), absl::OkStatus());
+    return job.ok() ? job->id : "";
+  }
+  msg::JobT End(const std::string& id) {
+    auto job = yard_.AwaitEnd(id);
+    EXPECT_TRUE(job.has_value());
+    return job ? *job : msg::JobT();
+  }
+  msg::JobT RunToEnd(const msg::JobSpecT& spec) { return End(Launch(spec)); }
+  // Until all tasks run.
+  msg::JobT AwaitAllRunning(const std::string& id) {
+    auto job = yard_.Await(id, [](const msg::JobT& found) {
+      for (const auto& task : found.tasks) {
+        if (task->state != TaskState::Running) return false;
+      }
+      return true;
+    });
+    EXPECT_TRUE(job.has_value());
+    return job ? *job : msg::JobT();
+  }
+  void Go() {
+    EXPECT_EQ(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600), absl::OkStatus());
+  }
+  static std::string Output(const msg::TaskT& task) {
+    return runtime::ReadFile(task.stdout_path, 1 << 20).value_or("(no file)");
+  }
+  JobTable::Named Named(const std::string& name) {
+    JobTable::Named named;
+    yard_.OnLoop([&] {
+      const auto found = yard_.table()->Find(name);
+      EXPECT_EQ(found.status(), absl::OkStatus());
+      if (found.ok()) named = *found;
+    });
+    return named;
+  }
+
+  TestingTable yard_;
+};
+
+TEST_F(JobGroupsTest, EachTaskIsToldOfTheOthers) {
+  auto spec = yard_.Shell("echo $YARD_TASK $RANK $WORLD_SIZE; echo $TF_CONFIG");
+  AddGroup(&spec, "chief");
+  AddGroup(&spec, "worker", 2);
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Exited);
+  EXPECT_EQ(job.reason, "");
+  ASSERT_EQ(job.tasks.size(), 3u);
+  std::set<int> ports;
+  for (const auto& task : job.tasks) {
+    const auto address = ParseHostPort(task->address);
+    ASSERT_TRUE(address.has_value()) << task->address;
+    ports.insert(address->port);
+  }
+  EXPECT_EQ(ports.size(), 3u);
+  EXPECT_EQ(
+      Output(TaskOf(job, "worker-1")),
+      absl::StrCat("worker-1 2 3\n{\"cluster\": {\"chief\": [\"", job.tasks[0]->address,
+                   "\"], \"worker\": [\"", job.tasks[1]->address, "\", \"", job.tasks[2]->address,
+                   "\"]}, \"task\": {\"type\": \"worker\", \"index\": 1}, "
+                   "\"rpc_layer\": \"grpc\"}\n"));
+}
+
+TEST_F(JobGroupsTest, AGroupHasItsOwnProgramDirectoryAndVariables) {
+  auto spec = yard_.Shell("echo of the job");
+  AddGroup(&spec, "worker");
+  msg::TaskGroupT& ps = AddGroup(&spec, "ps");
+  ps.argv = {"sh", "-c", "echo $A; pwd"};
+  ps.environment = {"A=of the group"};
+  ps.working_directory = "/";
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(Output(TaskOf(job, "worker-0")), "of the job\n");
+  EXPECT_EQ(Output(TaskOf(job, "ps-0")), "of the group\n/\n");
+}
+
+TEST_F(JobGroupsTest, TheFirstFailureIsToldWithItsLastLinesAndItsConsequences) {
+  auto spec = yard_.Shell(absl::StrCat("[ $YARD_TASK = worker-1 ] || ", kForEver, ";", kUntilGo,
+                                       "echo bad luck >&2; exit 3"));
+  AddGroup(&spec, "worker", 3);
+  const std::string id = Launch(spec);
+  AwaitAllRunning(id);
+  Go();
+  const msg::JobT job = End(id);
+  EXPECT_EQ(job.state, TaskState::Failed);
+  EXPECT_EQ(job.reason, "worker-1: exit code 3");
+  ASSERT_NE(job.failure, nullptr);
+  EXPECT_EQ(job.failure->task, "worker-1");
+  EXPECT_EQ(job.failure->reason, "exit code 3");
+  EXPECT_THAT(job.failure->last_lines, ElementsAre("bad luck"));
+  EXPECT_EQ(job.failure->log_path, TaskOf(job, "worker-1").stderr_path);
+  EXPECT_THAT(job.failure->consequences, UnorderedElementsAre("worker-0", "worker-2"));
+  EXPECT_TRUE(TaskOf(job, "worker-0").attempts[0]->was_stopped);
+  EXPECT_FALSE(TaskOf(job, "worker-1").attempts[0]->was_stopped);
+  yard_.Close();
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  const auto known = yard_.List();
+  ASSERT_NE(known.at(0).failure, nullptr) << "also by the next launcher";
+  EXPECT_THAT(known[0].failure->last_lines, ElementsAre("bad luck"));
+}
+
+TEST_F(JobGroupsTest, AGangStartsAgainTogetherOnTheSamePorts) {
+  auto spec = yard_.Shell(
+      "echo $TORCHELASTIC_RESTART_COUNT $MASTER_PORT; "
+      "[ $RANK = 1 ] && [ $TORCHELASTIC_RESTART_COUNT = 0 ] && kill -9 $$; "
+      "[ $TORCHELASTIC_RESTART_COUNT = 1 ] || exec sleep 1000");
+  AddGroup(&spec, "worker", 3);
+  spec.gang = true;
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 3;
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Exited) << job.reason;
+  EXPECT_EQ(job.restarts, 1u);
+  EXPECT_EQ(job.failure, nullptr);
+  std::set<std::string> ports;
+  for (const auto& task : job.tasks) {
+    ASSERT_EQ(task->attempts.size(), 2u);
+    const std::vector<std::string> words = absl::StrSplit(Output(*task), absl::ByAnyChar(" \n"));
+    EXPECT_EQ(words[0], "1");
+    ports.insert(words[1]);
+  }
+  EXPECT_EQ(ports.size(), 1u);
+  EXPECT_EQ(TaskOf(job, "worker-1").attempts[0]->signal, SIGKILL);
+}
+
+TEST_F(JobGroupsTest, TheJobEndsWithItsChief) {
+  auto spec = yard_.Shell(absl::StrCat("[ $YARD_TASK = chief-0 ] || ", kForEver));
+  AddGroup(&spec, "chief");
+  AddGroup(&spec, "worker");
+  AddGroup(&spec, "ps");
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Exited);
+  EXPECT_EQ(job.reason, "");
+  EXPECT_EQ(TaskOf(job, "ps-0").reason,
+            "stopped because chief-0 has ended: signal 15 (Terminated)");
+}
+
+TEST_F(JobGroupsTest, WhenItsTimeIsOverTheJobHasFailed) {
+  auto spec = yard_.Shell(kForEver);
+  AddGroup(&spec, "worker", 2);
+  spec.max_run_time_ms = 300;
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Failed);
+  EXPECT_EQ(job.reason, "its time of 300ms is over");
+  ASSERT_NE(job.failure, nullptr);
+  EXPECT_EQ(job.failure->task, "");
+  EXPECT_THAT(job.failure->consequences, UnorderedElementsAre("worker-0", "worker-1"));
+}
+
+TEST_F(JobGroupsTest, TasksStartInTheOrderThatIsAskedFor) {
+  auto spec = yard_.Shell(absl::StrCat("[ $YARD_TASK = worker-0 ] && exit;", kUntilGo));
+  auto after = std::make_unique<msg::StartAfterT>();
+  after->type = "data";
+  after->milestone = msg::Milestone::Completed;
+  AddGroup(&spec, "worker").start_after.push_back(std::move(after));
+  AddGroup(&spec, "data");
+  const std::string id = Launch(spec);
+  const auto waiting = yard_.Await(
+      id, [](const msg::JobT& job) { return TaskOf(job, "data-0").state == TaskState::Running; });
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(TaskOf(*waiting, "worker-0").state, TaskState::Pending);
+  EXPECT_EQ(TaskOf(*waiting, "worker-0").reason, "waits for data to complete");
+  Go();
+  EXPECT_EQ(End(id).state, TaskState::Exited);
+}
+
+TEST_F(JobGroupsTest, MembersOfASetGoToOneTaskAtATime) {
+  yard_.Close();
+  yard_.SetResources({*ParseResource("gpu=0,1")});
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  auto spec = yard_.Shell(absl::StrCat("echo $CUDA_VISIBLE_DEVICES;", kUntilGo));
+  auto wish = std::make_unique<msg::ResourceRequestT>();
+  wish->name = "gpu";
+  wish->amount = 1;
+  AddGroup(&spec, "worker", 2).resources.push_back(std::move(wish));
+  const std::string first = Launch(spec);
+  const msg::JobT running = AwaitAllRunning(first);
+  EXPECT_THAT(TaskOf(running, "worker-1").resources, ElementsAre("gpu=1"));
+  const std::string second = Launch(spec);
+  const auto waiting = yard_.Await(second, [](const msg::JobT&) { return true; });
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(waiting->state, TaskState::Pending);
+  EXPECT_THAT(waiting->reason, AllOf(HasSubstr("gpu"), HasSubstr(first)));
+  yard_.Close();  // The next launcher knows who has what.
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  EXPECT_THAT(yard_.Await(second, [](const msg::JobT&) { return true; })->reason, HasSubstr(first));
+  Go();
+  const msg::JobT ended = End(first);
+  EXPECT_EQ(Output(TaskOf(ended, "worker-0")), "0\n");
+  EXPECT_EQ(Output(TaskOf(ended, "worker-1")), "1\n");
+  EXPECT_EQ(End(second).state, TaskState::Exited);
+  spec.groups[0]->resources[0]->amount = 3;
+  const auto refused = yard_.Launch(spec);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+}
+
+TEST_F(JobGroupsTest, OneTaskIsStoppedSignalledAndStartedAgain) {
+  auto spec = yard_.Shell("trap 'echo told' USR1; echo ready; while :; do sleep 0.01; done");
+  AddGroup(&spec, "worker", 2);
+  const std::string id = Launch(spec);
+  const msg::JobT running = AwaitAllRunning(id);
+  for (const auto& task : running.tasks) {
+    ASSERT_TRUE(yard_.AwaitInFile(task->stdout_path, "ready"));
+  }
+  yard_.OnLoop([&] {
+    const auto told = yard_.table()->Signal({id, 1}, SIGUSR1);
+    ASSERT_EQ(told.status(), absl::OkStatus());
+    EXPECT_THAT(*told, ElementsAre("worker-1"));
+    EXPECT_TRUE(absl::IsInvalidArgument(yard_.table()->Signal({id, 1}, 0).status()));
+  });
+  EXPECT_TRUE(yard_.AwaitInFile(running.tasks[1]->stdout_path, "told"));
+  EXPECT_EQ(Output(*running.tasks[0]), "ready\n");
+
+  ASSERT_EQ(yard_.Stop(id + "/worker-1", absl::Seconds(5)), absl::OkStatus());
+  const auto stopped = yard_.Await(
+      id, [](const msg::JobT& job) { return TaskOf(job, "worker-1").state == TaskState::Exited; });
+  ASSERT_TRUE(stopped.has_value());
+  EXPECT_EQ(stopped->state, TaskState::Running);
+  EXPECT_EQ(Named(id + "/worker-1").task, 1);
+  yard_.OnLoop([&] {
+    EXPECT_EQ(yard_.table()->Restart({id, 1}, absl::ZeroDuration()), absl::OkStatus());
+    EXPECT_TRUE(absl::IsNotFound(yard_.table()->Find(id + "/worker-2").status()));
+  });
+  const msg::JobT again = AwaitAllRunning(id);
+  EXPECT_EQ(TaskOf(again, "worker-1").attempts.size(), 2u);
+  EXPECT_EQ(TaskOf(again, "worker-0").attempts.size(), 1u);
+  ASSERT_EQ(yard_.Stop(id, absl::Seconds(5)), absl::OkStatus());
+  EXPECT_EQ(End(id).reason, "stopped");
+}
+
+TEST_F(JobGroupsTest, AnEndedJobIsStartedAgain) {
+  auto spec = yard_.Shell("[ -e $FOLDER/go ]");
+  AddGroup(&spec, "worker", 2);
+  const std::string id = Launch(spec);
+  const msg::JobT failed = End(id);
+  EXPECT_EQ(failed.state, TaskState::Failed);
+  Go();
+  yard_.OnLoop([&] {
+    EXPECT_EQ(yard_.table()->Restart({id, kWholeJob}, absl::ZeroDuration()), absl::OkStatus());
+  });
+  const msg::JobT ended = End(id);
+  EXPECT_EQ(ended.state, TaskState::Exited);
+  EXPECT_EQ(ended.failure, nullptr);
+  EXPECT_EQ(ended.tasks[0]->address, failed.tasks[0]->address);
+}
+
+TEST_F(JobGroupsTest, TheNextLauncherTakesUpEveryTask) {
+  auto spec = yard_.Shell(absl::StrCat("echo out $RANK;", kUntilGo, "exit $RANK"));
+  AddGroup(&spec, "worker", 8);
+  spec.keep_going = true;
+  const std::string id = Launch(spec);
+  AwaitAllRunning(id);
+  yard_.Close();
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  AwaitAllRunning(id);
+  yard_.Close();
+  Go();
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  const msg::JobT job = End(id);
+  for (int rank = 0; rank < 8; ++rank) {
+    const msg::TaskT& task = TaskOf(job, absl::StrCat("worker-", rank));
+    ASSERT_EQ(task.attempts.size(), 1u);
+    EXPECT_EQ(task.attempts[0]->exit_code, rank);
+    EXPECT_EQ(Output(task), absl::StrCat("out ", rank, "\n"));
+  }
+}
+
+TEST_F(JobGroupsTest, BadClustersAreRefused) {
+  auto spec = yard_.Shell("true");
+  AddGroup(&spec, "chief", 2);
+  const auto refused = yard_.Launch(spec);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_THAT(yard_.List(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace launcher
