@@ -1,11 +1,9 @@
 #include "launcher/job_calls.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -13,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "launcher/job_row.h"
+#include "launcher/log_segments.h"
 #include "launcher/supervisor.h"
-#include "runtime/unique_fd.h"
 
 namespace launcher {
 namespace {
@@ -149,7 +147,7 @@ class TaskLog {
  private:
   struct Cursor {
     msg::LogStream stream;
-    runtime::UniqueFd file;
+    LogSegments log;
     std::uint64_t offset = 0;
   };
 
@@ -200,39 +198,35 @@ class TaskLog {
   Cursor Open(const JobRow& row, const AttemptRow& attempt, msg::LogStream stream,
               std::uint64_t begin, std::uint64_t wanted, bool first) const {
     const std::string path = LogPath(row, TaskOf(row), state_directory_, attempt.number, stream);
-    Cursor cursor{stream, runtime::UniqueFd(open(path.c_str(), O_RDONLY | O_CLOEXEC)),
-                  std::max(begin, wanted)};
+    Cursor cursor{stream, LogSegments(path), std::max(begin, wanted)};
     if (first && wanted == 0 && request_->last_lines >= 0) {
       cursor.offset = LastLines(cursor, attempt, begin);
     }
     return cursor;
   }
 
+  // Where the output of an attempt that has ended ends. (Of a live one nobody knows.)
   static std::uint64_t End(const AttemptRow& attempt, const Cursor& cursor) {
-    if (attempt.ended_us != 0) {
-      return cursor.stream == msg::LogStream::Stdout ? attempt.stdout_end : attempt.stderr_end;
-    }
-    struct stat status = {};
-    return fstat(cursor.file.get(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+    if (attempt.ended_us == 0) return std::numeric_limits<std::uint64_t>::max();
+    return cursor.stream == msg::LogStream::Stdout ? attempt.stdout_end : attempt.stderr_end;
   }
 
   // Where the last lines of the stream begin.
-  std::uint64_t LastLines(const Cursor& cursor, const AttemptRow& attempt,
-                          std::uint64_t begin) const {
-    const std::uint64_t end = End(attempt, cursor);
+  std::uint64_t LastLines(Cursor& cursor, const AttemptRow& attempt, std::uint64_t begin) const {
+    const auto extent = cursor.log.Look();
+    if (!extent.ok()) return begin;
+    const std::uint64_t end = std::min(extent->end, End(attempt, cursor));
+    begin = std::max(begin, extent->begin);
     if (request_->last_lines == 0) return std::max(begin, end);
     std::int64_t left = request_->last_lines;
-    std::vector<char> block(kChunk);
     for (std::uint64_t at = end; at > begin;) {
-      const std::uint64_t size = std::min<std::uint64_t>(at - begin, block.size());
+      const std::uint64_t size = std::min<std::uint64_t>(at - begin, kChunk);
       at -= size;
-      if (pread(cursor.file.get(), block.data(), size, static_cast<off_t>(at)) !=
-          static_cast<ssize_t>(size)) {
-        return begin;
-      }
+      const auto block = cursor.log.Read(at, size);
+      if (!block.ok() || block->size() != size) return begin;
       for (std::uint64_t i = size; i-- > 0;) {
         // The newline at the very end ends the last line; it does not begin another.
-        if (block[i] == '\n' && at + i + 1 != end && --left == 0) return at + i + 1;
+        if ((*block)[i] == '\n' && at + i + 1 != end && --left == 0) return at + i + 1;
       }
     }
     return begin;
@@ -241,13 +235,17 @@ class TaskLog {
   bool Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor, msg::LogsReplyT* part) {
     const std::uint64_t end = End(attempt, cursor);
     if (cursor.offset >= end) return false;
-    std::vector<std::uint8_t> data(std::min<std::uint64_t>(end - cursor.offset, kChunk));
-    const ssize_t got =
-        pread(cursor.file.get(), data.data(), data.size(), static_cast<off_t>(cursor.offset));
-    if (got <= 0) return false;
-    data.resize(static_cast<std::size_t>(got));
+    const std::uint64_t wanted = std::min<std::uint64_t>(end - cursor.offset, kChunk);
+    auto read = cursor.log.Read(cursor.offset, wanted);
+    if (absl::IsOutOfRange(read.status()) && cursor.log.first_left() < end) {
+      // Rotated away: the reader sees by the offset that there is a hole.
+      cursor.offset = cursor.log.first_left();
+      read = cursor.log.Read(cursor.offset, std::min<std::uint64_t>(end - cursor.offset, kChunk));
+    }
+    if (!read.ok() || read->empty()) return false;
+    std::vector<std::uint8_t> data(read->begin(), read->end());
     const bool more_may_come = request_->follow && attempt.ended_us == 0;
-    const bool is_rest = cursor.offset + data.size() >= end;
+    const bool is_rest = data.size() < kChunk || cursor.offset + data.size() >= end;
     const auto newline = std::find(data.rbegin(), data.rend(), '\n');
     if ((more_may_come || !is_rest) && (newline != data.rend() || data.size() < kChunk)) {
       data.erase(newline.base(), data.end());

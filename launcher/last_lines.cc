@@ -1,13 +1,9 @@
 #include "launcher/last_lines.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <utility>
 
-#include "runtime/unique_fd.h"
+#include "launcher/log_segments.h"
 
 namespace launcher {
 namespace {
@@ -18,16 +14,13 @@ constexpr std::string_view kCut = "...";
 
 // Its last bytes, without a line that was cut at the front, unless there is no other.
 std::string ReadTail(const LogFile& log) {
-  const runtime::UniqueFd file(open(log.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat about = {};
-  if (!file.valid() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return "";
-  const auto size = static_cast<std::uint64_t>(about.st_size);
-  if (size <= log.begin) return "";
-  const std::uint64_t from = size - std::min<std::uint64_t>(size - log.begin, kReadBytes);
-  std::string bytes(size - from, '\0');
-  const ssize_t got = pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(from));
-  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  if (from == log.begin) return bytes;
+  LogSegments segments(log.path);
+  const auto extent = segments.Look();
+  if (!extent.ok() || extent->end <= log.begin) return "";
+  const std::uint64_t begin = std::max(log.begin, extent->begin);
+  const std::uint64_t from = extent->end - std::min<std::uint64_t>(extent->end - begin, kReadBytes);
+  const std::string bytes = segments.Read(from, extent->end - from).value_or("");
+  if (from == begin) return bytes;
   const auto newline = bytes.find('\n');
   const bool has_more = newline != std::string::npos && newline + 1 < bytes.size();
   return has_more ? bytes.substr(newline + 1) : bytes;

@@ -15,14 +15,14 @@ namespace launcher {
 inline constexpr std::size_t kLastLines = 20;
 inline constexpr std::size_t kLastLinesBytes = 16 * 1024;
 
-// A part of what a task has written, from `begin` to the end of the file.
+// A part of what a task has written, from `begin` to the end of the log (log_segments.h).
 struct LogFile {
   std::string path;
   std::uint64_t begin = 0;
 };
 
 // The last lines with something in them, oldest first: at most kLastLines, together at most
-// kLastLinesBytes long, printable. Of a longer line the end. A rotated log is several files, the
+// kLastLinesBytes long, printable. Of a longer line the end. Several logs come
 // newest first. Nothing from what is missing, or is no regular file; never waits.
 std::vector<std::string> LastLines(std::span<const LogFile> newest_first);
 

@@ -1,40 +1,25 @@
 #include "launcher/line_reader.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "absl/status/status.h"
+
 namespace launcher {
-namespace {
-
-// A user's folder may hold anything under the name of a log: a pipe must not make us wait.
-runtime::UniqueFd OpenLog(const std::string& path) {
-  runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat about = {};
-  if (!file.valid() || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
-  return file;
-}
-
-std::string ReadAt(const runtime::UniqueFd& file, std::uint64_t offset, std::size_t size) {
-  std::string bytes(size, '\0');
-  const ssize_t got = pread(file.get(), bytes.data(), size, static_cast<off_t>(offset));
-  bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return bytes;
-}
-
-}  // namespace
-
 LineReader::LineReader(std::string path, std::uint64_t offset)
-    : path_(std::move(path)), offset_(offset) {}
+    : log_(std::move(path)), offset_(offset) {}
 
 void LineReader::Fill(std::uint64_t end) {
   buffer_.clear();
   at_ = 0;
-  if (!file_.valid()) file_ = OpenLog(path_);
-  if (!file_.valid() || offset_ >= end) return;
-  buffer_ = ReadAt(file_, offset_, std::min<std::uint64_t>(end - offset_, kBatchBytes));
+  if (offset_ >= end) return;
+  const auto room = [&] { return std::min<std::uint64_t>(end - offset_, kBatchBytes); };
+  auto bytes = log_.Read(offset_, room());
+  if (absl::IsOutOfRange(bytes.status()) && log_.first_left() < end) {
+    offset_ = log_.first_left();
+    bytes = log_.Read(offset_, room());
+  }
+  if (bytes.ok()) buffer_ = *std::move(bytes);
   bytes_read_ += buffer_.size();
 }
 
@@ -78,13 +63,14 @@ void LineReader::SkipTo(std::uint64_t offset, std::uint64_t end) {
 }
 
 std::uint64_t BeginOfLastLine(const std::string& path, std::uint64_t begin) {
-  const runtime::UniqueFd file = OpenLog(path);
-  struct stat about = {};
-  if (!file.valid() || fstat(file.get(), &about) != 0) return 0;
-  const auto size = static_cast<std::uint64_t>(about.st_size);
-  if (size <= begin) return 0;
-  const std::uint64_t from = std::max(begin, size - std::min(size, LineReader::kBatchBytes));
-  const std::string bytes = ReadAt(file, from, size - from);
+  LogSegments log(path);
+  const auto extent = log.Look();
+  if (!extent.ok() || extent->end <= begin) return 0;
+  const std::uint64_t window = std::min<std::uint64_t>(extent->end, LineReader::kBatchBytes);
+  const std::uint64_t from = std::max({begin, extent->begin, extent->end - window});
+  const auto read = log.Read(from, extent->end - from);
+  if (!read.ok()) return from;
+  const std::string& bytes = *read;
   const auto last = bytes.rfind('\n');
   if (last == std::string::npos || last == 0) return from;
   const auto before = bytes.rfind('\n', last - 1);

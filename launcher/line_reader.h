@@ -6,18 +6,19 @@
 #include <string>
 #include <vector>
 
-#include "runtime/unique_fd.h"
+#include "launcher/log_segments.h"
 
 namespace launcher {
 
-// Lines of a log file, without their newlines, and the bytes they are in: [begin, end).
+// Lines of a log, without their newlines, and the bytes of its stream they are in: [begin, end).
 struct LineBatch {
   std::uint64_t begin = 0, end = 0;
   std::vector<std::string> lines;
 };
 
-// Reads a log file in batches of whole lines, of at most 256 lines or 64 KiB; a longer line comes
-// in pieces of 64 KiB. It may begin in the middle of a line: then its rest counts as one. Not
+// Reads a log (log_segments.h) in batches of whole lines, of at most 256 lines or 64 KiB; a longer
+// line comes in pieces of 64 KiB. It may begin in the middle of a line: then its rest counts as
+// one. What has been rotated away and removed is left out: the next batch begins behind it. Not
 // thread safe; never waits (what is no regular file has no lines).
 class LineReader {
  public:
@@ -35,24 +36,24 @@ class LineReader {
   void SkipTo(std::uint64_t offset, std::uint64_t end);
 
   std::uint64_t offset() const { return offset_; }
-  // From the file, until now.
+  // From the files, until now.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
   std::size_t buffered() const { return buffer_.size() - at_; }
-  // Reads a full buffer, as far as there is something before `end`.
+  // Reads a full buffer, as far as there is something before `end`. Moves offset_ past what is
+  // gone.
   void Fill(std::uint64_t end);
   LineBatch Cut(bool all);
 
-  const std::string path_;
-  runtime::UniqueFd file_;
+  LogSegments log_;
   std::uint64_t offset_;
-  std::string buffer_;  // From at_ on: the bytes of the file from offset_ on.
+  std::string buffer_;  // From at_ on: the bytes of the stream from offset_ on.
   std::size_t at_ = 0;
   std::uint64_t bytes_read_ = 0;
 };
 
-// A place at most 64 KiB (and the last whole line) before the end of the file, but not before
+// A place at most 64 KiB (and the last whole line) before the end of the log, but not before
 // `begin`: where the last whole line begins, if it is that short. 0 if there is no file or nothing
 // behind `begin`.
 std::uint64_t BeginOfLastLine(const std::string& path, std::uint64_t begin);

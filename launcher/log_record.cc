@@ -15,6 +15,7 @@
 #include "bus/topic.h"
 #include "launcher/job_row.h"
 #include "launcher/line_reader.h"
+#include "launcher/log_segments.h"
 
 namespace launcher {
 namespace {
@@ -52,7 +53,7 @@ struct Lane {
   std::uint64_t position() const { return end > begin ? end : 0; }
 };
 
-// Nothing if its file is gone. A file may have been made shorter.
+// Nothing if its file is gone. A log may have been made shorter.
 std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const AttemptRow& attempt,
                              msg::LogStream stream) {
   Lane lane;
@@ -64,8 +65,13 @@ std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const 
   lane.begin = is_stdout ? attempt.stdout_begin : attempt.stderr_begin;
   lane.end = is_stdout ? attempt.stdout_end : attempt.stderr_end;
   struct stat about = {};
-  if (stat(lane.path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
-  lane.end = std::min(lane.end, static_cast<std::uint64_t>(about.st_size));
+  const bool exists = stat(lane.path.c_str(), &about) == 0;
+  if (exists && !S_ISREG(about.st_mode)) return std::nullopt;
+  if (exists && static_cast<std::uint64_t>(about.st_size) >= lane.end) return lane;
+  // It is shorter than its stream, so it was rotated or cut.
+  const auto extent = LogSegments(lane.path).Look();
+  if (!extent.ok()) return std::nullopt;
+  lane.end = std::min(lane.end, extent->end);
   return lane;
 }
 
@@ -129,8 +135,11 @@ class Answer {
     // The end of a live lane is the end of a line: all in front of it counts.
     while (reader.offset() < lane->end) {
       if (!MayRead(reader)) return false;
+      const std::uint64_t expected = reader.offset();
       auto batch = reader.Next(lane->end, true);
       if (!batch) break;
+      // What was rotated away is in no span: the subscriber sees that it is lost.
+      if (batch->begin != expected) from = batch->begin;
       msg::EnvelopeT event =
           EnvelopeOf(from, LinesMessage(*place.job, *place.task, lane->attempt, stream, batch->end,
                                         std::move(batch->lines)));

@@ -2,11 +2,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
+
+#include "launcher/log_files.h"
 
 namespace launcher {
 namespace {
@@ -15,20 +19,54 @@ constexpr std::size_t kChunk = 64 * 1024;
 // Chunks taken before the poller looks at other descriptors again.
 constexpr int kChunksARound = 16;
 
+runtime::UniqueFd OpenToAppend(const std::string& path) {
+  return runtime::UniqueFd(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
+}
+
+// How many bytes of [data, data + size) end with its last newline; 0: it has none.
+std::size_t ThroughLastNewline(const char* data, std::size_t size) {
+  const auto* found = static_cast<const char*>(memrchr(data, '\n', size));
+  return found == nullptr ? 0 : static_cast<std::size_t>(found - data) + 1;
+}
+
+std::size_t ThroughFirstNewline(const char* data, std::size_t size) {
+  const auto* found = static_cast<const char*>(memchr(data, '\n', size));
+  return found == nullptr ? 0 : static_cast<std::size_t>(found - data) + 1;
+}
+
 }  // namespace
 
-bool OutputPipe::Open(const std::string& path, std::uint64_t limit, std::function<void()> changed,
+// After OpenFile(), what is on disk is always: the segments, each beginning where the one before
+// it ends, and the file, which begins where the last of them ends (or it is missing, in Rotate()).
+
+bool OutputPipe::OpenFile(const std::string& path) {
+  path_ = path;
+  file_ = OpenToAppend(path);
+  struct stat status = {};
+  if (!file_.valid() || fstat(file_.get(), &status) != 0) return false;
+  if (!S_ISREG(status.st_mode)) bounds_.rotate_bytes = 0;
+  LogFiles files = FindLogFiles(path);
+  file_begin_ = files.current_begin;
+  begin_ = end_ = file_begin_ + static_cast<std::uint64_t>(status.st_size);
+  for (auto& segment : files.segments) segments_.push_back(std::move(segment.path));
+  char last = '\n';
+  if (files.current.valid() && status.st_size > 0 &&
+      pread(files.current.get(), &last, 1, status.st_size - 1) == 1) {
+    at_line_end_ = last == '\n';
+  }
+  if (bounds_.rotate_bytes != 0) RemoveOldSegments();
+  return true;
+}
+
+bool OutputPipe::Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,
                       std::string* error) {
   changed_ = std::move(changed);
-  limit_ = limit;
-  file_ = runtime::UniqueFd(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
-  struct stat status = {};
-  if (!file_.valid() || fstat(file_.get(), &status) != 0) {
+  bounds_ = bounds;
+  if (!OpenFile(path)) {
     *error = "cannot open the log file " + path + ": " + strerror(errno);
     return false;
   }
-  begin_ = end_ = static_cast<std::uint64_t>(status.st_size);
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     *error = std::string("cannot make a pipe: ") + strerror(errno);
@@ -71,8 +109,21 @@ bool OutputPipe::ReadOnce() {
 }
 
 std::size_t OutputPipe::Room(std::size_t size) const {
-  if (limit_ == 0) return size;
-  return end_ >= limit_ ? 0 : std::min<std::uint64_t>(size, limit_ - end_);
+  if (bounds_.limit == 0) return size;
+  return end_ >= bounds_.limit ? 0 : std::min<std::uint64_t>(size, bounds_.limit - end_);
+}
+
+std::size_t OutputPipe::Fitting(const char* data, std::size_t size) const {
+  const std::uint64_t used = end_ - file_begin_;
+  const std::uint64_t most = bounds_.rotate_bytes;
+  if (most == 0 || used + size <= most) return size;
+  const std::uint64_t room = used < most ? most - used : 0;
+  if (const std::size_t lines = ThroughLastNewline(data, room); lines > 0) return lines;
+  if (at_line_end_ && used > 0) return 0;
+  // A line that has begun in this file, or that fits into none.
+  const std::uint64_t spare = used / 2 < most ? std::min<std::uint64_t>(size, 2 * most - used) : 0;
+  const std::size_t rest = ThroughFirstNewline(data, spare);
+  return rest > 0 ? rest : spare;
 }
 
 void OutputPipe::Append(const char* data, std::size_t size) {
@@ -80,15 +131,64 @@ void OutputPipe::Append(const char* data, std::size_t size) {
   over_limit_ += size - room;
   size = room;
   while (size > 0) {
-    const ssize_t written = write(file_.get(), data, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      dropped_ += size;
+    const std::size_t part = Fitting(data, size);
+    if (part == 0) {
+      Rotate();
+      continue;
+    }
+    const std::uint64_t before = end_;
+    if (!Write(data, part)) {
+      dropped_ += size - (end_ - before);
       return;
     }
+    data += part;
+    size -= part;
+  }
+}
+
+// False if the disk takes no more; what it took is counted.
+bool OutputPipe::Write(const char* data, std::size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(file_.get(), data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
     data += written;
     size -= static_cast<std::size_t>(written);
     end_ += static_cast<std::uint64_t>(written);
+    at_line_end_ = data[-1] == '\n';
+  }
+  return true;
+}
+
+// The rename is what rotates: killed before it, nothing has happened; killed behind it, the next
+// to open the log makes the file and removes what is too old.
+void OutputPipe::Rotate() {
+  const std::string segment = LogSegmentPath(path_, file_begin_);
+  runtime::UniqueFd next;
+  if (rename(path_.c_str(), segment.c_str()) == 0) {
+    next = OpenToAppend(path_);
+    if (!next.valid()) {
+      rotation_error_ = errno;
+      rename(segment.c_str(), path_.c_str());
+    }
+  } else {
+    rotation_error_ = errno;
+  }
+  if (!next.valid()) {
+    bounds_.rotate_bytes = 0;
+    return;
+  }
+  file_ = std::move(next);
+  file_begin_ = end_;
+  at_line_end_ = true;
+  segments_.push_back(segment);
+  RemoveOldSegments();
+}
+
+void OutputPipe::RemoveOldSegments() {
+  while (segments_.size() > std::max<std::uint64_t>(bounds_.rotate_files, 1)) {
+    unlink(segments_.front().c_str());
+    segments_.pop_front();
   }
 }
 

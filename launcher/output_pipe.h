@@ -2,6 +2,7 @@
 #define LAUNCHER_OUTPUT_PIPE_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 
@@ -10,21 +11,30 @@
 
 namespace launcher {
 
-// Appends everything a task writes to one of its output streams, byte for byte, to a file. The
-// pipe is always drained, so the task never waits: what a full disk refuses, or what would take
-// the file past its limit, is dropped and counted. On the poller's thread.
+// Appends everything a task writes to one of its output streams, byte for byte, to a file, or to a
+// row of files (log_files.h). The pipe is always drained, so the task never waits: what a full disk
+// refuses, or what would take the stream past its limit, is dropped and counted. On the poller's
+// thread.
 class OutputPipe {
  public:
+  struct Bounds {
+    // The stream grows to at most so many bytes, with those of earlier attempts; 0: no limit.
+    std::uint64_t limit = 0;
+    // Before it grows past so many bytes the file is rotated, behind a line's end. A line that is
+    // longer goes on alone to its end, but no file grows past twice this. 0: never.
+    std::uint64_t rotate_bytes = 0;
+    // Rotated files that are kept, at least 1; older ones are removed.
+    std::uint64_t rotate_files = 1;
+  };
   // `poller` outlives the pipe. Call Open() once, before anything else.
   explicit OutputPipe(Poller* poller) : poller_(poller) {}
   ~OutputPipe() { Close(); }
   OutputPipe(const OutputPipe&) = delete;
   OutputPipe& operator=(const OutputPipe&) = delete;
 
-  // Opens or makes the file, which this pipe grows to at most `limit` bytes (0: no limit), with
-  // what is in it already. `changed` runs after each growth and at the end of the stream. False,
-  // with `error` set, if the file or the pipe cannot be made.
-  bool Open(const std::string& path, std::uint64_t limit, std::function<void()> changed,
+  // Opens or makes the file; what is in it already stays. `changed` runs after each growth and at
+  // the end of the stream. False, with `error` set, if the file or the pipe cannot be made.
+  bool Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,
             std::string* error);
   // The end for the task. The caller drops it after the spawn, else the stream never ends.
   runtime::UniqueFd TakeWriteEnd() { return std::move(write_end_); }
@@ -34,22 +44,35 @@ class OutputPipe {
   void Close();
 
   bool at_end() const { return !read_end_.valid(); }
-  std::uint64_t begin() const { return begin_; }            // Size of the file before this task.
-  std::uint64_t end() const { return end_; }                // Its size now.
+  std::uint64_t begin() const { return begin_; }            // Of this task's part of the stream.
+  std::uint64_t end() const { return end_; }                // Of the stream, now.
   std::uint64_t dropped() const { return dropped_; }        // Bytes that could not be written.
   std::uint64_t over_limit() const { return over_limit_; }  // Bytes dropped for the limit.
+  // errno of the rotation that failed; the file then grows on. 0: none did.
+  int rotation_error() const { return rotation_error_; }
 
  private:
   // False when there is nothing to read now, or ever.
   bool ReadOnce();
-  // How much of `size` more bytes the limit lets into the file.
+  bool OpenFile(const std::string& path);
+  // How much of `size` more bytes the limit lets into the stream.
   std::size_t Room(std::size_t size) const;
+  // How much of `size` more bytes goes into the current file; 0: it is to be rotated first.
+  std::size_t Fitting(const char* data, std::size_t size) const;
   void Append(const char* data, std::size_t size);
+  bool Write(const char* data, std::size_t size);
+  void Rotate();
+  void RemoveOldSegments();
 
   Poller* const poller_;
   std::function<void()> changed_;
   runtime::UniqueFd file_, read_end_, write_end_;
-  std::uint64_t limit_ = 0;
+  std::string path_;
+  Bounds bounds_;
+  std::deque<std::string> segments_;  // Paths of the rotated files, oldest first.
+  std::uint64_t file_begin_ = 0;      // Offset of the current file's first byte.
+  bool at_line_end_ = true;           // Of the current file.
+  int rotation_error_ = 0;
   std::uint64_t begin_ = 0, end_ = 0, dropped_ = 0, over_limit_ = 0;
 };
 

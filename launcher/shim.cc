@@ -124,7 +124,8 @@ class Shim {
   void StopTask(int signal, std::chrono::milliseconds grace);
   void KillTree();
   void KillRound();
-  void NoteDropped(std::uint64_t bytes, const std::string& what);
+  void Note(const std::string& what);
+  void NoteOutput();
   void Finish();
   void MaybeLeave();
 
@@ -201,8 +202,11 @@ bool Shim::Prepare(std::string* error) {
     TellLaunchers(false);
     CheckFinished();
   };
-  return stdout_.Open(spec_.stdout_path, spec_.log_limit, grown, error) &&
-         stderr_.Open(spec_.stderr_path, spec_.log_limit, grown, error);
+  const OutputPipe::Bounds bounds{.limit = spec_.log_limit,
+                                  .rotate_bytes = spec_.rotate_bytes,
+                                  .rotate_files = spec_.rotate_files};
+  return stdout_.Open(spec_.stdout_path, bounds, grown, error) &&
+         stderr_.Open(spec_.stderr_path, bounds, grown, error);
 }
 
 void Shim::WatchChildren() {
@@ -353,17 +357,31 @@ void Shim::KillRound() {
   }
   const auto alive = Descendants(ReadProcesses(), getpid());
   if (gave_up_killing_) {
-    state_.note = std::to_string(alive.size()) + " processes of the task could not be killed";
+    Note(std::to_string(alive.size()) + " processes of the task could not be killed");
     return Finish();
   }
   for (const pid_t pid : alive) kill(pid, SIGKILL);
   round_timer_ = poller_.RunAfter(kKillRound, [this] { KillRound(); });
 }
 
-void Shim::NoteDropped(std::uint64_t bytes, const std::string& what) {
-  if (bytes == 0) return;
+void Shim::Note(const std::string& what) {
   if (!state_.note.empty()) state_.note += "; ";
-  state_.note += std::to_string(bytes) + what;
+  state_.note += what;
+}
+
+void Shim::NoteOutput() {
+  const auto dropped = stdout_.dropped() + stderr_.dropped();
+  if (dropped > 0) Note(std::to_string(dropped) + " bytes of output could not be written");
+  const auto over_limit = stdout_.over_limit() + stderr_.over_limit();
+  if (over_limit > 0) {
+    Note(std::to_string(over_limit) + " bytes of output are past the limit of " +
+         std::to_string(spec_.log_limit) + " bytes a file");
+  }
+  for (const OutputPipe* pipe : {&stdout_, &stderr_}) {
+    if (pipe->rotation_error() == 0) continue;
+    Note(std::string("its log could not be rotated: ") + strerror(pipe->rotation_error()));
+    break;
+  }
 }
 
 void Shim::Finish() {
@@ -373,10 +391,7 @@ void Shim::Finish() {
   stderr_.Drain();
   stdout_.Close();
   stderr_.Close();
-  NoteDropped(stdout_.dropped() + stderr_.dropped(), " bytes of output could not be written");
-  NoteDropped(stdout_.over_limit() + stderr_.over_limit(),
-              " bytes of output are past the limit of " + std::to_string(spec_.log_limit) +
-                  " bytes a file");
+  NoteOutput();
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;

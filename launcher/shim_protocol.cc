@@ -49,12 +49,17 @@ std::string ShimSpec::Encode() const {
   record.Add("trainer_socket", trainer_socket);
   record.Add("nonce", nonce);
   record.AddNumber("log_limit", static_cast<std::int64_t>(log_limit));
+  record.AddNumber("rotate_bytes", static_cast<std::int64_t>(rotate_bytes));
+  record.AddNumber("rotate_files", static_cast<std::int64_t>(rotate_files));
   return record.Encode();
 }
 
 std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
   const auto record = Record::Parse(bytes);
   if (!record || record->kind() != "spec" || !record->Has("argv")) return std::nullopt;
+  const auto number = [&](std::string_view key) {
+    return static_cast<std::uint64_t>(record->GetNumber(key));
+  };
   return ShimSpec{.argv = record->GetAll("argv"),
                   .environment = record->GetAll("env"),
                   .working_directory = record->Get("cwd"),
@@ -64,7 +69,9 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
                   .task_socket = record->Get("task_socket"),
                   .trainer_socket = record->Get("trainer_socket"),
                   .nonce = record->Get("nonce"),
-                  .log_limit = static_cast<std::uint64_t>(record->GetNumber("log_limit"))};
+                  .log_limit = number("log_limit"),
+                  .rotate_bytes = number("rotate_bytes"),
+                  .rotate_files = record->Has("rotate_files") ? number("rotate_files") : 1};
 }
 
 std::string ShimState::Encode() const {

@@ -46,7 +46,11 @@ struct ShimSpec {
   std::string task_socket;     // YARD_SOCKET of the task.
   std::string trainer_socket;  // Empty: reports are answered with an error.
   std::string nonce;
-  std::uint64_t log_limit = 0;  // Neither output file grows past it; 0: no limit.
+  // Neither output stream grows past it, what earlier attempts have left included; 0: no limit.
+  std::uint64_t log_limit = 0;
+  // Rotation of the output files (OutputPipe::Bounds); 0 bytes: none.
+  std::uint64_t rotate_bytes = 0;
+  std::uint64_t rotate_files = 1;
 
   std::string Encode() const;
   static std::optional<ShimSpec> Decode(std::string_view bytes);
@@ -54,8 +58,8 @@ struct ShimSpec {
 
 enum class ShimPhase { kStarting, kRunning, kExited };
 
-// All that a shim knows of its task. Offsets are into the log files; they begin at `_begin`,
-// which is not 0 when the file had content before.
+// All that a shim knows of its task. Offsets are into the whole output streams (log_files.h); they
+// begin at `_begin`, which is not 0 when the file had content before.
 struct ShimState {
   ShimPhase phase = ShimPhase::kStarting;
   pid_t shim_pid = 0;

@@ -21,6 +21,8 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "launcher/log_files.h"
+#include "launcher/log_segments.h"
 #include "launcher/process_table.h"
 #include "launcher/shim_protocol.h"
 #include "runtime/file.h"
@@ -309,6 +311,46 @@ TEST_F(ShimTest, TheLimitCountsWhatWasInTheFileBefore) {
   EXPECT_EQ(state.stdout_end, 10u);
   EXPECT_EQ(state.stderr_end, 19u);
   EXPECT_EQ(state.note, "8 bytes of output are past the limit of 10 bytes a file");
+}
+
+TEST_F(ShimTest, RotatesItsLogsWhileSomebodyReadsThem) {
+  spec_.rotate_bytes = 100'000;
+  spec_.rotate_files = 1000;
+  StartShell("seq 1 300000; echo error >&2");
+  std::string expected;
+  for (int i = 1; i <= 300'000; ++i) absl::StrAppend(&expected, i, "\n");
+  LogSegments log(spec_.stdout_path);
+  std::string read;
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (read.size() < expected.size() && absl::Now() < deadline) {
+    auto more = log.Read(read.size(), 12'345);
+    if (more.ok()) read += *more;
+  }
+  EXPECT_TRUE(read == expected) << read.size();
+  const ShimState state = Finish();
+  EXPECT_EQ(state.stdout_end, expected.size());
+  EXPECT_EQ(state.note, "");
+  EXPECT_GE(FindLogFiles(spec_.stdout_path).segments.size(), 19u);
+  EXPECT_EQ(Errors(), "error\n");
+}
+
+TEST_F(ShimTest, ALogThatWasRotatedGoesOnAfterAKillOfTheShim) {
+  spec_.rotate_bytes = 1000;
+  spec_.rotate_files = 10;
+  StartShell("seq 1 100000; echo ready >&2; read r <&3");
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (Errors() != "ready\n" && absl::Now() < deadline) {
+    Send(control_, {.kind = ShimRequest::Kind::kWatch});
+    ASSERT_TRUE(Receive(control_).has_value());
+  }
+  ASSERT_TRUE(shim_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(shim_->Wait(kDeadline).ok());
+  std::filesystem::remove(folder_ + "/started");
+  StartShell("echo again");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.stdout_begin, 588'895u);  // What seq says.
+  EXPECT_EQ(LogSegments(spec_.stdout_path).Read(588'895, 100).value_or("?"), "again\n");
+  EXPECT_EQ(FindLogFiles(spec_.stdout_path).segments.size(), 10u);
 }
 
 TEST_F(ShimTest, ReportsTheExitCodeAlsoInItsFile) {

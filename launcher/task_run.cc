@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "launcher/line_reader.h"
+#include "launcher/log_segments.h"
 #include "launcher/process_table.h"
 #include "runtime/file.h"
 
@@ -189,9 +189,8 @@ void TaskRun::EndOutput(const AttemptEnd& end) {
   if (end.lost || end.shim_lost) {
     // Without a witness the files themselves tell how far it came.
     const auto size = [&](msg::LogStream stream) -> std::uint64_t {
-      std::error_code error;
-      const auto bytes = std::filesystem::file_size(Path(stream), error);
-      return error ? 0 : bytes;
+      const auto extent = LogSegments(Path(stream)).Look();
+      return extent.ok() ? extent->end : 0;
     };
     stdout_end = std::max(stdout_end, size(msg::LogStream::Stdout));
     stderr_end = std::max(stderr_end, size(msg::LogStream::Stderr));
