@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "launcher/cgroup.h"
 #include "runtime/file.h"
 #include "runtime/string_view.h"
 #include "runtime/subprocess.h"
@@ -172,11 +173,13 @@ void Attempt::KillOrphans() {
                                       .start_ticks = state_.start_ticks,
                                       .session_is_ours = seen_alive_,
                                       .files = std::move(mark.files),
-                                      .not_before = mark.not_before});
+                                      .not_before = mark.not_before,
+                                      .cgroups = mark.cgroups});
   if (found > 0 && ++tries_ < 2 * kMaxTries) {
     timer_ = options_.loop->RunAfter(kKillRound, [this] { KillOrphans(); });
     return;
   }
+  for (const auto& path : mark.cgroups) RemoveCgroup(path);
   RemoveSockets();
   Finish({.state = state_, .lost = !seen_alive_, .shim_lost = true, .how = lost_how_});
 }

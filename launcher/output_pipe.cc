@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "launcher/log_files.h"
+#include "launcher/process_table.h"
 
 namespace launcher {
 namespace {
@@ -93,6 +94,10 @@ void OutputPipe::Close() {
   if (!read_end_.valid()) return;
   poller_->Forget(read_end_.get());
   read_end_.reset();
+}
+
+std::string OutputPipe::name() const {
+  return OpenFileName("/proc/self/fd/" + std::to_string(read_end_.get()));
 }
 
 bool OutputPipe::ReadOnce() {

@@ -44,6 +44,8 @@ class OutputPipe {
   void Close();
 
   bool at_end() const { return !read_end_.valid(); }
+  // OpenFileName() of the pipe; everybody who has it open shows the same.
+  std::string name() const;
   std::uint64_t begin() const { return begin_; }            // Of this task's part of the stream.
   std::uint64_t end() const { return end_; }                // Of the stream, now.
   std::uint64_t dropped() const { return dropped_; }        // Bytes that could not be written.

@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 
+#include "launcher/cgroup.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -18,6 +19,7 @@ namespace {
 
 // A process has what it inherited among its first descriptors.
 constexpr int kMaxDescriptors = 65536;
+constexpr unsigned kExiting = 4;  // The kernel's PF_EXITING.
 
 std::string ReadSmallFile(const std::string& path, std::size_t limit) {
   const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -73,13 +75,17 @@ std::optional<ProcessRow> ReadProcess(pid_t pid) {
   if (name_end == std::string::npos) return std::nullopt;
   ProcessRow row;
   row.pid = pid;
+  unsigned flags = 0;
+  long threads = 0;
   unsigned long long ticks = 0;
   const int fields = sscanf(stat.c_str() + name_end + 1,
-                            " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d "
+                            " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld "
                             "%*d %llu",
-                            &row.state, &row.parent, &row.session, &ticks);
+                            &row.state, &row.parent, &row.session, &flags, &threads, &ticks);
   row.start_ticks = ticks;
-  if (fields != 4) return std::nullopt;
+  // (Without its first thread, which is a zombie then, the others of a process go on.)
+  row.over = threads <= 1 && (row.state == 'Z' || (flags & kExiting) != 0);
+  if (fields != 6) return std::nullopt;
   return row;
 }
 
@@ -102,7 +108,7 @@ std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root)
   found.erase(root);
   std::vector<pid_t> alive;
   for (const auto& row : table) {
-    if (row.state != 'Z' && found.contains(row.pid)) alive.push_back(row.pid);
+    if (!row.over && found.contains(row.pid)) alive.push_back(row.pid);
   }
   return alive;
 }
@@ -129,7 +135,24 @@ std::string OpenFileName(const std::string& path) {
 
 std::string BootId() { return ReadSmallFile("/proc/sys/kernel/random/boot_id", 4096); }
 
+std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
+                             const std::vector<std::string>& files) {
+  std::vector<pid_t> holders;
+  for (const auto& row : table) {
+    if (row.pid != getpid() && HoldsOneOf(row.pid, files)) holders.push_back(row.pid);
+  }
+  return holders;
+}
+
+std::string CommandName(pid_t pid) {
+  std::string name = ReadSmallFile("/proc/" + std::to_string(pid) + "/comm", 64);
+  while (name.ends_with('\n')) name.pop_back();
+  return name.empty() ? "?" : name;
+}
+
 int KillOrphanedTree(const OrphanedTree& tree) {
+  int in_groups = 0;
+  for (const auto& path : tree.cgroups) in_groups += KillCgroup(path);
   const auto table = ReadProcesses();
   const std::string mark = "YARD_SOCKET=" + tree.task_socket;
   const auto leader = tree.leader > 0 ? ReadProcess(tree.leader) : std::nullopt;
@@ -146,10 +169,10 @@ int KillOrphanedTree(const OrphanedTree& tree) {
   }
   int alive = 0;
   for (const auto& row : table) {
-    if (row.state == 'Z' || row.pid == getpid() || !found.contains(row.pid)) continue;
+    if (row.over || row.pid == getpid() || !found.contains(row.pid)) continue;
     if (kill(row.pid, SIGKILL) == 0) ++alive;
   }
-  return alive;
+  return in_groups + alive;
 }
 
 }  // namespace launcher

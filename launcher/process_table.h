@@ -16,7 +16,8 @@ struct ProcessRow {
   pid_t pid = 0;
   pid_t parent = 0;
   pid_t session = 0;
-  char state = '?';  // 'Z' is a zombie.
+  char state = '?';   // As /proc tells it of the first thread: 'Z' is a zombie.
+  bool over = false;  // Nothing of its program runs any more: a zombie, or about to be one.
   std::uint64_t start_ticks = 0;
 };
 
@@ -24,7 +25,7 @@ struct ProcessRow {
 std::optional<ProcessRow> ReadProcess(pid_t pid);
 // Every process of our pid namespace; those that end meanwhile are left out.
 std::vector<ProcessRow> ReadProcesses();
-// Live (not zombie) children of `root`, their children, and so on, without `root`.
+// Live (not `over`) children of `root`, their children, and so on, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root);
 // True if `pid` was started with exactly `entry` ("NAME=value") in its environment. False if it
 // cannot be read.
@@ -33,6 +34,11 @@ bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 // Identifies what `path`, an entry of some /proc/PID/fd, stands for: "pipe:[123]", the same in
 // every process that has it open. Empty if there is no such entry, or none that we may read.
 std::string OpenFileName(const std::string& path);
+// Those of `table`, but ourselves, that have one of `files` open.
+std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
+                             const std::vector<std::string>& files);
+// The name of its program, as ps shows it; "?" if it is gone.
+std::string CommandName(pid_t pid);
 // Of this boot of the machine: ticks and open files of another one mean nothing. Empty: unknown.
 std::string BootId();
 
@@ -48,11 +54,15 @@ struct OrphanedTree {
   // from before `not_before` (start ticks of the shim) is a stranger that was handed one.
   std::vector<std::string> files = {};
   std::uint64_t not_before = 0;
+  // Control groups that only this tree is in (cgroup.h). Who is in one is found whatever it does;
+  // call RemoveCgroup() in the end.
+  std::vector<std::string> cgroups = {};
 };
-// Kills with SIGKILL every process of the tree: those with the attempt's YARD_SOCKET in their
-// environment, those in its session, those that hold one of its files, and all descendants of
-// these, once. Returns how many were found alive: call it again until that is 0. A process in a
-// session of its own that has cleaned its environment and closed all files is not found.
+// Kills with SIGKILL every process of the tree: those in its control groups, those with the
+// attempt's YARD_SOCKET in their environment, those in its session, those that hold one of its
+// files, and all descendants of these, once. Returns how many were found alive: call it again until
+// that is 0. Without a control group a process in a session of its own that has cleaned its
+// environment and closed all files is not found.
 int KillOrphanedTree(const OrphanedTree& tree);
 
 }  // namespace launcher

@@ -20,12 +20,14 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/kill_modes.h"
 #include "launcher/output_pipe.h"
 #include "launcher/poller.h"
 #include "launcher/process_table.h"
 #include "launcher/report_relay.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/task_process.h"
+#include "launcher/task_tree.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -37,8 +39,14 @@ constexpr std::size_t kMaxSpec = 16 << 20;
 constexpr std::size_t kMaxLaunchers = 8;
 // A state with it, and with a note, is far smaller than kMaxShimPacket.
 constexpr std::size_t kMaxFailure = 4096;
-// Between two looks for processes that are still to be killed; an exit triggers one at once.
+// Between two looks for processes that are still to be killed.
 constexpr std::chrono::milliseconds kKillRound{10};
+// Between two looks for processes that tell nobody when they end: those of a namespace.
+constexpr std::chrono::milliseconds kNamespaceRound{20};
+// Tries to remove the control groups: the kernel takes a moment to see that nobody is in them.
+constexpr int kRemoveTries = 100;
+constexpr int kFirstReadyFd = 4;
+constexpr int kLastReadyFd = 255;
 
 std::int64_t WallMicros() {
   timespec now;
@@ -117,13 +125,23 @@ class Shim {
   void WatchChildren();
   void Start();
   void StartProgram(const UniqueFd& started, UniqueFd channel);
+  void StartInTree(const UniqueFd& started, const TaskStart& start);
+  bool MakeReadyPipe(TaskStart* start);
+  void ReadReadyByte();
 
   void OnChildSignal();
+  // False once there is no child left.
+  bool Reap();
   void OnMainEnded(int status);
   void CheckFinished();
+  void NoteHolders();
   void StopTask(int signal, std::chrono::milliseconds grace);
   void KillTree();
   void KillRound();
+  bool IsTreeGone();
+  bool IsTreeDead();
+  void KillOnce();
+  void RemoveTree(int tries);
   void Note(const std::string& what);
   void NoteOutput();
   void Finish();
@@ -140,10 +158,12 @@ class Shim {
   const ShimOptions options_;
   Poller poller_;
   UniqueFd lock_, signals_, listener_;
+  UniqueFd ready_, ready_write_end_;
   ShimSpec spec_;
   ShimState state_;
   OutputPipe stdout_, stderr_;
   std::unique_ptr<ReportRelay> relay_;
+  std::unique_ptr<TaskTree> tree_;  // None until the task is started.
   std::map<int, Launcher> launchers_;
 
   bool main_ended_ = false;
@@ -151,8 +171,9 @@ class Shim {
   bool stopping_ = false;  // Was asked to stop while its main process lived.
   bool drained_ = false;   // Waited long enough for the output of others.
   bool killing_ = false;
+  bool killed_once_ = false;
   bool gave_up_killing_ = false;
-  Poller::TimerId stop_timer_ = 0, round_timer_ = 0;
+  Poller::TimerId stop_timer_ = 0, round_timer_ = 0, check_timer_ = 0;
 
   bool finished_ = false;
   bool acknowledged_ = false;
@@ -220,38 +241,104 @@ void Shim::WatchChildren() {
 }
 
 // Tells `started` by what the tree is known; without it the launcher finds less of it, no more.
-void WriteMark(const UniqueFd& started, const int (&fds)[3]) {
-  TreeMark mark{.boot = BootId(), .not_before = 0, .files = {}};
+void WriteMark(const UniqueFd& started, const TaskStart& start, const TaskTree& tree) {
+  TreeMark mark{
+      .boot = BootId(), .not_before = 0, .files = tree.files(), .cgroups = tree.cgroups()};
   if (const auto self = ReadProcess(getpid())) mark.not_before = self->start_ticks;
-  for (const int fd : fds) {
-    mark.files.push_back(OpenFileName("/proc/self/fd/" + std::to_string(fd)));
+  for (const auto& [as, fd] : start.fds) {
+    if (as != STDIN_FILENO) {
+      mark.files.push_back(OpenFileName("/proc/self/fd/" + std::to_string(fd)));
+    }
   }
   const std::string content = mark.Encode();
-  if (write(started.get(), content.data(), content.size()) < 0) {
+  if (ftruncate(started.get(), 0) != 0 ||
+      pwrite(started.get(), content.data(), content.size(), 0) < 0) {
     fprintf(stderr, "yard-shim: cannot note the task's files: %s\n", strerror(errno));
   }
+}
+
+// What is like no other attempt's on this machine, until it is started anew.
+std::string TreeName() {
+  const auto self = ReadProcess(getpid());
+  return std::to_string(getpid()) + "-" + std::to_string(self ? self->start_ticks : 0);
+}
+
+// The byte may be anything; who closes the descriptor without one is not ready.
+bool Shim::MakeReadyPipe(TaskStart* start) {
+  if (spec_.ready_fd == 0) return true;
+  int ends[2];
+  if (spec_.ready_fd < kFirstReadyFd || spec_.ready_fd > kLastReadyFd) {
+    state_.failure = "the ready descriptor is not between " + std::to_string(kFirstReadyFd) +
+                     " and " + std::to_string(kLastReadyFd) + ": " + std::to_string(spec_.ready_fd);
+    return false;
+  }
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    state_.failure = std::string("cannot make the ready descriptor: ") + strerror(errno);
+    return false;
+  }
+  ready_ = UniqueFd(ends[0]);
+  ready_write_end_ = UniqueFd(ends[1]);
+  fcntl(ready_.get(), F_SETFL, O_NONBLOCK);
+  start->fds[spec_.ready_fd] = ready_write_end_.get();
+  start->environment.push_back("YARD_READY_FD=" + std::to_string(spec_.ready_fd));
+  poller_.Watch(ready_.get(), EPOLLIN, [this](std::uint32_t) { ReadReadyByte(); });
+  return true;
+}
+
+void Shim::ReadReadyByte() {
+  if (!ready_.valid()) return;
+  char byte;
+  const ssize_t got = read(ready_.get(), &byte, 1);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  poller_.Forget(ready_.get());
+  ready_.reset();
+  if (got <= 0) return;
+  state_.ready = true;
+  TellLaunchers(true);
 }
 
 void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   struct stat status = {};
   fstat(channel.get(), &status);
+  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd out = stdout_.TakeWriteEnd();
+  const UniqueFd err = stderr_.TakeWriteEnd();
   TaskStart start{.argv = spec_.argv,
                   .environment = {"YARD_FD=3:" + std::to_string(status.st_ino),
                                   "YARD_SOCKET=" + spec_.task_socket},
                   .working_directory = spec_.working_directory,
-                  .fds = {}};
+                  .fds = {{0, null.get()}, {1, out.get()}, {2, err.get()}, {3, channel.get()}},
+                  .limits = spec_.limits};
+  if (!MakeReadyPipe(&start)) return;
   for (const auto& entry : spec_.environment) start.environment.push_back(entry);
-  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  const UniqueFd out = stdout_.TakeWriteEnd();
-  const UniqueFd err = stderr_.TakeWriteEnd();
-  const int fds[4] = {null.get(), out.get(), err.get(), channel.get()};
-  std::copy(std::begin(fds), std::end(fds), std::begin(start.fds));
-  WriteMark(started, {out.get(), err.get(), channel.get()});
   state_.started_us = WallMicros();
-  StartError error;
-  state_.pid = StartTask(start, &error);
-  state_.failure = std::move(error.what);
-  state_.error_number = error.number;
+  StartInTree(started, start);
+  ready_write_end_.reset();
+}
+
+// In the best kill mode that can be had.
+void Shim::StartInTree(const UniqueFd& started, const TaskStart& start) {
+  std::string why = "there is no kill mode " + spec_.kill_mode;
+  for (const KillMode mode : KillModesFor(spec_.kill_mode)) {
+    tree_ = TaskTree::Make(mode, TreeName(), &why);
+    if (tree_ == nullptr) continue;
+    const std::string unlimited = tree_->Limit(spec_.control_limits);
+    WriteMark(started, start, *tree_);
+    TaskStart in_tree = start;
+    tree_->AddTo(&in_tree);
+    StartError error;
+    state_.pid = StartTask(in_tree, &error);
+    if (error.of_cgroup) {
+      why = error.what;
+      continue;
+    }
+    state_.kill_mode = KillModeName(mode);
+    state_.failure = std::move(error.what);
+    state_.error_number = error.number;
+    if (!unlimited.empty()) Note(unlimited);
+    return;
+  }
+  state_.failure = "cannot hold the program's processes together: " + why;
 }
 
 void Shim::Start() {
@@ -286,21 +373,25 @@ void Shim::Start() {
   TellLaunchers(true);
 }
 
-void Shim::OnChildSignal() {
-  signalfd_siginfo info;
-  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
-  }
+bool Shim::Reap() {
   for (;;) {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid <= 0) {
       no_children_ = pid < 0 && errno == ECHILD;
-      break;
+      return !no_children_;
     }
-    if (pid == state_.pid) OnMainEnded(status);
+    if (pid == state_.pid && !main_ended_) OnMainEnded(status);
   }
-  if (killing_) return KillRound();
-  CheckFinished();
+}
+
+void Shim::OnChildSignal() {
+  signalfd_siginfo info;
+  while (read(signals_.get(), &info, sizeof info) == sizeof info) {
+  }
+  Reap();
+  if (!killing_) return CheckFinished();
+  if (no_children_) KillRound();
 }
 
 void Shim::OnMainEnded(int status) {
@@ -318,12 +409,37 @@ void Shim::OnMainEnded(int status) {
   });
 }
 
+// True once no process is left. (In a namespace not all that are left come to us.)
+bool Shim::IsTreeGone() {
+  if (!no_children_) return false;
+  if (tree_ == nullptr || tree_->IsEmpty()) return true;
+  poller_.Cancel(check_timer_);
+  check_timer_ = poller_.RunAfter(kNamespaceRound, [this] { CheckFinished(); });
+  return false;
+}
+
 void Shim::CheckFinished() {
   if (!main_ended_ || finished_ || killing_) return;
+  const bool tree_gone = IsTreeGone();
   // What the main process leaves behind may be saving: it has its grace too.
-  if (stopping_ && !no_children_) return;
+  if (stopping_ && !tree_gone) return;
   const bool output_ended = stdout_.at_end() && stderr_.at_end();
-  if (no_children_ || output_ended || drained_) KillTree();
+  if (!tree_gone && !output_ended && drained_) NoteHolders();
+  if (tree_gone || output_ended || drained_) KillTree();
+}
+
+// Who keeps the output open, so that a person knows what was waited for, and is killed now.
+void Shim::NoteHolders() {
+  std::vector<std::string> files;
+  for (const OutputPipe* pipe : {&stdout_, &stderr_}) {
+    if (!pipe->at_end()) files.push_back(pipe->name());
+  }
+  const auto holders = HoldersOf(ReadProcesses(), files);
+  if (holders.empty()) return;
+  std::string note = "its output was held open by pid " + std::to_string(holders[0]) + " (" +
+                     CommandName(holders[0]) + ")";
+  if (holders.size() > 1) note += " and " + std::to_string(holders.size() - 1) + " more";
+  Note(note);
 }
 
 void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
@@ -346,22 +462,41 @@ void Shim::KillTree() {
   KillRound();
 }
 
-// As subreaper we inherit every orphan, so the tree is gone exactly when we have no child.
+// As subreaper we inherit every orphan, so the tree is gone exactly when we have no child (and the
+// first process of a namespace has ended, which is not counted as one).
+bool Shim::IsTreeDead() { return !Reap() && (tree_ == nullptr || tree_->IsGone()); }
+
 void Shim::KillRound() {
   if (finished_) return;
   poller_.Cancel(round_timer_);
-  int status = 0;
-  for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) != 0;) {
-    if (pid < 0) return Finish();
-    if (pid == state_.pid && !main_ended_) OnMainEnded(status);
-  }
-  const auto alive = Descendants(ReadProcesses(), getpid());
+  if (IsTreeDead()) return Finish();
   if (gave_up_killing_) {
+    const auto alive = Descendants(ReadProcesses(), getpid());
     Note(std::to_string(alive.size()) + " processes of the task could not be killed");
     return Finish();
   }
-  for (const pid_t pid : alive) kill(pid, SIGKILL);
+  KillOnce();
+  if (IsTreeDead()) return Finish();
   round_timer_ = poller_.RunAfter(kKillRound, [this] { KillRound(); });
+}
+
+void Shim::KillOnce() {
+  const bool again = std::exchange(killed_once_, true);
+  if (tree_ != nullptr) {
+    tree_->Kill();
+    if (tree_->mode() == KillMode::kGroup) {
+      if (!main_ended_) kill(-state_.pid, SIGKILL);
+      return;
+    }
+    // Who has left its control groups is found by the next round.
+    if (tree_->kills_all() && !again) return;
+  }
+  for (const pid_t pid : Descendants(ReadProcesses(), getpid())) kill(pid, SIGKILL);
+}
+
+void Shim::RemoveTree(int tries) {
+  if (tree_ == nullptr || tree_->Remove() || tries <= 0) return;
+  poller_.RunAfter(kKillRound, [this, tries] { RemoveTree(tries - 1); });
 }
 
 void Shim::Note(const std::string& what) {
@@ -392,6 +527,12 @@ void Shim::Finish() {
   stdout_.Close();
   stderr_.Close();
   NoteOutput();
+  ReadReadyByte();
+  if (tree_ != nullptr && tree_->HadMemoryKill()) {
+    state_.out_of_memory = true;
+    Note("a process of it was killed because memory was short");
+  }
+  RemoveTree(kRemoveTries);
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
@@ -458,6 +599,9 @@ void Shim::OnRequest(int fd, const ShimRequest& request) {
       break;
     case ShimRequest::Kind::kKill:
       if (!finished_) KillTree();
+      break;
+    case ShimRequest::Kind::kSignal:
+      if (!main_ended_) kill(-state_.pid, request.signal);
       break;
     case ShimRequest::Kind::kAcknowledge:
       acknowledged_ = finished_;

@@ -1,6 +1,7 @@
 #include "launcher/shim_protocol.h"
 
 #include <array>
+#include <utility>
 
 #include "launcher/record.h"
 
@@ -8,8 +9,8 @@ namespace launcher {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPhases = {"starting", "running", "exited"};
-constexpr std::array<std::string_view, 5> kRequests = {"state", "watch", "stop", "kill",
-                                                       "acknowledge"};
+constexpr std::array<std::string_view, 6> kRequests = {"state", "watch",       "stop",
+                                                       "kill",  "acknowledge", "signal"};
 
 template <typename Enum, std::size_t N>
 std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -19,13 +20,16 @@ std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::s
   return std::nullopt;
 }
 
+std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
+
 }  // namespace
 
 std::string TreeMark::Encode() const {
   Record record("mark");
   record.Add("boot", boot);
-  record.AddNumber("not_before", static_cast<std::int64_t>(not_before));
+  record.AddNumber("not_before", Signed(not_before));
   record.AddAll("file", files);
+  record.AddAll("cgroup", cgroups);
   return record.Encode();
 }
 
@@ -34,7 +38,8 @@ std::optional<TreeMark> TreeMark::Decode(std::string_view bytes) {
   if (!record || record->kind() != "mark") return std::nullopt;
   return TreeMark{.boot = record->Get("boot"),
                   .not_before = static_cast<std::uint64_t>(record->GetNumber("not_before")),
-                  .files = record->GetAll("file")};
+                  .files = record->GetAll("file"),
+                  .cgroups = record->GetAll("cgroup")};
 }
 
 std::string ShimSpec::Encode() const {
@@ -48,9 +53,15 @@ std::string ShimSpec::Encode() const {
   record.Add("task_socket", task_socket);
   record.Add("trainer_socket", trainer_socket);
   record.Add("nonce", nonce);
-  record.AddNumber("log_limit", static_cast<std::int64_t>(log_limit));
-  record.AddNumber("rotate_bytes", static_cast<std::int64_t>(rotate_bytes));
-  record.AddNumber("rotate_files", static_cast<std::int64_t>(rotate_files));
+  record.AddNumber("log_limit", Signed(log_limit));
+  record.AddNumber("rotate_bytes", Signed(rotate_bytes));
+  record.AddNumber("rotate_files", Signed(rotate_files));
+  record.Add("kill_mode", kill_mode);
+  record.AddNumber("ready_fd", ready_fd);
+  for (const ProcessLimit& limit : limits) record.Add("limit", limit.ToString());
+  record.AddNumber("memory_bytes", Signed(control_limits.memory_bytes));
+  record.AddNumber("milli_cpus", Signed(control_limits.milli_cpus));
+  record.AddNumber("processes", Signed(control_limits.processes));
   return record.Encode();
 }
 
@@ -60,6 +71,12 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
   const auto number = [&](std::string_view key) {
     return static_cast<std::uint64_t>(record->GetNumber(key));
   };
+  std::vector<ProcessLimit> limits;
+  for (const auto& text : record->GetAll("limit")) {
+    auto limit = ProcessLimit::Parse(text);
+    if (!limit) return std::nullopt;
+    limits.push_back(*std::move(limit));
+  }
   return ShimSpec{.argv = record->GetAll("argv"),
                   .environment = record->GetAll("env"),
                   .working_directory = record->Get("cwd"),
@@ -71,7 +88,13 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
                   .nonce = record->Get("nonce"),
                   .log_limit = number("log_limit"),
                   .rotate_bytes = number("rotate_bytes"),
-                  .rotate_files = record->Has("rotate_files") ? number("rotate_files") : 1};
+                  .rotate_files = record->Has("rotate_files") ? number("rotate_files") : 1,
+                  .kill_mode = record->Get("kill_mode"),
+                  .ready_fd = static_cast<int>(number("ready_fd")),
+                  .limits = std::move(limits),
+                  .control_limits = {.memory_bytes = number("memory_bytes"),
+                                     .milli_cpus = number("milli_cpus"),
+                                     .processes = number("processes")}};
 }
 
 std::string ShimState::Encode() const {
@@ -79,7 +102,7 @@ std::string ShimState::Encode() const {
   record.Add("phase", kPhases[static_cast<std::size_t>(phase)]);
   record.AddNumber("shim_pid", shim_pid);
   record.AddNumber("pid", pid);
-  record.AddNumber("start_ticks", static_cast<std::int64_t>(start_ticks));
+  record.AddNumber("start_ticks", Signed(start_ticks));
   record.AddNumber("started_us", started_us);
   record.AddNumber("ended_us", ended_us);
   record.AddNumber("exit_code", exit_code);
@@ -88,10 +111,13 @@ std::string ShimState::Encode() const {
   record.Add("failure", failure);
   record.AddNumber("error_number", error_number);
   record.Add("note", note);
-  record.AddNumber("stdout_begin", static_cast<std::int64_t>(stdout_begin));
-  record.AddNumber("stdout_end", static_cast<std::int64_t>(stdout_end));
-  record.AddNumber("stderr_begin", static_cast<std::int64_t>(stderr_begin));
-  record.AddNumber("stderr_end", static_cast<std::int64_t>(stderr_end));
+  record.AddNumber("stdout_begin", Signed(stdout_begin));
+  record.AddNumber("stdout_end", Signed(stdout_end));
+  record.AddNumber("stderr_begin", Signed(stderr_begin));
+  record.AddNumber("stderr_end", Signed(stderr_end));
+  record.AddNumber("ready", ready);
+  record.Add("kill_mode", kill_mode);
+  record.AddNumber("out_of_memory", out_of_memory);
   return record.Encode();
 }
 
@@ -118,6 +144,9 @@ std::optional<ShimState> ShimState::Decode(std::string_view bytes) {
   state.stdout_end = static_cast<std::uint64_t>(number("stdout_end"));
   state.stderr_begin = static_cast<std::uint64_t>(number("stderr_begin"));
   state.stderr_end = static_cast<std::uint64_t>(number("stderr_end"));
+  state.ready = number("ready") != 0;
+  state.kill_mode = record->Get("kill_mode");
+  state.out_of_memory = number("out_of_memory") != 0;
   return state;
 }
 

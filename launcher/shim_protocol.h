@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "launcher/process_limit.h"
+
 namespace launcher {
 
 // What the launcher and a shim say to each other, and the files of an attempt's folder
@@ -30,15 +32,26 @@ struct TreeMark {
   std::string boot;  // Holds for this BootId() only.
   std::uint64_t not_before = 0;
   std::vector<std::string> files;
+  std::vector<std::string> cgroups = {};  // Directories that only this attempt's processes are in.
 
   std::string Encode() const;
   static std::optional<TreeMark> Decode(std::string_view bytes);
 };
 
-// One attempt of a task.
+// What all processes of an attempt may use together; 0: no limit.
+struct ControlLimits {
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t milli_cpus = 0;  // Thousandths of a core.
+  std::uint64_t processes = 0;
+
+  bool operator==(const ControlLimits&) const = default;
+};
+
+// One attempt of a task. A field that the writer does not know has its default for the reader.
 struct ShimSpec {
-  std::vector<std::string> argv;         // At least one.
-  std::vector<std::string> environment;  // Complete, but for YARD_FD and YARD_SOCKET.
+  std::vector<std::string> argv;  // At least one.
+  // Complete, but for YARD_FD, YARD_SOCKET and YARD_READY_FD.
+  std::vector<std::string> environment;
   std::string working_directory;
   std::string stdout_path;
   std::string stderr_path;
@@ -51,7 +64,16 @@ struct ShimSpec {
   // Rotation of the output files (OutputPipe::Bounds); 0 bytes: none.
   std::uint64_t rotate_bytes = 0;
   std::uint64_t rotate_files = 1;
+  // A KillModeName() (kill_modes.h): the attempt fails where that cannot be had. "" or "auto": the
+  // best that can, of those that the task does not see.
+  std::string kill_mode;
+  // From 4 on: the task gets this descriptor and is ready once it has written a byte to it. 0:
+  // none.
+  int ready_fd = 0;
+  std::vector<ProcessLimit> limits;  // The attempt fails if one cannot be set.
+  ControlLimits control_limits;      // The state's note tells which cannot be set.
 
+  bool operator==(const ShimSpec&) const = default;
   std::string Encode() const;
   static std::optional<ShimSpec> Decode(std::string_view bytes);
 };
@@ -75,6 +97,11 @@ struct ShimState {
   std::string note;      // What a person should know besides: "2 processes outlived it", ...
   std::uint64_t stdout_begin = 0, stdout_end = 0;
   std::uint64_t stderr_begin = 0, stderr_end = 0;
+  bool ready = false;     // It has written to its ready_fd.
+  std::string kill_mode;  // A KillModeName(): by what it is held together. Empty: not started.
+  // A process of the task was killed because memory was short. (Known where a control group with
+  // that controller holds it.)
+  bool out_of_memory = false;
 
   bool operator==(const ShimState&) const = default;
   std::string Encode() const;
@@ -83,11 +110,11 @@ struct ShimState {
 
 // One packet from the launcher. The shim answers kState at once; after kWatch it sends one
 // ShimState as soon as an offset differs from what this connection was sent last. A change of
-// phase is sent to every connection unasked.
+// phase, or of being ready, is sent to every connection unasked.
 struct ShimRequest {
-  enum class Kind { kState, kWatch, kStop, kKill, kAcknowledge };
+  enum class Kind { kState, kWatch, kStop, kKill, kAcknowledge, kSignal };
   Kind kind = Kind::kState;
-  int signal = 0;             // kStop: sent to the task's process group.
+  int signal = 0;             // kStop, kSignal: sent to the task's process group.
   std::int64_t grace_ms = 0;  // kStop: then the whole tree is killed.
 
   std::string Encode() const;

@@ -24,9 +24,9 @@
 #include "launcher/log_files.h"
 #include "launcher/log_segments.h"
 #include "launcher/process_table.h"
+#include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
 #include "runtime/file.h"
-#include "runtime/locations.h"
 #include "runtime/subprocess.h"
 #include "runtime/unique_fd.h"
 
@@ -37,18 +37,6 @@ using runtime::UniqueFd;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-constexpr absl::Duration kDeadline = absl::Seconds(20);
-
-bool WaitReadable(int fd, absl::Duration timeout = kDeadline) {
-  pollfd entry = {fd, POLLIN, 0};
-  return poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(timeout))) == 1;
-}
-
-std::string TemporaryFolder() {
-  char name[] = "/tmp/yshXXXXXX";
-  return mkdtemp(name);
-}
 
 sockaddr_un AddressOf(const std::string& path) {
   sockaddr_un address = {};
@@ -137,122 +125,7 @@ class FakeTrainer {
   std::optional<LineReader> reader_;
 };
 
-// A real yard-shim, with the test as its launcher.
-class ShimTest : public ::testing::Test {
- protected:
-  ShimTest() {
-    spec_.environment = {"PATH=/usr/bin:/bin", "HOME=/tmp"};
-    spec_.working_directory = folder_;
-    spec_.stdout_path = folder_ + "/out";
-    spec_.stderr_path = folder_ + "/err";
-    spec_.control_socket = folder_ + "/ctl";
-    spec_.task_socket = folder_ + "/task";
-  }
-  ~ShimTest() override {
-    if (shim_ && shim_->Wait(absl::ZeroDuration()).ok() == false) (void)shim_->Signal(SIGKILL);
-    while (KillOrphanedTree(Orphans()) > 0) {
-    }
-    std::filesystem::remove_all(folder_);
-  }
-
-  void Start(std::vector<std::string> argv) {
-    spec_.argv = std::move(argv);
-    ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/spec", spec_.Encode(), 0600).ok());
-    shim_ = StartShim(&control_);
-  }
-  void StartShell(const std::string& script) { Start({"sh", "-c", script}); }
-
-  std::optional<runtime::Subprocess> StartShim(UniqueFd* control) {
-    int ends[2];
-    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
-    *control = UniqueFd(ends[0]);
-    const UniqueFd its(ends[1]);
-    runtime::Subprocess::Options options;
-    options.argv = {"yard-shim", folder_, "3"};
-    const auto program = runtime::FindBinary("launcher/yard-shim");
-    EXPECT_TRUE(program.ok()) << program.status();
-    options.program = *program;
-    options.fds = {{its.get(), 3}, {2, 2}};
-    options.new_session = true;
-    auto shim = runtime::Subprocess::Start(options);
-    EXPECT_TRUE(shim.ok()) << shim.status();
-    return std::move(*shim);
-  }
-
-  static void Send(const UniqueFd& control, const ShimRequest& request) {
-    const std::string packet = request.Encode();
-    ASSERT_EQ(send(control.get(), packet.data(), packet.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(packet.size()));
-  }
-  static std::optional<ShimState> Receive(const UniqueFd& control) {
-    char packet[kMaxShimPacket];
-    if (!WaitReadable(control.get())) return std::nullopt;
-    const ssize_t got = recv(control.get(), packet, sizeof packet, 0);
-    return got > 0 ? ShimState::Decode({packet, static_cast<std::size_t>(got)}) : std::nullopt;
-  }
-  ShimState AwaitPhase(ShimPhase phase) {
-    for (;;) {
-      const auto state = Receive(control_);
-      if (!state) {
-        ADD_FAILURE() << "the shim says nothing more";
-        return {};
-      }
-      if (state->phase == phase) return *state;
-    }
-  }
-  // To the end of the shim itself.
-  ShimState Finish() {
-    const ShimState state = AwaitPhase(ShimPhase::kExited);
-    Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-    const auto status = shim_->Wait(kDeadline);
-    EXPECT_TRUE(status.ok() && status->ok()) << status.status();
-    return state;
-  }
-  std::string Output() { return runtime::ReadFile(spec_.stdout_path, 64 << 20).value_or("?"); }
-  std::string Errors() { return runtime::ReadFile(spec_.stderr_path, 64 << 20).value_or("?"); }
-  // Waits until the task has written `text`.
-  void AwaitOutput(const std::string& text) {
-    const absl::Time deadline = absl::Now() + kDeadline;
-    while (!absl::StrContains(Output(), text)) {
-      ASSERT_LT(absl::Now(), deadline) << "no " << text << " in " << Output();
-      Send(control_, {.kind = ShimRequest::Kind::kWatch});
-      ASSERT_TRUE(Receive(control_).has_value());
-    }
-  }
-  // What a launcher knows of the tree once the shim is gone.
-  OrphanedTree Orphans(pid_t leader = 0, std::uint64_t start_ticks = 0) {
-    const auto mark =
-        TreeMark::Decode(runtime::ReadFile(folder_ + "/started", 1 << 20).value_or(""));
-    return {.task_socket = spec_.task_socket,
-            .leader = leader,
-            .start_ticks = start_ticks,
-            .session_is_ours = leader != 0,
-            .files = mark ? mark->files : std::vector<std::string>(),
-            .not_before = mark ? mark->not_before : 0};
-  }
-  // None of them runs. (Nobody may be there to reap those that have lost their parent.)
-  static void ExpectGone(const std::vector<pid_t>& tree) {
-    for (const pid_t pid : tree) {
-      const auto row = ReadProcess(pid);
-      EXPECT_TRUE(!row || row->state == 'Z') << pid;
-    }
-  }
-  // Until the shim has seen its main process end.
-  void AwaitEndOfMain() {
-    const absl::Time deadline = absl::Now() + kDeadline;
-    for (;;) {
-      Send(control_, {.kind = ShimRequest::Kind::kState});
-      const auto state = Receive(control_);
-      ASSERT_TRUE(state.has_value());
-      if (state->ended_us != 0) return;
-      ASSERT_LT(absl::Now(), deadline);
-    }
-  }
-  const std::string folder_ = TemporaryFolder();
-  ShimSpec spec_;
-  std::optional<runtime::Subprocess> shim_;
-  UniqueFd control_;
-};
+using ShimTest = ShimFixture;
 
 TEST_F(ShimTest, KeepsOutputByteForByte) {
   StartShell(R"(printf 'a\000b\377\n\nno newline'; printf 'to stderr' >&2)");
@@ -569,6 +442,87 @@ TEST_F(ShimTest, AGrandchildThatHoldsTheOutputDoesNotHangIt) {
   EXPECT_EQ(state.exit_code, 0);
   EXPECT_EQ(Output(), "done\n");
   ExpectGone(tree);
+  EXPECT_EQ(state.note, absl::StrCat("its output was held open by pid ", tree.at(0), " (sleep)"));
+}
+
+TEST_F(ShimTest, OfManyWhoHoldTheOutputOneIsNamed) {
+  StartShell("(setsid sleep 1000 &); (setsid sleep 1000 >/dev/null &); echo done");
+  const ShimState state = Finish();
+  EXPECT_THAT(state.note, StartsWith("its output was held open by pid "));
+  EXPECT_THAT(state.note, EndsWith(" (sleep) and 1 more"));
+}
+
+TEST_F(ShimTest, ATaskIsReadyOnceItHasWrittenAByte) {
+  spec_.ready_fd = 7;
+  StartShell("until [ -e go ]; do sleep 0.01; done; echo $YARD_READY_FD; echo >&7; read r <&3");
+  EXPECT_FALSE(AwaitPhase(ShimPhase::kRunning).ready);
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  auto state = Receive(control_);  // Unasked.
+  ASSERT_TRUE(state.has_value());
+  EXPECT_TRUE(state->ready);
+  EXPECT_EQ(state->phase, ShimPhase::kRunning);
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  EXPECT_TRUE(Finish().ready);
+  EXPECT_EQ(Output(), "7\n");
+}
+
+TEST_F(ShimTest, ATaskThatOnlyClosesItsReadyDescriptorIsNotReady) {
+  spec_.ready_fd = 7;
+  StartShell("exec 7>&-; echo closed; read r <&3");
+  AwaitOutput("closed");
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  EXPECT_FALSE(Finish().ready);
+}
+
+TEST_F(ShimTest, ATaskThatIsReadyAtItsEndWasReady) {
+  spec_.ready_fd = 4;
+  StartShell("echo >&4");
+  EXPECT_TRUE(Finish().ready);
+}
+
+TEST_F(ShimTest, TheReadyDescriptorIsTheOnlyOneMore) {
+  spec_.ready_fd = 200;
+  Start({"python3", "-c",
+         "import os\nprint(sorted(int(f) for f in os.listdir('/proc/self/fd'))[:6])"});
+  Finish();
+  // (One is the listing's own.)
+  EXPECT_EQ(Output(), "[0, 1, 2, 3, 4, 200]\n");
+}
+
+TEST_F(ShimTest, TheReadyDescriptorIsNoOtherDescriptor) {
+  spec_.ready_fd = 3;
+  StartShell("true");
+  EXPECT_EQ(Finish().failure, "the ready descriptor is not between 4 and 255: 3");
+}
+
+TEST_F(ShimTest, LimitsAreThoseOfTheTask) {
+  spec_.limits = {{"nofile", 64, 128}, {"core", 0, 0}};
+  StartShell("ulimit -Sn; ulimit -Hn; ulimit -c");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.failure, "");
+  EXPECT_EQ(Output(), "64\n128\n0\n");
+}
+
+TEST_F(ShimTest, ALimitThatCannotBeSetIsNamed) {
+  spec_.limits = {{"core", 0, 0}, {"nofile", 2, 1}};
+  StartShell("true");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.failure, "cannot set the limit nofile=2:1: Invalid argument");
+  EXPECT_EQ(state.error_number, EINVAL);
+}
+
+TEST_F(ShimTest, ALimitThatDoesNotExistIsNamed) {
+  spec_.limits = {{"luck", 1, 1}};
+  StartShell("true");
+  EXPECT_EQ(Finish().failure, "unknown limit: luck");
+}
+
+TEST_F(ShimTest, ASignalIsPassedOnAndNothingMore) {
+  StartShell("trap 'echo got it; exit 3' USR1; echo ready; while :; do read r <&3; done");
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kSignal, .signal = SIGUSR1});
+  EXPECT_EQ(Finish().exit_code, 3);
+  EXPECT_EQ(Output(), "ready\ngot it\n");
 }
 
 TEST_F(ShimTest, KillOfTheShimTakesTheMainProcessAlongAndTheRestCanBeFound) {
@@ -605,7 +559,7 @@ TEST_F(ShimTest, WithoutATrainerItAnswersItself) {
   EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 1);
 }
 
-class ShimRelayTest : public ShimTest {
+class ShimRelayTest : public ShimFixture {
  protected:
   ShimRelayTest() {
     spec_.trainer_socket = trainer_.path();

@@ -7,20 +7,28 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 namespace launcher {
 namespace {
 
 constexpr std::size_t kStackSize = 64 * 1024;
-constexpr int kFds = 4;
+constexpr std::uint64_t kIntoCgroup = 0x200000000;  // CLONE_INTO_CGROUP.
 
-enum class Step { kNone, kDirectory, kDescriptors, kExec };
+enum class Step { kNone, kCgroup, kDirectory, kDescriptors, kLimit, kExec };
+
+struct Passed {
+  int as;     // The task's number, ascending.
+  int fd;     // Ours.
+  int moved;  // Out of the way of all numbers of the task.
+};
 
 // Shared with the child, which runs in our memory until it execs. Everything the child needs is
 // made before, so that it only makes system calls.
@@ -29,10 +37,14 @@ struct Child {
   char* const* argv;
   char* const* environment;
   const char* directory;
-  const int* fds;
+  std::vector<Passed> fds;
+  std::vector<std::pair<int, rlimit>> limits;
+  int cgroup = -1;  // To be entered by writing.
+  const std::vector<int>* cgroup_entries;
   pid_t parent;
   Step failed = Step::kNone;
   int error = 0;
+  std::size_t index = 0;  // Of the limit that failed.
 };
 
 int Fail(Child* child, Step step) {
@@ -41,8 +53,45 @@ int Fail(Child* child, Step step) {
   _exit(127);
 }
 
+bool EnterCgroups(const Child* child) {
+  if (child->cgroup >= 0) {
+    const int entry = openat(child->cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC);
+    if (entry < 0 || write(entry, "0", 1) != 1) return false;
+    close(entry);
+  }
+  for (const int entry : *child->cgroup_entries) {
+    if (write(entry, "0", 1) != 1) return false;
+  }
+  return true;
+}
+
+bool PassDescriptors(Child* child) {
+  const int above = child->fds.back().as + 1;
+  for (Passed& passed : child->fds) {
+    passed.moved = fcntl(passed.fd, F_DUPFD, above);
+    if (passed.moved < 0) return false;
+  }
+  int next = 0;
+  for (const Passed& passed : child->fds) {
+    if (dup2(passed.moved, passed.as) < 0) return false;
+    if (passed.as > next) syscall(SYS_close_range, next, passed.as - 1, 0);
+    next = passed.as + 1;
+  }
+  syscall(SYS_close_range, next, ~0U, 0);
+  return true;
+}
+
+bool SetLimits(Child* child) {
+  for (; child->index < child->limits.size(); ++child->index) {
+    const auto& [resource, limit] = child->limits[child->index];
+    if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return false;
+  }
+  return true;
+}
+
 int RunChild(void* argument) {
   auto* child = static_cast<Child*>(argument);
+  if (!EnterCgroups(child)) return Fail(child, Step::kCgroup);
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != child->parent) raise(SIGKILL);
@@ -51,22 +100,65 @@ int RunChild(void* argument) {
     action.sa_handler = SIG_DFL;
     sigaction(signal, &action, nullptr);
   }
-  // First out of the way of 0 to 3, so that no dup2 overwrites one still to be copied.
-  int moved[kFds];
-  for (int i = 0; i < kFds; ++i) {
-    moved[i] = fcntl(child->fds[i], F_DUPFD, kFds);
-    if (moved[i] < 0) return Fail(child, Step::kDescriptors);
-  }
-  for (int i = 0; i < kFds; ++i) {
-    if (dup2(moved[i], i) < 0) return Fail(child, Step::kDescriptors);
-  }
-  syscall(SYS_close_range, kFds, ~0U, 0);
+  if (!PassDescriptors(child)) return Fail(child, Step::kDescriptors);
   if (chdir(child->directory) != 0) return Fail(child, Step::kDirectory);
+  if (!SetLimits(child)) return Fail(child, Step::kLimit);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   execve(child->program, child->argv, child->environment);
   return Fail(child, Step::kExec);
+}
+
+#ifdef __x86_64__
+// clone3(2) for a child in our memory, on a stack of its own, born inside a control group. (The C
+// library has no wrapper for it.) Negative: the errno.
+long CloneInto(int cgroup, void* stack, Child* child) {
+  struct {
+    std::uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+    std::uint64_t set_tid, set_tid_size, cgroup;
+  } arguments = {};
+  arguments.flags = CLONE_VM | CLONE_VFORK | kIntoCgroup;
+  arguments.exit_signal = SIGCHLD;
+  arguments.stack = reinterpret_cast<std::uint64_t>(stack);
+  arguments.stack_size = kStackSize;
+  arguments.cgroup = static_cast<std::uint64_t>(cgroup);
+  long result = SYS_clone3;
+  int (*function)(void*) = RunChild;
+  // The child does not return from RunChild().
+  __asm__ volatile(
+      "syscall\n\t"
+      "testq %%rax, %%rax\n\t"
+      "jnz 1f\n\t"
+      "xorl %%ebp, %%ebp\n\t"
+      "movq %%rbx, %%rdi\n\t"
+      "callq *%%rdx\n\t"
+      "hlt\n"
+      "1:"
+      : "+a"(result)
+      : "D"(&arguments), "S"(sizeof arguments), "d"(function), "b"(child)
+      : "rcx", "r11", "cc", "memory");
+  return result;
+}
+#else
+long CloneInto(int, void*, Child*) { return -ENOSYS; }
+#endif
+
+// -1, with errno set, if there is no child.
+pid_t Clone(int cgroup, void* stack, Child* child) {
+  if (cgroup >= 0) {
+    const long pid = CloneInto(cgroup, stack, child);
+    if (pid >= 0) return static_cast<pid_t>(pid);
+    // A kernel or a filter that does not know it; else it says that we may not.
+    if (pid != -ENOSYS && pid != -EINVAL && pid != -E2BIG && pid != -EPERM) {
+      child->failed = Step::kCgroup;
+      errno = static_cast<int>(-pid);
+      return -1;
+    }
+    child->cgroup = cgroup;
+  }
+  return clone(RunChild, static_cast<char*>(stack) + kStackSize, CLONE_VM | CLONE_VFORK | SIGCHLD,
+               child);
 }
 
 std::vector<char*> Pointers(const std::vector<std::string>& strings) {
@@ -121,6 +213,10 @@ std::string FindOnPath(const TaskStart& start, StartError* error) {
 std::string Describe(const Child& child, const TaskStart& start) {
   const std::string why = strerror(child.error);
   switch (child.failed) {
+    case Step::kCgroup:
+      return "cannot start the program in its control group: " + why;
+    case Step::kLimit:
+      return "cannot set the limit " + start.limits[child.index].ToString() + ": " + why;
     case Step::kDirectory:
       return "cannot enter the working directory " + start.working_directory + ": " + why;
     case Step::kDescriptors:
@@ -145,8 +241,15 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
               .argv = argv.data(),
               .environment = environment.data(),
               .directory = start.working_directory.c_str(),
-              .fds = start.fds,
-              .parent = getpid()};
+              .fds = {},
+              .limits = {},
+              .cgroup_entries = &start.cgroup_entries,
+              .parent = start.in_namespace ? 0 : getpid()};  // Who is outside has no number there.
+  for (const auto& [as, fd] : start.fds) child.fds.push_back({as, fd, -1});
+  for (const ProcessLimit& limit : start.limits) {
+    if (limit.resource() < 0) return fail("unknown limit: " + limit.name, EINVAL);
+    child.limits.push_back({limit.resource(), {limit.soft, limit.hard}});
+  }
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED) {
@@ -156,17 +259,18 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, &before);
-  const pid_t pid = clone(RunChild, static_cast<char*>(stack) + kStackSize,
-                          CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
-  const int clone_error = errno;
+  const pid_t pid = Clone(start.cgroup, stack, &child);
+  if (pid < 0) child.error = errno;
   sigprocmask(SIG_SETMASK, &before, nullptr);
   munmap(stack, kStackSize);
-  if (pid < 0) {
-    return fail(std::string("cannot start the program: ") + strerror(clone_error), clone_error);
+  // (A child that failed is reaped with the rest.)
+  if (child.failed != Step::kNone) {
+    fail(Describe(child, start), child.error);
+    error->of_cgroup = child.failed == Step::kCgroup;
+    return -1;
   }
-  // (The child is reaped with the rest.)
-  if (child.failed != Step::kNone) return fail(Describe(child, start), child.error);
-  return pid;
+  if (pid >= 0) return pid;
+  return fail(std::string("cannot start the program: ") + strerror(child.error), child.error);
 }
 
 }  // namespace launcher

@@ -3,8 +3,11 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
 #include <vector>
+
+#include "launcher/process_limit.h"
 
 namespace launcher {
 
@@ -15,13 +18,20 @@ struct TaskStart {
   std::vector<std::string> argv;         // argv[0] is searched on the PATH of `environment`.
   std::vector<std::string> environment;  // Complete.
   std::string working_directory;
-  // Descriptors 0 to 3 of the task; it has no others.
-  int fds[4];
+  // Descriptors of the task, by their number there; it has no others.
+  std::map<int, int> fds;
+  std::vector<ProcessLimit> limits = {};
+  // What it is in from its birth on (task_tree.h): a control group of version 2 (a directory), and
+  // groups of version 1 (their cgroup.procs, open for writing).
+  int cgroup = -1;
+  std::vector<int> cgroup_entries = {};
+  bool in_namespace = false;  // We have one for those that we start.
 };
 // Why there is no task.
 struct StartError {
-  std::string what;  // "program not found: NAME", ...
-  int number = 0;    // The errno behind it.
+  std::string what;        // "program not found: NAME", ...
+  int number = 0;          // The errno behind it.
+  bool of_cgroup = false;  // It could not be started inside its control groups.
 };
 // In a session of its own, with default signal dispositions and nothing blocked. Returns the pid,
 // or -1 with `error` set.

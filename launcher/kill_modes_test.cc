@@ -1,0 +1,315 @@
+// Whether everything a task has started is killed, in each way that this machine offers. Outside of
+// the sandbox, which offers less.
+#include "launcher/kill_modes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "launcher/cgroup.h"
+#include "launcher/process_table.h"
+#include "launcher/shim_fixture.h"
+#include "launcher/shim_protocol.h"
+#include "runtime/file.h"
+
+namespace launcher {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A thousand processes, deaf to TERM. Half have a session of their own, a quarter of them is forked
+// twice, and as many have neither the task's environment nor any of its files.
+constexpr char kHostileTree[] = R"(
+import os, signal
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+done, tell = os.pipe()
+def stay(i):
+  os.write(tell, b'x')
+  if i % 8 == 1:
+    os.closerange(0, 256)
+    os.execve('/bin/sleep', ['sleep', '1000'], {})
+  while True: signal.pause()
+for i in range(999):
+  if os.fork() == 0:
+    if i % 2: os.setsid()
+    if i % 8 == 3 and os.fork(): os._exit(0)
+    stay(i)
+left = 999
+while left > 0: left -= len(os.read(done, 4096))
+print('ready', flush=True)
+while True: signal.pause()
+)";
+
+const std::vector<KillModeOffer>& Offers() {
+  static const auto* const offers = new std::vector<KillModeOffer>(ProbeKillModes());
+  return *offers;
+}
+
+const KillModeOffer& OfferOf(KillMode mode) {
+  return *std::find_if(Offers().begin(), Offers().end(),
+                       [&](const auto& offer) { return offer.mode == mode; });
+}
+
+TEST(KillModesTest, EachModeIsOfferedOrItSaysWhyNot) {
+  ASSERT_EQ(Offers().size(), kKillModes.size());
+  for (std::size_t i = 0; i < kKillModes.size(); ++i) {
+    EXPECT_EQ(Offers()[i].mode, kKillModes[i]);
+    EXPECT_FALSE(Offers()[i].detail.empty()) << KillModeName(kKillModes[i]);
+    GTEST_LOG_(INFO) << KillModeName(Offers()[i].mode) << ": "
+                     << (Offers()[i].offered ? "offered, " : "not offered, ") << Offers()[i].detail;
+  }
+  const bool walk = OfferOf(KillMode::kSubreaper).offered;
+  EXPECT_NE(walk, OfferOf(KillMode::kGroup).offered);
+}
+
+TEST(KillModesTest, ATrialLeavesNothingBehind) {
+  for (const KillMode mode : {KillMode::kCgroup2, KillMode::kFreezer}) {
+    std::string why;
+    const std::string own =
+        mode == KillMode::kCgroup2 ? OwnCgroup(&why) : OwnCgroupOf("freezer", &why);
+    if (own.empty()) continue;
+    (void)OfferOf(mode);  // At the latest now it has been tried.
+    EXPECT_FALSE(std::filesystem::exists(absl::StrCat(own, "/yard-probe-", getpid())));
+  }
+  EXPECT_THAT(Descendants(ReadProcesses(), getpid()), IsEmpty());
+}
+
+TEST(KillModesTest, HasANameForEach) {
+  for (const KillMode mode : kKillModes) EXPECT_EQ(KillModeNamed(KillModeName(mode)), mode);
+  EXPECT_EQ(KillModeNamed("other"), std::nullopt);
+  EXPECT_THAT(KillModesFor("other"), IsEmpty());
+}
+
+TEST(KillModesTest, WithoutAWishATaskSeesNothingOfIt) {
+  for (const char* wish : {"", "auto"}) {
+    const auto modes = KillModesFor(wish);
+    EXPECT_EQ(std::count(modes.begin(), modes.end(), KillMode::kNamespace), 0);
+    EXPECT_EQ(modes.front(), KillMode::kCgroup2);
+    EXPECT_EQ(modes.back(), KillMode::kGroup);
+  }
+}
+
+class KillModeTest : public ShimFixture, public ::testing::WithParamInterface<KillMode> {
+ protected:
+  void SetUp() override {
+    const auto& offer = OfferOf(GetParam());
+    if (!offer.offered) GTEST_SKIP() << "not offered here: " << offer.detail;
+    spec_.kill_mode = KillModeName(GetParam());
+  }
+  std::vector<pid_t> Tree() const { return Descendants(ReadProcesses(), shim_->pid()); }
+  void ExpectNoCgroups() const {
+    for (const auto& path : Orphans().cgroups) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  }
+};
+
+TEST_P(KillModeTest, AHostileTreeOfAThousandLeavesNoSurvivor) {
+  Start({"python3", "-c", kHostileTree});
+  AwaitOutput("ready");
+  const auto tree = Tree();
+  EXPECT_GE(tree.size(), 1000u);
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 50});
+  const absl::Time start = absl::Now();
+  const ShimState state = AwaitPhase(ShimPhase::kExited);
+  GTEST_LOG_(INFO) << state.kill_mode << ": " << absl::Now() - start << " with the grace of 50 ms";
+  EXPECT_EQ(state.kill_mode, spec_.kill_mode);
+  EXPECT_EQ(state.signal, SIGKILL);
+  EXPECT_EQ(state.note, "");
+  ExpectGone(tree);
+  Acknowledge();
+  ExpectNoCgroups();
+}
+
+TEST_P(KillModeTest, AKillOfTheShimLeavesNobodyEither) {
+  StartShell(
+      "setsid sleep 1000 &\n"
+      "env -i setsid -f sleep 1001 2>/dev/null 3>&-\n"
+      "echo ready; read r <&3");
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kState});
+  const auto state = Receive(control_);
+  ASSERT_TRUE(state.has_value());
+  const auto tree = Tree();
+  EXPECT_GE(tree.size(), 3u);
+  ASSERT_TRUE(shim_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(shim_->Wait(kDeadline).ok());
+  const auto orphans = Orphans(state->pid, state->start_ticks);
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (KillOrphanedTree(orphans) > 0) ASSERT_LT(absl::Now(), deadline);
+  ExpectGone(tree);
+}
+
+TEST_P(KillModeTest, TheEndIsToldAsEver) {
+  StartShell("echo out; (setsid sleep 1000 >/dev/null 2>&1 &) ; exit 7");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.exit_code, 7);
+  EXPECT_EQ(state.kill_mode, spec_.kill_mode);
+  EXPECT_EQ(Output(), "out\n");
+  ExpectNoCgroups();
+}
+
+TEST_P(KillModeTest, WhoHasLostItsFirstThreadIsKilledToo) {
+  Start({"python3", "-c",
+         "import ctypes,os,threading,time\n"
+         "if os.fork() == 0:\n"
+         "  os.setsid()\n"
+         "  def stay():\n"
+         "    while open('/proc/self/stat').read().rsplit(')')[1].split()[0] != 'Z': pass\n"
+         "    print('ready', flush=True); time.sleep(1000)\n"
+         "  threading.Thread(target=stay).start()\n"
+         "  ctypes.CDLL(None).syscall(60 if os.uname().machine == 'x86_64' else 93, 0)\n"
+         "time.sleep(1000)\n"});
+  AwaitOutput("ready");
+  const auto tree = Tree();
+  EXPECT_GE(tree.size(), 2u);
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  EXPECT_EQ(Finish().note, "");
+  ExpectGone(tree);
+}
+
+TEST_P(KillModeTest, AProgramThatIsMissingLeavesNothing) {
+  Start({"no-such-program"});
+  EXPECT_EQ(Finish().failure, "program not found: no-such-program");
+  ExpectNoCgroups();
+}
+
+TEST_P(KillModeTest, StopWaitsForTheGraceOfThoseWhoAreLeft) {
+  StartShell(
+      "sh -c 'trap \"while [ ! -e go ]; do sleep 0.01; done; echo saved >kept; exit\" TERM\n"
+      "  echo ready; exec >/dev/null 2>&1; while :; do sleep 0.01; done'; true");
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 15000});
+  AwaitEndOfMain();
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  EXPECT_EQ(Finish().signal, SIGTERM);
+  EXPECT_EQ(runtime::ReadFile(folder_ + "/kept", 100).value_or("killed"), "saved\n");
+}
+
+INSTANTIATE_TEST_SUITE_P(EachMode, KillModeTest, ::testing::ValuesIn(kKillModes),
+                         [](const auto& test) { return std::string(KillModeName(test.param)); });
+
+// Those of whom nobody is missed, whatever they do.
+class StrongKillModeTest : public KillModeTest {};
+
+TEST_P(StrongKillModeTest, WhoHidesEverythingDoesNotEscapeAKillOfTheShim) {
+  StartShell("env -i setsid -f sleep 1000 >/dev/null 2>&1 3>&-\necho ready; read r <&3");
+  AwaitOutput("ready");
+  const auto tree = Tree();
+  EXPECT_GE(tree.size(), 2u);
+  ASSERT_TRUE(shim_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(shim_->Wait(kDeadline).ok());
+  const auto orphans = Orphans();
+  const absl::Time deadline = absl::Now() + kDeadline;
+  while (KillOrphanedTree(orphans) > 0) ASSERT_LT(absl::Now(), deadline);
+  ExpectGone(tree);
+  bool removed = false;
+  while (!removed && absl::Now() < deadline) {
+    removed = std::all_of(orphans.cgroups.begin(), orphans.cgroups.end(), RemoveCgroup);
+  }
+  EXPECT_TRUE(removed);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachMode, StrongKillModeTest,
+                         ::testing::Values(KillMode::kCgroup2, KillMode::kFreezer,
+                                           KillMode::kNamespace),
+                         [](const auto& test) { return std::string(KillModeName(test.param)); });
+
+class KillModeChoiceTest : public ShimFixture {};
+
+TEST_F(KillModeChoiceTest, TheBestThatTheTaskDoesNotSeeIsTaken) {
+  StartShell("true");
+  const ShimState state = Finish();
+  for (const KillMode mode : KillModesFor("auto")) {
+    if (!OfferOf(mode).offered) continue;
+    EXPECT_EQ(state.kill_mode, KillModeName(mode));
+    break;
+  }
+}
+
+TEST_F(KillModeChoiceTest, AModeThatDoesNotExistIsAFailure) {
+  spec_.kill_mode = "magic";
+  StartShell("true");
+  EXPECT_THAT(Finish().failure, HasSubstr("there is no kill mode magic"));
+}
+
+TEST_F(KillModeChoiceTest, InANamespaceATaskKeepsItsUserAndIsNotTheFirstProcess) {
+  const auto& offer = OfferOf(KillMode::kNamespace);
+  if (!offer.offered) GTEST_SKIP() << offer.detail;
+  spec_.kill_mode = "namespace";
+  StartShell("echo $$; id -u; kill -TERM $$");
+  EXPECT_EQ(Finish().signal, SIGTERM);  // (Which the first process would not get.)
+  EXPECT_EQ(Output(), absl::StrCat("2\n", geteuid(), "\n"));
+}
+
+// Limits of all processes of a task together.
+class ControlLimitTest : public ShimFixture {
+ protected:
+  // False if this machine cannot limit it.
+  bool IsLimited(const ShimState& state) {
+    return !absl::StrContains(state.note, "could not be limited");
+  }
+};
+
+TEST_F(ControlLimitTest, WhoTakesTooMuchMemoryIsKilledAndThatIsTold) {
+  spec_.control_limits.memory_bytes = 64 << 20;
+  Start({"python3", "-c", "x = bytearray(400 << 20); print('survived')"});
+  const ShimState state = Finish();
+  if (!IsLimited(state)) GTEST_SKIP() << state.note;
+  EXPECT_TRUE(state.out_of_memory);
+  EXPECT_EQ(state.signal, SIGKILL);
+  EXPECT_EQ(state.note, "a process of it was killed because memory was short");
+  for (const auto& path : Orphans().cgroups) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+}
+
+TEST_F(ControlLimitTest, WhoKeepsToItIsLeftAlone) {
+  spec_.control_limits = {.memory_bytes = 1 << 30, .milli_cpus = 500, .processes = 100};
+  StartShell("read r <&3");
+  const ShimState running = AwaitPhase(ShimPhase::kRunning);
+  std::string found;
+  for (const auto& path : Orphans().cgroups) {
+    for (const char* file :
+         {"/memory.max", "/memory.limit_in_bytes", "/cpu.max", "/cpu.cfs_quota_us", "/pids.max"}) {
+      const std::string text = runtime::ReadFile(path + file, 100).value_or("");
+      if (text == "1073741824\n" || absl::StartsWith(text, "50000") || text == "100\n") {
+        absl::StrAppend(&found, file);
+      }
+    }
+  }
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  const ShimState state = Finish();
+  EXPECT_FALSE(state.out_of_memory);
+  if (!IsLimited(state)) GTEST_SKIP() << state.note;
+  EXPECT_EQ(running.note, "");
+  EXPECT_THAT(found, HasSubstr("/memory"));
+  EXPECT_THAT(found, HasSubstr("/cpu"));
+  EXPECT_THAT(found, HasSubstr("/pids"));
+}
+
+TEST_F(ControlLimitTest, MoreProcessesThanAllowedAreRefused) {
+  spec_.control_limits.processes = 5;
+  Start({"python3", "-c",
+         "import os,time\n"
+         "n = 0\n"
+         "try:\n"
+         "  while n < 20:\n"
+         "    if os.fork() == 0: time.sleep(1000)\n"
+         "    n += 1\n"
+         "except OSError: pass\n"
+         "print(n)\n"});
+  const ShimState state = Finish();
+  if (!IsLimited(state)) GTEST_SKIP() << state.note;
+  EXPECT_EQ(Output(), "4\n");
+}
+
+}  // namespace
+}  // namespace launcher

@@ -1,0 +1,116 @@
+#include "launcher/pid_namespace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launcher/paused_process.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kStackSize = 64 * 1024;
+
+bool Write(const std::string& path, const std::string& value, std::string* why) {
+  const runtime::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.valid() &&
+      write(fd.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size())) {
+    return true;
+  }
+  *why = "cannot write " + path + ": " + strerror(errno);
+  return false;
+}
+
+// Our user and group become themselves in the new user namespace of `process`.
+bool MapOurselves(const std::string& process, uid_t user, gid_t group, std::string* why) {
+  const auto line = [](auto id) { return std::to_string(id) + " " + std::to_string(id) + " 1"; };
+  return Write(process + "/setgroups", "deny", why) &&
+         Write(process + "/uid_map", line(user), why) &&
+         Write(process + "/gid_map", line(group), why);
+}
+
+struct First {
+  int read_end;
+};
+
+// The first process of the namespace, in our memory beside us: nothing but system calls. Orphans
+// are collected by the kernel, because SIGCHLD is ignored.
+__attribute__((no_sanitize("thread", "address"))) int RunFirst(void* argument) {
+  const int fd = static_cast<First*>(argument)->read_end;
+  if (fd > 0) syscall(SYS_close_range, 0, fd - 1, 0);
+  syscall(SYS_close_range, fd + 1, ~0U, 0);
+  struct sigaction ignore = {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGCHLD, &ignore, nullptr);
+  pollfd end = {fd, 0, 0};
+  while (syscall(SYS_ppoll, &end, 1, nullptr, nullptr, 0) <= 0) {
+  }
+  syscall(SYS_exit, 0);
+  return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  if (unshare(CLONE_NEWPID) != 0) {
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+      *why = std::string("cannot make a process namespace: ") + strerror(errno);
+      return nullptr;
+    }
+    if (!MapOurselves("/proc/self", user, group, why)) return nullptr;
+  }
+  std::unique_ptr<PidNamespace> space(new PidNamespace);
+  int ends[2] = {-1, -1};
+  void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (stack == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0) {
+    *why = std::string("cannot make the first process of a namespace: ") + strerror(errno);
+    return nullptr;
+  }
+  space->stack_ = stack;
+  space->read_end_ = runtime::UniqueFd(ends[0]);
+  space->write_end_ = runtime::UniqueFd(ends[1]);
+  // It reads this while it starts, in our memory: at the end of its own stack.
+  auto* first = static_cast<First*>(stack);
+  first->read_end = ends[0];
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &before);
+  space->first_ = clone(RunFirst, static_cast<char*>(stack) + kStackSize, CLONE_VM, first);
+  const int error = errno;
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (space->first_ > 0) return space;
+  *why = std::string("cannot start the first process of a namespace: ") + strerror(error);
+  return nullptr;
+}
+
+PidNamespace::~PidNamespace() { Kill(); }
+
+void PidNamespace::Kill() {
+  if (first_ > 0 && !gone_) kill(first_, SIGKILL);
+}
+
+bool PidNamespace::IsGone() {
+  if (first_ > 0 && !gone_) gone_ = waitpid(first_, nullptr, __WALL | WNOHANG) == first_;
+  return first_ <= 0 || gone_;
+}
+
+std::string ProbePidNamespace() {
+  if (const PausedProcess plain(CLONE_NEWPID); plain.pid() > 0) return {};
+  const PausedProcess process(CLONE_NEWUSER | CLONE_NEWPID);
+  if (process.pid() < 0) return std::string("cannot make a process namespace: ") + strerror(errno);
+  std::string why;
+  MapOurselves("/proc/" + std::to_string(process.pid()), geteuid(), getegid(), &why);
+  return why;
+}
+
+}  // namespace launcher
