@@ -141,6 +141,7 @@ void Attempt::OnState(const ShimState& state) {
   link_->Send({.kind = ShimRequest::Kind::kWatch});
   if (state.phase != ShimPhase::kRunning) return;
   if (!std::exchange(running_, true)) callbacks_.on_running(state);
+  if (state.ready && !std::exchange(ready_, true) && callbacks_.on_ready) callbacks_.on_ready();
   callbacks_.on_output(state);
 }
 
@@ -195,6 +196,12 @@ void Attempt::Stop(int signal, absl::Duration grace) {
   link_->Send({.kind = ShimRequest::Kind::kStop,
                .signal = signal,
                .grace_ms = absl::ToInt64Milliseconds(grace)});
+}
+
+bool Attempt::Signal(int signal) {
+  if (link_ == nullptr || !running_) return false;
+  link_->Send({.kind = ShimRequest::Kind::kSignal, .signal = signal});
+  return true;
 }
 
 void Attempt::RemoveSockets() {

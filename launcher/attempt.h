@@ -44,6 +44,7 @@ class Attempt {
   };
   struct Callbacks {
     std::function<void(const ShimState&)> on_running;  // Once, before any other.
+    std::function<void()> on_ready = {};               // Once at most: it has said so.
     std::function<void(const ShimState&)> on_output;   // The log files have grown.
     std::function<void(const AttemptEnd&)> on_over;    // Store it, then Acknowledge().
     std::function<void()> on_left;  // After Acknowledge(): the shim is gone too. Last.
@@ -59,6 +60,8 @@ class Attempt {
   // One that an earlier launcher has, or may have, started.
   void Adopt();
   void Stop(int signal, absl::Duration grace);
+  // To its process group, and nothing more. False if nobody is there to do it.
+  bool Signal(int signal);
   // The end is stored: lets the shim go. Also of one that an earlier launcher has seen end, without
   // Adopt(): its spec is still there if that launcher has not come to this.
   void Acknowledge();
@@ -83,6 +86,7 @@ class Attempt {
   ShimState state_;
   std::string lost_how_;
   bool running_ = false;
+  bool ready_ = false;
   bool seen_alive_ = false;
   bool over_ = false;
   bool acknowledged_ = false;

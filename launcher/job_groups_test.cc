@@ -204,6 +204,38 @@ TEST_F(JobGroupsTest, TasksStartInTheOrderThatIsAskedFor) {
   EXPECT_EQ(End(id).state, TaskState::Exited);
 }
 
+TEST_F(JobGroupsTest, ATaskStartsWhenAnotherHasSaidThatItIsReady) {
+  auto spec = yard_.Shell("[ -e $FOLDER/go ]");
+  msg::TaskGroupT& server = AddGroup(&spec, "server");
+  server.argv = {"sh", "-c", absl::StrCat("echo up;", kUntilGo, "echo x >&7; exec sleep 1000")};
+  server.ready_fd = 7;
+  auto after = std::make_unique<msg::StartAfterT>();
+  after->type = "server";
+  after->milestone = msg::Milestone::Ready;
+  AddGroup(&spec, "chief").start_after.push_back(std::move(after));
+  const std::string id = Launch(spec);
+  const auto waiting = yard_.Await(
+      id, [](const msg::JobT& job) { return TaskOf(job, "server-0").state == TaskState::Running; });
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_FALSE(TaskOf(*waiting, "server-0").ready);
+  EXPECT_EQ(TaskOf(*waiting, "chief-0").reason, "waits for server to be ready");
+  yard_.Close();
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  Go();
+  const msg::JobT job = End(id);
+  EXPECT_EQ(job.state, TaskState::Exited) << job.reason;
+}
+
+TEST_F(JobGroupsTest, LimitsHoldForTheTasksOfTheirGroup) {
+  auto spec = yard_.Shell("ulimit -n");
+  auto limit = std::make_unique<msg::ProcessLimitT>();
+  limit->name = "nofile";
+  limit->soft = 100;
+  limit->hard = 200;
+  AddGroup(&spec, "worker").process_limits.push_back(std::move(limit));
+  EXPECT_EQ(Output(TaskOf(RunToEnd(spec), "worker-0")), "100\n");
+}
+
 TEST_F(JobGroupsTest, MembersOfASetGoToOneTaskAtATime) {
   yard_.Close();
   yard_.SetResources({*ParseResource("gpu=0,1")});

@@ -17,6 +17,7 @@
 #include "launcher/cluster.h"
 #include "launcher/held_ports.h"
 #include "launcher/job_spec_record.h"
+#include "launcher/kill_modes.h"
 #include "launcher/last_lines.h"
 #include "launcher/root_cause.h"
 #include "launcher/store.h"
@@ -59,6 +60,17 @@ TaskCircumstances CircumstancesOf(const JobRow& row, int task) {
     circumstances.sets.push_back({resource->name, resource->members});
   }
   return circumstances;
+}
+
+void AddLimits(const msg::TaskGroupT& group, ShimSpec* spec) {
+  spec->ready_fd = static_cast<int>(group.ready_fd);
+  for (const auto& limit : group.process_limits) {
+    spec->limits.push_back({.name = limit->name, .soft = limit->soft, .hard = limit->hard});
+  }
+  if (group.control_limits == nullptr) return;
+  spec->control_limits = {.memory_bytes = group.control_limits->memory_bytes,
+                          .milli_cpus = group.control_limits->milli_cpus,
+                          .processes = group.control_limits->processes};
 }
 
 // All that is known of one job at run time.
@@ -203,6 +215,7 @@ void Table::MakeHost() {
       Save(*job, {task->task()});
     }
   };
+  host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
   host_.on_output = [this](TaskRun* task) { Notify(task->job().id); };
   host_.on_over = [this](TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
     OnOver(task, end, std::move(attempt));
@@ -571,6 +584,12 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
                                   task_row.name(), ".", attempt);
   spec.control_socket = spec.task_socket + ".ctl";
   spec.log_limit = from.log_limit_bytes;
+  spec.rotate_bytes = from.log_rotate_bytes;
+  spec.rotate_files = std::max(from.log_rotate_files, 1u);
+  if (from.own_namespace) spec.kill_mode = KillModeName(KillMode::kNamespace);
+  if (planned.group >= 0) {
+    AddLimits(*from.groups[static_cast<std::size_t>(planned.group)], &spec);
+  }
   if (from.report_channel != nullptr) {
     spec.trainer_socket = from.report_channel->socket;
     spec.nonce = from.report_channel->nonce;

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "launcher/barrier_calls.h"
 #include "launcher/job_table.h"
 #include "launcher/launcher_service.h"
 #include "launcher/service_keeper.h"
@@ -47,8 +48,9 @@ class Parts : public LauncherParts {
   absl::Status Prepare(bool external) {
     if (auto status = OpenTable(); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
-    AddLauncherMethods(process_->service(), process_->loop(), table_.get(), keeper_.get(),
-                       process_->locations().state_directory);
+    barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
+    AddLauncherMethods(process_->service(), process_->loop(), table_.get(), barriers_.get(),
+                       keeper_.get(), process_->locations().state_directory);
     AddCounter("jobs", &JobTable::Stats::jobs);
     AddCounter("jobs_live", &JobTable::Stats::live);
     AddCounter("attempts_started", &JobTable::Stats::attempts);
@@ -113,6 +115,7 @@ class Parts : public LauncherParts {
 
   bus::ServiceProcess* const process_;
   std::unique_ptr<JobTable> table_;
+  std::unique_ptr<BarrierCalls> barriers_;
   std::unique_ptr<ServiceKeeper> keeper_;
   runtime::Mutex mutex_;
   JobTable::Stats stats_ ABSL_GUARDED_BY(mutex_);

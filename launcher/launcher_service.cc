@@ -1,5 +1,6 @@
 #include "launcher/launcher_service.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "launcher/job_calls.h"
 #include "launcher/job_row.h"
 #include "launcher/log_record.h"
+#include "runtime/clock.h"
 
 namespace launcher {
 namespace {
@@ -129,10 +131,30 @@ void AddStreams(bus::Service* service, const Parts& parts) {
   });
 }
 
+// An answer that says "timed out" has to come before the call's own deadline.
+void AddBarrier(bus::Service* service, const Parts& parts, BarrierCalls* barriers) {
+  constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
+  service->HandleAsync<rpc::Launcher::Barrier>([parts, barriers](auto writer, const auto& request) {
+    parts.loop->Post([parts, barriers, writer, request] {
+      const bus::CallContext& context = writer->context();
+      const absl::Duration left =
+          context.deadline - runtime::Clock::Real()->Monotonic() - kAnswerTime;
+      barriers->Arrive(context.request_id, request, std::max(left, absl::Milliseconds(1)),
+                       [writer](absl::StatusOr<int> place) {
+                         if (!place.ok()) return writer->Finish(place.status());
+                         msg::BarrierReplyT reply;
+                         reply.index = static_cast<std::uint32_t>(*place);
+                         writer->Finish(std::move(reply));
+                       });
+    });
+  });
+}
+
 }  // namespace
 
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
-                        ServiceKeeper* keeper, std::string state_directory) {
+                        BarrierCalls* barriers, ServiceKeeper* keeper,
+                        std::string state_directory) {
   const Parts parts{loop, table, keeper, std::move(state_directory)};
   Answer<rpc::Launcher::Launch>(service, parts, [parts](const auto& context, auto request) {
     return Launch(parts, context, std::move(request));
@@ -161,6 +183,7 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
     return absl::StatusOr<msg::SinceReplyT>(LogsSince(parts.Logs(), request));
   });
   AddStreams(service, parts);
+  AddBarrier(service, parts, barriers);
 }
 
 void PublishJob(bus::Publisher* publisher, const msg::JobT& job) {

@@ -8,6 +8,7 @@
 #include "bus/publisher.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/service.h"
+#include "launcher/barrier_calls.h"
 #include "launcher/job_table.h"
 #include "launcher/service_keeper.h"
 #include "runtime/event_loop.h"
@@ -18,7 +19,7 @@ namespace launcher {
 // `service`. Each hops to the loop, where the table lives.
 // All outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
-                        ServiceKeeper* keeper, std::string state_directory);
+                        BarrierCalls* barriers, ServiceKeeper* keeper, std::string state_directory);
 
 // Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, const msg::JobT& job);

@@ -1,7 +1,5 @@
 #include "launcher/task_run.h"
 
-#include <signal.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
@@ -10,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "launcher/line_reader.h"
 #include "launcher/log_segments.h"
-#include "launcher/process_table.h"
 #include "runtime/file.h"
 
 namespace launcher {
@@ -62,6 +59,7 @@ void TaskRun::Make() {
   stderr_lines_.reset();
   attempt_ = NewAttempt(host_, *row_, task_, last(),
                         {.on_running = [this](const ShimState& state) { OnRunning(state); },
+                         .on_ready = [this] { host_->on_ready(this); },
                          .on_output = [this](const ShimState& state) { OnOutput(state); },
                          .on_over = [this](const AttemptEnd& end) { OnOver(end); },
                          .on_left = {}});
@@ -105,13 +103,7 @@ void TaskRun::Stop(int signal, absl::Duration grace) {
   attempt_->Stop(signal, grace);
 }
 
-bool TaskRun::Signal(int signal) const {
-  if (attempt_ == nullptr || last().pid == 0) return false;
-  // Until its shim has seen the end of it, nobody else has its number.
-  const auto process = ReadProcess(last().pid);
-  if (!process || process->start_ticks != last().start_ticks) return false;
-  return kill(-last().pid, signal) == 0;
-}
+bool TaskRun::Signal(int signal) { return attempt_ != nullptr && attempt_->Signal(signal); }
 
 void TaskRun::OnRunning(const ShimState& state) {
   AttemptRow& row = last();
@@ -141,6 +133,7 @@ void TaskRun::Note(const AttemptEnd& end) {
   row.exit_code = state.exit_code;
   row.signal = state.signal;
   row.core_dumped = state.core_dumped;
+  row.out_of_memory = state.out_of_memory;
   row.reason = end.how;
   row.shim_lost = end.shim_lost;
   row.error_number = state.error_number;

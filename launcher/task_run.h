@@ -37,6 +37,7 @@ class TaskRun {
 
     // The program runs (its pid may be a new one to the row), or is found to.
     std::function<void(TaskRun*, bool is_new)> on_running = {};
+    std::function<void(TaskRun*)> on_ready = {};
     std::function<void(TaskRun*)> on_output = {};
     // It is over and the row says how. What is passed is acknowledged once that is stored.
     std::function<void(TaskRun*, const AttemptEnd&, std::unique_ptr<Attempt>)> on_over = {};
@@ -60,7 +61,7 @@ class TaskRun {
   // When this attempt was first asked to stop, by the wall clock; 0: it was not, or not by us.
   std::int64_t stopped_us() const { return stopped_us_; }
   // To its process group; false if it does not run.
-  bool Signal(int signal) const;
+  bool Signal(int signal);
 
   // Calls `fired` after `delay`, instead of what was set before.
   void SetTimer(absl::Duration delay, std::function<void()> fired);

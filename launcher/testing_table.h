@@ -53,6 +53,8 @@ class TestingTable {
   bool AwaitInFile(const std::string& path, const std::string& text);
   // True once there is no such file.
   bool AwaitNoFile(const std::string& path);
+  // Looks again and again; false after 20 s.
+  bool AwaitTrue(const std::function<bool()>& condition);
   // Runs `body` on the loop's thread and waits for it.
   void OnLoop(const std::function<void()>& body);
 
@@ -72,9 +74,6 @@ class TestingTable {
   std::vector<std::string> Lines();
 
  private:
-  // Looks again and again; false after 20 s.
-  bool AwaitTrue(const std::function<bool()>& condition);
-
   const bool owns_folder_;
   const std::string folder_;
   std::vector<Resource> resources_;

@@ -1,0 +1,69 @@
+#ifndef LAUNCHER_BARRIER_CALLS_H_
+#define LAUNCHER_BARRIER_CALLS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "launcher/barriers.h"
+#include "launcher/job_table.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+
+namespace launcher {
+
+// The barriers of all jobs (barriers.h), each told what becomes of its job's tasks. What waits at
+// one is not kept over a restart of the launcher: the callers ask again. On the loop's thread.
+class BarrierCalls {
+ public:
+  // In which place the task came, from 0; else why it waits in vain.
+  using Done = std::function<void(absl::StatusOr<int>)>;
+  // They outlive it.
+  BarrierCalls(JobTable* table, runtime::EventLoop* loop, runtime::Clock* clock)
+      : table_(table), loop_(loop), clock_(clock) {}
+  ~BarrierCalls();
+  BarrierCalls(const BarrierCalls&) = delete;
+  BarrierCalls& operator=(const BarrierCalls&) = delete;
+
+  // A task is at a barrier, for at most `longest` whatever the request says. `id` is the same when
+  // the call is made again. `done` is called once, maybe at once. InvalidArgument names the field.
+  void Arrive(const std::string& id, const msg::BarrierRequestT& request, absl::Duration longest,
+              Done done);
+  std::size_t jobs() const { return jobs_.size(); }  // At whose barriers somebody waits or waited.
+
+ private:
+  struct Job {
+    explicit Job(const std::vector<std::string>& tasks) : barriers(tasks), known(tasks.size()) {}
+    struct Known {
+      int attempt = 0;
+      bool has_ended = false;
+    };
+    Barriers barriers;
+    std::vector<Known> known;  // Of each task, when it was last looked at.
+    int restarts = 0;          // Of the gang.
+    std::map<Barriers::Ticket, Done> waiting;
+    JobTable::ObserverId observer = 0;
+    runtime::EventLoop::TimerId timer = 0;
+  };
+
+  Job& Find(const JobRow& row);
+  void Look(const std::string& id);
+  void Answer(const std::string& id, std::vector<Barriers::Answer> answers);
+  void SetTimer(const std::string& id);
+  void Forget(const std::string& id);
+
+  JobTable* const table_;
+  runtime::EventLoop* const loop_;
+  runtime::Clock* const clock_;
+  std::map<std::string, std::unique_ptr<Job>> jobs_;
+  Barriers::Ticket last_ticket_ = 0;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_BARRIER_CALLS_H_

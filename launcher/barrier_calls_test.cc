@@ -1,0 +1,150 @@
+#include "launcher/barrier_calls.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "launcher/job_table.h"
+#include "launcher/testing_table.h"
+#include "runtime/clock.h"
+
+namespace launcher {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kLong = absl::Seconds(30);
+
+class BarrierCallsTest : public ::testing::Test {
+ protected:
+  BarrierCallsTest() {
+    EXPECT_EQ(yard_.Open(), absl::OkStatus());
+    yard_.OnLoop([this] {
+      calls_ = std::make_unique<BarrierCalls>(yard_.table(), yard_.loop(), runtime::Clock::Real());
+    });
+  }
+  ~BarrierCallsTest() override {
+    yard_.OnLoop([this] { calls_.reset(); });
+  }
+
+  // A job whose tasks wait to be killed.
+  msg::JobT LaunchTasks(std::uint32_t count) {
+    auto spec = yard_.Shell("exec sleep 1000");
+    AddGroup(&spec, "worker", count);
+    spec.keep_going = true;
+    const auto job = yard_.Launch(spec);
+    EXPECT_EQ(job.status(), absl::OkStatus());
+    const auto running = yard_.Await(job->id, [](const msg::JobT& found) {
+      for (const auto& task : found.tasks) {
+        if (task->state != msg::TaskState::Running) return false;
+      }
+      return true;
+    });
+    EXPECT_TRUE(running.has_value());
+    return running.value_or(msg::JobT());
+  }
+  void Arrive(const std::string& job, int task, absl::Duration timeout = kLong) {
+    msg::BarrierRequestT request;
+    request.task = absl::StrCat(job, "/worker-", task);
+    request.name = "step";
+    yard_.OnLoop([&] {
+      calls_->Arrive(absl::StrCat("id ", ++ids_), request, timeout,
+                     [this, task](absl::StatusOr<int> place) { answers_[task] = place; });
+    });
+  }
+  // Nothing if it still waits after the time of a test.
+  absl::StatusOr<int> Answer(int task) {
+    absl::StatusOr<int> answer = absl::UnknownError("it still waits");
+    EXPECT_TRUE(yard_.AwaitTrue([&] {
+      bool there = false;
+      yard_.OnLoop([&] {
+        there = answers_.contains(task);
+        if (there) answer = answers_.at(task);
+      });
+      return there;
+    }));
+    return answer;
+  }
+  bool Waits(int task) {
+    bool waits = false;
+    yard_.OnLoop([&] { waits = !answers_.contains(task); });
+    return waits;
+  }
+
+  TestingTable yard_;
+  std::unique_ptr<BarrierCalls> calls_;
+  std::map<int, absl::StatusOr<int>> answers_;  // On the loop's thread.
+  int ids_ = 0;
+};
+
+TEST_F(BarrierCallsTest, EverybodyGoesOnWhenTheLastHasCome) {
+  const std::string job = LaunchTasks(3).id;
+  Arrive(job, 2);
+  Arrive(job, 0);
+  EXPECT_TRUE(Waits(2));
+  Arrive(job, 1);
+  EXPECT_EQ(Answer(2).value_or(-1), 0);
+  EXPECT_EQ(Answer(0).value_or(-1), 1);
+  EXPECT_EQ(Answer(1).value_or(-1), 2);
+}
+
+TEST_F(BarrierCallsTest, ATaskThatEndsBreaksIt) {
+  const msg::JobT job = LaunchTasks(2);
+  Arrive(job.id, 0);
+  ASSERT_EQ(kill(job.tasks[1]->attempts[0]->pid, SIGKILL), 0);
+  const auto broken = Answer(0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(broken.status())) << broken.status();
+  EXPECT_THAT(broken.status().message(), HasSubstr("worker-1"));
+  EXPECT_THAT(broken.status().message(), HasSubstr("signal 9"));
+}
+
+TEST_F(BarrierCallsTest, OneThatCameTooLateFindsItBroken) {
+  const msg::JobT job = LaunchTasks(2);
+  ASSERT_EQ(kill(job.tasks[1]->attempts[0]->pid, SIGKILL), 0);
+  ASSERT_TRUE(yard_.Await(job.id, [](const msg::JobT& found) {
+    return found.tasks[1]->state == msg::TaskState::Failed;
+  }));
+  Arrive(job.id, 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Answer(0).status())) << Answer(0).status();
+}
+
+TEST_F(BarrierCallsTest, WhoWaitsTooLongIsTold) {
+  const std::string job = LaunchTasks(2).id;
+  Arrive(job, 0, absl::Milliseconds(50));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Answer(0).status())) << Answer(0).status();
+  Arrive(job, 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Answer(1).status())) << Answer(1).status();
+}
+
+TEST_F(BarrierCallsTest, TheEndOfTheJobEndsTheWait) {
+  const std::string job = LaunchTasks(2).id;
+  Arrive(job, 0);
+  ASSERT_EQ(yard_.Stop(job, absl::Seconds(5)), absl::OkStatus());
+  EXPECT_FALSE(Answer(0).ok());
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  EXPECT_TRUE(yard_.AwaitTrue([&] {
+    std::size_t jobs = 1;
+    yard_.OnLoop([&] { jobs = calls_->jobs(); });
+    return jobs == 0;
+  }));
+  Arrive(job, 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(Answer(1).status())) << Answer(1).status();
+}
+
+TEST_F(BarrierCallsTest, WhoIsNoTaskIsRefused) {
+  const std::string job = LaunchTasks(1).id;
+  Arrive(job, 7);
+  EXPECT_TRUE(absl::IsNotFound(Answer(7).status())) << Answer(7).status();
+}
+
+}  // namespace
+}  // namespace launcher
