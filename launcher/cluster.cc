@@ -15,13 +15,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "launcher/ready_pattern.h"
 #include "runtime/string_view.h"
 
 namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxWord = 32;
-constexpr std::size_t kMaxPattern = 4096;
 constexpr std::size_t kMaxHost = 253;
 // execve(2) takes no longer string than 128 KiB; the name and the NUL are in it too.
 constexpr std::size_t kMaxTfConfig = 128 * 1024 - 16;
@@ -218,9 +218,9 @@ absl::Status CheckReadiness(const msg::TaskGroupT& group) {
     return Invalid(group.type, ": ready_fd is ", group.ready_fd, ", not from ", kFirstReadyFd,
                    " to ", kLastReadyFd);
   }
-  if (group.ready_pattern.size() > kMaxPattern) {
-    return Invalid(group.type, ": ready_pattern is longer than ", kMaxPattern, " bytes");
-  }
+  if (group.ready_pattern.empty()) return absl::OkStatus();
+  const auto pattern = ReadyPattern::Compile(group.ready_pattern);
+  if (!pattern.ok()) return Invalid(group.type, ": ", pattern.status().message());
   return absl::OkStatus();
 }
 

@@ -226,6 +226,20 @@ TEST_F(JobGroupsTest, ATaskStartsWhenAnotherHasSaidThatItIsReady) {
   EXPECT_EQ(job.state, TaskState::Exited) << job.reason;
 }
 
+TEST_F(JobGroupsTest, OrWhenALineOfItsOutputSaysSo) {
+  auto spec = yard_.Shell("true");
+  msg::TaskGroupT& server = AddGroup(&spec, "server");
+  server.argv = {"sh", "-c", "echo starting; echo listening on 80 >&2; exec sleep 1000"};
+  server.ready_pattern = "listening on [0-9]+";
+  auto after = std::make_unique<msg::StartAfterT>();
+  after->type = "server";
+  after->milestone = msg::Milestone::Ready;
+  AddGroup(&spec, "chief").start_after.push_back(std::move(after));
+  EXPECT_EQ(RunToEnd(spec).state, TaskState::Exited);
+  server.ready_pattern = "(";
+  EXPECT_TRUE(absl::IsInvalidArgument(yard_.Launch(spec).status()));
+}
+
 TEST_F(JobGroupsTest, LimitsHoldForTheTasksOfTheirGroup) {
   auto spec = yard_.Shell("ulimit -n");
   auto limit = std::make_unique<msg::ProcessLimitT>();

@@ -28,13 +28,6 @@ std::unique_ptr<msg::AttemptT> AttemptMessage(const AttemptRow& row) {
   return attempt;
 }
 
-const msg::TaskGroupT* GroupOf(const JobRow& row, const TaskRow& task) {
-  for (const auto& group : row.spec.groups) {
-    if (group->type == task.type) return group.get();
-  }
-  return nullptr;
-}
-
 Wait WaitOf(const JobRow& row, const msg::StartAfterT& after) {
   constexpr const char* kWords[] = {"start", "be ready", "complete"};
   Wait wait;
@@ -48,11 +41,11 @@ Wait WaitOf(const JobRow& row, const msg::StartAfterT& after) {
 
 TaskRules TaskRulesOf(const JobRow& row, const TaskRow& task) {
   TaskRules rules{.name = task.name()};
-  const msg::TaskGroupT* const group = GroupOf(row, task);
+  const msg::TaskGroupT* const group = row.group(task);
   if (group == nullptr) return rules;
   for (const auto& after : group->start_after) rules.waits.push_back(WaitOf(row, *after));
   rules.needs_grant = !group->resources.empty();
-  rules.says_ready = group->ready_fd != 0;
+  rules.says_ready = group->ready_fd != 0 || !group->ready_pattern.empty();
   return rules;
 }
 
@@ -79,6 +72,13 @@ std::unique_ptr<msg::TaskT> TaskMessage(const JobRow& row, std::size_t rank,
 }
 
 }  // namespace
+
+const msg::TaskGroupT* JobRow::group(const TaskRow& task) const {
+  for (const auto& one : spec.groups) {
+    if (one->type == task.type) return one.get();
+  }
+  return nullptr;
+}
 
 std::string TaskRow::name() const { return absl::StrCat(type, "-", index); }
 

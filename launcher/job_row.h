@@ -67,6 +67,8 @@ struct JobRow {
   void SetPorts(std::vector<int> ports);
   // By its name; null if there is none.
   const TaskRow* task(const std::string& name) const;
+  // Null in a spec without groups.
+  const msg::TaskGroupT* group(const TaskRow& task) const;
 };
 
 // With the tasks that a good spec asks for (cluster.h).

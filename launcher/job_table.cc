@@ -33,6 +33,7 @@ constexpr std::size_t kNamedInError = 5;
 // Changes of a job of many tasks are told together.
 constexpr std::size_t kManyTasks = 16;
 constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
+constexpr absl::Duration kForgettingPause = absl::Minutes(1);
 
 std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
   std::vector<Resources::TaskWishes> all;
@@ -99,6 +100,7 @@ class Table : public JobTable {
     MakeHost();
   }
   ~Table() override {
+    options_.loop->Cancel(forget_timer_);
     for (const auto& [id, job] : jobs_) {
       for (const auto timer : {job->timer, job->end_timer, job->tell_timer}) {
         options_.loop->Cancel(timer);
@@ -169,6 +171,7 @@ class Table : public JobTable {
   void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
   void Retire(std::unique_ptr<Attempt> attempt);
   void LetGo(const Job& job);
+  void ForgetOld();
   void Restore(const Job& job);
   void TakeUp(Job& job);
   void Save(const Job& job, const std::vector<int>& tasks);
@@ -191,6 +194,7 @@ class Table : public JobTable {
   };
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
+  runtime::EventLoop::TimerId forget_timer_ = 0;
   Stats stats_;
   // What is posted to the loop looks here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -251,6 +255,7 @@ absl::Status Table::Prepare() {
     LetGo(*job);
     if (!job->row.has_ended()) TakeUp(*job);
   }
+  ForgetOld();
   return absl::OkStatus();
 }
 
@@ -737,6 +742,22 @@ absl::Status Table::Remove(const std::string& id) {
   --stats_.jobs;
   Notify(id);
   return absl::OkStatus();
+}
+
+// Now, and again after a while.
+void Table::ForgetOld() {
+  forget_timer_ = options_.loop->RunAfter(kForgettingPause, [this] { ForgetOld(); });
+  std::vector<std::pair<std::int64_t, std::string>> ended;
+  for (const auto& [id, job] : jobs_) {
+    if (job->row.has_ended()) ended.emplace_back(job->row.ended_us, id);
+  }
+  std::sort(ended.begin(), ended.end());
+  const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    if (ended[i].first >= oldest && ended.size() - i <= options_.keep_count) break;
+    const absl::Status removed = Remove(ended[i].second);
+    LOG_IF(WARNING, !removed.ok()) << removed;
+  }
 }
 
 // ---- What others are told

@@ -34,7 +34,11 @@ class JobTable {
     runtime::Locations locations;
     std::string shim_path;                 // Of yard-shim.
     std::vector<Resource> resources = {};  // That tasks share.
-    std::function<double()> random;        // In [0, 1); spreads restarts. Unset: the kernel's.
+    // Ended jobs are forgotten, with their folders, once they are older or more than this; the
+    // oldest first.
+    absl::Duration keep_for = absl::Hours(7 * 24);
+    std::size_t keep_count = 10'000;
+    std::function<double()> random;  // In [0, 1); spreads restarts. Unset: the kernel's.
     // Every change of a job, and whole lines of output, which log_record.h can read before they
     // are told; on the loop's thread. Optional. `from`: where the attempt's lines before these
     // end, 0 if these are its first; further on where lines were left out.

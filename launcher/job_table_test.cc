@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -403,6 +404,20 @@ TEST_F(JobTableTest, RefusesSpecsItCannotRun) {
     spec.report_channel->socket = std::string(200, 'x');
   }));
   EXPECT_TRUE(yard_.List().empty());
+}
+
+TEST_F(JobTableTest, OnlyTheNewestEndedJobsAreKept) {
+  const msg::JobT live = Launch(yard_.Shell("read r <&3"));
+  const msg::JobT old = RunToEnd(yard_.Shell("true"));
+  const msg::JobT recent = RunToEnd(yard_.Shell("true"));
+  yard_.Close();
+  yard_.SetKeepCount(1);
+  ASSERT_TRUE(yard_.Open().ok());
+  std::vector<std::string> ids;
+  for (const auto& job : yard_.List()) ids.push_back(job.id);
+  EXPECT_THAT(ids, UnorderedElementsAre(live.id, recent.id));
+  EXPECT_FALSE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + old.id));
+  EXPECT_TRUE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + recent.id));
 }
 
 TEST_F(JobTableTest, RemovesAnEndedJobAndItsFolderOnly) {

@@ -45,8 +45,9 @@ class Parts : public LauncherParts {
  public:
   explicit Parts(bus::ServiceProcess* process) : process_(process) {}
 
-  absl::Status Prepare(bool external) {
-    if (auto status = OpenTable(); !status.ok()) return status;
+  absl::Status Prepare(Options options) {
+    const bool external = options.external;
+    if (auto status = OpenTable(std::move(options)); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), table_.get(), barriers_.get(),
@@ -61,7 +62,7 @@ class Parts : public LauncherParts {
   }
 
  private:
-  absl::Status OpenTable() {
+  absl::Status OpenTable(Options options) {
     auto shim = runtime::FindBinary("launcher/yard-shim");
     if (!shim.ok()) return shim.status();
     bus::Publisher* const publisher = process_->publisher();
@@ -70,6 +71,9 @@ class Parts : public LauncherParts {
          .clock = process_->clock(),
          .locations = process_->locations(),
          .shim_path = *shim,
+         .resources = std::move(options.resources),
+         .keep_for = options.keep_jobs_for,
+         .keep_count = options.keep_jobs,
          .random = Random,
          .on_job =
              [this, publisher](const msg::JobT& job) {
@@ -124,9 +128,9 @@ class Parts : public LauncherParts {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LauncherParts>> LauncherParts::Create(bus::ServiceProcess* process,
-                                                                     bool external) {
+                                                                     Options options) {
   auto parts = std::make_unique<Parts>(process);
-  if (auto status = parts->Prepare(external); !status.ok()) return status;
+  if (auto status = parts->Prepare(std::move(options)); !status.ok()) return status;
   return parts;
 }
 

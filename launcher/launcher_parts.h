@@ -1,10 +1,14 @@
 #ifndef LAUNCHER_LAUNCHER_PARTS_H_
 #define LAUNCHER_LAUNCHER_PARTS_H_
 
+#include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "bus/service_process.h"
+#include "launcher/resources.h"
 
 namespace launcher {
 
@@ -13,9 +17,14 @@ namespace launcher {
 // the jobs and services go on when it is destroyed.
 class LauncherParts {
  public:
-  // `external`: somebody else starts the other services.
+  struct Options {
+    bool external = false;            // Somebody else starts the other services.
+    std::vector<Resource> resources;  // That tasks share.
+    absl::Duration keep_jobs_for;     // As in JobTable::Options.
+    std::size_t keep_jobs = 0;
+  };
   static absl::StatusOr<std::unique_ptr<LauncherParts>> Create(bus::ServiceProcess* process,
-                                                               bool external);
+                                                               Options options);
   virtual ~LauncherParts() = default;
 };
 

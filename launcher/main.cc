@@ -1,18 +1,30 @@
 // The launcher: starts, watches, restarts and stops processes.
 
+#include <cstddef>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/service_process.h"
 #include "launcher/launcher_parts.h"
+#include "launcher/resources.h"
 #include "runtime/exit_code.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "time for a graceful stop");
 ABSL_FLAG(std::string, supervisor, "",
           "\"external\": somebody else (systemd, Docker) starts this and the other services");
+ABSL_FLAG(std::string, resources, "",
+          "what tasks share, e.g. \"gpu=0,1;slots=4\"; empty: the GPUs of this machine");
+ABSL_FLAG(absl::Duration, keep_jobs_for, absl::Hours(7 * 24),
+          "ended jobs are forgotten, with their logs, when they are older");
+ABSL_FLAG(std::size_t, keep_jobs, 10'000, "and when there are more of them");
 ABSL_FLAG(std::string, listen, "", "address to listen on; empty: ipc in the runtime directory");
 
 int main(int argc, char** argv) {
@@ -23,8 +35,20 @@ int main(int argc, char** argv) {
                                               .supervisor = absl::GetFlag(FLAGS_supervisor),
                                               .listen = absl::GetFlag(FLAGS_listen)});
   if (!process.ok()) return runtime::ReportAndExitCode("launcher", process.status());
-  auto parts = launcher::LauncherParts::Create(process->get(),
-                                               absl::GetFlag(FLAGS_supervisor) == "external");
+  const std::string shared = absl::GetFlag(FLAGS_resources);
+  auto resources = launcher::ParseResources(
+      shared.empty() ? launcher::LocalResources("/dev")
+                     : std::vector<std::string>(absl::StrSplit(shared, ';')));
+  if (!resources.ok()) {
+    return runtime::ReportAndExitCode(
+        "launcher",
+        absl::InvalidArgumentError(absl::StrCat("--resources: ", resources.status().message())));
+  }
+  auto parts = launcher::LauncherParts::Create(
+      process->get(), {.external = absl::GetFlag(FLAGS_supervisor) == "external",
+                       .resources = *std::move(resources),
+                       .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
+                       .keep_jobs = absl::GetFlag(FLAGS_keep_jobs)});
   if (!parts.ok()) return runtime::ReportAndExitCode("launcher", parts.status());
   const int code = (*process)->Run();
   parts->reset();

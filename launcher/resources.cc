@@ -1,6 +1,9 @@
 #include "launcher/resources.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -95,6 +98,22 @@ absl::StatusOr<Resource> ParseResource(const std::string& text) {
   resource.members = *std::move(members);
   resource.amount = static_cast<std::uint32_t>(resource.members.size());
   return resource;
+}
+
+std::vector<std::string> LocalResources(const std::string& devices) {
+  constexpr std::string_view kDevice = "nvidia";
+  std::set<int> gpus;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(devices, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    int number = 0;
+    if (name.starts_with(kDevice) && absl::SimpleAtoi(name.substr(kDevice.size()), &number)) {
+      gpus.insert(number);
+    }
+  }
+  if (gpus.empty()) return {};
+  return {absl::StrCat("gpu=", absl::StrJoin(gpus, ","))};
 }
 
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts) {

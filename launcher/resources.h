@@ -32,6 +32,10 @@ absl::StatusOr<Resource> ParseResource(const std::string& text);
 // Also refuses a name that is there twice.
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts);
 
+// What there is without anybody saying so: "gpu=0,1", if there are the device files nvidia0 and
+// nvidia1 in `devices`; else nothing.
+std::vector<std::string> LocalResources(const std::string& devices);
+
 // Who may use what, decided without a clock or system calls: the same calls give the same answers.
 //
 // What one call asks for is granted together or not at all: the tasks of a job wait for each other,

@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <random>
 #include <set>
@@ -42,6 +45,18 @@ std::vector<TaskWishes> Workers(int count, const std::vector<Resources::Wish>& w
   std::vector<TaskWishes> tasks;
   for (int i = 0; i < count; ++i) tasks.push_back({absl::StrCat("worker-", i), wishes});
   return tasks;
+}
+
+TEST(LocalResourcesTest, TheDeviceFilesOfGpusAreASet) {
+  char name[] = "/tmp/devXXXXXX";
+  const std::string devices = mkdtemp(name);
+  EXPECT_THAT(LocalResources(devices), IsEmpty());
+  for (const char* file : {"/nvidia10", "/nvidia2", "/nvidiactl", "/nvidia-uvm", "/sda1"}) {
+    std::ofstream(devices + file) << "x";
+  }
+  EXPECT_THAT(LocalResources(devices), ElementsAre("gpu=2,10"));
+  std::filesystem::remove_all(devices);
+  EXPECT_THAT(LocalResources(devices), IsEmpty());
 }
 
 TEST(ParseResourceTest, ANumberIsAnAmountAndWordsAreASet) {

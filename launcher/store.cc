@@ -35,6 +35,7 @@ constexpr char kSchema[] = R"sql(
     stop_grace_ms INTEGER NOT NULL, stop_reason TEXT NOT NULL, reason TEXT NOT NULL,
     rank INTEGER NOT NULL DEFAULT 0, granted INTEGER NOT NULL DEFAULT 0,
     address TEXT NOT NULL DEFAULT '', resources BLOB NOT NULL DEFAULT x'',
+    ready INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (job, type, idx));
   CREATE TABLE attempts (
     job TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE, type TEXT NOT NULL,
@@ -58,6 +59,7 @@ constexpr char kAddTasks[] = R"sql(
   ALTER TABLE tasks ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE tasks ADD COLUMN address TEXT NOT NULL DEFAULT '';
   ALTER TABLE tasks ADD COLUMN resources BLOB NOT NULL DEFAULT x'';
+  ALTER TABLE tasks ADD COLUMN ready INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE attempts ADD COLUMN core_dumped INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE attempts ADD COLUMN was_stopped INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE attempts ADD COLUMN out_of_memory INTEGER NOT NULL DEFAULT 0;
@@ -270,10 +272,11 @@ class SqliteStore : public Store {
   }
 
   void LoadTasks(const std::map<std::string, std::size_t>& places, std::vector<JobRow>& jobs) {
-    SQLite::Statement rows(database_,
-                           "SELECT job, type, idx, state, attempt, quick_failures, restarts, "
-                           "stop, stop_grace_ms, stop_reason, reason, granted, address, resources "
-                           "FROM tasks ORDER BY job, rank");
+    SQLite::Statement rows(
+        database_,
+        "SELECT job, type, idx, state, attempt, quick_failures, restarts, "
+        "stop, stop_grace_ms, stop_reason, reason, granted, address, resources, ready "
+        "FROM tasks ORDER BY job, rank");
     while (rows.executeStep()) {
       JobRow& job = jobs[places.at(rows.getColumn(0).getString())];
       TaskRow& task = job.tasks.emplace_back();
@@ -292,6 +295,7 @@ class SqliteStore : public Store {
       task.address = rows.getColumn(12).getString();
       const auto resources = Record::Parse(Bytes(rows.getColumn(13)));
       if (resources) task.resources = resources->GetAll("of");
+      status.ready = rows.getColumn(14).getInt() != 0;
     }
   }
 
@@ -335,8 +339,8 @@ class SqliteStore : public Store {
     SQLite::Statement write(database_,
                             "INSERT OR REPLACE INTO tasks (job, type, idx, state, attempt, "
                             "quick_failures, restarts, stop, stop_grace_ms, stop_reason, reason, "
-                            "rank, granted, address, resources) "
-                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                            "rank, granted, address, resources, ready) "
+                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     write.bind(1, job.id);
     write.bind(2, task.type);
     write.bind(3, task.index);
@@ -352,6 +356,7 @@ class SqliteStore : public Store {
     write.bind(13, status.granted ? 1 : 0);
     write.bind(14, task.address);
     write.bind(15, resources.data(), static_cast<int>(resources.size()));
+    write.bind(16, status.ready ? 1 : 0);
     write.exec();
   }
 

@@ -72,7 +72,7 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   job.status.tasks[0].attempt = 1;
   job.status.tasks[0].restarts = 1;
   job.status.tasks[0].stop = StopCause::kAsked;
-  job.status.tasks[0].granted = true;
+  job.status.tasks[0].granted = job.status.tasks[0].ready = true;
   job.status.first_failure = 0;
   job.status.phase = JobStatus::Phase::kEnds;
   job.status.ending = "it was stopped";
@@ -169,6 +169,7 @@ constexpr char kThirdVersion[] =
     "ALTER TABLE jobs DROP COLUMN state; ALTER TABLE tasks RENAME COLUMN stop TO stop_requested; "
     "ALTER TABLE tasks DROP COLUMN rank; ALTER TABLE tasks DROP COLUMN granted; "
     "ALTER TABLE tasks DROP COLUMN address; ALTER TABLE tasks DROP COLUMN resources; "
+    "ALTER TABLE tasks DROP COLUMN ready; "
     "ALTER TABLE attempts DROP COLUMN core_dumped; ALTER TABLE attempts DROP COLUMN was_stopped; "
     "ALTER TABLE attempts DROP COLUMN out_of_memory; PRAGMA user_version=3;";
 

@@ -57,6 +57,12 @@ void TaskRun::Make() {
   stopped_us_ = 0;
   stdout_lines_.reset();
   stderr_lines_.reset();
+  ready_pattern_.reset();
+  const msg::TaskGroupT* const group = row_->group(row());
+  if (group != nullptr && !group->ready_pattern.empty()) {
+    auto pattern = ReadyPattern::Compile(group->ready_pattern);
+    if (pattern.ok()) ready_pattern_ = *std::move(pattern);
+  }
   attempt_ = NewAttempt(host_, *row_, task_, last(),
                         {.on_running = [this](const ShimState& state) { OnRunning(state); },
                          .on_ready = [this] { host_->on_ready(this); },
@@ -156,6 +162,12 @@ LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
             row_->id, batch.begin == begin ? 0 : batch.begin,
             LinesMessage(*row_, row(), last().number, stream, batch.end, std::move(batch.lines)));
       });
+}
+
+void TaskRun::LookForReadiness(const std::vector<std::string>& lines) {
+  if (ready_pattern_ == nullptr || !ready_pattern_->MatchesAny(lines)) return;
+  ready_pattern_.reset();
+  host_->on_ready(this);
 }
 
 void TaskRun::OpenFeeds() {

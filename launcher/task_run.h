@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
@@ -13,6 +14,7 @@
 #include "launcher/attempt.h"
 #include "launcher/job_row.h"
 #include "launcher/line_feed.h"
+#include "launcher/ready_pattern.h"
 #include "launcher/shim_protocol.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
@@ -78,6 +80,7 @@ class TaskRun {
   std::string Path(msg::LogStream stream) const;
   void Make();
   LineFeed MakeFeed(msg::LogStream stream);
+  void LookForReadiness(const std::vector<std::string>& lines);
   void OpenFeeds();
   void BeginBeforeLastLines();
   void OnRunning(const ShimState& state);
@@ -91,6 +94,7 @@ class TaskRun {
   const int task_;
   std::unique_ptr<Attempt> attempt_;
   std::optional<LineFeed> stdout_lines_, stderr_lines_;
+  std::unique_ptr<ReadyPattern> ready_pattern_;  // Null: none, or one line has matched.
   runtime::EventLoop::TimerId timer_ = 0;
   std::int64_t stopped_us_ = 0;
 };

@@ -62,6 +62,7 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
     options.locations.state_directory = state_directory();
     options.shim_path = *shim;
     options.resources = resources_;
+    options.keep_count = keep_count_;
     options.random = [] { return 0.0; };
     options.fault = std::move(fault);
     options.on_job = [this](const msg::JobT&) {

@@ -30,6 +30,8 @@ class TestingTable {
 
   // What tasks share, of the launchers that come up from now on.
   void SetResources(std::vector<Resource> resources) { resources_ = std::move(resources); }
+  // How many ended jobs they keep.
+  void SetKeepCount(std::size_t count) { keep_count_ = count; }
   // A launcher comes up; `fault` as in JobTable::Options.
   absl::Status Open(std::function<void(std::string_view)> fault = {});
   // It is gone; its tasks stay.
@@ -77,6 +79,7 @@ class TestingTable {
   const bool owns_folder_;
   const std::string folder_;
   std::vector<Resource> resources_;
+  std::size_t keep_count_ = 1000;
   std::unique_ptr<runtime::EventLoop> loop_;
   std::unique_ptr<runtime::Thread> thread_;
   std::unique_ptr<JobTable> table_;
