@@ -1,5 +1,6 @@
 // A launcher that is killed between any two of its durable steps is replaced by one that ends up
 // with one job, run once. The test runs itself as the launcher that is killed.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -7,8 +8,10 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/testing_table.h"
@@ -21,24 +24,42 @@ namespace {
 constexpr char kScript[] = "echo ran >> $FOLDER/ran; echo out; read r < $FOLDER/go; exit 7";
 constexpr char kRequest[] = "the same request";
 
+msg::JobSpecT OneTask(const TestingTable& yard) { return yard.Shell(kScript); }
+
+// A gang that fails once.
+msg::JobSpecT Gang(const TestingTable& yard) {
+  auto spec = yard.Shell(
+      "echo $RANK $TORCHELASTIC_RESTART_COUNT >> $FOLDER/ran; "
+      "[ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; [ $RANK = 1 ] || exec sleep 1000; "
+      "while [ $(wc -l < $FOLDER/ran) -lt 3 ]; do sleep 0.01; done; exit 5");
+  AddGroup(&spec, "worker", 3);
+  spec.gang = true;
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  return spec;
+}
+
+using MakeSpec = msg::JobSpecT (*)(const TestingTable&);
+
 // What the test's child process does: a launcher that kills itself at point number $CRASH_AT.
-void RunLauncher(const char* folder) {
+void RunLauncher(const char* folder, MakeSpec make_spec) {
   int left = atoi(getenv("CRASH_AT"));
   TestingTable yard(folder);
   const auto opened = yard.Open([&left](std::string_view) {
     if (--left < 0) kill(getpid(), SIGKILL);
   });
   ASSERT_TRUE(opened.ok()) << opened;
-  const auto job = yard.Launch(yard.Shell(kScript), kRequest);
+  const auto job = yard.Launch(make_spec(yard), kRequest);
   ASSERT_TRUE(job.ok()) << job.status();
   ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
 }
 
 // True if the launcher was killed at that point; false if there are no so many.
 bool RunLauncherUntil(int point, const std::string& folder) {
+  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
   runtime::Subprocess::Options options;
   options.program = std::filesystem::read_symlink("/proc/self/exe");
-  options.argv = {options.program, "--gtest_filter=CrashTest.*"};
+  options.argv = {options.program, absl::StrCat("--gtest_filter=CrashTest.", test)};
   for (char** entry = environ; *entry != nullptr; ++entry) {
     if (std::string(*entry).rfind("XML_OUTPUT_FILE=", 0) != 0)
       options.environment.push_back(*entry);
@@ -54,7 +75,7 @@ bool RunLauncherUntil(int point, const std::string& folder) {
 }
 
 TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
-  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder);
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, OneTask);
   int points = 0;
   for (bool killed = true; killed; ++points) {
     SCOPED_TRACE(points);
@@ -64,7 +85,7 @@ TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
     ASSERT_TRUE(runtime::WriteFileAtomically(yard.folder() + "/go", "now\n", 0600).ok());
     killed = RunLauncherUntil(points, yard.folder());
     ASSERT_TRUE(yard.Open().ok());
-    const auto job = yard.Launch(yard.Shell(kScript), kRequest);
+    const auto job = yard.Launch(OneTask(yard), kRequest);
     ASSERT_TRUE(job.ok()) << job.status();
     const auto ended = yard.AwaitEnd(job->id);
     ASSERT_TRUE(ended.has_value());
@@ -76,6 +97,28 @@ TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
     EXPECT_EQ(runtime::ReadFile(ended->tasks[0]->stdout_path, 1000).value_or(""), "out\n");
   }
   EXPECT_GE(points, 8);
+}
+
+TEST(CrashTest, EveryPointOfAGangsRestartLeavesOneGangThatRanOnce) {
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, Gang);
+  int points = 0;
+  for (bool killed = true; killed; ++points) {
+    SCOPED_TRACE(points);
+    TestingTable yard;  // Owns the folder.
+    killed = RunLauncherUntil(points, yard.folder());
+    ASSERT_TRUE(yard.Open().ok());
+    const auto job = yard.Launch(Gang(yard), kRequest);
+    ASSERT_TRUE(job.ok()) << job.status();
+    const auto ended = yard.AwaitEnd(job->id);
+    ASSERT_TRUE(ended.has_value());
+    EXPECT_EQ(ended->state, msg::TaskState::Exited) << ended->reason;
+    EXPECT_EQ(ended->restarts, 1u);
+    EXPECT_EQ(yard.List().size(), 1u);
+    std::vector<std::string> ran = absl::StrSplit(
+        runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), '\n', absl::SkipEmpty());
+    EXPECT_THAT(ran, ::testing::UnorderedElementsAre("0 0", "1 0", "2 0", "0 1", "1 1", "2 1"));
+  }
+  EXPECT_GE(points, 40);
 }
 
 }  // namespace
