@@ -9,6 +9,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
+#include "tools/yard/log_positions.h"
 #include "tools/yard/yard_state.h"
 
 namespace yard {
@@ -161,15 +162,25 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
   auto client = context.client();
   if (!client.ok()) return client.status();
   Outage outage(context, absl::InfiniteDuration());
+  LogPositions positions;
+  bool some = false;
+  const auto give = [&](const msg::LogsReplyT& part) {
+    const std::size_t known = positions.Take(part);
+    if (known == part.data.size()) return true;
+    some = true;
+    if (known == 0) return on_part(part);
+    msg::LogsReplyT rest = part;
+    rest.offset += known;
+    rest.data.erase(rest.data.begin(), rest.data.begin() + static_cast<std::ptrdiff_t>(known));
+    return on_part(rest);
+  };
   const auto take = [&](const msg::LogsReplyT& part) {
     outage.Over();
-    if (part.data.empty()) return true;
-    const std::uint64_t end = part.offset + part.data.size();
-    (part.stream == msg::LogStream::Stdout ? request.stdout_offset : request.stderr_offset) = end;
-    request.attempt = part.attempt;
-    // What was asked for as the last lines is known by its offset from here on.
-    request.last_lines = -1;
-    return on_part(part);
+    for (const msg::LogsRequestT& missed : positions.Missed(part)) {
+      // What is removed by now is missing.
+      (void)(*client)->Stream<rpc::Launcher::Logs>(missed, give, {});
+    }
+    return give(part);
   };
   for (;;) {
     auto end = (*client)->Stream<rpc::Launcher::Logs>(request, take, {});
@@ -178,8 +189,31 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
       return absl::OkStatus();
     }
     if (!Broke(end.status())) return AsLookup(end.status());
+    positions.Broke();
+    // What was asked for as the last lines is known by its offset from here on.
+    if (some) request.last_lines = -1;
     if (absl::Status next = outage.Next("launcher", end.status()); !next.ok()) return next;
   }
+}
+
+absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& name) {
+  const std::string job = name.substr(0, name.find('/'));
+  auto thing = FindThing(context, job);
+  if (!thing.ok()) return thing.status();
+  const std::string& id = thing->trial.has_value() ? thing->trial->job : thing->job->id;
+  if (id.empty()) return absl::NotFoundError(absl::StrCat(name, " has not started yet"));
+  return id + name.substr(job.size());
+}
+
+absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name,
+                                       const std::string& why_not) {
+  const std::string job = name.substr(0, name.find('/'));
+  auto thing = FindThing(context, job);
+  if (!thing.ok()) return thing.status();
+  if (thing->trial.has_value()) {
+    return absl::FailedPreconditionError(absl::StrCat(name, " is a trial: the trainer ", why_not));
+  }
+  return thing->job->id + name.substr(job.size());
 }
 
 const char* StateName(msg::TrialState state) {

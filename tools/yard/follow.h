@@ -26,6 +26,13 @@ struct Thing {
 // the matches).
 absl::StatusOr<Thing> FindThing(Context& context, const std::string& name);
 
+// The id of a job, or of its task: "NAME/worker-1" becomes "j-abcde/worker-1". Of a trial, that of
+// its job.
+absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& name);
+// The same, but FailedPrecondition for a trial: "NAME is a trial: the trainer WHY_NOT".
+absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name,
+                                       const std::string& why_not);
+
 // A service's answer to the name of a thing: one that fits two (FailedPrecondition, which names
 // them) is as good as not found.
 absl::Status AsLookup(const absl::Status& status);
@@ -45,7 +52,8 @@ absl::StatusOr<msg::TrialT> FollowTrial(
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
                                     absl::Duration timeout);
 
-// The same for output: `on_part` gets each byte of each stream once. Ends when the job has ended.
+// The same for output: `on_part` gets each byte of each stream of each task once, and with
+// `follow` that of all attempts from the current ones on. Ends when the job has ended.
 absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
                         const std::function<bool(const msg::LogsReplyT& part)>& on_part);
 

@@ -35,6 +35,13 @@ void LinePrinter::Print(std::string_view task, std::string_view piece) {
   options_.out->flush();
 }
 
+void LinePrinter::FinishLine(std::string_view task) {
+  const auto rest = rest_.find(task);
+  if (rest == rest_.end() || rest->second.empty()) return;
+  PrintLine(task, rest->second);
+  rest->second.clear();
+}
+
 void LinePrinter::Finish() {
   for (auto& [task, rest] : rest_) {
     if (!rest.empty()) PrintLine(task, rest);

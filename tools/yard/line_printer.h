@@ -24,7 +24,9 @@ class LinePrinter {
 
   // `task` is "j-abcde/worker-0".
   void Print(std::string_view task, std::string_view piece);
-  // Prints what is left of lines without an end.
+  // Prints what is left of a task's line without an end: a new attempt begins a new one.
+  void FinishLine(std::string_view task);
+  // The same for all tasks.
   void Finish();
 
  private:

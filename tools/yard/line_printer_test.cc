@@ -46,6 +46,15 @@ TEST_F(LinePrinterTest, TheLastLineNeedsNoEnd) {
   EXPECT_EQ(out_.str(), "[w]:           no end\n");
 }
 
+TEST_F(LinePrinterTest, ANewAttemptDoesNotGoOnWithTheLineOfTheLast) {
+  lines_.Print("j/w", "killed in mid-");
+  lines_.Print("j/v", "other");
+  lines_.FinishLine("j/w");
+  lines_.FinishLine("j/none");
+  lines_.Print("j/w", "again\n");
+  EXPECT_EQ(out_.str(), "[w]:           killed in mid-\n[w]:           again\n");
+}
+
 TEST_F(LinePrinterTest, AnEndlessLineIsPrintedInParts) {
   lines_.Print("j/w", std::string(3 << 20, 'x'));
   EXPECT_GE(out_.str().size(), std::size_t{3} << 20);

@@ -40,4 +40,19 @@ void OptionSet::Add(const char* name, std::vector<std::string>& values, const ch
   if (name[0] == '-') option->expected(1)->take_all();
 }
 
+// An option without a group is not in the help.
+void OptionSet::HiddenFlag(const std::string& name, bool& value) {
+  app_->add_flag(name, value)->group("");
+}
+void OptionSet::Hidden(const std::string& name, std::string& value) {
+  app_->add_option(name, value)->group("");
+}
+void OptionSet::Hidden(const std::string& name, std::vector<std::string>& values) {
+  app_->add_option(name, values)->group("")->expected(1)->take_all();
+}
+void OptionSet::HiddenSwitch(const std::string& name, std::string& value) {
+  app_->add_flag(name, value)->group("");
+}
+void OptionSet::Footer(const std::string& text) { app_->footer(text); }
+
 }  // namespace yard

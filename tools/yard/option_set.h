@@ -34,6 +34,16 @@ class OptionSet {
   void Add(const char* name, std::vector<std::string>& values, const char* help,
            Need need = Need::kOptional);
 
+  // The same for flags that --help does not list; the footer should name them.
+  void HiddenFlag(const std::string& name, bool& value);
+  void Hidden(const std::string& name, std::string& value);
+  void Hidden(const std::string& name, std::vector<std::string>& values);
+  // A flag that can be turned off again: "--gang" is "true", "--gang=false" is "false", without it
+  // the value stays. The value is not checked.
+  void HiddenSwitch(const std::string& name, std::string& value);
+  // Text below the list of flags.
+  void Footer(const std::string& text);
+
  private:
   CLI::App* const app_;
 };

@@ -47,6 +47,8 @@ void AppendHex(std::string_view bytes, std::string* result) {
 
 }  // namespace
 
+std::size_t CharacterBytes(std::string_view text) { return Decode(text).bytes; }
+
 std::string Printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());

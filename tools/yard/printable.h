@@ -1,10 +1,14 @@
 #ifndef TOOLS_YARD_PRINTABLE_H_
 #define TOOLS_YARD_PRINTABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 namespace yard {
+
+// How many bytes the first character of `text`, which is not empty, takes; 0: it is not UTF-8.
+std::size_t CharacterBytes(std::string_view text);
 
 // `text` with every control character (but tab) and every invalid UTF-8 byte as \xXX, so that a
 // name or a log line cannot drive the terminal.

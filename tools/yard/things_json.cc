@@ -47,7 +47,10 @@ nlohmann::json ToJson(const msg::AttemptT& attempt) {
           {"ended", IsoTime(attempt.ended_us)},
           {"exit_code", attempt.exit_code},
           {"signal", attempt.signal},
-          {"reason", attempt.reason}};
+          {"reason", attempt.reason},
+          {"core_dumped", attempt.core_dumped},
+          {"out_of_memory", attempt.out_of_memory},
+          {"was_stopped", attempt.was_stopped}};
 }
 
 nlohmann::json ToJson(const msg::TaskT& task) {
@@ -55,9 +58,25 @@ nlohmann::json ToJson(const msg::TaskT& task) {
   for (const auto& attempt : task.attempts) attempts.push_back(ToJson(*attempt));
   return {{"id", task.id},
           {"state", StateName(task.state)},
+          {"reason", task.reason},
+          {"rank", task.rank},
+          {"address", task.address},
+          {"ready", task.ready},
+          {"restarts", task.restarts},
+          {"resources", task.resources},
           {"attempts", attempts},
           {"stdout", task.stdout_path},
           {"stderr", task.stderr_path}};
+}
+
+nlohmann::json ToJson(const msg::FailureT& failure) {
+  return {{"task", failure.task},
+          {"attempt", failure.attempt},
+          {"reason", failure.reason},
+          {"time", IsoTime(failure.time_us)},
+          {"last_lines", failure.last_lines},
+          {"log", failure.log_path},
+          {"consequences", failure.consequences}};
 }
 
 }  // namespace
@@ -107,6 +126,8 @@ nlohmann::json ToJson(const msg::JobT& job) {
           {"ended", IsoTime(job.ended_us)},
           {"reason", job.reason},
           {"stop_requested", job.stop_requested},
+          {"restarts", job.restarts},
+          {"failure", job.failure == nullptr ? nlohmann::json() : ToJson(*job.failure)},
           {"tasks", tasks}};
 }
 

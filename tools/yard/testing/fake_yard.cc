@@ -10,10 +10,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
-#include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "bus/version.h"
@@ -21,6 +19,7 @@
 #include "runtime/file.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/testing/lookup.h"
 #include "tools/yard/verb.h"
 #include "tools/yard/yard_state.h"
 
@@ -38,26 +37,7 @@ std::string ShortDirectory() {
   return name;
 }
 
-// By id, unique prefix of an id, or name, as the services look things up; -1: none.
-template <typename Things, typename Get>
-absl::StatusOr<int> Find(const Things& things, const std::string& wanted, const Get& get) {
-  std::vector<int> matches;
-  for (std::size_t i = 0; i < things.size(); ++i) {
-    const auto& thing = get(things[i]);
-    if (thing.id == wanted || thing.name == wanted) return static_cast<int>(i);
-    if (absl::StartsWith(thing.id, wanted)) matches.push_back(static_cast<int>(i));
-  }
-  if (matches.size() == 1) return matches.front();
-  if (matches.empty()) return absl::NotFoundError(absl::StrCat("nothing is called ", wanted));
-  // (The words are those of the services.)
-  std::vector<std::string> names;
-  for (const int i : matches) names.push_back(get(things[i]).id);
-  return absl::FailedPreconditionError(
-      absl::StrCat(wanted, " is ambiguous: ", absl::StrJoin(names, ", ")));
-}
-
 const auto kTrialOf = [](const auto& held) -> const msg::TrialT& { return held.trial; };
-const auto kItself = [](const auto& thing) -> const auto& { return thing; };
 
 std::unique_ptr<msg::LeaseT> LeaseOf(const runtime::Locations& locations,
                                      const std::string& service) {
@@ -134,33 +114,6 @@ void FakeYard::FailTrial(const std::string& trial, const std::string& reason,
     held.trial.state = msg::TrialState::Failed;
     held.trial.reason = reason;
     held.trial.error_lines = error_lines;
-  }
-}
-
-void FakeYard::AddJob(const std::string& id, const std::string& name, msg::TaskState state) {
-  MutexLock lock(mutex_);
-  msg::JobT job;
-  job.id = id;
-  job.name = name;
-  job.state = state;
-  job.argv = {"sleep", "9"};
-  job.created_us = kSomeTime;
-  jobs_.push_back(std::move(job));
-}
-
-void FakeYard::AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes) {
-  MutexLock lock(mutex_);
-  std::uint64_t offset = 0;
-  for (const auto& part : output_[job]) offset += part.stream == stream ? part.data.size() : 0;
-  msg::LogsReplyT part;
-  part.task = job + "/worker-0";
-  part.attempt = 1;
-  part.stream = stream;
-  part.offset = offset;
-  part.data.assign(bytes.begin(), bytes.end());
-  output_[job].push_back(std::move(part));
-  for (Held& held : trials_) {
-    if (held.trial.job.empty()) held.trial.job = job;
   }
 }
 
@@ -257,61 +210,6 @@ void FakeYard::ServeRegistry() {
       });
 }
 
-void FakeYard::ServeLauncher() {
-  using rpc::Launcher;
-  bus::Service& service = Serve("launcher");
-  service.Handle<Launcher::Services>(
-      [](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::ServicesReplyT> {
-        msg::ServicesReplyT reply;
-        auto trainer = std::make_unique<msg::SupervisedServiceT>();
-        trainer->name = "trainer";
-        trainer->restarts = 3;
-        reply.services.push_back(std::move(trainer));
-        return reply;
-      });
-  service.Handle<Launcher::Jobs>(
-      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::JobsReplyT> {
-        if (absl::Status broken = Check("launcher"); !broken.ok()) return broken;
-        MutexLock lock(mutex_);
-        msg::JobsReplyT reply;
-        if (request.job.empty()) {
-          for (const auto& job : jobs_) reply.jobs.push_back(std::make_unique<msg::JobT>(job));
-          return reply;
-        }
-        const auto found = Find(jobs_, request.job, kItself);
-        if (!found.ok()) return found.status();
-        reply.jobs.push_back(std::make_unique<msg::JobT>(jobs_[*found]));
-        return reply;
-      });
-  service.Handle<Launcher::StopJob>(
-      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::StopJobReplyT> {
-        MutexLock lock(mutex_);
-        const auto found = Find(jobs_, request.job, kItself);
-        if (!found.ok()) return found.status();
-        stopped_.push_back(jobs_[*found].id);
-        jobs_[*found].stop_requested = true;
-        jobs_[*found].state = msg::TaskState::Failed;
-        return msg::StopJobReplyT();
-      });
-  service.HandleAsync<Launcher::WaitJob>([this](auto writer, const auto& request) {
-    MutexLock lock(mutex_);
-    const auto found = Find(jobs_, request.job, kItself);
-    if (!found.ok()) return writer->Finish(found.status());
-    msg::JobT& job = jobs_[*found];
-    if (!HasEnded(job.state)) job.state = msg::TaskState::Exited;
-    msg::WaitJobReplyT reply;
-    reply.job = std::make_unique<msg::JobT>(job);
-    writer->Finish(std::move(reply));
-  });
-  service.HandleAsync<Launcher::Logs>([this](auto writer, const auto& request) {
-    MutexLock lock(mutex_);
-    const auto found = output_.find(request.job.substr(0, request.job.find('/')));
-    if (found == output_.end()) return writer->Finish(absl::NotFoundError("no such job"));
-    for (const auto& part : found->second) (void)writer->SendPart(msg::LogsReplyT(part));
-    writer->Finish(msg::LogsReplyT());
-  });
-}
-
 void FakeYard::ServeTrainer() {
   using rpc::Trainer;
   bus::Service& service = Serve("trainer");
@@ -336,7 +234,7 @@ void FakeYard::ServeTrainer() {
           }
           return reply;
         }
-        const auto found = Find(trials_, request.trial, kTrialOf);
+        const auto found = FindThingIn(trials_, request.trial, kTrialOf);
         if (!found.ok()) return found.status();
         reply.trials.push_back(std::make_unique<msg::TrialT>(trials_[*found].trial));
         return reply;
@@ -344,7 +242,7 @@ void FakeYard::ServeTrainer() {
   service.Handle<Trainer::StopTrial>(
       [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::StopTrialReplyT> {
         MutexLock lock(mutex_);
-        const auto found = Find(trials_, request.trial, kTrialOf);
+        const auto found = FindThingIn(trials_, request.trial, kTrialOf);
         if (!found.ok()) return found.status();
         stopped_.push_back(trials_[*found].trial.id);
         trials_[*found].trial.state = msg::TrialState::Stopped;
@@ -352,7 +250,7 @@ void FakeYard::ServeTrainer() {
       });
   service.HandleAsync<Trainer::FollowTrial>([this](auto writer, const auto& request) {
     MutexLock lock(mutex_);
-    const auto found = Find(trials_, request.trial, kTrialOf);
+    const auto found = FindThingIn(trials_, request.trial, kTrialOf);
     if (!found.ok()) return writer->Finish(found.status());
     Held& held = trials_[*found];
     for (const auto& row : held.rows) {

@@ -4,12 +4,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "bus/client.h"
 #include "bus/hub.h"
 #include "bus/node.h"
@@ -51,8 +53,18 @@ class FakeYard {
   void FailTrial(const std::string& trial, const std::string& reason,
                  std::vector<std::string> error_lines);
   void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
+  // The first one is what a launch starts. One that has not ended ends well when it is waited for.
+  void AddJob(msg::JobT job);
   // Output of a job's one task.
   void AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes);
+  // Of one of its tasks: "j-abcde/worker-1".
+  void AddTaskOutput(const std::string& task, std::uint32_t attempt, msg::LogStream stream,
+                     const std::string& bytes);
+  // Whoever follows output waits for a stop; with `keeps_running` the first one is not enough.
+  void HoldOutput(bool keeps_running = false) {
+    holds_ = true;
+    keeps_running_ = keeps_running;
+  }
   void AddSeries(Series series) { series_.push_back(std::move(series)); }
   // Calls of this service ("trainer") are answered with this error.
   void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
@@ -73,6 +85,12 @@ class FakeYard {
   const runtime::Locations& locations() const { return context_.locations; }
   // What `yard run` asked for, last.
   msg::RunTrialRequestT last_run();
+  // What `yard launch` asked for, last.
+  msg::JobSpecT last_launch();
+  // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0".
+  std::vector<std::string> asked();
+  // Waits until somebody follows output that is held.
+  bool AwaitFollower();
   std::vector<std::string> stopped();  // Ids of trials and jobs, in the order of asking.
   bus::Hub& hub() { return *hub_; }
 
@@ -85,6 +103,8 @@ class FakeYard {
   bus::Service& Serve(const std::string& name);
   void ServeRegistry();
   void ServeLauncher();
+  void ServeControl(bus::Service* service);
+  absl::StatusOr<int> FindJob(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ServeTrainer();
   void ServeDatamanager();
   // OK, or what Break() said.
@@ -96,13 +116,18 @@ class FakeYard {
   std::map<std::string, msg::StatsReplyT> stats_;
   std::vector<std::string> left_out_, unregistered_;
   std::vector<Series> series_;
+  bool holds_ = false, keeps_running_ = false;
 
   runtime::Mutex mutex_;
+  runtime::CondVar changed_;
   std::vector<Held> trials_ ABSL_GUARDED_BY(mutex_);
   std::vector<msg::JobT> jobs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<msg::LogsReplyT>> output_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> stopped_ ABSL_GUARDED_BY(mutex_);
   msg::RunTrialRequestT last_run_ ABSL_GUARDED_BY(mutex_);
+  msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
 
   runtime::Coordinator coordinator_;
   std::unique_ptr<runtime::ThreadPool> pool_;

@@ -588,7 +588,7 @@ TEST_F(VerbsTest, WithoutAYardEveryVerbThatNeedsOneSaysSo) {
     std::vector<std::string> words = {entry.name, "x", "{}"};
     if (std::string(entry.name) == "status" || std::string(entry.name) == "ps") words.resize(1);
     if (std::string(entry.name) == "show" || std::string(entry.name) == "logs" ||
-        std::string(entry.name) == "runs") {
+        std::string(entry.name) == "runs" || std::string(entry.name) == "rm") {
       words.resize(2);
     }
     const auto result = yard_.Run(words);

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
+#include "tools/yard/callers_environment.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
@@ -28,20 +28,6 @@ using runtime::MutexLock;
 constexpr std::size_t kErrorLines = 10;
 // The program's last output follows its end closely.
 constexpr absl::Duration kOutputGrace = absl::Seconds(5);
-
-// What Bazel sets for a test or a `bazel run` is not the program's business.
-std::vector<std::string> CallersEnvironment(const Context& context) {
-  std::vector<std::string> environment;
-  for (const std::string& entry : context.environment) {
-    const std::string name = entry.substr(0, entry.find('='));
-    const bool bazels = absl::StartsWith(name, "BUILD_WORK") ||
-                        absl::StartsWith(name, "RUNFILES_") || absl::StartsWith(name, "BAZEL_") ||
-                        name == "JAVA_RUNFILES" || name == "PYTHON_RUNFILES" ||
-                        absl::StartsWith(name, "TEST_");
-    if (!bazels) environment.push_back(entry);
-  }
-  return environment;
-}
 
 // "t-abcde first", or the id alone where that is the name.
 std::string Title(const msg::TrialT& trial) {
@@ -213,7 +199,7 @@ class RunVerb : public Verb {
     msg::RunTrialRequestT request;
     request.name = name_;
     request.argv = program_;
-    request.environment = CallersEnvironment(context);
+    request.environment = CallersEnvironment(context.environment);
     request.working_directory = context.working_directory;
     request.logdir = logdir_.empty() || logdir_[0] == '/'
                          ? logdir_

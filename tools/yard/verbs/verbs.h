@@ -11,13 +11,17 @@ namespace yard {
 std::unique_ptr<Verb> MakeCall();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
+std::unique_ptr<Verb> MakeLaunch();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakePlot();
 std::unique_ptr<Verb> MakePs();
 std::unique_ptr<Verb> MakePub();
+std::unique_ptr<Verb> MakeRestart();
+std::unique_ptr<Verb> MakeRm();
 std::unique_ptr<Verb> MakeRun();
 std::unique_ptr<Verb> MakeRuns();
 std::unique_ptr<Verb> MakeShow();
+std::unique_ptr<Verb> MakeSignal();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeStop();
 std::unique_ptr<Verb> MakeSub();

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
@@ -50,7 +51,8 @@ class Wait : public Verb {
     } else {
       auto ended = FollowJob(context, thing.id(), timeout);
       if (!ended.ok()) return Fail(context, "wait", ended.status());
-      failed = ended->state != msg::TaskState::Exited && !ended->stop_requested;
+      failed = HasFailed(*ended);
+      if (!context.json) *context.err << FailureBlock(*ended);
       state = StateName(ended->state);
       why = ended->reason;
       if (context.json) PrintJson(context, ToJson(*ended));

@@ -1,0 +1,244 @@
+#include "tools/yard/job_file.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/file.h"
+#include "tools/yard/node_reader.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/quantities.h"
+#include "tools/yard/task_keys.h"
+#include "tools/yard/yaml.h"
+
+namespace yard {
+namespace {
+
+using Kind = YamlNode::Kind;
+using Spec = msg::JobSpecT;
+
+constexpr std::size_t kLongestName = 128;
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+// A century.
+constexpr std::uint64_t kLongestTime = 100ULL * 365 * 86400 * 1000;
+
+void ReadName(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::string name;
+  if (!in.Text(node, &name)) return;
+  if (name.empty() || name.size() > kLongestName || name.front() == '-' ||
+      name.find('/') != std::string::npos || Printable(name) != name) {
+    return in.Wrong(node, absl::StrCat("expected 1 to ", kLongestName,
+                                       " printable characters without /, the first one not -"));
+  }
+  spec->name = std::move(name);
+}
+
+void ReadRestart(NodeReader& in, const YamlNode& node, Spec* spec) {
+  constexpr std::string_view kWords[] = {"never", "on-failure", "always"};
+  std::size_t word = 1;
+  const bool other_spelling = node.kind == Kind::kText && node.text == "on_failure";
+  if (!other_spelling && !in.OneOf(node, kWords, &word)) return;
+  spec->restart = static_cast<msg::RestartPolicy>(word);
+}
+
+void ReadStopSignal(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::string text;
+  if (!in.Text(node, &text)) return;
+  const auto signal = ParseSignal(text);
+  if (!signal.has_value()) {
+    return in.Wrong(node,
+                    absl::StrCat("expected ", kSignalForm, ", not \"", Printable(text), "\""));
+  }
+  spec->stop_signal = *signal;
+}
+
+// On the wire 0 stands for the default, and no time at all is not to be had.
+void ReadStopGrace(NodeReader& in, const YamlNode& node, Spec* spec) {
+  if (in.Time(node, kMax32, &spec->stop_grace_ms) && spec->stop_grace_ms == 0) {
+    spec->stop_grace_ms = 1;
+  }
+}
+
+void ReadHoldPorts(NodeReader& in, const YamlNode& node, Spec* spec) {
+  bool hold = true;
+  if (in.Bool(node, &hold)) spec->release_ports = !hold;
+}
+
+void ReadEnvironment(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::vector<std::string> added;
+  if (in.Assignments(node, &added)) spec->environment = Overlay(spec->environment, added);
+}
+
+void ReadLabels(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::vector<std::string> added, before;
+  if (!in.Assignments(node, &added)) return;
+  for (const auto& label : spec->labels) before.push_back(label->key + "=" + label->value);
+  spec->labels.clear();
+  for (const std::string& assignment : Overlay(before, added)) {
+    const std::size_t equals = assignment.find('=');
+    auto label = std::make_unique<msg::KeyValueT>();
+    label->key = assignment.substr(0, equals);
+    label->value = assignment.substr(equals + 1);
+    spec->labels.push_back(std::move(label));
+  }
+}
+
+// `program` with `args`, and `command`, are read together, after the others.
+void ReadLater(NodeReader&, const YamlNode&, Spec*) {}
+
+template <bool Spec::*field>
+void ReadBool(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Bool(node, &(spec->*field));
+}
+template <std::string Spec::*field>
+void ReadText(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Text(node, &(spec->*field));
+}
+template <std::string Spec::*field>
+void ReadPath(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Path(node, &(spec->*field));
+}
+template <std::uint64_t Spec::*field>
+void ReadTime(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Time(node, kLongestTime, &(spec->*field));
+}
+template <std::uint64_t Spec::*field>
+void ReadSize(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Size(node, &(spec->*field));
+}
+template <std::uint32_t Spec::*field>
+void ReadNumber(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Whole(node, 0, kMax32, &(spec->*field));
+}
+
+constexpr NodeKey<Spec> kJobKeys[] = {
+    {"name", ReadName},
+    {"program", ReadLater},
+    {"args", ReadLater},
+    {"command", ReadLater},
+    {"environment", ReadEnvironment},
+    {"cwd", ReadPath<&Spec::working_directory>},
+    {"tasks", ReadTasks},
+    {"rpc_layer", ReadText<&Spec::rpc_layer>},
+    {"grpc_fail_fast", ReadText<&Spec::grpc_fail_fast>},
+    {"max_run_time", ReadTime<&Spec::max_run_time_ms>},
+    {"stop_signal", ReadStopSignal},
+    {"stop_grace", ReadStopGrace},
+    {"restart", ReadRestart},
+    {"max_restarts", ReadNumber<&Spec::max_restarts>},
+    {"restart_window", ReadTime<&Spec::restart_window_ms>},
+    {"gang", ReadBool<&Spec::gang>},
+    {"ignore_chief", ReadBool<&Spec::ignore_chief>},
+    {"keep_going", ReadBool<&Spec::keep_going>},
+    {"daemon", ReadBool<&Spec::daemon>},
+    {"hold_ports", ReadHoldPorts},
+    {"share_gpu", ReadBool<&Spec::share_sets>},
+    {"log_directory", ReadPath<&Spec::log_directory>},
+    {"log_limit", ReadSize<&Spec::log_limit_bytes>},
+    {"log_rotate_size", ReadSize<&Spec::log_rotate_bytes>},
+    {"log_rotate_files", ReadNumber<&Spec::log_rotate_files>},
+    {"own_namespace", ReadBool<&Spec::own_namespace>},
+    {"labels", ReadLabels},
+};
+
+// The value of a flag as a file would have it. Nothing: a name without a value.
+std::optional<YamlNode> NodeOfFlag(const std::string& key, const std::vector<std::string>& values,
+                                   NodeReader* in) {
+  const bool is_map =
+      key == "environment" || key == "labels" || key == "resources" || key == "limits";
+  YamlNode node;
+  node.kind = is_map ? Kind::kMap : Kind::kText;
+  if (!is_map) {
+    node.text = values.empty() ? "" : values.back();
+    return node;
+  }
+  for (const std::string& value : values) {
+    const std::size_t equals = value.find('=');
+    YamlNode name, text;
+    name.kind = text.kind = Kind::kText;
+    name.text = value.substr(0, equals);
+    if (equals == std::string::npos) {
+      in->Wrong(node, absl::StrCat("expected NAME=value, not \"", Printable(value), "\""));
+      return std::nullopt;
+    }
+    text.text = value.substr(equals + 1);
+    node.keys.push_back(std::move(name));
+    node.items.push_back(std::move(text));
+  }
+  return node;
+}
+
+template <typename Target>
+absl::Status SetKey(std::span<const NodeKey<Target>> known, const std::string& key,
+                    const std::vector<std::string>& values, const std::string& directory,
+                    Target* target) {
+  NodeReader in("--" + key, directory);
+  const auto node = NodeOfFlag(key, values, &in);
+  if (!node.has_value()) return in.status();
+  for (const auto& entry : known) {
+    if (entry.name != key) continue;
+    entry.read(in, *node, target);
+    return in.status();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--", key, ": there is no such key"));
+}
+
+}  // namespace
+
+absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file,
+                                  const std::string& directory) {
+  auto root = ParseYaml(text, file);
+  if (!root.ok()) return root.status();
+  NodeReader in(file, directory);
+  JobDraft draft;
+  if (in.IsMap(*root, "a map of a job's keys, like \"command: [python3, train.py]\"")) {
+    in.Keys<Spec>(*root, kJobKeys, &draft.spec);
+    ReadCommand(in, *root, &draft.spec.argv);
+  }
+  if (absl::Status status = in.status(); !status.ok()) return status;
+  for (const YamlNode& key : root->keys) draft.given.insert(key.text);
+  return draft;
+}
+
+absl::StatusOr<JobDraft> ReadJob(const std::string& file, const std::string& working_directory) {
+  const bool is_stdin = file == "-";
+  const auto path = std::filesystem::path(working_directory) / (is_stdin ? "/dev/stdin" : file);
+  auto text = runtime::ReadFile(path.string(), kMaxYamlBytes);
+  if (absl::IsResourceExhausted(text.status())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Printable(file), ": a job file has at most ", kMaxYamlBytes >> 20, " MiB"));
+  }
+  if (!text.ok()) return text.status();
+  return ParseJob(*text, is_stdin ? "stdin" : file,
+                  is_stdin ? working_directory : path.parent_path().string());
+}
+
+absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& values,
+                       const std::string& directory, JobDraft* draft) {
+  const absl::Status status = SetKey<Spec>(kJobKeys, key, values, directory, &draft->spec);
+  if (status.ok()) draft->given.insert(key);
+  return status;
+}
+
+absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& values,
+                        const std::string& directory, JobDraft* draft) {
+  if (draft->spec.groups.empty()) {
+    auto worker = std::make_unique<msg::TaskGroupT>();
+    worker->type = "worker";
+    worker->count = 1;
+    draft->spec.groups.push_back(std::move(worker));
+  }
+  for (const auto& group : draft->spec.groups) {
+    const absl::Status status =
+        SetKey<msg::TaskGroupT>(TaskKeys(), key, values, directory, group.get());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace yard

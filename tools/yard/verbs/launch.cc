@@ -1,0 +1,243 @@
+#include <unistd.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_methods.h"
+#include "runtime/mutex.h"
+#include "tools/yard/callers_environment.h"
+#include "tools/yard/failure_block.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/job_draft.h"
+#include "tools/yard/job_file.h"
+#include "tools/yard/job_flags.h"
+#include "tools/yard/job_json.h"
+#include "tools/yard/line_printer.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_state.h"
+
+namespace yard {
+namespace {
+
+using runtime::Mutex;
+using runtime::MutexLock;
+
+// "j-abcde first", or the id alone.
+std::string Title(const msg::JobT& job) {
+  return job.name.empty() || job.name == job.id ? job.id
+                                                : absl::StrCat(job.id, " ", Printable(job.name));
+}
+
+// The terminal of an attached job: each task's two streams, line by line.
+class TaskScreen {
+ public:
+  explicit TaskScreen(Context& context)
+      : context_(context),
+        // With --json, stdout is for JSON alone.
+        out_({.out = context.json ? context.err : context.out,
+              .prefix = true,
+              .printable = context.json ? context.err_is_terminal : context.out_is_terminal}),
+        err_({.out = context.err, .prefix = true, .printable = context.err_is_terminal}) {}
+
+  // False once nobody reads any more.
+  bool Print(const msg::LogsReplyT& part) {
+    MutexLock lock(mutex_);
+    const bool is_err = part.stream == msg::LogStream::Stderr;
+    LinePrinter& lines = is_err ? err_ : out_;
+    std::uint32_t& attempt = attempts_[{part.task, is_err}];
+    if (attempt != part.attempt) lines.FinishLine(part.task);
+    attempt = part.attempt;
+    lines.Print(part.task, {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
+    return context_.out->good();
+  }
+  void Finish() {
+    MutexLock lock(mutex_);
+    out_.Finish();
+    err_.Finish();
+  }
+  // A line of our own.
+  void Say(const std::string& text) {
+    MutexLock lock(mutex_);
+    *context_.err << text << "\n" << std::flush;
+  }
+
+ private:
+  Context& context_;
+  Mutex mutex_;
+  LinePrinter out_ ABSL_GUARDED_BY(mutex_);
+  LinePrinter err_ ABSL_GUARDED_BY(mutex_);
+  // The last attempt of each stream of each task.
+  std::map<std::pair<std::string, bool>, std::uint32_t> attempts_ ABSL_GUARDED_BY(mutex_);
+};
+
+class Launch : public Verb {
+ public:
+  void Declare(OptionSet& options) override {
+    options.Add("file", file_, "A job file in YAML or JSON; - is standard input.");
+    flags_.Declare(options);
+    options.Flag("--detach", detach_, "Print the job's id and return at once.");
+    options.Flag("--dry-run", dry_run_, "Print the job as JSON and start nothing.");
+  }
+
+  int Run(Context& context) override {
+    auto spec = Spec(context);
+    if (!spec.ok()) return Fail(context, "launch", spec.status());
+    if (dry_run_) return PrintSpec(context, *spec);
+    // Only now: a job that is wrong is wrong without a yard, too.
+    if (absl::Status up = EnsureYard(context); !up.ok()) return Fail(context, "launch", up);
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "launch", client.status());
+    msg::LaunchRequestT request;
+    request.spec = std::make_unique<msg::JobSpecT>(*std::move(spec));
+    auto reply = (*client)->Call<rpc::Launcher::Launch>(request, Patient());
+    if (!reply.ok()) return Fail(context, "launch", reply.status());
+    if (reply->job == nullptr) {
+      return Fail(context, "launch", absl::InternalError("the launcher sent no job"));
+    }
+    if (!detach_) return Attach(context, **client, *reply->job);
+    if (context.json) {
+      PrintJson(context, ToJson(*reply->job));
+    } else {
+      *context.out << reply->job->id << "\n";
+    }
+    return kDone;
+  }
+
+ private:
+  // The file, the flags over it, the words behind the dashes, the caller's place.
+  absl::StatusOr<msg::JobSpecT> Spec(const Context& context) const {
+    JobDraft draft;
+    if (!file_.empty()) {
+      auto read = ReadJob(file_, context.working_directory);
+      if (absl::IsInvalidArgument(read.status())) return WrongFile(read.status());
+      if (!read.ok()) return read.status();
+      draft = *std::move(read);
+    }
+    const absl::Status applied = flags_.Apply(context.working_directory, &draft);
+    if (!applied.ok()) return applied;
+    if (!context.rest.empty()) {
+      if (!UsesProgram(draft.spec)) {
+        return absl::InvalidArgumentError(
+            "every task type of the file has a command of its own: nobody would run the program "
+            "behind the --");
+      }
+      draft.spec.argv = context.rest;
+    }
+    return CompleteJob(std::move(draft), CallersEnvironment(context.environment),
+                       context.working_directory);
+  }
+
+  static bool UsesProgram(const msg::JobSpecT& spec) {
+    if (spec.groups.empty()) return true;
+    for (const auto& group : spec.groups) {
+      if (group->argv.empty()) return true;
+    }
+    return false;
+  }
+
+  // Each place on a line that begins with it, as editors look for it.
+  absl::Status WrongFile(const absl::Status& status) const {
+    const bool looks_right = absl::EndsWith(file_, ".yaml") || absl::EndsWith(file_, ".yml") ||
+                             absl::EndsWith(file_, ".json") || file_ == "-";
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this is no job:\n", status.message(),
+        looks_right ? "" : "\nA program and its words go behind --: yard launch -- PROGRAM"));
+  }
+
+  static int PrintSpec(const Context& context, const msg::JobSpecT& spec) {
+    const bool ascii = context.out_is_terminal;
+    *context.out << JobToJson(spec, Secrets::kHidden)
+                        .dump(context.json ? -1 : 2, ' ', ascii,
+                              nlohmann::json::error_handler_t::replace)
+                 << std::endl;
+    return kDone;
+  }
+
+  int Attach(Context& context, bus::Client& client, const msg::JobT& job) {
+    TaskScreen screen(context);
+    if (!context.json) {
+      const std::size_t tasks = job.tasks.size();
+      screen.Say(absl::StrCat(Title(job), " started",
+                              tasks > 1 ? absl::StrCat(": ", tasks, " tasks") : ""));
+    }
+    HandleInterrupt(context, client, job.id, &screen);
+    const absl::Duration begin = context.clock->Monotonic();
+    msg::LogsRequestT request;
+    request.job = job.id;
+    request.follow = true;
+    const absl::Status output = FollowLogs(context, std::move(request),
+                                           [&](const auto& part) { return screen.Print(part); });
+    screen.Finish();
+    if (!output.ok() && !absl::IsCancelled(output)) {
+      screen.Say(absl::StrCat("yard launch: the output is missing from here on: ",
+                              Printable(std::string(output.message()))));
+    }
+    const auto ended = FollowJob(context, job.id, absl::InfiniteDuration());
+    context.interrupt->Handle(nullptr);
+    if (!ended.ok()) return Fail(context, "launch", ended.status());
+    return Summarize(context, *ended, context.clock->Monotonic() - begin);
+  }
+
+  // The first Ctrl-C asks the job to stop, the second kills it, the third leaves it alone.
+  void HandleInterrupt(Context& context, bus::Client& client, const std::string& job,
+                       TaskScreen* screen) {
+    context.interrupt->Handle([this, &context, &client, job, screen] {
+      const int count = ++interrupts_;
+      if (count > 2) {
+        screen->Say(absl::StrCat("left alone: yard logs ", job, " -f   yard stop ", job));
+        _exit(kInterrupted);
+      }
+      screen->Say(count == 1 ? absl::StrCat("stopping ", job, " (Ctrl-C again kills it)")
+                             : absl::StrCat("killing ", job, " (Ctrl-C again leaves it alone)"));
+      msg::StopJobRequestT request;
+      request.job = job;
+      request.grace_ms = count == 1 ? 0 : 1;
+      request.reason = "interrupted";
+      const auto stopped = client.Call<rpc::Launcher::StopJob>(request, Patient());
+      if (!stopped.ok()) {
+        screen->Say(
+            absl::StrCat("yard launch: ", Printable(std::string(stopped.status().message()))));
+      }
+    });
+  }
+
+  int Summarize(Context& context, const msg::JobT& job, absl::Duration elapsed) const {
+    if (context.json) PrintJson(context, ToJson(job));
+    context.out->flush();
+    if (interrupts_ > 0) {
+      *context.err << Title(job) << " stopped\n";
+      return kInterrupted;
+    }
+    if (HasFailed(job)) {
+      *context.err << FailureBlock(job) << std::flush;
+    } else {
+      *context.err << Title(job) << " " << (job.stop_requested ? "stopped" : StateName(job.state))
+                   << " in " << ShortDuration(elapsed);
+      if (job.restarts > 0) *context.err << ", " << job.restarts << " restarts";
+      *context.err << std::endl;
+    }
+    return JobExitCode(job);
+  }
+
+  std::string file_;
+  JobFlags flags_;
+  bool detach_ = false, dry_run_ = false;
+  std::atomic<int> interrupts_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeLaunch() { return std::make_unique<Launch>(); }
+
+}  // namespace yard
