@@ -155,7 +155,8 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   job.created_us = row.created_us;
   job.ended_us = row.ended_us;
   job.state = StateOf(row.status);
-  job.reason = ReasonOf(row.status, RulesOf(row));
+  job.reason =
+      ReasonOf(row.status, [&row](int i) { return row.tasks[static_cast<std::size_t>(i)].name(); });
   // Also of its only task.
   job.stop_requested = row.status.stop_requested ||
                        (row.tasks.size() == 1 && row.status.tasks[0].stop == StopCause::kAsked);

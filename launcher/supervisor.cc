@@ -34,10 +34,6 @@ bool HasReached(const TaskStatus& task, msg::Milestone milestone) {
   return task.state == TaskState::Running || task.state == TaskState::Stopping;
 }
 
-std::string HowItEnded(const TaskStatus& task, const std::string& name, bool alone) {
-  return alone || task.reason.empty() ? task.reason : absl::StrCat(name, ": ", task.reason);
-}
-
 class Decider {
  public:
   Decider(JobStatus status, const JobRules& rules, absl::Duration now, double random)
@@ -396,9 +392,12 @@ TaskState StateOf(const JobStatus& status) {
   return TaskState::Pending;
 }
 
-std::string ReasonOf(const JobStatus& status, const JobRules& rules) {
+std::string ReasonOf(const JobStatus& status, const std::function<std::string(int)>& name_of) {
   const auto of = [&](std::size_t i) {
-    return HowItEnded(status.tasks[i], rules.tasks[i].name, status.tasks.size() == 1);
+    const std::string& reason = status.tasks[i].reason;
+    return status.tasks.size() == 1 || reason.empty()
+               ? reason
+               : absl::StrCat(name_of(static_cast<int>(i)), ": ", reason);
   };
   const bool ended = HasEnded(status);
   if (ended && status.first_failure != kWholeJob) {

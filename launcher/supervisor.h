@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_SUPERVISOR_H_
 #define LAUNCHER_SUPERVISOR_H_
 
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -114,8 +115,9 @@ bool HasEnded(const JobStatus& status);
 // The states of the tasks put together: of a job that has not ended the one furthest on its way
 // (Stopping once it is to end), else Failed or Lost if a task has failed by itself, else Exited.
 msg::TaskState StateOf(const JobStatus& status);
-// Why it has ended that way, or what it waits for; empty while it runs and after success.
-std::string ReasonOf(const JobStatus& status, const JobRules& rules);
+// Why it has ended that way, or what it waits for; empty while it runs and after success. `name_of`
+// a task: "worker-0".
+std::string ReasonOf(const JobStatus& status, const std::function<std::string(int)>& name_of);
 
 namespace event {
 // The job may start; also said when a new launcher has found it.

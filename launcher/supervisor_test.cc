@@ -160,7 +160,7 @@ TEST(SupervisorTest, AStoppedTaskIsNotRestartedAndSaysSo) {
   EXPECT_EQ(status.tasks[0].stop_reason, "because");
   const auto decision = Apply(status, kFailure, kAlways, 9);
   EXPECT_EQ(StateOf(decision.status), Exited);
-  EXPECT_EQ(ReasonOf(decision.status, RulesOf(kAlways, 9)), "stopped: exit code 3");
+  EXPECT_EQ(ReasonOf(decision.status, [](int) { return "worker-0"; }), "stopped: exit code 3");
   EXPECT_THAT(decision.actions, IsEmpty());
 }
 
@@ -275,7 +275,9 @@ class JobTest : public ::testing::Test {
     return task == kWholeJob ? "job" : rules_.tasks[static_cast<std::size_t>(task)].name;
   }
   const TaskStatus& task(int i) const { return status_.tasks[static_cast<std::size_t>(i)]; }
-  std::string Reason() const { return ReasonOf(status_, rules_); }
+  std::string Reason() const {
+    return ReasonOf(status_, [this](int i) { return Name(i); });
+  }
 
   JobRules rules_;
   JobStatus status_;
