@@ -100,7 +100,9 @@ std::string OwnDirectory(std::string_view controller, std::string* why) {
     return {};
   }
   const std::string root = mount->root == "/" ? "" : mount->root;
-  if (!path->starts_with(root) || path->starts_with("/..")) {
+  const bool is_below = path->starts_with(root) && !path->starts_with("/..") &&
+                        (path->size() == root.size() || (*path)[root.size()] == '/');
+  if (!is_below) {
     *why = "our own control group is not below " + mount->point;
     return {};
   }

@@ -64,7 +64,7 @@ KillModeOffer ProbeSubreaper() {
     offer.detail = std::string("the kernel gives orphans to init only: ") + strerror(errno);
     return offer;
   }
-  const auto found = Descendants(ReadProcesses(), getpid());
+  const auto found = LiveDescendants(getpid());
   if (std::find(found.begin(), found.end(), process.pid()) == found.end()) {
     offer.detail = "/proc does not show our own children";
     return offer;

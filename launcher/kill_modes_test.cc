@@ -118,6 +118,7 @@ TEST_P(KillModeTest, AHostileTreeOfAThousandLeavesNoSurvivor) {
   AwaitOutput("ready");
   const auto tree = Tree();
   EXPECT_GE(tree.size(), 1000u);
+  EXPECT_THAT(LiveDescendants(shim_->pid()), ::testing::UnorderedElementsAreArray(tree));
   Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 50});
   const absl::Time start = absl::Now();
   const ShimState state = AwaitPhase(ShimPhase::kExited);
@@ -155,6 +156,27 @@ TEST_P(KillModeTest, TheEndIsToldAsEver) {
   EXPECT_EQ(state.exit_code, 7);
   EXPECT_EQ(state.kill_mode, spec_.kill_mode);
   EXPECT_EQ(Output(), "out\n");
+  ExpectNoCgroups();
+}
+
+TEST_P(KillModeTest, WhoRunsAwayByForkingIsCaught) {
+  // Each of ten is another process every moment, in a session of its own.
+  Start({"python3", "-c",
+         "import os,time\n"
+         "for i in range(10):\n"
+         "  if os.fork() == 0:\n"
+         "    os.setsid()\n"
+         "    while True:\n"
+         "      if os.fork(): os._exit(0)\n"
+         "print('ready', flush=True)\n"
+         "time.sleep(1000)\n"});
+  AwaitOutput("ready");
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  const ShimState state = AwaitPhase(ShimPhase::kExited);
+  EXPECT_EQ(state.signal, SIGKILL);
+  EXPECT_EQ(state.note, "");
+  EXPECT_THAT(Tree(), IsEmpty());
+  Acknowledge();
   ExpectNoCgroups();
 }
 

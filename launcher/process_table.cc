@@ -20,6 +20,8 @@ namespace {
 // A process has what it inherited among its first descriptors.
 constexpr int kMaxDescriptors = 65536;
 constexpr unsigned kExiting = 4;  // The kernel's PF_EXITING.
+// Looks of KillDescendants(): who is faster than so many comes again later.
+constexpr int kMaxLooks = 50;
 
 std::string ReadSmallFile(const std::string& path, std::size_t limit) {
   const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -49,6 +51,31 @@ std::multimap<pid_t, const ProcessRow*> ByParent(const std::vector<ProcessRow>& 
   std::multimap<pid_t, const ProcessRow*> by_parent;
   for (const auto& row : table) by_parent.emplace(row.parent, &row);
   return by_parent;
+}
+
+// Of all its threads. Nothing if the kernel was built without such lists, or it is gone.
+std::optional<std::vector<pid_t>> ReadChildren(pid_t pid) {
+  const std::string threads = "/proc/" + std::to_string(pid) + "/task";
+  DIR* directory = opendir(threads.c_str());
+  if (directory == nullptr) return std::nullopt;
+  std::vector<pid_t> children;
+  bool readable = false;
+  while (const dirent* entry = readdir(directory)) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string path = threads + "/" + entry->d_name + "/children";
+    readable = readable || access(path.c_str(), R_OK) == 0;
+    const std::string list = ReadSmallFile(path, 4 << 20);
+    for (const char* at = list.c_str(); *at != '\0';) {
+      char* end = nullptr;
+      const long child = strtol(at, &end, 10);
+      if (end == at) break;
+      children.push_back(static_cast<pid_t>(child));
+      at = *end == ' ' ? end + 1 : end;
+    }
+  }
+  closedir(directory);
+  if (!readable) return std::nullopt;
+  return children;
 }
 
 bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
@@ -111,6 +138,38 @@ std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root)
     if (!row.over && found.contains(row.pid)) alive.push_back(row.pid);
   }
   return alive;
+}
+
+std::vector<pid_t> LiveDescendants(pid_t root) {
+  std::vector<pid_t> todo = {root}, alive;
+  std::set<pid_t> seen = {root};
+  while (!todo.empty()) {
+    const pid_t parent = todo.back();
+    todo.pop_back();
+    const auto children = ReadChildren(parent);
+    if (!children && parent == root) return Descendants(ReadProcesses(), root);
+    if (!children) continue;
+    for (const pid_t child : *children) {
+      if (!seen.insert(child).second) continue;
+      todo.push_back(child);
+      const auto row = ReadProcess(child);
+      if (row && !row->over) alive.push_back(child);
+    }
+  }
+  return alive;
+}
+
+int KillDescendants(pid_t root) {
+  std::set<pid_t> killed;
+  for (int look = 0; look < kMaxLooks; ++look) {
+    bool is_new = false;
+    for (const pid_t pid : LiveDescendants(root)) {
+      is_new = killed.insert(pid).second || is_new;
+      kill(pid, SIGKILL);
+    }
+    if (!is_new) break;
+  }
+  return static_cast<int>(killed.size());
 }
 
 bool HasEnvironmentEntry(pid_t pid, std::string_view entry) {

@@ -27,6 +27,11 @@ std::optional<ProcessRow> ReadProcess(pid_t pid);
 std::vector<ProcessRow> ReadProcesses();
 // Live (not `over`) children of `root`, their children, and so on, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root);
+// The same as they are now, without a look at all other processes where the kernel can tell.
+std::vector<pid_t> LiveDescendants(pid_t root);
+// Kills all of them with SIGKILL, and those that they have made meanwhile, until a look finds no
+// new one (or many looks did). Returns how many were found.
+int KillDescendants(pid_t root);
 // True if `pid` was started with exactly `entry` ("NAME=value") in its environment. False if it
 // cannot be read.
 bool HasEnvironmentEntry(pid_t pid, std::string_view entry);

@@ -126,6 +126,7 @@ class Shim {
   void Start();
   void StartProgram(const UniqueFd& started, UniqueFd channel);
   void StartInTree(const UniqueFd& started, const TaskStart& start);
+  StartError StartIn(const UniqueFd& started, TaskStart start);
   bool MakeReadyPipe(TaskStart* start);
   void ReadReadyByte();
 
@@ -310,7 +311,10 @@ void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
                   .fds = {{0, null.get()}, {1, out.get()}, {2, err.get()}, {3, channel.get()}},
                   .limits = spec_.limits};
   if (!MakeReadyPipe(&start)) return;
-  for (const auto& entry : spec_.environment) start.environment.push_back(entry);
+  for (const auto& entry : spec_.environment) {
+    // (One that it has from elsewhere is not ours.)
+    if (!entry.starts_with("YARD_READY_FD=")) start.environment.push_back(entry);
+  }
   state_.started_us = WallMicros();
   StartInTree(started, start);
   ready_write_end_.reset();
@@ -322,12 +326,13 @@ void Shim::StartInTree(const UniqueFd& started, const TaskStart& start) {
   for (const KillMode mode : KillModesFor(spec_.kill_mode)) {
     tree_ = TaskTree::Make(mode, TreeName(), &why);
     if (tree_ == nullptr) continue;
-    const std::string unlimited = tree_->Limit(spec_.control_limits);
-    WriteMark(started, start, *tree_);
-    TaskStart in_tree = start;
-    tree_->AddTo(&in_tree);
-    StartError error;
-    state_.pid = StartTask(in_tree, &error);
+    std::string unlimited = tree_->Limit(spec_.control_limits);
+    StartError error = StartIn(started, start);
+    if (error.of_cgroup && tree_->GiveUpCgroups()) {
+      if (spec_.control_limits != ControlLimits{})
+        unlimited = "it could not be limited: " + error.what;
+      error = StartIn(started, start);
+    }
     if (error.of_cgroup) {
       why = error.what;
       continue;
@@ -339,6 +344,14 @@ void Shim::StartInTree(const UniqueFd& started, const TaskStart& start) {
     return;
   }
   state_.failure = "cannot hold the program's processes together: " + why;
+}
+
+StartError Shim::StartIn(const UniqueFd& started, TaskStart start) {
+  StartError error;
+  WriteMark(started, start, *tree_);
+  tree_->AddTo(&start);
+  state_.pid = StartTask(start, &error);
+  return error;
 }
 
 void Shim::Start() {
@@ -471,7 +484,7 @@ void Shim::KillRound() {
   poller_.Cancel(round_timer_);
   if (IsTreeDead()) return Finish();
   if (gave_up_killing_) {
-    const auto alive = Descendants(ReadProcesses(), getpid());
+    const auto alive = LiveDescendants(getpid());
     Note(std::to_string(alive.size()) + " processes of the task could not be killed");
     return Finish();
   }
@@ -491,7 +504,7 @@ void Shim::KillOnce() {
     // Who has left its control groups is found by the next round.
     if (tree_->kills_all() && !again) return;
   }
-  for (const pid_t pid : Descendants(ReadProcesses(), getpid())) kill(pid, SIGKILL);
+  KillDescendants(getpid());
 }
 
 void Shim::RemoveTree(int tries) {

@@ -452,8 +452,40 @@ TEST_F(ShimTest, OfManyWhoHoldTheOutputOneIsNamed) {
   EXPECT_THAT(state.note, EndsWith(" (sleep) and 1 more"));
 }
 
+TEST_F(ShimTest, KilledAtAnyInstantOfARotationItsLogIsWhole) {
+  spec_.rotate_bytes = 2000;
+  spec_.rotate_files = 100'000;
+  const std::string counting = "i=0; while :; do i=$((i+1)); echo $i; done";
+  LogSegments log(spec_.stdout_path);
+  std::vector<std::uint64_t> begins = {0};
+  for (int round = 0; round < 10; ++round) {
+    std::filesystem::remove(folder_ + "/started");
+    StartShell(counting);
+    const std::uint64_t wanted = begins.back() + 20'000 + 777 * static_cast<unsigned>(round);
+    const absl::Time deadline = absl::Now() + kDeadline;
+    while (log.Look().value_or(LogSegments::Extent{}).end < wanted) {
+      ASSERT_LT(absl::Now(), deadline);
+    }
+    ASSERT_TRUE(shim_->Signal(SIGKILL).ok());
+    ASSERT_TRUE(shim_->Wait(kDeadline).ok());
+    begins.push_back(log.Look()->end);
+  }
+  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
+    const auto output = log.Read(begins[i], begins[i + 1] - begins[i]);
+    ASSERT_TRUE(output.ok()) << output.status();
+    std::string expected;
+    for (int line = 1; expected.size() < output->size(); ++line)
+      absl::StrAppend(&expected, line, "\n");
+    EXPECT_EQ(*output, expected.substr(0, output->size())) << i;
+  }
+  for (const auto& segment : FindLogFiles(spec_.stdout_path).segments) {
+    EXPECT_LE(segment.end - segment.begin, 4000u);
+  }
+}
+
 TEST_F(ShimTest, ATaskIsReadyOnceItHasWrittenAByte) {
   spec_.ready_fd = 7;
+  spec_.environment.push_back("YARD_READY_FD=99");
   StartShell("until [ -e go ]; do sleep 0.01; done; echo $YARD_READY_FD; echo >&7; read r <&3");
   EXPECT_FALSE(AwaitPhase(ShimPhase::kRunning).ready);
   ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());

@@ -115,7 +115,16 @@ std::string TaskTree::Limit(const ControlLimits& limits) {
   return missing;
 }
 
-void TaskTree::AddTo(TaskStart* start) {
+bool TaskTree::GiveUpCgroups() {
+  if (mode_ == KillMode::kCgroup2 || mode_ == KillMode::kFreezer || cgroups_.empty()) return false;
+  cgroup2_fd_.reset();
+  entries_.clear();
+  Remove();
+  cgroups_.clear();
+  return true;
+}
+
+void TaskTree::AddTo(TaskStart* start) const {
   start->cgroup = cgroup2_fd_.get();
   for (const auto& entry : entries_) start->cgroup_entries.push_back(entry.get());
   start->in_namespace = namespace_ != nullptr;
@@ -137,7 +146,7 @@ void TaskTree::Kill() {
 
 bool TaskTree::IsEmpty() {
   if (namespace_ == nullptr || namespace_->IsGone()) return true;
-  return Descendants(ReadProcesses(), namespace_->first()).empty();
+  return LiveDescendants(namespace_->first()).empty();
 }
 
 bool TaskTree::HadMemoryKill() const {

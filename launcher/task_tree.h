@@ -32,7 +32,10 @@ class TaskTree {
   // that was asked for is.
   std::string Limit(const ControlLimits& limits);
   // The task is to be started into it.
-  void AddTo(TaskStart* start);
+  void AddTo(TaskStart* start) const;
+  // The kernel lets nobody into the control groups: true if it works without them (but without
+  // limits), and does so from now on.
+  bool GiveUpCgroups();
 
   KillMode mode() const { return mode_; }
   // By which somebody else can kill it, if we cannot any more.
