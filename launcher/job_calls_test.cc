@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/service.h"
+#include "launcher/log_files.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
 #include "runtime/mutex.h"
@@ -184,6 +185,29 @@ TEST_F(JobCallsTest, WithoutFollowItEndsAtWhatIsThere) {
   Logs(job, {});
   ASSERT_TRUE(caller_->AwaitEnd().has_value());
   EXPECT_EQ(Out(), "one\nhalf");
+}
+
+TEST_F(JobCallsTest, ARotatedLogIsSentFromAllItsFiles) {
+  const std::string job = Launch("echo one; echo two; echo three");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  const std::string path = yard_.List()[0].tasks[0]->stdout_path;
+  ASSERT_TRUE(runtime::WriteFileAtomically(LogSegmentPath(path, 0), "one\n", 0600).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(LogSegmentPath(path, 4), "two\n", 0600).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(path, "three\n", 0600).ok());
+  Logs(job, {});
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "one\ntwo\nthree\n");
+}
+
+TEST_F(JobCallsTest, WhatWasRotatedAwayIsLeftOut) {
+  const std::string job = Launch("echo one; echo two; echo three");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  const std::string path = yard_.List()[0].tasks[0]->stdout_path;
+  ASSERT_TRUE(runtime::WriteFileAtomically(LogSegmentPath(path, 4), "two\n", 0600).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(path, "three\n", 0600).ok());
+  Logs(job, {});
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "two\nthree\n");
 }
 
 TEST_F(JobCallsTest, SendsOnlyTheLastLines) {

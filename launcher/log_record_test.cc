@@ -15,6 +15,7 @@
 #include "bus/record_conformance.h"
 #include "bus/record_page.h"
 #include "bus/schema/envelope_generated.h"
+#include "launcher/log_files.h"
 #include "launcher/store.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
@@ -98,6 +99,16 @@ class LogRecordTest : public ::testing::Test {
   // Of a job with the task's own files in the launcher's folder.
   std::string PathOf(const std::string& job, const std::string& log = "worker-0.1.stdout") const {
     return absl::StrCat(yard_.state_directory(), "/jobs/", job, "/", log);
+  }
+  // As a shim would have left it: a log in several files.
+  static void SplitLog(const std::string& path, const std::vector<std::string>& rotated,
+                       const std::string& rest) {
+    std::uint64_t begin = 0;
+    for (const auto& text : rotated) {
+      ASSERT_TRUE(runtime::WriteFileAtomically(LogSegmentPath(path, begin), text, 0600).ok());
+      begin += text.size();
+    }
+    ASSERT_TRUE(runtime::WriteFileAtomically(path, rest, 0600).ok());
   }
   std::string RunThreeAttempts() {
     auto spec = yard_.Shell(
@@ -183,6 +194,29 @@ TEST_F(LogRecordTest, TheRestOfALineIsAPiece) {
   ASSERT_EQ(events.size(), 1u);
   EXPECT_EQ(events[0].from, 2u);
   EXPECT_THAT(events[0].lines, ElementsAre("llo", "there"));
+}
+
+TEST_F(LogRecordTest, ARotatedLogIsOneRecord) {
+  const std::string job = RunToEnd("echo one; echo two; echo three");
+  SplitLog(PathOf(job), {"one\n", "two\n"}, "three\n");
+  EXPECT_EQ(EndsOf(job)[2], 14u);
+  const auto events = SinceOf(TopicOf(job), 2, 4);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].from, 4u);
+  EXPECT_THAT(events[0].lines, ElementsAre("two", "three"));
+  ExpectConforming();
+}
+
+TEST_F(LogRecordTest, WhatWasRotatedAwayIsInNoSpan) {
+  const std::string job = RunToEnd("echo one; echo two; echo three");
+  SplitLog(PathOf(job), {"one\n", "two\n"}, "three\n");
+  std::filesystem::remove(LogSegmentPath(PathOf(job), 0));
+  EXPECT_EQ(EndsOf(job)[2], 14u);
+  const auto events = SinceOf(TopicOf(job), 2, 0);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].from, 4u);
+  EXPECT_EQ(events[0].to, 14u);
+  EXPECT_THAT(events[0].lines, ElementsAre("two", "three"));
 }
 
 TEST_F(LogRecordTest, LanesBehindTheFirstNamedOneComeFromTheirBeginning) {
