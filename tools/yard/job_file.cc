@@ -1,5 +1,12 @@
 #include "tools/yard/job_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
@@ -9,7 +16,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
+#include "runtime/unique_fd.h"
 #include "tools/yard/node_reader.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
@@ -188,6 +195,21 @@ absl::Status SetKey(std::span<const NodeKey<Target>> known, const std::string& k
   return absl::InvalidArgumentError(absl::StrCat("--", key, ": there is no such key"));
 }
 
+// One byte more than a job may have, at most. Waits for a pipe.
+absl::StatusOr<std::string> ReadText(int fd, const std::string& path) {
+  std::string text;
+  std::array<char, 16 * 1024> chunk;
+  while (text.size() <= kMaxYamlBytes) {
+    const ssize_t got =
+        read(fd, chunk.data(), std::min(chunk.size(), kMaxYamlBytes + 1 - text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("reading ", path));
+    if (got == 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file,
@@ -207,15 +229,16 @@ absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file
 
 absl::StatusOr<JobDraft> ReadJob(const std::string& file, const std::string& working_directory) {
   const bool is_stdin = file == "-";
-  const auto path = std::filesystem::path(working_directory) / (is_stdin ? "/dev/stdin" : file);
-  auto text = runtime::ReadFile(path.string(), kMaxYamlBytes);
-  if (absl::IsResourceExhausted(text.status())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(Printable(file), ": a job file has at most ", kMaxYamlBytes >> 20, " MiB"));
-  }
+  const auto path = std::filesystem::path(working_directory) / file;
+  const runtime::UniqueFd opened(is_stdin ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int fd = is_stdin ? STDIN_FILENO : opened.get();
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("opening ", path.string()));
+  auto text = ReadText(fd, path.string());
   if (!text.ok()) return text.status();
+  struct stat about = {};
+  const bool has_place = !is_stdin && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
   return ParseJob(*text, is_stdin ? "stdin" : file,
-                  is_stdin ? working_directory : path.parent_path().string());
+                  has_place ? path.parent_path().string() : working_directory);
 }
 
 absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& values,

@@ -2,11 +2,14 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <limits>
 #include <random>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -342,6 +345,16 @@ TEST_F(ReadJobTest, PathsBeginWhereTheFileIs) {
   EXPECT_TRUE(ReadJob(absl::StrCat(directory_, "/job.json"), "/").ok());
 }
 
+TEST_F(ReadJobTest, APipeIsWaitedForAndHasNoPlace) {
+  const std::string path = absl::StrCat(directory_, "/pipe");
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path) << "cwd: code\n"; });
+  const auto job = ReadJob(path, "/here");
+  writer.join();
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->spec.working_directory, "/here/code");
+}
+
 TEST_F(ReadJobTest, WhatCannotBeReadIsNamed) {
   const auto missing = ReadJob("none.yaml", directory_);
   EXPECT_TRUE(absl::IsNotFound(missing.status()));
@@ -350,7 +363,7 @@ TEST_F(ReadJobTest, WhatCannotBeReadIsNamed) {
   Write("big", std::string((1 << 20) + 1, ' '));
   const auto big = ReadJob("big", directory_);
   EXPECT_TRUE(absl::IsInvalidArgument(big.status()));
-  EXPECT_THAT(std::string(big.status().message()), HasSubstr("at most 1 MiB"));
+  EXPECT_THAT(std::string(big.status().message()), HasSubstr("big: larger than 1 MiB"));
 }
 
 // ---- flags

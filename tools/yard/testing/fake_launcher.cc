@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/testing/fake_yard.h"
@@ -111,7 +112,7 @@ void FakeYard::ServeLauncher() {
         const auto found = FindJob(request.job);
         if (!found.ok()) return found.status();
         stopped_.push_back(jobs_[*found].id);
-        asked_.push_back(absl::StrCat("stop ", jobs_[*found].id, " ", request.grace_ms));
+        asked_.push_back(absl::StrCat("stop ", request.job, " ", request.grace_ms));
         const bool only_asks = request.grace_ms == 0;
         if (keeps_running_ && only_asks) return msg::StopJobReplyT();
         jobs_[*found].stop_requested = true;

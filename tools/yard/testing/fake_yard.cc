@@ -68,6 +68,10 @@ FakeYard::FakeYard() : directory_(ShortDirectory()) {
 FakeYard::~FakeYard() {
   client_.reset();
   caller_node_.reset();
+  {
+    MutexLock lock(mutex_);
+    held_.clear();
+  }
   services_.clear();
   hub_.reset();
   (void)coordinator_.RequestStop();

@@ -215,19 +215,15 @@ class Launch : public Verb {
   int Summarize(Context& context, const msg::JobT& job, absl::Duration elapsed) const {
     if (context.json) PrintJson(context, ToJson(job));
     context.out->flush();
-    if (interrupts_ > 0) {
-      *context.err << Title(job) << " stopped\n";
-      return kInterrupted;
-    }
     if (HasFailed(job)) {
       *context.err << FailureBlock(job) << std::flush;
-    } else {
-      *context.err << Title(job) << " " << (job.stop_requested ? "stopped" : StateName(job.state))
-                   << " in " << ShortDuration(elapsed);
-      if (job.restarts > 0) *context.err << ", " << job.restarts << " restarts";
-      *context.err << std::endl;
+      return JobExitCode(job);
     }
-    return JobExitCode(job);
+    *context.err << Title(job) << " " << (job.stop_requested ? "stopped" : StateName(job.state))
+                 << " in " << ShortDuration(elapsed);
+    if (job.restarts > 0) *context.err << ", " << job.restarts << " restarts";
+    *context.err << std::endl;
+    return job.stop_requested && interrupts_ > 0 ? kInterrupted : kDone;
   }
 
   std::string file_;

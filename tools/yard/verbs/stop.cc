@@ -21,7 +21,7 @@ class Stop : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("thing", names_,
-                "Trials or jobs: ids, unique prefixes or names; tools: ids (yard status).",
+                "Trials, jobs, tasks: ids, unique prefixes or names; tools: ids (yard status).",
                 OptionSet::Need::kRequired);
     options.Add("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
     options.Add("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
@@ -48,8 +48,12 @@ class Stop : public Verb {
     if (thing->trial.has_value() ? HasEnded(thing->trial->state) : HasEnded(thing->job->state)) {
       return Say(context, *thing);
     }
-    const absl::Status asked = Ask(context, *thing);
+    const std::size_t slash = name.find('/');
+    const bool is_task = thing->job.has_value() && slash != std::string::npos;
+    const std::string task = is_task ? thing->id() + name.substr(slash) : "";
+    const absl::Status asked = Ask(context, *thing, task);
     if (!asked.ok()) return Fail(context, "stop", asked);
+    if (is_task) return SayTask(context, *thing, task);
     const absl::Duration timeout =
         timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
     if (thing->trial.has_value()) {
@@ -85,7 +89,8 @@ class Stop : public Verb {
     return kDone;
   }
 
-  absl::Status Ask(Context& context, const Thing& thing) const {
+  // `task`: only this one of a job, if not empty.
+  absl::Status Ask(Context& context, const Thing& thing, const std::string& task) const {
     auto client = context.client();
     if (!client.ok()) return client.status();
     if (thing.trial.has_value()) {
@@ -95,9 +100,19 @@ class Stop : public Verb {
       return (*client)->Call<rpc::Trainer::StopTrial>(request, Patient()).status();
     }
     msg::StopJobRequestT request;
-    request.job = thing.id();
+    request.job = task.empty() ? thing.id() : task;
     request.grace_ms = static_cast<std::uint32_t>(grace_ * 1000);
     return (*client)->Call<rpc::Launcher::StopJob>(request, Patient()).status();
+  }
+
+  // Its job goes on, so that there is no end of a job to wait for.
+  static int SayTask(Context& context, const Thing& thing, const std::string& task) {
+    if (context.json) {
+      PrintJson(context, ToJson(*thing.job));
+    } else {
+      *context.out << Printable(task) << " stops\n";
+    }
+    return kDone;
   }
 
   static int Say(Context& context, const Thing& thing) {
