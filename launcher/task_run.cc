@@ -157,6 +157,7 @@ LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
   return LineFeed(
       Path(stream), std::max(begin, known), [this, is_stdout, stream, begin](LineBatch batch) {
         (is_stdout ? last().stdout_end : last().stderr_end) = batch.end;
+        LookForReadiness(batch.lines);
         if (!host_->on_lines) return;
         host_->on_lines(
             row_->id, batch.begin == begin ? 0 : batch.begin,
