@@ -18,6 +18,9 @@
 namespace launcher {
 namespace {
 
+// An answer that says "timed out" has to come before the call's own deadline.
+constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
+
 struct Parts {
   runtime::EventLoop* loop;
   JobTable* table;
@@ -131,9 +134,7 @@ void AddStreams(bus::Service* service, const Parts& parts) {
   });
 }
 
-// An answer that says "timed out" has to come before the call's own deadline.
 void AddBarrier(bus::Service* service, const Parts& parts, BarrierCalls* barriers) {
-  constexpr absl::Duration kAnswerTime = absl::Milliseconds(100);
   service->HandleAsync<rpc::Launcher::Barrier>([parts, barriers](auto writer, const auto& request) {
     parts.loop->Post([parts, barriers, writer, request] {
       const bus::CallContext& context = writer->context();

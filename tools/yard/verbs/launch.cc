@@ -192,7 +192,7 @@ class Launch : public Verb {
   // The first Ctrl-C asks the job to stop, the second kills it, the third leaves it alone.
   void HandleInterrupt(Context& context, bus::Client& client, const std::string& job,
                        TaskScreen* screen) {
-    context.interrupt->Handle([this, &context, &client, job, screen] {
+    context.interrupt->Handle([this, &client, job, screen] {
       const int count = ++interrupts_;
       if (count > 2) {
         screen->Say(absl::StrCat("left alone: yard logs ", job, " -f   yard stop ", job));
