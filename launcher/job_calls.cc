@@ -1,9 +1,9 @@
 #include "launcher/job_calls.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -11,13 +11,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "launcher/job_row.h"
-#include "launcher/log_segments.h"
 #include "launcher/supervisor.h"
+#include "launcher/task_log.h"
 
 namespace launcher {
 namespace {
 
-constexpr std::size_t kChunk = 64 * 1024;
 // Chunks before others of the loop get their turn.
 constexpr int kChunksATurn = 8;
 
@@ -112,165 +111,6 @@ class WaitCall : public Call {
   std::optional<Seen> sent_;
 };
 
-// The output of one task, from attempt to attempt: which bytes are to be sent next.
-class TaskLog {
- public:
-  enum class Got {
-    kSome,
-    kNothing,  // For now.
-    kAll,
-  };
-  TaskLog(std::size_t task, const msg::LogsRequestT* request, std::string state_directory)
-      : task_(task), request_(request), state_directory_(std::move(state_directory)) {}
-
-  // Fills `part`; Sent() moves on behind it. NotFound if there is no attempt of the wanted number.
-  absl::StatusOr<Got> Next(const JobRow& row, msg::LogsReplyT* part) {
-    while (!done_) {
-      if (attempt_ == 0) {
-        const auto opened = OpenAttempt(row);
-        if (!opened.ok()) return opened.status();
-        if (!*opened) break;
-      }
-      const AttemptRow* const attempt = TaskOf(row).attempt(attempt_);
-      for (std::size_t i = 0; i < cursors_.size(); ++i) {
-        Cursor& cursor = cursors_[next_cursor_++ % cursors_.size()];
-        if (Read(row, *attempt, cursor, part)) return Got::kSome;
-      }
-      if (!GoOn(row, *attempt)) break;
-    }
-    return done_ ? Got::kAll : Got::kNothing;
-  }
-  void Sent(std::uint64_t bytes) { sending_->offset += bytes; }
-
-  int attempt() const { return attempt_; }
-
- private:
-  struct Cursor {
-    msg::LogStream stream;
-    LogSegments log;
-    std::uint64_t offset = 0;
-  };
-
-  const TaskRow& TaskOf(const JobRow& row) const { return row.tasks[task_]; }
-  bool HasEndedIn(const JobRow& row) const { return HasEnded(row.status.tasks[task_].state); }
-
-  // Every byte of the attempt so far is sent. True if there is another attempt to go on with.
-  bool GoOn(const JobRow& row, const AttemptRow& attempt) {
-    if (request_->follow && attempt.ended_us == 0) return false;
-    if (request_->follow && request_->attempt == 0) {
-      if (TaskOf(row).attempt(attempt_ + 1) != nullptr) {
-        next_ = attempt_ + 1;
-        attempt_ = 0;
-        return true;
-      }
-      // (Its job may start it again.)
-      if (!HasEndedIn(row) || !row.has_ended()) return false;
-    }
-    done_ = true;
-    return false;
-  }
-
-  // False if it has to wait for the attempt, or there is none.
-  absl::StatusOr<bool> OpenAttempt(const JobRow& row) {
-    const bool first = next_ == 0;
-    const TaskRow& task = TaskOf(row);
-    int number = first ? static_cast<int>(request_->attempt) : next_;
-    if (number == 0 && !task.attempts.empty()) number = task.attempts.back().number;
-    const AttemptRow* attempt = task.attempt(number);
-    const bool started = attempt != nullptr && (attempt->started_us != 0 || attempt->ended_us != 0);
-    if (!started) {
-      if (first && request_->attempt != 0 && attempt == nullptr) {
-        return absl::NotFoundError(
-            absl::StrCat("task ", row.id, "/", task.name(), " has no attempt ", number));
-      }
-      done_ = !request_->follow || row.has_ended();
-      return false;
-    }
-    attempt_ = number;
-    cursors_.clear();
-    cursors_.push_back(Open(row, *attempt, msg::LogStream::Stdout, attempt->stdout_begin,
-                            first ? request_->stdout_offset : 0, first));
-    cursors_.push_back(Open(row, *attempt, msg::LogStream::Stderr, attempt->stderr_begin,
-                            first ? request_->stderr_offset : 0, first));
-    return true;
-  }
-
-  Cursor Open(const JobRow& row, const AttemptRow& attempt, msg::LogStream stream,
-              std::uint64_t begin, std::uint64_t wanted, bool first) const {
-    const std::string path = LogPath(row, TaskOf(row), state_directory_, attempt.number, stream);
-    Cursor cursor{stream, LogSegments(path), std::max(begin, wanted)};
-    if (first && wanted == 0 && request_->last_lines >= 0) {
-      cursor.offset = LastLines(cursor, attempt, begin);
-    }
-    return cursor;
-  }
-
-  // Where the output of an attempt that has ended ends. (Of a live one nobody knows.)
-  static std::uint64_t End(const AttemptRow& attempt, const Cursor& cursor) {
-    if (attempt.ended_us == 0) return std::numeric_limits<std::uint64_t>::max();
-    return cursor.stream == msg::LogStream::Stdout ? attempt.stdout_end : attempt.stderr_end;
-  }
-
-  // Where the last lines of the stream begin.
-  std::uint64_t LastLines(Cursor& cursor, const AttemptRow& attempt, std::uint64_t begin) const {
-    const auto extent = cursor.log.Look();
-    if (!extent.ok()) return begin;
-    const std::uint64_t end = std::min(extent->end, End(attempt, cursor));
-    begin = std::max(begin, extent->begin);
-    if (request_->last_lines == 0) return std::max(begin, end);
-    std::int64_t left = request_->last_lines;
-    for (std::uint64_t at = end; at > begin;) {
-      const std::uint64_t size = std::min<std::uint64_t>(at - begin, kChunk);
-      at -= size;
-      const auto block = cursor.log.Read(at, size);
-      if (!block.ok() || block->size() != size) return begin;
-      for (std::uint64_t i = size; i-- > 0;) {
-        // The newline at the very end ends the last line; it does not begin another.
-        if ((*block)[i] == '\n' && at + i + 1 != end && --left == 0) return at + i + 1;
-      }
-    }
-    return begin;
-  }
-
-  bool Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor, msg::LogsReplyT* part) {
-    const std::uint64_t end = End(attempt, cursor);
-    if (cursor.offset >= end) return false;
-    const std::uint64_t wanted = std::min<std::uint64_t>(end - cursor.offset, kChunk);
-    auto read = cursor.log.Read(cursor.offset, wanted);
-    if (absl::IsOutOfRange(read.status()) && cursor.log.first_left() < end) {
-      // Rotated away: the reader sees by the offset that there is a hole.
-      cursor.offset = cursor.log.first_left();
-      read = cursor.log.Read(cursor.offset, std::min<std::uint64_t>(end - cursor.offset, kChunk));
-    }
-    if (!read.ok() || read->empty()) return false;
-    std::vector<std::uint8_t> data(read->begin(), read->end());
-    const bool more_may_come = request_->follow && attempt.ended_us == 0;
-    const bool is_rest = data.size() < kChunk || cursor.offset + data.size() >= end;
-    const auto newline = std::find(data.rbegin(), data.rend(), '\n');
-    if ((more_may_come || !is_rest) && (newline != data.rend() || data.size() < kChunk)) {
-      data.erase(newline.base(), data.end());
-    }
-    if (data.empty()) return false;
-    part->task = absl::StrCat(row.id, "/", TaskOf(row).name());
-    part->attempt = static_cast<std::uint32_t>(attempt.number);
-    part->stream = cursor.stream;
-    part->offset = cursor.offset;
-    part->data = std::move(data);
-    sending_ = &cursor;
-    return true;
-  }
-
-  const std::size_t task_;
-  const msg::LogsRequestT* const request_;
-  const std::string state_directory_;
-  int attempt_ = 0;  // 0: to be opened.
-  int next_ = 0;     // Attempt to go on with; 0: the request's.
-  std::vector<Cursor> cursors_;
-  std::size_t next_cursor_ = 0;
-  Cursor* sending_ = nullptr;
-  bool done_ = false;
-};
-
 class LogCall : public Call {
  public:
   using Writer = std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>>;
@@ -280,12 +120,18 @@ class LogCall : public Call {
     const JobRow* const row = context_.table->Row(job_);
     for (std::size_t i = 0; row != nullptr && i < row->tasks.size(); ++i) {
       if (named.task != kWholeJob && named.task != static_cast<int>(i)) continue;
+      if (!IsWanted(i)) continue;
       logs_.emplace_back(i, &request_, context_.state_directory);
       if (only_.empty()) only_ = absl::StrCat(job_, "/", row->tasks[i].name());
     }
   }
 
  private:
+  bool IsWanted(std::size_t rank) const {
+    const auto& ranks = request_.ranks;
+    return ranks.empty() || std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  }
+
   void Step() override {
     for (int turn = 0; turn < kChunksATurn; ++turn) {
       const JobRow* row = context_.table->Row(job_);
@@ -339,6 +185,22 @@ class LogCall : public Call {
   std::string only_;
 };
 
+absl::Status CheckLogsRequest(const JobRow& row, const msg::LogsRequestT& request) {
+  for (const std::uint32_t rank : request.ranks) {
+    if (rank < row.tasks.size()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("ranks: job ", row.id, " has no rank ", rank,
+                                                   ", only 0 to ", row.tasks.size() - 1));
+  }
+  if (request.since_us == 0) return absl::OkStatus();
+  if (request.attempt != 0) {
+    return absl::InvalidArgumentError("since_us: it is of all attempts, and one is asked for");
+  }
+  if (request.stdout_offset != 0 || request.stderr_offset != 0) {
+    return absl::InvalidArgumentError("since_us: offsets are asked for as well");
+  }
+  return absl::OkStatus();
+}
+
 template <typename CallType, typename Writer>
 void Run(std::shared_ptr<CallType> call, Writer& writer) {
   writer.OnCancel([weak = std::weak_ptr<CallType>(call)] {
@@ -357,6 +219,9 @@ void StartWaitCall(const JobCallContext& context, const std::string& job,
 void StartLogCall(const JobCallContext& context, const JobTable::Named& named,
                   const msg::LogsRequestT& request,
                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer) {
+  if (const JobRow* const row = context.table->Row(named.job); row != nullptr) {
+    if (auto status = CheckLogsRequest(*row, request); !status.ok()) return writer->Finish(status);
+  }
   Run(std::make_shared<LogCall>(context, named, request, writer), *writer);
 }
 

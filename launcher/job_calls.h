@@ -26,9 +26,9 @@ struct JobCallContext {
 void StartWaitCall(const JobCallContext& context, const std::string& job,
                    std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer);
 
-// Logs: bytes by offset, of one task or all of a job, both streams of an attempt in turns. With
-// `follow` whole lines until the job has ended and every byte is sent, over all its further
-// attempts; without, what is there. `last_lines` counts for each stream on its own.
+// Logs: bytes by offset, of one task or all of a job or some of its ranks, both streams of an
+// attempt in turns (task_log.h). InvalidArgument: the job has no such rank; a time and an attempt,
+// or offsets, are asked for together. NotFound: a task has no such attempt.
 void StartLogCall(const JobCallContext& context, const JobTable::Named& named,
                   const msg::LogsRequestT& request,
                   std::shared_ptr<bus::ReplyWriter<rpc::Launcher::Logs>> writer);

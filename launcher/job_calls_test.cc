@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +20,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/service.h"
 #include "launcher/log_files.h"
+#include "launcher/log_times.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
 #include "runtime/mutex.h"
@@ -143,6 +146,32 @@ class JobCallsTest : public ::testing::Test {
                     std::make_shared<bus::ReplyWriter<rpc::Launcher::WaitJob>>(caller_));
     });
   }
+  // The only job, with one task.
+  msg::AttemptT AttemptOf(std::size_t index) {
+    return *yard_.List().at(0).tasks.at(0)->attempts.at(index);
+  }
+  std::string TimesPath(const std::string& job, int attempt) {
+    return absl::StrCat(yard_.state_directory(), "/jobs/", job, "/worker-0.", attempt,
+                        "/stdout.times");
+  }
+  // Instead of what the shim has noted.
+  void NoteGrowth(const std::string& path, std::int64_t time_us, std::uint64_t offset) {
+    LogTimes(path).Note(time_us, offset);
+  }
+  absl::StatusCode CodeOf(const std::string& job, const msg::LogsRequestT& request) {
+    Logs(job, request);
+    return caller_->AwaitEnd().value_or(absl::OkStatus()).code();
+  }
+  // Three attempts that say so.
+  std::string LaunchThreeAttempts(const std::string& more = "") {
+    auto spec = yard_.Shell(absl::StrCat("echo x >> $FOLDER/n; echo try $(wc -l < $FOLDER/n);",
+                                         more, "[ $(wc -l < $FOLDER/n) -ge 3 ]"));
+    spec.restart = msg::RestartPolicy::OnFailure;
+    spec.max_restarts = 5;
+    const auto job = yard_.Launch(spec);
+    EXPECT_TRUE(job.ok()) << job.status();
+    return job.ok() ? job->id : "";
+  }
   void LetGo() { ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600).ok()); }
   std::string Out() { return caller_->text(msg::LogStream::Stdout); }
   static constexpr char kUntilGo[] = "while [ ! -e $FOLDER/go ]; do sleep 0.01; done;";
@@ -252,6 +281,150 @@ TEST_F(JobCallsTest, AnUnknownAttemptIsNotFound) {
   request.attempt = 9;
   Logs(job, request);
   EXPECT_EQ(caller_->AwaitEnd()->code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(JobCallsTest, SinceATimeOnlyWhatWasWrittenThenOrLaterIsSent) {
+  const std::string job = Launch("echo one; echo two; echo three");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  const std::int64_t started = AttemptOf(0).started_us;
+  std::filesystem::remove(TimesPath(job, 1));
+  NoteGrowth(TimesPath(job, 1), started, 0);
+  NoteGrowth(TimesPath(job, 1), started + 10, 6);  // In the middle of "two".
+  NoteGrowth(TimesPath(job, 1), started + 20, 8);
+  msg::LogsRequestT request;
+  request.since_us = started + 15;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "two\nthree\n");
+}
+
+TEST_F(JobCallsTest, ShimsNoteWhenTheOutputGrewAndEnded) {
+  const std::string job = Launch(absl::StrCat("echo one;", kUntilGo, "echo two"));
+  ASSERT_TRUE(yard_.AwaitRunning(job));
+  ASSERT_TRUE(yard_.AwaitInFile(yard_.List()[0].tasks[0]->stdout_path, "one"));
+  EXPECT_EQ(LogTimes::OffsetAt(TimesPath(job, 1), absl::ToUnixMicros(absl::Now())), 0u);
+  LetGo();
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.since_us = absl::ToUnixMicros(absl::Now());
+  EXPECT_EQ(LogTimes::OffsetAt(TimesPath(job, 1), request.since_us), 8u);
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "");
+}
+
+TEST_F(JobCallsTest, WithoutAnIndexSinceSendsAllOfTheAttemptThatEndedLater) {
+  const std::string job = Launch("echo one; echo two");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  std::filesystem::remove(TimesPath(job, 1));
+  msg::LogsRequestT request;
+  request.since_us = AttemptOf(0).ended_us;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "one\ntwo\n");
+}
+
+TEST_F(JobCallsTest, WithoutAnIndexSinceSendsNothingOfTheAttemptThatEndedBefore) {
+  const std::string job = Launch("echo one; echo two");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  std::filesystem::remove(TimesPath(job, 1));
+  msg::LogsRequestT request;
+  request.since_us = AttemptOf(0).ended_us + 1;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "");
+}
+
+TEST_F(JobCallsTest, SinceSendsAllAttemptsOldestFirst) {
+  const std::string job = LaunchThreeAttempts();
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.since_us = 1;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "try 1\ntry 2\ntry 3\n");
+}
+
+TEST_F(JobCallsTest, SinceLeavesOutAttemptsThatWereOver) {
+  const std::string job = LaunchThreeAttempts();
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.since_us = AttemptOf(1).started_us;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "try 2\ntry 3\n");
+}
+
+TEST_F(JobCallsTest, TheLastLinesSinceATimeAreCountedOverAllAttempts) {
+  const std::string job = LaunchThreeAttempts("echo b; echo c;");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.since_us = 1;
+  request.last_lines = 5;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "b\nc\ntry 3\nb\nc\n");
+}
+
+TEST_F(JobCallsTest, FollowSinceATimeGoesOn) {
+  const std::string job = LaunchThreeAttempts(
+      absl::StrCat("[ $(wc -l < $FOLDER/n) -lt 2 ] || ", "{ ", kUntilGo, " };"));
+  ASSERT_TRUE(yard_.Await(job, [](const msg::JobT& found) {
+    return found.tasks[0]->attempts.size() == 2 && found.state == msg::TaskState::Running;
+  }));
+  msg::LogsRequestT request;
+  request.since_us = 1;
+  request.follow = true;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitText(msg::LogStream::Stdout, "try 2\n"));
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "try 1\ntry 2\ntry 3\n");
+}
+
+TEST_F(JobCallsTest, ATimeAndAnAttemptOrOffsetsAreNotAskedForTogether) {
+  const std::string job = Launch("true");
+  msg::LogsRequestT request;
+  request.since_us = 1;
+  request.attempt = 1;
+  EXPECT_EQ(CodeOf(job, request), absl::StatusCode::kInvalidArgument);
+  request.attempt = 0;
+  request.stderr_offset = 1;
+  EXPECT_EQ(CodeOf(job, request), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(JobCallsTest, SendsOnlyTheErrors) {
+  const std::string job = Launch("echo one; echo two >&2");
+  ASSERT_TRUE(yard_.AwaitEnd(job));
+  msg::LogsRequestT request;
+  request.errors_only = true;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "");
+  EXPECT_EQ(caller_->text(msg::LogStream::Stderr), "two\n");
+}
+
+TEST_F(JobCallsTest, SendsOnlyTheRanksThatAreAskedFor) {
+  auto spec = yard_.Shell("echo rank $RANK");
+  AddGroup(&spec, "worker", 3);
+  const auto job = yard_.Launch(spec);
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_TRUE(yard_.AwaitEnd(job->id));
+  msg::LogsRequestT request;
+  request.ranks = {2, 0};
+  Logs(job->id, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "rank 0\nrank 2\n");
+}
+
+TEST_F(JobCallsTest, ARankThatTheJobDoesNotHaveIsNamed) {
+  const std::string job = Launch("true");
+  msg::LogsRequestT request;
+  request.ranks = {0, 7};
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(caller_->AwaitEnd()->code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(caller_->AwaitEnd()->message()), ::testing::HasSubstr("no rank 7"));
 }
 
 TEST_F(JobCallsTest, WaitSendsEachStateAndTheEndedJobLast) {

@@ -146,6 +146,11 @@ std::string LogPath(const JobRow& row, const TaskRow& task, const std::string& s
                       stream == msg::LogStream::Stdout ? ".stdout" : ".stderr");
 }
 
+std::string AttemptFolder(const JobRow& row, const TaskRow& task,
+                          const std::string& state_directory, int attempt) {
+  return absl::StrCat(JobFolder(state_directory, row.id), "/", task.name(), ".", attempt);
+}
+
 msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   msg::JobT job;
   job.id = row.id;

@@ -81,6 +81,10 @@ std::string LogPath(const JobRow& row, const TaskRow& task, const std::string& s
 // Where the launcher keeps what belongs to the job alone.
 std::string JobFolder(const std::string& state_directory, const std::string& id);
 
+// Of one attempt: what its shim and the launcher keep for each other (docs/launcher.md).
+std::string AttemptFolder(const JobRow& row, const TaskRow& task,
+                          const std::string& state_directory, int attempt);
+
 // A row as a message, without its environment.
 msg::JobT JobMessage(const JobRow& row, const std::string& state_directory);
 // Lines of an attempt as a message.

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +24,12 @@ constexpr int kChunksARound = 16;
 runtime::UniqueFd OpenToAppend(const std::string& path) {
   return runtime::UniqueFd(
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
+}
+
+std::int64_t WallMicros() {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
 }
 
 // How many bytes of [data, data + size) end with its last newline; 0: it has none.
@@ -94,6 +101,7 @@ void OutputPipe::Close() {
   if (!read_end_.valid()) return;
   poller_->Forget(read_end_.get());
   read_end_.reset();
+  if (times_) times_->NoteEnd(WallMicros(), end_);
 }
 
 std::string OutputPipe::name() const {
@@ -135,6 +143,7 @@ void OutputPipe::Append(const char* data, std::size_t size) {
   const std::size_t room = Room(size);
   over_limit_ += size - room;
   size = room;
+  if (times_ && size > 0) times_->Note(WallMicros(), end_);
   while (size > 0) {
     const std::size_t part = Fitting(data, size);
     if (part == 0) {

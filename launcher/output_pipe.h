@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
+#include "launcher/log_times.h"
 #include "launcher/poller.h"
 #include "runtime/unique_fd.h"
 
@@ -36,6 +39,8 @@ class OutputPipe {
   // the end of the stream. False, with `error` set, if the file or the pipe cannot be made.
   bool Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,
             std::string* error);
+  // From now on notes in an index at `path` when the stream has grown (log_times.h).
+  void KeepTimes(const std::string& path) { times_.emplace(path); }
   // The end for the task. The caller drops it after the spawn, else the stream never ends.
   runtime::UniqueFd TakeWriteEnd() { return std::move(write_end_); }
 
@@ -75,6 +80,7 @@ class OutputPipe {
   std::uint64_t file_begin_ = 0;      // Offset of the current file's first byte.
   bool at_line_end_ = true;           // Of the current file.
   int rotation_error_ = 0;
+  std::optional<LogTimes> times_;
   std::uint64_t begin_ = 0, end_ = 0, dropped_ = 0, over_limit_ = 0;
 };
 

@@ -227,6 +227,8 @@ bool Shim::Prepare(std::string* error) {
   const OutputPipe::Bounds bounds{.limit = spec_.log_limit,
                                   .rotate_bytes = spec_.rotate_bytes,
                                   .rotate_files = spec_.rotate_files};
+  stdout_.KeepTimes(options_.folder + "/" + std::string(kStdoutTimesFile));
+  stderr_.KeepTimes(options_.folder + "/" + std::string(kStderrTimesFile));
   return stdout_.Open(spec_.stdout_path, bounds, grown, error) &&
          stderr_.Open(spec_.stderr_path, bounds, grown, error);
 }

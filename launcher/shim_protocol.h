@@ -21,6 +21,9 @@ inline constexpr std::string_view kSpecFile = "spec";        // 0600, written by
 inline constexpr std::string_view kLockFile = "lock";        // Locked by the shim while it lives.
 inline constexpr std::string_view kStartedFile = "started";  // Before the spawn; a TreeMark.
 inline constexpr std::string_view kExitFile = "exit";        // A ShimState, once all is over.
+// When the output has grown (log_times.h).
+inline constexpr std::string_view kStdoutTimesFile = "stdout.times";
+inline constexpr std::string_view kStderrTimesFile = "stderr.times";
 
 // Exit codes of yard-shim itself.
 inline constexpr int kShimDone = 0;

@@ -13,9 +13,9 @@
 namespace launcher {
 namespace {
 
-std::string AttemptFolder(const TaskRun::Host& host, const JobRow& row, int task, int attempt) {
-  return absl::StrCat(JobFolder(host.locations.state_directory, row.id), "/",
-                      row.tasks[static_cast<std::size_t>(task)].name(), ".", attempt);
+std::string FolderOf(const TaskRun::Host& host, const JobRow& row, int task, int attempt) {
+  return AttemptFolder(row, row.tasks[static_cast<std::size_t>(task)],
+                       host.locations.state_directory, attempt);
 }
 
 // It calls on_left a moment after it has been acknowledged.
@@ -24,7 +24,7 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
   Attempt::Options options;
   options.loop = host->loop;
   options.shim_path = host->shim_path;
-  options.folder = AttemptFolder(*host, row, task, attempt.number);
+  options.folder = FolderOf(*host, row, task, attempt.number);
   options.spec = host->spec_of(row, task, attempt.number);
   options.pid = attempt.pid;
   options.start_ticks = attempt.start_ticks;
@@ -43,7 +43,7 @@ std::unique_ptr<Attempt> TaskRun::OfEnded(const Host* host, const JobRow& row, i
 }
 
 bool TaskRun::IsLetGo(const Host& host, const JobRow& row, int task, const AttemptRow& attempt) {
-  return Attempt::IsAcknowledged(AttemptFolder(host, row, task, attempt.number));
+  return Attempt::IsAcknowledged(FolderOf(host, row, task, attempt.number));
 }
 
 std::string TaskRun::Path(msg::LogStream stream) const {
