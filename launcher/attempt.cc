@@ -86,6 +86,10 @@ absl::Status Attempt::StartShim() {
 
 ShimLink::Callbacks Attempt::LinkCallbacks() {
   return {.on_state = [this](const ShimState& state) { OnState(state); },
+          .on_barrier =
+              [this](const ShimBarrier& barrier) {
+                if (!over_ && callbacks_.on_barrier) callbacks_.on_barrier(barrier);
+              },
           .on_gone = [this](std::optional<runtime::ExitStatus> status) { OnGone(status); }};
 }
 
@@ -202,6 +206,11 @@ bool Attempt::Signal(int signal) {
   if (link_ == nullptr || !running_) return false;
   link_->Send({.kind = ShimRequest::Kind::kSignal, .signal = signal});
   return true;
+}
+
+void Attempt::AnswerBarrier(std::uint64_t number, std::string line) {
+  if (link_ == nullptr) return;  // A later one is asked again.
+  link_->Send({.kind = ShimRequest::Kind::kBarrier, .number = number, .line = std::move(line)});
 }
 
 void Attempt::RemoveSockets() {

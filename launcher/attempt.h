@@ -46,7 +46,9 @@ class Attempt {
     std::function<void(const ShimState&)> on_running;  // Once, before any other.
     std::function<void()> on_ready = {};               // Once at most: it has said so.
     std::function<void(const ShimState&)> on_output;   // The log files have grown.
-    std::function<void(const AttemptEnd&)> on_over;    // Store it, then Acknowledge().
+    // It is at a barrier: AnswerBarrier(). Said again when the launcher is a new one.
+    std::function<void(const ShimBarrier&)> on_barrier = {};
+    std::function<void(const AttemptEnd&)> on_over;  // Store it, then Acknowledge().
     std::function<void()> on_left;  // After Acknowledge(): the shim is gone too. Last.
   };
   // None of the callbacks may destroy the attempt: post that to the loop.
@@ -62,6 +64,7 @@ class Attempt {
   void Stop(int signal, absl::Duration grace);
   // To its process group, and nothing more. False if nobody is there to do it.
   bool Signal(int signal);
+  void AnswerBarrier(std::uint64_t number, std::string line);
   // The end is stored: lets the shim go. Also of one that an earlier launcher has seen end, without
   // Adopt(): its spec is still there if that launcher has not come to this.
   void Acknowledge();

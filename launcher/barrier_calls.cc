@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "launcher/barrier_line.h"
 #include "launcher/job_row.h"
 #include "launcher/supervisor.h"
 
@@ -41,6 +42,17 @@ void BarrierCalls::Arrive(const std::string& id, const msg::BarrierRequestT& req
                                   .timeout = std::min(asked, longest)};
   job.waiting[arrival.ticket] = std::move(done);
   Answer(row.id, job.barriers.Arrive(arrival, clock_->Monotonic()));
+}
+
+void BarrierCalls::ArriveByLine(const std::string& id, const std::string& task,
+                                std::string_view line, std::function<void(std::string)> answer) {
+  auto barrier = ParseBarrierLine(line);
+  if (!barrier.ok()) return answer(BarrierAnswer("", barrier.status()));
+  barrier->request.task = task;
+  Arrive(id, barrier->request, absl::InfiniteDuration(),
+         [seq = barrier->seq, answer = std::move(answer)](const absl::StatusOr<int>& place) {
+           answer(BarrierAnswer(seq, place));
+         });
 }
 
 BarrierCalls::Job& BarrierCalls::Find(const JobRow& row) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,7 +19,8 @@
 namespace launcher {
 
 // The barriers of all jobs (barriers.h), each told what becomes of its job's tasks. What waits at
-// one is not kept over a restart of the launcher: the callers ask again. On the loop's thread.
+// one is not kept over a restart of the launcher: the callers ask again, and so do the shims. On
+// the loop's thread.
 class BarrierCalls {
  public:
   // In which place the task came, from 0; else why it waits in vain.
@@ -34,6 +36,10 @@ class BarrierCalls {
   // the call is made again. `done` is called once, maybe at once. InvalidArgument names the field.
   void Arrive(const std::string& id, const msg::BarrierRequestT& request, absl::Duration longest,
               Done done);
+  // The same for a line of the report channel (barrier_line.h), until its time is over or the job
+  // ends; `answer` gets the line for the program.
+  void ArriveByLine(const std::string& id, const std::string& task, std::string_view line,
+                    std::function<void(std::string)> answer);
   std::size_t jobs() const { return jobs_.size(); }  // At whose barriers somebody waits or waited.
 
  private:

@@ -7,6 +7,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -16,24 +18,40 @@
 #include "launcher/job_table.h"
 #include "launcher/testing_table.h"
 #include "runtime/clock.h"
+#include "runtime/file.h"
 
 namespace launcher {
 namespace {
 
+using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::UnorderedElementsAre;
 
 constexpr absl::Duration kLong = absl::Seconds(30);
 
 class BarrierCallsTest : public ::testing::Test {
  protected:
   BarrierCallsTest() {
+    yard_.SetOnBarrier([this](const JobTable::Options::BarrierLine& said,
+                              std::function<void(std::string)> answer) {
+      calls_->ArriveByLine(said.id, said.task, said.line, std::move(answer));
+      ++lines_;
+    });
+    Open();
+  }
+  ~BarrierCallsTest() override {
+    yard_.OnLoop([this] { calls_.reset(); });
+  }
+
+  // A launcher comes up, another one than before.
+  void Open() {
+    yard_.OnLoop([this] { calls_.reset(); });
+    yard_.Close();
     EXPECT_EQ(yard_.Open(), absl::OkStatus());
     yard_.OnLoop([this] {
       calls_ = std::make_unique<BarrierCalls>(yard_.table(), yard_.loop(), runtime::Clock::Real());
     });
-  }
-  ~BarrierCallsTest() override {
-    yard_.OnLoop([this] { calls_.reset(); });
   }
 
   // A job whose tasks wait to be killed.
@@ -80,6 +98,38 @@ class BarrierCallsTest : public ::testing::Test {
     return waits;
   }
 
+  // A job whose tasks run this script.
+  std::string LaunchScript(const std::string& script, std::uint32_t count) {
+    auto spec = yard_.Shell(script);
+    AddGroup(&spec, "worker", count);
+    spec.keep_going = true;
+    const auto job = yard_.Launch(spec);
+    EXPECT_EQ(job.status(), absl::OkStatus());
+    return job.ok() ? job->id : "";
+  }
+  // What its tasks have written, by rank.
+  std::vector<std::string> Outputs(const std::string& id) {
+    const auto job = yard_.AwaitEnd(id);
+    EXPECT_TRUE(job.has_value());
+    std::vector<std::string> outputs;
+    for (std::size_t i = 0; job && i < job->tasks.size(); ++i) {
+      EXPECT_EQ(job->tasks[i]->reason, "");
+      outputs.push_back(runtime::ReadFile(job->tasks[i]->stdout_path, 1 << 20).value_or(""));
+    }
+    return outputs;
+  }
+  bool AwaitLines(int count) {
+    return yard_.AwaitTrue([&] {
+      int lines = 0;
+      yard_.OnLoop([&] { lines = lines_; });
+      return lines >= count;
+    });
+  }
+  void Go() {
+    EXPECT_EQ(runtime::WriteFileAtomically(yard_.folder() + "/go", "", 0600), absl::OkStatus());
+  }
+
+  int lines_ = 0;  // On the loop's thread.
   TestingTable yard_;
   std::unique_ptr<BarrierCalls> calls_;
   std::map<int, absl::StatusOr<int>> answers_;  // On the loop's thread.
@@ -144,6 +194,48 @@ TEST_F(BarrierCallsTest, WhoIsNoTaskIsRefused) {
   const std::string job = LaunchTasks(1).id;
   Arrive(job, 7);
   EXPECT_TRUE(absl::IsNotFound(Answer(7).status())) << Answer(7).status();
+}
+
+// What a program does at a barrier: says so, and goes on when it is answered.
+constexpr char kMeet[] =
+    "meet() { printf '{\"t\":\"barrier\",\"name\":\"%s\"%s}\\n' \"$1\" \"$2\" >&3; read -r answer "
+    "<&3; "
+    "echo \"$answer\"; }; ";
+constexpr char kLastWaitsForGo[] =
+    "[ $RANK != 2 ] || while [ ! -e $FOLDER/go ]; do sleep 0.01; done; ";
+
+TEST_F(BarrierCallsTest, ProgramsMeetOverTheirReportChannel) {
+  const auto outputs = Outputs(LaunchScript(absl::StrCat(kMeet, "meet a; meet a ',\"seq\":1'"), 3));
+  EXPECT_THAT(outputs, UnorderedElementsAre(HasSubstr(R"({"t":"ok","index":0})"),
+                                            HasSubstr(R"({"t":"ok","index":1})"),
+                                            HasSubstr(R"({"t":"ok","index":2})")));
+  EXPECT_THAT(outputs, UnorderedElementsAre(HasSubstr(R"({"t":"ok","seq":1,"index":0})"),
+                                            HasSubstr(R"({"t":"ok","seq":1,"index":1})"),
+                                            HasSubstr(R"({"t":"ok","seq":1,"index":2})")));
+}
+
+TEST_F(BarrierCallsTest, WhatIsNoBarrierIsToldToTheProgram) {
+  const auto outputs = Outputs(LaunchScript(absl::StrCat(kMeet, "meet a ',\"timeout_s\":-1'"), 1));
+  ASSERT_EQ(outputs.size(), 1u);
+  EXPECT_THAT(outputs[0], HasSubstr(R"("code":"INVALID_ARGUMENT")"));
+  EXPECT_THAT(outputs[0], HasSubstr("timeout_s"));
+}
+
+TEST_F(BarrierCallsTest, AnotherLauncherFindsThoseWhoWait) {
+  const std::string job = LaunchScript(absl::StrCat(kMeet, kLastWaitsForGo, "meet a; meet b"), 3);
+  ASSERT_TRUE(AwaitLines(2));
+  Open();
+  ASSERT_TRUE(AwaitLines(4));
+  Go();
+  EXPECT_THAT(Outputs(job), Each(Not(HasSubstr("error"))));
+}
+
+TEST_F(BarrierCallsTest, AProgramThatDoesNotComeBreaksTheOthersBarrier) {
+  const std::string job = LaunchScript(absl::StrCat(kMeet, "[ $RANK != 1 ] || exit 0; meet a"), 2);
+  const auto outputs = Outputs(job);
+  ASSERT_EQ(outputs.size(), 2u);
+  EXPECT_THAT(outputs[0], HasSubstr(R"("code":"FAILED_PRECONDITION")"));
+  EXPECT_THAT(outputs[0], HasSubstr("worker-1"));
 }
 
 }  // namespace

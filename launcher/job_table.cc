@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "launcher/job_spec_record.h"
 #include "launcher/kill_modes.h"
 #include "launcher/last_lines.h"
+#include "launcher/process_table.h"
 #include "launcher/root_cause.h"
 #include "launcher/store.h"
 #include "launcher/task_run.h"
@@ -72,6 +74,15 @@ void AddLimits(const msg::TaskGroupT& group, ShimSpec* spec) {
   spec->control_limits = {.memory_bytes = group.control_limits->memory_bytes,
                           .milli_cpus = group.control_limits->milli_cpus,
                           .processes = group.control_limits->processes};
+}
+
+std::uint64_t OwnStartTicks() {
+  const auto self = ReadProcess(getpid());
+  return self ? self->start_ticks : 0;
+}
+
+int StopSignalOf(const msg::JobSpecT& spec) {
+  return spec.stop_signal == 0 ? SIGTERM : spec.stop_signal;
 }
 
 // All that is known of one job at run time.
@@ -169,6 +180,7 @@ class Table : public JobTable {
 
   ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
   void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
+  void OnBarrier(const TaskRun& task, const ShimBarrier& barrier);
   void Retire(std::unique_ptr<Attempt> attempt);
   void LetGo(const Job& job);
   void ForgetOld();
@@ -195,6 +207,7 @@ class Table : public JobTable {
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
   runtime::EventLoop::TimerId forget_timer_ = 0;
+  const std::uint64_t start_ticks_ = OwnStartTicks();
   Stats stats_;
   // What is posted to the loop looks here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -221,6 +234,9 @@ void Table::MakeHost() {
   };
   host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
   host_.on_output = [this](TaskRun* task) { Notify(task->job().id); };
+  host_.on_barrier = [this](TaskRun* task, const ShimBarrier& barrier) {
+    OnBarrier(*task, barrier);
+  };
   host_.on_over = [this](TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
     OnOver(task, end, std::move(attempt));
   };
@@ -303,7 +319,11 @@ void Table::TakeUp(Job& job) {
     status.running_since = Now();
     job.tasks[i]->Adopt();
   }
-  Feed(job, event::Launched{});
+  if (job.row.spec.daemon) {
+    Feed(job, event::StopAsked{kWholeJob, job.rules.grace, "its launcher has ended"});
+  } else {
+    Feed(job, event::Launched{});
+  }
 }
 
 absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobSpecT spec) {
@@ -549,8 +569,7 @@ void Table::Carry(Job& job, const action::StartAttempt& start) {
 }
 
 void Table::Carry(Job& job, const action::StopAttempt& stop) {
-  const int signal = job.row.spec.stop_signal == 0 ? SIGTERM : job.row.spec.stop_signal;
-  TaskOf(job, stop.task).Stop(signal, stop.grace);
+  TaskOf(job, stop.task).Stop(StopSignalOf(job.row.spec), stop.grace);
 }
 
 void Table::Carry(Job& job, const action::SetTimer& timer) {
@@ -591,6 +610,12 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   spec.log_limit = from.log_limit_bytes;
   spec.rotate_bytes = from.log_rotate_bytes;
   spec.rotate_files = std::max(from.log_rotate_files, 1u);
+  if (from.daemon) {
+    spec.owner = getpid();
+    spec.owner_start_ticks = start_ticks_;
+    spec.owner_stop_signal = StopSignalOf(from);
+    spec.owner_stop_grace_ms = absl::ToInt64Milliseconds(RulesOf(row).grace);
+  }
   if (from.own_namespace) spec.kill_mode = KillModeName(KillMode::kNamespace);
   if (planned.group >= 0) {
     AddLimits(*from.groups[static_cast<std::size_t>(planned.group)], &spec);
@@ -614,6 +639,22 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
   for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(port);
   Feed(job, event::Ended{
                 .task = task->task(), .success = end.success(), .lost = end.lost, .how = end.how});
+}
+
+void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
+  if (!options_.on_barrier) return;
+  const std::string& job = task.job().id;
+  const TaskRow& row = task.job().tasks[static_cast<std::size_t>(task.task())];
+  const int attempt = row.attempts.back().number;
+  const std::string name = absl::StrCat(job, "/", row.name());
+  options_.on_barrier({.id = absl::StrCat(name, ".", attempt, ":", barrier.number),
+                       .task = name,
+                       .line = barrier.line},
+                      [this, alive = alive_, job, at = task.task(), attempt,
+                       number = barrier.number](std::string line) {
+                        if (!*alive || !jobs_.contains(job)) return;
+                        TaskOf(*jobs_.at(job), at).AnswerBarrier(attempt, number, std::move(line));
+                      });
 }
 
 // Lets the shim go once the end is stored, which the Feed() that follows does.

@@ -44,6 +44,16 @@ class JobTable {
     // end, 0 if these are its first; further on where lines were left out.
     std::function<void(const msg::JobT&)> on_job;
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines;
+    // A task is at a barrier and says so in this line on its report channel. `answer` takes the
+    // line it gets; on the loop's thread, at most once, any time. The same id: the same arrival.
+    // Optional.
+    struct BarrierLine {
+      std::string id;
+      std::string task;  // "JOB/worker-0"
+      std::string line;
+    };
+    std::function<void(const BarrierLine&, std::function<void(std::string)> answer)> on_barrier =
+        {};
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };

@@ -361,6 +361,19 @@ TEST_F(JobTableTest, TheNextLauncherFinishesAStop) {
   EXPECT_EQ(ended->reason, "stopped: signal 9 (Killed)");
 }
 
+TEST_F(JobTableTest, TheNextLauncherEndsADaemonJob) {
+  auto spec = yard_.Shell("read r <&3");
+  spec.daemon = true;
+  const msg::JobT job = Launch(spec);
+  ASSERT_TRUE(yard_.AwaitRunning(job.id).has_value());
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  const auto ended = yard_.AwaitEnd(job.id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->state, msg::TaskState::Exited);
+  EXPECT_THAT(ended->reason, HasSubstr("stopped"));
+}
+
 TEST_F(JobTableTest, FindsJobsByIdPrefixTaskAndName) {
   auto spec = yard_.Shell("true");
   spec.name = "mine";

@@ -83,6 +83,11 @@ class Parts : public LauncherParts {
          .on_lines =
              [publisher](const std::string& job, std::uint64_t from, msg::LogLinesT lines) {
                PublishLines(publisher, job, from, std::move(lines));
+             },
+         .on_barrier =
+             [this](const JobTable::Options::BarrierLine& said,
+                    std::function<void(std::string)> answer) {
+               barriers_->ArriveByLine(said.id, said.task, said.line, std::move(answer));
              }});
     if (!table.ok()) return table.status();
     table_ = std::move(*table);

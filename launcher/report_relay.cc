@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "launcher/report_line.h"
+#include "launcher/shim_protocol.h"
 
 namespace launcher {
 namespace {
@@ -144,6 +145,14 @@ bool ReportRelay::MaySpeak(ReporterId id) {
 }
 
 void ReportRelay::TakeLine(ReporterId id, std::string line) {
+  if (options_.on_barrier && ReportLineType(line) == "barrier") {
+    if (line.size() > kMaxBarrierLine) {
+      return AnswerLocally(id, ErrorLine("INVALID_ARGUMENT", "a barrier is longer than 32 KiB"));
+    }
+    if (ended_) return;  // Nobody waits there.
+    Queue({id, Line::Kind::kBarrier, ++last_barrier_, std::move(line)});
+    return Advance();
+  }
   if (options_.trainer_socket.empty()) {
     if (WantsAnswer(ReportLineType(line))) {
       AnswerLocally(id, ErrorLine("FAILED_PRECONDITION",
@@ -151,23 +160,62 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
     }
     return;
   }
-  queue_bytes_ += line.size();
-  queue_.push_back({id, ++last_number_, std::move(line)});
+  Queue({id, Line::Kind::kReport, ++last_number_, std::move(line)});
+}
+
+void ReportRelay::Queue(Line line) {
+  queue_bytes_ += line.text.size();
+  queue_.push_back(std::move(line));
+}
+
+ReportRelay::Line ReportRelay::TakeFirst() {
+  Line first = std::move(queue_.front());
+  queue_.pop_front();
+  queue_bytes_ -= first.text.size();
+  return first;
 }
 
 void ReportRelay::AnswerLocally(ReporterId id, std::string answer) {
-  queue_bytes_ += answer.size();
-  queue_.push_back({id, 0, std::move(answer)});
-  DeliverLocalAnswers();
+  Queue({id, Line::Kind::kAnswer, 0, std::move(answer)});
+  Advance();
 }
 
-void ReportRelay::DeliverLocalAnswers() {
-  while (!queue_.empty() && queue_.front().number == 0) {
-    const Line line = std::move(queue_.front());
-    queue_.pop_front();
-    queue_bytes_ -= line.text.size();
+// What can be done about the first lines without the trainer.
+void ReportRelay::Advance() {
+  while (!queue_.empty() && queue_.front().kind == Line::Kind::kAnswer) {
+    const Line line = TakeFirst();
     Deliver(line.reporter, line.text);
   }
+  if (queue_.empty() || queue_.front().kind != Line::Kind::kBarrier) return;
+  Line& barrier = queue_.front();
+  if (!std::exchange(barrier.asked, true)) options_.on_barrier(barrier.number, barrier.text);
+}
+
+void ReportRelay::Answered(std::uint64_t number, std::string answer) {
+  if (queue_.empty()) return;
+  const Line& first = queue_.front();
+  if (first.kind != Line::Kind::kBarrier || first.number != number || !first.asked) return;
+  Deliver(TakeFirst().reporter, answer);
+  Advance();
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::AskAgain() const {
+  if (queue_.empty()) return;
+  const Line& first = queue_.front();
+  if (first.kind == Line::Kind::kBarrier && first.asked) {
+    options_.on_barrier(first.number, first.text);
+  }
+}
+
+void ReportRelay::DropBarriers(const std::function<bool(const Line&)>& which) {
+  std::erase_if(queue_, [&](const Line& line) {
+    if (line.kind != Line::Kind::kBarrier || !which(line)) return false;
+    queue_bytes_ -= line.text.size();
+    return true;
+  });
 }
 
 void ReportRelay::Deliver(ReporterId id, std::string_view answer) {
@@ -189,6 +237,8 @@ void ReportRelay::Close(ReporterId id) {
   poller_->Forget(reporters_.at(id).socket.get());
   reporters_.erase(id);
   if (speaker_ == id) speaker_ = 0;
+  DropBarriers([id](const Line& line) { return line.reporter == id; });
+  Advance();
 }
 
 bool ReportRelay::WindowOpen(const Reporter& reporter) const {
@@ -256,7 +306,7 @@ void ReportRelay::Disconnect() {
 
 void ReportRelay::OnTrainer(std::uint32_t events) {
   if ((events & ~EPOLLOUT) != 0 && !ReadTrainer()) Disconnect();
-  DeliverLocalAnswers();
+  Advance();
   UpdateReporters();
   Pump();
   CheckEnd();
@@ -294,17 +344,15 @@ bool ReportRelay::OnTrainerLine(std::string_view line) {
   std::uint64_t number = 0;
   const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   // Numbers are answered in order, so the answer can only be for the first of the queue.
-  if (error != std::errc() || queue_.empty() || queue_.front().number != number ||
-      number > sent_number_) {
+  if (error != std::errc() || queue_.empty() || queue_.front().kind != Line::Kind::kReport ||
+      queue_.front().number != number || number > sent_number_) {
     return false;
   }
   retry_ = options_.first_retry;
-  const Line first = std::move(queue_.front());
-  queue_.pop_front();
-  queue_bytes_ -= first.text.size();
+  const Line first = TakeFirst();
   line.remove_prefix(static_cast<std::size_t>(rest - line.data()));
   if (line.size() > 1) Deliver(first.reporter, line.substr(1));
-  DeliverLocalAnswers();
+  Advance();
   return true;
 }
 
@@ -313,7 +361,8 @@ void ReportRelay::Pump() {
   if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
   for (const Line& line : queue_) {
     if (link_ != Link::kUp || !trainer_out_.empty()) break;
-    if (line.number <= sent_number_) continue;
+    if (line.kind == Line::Kind::kBarrier) break;
+    if (line.kind != Line::Kind::kReport || line.number <= sent_number_) continue;
     trainer_out_ = std::to_string(line.number) + " " + line.text + "\n";
     sent_number_ = line.number;
     if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
@@ -340,6 +389,8 @@ void ReportRelay::TaskEnded(std::function<void()> done) {
   for (const ReporterId id : ids) {
     ReadRest(id);
   }
+  DropBarriers([](const Line&) { return true; });
+  Advance();
   UpdateReporters();
   Pump();
   CheckEnd();

@@ -19,12 +19,15 @@ namespace launcher {
 // connections. On the poller's thread.
 //
 // Every line has one place in `queue_` until it is answered, so a program gets its answers in the
-// order of its lines, also those that the relay itself gives.
+// order of its lines, also those that the relay itself gives. A barrier is asked for when all
+// lines before it are answered (the reports are safe then), and what follows it waits.
 class ReportRelay {
  public:
   struct Options {
     std::string trainer_socket;  // Empty: nobody collects reports; answered with an error.
     std::string nonce;
+    // Passes the line of a barrier on; Answered() tells what came of it. Unset: there are none.
+    std::function<void(std::uint64_t number, const std::string& line)> on_barrier = {};
     std::chrono::milliseconds first_retry{20};
     std::chrono::milliseconds longest_retry{500};
     // Lines, and bytes of lines, without an answer at most; then the program waits.
@@ -43,6 +46,10 @@ class ReportRelay {
   // A listening socket; each connection is a reporter. One at a time may speak: another gets an
   // error line and is closed.
   void Listen(runtime::UniqueFd listener);
+  // What the program gets for the barrier of that number, if it still waits there.
+  void Answered(std::uint64_t number, std::string answer);
+  // Passes the line of the barrier on again at which the program waits, if it does.
+  void AskAgain() const;
   // No process of the task is left: passes on what it has written, then END. `done` runs once
   // the trainer has confirmed that; without a trainer as soon as everything is read.
   void TaskEnded(std::function<void()> done);
@@ -60,9 +67,16 @@ class ReportRelay {
     bool closing = false;      // Closed once `out` is written.
   };
   struct Line {
+    enum class Kind {
+      kReport,   // To be answered by the trainer.
+      kBarrier,  // By the launcher.
+      kAnswer,   // `text` is the answer.
+    };
     ReporterId reporter;
-    std::uint64_t number;  // 0: answered by the relay itself with `text`.
+    Kind kind;
+    std::uint64_t number;  // Each kind has its own.
     std::string text;
+    bool asked = false;  // kBarrier.
   };
   enum class Link { kNone, kDown, kGreeting, kUp };
 
@@ -73,6 +87,9 @@ class ReportRelay {
   void TakeLines(ReporterId id);
   void TakeLine(ReporterId id, std::string line);
   bool MaySpeak(ReporterId id);
+  void Queue(Line line);
+  Line TakeFirst();
+  void DropBarriers(const std::function<bool(const Line&)>& which);
   void AnswerLocally(ReporterId id, std::string answer);
   void Deliver(ReporterId id, std::string_view answer);
   void Flush(ReporterId id);
@@ -80,7 +97,7 @@ class ReportRelay {
   void UpdateReporters();
   bool IsDone(ReporterId id) const;
   bool WindowOpen(const Reporter& reporter) const;
-  void DeliverLocalAnswers();
+  void Advance();
 
   void Connect();
   void Disconnect();
@@ -100,6 +117,7 @@ class ReportRelay {
   std::deque<Line> queue_;
   std::size_t queue_bytes_ = 0;
   std::uint64_t last_number_ = 0;
+  std::uint64_t last_barrier_ = 0;
 
   Link link_ = Link::kNone;
   runtime::UniqueFd trainer_;

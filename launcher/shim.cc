@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -122,6 +123,8 @@ class Shim {
   bool TakeAttempt();
   bool ReadSpec();
   bool Prepare(std::string* error);
+  bool WatchOwner(std::string* error);
+  void OnBarrier(std::uint64_t number, const std::string& line);
   void WatchChildren();
   void Start();
   void StartProgram(const UniqueFd& started, UniqueFd channel);
@@ -158,7 +161,7 @@ class Shim {
 
   const ShimOptions options_;
   Poller poller_;
-  UniqueFd lock_, signals_, listener_;
+  UniqueFd lock_, signals_, listener_, owner_;
   UniqueFd ready_, ready_write_end_;
   ShimSpec spec_;
   ShimState state_;
@@ -213,7 +216,12 @@ bool Shim::Prepare(std::string* error) {
     AddLauncher(UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
   });
   relay_ = std::make_unique<ReportRelay>(
-      &poller_, ReportRelay::Options{.trainer_socket = spec_.trainer_socket, .nonce = spec_.nonce});
+      &poller_,
+      ReportRelay::Options{.trainer_socket = spec_.trainer_socket,
+                           .nonce = spec_.nonce,
+                           .on_barrier = [this](std::uint64_t number, const std::string& line) {
+                             OnBarrier(number, line);
+                           }});
   auto task_listener = ListenAt(spec_.task_socket, SOCK_STREAM);
   if (!task_listener.valid()) {
     *error = "cannot listen on " + spec_.task_socket + ": " + strerror(errno);
@@ -230,7 +238,25 @@ bool Shim::Prepare(std::string* error) {
   stdout_.KeepTimes(options_.folder + "/" + std::string(kStdoutTimesFile));
   stderr_.KeepTimes(options_.folder + "/" + std::string(kStderrTimesFile));
   return stdout_.Open(spec_.stdout_path, bounds, grown, error) &&
-         stderr_.Open(spec_.stderr_path, bounds, grown, error);
+         stderr_.Open(spec_.stderr_path, bounds, grown, error) && WatchOwner(error);
+}
+
+bool Shim::WatchOwner(std::string* error) {
+  if (spec_.owner == 0) return true;
+  owner_ = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, spec_.owner, 0)));
+  const auto row = ReadProcess(spec_.owner);
+  if (!owner_.valid() || !row || row->start_ticks != spec_.owner_start_ticks) {
+    *error = "its launcher has ended";
+    return false;
+  }
+  poller_.Watch(owner_.get(), EPOLLIN, [this](std::uint32_t) {
+    poller_.Forget(owner_.get());
+    owner_.reset();
+    if (finished_ || killing_) return;
+    Note("its launcher has ended");
+    StopTask(spec_.owner_stop_signal, std::chrono::milliseconds(spec_.owner_stop_grace_ms));
+  });
+  return true;
 }
 
 void Shim::WatchChildren() {
@@ -587,7 +613,7 @@ void Shim::AddLauncher(UniqueFd socket) {
 }
 
 void Shim::OnLauncher(int fd) {
-  char packet[4096];
+  char packet[kMaxRequestPacket];
   const ssize_t got = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     // Only woken because there is room to write again.
@@ -603,7 +629,11 @@ void Shim::OnLauncher(int fd) {
 void Shim::OnRequest(int fd, const ShimRequest& request) {
   switch (request.kind) {
     case ShimRequest::Kind::kState:
-      if (!SendState(fd)) RemoveLauncher(fd);
+      if (!SendState(fd)) return RemoveLauncher(fd);
+      if (relay_ != nullptr) relay_->AskAgain();
+      break;
+    case ShimRequest::Kind::kBarrier:
+      if (relay_ != nullptr) relay_->Answered(request.number, request.line);
       break;
     case ShimRequest::Kind::kWatch:
       launchers_.at(fd).watches = true;
@@ -653,6 +683,14 @@ void Shim::TellLaunchers(bool phase_changed) {
     if (!SendState(fd)) gone.push_back(fd);
   }
   for (const int fd : gone) RemoveLauncher(fd);
+}
+
+// (A launcher that does not read is broken: it connects again, and asks for the state.)
+void Shim::OnBarrier(std::uint64_t number, const std::string& line) {
+  const std::string packet = ShimBarrier{.number = number, .line = line}.Encode();
+  for (const auto& [fd, launcher] : launchers_) {
+    (void)send(fd, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
 }
 
 void Shim::UpdateOffsets() {

@@ -31,6 +31,21 @@ bool WaitReadable(int fd, absl::Duration timeout) {
   return poll(&entry, 1, static_cast<int>(absl::ToInt64Milliseconds(timeout))) == 1;
 }
 
+sockaddr_un AddressOf(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path.c_str(), path.size());
+  return address;
+}
+
+UniqueFd ConnectTo(const std::string& path, int type) {
+  UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
+  const sockaddr_un address = AddressOf(path);
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    fd.reset();
+  return fd;
+}
+
 ShimFixture::ShimFixture() : folder_(TemporaryFolder()) {
   spec_.environment = {"PATH=/usr/bin:/bin", "HOME=/tmp"};
   spec_.working_directory = folder_;
@@ -83,9 +98,14 @@ void ShimFixture::Send(const UniqueFd& control, const ShimRequest& request) {
 
 std::optional<ShimState> ShimFixture::Receive(const UniqueFd& control) {
   char packet[kMaxShimPacket];
-  if (!WaitReadable(control.get())) return std::nullopt;
-  const ssize_t got = recv(control.get(), packet, sizeof packet, 0);
-  return got > 0 ? ShimState::Decode({packet, static_cast<std::size_t>(got)}) : std::nullopt;
+  for (;;) {
+    if (!WaitReadable(control.get())) return std::nullopt;
+    const ssize_t got = recv(control.get(), packet, sizeof packet, 0);
+    if (got <= 0) return std::nullopt;
+    const std::string_view record(packet, static_cast<std::size_t>(got));
+    if (auto state = ShimState::Decode(record)) return state;
+    if (!ShimBarrier::Decode(record)) return std::nullopt;
+  }
 }
 
 ShimState ShimFixture::AwaitPhase(ShimPhase phase) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,9 @@ inline constexpr absl::Duration kDeadline = absl::Seconds(20);
 
 // False after the timeout.
 bool WaitReadable(int fd, absl::Duration timeout = kDeadline);
+sockaddr_un AddressOf(const std::string& path);
+// Not valid if nobody listens there.
+runtime::UniqueFd ConnectTo(const std::string& path, int type);
 
 // A test with a real yard-shim, whose launcher it is. What is left of the task is killed in the
 // end.
@@ -36,7 +40,7 @@ class ShimFixture : public ::testing::Test {
   std::optional<runtime::Subprocess> StartShim(runtime::UniqueFd* control);
 
   static void Send(const runtime::UniqueFd& control, const ShimRequest& request);
-  // Nothing after the deadline, or if the shim is gone.
+  // The next state; nothing after the deadline, or if the shim is gone.
   static std::optional<ShimState> Receive(const runtime::UniqueFd& control);
   ShimState AwaitPhase(ShimPhase phase);
   // To the end of the shim itself: of one that has told the end of its task, or of any.

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -107,8 +108,10 @@ void ShimLink::OnPacket() {
     loop_->Unwatch(std::exchange(socket_watch_, 0));
     return;
   }
-  const auto state = ShimState::Decode({packet.data(), static_cast<std::size_t>(got)});
-  if (state) callbacks_.on_state(*state);
+  const std::string_view record(packet.data(), static_cast<std::size_t>(got));
+  if (const auto state = ShimState::Decode(record)) return callbacks_.on_state(*state);
+  const auto barrier = ShimBarrier::Decode(record);
+  if (barrier && callbacks_.on_barrier) callbacks_.on_barrier(*barrier);
 }
 
 void ShimLink::OnProcessEnded() {

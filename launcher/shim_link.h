@@ -21,8 +21,9 @@ class ShimLink {
  public:
   struct Callbacks {
     std::function<void(const ShimState&)> on_state;
+    std::function<void(const ShimBarrier&)> on_barrier = {};
     // The shim's process has ended; nothing is called afterwards. `status` is known if this
-    // process has started it. The link may be destroyed in here, and in on_state.
+    // process has started it. The link may be destroyed in here, and in the others.
     std::function<void(std::optional<runtime::ExitStatus> status)> on_gone;
   };
   // Starts a yard-shim on an attempt's folder, in a session of its own. What it has to complain

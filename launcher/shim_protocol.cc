@@ -9,8 +9,8 @@ namespace launcher {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPhases = {"starting", "running", "exited"};
-constexpr std::array<std::string_view, 6> kRequests = {"state", "watch",       "stop",
-                                                       "kill",  "acknowledge", "signal"};
+constexpr std::array<std::string_view, 7> kRequests = {"state",       "watch",  "stop",   "kill",
+                                                       "acknowledge", "signal", "barrier"};
 
 template <typename Enum, std::size_t N>
 std::optional<Enum> NamedIn(const std::array<std::string_view, N>& names, std::string_view name) {
@@ -59,6 +59,10 @@ std::string ShimSpec::Encode() const {
   record.Add("kill_mode", kill_mode);
   record.AddNumber("ready_fd", ready_fd);
   for (const ProcessLimit& limit : limits) record.Add("limit", limit.ToString());
+  record.AddNumber("owner", owner);
+  record.AddNumber("owner_start_ticks", Signed(owner_start_ticks));
+  record.AddNumber("owner_stop_signal", owner_stop_signal);
+  record.AddNumber("owner_stop_grace_ms", owner_stop_grace_ms);
   record.AddNumber("memory_bytes", Signed(control_limits.memory_bytes));
   record.AddNumber("milli_cpus", Signed(control_limits.milli_cpus));
   record.AddNumber("processes", Signed(control_limits.processes));
@@ -92,6 +96,10 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
                   .kill_mode = record->Get("kill_mode"),
                   .ready_fd = static_cast<int>(number("ready_fd")),
                   .limits = std::move(limits),
+                  .owner = static_cast<pid_t>(number("owner")),
+                  .owner_start_ticks = number("owner_start_ticks"),
+                  .owner_stop_signal = static_cast<int>(number("owner_stop_signal")),
+                  .owner_stop_grace_ms = record->GetNumber("owner_stop_grace_ms"),
                   .control_limits = {.memory_bytes = number("memory_bytes"),
                                      .milli_cpus = number("milli_cpus"),
                                      .processes = number("processes")}};
@@ -150,11 +158,29 @@ std::optional<ShimState> ShimState::Decode(std::string_view bytes) {
   return state;
 }
 
+std::string ShimBarrier::Encode() const {
+  Record record("barrier");
+  record.AddNumber("number", Signed(number));
+  record.Add("line", line);
+  return record.Encode();
+}
+
+std::optional<ShimBarrier> ShimBarrier::Decode(std::string_view bytes) {
+  const auto record = Record::Parse(bytes);
+  if (!record || record->kind() != "barrier") return std::nullopt;
+  return ShimBarrier{.number = static_cast<std::uint64_t>(record->GetNumber("number")),
+                     .line = record->Get("line")};
+}
+
 std::string ShimRequest::Encode() const {
   Record record("request");
   record.Add("what", kRequests[static_cast<std::size_t>(kind)]);
   record.AddNumber("signal", signal);
   record.AddNumber("grace_ms", grace_ms);
+  if (kind == Kind::kBarrier) {
+    record.AddNumber("number", Signed(number));
+    record.Add("line", line);
+  }
   return record.Encode();
 }
 
@@ -165,7 +191,9 @@ std::optional<ShimRequest> ShimRequest::Decode(std::string_view bytes) {
   if (!kind) return std::nullopt;
   return ShimRequest{.kind = *kind,
                      .signal = static_cast<int>(record->GetNumber("signal")),
-                     .grace_ms = record->GetNumber("grace_ms")};
+                     .grace_ms = record->GetNumber("grace_ms"),
+                     .number = static_cast<std::uint64_t>(record->GetNumber("number")),
+                     .line = record->Get("line")};
 }
 
 }  // namespace launcher

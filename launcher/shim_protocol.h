@@ -74,7 +74,13 @@ struct ShimSpec {
   // none.
   int ready_fd = 0;
   std::vector<ProcessLimit> limits;  // The attempt fails if one cannot be set.
-  ControlLimits control_limits;      // The state's note tells which cannot be set.
+  // The attempt is stopped, with this signal and grace, when this process has ended, and is not
+  // begun if it has already. 0: it goes on whatever ends.
+  pid_t owner = 0;
+  std::uint64_t owner_start_ticks = 0;
+  int owner_stop_signal = 0;
+  std::int64_t owner_stop_grace_ms = 0;
+  ControlLimits control_limits;  // The state's note tells which cannot be set.
 
   bool operator==(const ShimSpec&) const = default;
   std::string Encode() const;
@@ -111,21 +117,38 @@ struct ShimState {
   static std::optional<ShimState> Decode(std::string_view bytes);
 };
 
+// The task is at a barrier (docs/report-channel.md). Sent to every connection, and again to one
+// that asks for the state, until one of them has answered.
+struct ShimBarrier {
+  std::uint64_t number = 0;  // From 1; of this attempt.
+  std::string line;          // As the task wrote it; at most kMaxBarrierLine bytes.
+
+  bool operator==(const ShimBarrier&) const = default;
+  std::string Encode() const;
+  static std::optional<ShimBarrier> Decode(std::string_view bytes);
+};
+inline constexpr std::size_t kMaxBarrierLine = 32 * 1024;
+
 // One packet from the launcher. The shim answers kState at once; after kWatch it sends one
 // ShimState as soon as an offset differs from what this connection was sent last. A change of
 // phase, or of being ready, is sent to every connection unasked.
 struct ShimRequest {
-  enum class Kind { kState, kWatch, kStop, kKill, kAcknowledge, kSignal };
+  enum class Kind { kState, kWatch, kStop, kKill, kAcknowledge, kSignal, kBarrier };
   Kind kind = Kind::kState;
   int signal = 0;             // kStop, kSignal: sent to the task's process group.
   std::int64_t grace_ms = 0;  // kStop: then the whole tree is killed.
+  std::uint64_t number = 0;   // kBarrier: of the one that is answered ...
+  std::string line = {};      // ... with this; at most kMaxBarrierAnswer bytes.
 
   std::string Encode() const;
   static std::optional<ShimRequest> Decode(std::string_view bytes);
 };
 
-// Any packet is smaller.
+inline constexpr std::size_t kMaxBarrierAnswer = 3 * 1024;
+
+// Any packet from a shim is smaller, and any to a shim smaller than the second.
 inline constexpr std::size_t kMaxShimPacket = 64 * 1024;
+inline constexpr std::size_t kMaxRequestPacket = 4 * 1024;
 
 }  // namespace launcher
 

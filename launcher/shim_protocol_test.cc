@@ -30,6 +30,10 @@ ShimSpec FullSpec() {
           .kill_mode = "subreaper",
           .ready_fd = 7,
           .limits = {{"nofile", 1024, 4096}, {"core", 0, ProcessLimit::kUnlimited}},
+          .owner = 77,
+          .owner_start_ticks = 1ull << 40,
+          .owner_stop_signal = 10,
+          .owner_stop_grace_ms = 9,
           .control_limits = {.memory_bytes = 4, .milli_cpus = 5, .processes = 6}};
 }
 
@@ -47,6 +51,7 @@ TEST(ShimProtocolTest, ASpecOfAnOldLauncherHasTheDefaults) {
   EXPECT_EQ(spec->kill_mode, "");
   EXPECT_EQ(spec->ready_fd, 0);
   EXPECT_THAT(spec->limits, IsEmpty());
+  EXPECT_EQ(spec->owner, 0);
   EXPECT_EQ(spec->control_limits, ControlLimits{});
 }
 

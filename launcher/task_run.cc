@@ -63,12 +63,14 @@ void TaskRun::Make() {
     auto pattern = ReadyPattern::Compile(group->ready_pattern);
     if (pattern.ok()) ready_pattern_ = *std::move(pattern);
   }
-  attempt_ = NewAttempt(host_, *row_, task_, last(),
-                        {.on_running = [this](const ShimState& state) { OnRunning(state); },
-                         .on_ready = [this] { host_->on_ready(this); },
-                         .on_output = [this](const ShimState& state) { OnOutput(state); },
-                         .on_over = [this](const AttemptEnd& end) { OnOver(end); },
-                         .on_left = {}});
+  attempt_ = NewAttempt(
+      host_, *row_, task_, last(),
+      {.on_running = [this](const ShimState& state) { OnRunning(state); },
+       .on_ready = [this] { host_->on_ready(this); },
+       .on_output = [this](const ShimState& state) { OnOutput(state); },
+       .on_barrier = [this](const ShimBarrier& barrier) { host_->on_barrier(this, barrier); },
+       .on_over = [this](const AttemptEnd& end) { OnOver(end); },
+       .on_left = {}});
 }
 
 absl::Status TaskRun::Start() {
@@ -110,6 +112,11 @@ void TaskRun::Stop(int signal, absl::Duration grace) {
 }
 
 bool TaskRun::Signal(int signal) { return attempt_ != nullptr && attempt_->Signal(signal); }
+
+void TaskRun::AnswerBarrier(int attempt, std::uint64_t number, std::string line) {
+  if (attempt_ == nullptr || last().number != attempt) return;
+  attempt_->AnswerBarrier(number, std::move(line));
+}
 
 void TaskRun::OnRunning(const ShimState& state) {
   AttemptRow& row = last();

@@ -41,6 +41,7 @@ class TaskRun {
     std::function<void(TaskRun*, bool is_new)> on_running = {};
     std::function<void(TaskRun*)> on_ready = {};
     std::function<void(TaskRun*)> on_output = {};
+    std::function<void(TaskRun*, const ShimBarrier&)> on_barrier = {};
     // It is over and the row says how. What is passed is acknowledged once that is stored.
     std::function<void(TaskRun*, const AttemptEnd&, std::unique_ptr<Attempt>)> on_over = {};
     std::function<void(Attempt*)> on_left = {};
@@ -64,6 +65,9 @@ class TaskRun {
   std::int64_t stopped_us() const { return stopped_us_; }
   // To its process group; false if it does not run.
   bool Signal(int signal);
+
+  // To its program, if this is still its attempt.
+  void AnswerBarrier(int attempt, std::uint64_t number, std::string line);
 
   // Calls `fired` after `delay`, instead of what was set before.
   void SetTimer(absl::Duration delay, std::function<void()> fired);

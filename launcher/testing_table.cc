@@ -74,6 +74,9 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
       announced_.push_back({job, from, std::move(lines)});
       changed_.SignalAll();
     };
+    options.on_barrier = [this](const auto& said, std::function<void(std::string)> answer) {
+      if (on_barrier_) on_barrier_(said, std::move(answer));
+    };
     auto table = JobTable::Open(std::move(options));
     status = table.status();
     if (table.ok()) table_ = std::move(*table);

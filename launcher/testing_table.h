@@ -32,6 +32,10 @@ class TestingTable {
   void SetResources(std::vector<Resource> resources) { resources_ = std::move(resources); }
   // How many ended jobs they keep.
   void SetKeepCount(std::size_t count) { keep_count_ = count; }
+  // As in JobTable::Options; on the loop's thread.
+  using OnBarrier = std::function<void(const JobTable::Options::BarrierLine&,
+                                       std::function<void(std::string)> answer)>;
+  void SetOnBarrier(OnBarrier on_barrier) { on_barrier_ = std::move(on_barrier); }
   // A launcher comes up; `fault` as in JobTable::Options.
   absl::Status Open(std::function<void(std::string_view)> fault = {});
   // It is gone; its tasks stay.
@@ -80,6 +84,7 @@ class TestingTable {
   const std::string folder_;
   std::vector<Resource> resources_;
   std::size_t keep_count_ = 1000;
+  OnBarrier on_barrier_;
   std::unique_ptr<runtime::EventLoop> loop_;
   std::unique_ptr<runtime::Thread> thread_;
   std::unique_ptr<JobTable> table_;

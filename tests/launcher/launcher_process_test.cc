@@ -1,14 +1,19 @@
 // The launcher as a process, called over the bus.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +26,7 @@
 #include "runtime/locations.h"
 #include "runtime/mutex.h"
 #include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
 
 namespace launcher {
 namespace {
@@ -73,12 +79,15 @@ class LauncherProcessTest : public ::testing::Test {
     options.request_id = request_id;
     return options;
   }
-  std::string Launch(const std::string& script, const std::string& request_id = "") {
+  std::string Launch(
+      const std::string& script, const std::string& request_id = "",
+      const std::function<void(msg::JobSpecT&)>& change = [](msg::JobSpecT&) {}) {
     msg::LaunchRequestT request;
     request.spec = std::make_unique<msg::JobSpecT>();
     request.spec->argv = {"sh", "-c", script};
     request.spec->environment = {"PATH=/usr/bin:/bin", "FOLDER=" + folder_};
     request.spec->working_directory = folder_;
+    change(*request.spec);
     const auto reply = client_->Call<rpc::Launcher::Launch>(request, Patient(request_id));
     EXPECT_TRUE(reply.ok()) << reply.status();
     return reply.ok() ? reply->job->id : "";
@@ -133,6 +142,51 @@ TEST_F(LauncherProcessTest, AJobGoesOnOverAKillOfTheLauncher) {
   ASSERT_TRUE(ended.ok()) << ended.status();
   EXPECT_EQ(ended->job->reason, "exit code 5");
   EXPECT_EQ(runtime::ReadFile(ended->job->tasks[0]->stdout_path, 100).value_or(""), "one\ntwo\n");
+}
+
+TEST_F(LauncherProcessTest, ADaemonJobIsStoppedWhenTheLauncherIsKilled) {
+  const std::string path = folder_ + "/said";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  const runtime::UniqueFd said(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const auto says = [&](const std::string& word) {
+    pollfd entry = {said.get(), POLLIN, 0};
+    char text[100];
+    const ssize_t got = poll(&entry, 1, 20'000) == 1 ? read(said.get(), text, sizeof text) : 0;
+    return std::string(text, static_cast<std::size_t>(std::max<ssize_t>(got, 0))) == word + "\n";
+  };
+  const std::string job = Launch(
+      "trap 'echo saved >$FOLDER/said; exit 0' TERM; echo ready >$FOLDER/said;"
+      " while :; do sleep 0.01; done",
+      "", [](msg::JobSpecT& spec) { spec.daemon = true; });
+  ASSERT_TRUE(says("ready"));
+  ASSERT_TRUE(launcher_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(launcher_->Wait(absl::Seconds(10)).ok());
+  EXPECT_TRUE(says("saved"));
+  launcher_ = Start("launcher/launcher");
+  const auto ended = Wait(job);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->job->state, msg::TaskState::Exited);
+  EXPECT_EQ(ended->job->reason, "stopped: exit code 0; its launcher has ended");
+}
+
+TEST_F(LauncherProcessTest, TasksMeetAtABarrierOverTheirReportChannel) {
+  const std::string job = Launch(
+      R"(echo '{"t":"barrier","name":"a","timeout_s":20}' >&3; read -r answer <&3; echo "$answer")",
+      "", [](msg::JobSpecT& spec) {
+        auto workers = std::make_unique<msg::TaskGroupT>();
+        workers->type = "worker";
+        workers->count = 2;
+        spec.groups.push_back(std::move(workers));
+      });
+  const auto ended = Wait(job);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  std::vector<std::string> answers;
+  for (const auto& task : ended->job->tasks) {
+    answers.push_back(runtime::ReadFile(task->stdout_path, 1000).value_or(""));
+  }
+  std::sort(answers.begin(), answers.end());
+  EXPECT_EQ(answers, (std::vector<std::string>{"{\"t\":\"ok\",\"index\":0}\n",
+                                               "{\"t\":\"ok\",\"index\":1}\n"}));
 }
 
 TEST_F(LauncherProcessTest, PublishesStatesAndLines) {
