@@ -145,7 +145,7 @@ void AddBarrier(bus::Service* service, const Parts& parts, BarrierCalls* barrier
                          if (!place.ok()) return writer->Finish(place.status());
                          msg::BarrierReplyT reply;
                          reply.index = static_cast<std::uint32_t>(*place);
-                         writer->Finish(std::move(reply));
+                         writer->Finish(reply);
                        });
     });
   });

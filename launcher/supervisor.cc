@@ -163,7 +163,7 @@ class Decider {
     decision_.job_changed = true;
     return job();
   }
-  void Do(Action action) { decision_.actions.push_back(std::move(action)); }
+  void Do(const Action& action) { decision_.actions.push_back(action); }
 
   // ---- Starts
 
