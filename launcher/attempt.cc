@@ -71,13 +71,16 @@ Attempt::~Attempt() { options_.loop->Cancel(timer_); }
 
 absl::Status Attempt::Start() {
   if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
+  Fault("before spec");
   auto written =
       runtime::WriteFileAtomically(SpecPath(options_.folder), options_.spec.Encode(), 0600);
+  Fault("after spec, before spawn");
   return written.ok() ? StartShim() : written;
 }
 
 absl::Status Attempt::StartShim() {
   auto link = ShimLink::Start(options_.loop, options_.shim_path, options_.folder, LinkCallbacks());
+  Fault("after spawn");
   if (!link.ok()) return link.status();
   link_ = std::move(*link);
   link_->Send({.kind = ShimRequest::Kind::kWatch});
@@ -221,14 +224,17 @@ void Attempt::RemoveSockets() {
 void Attempt::Acknowledge() {
   acknowledged_ = true;
   over_ = true;
+  Fault("before acknowledge");
   if (link_ != nullptr || TryConnect()) {
     link_->Send({.kind = ShimRequest::Kind::kAcknowledge});
   } else {
     if (LockingShim(options_.folder) == 0) RemoveSockets();
     timer_ = options_.loop->RunAfter(absl::ZeroDuration(), [this] { Leave(); });
   }
+  Fault("after acknowledge");
   // Last: its absence says that all this was done.
   unlink(SpecPath(options_.folder).c_str());
+  Fault("let go");
 }
 
 bool Attempt::IsAcknowledged(const std::string& folder) {

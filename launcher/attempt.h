@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "launcher/process_table.h"
@@ -41,6 +42,8 @@ class Attempt {
     // What the store knows of an earlier launcher's attempt.
     pid_t pid = 0;
     std::uint64_t start_ticks = 0;
+    // As in JobTable::Options.
+    std::function<void(std::string_view point)> fault = {};
   };
   struct Callbacks {
     std::function<void(const ShimState&)> on_running;  // Once, before any other.
@@ -71,6 +74,9 @@ class Attempt {
   static bool IsAcknowledged(const std::string& folder);
 
  private:
+  void Fault(std::string_view point) const {
+    if (options_.fault) options_.fault(point);
+  }
   absl::Status StartShim();
   ShimLink::Callbacks LinkCallbacks();
   void OnState(const ShimState& state);

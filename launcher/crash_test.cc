@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/job_table.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
 #include "runtime/subprocess.h"
@@ -45,13 +47,28 @@ using MakeSpec = msg::JobSpecT (*)(const TestingTable&);
 void RunLauncher(const char* folder, MakeSpec make_spec) {
   int left = atoi(getenv("CRASH_AT"));
   TestingTable yard(folder);
+  const auto fault = [&left](std::string_view) {
+    if (--left < 0) kill(getpid(), SIGKILL);
+  };
+  const auto opened = yard.Open(fault);
+  ASSERT_TRUE(opened.ok()) << opened;
+  const auto job = yard.Launch(make_spec(yard), kRequest);
+  ASSERT_TRUE(job.ok()) << job.status();
+  yard.OnLoop([&] { fault("launch: after reply"); });
+  ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
+}
+
+// What it does to an ended job: removes it, with a launcher that kills itself on the way.
+void RunRemoval(const char* folder) {
+  int left = atoi(getenv("CRASH_AT"));
+  TestingTable yard(folder);
   const auto opened = yard.Open([&left](std::string_view) {
     if (--left < 0) kill(getpid(), SIGKILL);
   });
   ASSERT_TRUE(opened.ok()) << opened;
-  const auto job = yard.Launch(make_spec(yard), kRequest);
-  ASSERT_TRUE(job.ok()) << job.status();
-  ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
+  const auto jobs = yard.List();
+  ASSERT_EQ(jobs.size(), 1u);
+  yard.OnLoop([&] { EXPECT_EQ(yard.table()->Remove(jobs[0].id), absl::OkStatus()); });
 }
 
 // True if the launcher was killed at that point; false if there are no so many.
@@ -96,7 +113,31 @@ TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
     EXPECT_EQ(runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), "ran\n");
     EXPECT_EQ(runtime::ReadFile(ended->tasks[0]->stdout_path, 1000).value_or(""), "out\n");
   }
-  EXPECT_GE(points, 8);
+  EXPECT_GE(points, 16);
+}
+
+TEST(CrashTest, EveryPointOfARemovalLeavesAJobThatCanBeRemovedOrNothing) {
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunRemoval(folder);
+  int points = 0;
+  for (bool killed = true; killed; ++points) {
+    SCOPED_TRACE(points);
+    TestingTable yard;  // Owns the folder.
+    ASSERT_TRUE(yard.Open().ok());
+    const auto job = yard.Launch(yard.Shell("echo out"));
+    ASSERT_TRUE(job.ok()) << job.status();
+    ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
+    ASSERT_TRUE(yard.AwaitNoFile(
+        absl::StrCat(yard.state_directory(), "/jobs/", job->id, "/worker-0.1/spec")));
+    yard.Close();
+    killed = RunLauncherUntil(points, yard.folder());
+    ASSERT_TRUE(yard.Open().ok());
+    for (const msg::JobT& left : yard.List()) {
+      yard.OnLoop([&] { EXPECT_EQ(yard.table()->Remove(left.id), absl::OkStatus()); });
+    }
+    EXPECT_EQ(yard.List().size(), 0u);
+    EXPECT_TRUE(std::filesystem::is_empty(yard.state_directory() + "/jobs"));
+  }
+  EXPECT_GE(points, 4);
 }
 
 TEST(CrashTest, EveryPointOfAGangsRestartLeavesOneGangThatRanOnce) {

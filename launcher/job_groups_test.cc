@@ -250,6 +250,23 @@ TEST_F(JobGroupsTest, LimitsHoldForTheTasksOfTheirGroup) {
   EXPECT_EQ(Output(TaskOf(RunToEnd(spec), "worker-0")), "100\n");
 }
 
+TEST_F(JobGroupsTest, TheLaunchersLimitsAreForTasksWithoutTheirOwn) {
+  yard_.Close();
+  yard_.SetLimits({{.name = "nofile", .soft = 150, .hard = 200}});
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  auto spec = yard_.Shell("ulimit -Sn; ulimit -Hn");
+  auto limit = std::make_unique<msg::ProcessLimitT>();
+  limit->name = "nofile";
+  limit->soft = 100;
+  limit->hard = 120;
+  AddGroup(&spec, "worker").process_limits.push_back(std::move(limit));
+  AddGroup(&spec, "ps");
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(Output(TaskOf(job, "worker-0")), "100\n120\n");
+  EXPECT_EQ(Output(TaskOf(job, "ps-0")), "150\n200\n");
+  EXPECT_EQ(Output(TaskOf(RunToEnd(yard_.Shell("ulimit -Sn")), "worker-0")), "150\n");
+}
+
 TEST_F(JobGroupsTest, MembersOfASetGoToOneTaskAtATime) {
   yard_.Close();
   yard_.SetResources({*ParseResource("gpu=0,1")});

@@ -20,6 +20,7 @@
 #include "launcher/job_spec_record.h"
 #include "launcher/kill_modes.h"
 #include "launcher/last_lines.h"
+#include "launcher/process_limit.h"
 #include "launcher/process_table.h"
 #include "launcher/root_cause.h"
 #include "launcher/store.h"
@@ -83,6 +84,14 @@ std::uint64_t OwnStartTicks() {
 
 int StopSignalOf(const msg::JobSpecT& spec) {
   return spec.stop_signal == 0 ? SIGTERM : spec.stop_signal;
+}
+
+void AddMissingLimits(const std::vector<ProcessLimit>& limits, ShimSpec* spec) {
+  for (const ProcessLimit& limit : limits) {
+    const bool has_own = std::any_of(spec->limits.begin(), spec->limits.end(),
+                                     [&](const auto& own) { return own.name == limit.name; });
+    if (!has_own) spec->limits.push_back(limit);
+  }
 }
 
 // All that is known of one job at run time.
@@ -221,6 +230,7 @@ void Table::MakeHost() {
   host_.locations = options_.locations;
   host_.shim_path = options_.shim_path;
   host_.on_lines = options_.on_lines;
+  host_.fault = options_.fault;
   host_.spec_of = [this](const JobRow& row, int task, int attempt) {
     return SpecOf(row, task, attempt);
   };
@@ -402,10 +412,8 @@ void Table::Feed(Job& job, const Event& event) {
           {.number = start->number});
     }
   }
-  Fault("decided");
   const bool changed = decision.job_changed || !decision.changed.empty();
   if (changed) Save(job, decision.changed);
-  Fault("stored");
   for (const auto& action : decision.actions) {
     std::visit([&](const auto& what) { Carry(job, what); }, action);
   }
@@ -561,7 +569,6 @@ void Table::Carry(Job& job, const action::StartAttempt& start) {
     for (const int port : PortsOf(job, start.task)) ports_.LetGo(port);
   }
   const absl::Status started = TaskOf(job, start.task).Start();
-  Fault("spawned");
   if (started.ok()) return;
   options_.loop->Post([this, alive = alive_, id = job.row.id, start, started] {
     if (*alive && jobs_.contains(id)) TaskOf(*jobs_.at(id), start.task).Fail(started);
@@ -620,6 +627,7 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   if (planned.group >= 0) {
     AddLimits(*from.groups[static_cast<std::size_t>(planned.group)], &spec);
   }
+  AddMissingLimits(options_.limits, &spec);
   if (from.report_channel != nullptr) {
     spec.trainer_socket = from.report_channel->socket;
     spec.nonce = from.report_channel->nonce;
@@ -660,10 +668,8 @@ void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
 // Lets the shim go once the end is stored, which the Feed() that follows does.
 void Table::Retire(std::unique_ptr<Attempt> attempt) {
   if (attempt == nullptr) return;
-  options_.loop->Post([this, alive = alive_, retired = attempt.get()] {
-    if (!*alive) return;
-    Fault("before acknowledge");
-    retired->Acknowledge();
+  options_.loop->Post([alive = alive_, retired = attempt.get()] {
+    if (*alive) retired->Acknowledge();
   });
   retired_.insert(std::move(attempt));
 }
@@ -774,9 +780,14 @@ absl::Status Table::Remove(const std::string& id) {
   if (!found->second->row.has_ended()) {
     return absl::FailedPreconditionError(absl::StrCat("job ", id, " has not ended: stop it first"));
   }
-  if (auto removed = store_->Remove(id); !removed.ok()) return removed;
+  // The folder first: killed in between, there is a job without its logs, which can be removed
+  // again, and not a folder that nobody knows of.
+  Fault("before remove");
   std::error_code ignored;  // What is left of the folder is in nobody's way.
   std::filesystem::remove_all(JobFolder(options_.locations.state_directory, id), ignored);
+  Fault("folder removed");
+  if (auto removed = store_->Remove(id); !removed.ok()) return removed;
+  Fault("after remove");
   options_.loop->Cancel(found->second->tell_timer);
   by_request_.erase(found->second->row.request_id);
   jobs_.erase(found);
@@ -809,7 +820,9 @@ JobTable::ObserverId Table::Observe(const std::string& id, std::function<void()>
 }
 
 void Table::Save(const Job& job, const std::vector<int>& tasks) {
+  Fault("before save");
   const auto saved = store_->Save(job.row, tasks);
+  Fault("after save");
   // The task goes on: what cannot be stored now is found out again from its shim.
   if (!saved.ok()) LOG(ERROR) << saved;
 }

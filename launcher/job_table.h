@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
+#include "launcher/process_limit.h"
 #include "launcher/resources.h"
 #include "launcher/supervisor.h"
 #include "runtime/clock.h"
@@ -34,6 +35,8 @@ class JobTable {
     runtime::Locations locations;
     std::string shim_path;                 // Of yard-shim.
     std::vector<Resource> resources = {};  // That tasks share.
+    // Of every task that does not ask for a limit of that name.
+    std::vector<ProcessLimit> limits = {};
     // Ended jobs are forgotten, with their folders, once they are older or more than this; the
     // oldest first.
     absl::Duration keep_for = absl::Hours(7 * 24);

@@ -72,6 +72,7 @@ class Parts : public LauncherParts {
          .locations = process_->locations(),
          .shim_path = *shim,
          .resources = std::move(options.resources),
+         .limits = std::move(options.limits),
          .keep_for = options.keep_jobs_for,
          .keep_count = options.keep_jobs,
          .random = Random,

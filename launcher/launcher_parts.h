@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/service_process.h"
+#include "launcher/process_limit.h"
 #include "launcher/resources.h"
 
 namespace launcher {
@@ -18,9 +19,10 @@ namespace launcher {
 class LauncherParts {
  public:
   struct Options {
-    bool external = false;            // Somebody else starts the other services.
-    std::vector<Resource> resources;  // That tasks share.
-    absl::Duration keep_jobs_for;     // As in JobTable::Options.
+    bool external = false;             // Somebody else starts the other services.
+    std::vector<Resource> resources;   // That tasks share.
+    std::vector<ProcessLimit> limits;  // As in JobTable::Options.
+    absl::Duration keep_jobs_for;      // As in JobTable::Options.
     std::size_t keep_jobs = 0;
   };
   static absl::StatusOr<std::unique_ptr<LauncherParts>> Create(bus::ServiceProcess* process,

@@ -14,8 +14,10 @@
 #include "absl/time/time.h"
 #include "bus/service_process.h"
 #include "launcher/launcher_parts.h"
+#include "launcher/process_limit.h"
 #include "launcher/resources.h"
 #include "runtime/exit_code.h"
+#include "runtime/file_limit.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "time for a graceful stop");
 ABSL_FLAG(std::string, supervisor, "",
@@ -26,6 +28,17 @@ ABSL_FLAG(absl::Duration, keep_jobs_for, absl::Hours(7 * 24),
           "ended jobs are forgotten, with their logs, when they are older");
 ABSL_FLAG(std::size_t, keep_jobs, 10'000, "and when there are more of them");
 ABSL_FLAG(std::string, listen, "", "address to listen on; empty: ipc in the runtime directory");
+
+namespace {
+
+// Ports are held, and shims watched, by the thousand; tasks have what they would have had.
+std::vector<launcher::ProcessLimit> RaiseOwnLimits() {
+  const runtime::FileLimit before = runtime::RaiseFileLimit();
+  if (before.hard == 0) return {};
+  return {{.name = "nofile", .soft = before.soft, .hard = before.hard}};
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("Starts, watches, restarts and stops the yard's processes.");
@@ -47,6 +60,7 @@ int main(int argc, char** argv) {
   auto parts = launcher::LauncherParts::Create(
       process->get(), {.external = absl::GetFlag(FLAGS_supervisor) == "external",
                        .resources = *std::move(resources),
+                       .limits = RaiseOwnLimits(),
                        .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
                        .keep_jobs = absl::GetFlag(FLAGS_keep_jobs)});
   if (!parts.ok()) return runtime::ReportAndExitCode("launcher", parts.status());

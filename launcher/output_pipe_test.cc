@@ -13,8 +13,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "launcher/log_files.h"
 #include "launcher/log_segments.h"
+#include "launcher/log_times.h"
 #include "launcher/poller.h"
 #include "runtime/file.h"
 #include "runtime/unique_fd.h"
@@ -69,6 +72,18 @@ class OutputPipeTest : public ::testing::Test {
   std::unique_ptr<OutputPipe> pipe_;
   runtime::UniqueFd write_end_;
 };
+
+TEST_F(OutputPipeTest, NotesWhenTheStreamGrewAndWhereItEnded) {
+  const std::string times = folder_ + "/times";
+  bounds_.limit = 8;
+  Open();
+  pipe_->KeepTimes(times);
+  Say("one\ntwo\n");
+  Say("past the limit\n");
+  EXPECT_EQ(LogTimes::OffsetAt(times, absl::ToUnixMicros(absl::Now())), 0u);
+  pipe_->Close();
+  EXPECT_EQ(LogTimes::OffsetAt(times, absl::ToUnixMicros(absl::Now())), 8u);
+}
 
 TEST_F(OutputPipeTest, RotatesAtTheLastLineEndThatFits) {
   Open();

@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "launcher/log_times.h"
 #include "launcher/shim_protocol.h"
-#include "launcher/supervisor.h"
 #include "runtime/string_view.h"
 
 namespace launcher {

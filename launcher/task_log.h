@@ -13,6 +13,7 @@
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
 #include "launcher/log_segments.h"
+#include "launcher/supervisor.h"
 
 namespace launcher {
 

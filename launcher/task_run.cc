@@ -28,6 +28,7 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
   options.spec = host->spec_of(row, task, attempt.number);
   options.pid = attempt.pid;
   options.start_ticks = attempt.start_ticks;
+  options.fault = host->fault;
   const auto self = std::make_shared<Attempt*>();
   callbacks.on_left = [host, self] { host->on_left(*self); };
   auto made = std::make_unique<Attempt>(std::move(options), std::move(callbacks));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,6 +46,7 @@ class TaskRun {
     // It is over and the row says how. What is passed is acknowledged once that is stored.
     std::function<void(TaskRun*, const AttemptEnd&, std::unique_ptr<Attempt>)> on_over = {};
     std::function<void(Attempt*)> on_left = {};
+    std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.
   };
   TaskRun(const Host* host, JobRow* row, int task) : host_(host), row_(row), task_(task) {}
   ~TaskRun() { host_->loop->Cancel(timer_); }

@@ -12,7 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
+#include "launcher/cgroup.h"
 #include "launcher/process_table.h"
+#include "launcher/shim_protocol.h"
 #include "launcher/supervisor.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
@@ -47,8 +49,24 @@ TestingTable::~TestingTable() {
     const auto words = runtime::ReadFile(link, 1 << 20);
     if (words.ok() && absl::StrContains(*words, state_directory())) kill(row.pid, SIGKILL);
   }
+  RemoveCgroups();
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
+}
+
+// Those of attempts that were left over.
+void TestingTable::RemoveCgroups() {
+  std::error_code ignored;
+  std::filesystem::recursive_directory_iterator entry(state_directory() + "/jobs", ignored), end;
+  for (; !ignored && entry != end; entry.increment(ignored)) {
+    if (entry->path().filename() != kStartedFile) continue;
+    const auto content = runtime::ReadFile(entry->path(), 64 * 1024);
+    const auto mark = content.ok() ? TreeMark::Decode(*content) : std::nullopt;
+    if (!mark || mark->boot != BootId()) continue;
+    for (const std::string& path : mark->cgroups) {
+      (void)AwaitTrue([&] { return KillCgroup(path) == 0 && RemoveCgroup(path); });
+    }
+  }
 }
 
 absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
@@ -62,6 +80,7 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
     options.locations.state_directory = state_directory();
     options.shim_path = *shim;
     options.resources = resources_;
+    options.limits = limits_;
     options.keep_count = keep_count_;
     options.random = [] { return 0.0; };
     options.fault = std::move(fault);

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_table.h"
+#include "launcher/process_limit.h"
 #include "launcher/resources.h"
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
@@ -30,6 +31,8 @@ class TestingTable {
 
   // What tasks share, of the launchers that come up from now on.
   void SetResources(std::vector<Resource> resources) { resources_ = std::move(resources); }
+  // Limits of their tasks, as in JobTable::Options.
+  void SetLimits(std::vector<ProcessLimit> limits) { limits_ = std::move(limits); }
   // How many ended jobs they keep.
   void SetKeepCount(std::size_t count) { keep_count_ = count; }
   // As in JobTable::Options; on the loop's thread.
@@ -80,9 +83,12 @@ class TestingTable {
   std::vector<std::string> Lines();
 
  private:
+  void RemoveCgroups();
+
   const bool owns_folder_;
   const std::string folder_;
   std::vector<Resource> resources_;
+  std::vector<ProcessLimit> limits_;
   std::size_t keep_count_ = 1000;
   OnBarrier on_barrier_;
   std::unique_ptr<runtime::EventLoop> loop_;

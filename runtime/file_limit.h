@@ -1,12 +1,20 @@
 #ifndef RUNTIME_FILE_LIMIT_H_
 #define RUNTIME_FILE_LIMIT_H_
 
+#include <cstdint>
+
 namespace runtime {
 
+// How many files a process may have open; all ones: any number.
+struct FileLimit {
+  std::uint64_t soft = 0, hard = 0;  // Both 0: not known.
+};
+
 // Raises this process's soft limit of open files to its hard one; the usual 1024 is too little for
-// many connections and files. Not for a process that starts programs of others: they would inherit
-// it, and those that use select() break on large descriptors.
-void RaiseFileLimit();
+// many connections and files. Returns the limits as they were: a process that starts programs of
+// others gives them those back, because they would inherit it, and those that use select() break on
+// large descriptors.
+FileLimit RaiseFileLimit();
 
 }  // namespace runtime
 

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,8 +63,11 @@ class LauncherProcessTest : public ::testing::Test {
   std::optional<runtime::Subprocess> Start(const std::string& label) {
     const auto program = runtime::FindBinary(label);
     EXPECT_TRUE(program.ok()) << program.status();
+    return StartProgram(program.value_or(""));
+  }
+  std::optional<runtime::Subprocess> StartProgram(const std::string& program) {
     runtime::Subprocess::Options options;
-    options.argv = {*program};
+    options.argv = {program};
     options.environment = {"PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + folder_,
                            "YARD_STATE=" + locations_.state_directory};
     options.fds = {{2, 2}};
@@ -187,6 +191,70 @@ TEST_F(LauncherProcessTest, TasksMeetAtABarrierOverTheirReportChannel) {
   std::sort(answers.begin(), answers.end());
   EXPECT_EQ(answers, (std::vector<std::string>{"{\"t\":\"ok\",\"index\":0}\n",
                                                "{\"t\":\"ok\",\"index\":1}\n"}));
+}
+
+TEST_F(LauncherProcessTest, JobsGoOnUnderAnotherBinaryOfTheLauncher) {
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 3; ++i) {
+    jobs.push_back(Launch(absl::StrCat(
+        "echo one; while [ ! -e $FOLDER/go ]; do sleep 0.01; done; echo two; exit ", i)));
+  }
+  const std::string other = folder_ + "/new/launcher";
+  std::filesystem::create_directory(folder_ + "/new");
+  for (const char* name : {"launcher", "yard-shim"}) {
+    const auto program = runtime::FindBinary(absl::StrCat("launcher/", name));
+    ASSERT_TRUE(program.ok()) << program.status();
+    std::filesystem::copy_file(*program, absl::StrCat(folder_, "/new/", name));
+  }
+  ASSERT_TRUE(launcher_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(launcher_->Wait(absl::Seconds(10)).ok());
+  launcher_ = StartProgram(other);
+  for (const std::string& job : jobs) {
+    msg::JobsRequestT request;
+    request.job = job;
+    const auto found = client_->Call<rpc::Launcher::Jobs>(request, Patient());
+    ASSERT_TRUE(found.ok()) << found.status();
+    ASSERT_EQ(found->jobs.size(), 1u);
+    EXPECT_LE(found->jobs[0]->state, msg::TaskState::Running) << found->jobs[0]->reason;
+  }
+  EXPECT_EQ(std::filesystem::read_symlink(absl::StrCat("/proc/", launcher_->pid(), "/exe")), other);
+  ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/go", "", 0600).ok());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto ended = Wait(jobs[i]);
+    ASSERT_TRUE(ended.ok()) << ended.status();
+    const msg::TaskT& task = *ended->job->tasks[0];
+    ASSERT_EQ(task.attempts.size(), 1u);
+    EXPECT_EQ(task.attempts[0]->exit_code, static_cast<int>(i));
+    EXPECT_EQ(runtime::ReadFile(task.stdout_path, 100).value_or(""), "one\ntwo\n");
+  }
+  // What starts now does so from the new place.
+  EXPECT_TRUE(Wait(Launch("true")).ok());
+}
+
+std::string SoftAndHard(rlim_t soft, rlim_t hard) {
+  const auto text = [](rlim_t limit) {
+    return limit == RLIM_INFINITY ? std::string("unlimited") : absl::StrCat(limit);
+  };
+  return absl::StrCat(text(soft), "\n", text(hard), "\n");
+}
+
+TEST_F(LauncherProcessTest, TasksHaveTheLimitOfFilesThatTheLauncherWasStartedWith) {
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = 256;
+  ASSERT_TRUE(launcher_->Signal(SIGKILL).ok());
+  ASSERT_TRUE(launcher_->Wait(absl::Seconds(10)).ok());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  launcher_ = Start("launcher/launcher");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  const auto ended = Wait(Launch("ulimit -Sn; ulimit -Hn"));
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(runtime::ReadFile(ended->job->tasks[0]->stdout_path, 100).value_or(""),
+            SoftAndHard(256, before.rlim_max));
+  rlimit of_launcher = {};
+  ASSERT_EQ(prlimit(launcher_->pid(), RLIMIT_NOFILE, nullptr, &of_launcher), 0);
+  EXPECT_EQ(of_launcher.rlim_cur, before.rlim_max);
 }
 
 TEST_F(LauncherProcessTest, PublishesStatesAndLines) {
