@@ -2,17 +2,10 @@
 
 import json
 import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
-import unittest
 import urllib.request
 
 from bazel.python import xml_runner
-
-YARD = "tools/yard/yard"
-LONG = 120  # Seconds.
+from tests import yard_case
 
 START = """
 import sys
@@ -30,50 +23,17 @@ notebook.list()
 """
 
 
-class TensorBoardTest(unittest.TestCase):
-    def setUp(self):
-        peers = os.environ.get("YARD_PEERS")
-        if not peers:
-            if os.environ.get("CI"):
-                self.fail("YARD_PEERS is not set: tools/test installs TensorBoard and sets it")
-            self.skipTest("YARD_PEERS is not set: tools/test installs TensorBoard and sets it")
-        self.bin = os.path.join(peers, "tensorboard/bin")
-        self.directory = tempfile.mkdtemp(prefix="tb-", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.environment = {
-            "PATH": self.bin + ":/usr/bin:/bin",
-            "HOME": self.directory,
-            "LANG": "C.UTF-8",
-            "TMPDIR": self.directory,
-            "XDG_RUNTIME_DIR": self.directory + "/run",
-            "YARD_STATE": self.directory + "/state",
-            "RUNFILES_DIR": os.environ["TEST_SRCDIR"],
-        }
-        self.yard_program = str(pathlib.Path(YARD).absolute())
-        self.yard("up")
-        self.addCleanup(self.yard, "down")
-
-    def run_program(self, *words):
-        done = subprocess.run(words, cwd=self.directory, env=self.environment, timeout=LONG,
-                              capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done
-
-    def yard(self, *words):
-        return self.run_program(self.yard_program, *words)
-
-    def python(self, program, *words):
-        return self.run_program(self.bin + "/python", "-c", program, *words).stdout
+class TensorBoardTest(yard_case.YardCase):
+    peer = "tensorboard"
 
     def tools(self):
-        rows = map(json.loads, self.yard("status", "--json").stdout.splitlines())
+        rows = map(json.loads, self.yard("status", "--json")[0].splitlines())
         return [row for row in rows if "tool" in row]
 
     def test_its_manager_lists_and_reuses_what_the_yard_started(self):
         words = ["--logdir", "runs", "--port", "0"]
-        started = self.yard("tensorboard", *words)
-        address = started.stdout.strip()
-        with urllib.request.urlopen(address + "data/logdir", timeout=LONG) as answer:
+        address = self.yard("tensorboard", *words)[0].strip()
+        with urllib.request.urlopen(address + "data/logdir", timeout=yard_case.LONG) as answer:
             self.assertIn("logdir", json.load(answer))
         tool, = self.tools()
         self.assertEqual(tool["url"], address)
@@ -91,9 +51,9 @@ class TensorBoardTest(unittest.TestCase):
         self.assertEqual(outcome, "StartLaunched")
         tool, = self.tools()
         self.assertEqual(tool["pid"], int(pid))
-        reused = self.yard("tensorboard", *words)
-        self.assertIn("runs already", reused.stderr)
-        self.assertEqual(reused.stdout.strip(), tool["url"])
+        address, notice = self.yard("tensorboard", *words)
+        self.assertIn("runs already", notice)
+        self.assertEqual(address.strip(), tool["url"])
         self.yard("stop", pid)
         self.assertEqual(self.tools(), [])
 
