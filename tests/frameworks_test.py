@@ -72,7 +72,7 @@ class TorchTest(yard_case.YardCase):
         self.assertEqual(len({end.split()[-1] for end in ends}), 1, ends)
 
         folder = self.folder("killed")
-        process = self.start(self.yard_program, *self.job, folder, "1", "12")
+        process = self.start_yard(*self.job, folder, "1", "12")
         os.kill(int(self.read_when_there(folder + "/victim", process)), signal.SIGKILL)
         out, err = self.finish(process)
         self.assertEqual([line for line in lines(out) if " sum " in line], ends)
@@ -85,6 +85,36 @@ class TorchTest(yard_case.YardCase):
         self.assertEqual(list(begins.values()), [{(0, 0, 0), (1, 0, 0), (2, 0, 0),
                                                   (0, 1, 12), (1, 1, 12), (2, 1, 12)}], out)
         self.assertIn("1 restarts", err)
+
+
+LISTENS = """
+import json, os, socket
+config = json.loads(os.environ["TF_CONFIG"])
+host, port = config["cluster"]["worker"][0].rsplit(":", 1)
+listener = socket.socket()
+%s
+listener.bind((host, int(port)))
+listener.listen()
+"""
+
+
+class HeldPortsTest(yard_case.YardCase):
+    """What docs/jobs.md says of `hold_ports`."""
+
+    def listen(self, option, *flags):
+        set_option = option and "listener.setsockopt(socket.SOL_SOCKET, socket.%s, 1)" % option
+        process = self.start_yard("launch", "--worker", "1", *flags, "--", "python3", "-c",
+                                  LISTENS % set_option)
+        _, err = process.communicate(timeout=yard_case.LONG)
+        return "in use" if "Address already in use" in err else process.returncode
+
+    def test_a_program_that_sets_one_of_the_two_options_gets_its_port(self):
+        self.assertEqual(self.listen("SO_REUSEADDR"), 0)
+        self.assertEqual(self.listen("SO_REUSEPORT"), 0)
+
+    def test_one_that_sets_neither_needs_a_port_that_is_let_go(self):
+        self.assertEqual(self.listen(""), "in use")
+        self.assertEqual(self.listen("", "--hold_ports=false"), 0)
 
 
 if __name__ == "__main__":
