@@ -3,13 +3,22 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <climits>
+#include <limits>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace launcher {
 namespace {
+
+// Two ends as close as this may be told in the wrong order.
+constexpr std::int64_t kTogetherUs = 100'000;
+// What is said so long before the end belongs to it.
+constexpr std::int64_t kLastWordsUs = 1'000'000;
 
 bool HasEnded(const TaskEnd& end, const FailureRules& rules) {
   return end.ended_us != 0 && end.ended_us >= rules.since_us;
@@ -23,11 +32,25 @@ bool WasStopped(const TaskEnd& end) {
 int Weight(const TaskEnd& end) {
   if (end.out_of_memory) return 0;
   if (end.signal == SIGPIPE) return 3;
-  return end.signal != 0 ? 1 : 2;
+  return end.signal != 0 && end.signal != SIGABRT ? 1 : 2;
 }
 
-bool IsEarlier(const TaskEnd& a, const TaskEnd& b) {
-  return std::tuple(a.ended_us, Weight(a)) < std::tuple(b.ended_us, Weight(b));
+bool HasLastWords(const TaskEnd& end) {
+  return end.spoke_us != 0 && end.spoke_us >= end.ended_us - kLastWordsUs;
+}
+
+// The first of those that failed by themselves; they are in the order of the ranks.
+const TaskEnd* Cause(std::vector<const TaskEnd*> failed, std::int64_t first_us) {
+  std::erase_if(failed, [&](const TaskEnd* end) { return end->ended_us > first_us + kTogetherUs; });
+  int weight = INT_MAX;
+  for (const TaskEnd* const end : failed) weight = std::min(weight, Weight(*end));
+  std::erase_if(failed, [&](const TaskEnd* end) { return Weight(*end) != weight; });
+  const bool by_words = std::all_of(failed.begin(), failed.end(),
+                                    [](const TaskEnd* end) { return HasLastWords(*end); });
+  return *std::min_element(failed.begin(), failed.end(), [&](const TaskEnd* a, const TaskEnd* b) {
+    return by_words ? std::tuple(a->spoke_us, a->ended_us) < std::tuple(b->spoke_us, b->ended_us)
+                    : a->ended_us < b->ended_us;
+  });
 }
 
 std::string Reason(const TaskEnd& end) {
@@ -57,11 +80,14 @@ TaskEnd LastEnd(const msg::TaskT& task) {
 
 std::optional<msg::FailureT> FirstFailure(std::span<const TaskEnd> ends,
                                           const FailureRules& rules) {
-  const TaskEnd* first = nullptr;
+  std::vector<const TaskEnd*> failed;
+  std::int64_t first_us = std::numeric_limits<std::int64_t>::max();
   for (const TaskEnd& end : ends) {
     if (!HasEnded(end, rules) || end.success || WasStopped(end)) continue;
-    if (first == nullptr || IsEarlier(end, *first)) first = &end;
+    failed.push_back(&end);
+    first_us = std::min(first_us, end.ended_us);
   }
+  const TaskEnd* const first = failed.empty() ? nullptr : Cause(std::move(failed), first_us);
   if (first == nullptr && rules.time_over_us == 0) return std::nullopt;
   msg::FailureT failure;
   if (first != nullptr) {
@@ -71,10 +97,10 @@ std::optional<msg::FailureT> FirstFailure(std::span<const TaskEnd> ends,
     failure.time_us = first->ended_us;
   } else {
     failure.reason = rules.time_over;
-    failure.time_us = rules.time_over_us;
+    failure.time_us = first_us = rules.time_over_us;
   }
   for (const TaskEnd& end : ends) {
-    if (&end == first || !HasEnded(end, rules) || end.ended_us < failure.time_us) continue;
+    if (&end == first || !HasEnded(end, rules) || end.ended_us < first_us) continue;
     const bool follows = !end.success && first != nullptr && !rules.keep_going;
     if (WasStopped(end) || follows) failure.consequences.push_back(end.task);
   }

@@ -21,6 +21,8 @@ struct TaskEnd {
   // When the first signal of that went out: an attempt that had ended by then was not stopped by
   // it. 0: not known, and `was_stopped` is believed.
   std::int64_t stopped_us = 0;
+  // When it last wrote to stderr; 0: never, or not known.
+  std::int64_t spoke_us = 0;
   int signal = 0;
   bool out_of_memory = false;
   std::string reason;  // "exit code 3"
@@ -45,9 +47,12 @@ struct FailureRules {
 //
 // A task has failed by itself if it had no success and we had not sent it a signal. The one that
 // ended first is the cause. Those we stopped from then on, and without keep_going those that failed
-// later by themselves (a lost connection), are consequences. Of several with the same microsecond
-// it is the one killed for lack of memory, then one that died of a signal, then one with an exit
-// code, then one of SIGPIPE, which nobody dies of who was first; then the lowest rank. As in
+// later by themselves (a lost connection), are consequences. The end of one closes its connections
+// before anybody can see the end itself, so others may fail of it and seem to have ended before,
+// the more so on a busy machine. Of several within 100 ms it is therefore the one killed for lack
+// of memory, then one that died of a signal, then one that ended itself (an exit code, SIGABRT),
+// then one of SIGPIPE, which nobody dies of who was first; of equals the one whose last words are
+// older, if all of them said something in their last second, else the one that ended first. As in
 // TensorFlow's runner, the failure of a task beats the time that was over.
 std::optional<msg::FailureT> FirstFailure(std::span<const TaskEnd> ends, const FailureRules& rules);
 

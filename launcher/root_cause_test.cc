@@ -46,6 +46,11 @@ TaskEnd OutOfMemory(const std::string& task, std::int64_t time) {
   return end;
 }
 
+TaskEnd Spoke(TaskEnd end, std::int64_t time) {
+  end.spoke_us = time;
+  return end;
+}
+
 TaskEnd Running(const std::string& task) { return {.task = task, .attempt = 1, .reason = ""}; }
 
 TaskEnd Attempt(int number, TaskEnd end) {
@@ -142,6 +147,28 @@ INSTANTIATE_TEST_SUITE_P(
          kGang,
          "worker-1 attempt 1: exit code 1",
          {"worker-0"}},
+        {"ASignalShortlyAfterBeatsAnExitCode",
+         {Exit("worker-0", 100, 1), Death("worker-1", 60'000, SIGSEGV), Exit("worker-2", 200, 1)},
+         kGang,
+         "worker-1 attempt 1: signal 11",
+         {"worker-0", "worker-2"}},
+        {"ASignalLongAfterDoesNot",
+         {Exit("worker-0", 100, 1), Death("worker-1", 200'000, SIGSEGV)},
+         kGang,
+         "worker-0 attempt 1: exit code 1",
+         {"worker-1"}},
+        {"OlderLastWordsShortlyAfterAreOfTheCause",
+         {Spoke(Exit("worker-0", 2'000'300, 1), 2'000'200),
+          Spoke(Exit("worker-1", 2'040'000, 1), 1'990'000)},
+         kGang,
+         "worker-1 attempt 1: exit code 1",
+         {"worker-0"}},
+        {"WhoSaysNothingAtItsEndIsJudgedByTheEnd",
+         {Spoke(Exit("worker-0", 2'000'300, 1), 2'000'200),
+          Spoke(Exit("worker-1", 2'040'000, 1), 900'000)},
+         kGang,
+         "worker-0 attempt 1: exit code 1",
+         {"worker-1"}},
         {"SameMomentTheLowestRank",
          {Exit("worker-0", 100, 1), Exit("worker-1", 100, 2)},
          kGang,

@@ -172,8 +172,9 @@ class Shim {
 
   bool main_ended_ = false;
   bool no_children_ = false;
-  bool stopping_ = false;  // Was asked to stop while its main process lived.
-  bool drained_ = false;   // Waited long enough for the output of others.
+  bool stopping_ = false;      // Was asked to stop while its main process lived.
+  bool asked_to_end_ = false;  // Or was killed by us while it lived.
+  bool drained_ = false;       // Waited long enough for the output of others.
   bool killing_ = false;
   bool killed_once_ = false;
   bool gave_up_killing_ = false;
@@ -438,6 +439,7 @@ void Shim::OnChildSignal() {
 void Shim::OnMainEnded(int status) {
   main_ended_ = true;
   state_.ended_us = WallMicros();
+  state_.unasked = !asked_to_end_;
   if (WIFSIGNALED(status)) {
     state_.signal = WTERMSIG(status);
     state_.core_dumped = WCOREDUMP(status);
@@ -485,8 +487,9 @@ void Shim::NoteHolders() {
 
 void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
   if (finished_ || killing_) return;
+  Reap();
   if (!main_ended_) {
-    stopping_ = true;
+    stopping_ = asked_to_end_ = true;
     kill(-state_.pid, signal);
   }
   poller_.Cancel(stop_timer_);
@@ -523,6 +526,7 @@ void Shim::KillRound() {
 
 void Shim::KillOnce() {
   const bool again = std::exchange(killed_once_, true);
+  if (!main_ended_) asked_to_end_ = true;
   if (tree_ != nullptr) {
     tree_->Kill();
     if (tree_->mode() == KillMode::kGroup) {

@@ -126,6 +126,7 @@ std::string ShimState::Encode() const {
   record.AddNumber("ready", ready);
   record.Add("kill_mode", kill_mode);
   record.AddNumber("out_of_memory", out_of_memory);
+  record.AddNumber("unasked", unasked);
   return record.Encode();
 }
 
@@ -155,6 +156,7 @@ std::optional<ShimState> ShimState::Decode(std::string_view bytes) {
   state.ready = number("ready") != 0;
   state.kill_mode = record->Get("kill_mode");
   state.out_of_memory = number("out_of_memory") != 0;
+  state.unasked = number("unasked") != 0;
   return state;
 }
 

@@ -111,6 +111,8 @@ struct ShimState {
   // A process of the task was killed because memory was short. (Known where a control group with
   // that controller holds it.)
   bool out_of_memory = false;
+  // The main process had ended before we sent it a signal that ends it.
+  bool unasked = false;
 
   bool operator==(const ShimState&) const = default;
   std::string Encode() const;

@@ -90,6 +90,7 @@ TEST(ShimProtocolTest, AStateComesBackAsItWas) {
   state.ready = true;
   state.kill_mode = "cgroup2";
   state.out_of_memory = true;
+  state.unasked = true;
   EXPECT_EQ(ShimState::Decode(state.Encode()), state);
 }
 

@@ -151,7 +151,8 @@ void TaskRun::Note(const AttemptEnd& end) {
   row.reason = end.how;
   row.shim_lost = end.shim_lost;
   row.error_number = state.error_number;
-  row.was_stopped = row_->status.tasks[static_cast<std::size_t>(task_)].stop != StopCause::kNone;
+  row.was_stopped = !state.unasked &&
+                    row_->status.tasks[static_cast<std::size_t>(task_)].stop != StopCause::kNone;
 }
 
 // ---- Its output

@@ -1,4 +1,4 @@
-"""A test case with a yard of its own, for programs of other projects that are written in Python."""
+"""Test cases with a yard of their own, written in Python."""
 
 import os
 import pathlib
@@ -12,32 +12,41 @@ LONG = 150  # Seconds.
 
 
 class YardCase(unittest.TestCase):
-    """`peer` names the environment of $YARD_PEERS whose programs are first on PATH."""
+    """All cases of a class share a fresh yard; `directory` is where they run.
+
+    `peer` names the environment of $YARD_PEERS whose programs are first on PATH; empty: none is needed.
+    """
 
     peer = ""
 
-    def setUp(self):
-        peers = os.environ.get("YARD_PEERS")
-        if not peers:
-            what = "YARD_PEERS is not set: tools/test installs %s and sets it" % self.peer
-            if os.environ.get("CI"):
-                self.fail(what)
-            self.skipTest(what)
-        self.bin = os.path.join(peers, self.peer, "bin")
-        self.directory = tempfile.mkdtemp(prefix="yard-", dir="/tmp")
-        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
-        self.environment = {
-            "PATH": self.bin + ":/usr/bin:/bin",
-            "HOME": self.directory,
+    @classmethod
+    def setUpClass(cls):
+        cls.bin = "/usr/bin"
+        if cls.peer:
+            peers = os.environ.get("YARD_PEERS")
+            if not peers:
+                what = "YARD_PEERS is not set: tools/test installs %s and sets it" % cls.peer
+                raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
+            cls.bin = os.path.join(peers, cls.peer, "bin")
+        cls.directory = tempfile.mkdtemp(prefix="yard-", dir="/tmp")
+        cls.addClassCleanup(shutil.rmtree, cls.directory, ignore_errors=True)
+        cls.environment = {
+            "PATH": cls.bin + ":/usr/bin:/bin",
+            "HOME": cls.directory,
             "LANG": "C.UTF-8",
-            "TMPDIR": self.directory,
-            "XDG_RUNTIME_DIR": self.directory + "/run",
-            "YARD_STATE": self.directory + "/state",
+            "TMPDIR": cls.directory,
+            "XDG_RUNTIME_DIR": cls.directory + "/run",
+            "YARD_STATE": cls.directory + "/state",
             "RUNFILES_DIR": os.environ["TEST_SRCDIR"],
         }
-        self.yard_program = str(pathlib.Path(YARD).absolute())
-        self.yard("up")
-        self.addCleanup(self.yard, "down")
+        cls.yard_program = str(pathlib.Path(YARD).absolute())
+        cls._services("up")
+        cls.addClassCleanup(cls._services, "down")
+
+    @classmethod
+    def _services(cls, verb):
+        subprocess.run([cls.yard_program, verb], cwd=cls.directory, env=cls.environment,
+                       stdin=subprocess.DEVNULL, timeout=LONG, check=True)
 
     def start(self, *words):
         """Runs on while the test does something; killed at its end."""
@@ -47,6 +56,9 @@ class YardCase(unittest.TestCase):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         return process
+
+    def start_yard(self, *words):
+        return self.start(self.yard_program, *words)
 
     def finish(self, process, exit_code=0):
         """What it has written to stdout and stderr, once it has ended as it should."""
@@ -59,12 +71,9 @@ class YardCase(unittest.TestCase):
         self.assertEqual(process.returncode, exit_code, out + err)
         return out, err
 
-    def run_program(self, *words):
-        """Its stdout and stderr."""
-        return self.finish(self.start(*words))
-
     def yard(self, *words):
-        return self.run_program(self.yard_program, *words)
+        """The stdout and stderr of a command that succeeds."""
+        return self.finish(self.start_yard(*words))
 
     def python(self, program, *words):
-        return self.run_program(self.bin + "/python", "-c", program, *words)[0]
+        return self.finish(self.start(self.bin + "/python", "-c", program, *words))[0]
