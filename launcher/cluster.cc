@@ -25,7 +25,7 @@ constexpr std::size_t kMaxWord = 32;
 constexpr std::size_t kMaxHost = 253;
 // execve(2) takes no longer string than 128 KiB; the name and the NUL are in it too.
 constexpr std::size_t kMaxTfConfig = 128 * 1024 - 16;
-constexpr int kFirstReadyFd = 4, kLastReadyFd = 1023;
+constexpr int kFirstReadyFd = 4, kLastReadyFd = 255;
 constexpr std::string_view kThisHost = "127.0.0.1";
 constexpr std::string_view kGpu = "gpu";
 

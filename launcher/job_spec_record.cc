@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace {
 constexpr char kIdentifier[] = "YJOB";
 constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxTaskType = 32;
+// Smaller files would cost more to rename than to write.
+constexpr std::uint64_t kLeastRotateBytes = 64 * 1024;
 
 bool IsTaskType(std::string_view type) {
   return type.size() <= kMaxTaskType && std::all_of(type.begin(), type.end(), [](char c) {
@@ -131,6 +134,11 @@ absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
   }
   if (spec.restart > msg::RestartPolicy::MAX) {
     return absl::InvalidArgumentError("restart: an unknown policy");
+  }
+  if (spec.log_rotate_bytes != 0 && spec.log_rotate_bytes < kLeastRotateBytes) {
+    return absl::InvalidArgumentError(absl::StrCat("log_rotate_bytes: ", spec.log_rotate_bytes,
+                                                   " is less than ", kLeastRotateBytes,
+                                                   " (0: never)"));
   }
   if (auto status = CheckStrings(spec); !status.ok()) return status;
   return spec.report_channel == nullptr ? absl::OkStatus()

@@ -412,6 +412,7 @@ TEST_F(JobTableTest, RefusesSpecsItCannotRun) {
   EXPECT_TRUE(refused([](auto& spec) { spec.task_type = "../x"; }));
   EXPECT_TRUE(refused([](auto& spec) { spec.environment.push_back("no equals sign"); }));
   EXPECT_TRUE(refused([](auto& spec) { spec.stop_signal = 99; }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.log_rotate_bytes = 64 * 1024 - 1; }));
   EXPECT_TRUE(refused([](auto& spec) {
     spec.report_channel = std::make_unique<msg::ReportChannelT>();
     spec.report_channel->socket = std::string(200, 'x');

@@ -12,6 +12,7 @@
 #include "glog/logging.h"
 #include "launcher/job_calls.h"
 #include "launcher/job_row.h"
+#include "launcher/kill_mode_report.h"
 #include "launcher/log_record.h"
 #include "runtime/clock.h"
 
@@ -183,6 +184,12 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
   Answer<rpc::Common::Since>(service, parts, [parts](const auto&, const auto& request) {
     return absl::StatusOr<msg::SinceReplyT>(LogsSince(parts.Logs(), request));
   });
+  // On the pool: it takes its time, and the loop has other things to do.
+  service->Handle<rpc::Launcher::KillModes>(
+      [report = std::make_shared<KillModeReport>()](
+          const bus::CallContext&, const auto&) -> absl::StatusOr<msg::KillModesReplyT> {
+        return report->Get();
+      });
   AddStreams(service, parts);
   AddBarrier(service, parts, barriers);
 }

@@ -16,7 +16,7 @@
 namespace launcher {
 
 // Adds the methods of rpc::Launcher, and those of rpc::Common that an owner of topics has, to
-// `service`. Each hops to the loop, where the table lives.
+// `service`. Each hops to the loop, where the table lives, but KillModes, which needs no table.
 // All outlive the service's calls.
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
                         BarrierCalls* barriers, ServiceKeeper* keeper, std::string state_directory);

@@ -134,6 +134,15 @@ TEST_F(LauncherProcessTest, LaunchWaitLogsRemove) {
   EXPECT_EQ(client_->Call<rpc::Launcher::Jobs>({}, Patient())->jobs.size(), 0u);
 }
 
+TEST_F(LauncherProcessTest, SaysHowItKillsATasksTree) {
+  const auto reply = client_->Call<rpc::Launcher::KillModes>({}, Patient());
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->modes.size(), 5u);
+  EXPECT_NE(reply->chosen, "");
+  // A child that the probes have left would be the next one to be reported as ended.
+  EXPECT_TRUE(Wait(Launch("true")).ok());
+}
+
 TEST_F(LauncherProcessTest, AJobGoesOnOverAKillOfTheLauncher) {
   const std::string job = Launch(
       "echo one; while [ ! -e $FOLDER/go ]; do sleep 0.01; done; echo two; exit 5", "request");

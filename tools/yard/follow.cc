@@ -176,7 +176,8 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
   };
   const auto take = [&](const msg::LogsReplyT& part) {
     outage.Over();
-    for (const msg::LogsRequestT& missed : positions.Missed(part)) {
+    for (msg::LogsRequestT& missed : positions.Missed(part)) {
+      missed.errors_only = request.errors_only;
       // What is removed by now is missing.
       (void)(*client)->Stream<rpc::Launcher::Logs>(missed, give, {});
     }

@@ -94,6 +94,11 @@ std::string Restart(const ServiceFacts& service, pid_t pid) {
   return absl::StrCat("kill -9 ", pid, " && yard up");
 }
 
+// What would be better than to kill by process group alone, and how it is to be had.
+constexpr char kFixOfGroup[] =
+    "mount /proc, or give the launcher a control group of its own: systemd-run --user --scope "
+    "-p Delegate=yes yard up";
+
 Finding CheckUp(const YardFacts& facts) {
   if (!facts.wanted_status.ok()) {
     return Bad("yard", std::string(facts.wanted_status.message()), "yard down && yard up");
@@ -360,6 +365,27 @@ Findings CheckLeftovers(const LeftoverFacts& facts) {
              Remove(facts.task_sockets)));
   }
   if (findings.empty()) findings.push_back(Ok("leftovers", "none"));
+  return findings;
+}
+
+Findings CheckKillModes(const std::vector<KillModeFacts>& modes, const std::string& chosen) {
+  Findings findings;
+  for (const KillModeFacts& mode : modes) {
+    const std::string detail = mode.detail.empty() ? "" : ": " + mode.detail;
+    if (!mode.offered) {
+      findings.push_back(Ok("kill mode", absl::StrCat(mode.name, " is not offered", detail)));
+    } else if (mode.name != chosen) {
+      findings.push_back(Ok("kill mode", absl::StrCat(mode.name, detail)));
+    } else if (mode.name == "group") {
+      findings.push_back(
+          Warn("kill mode", absl::StrCat(mode.name, " is all there is", detail), kFixOfGroup));
+    } else {
+      findings.push_back(Ok("kill mode", absl::StrCat(mode.name, " (what tasks get)", detail)));
+    }
+  }
+  if (!modes.empty() && chosen.empty()) {
+    findings.push_back(Bad("kill mode", "no way to kill a task's processes works", kFixOfGroup));
+  }
   return findings;
 }
 

@@ -89,6 +89,17 @@ struct LeftoverFacts {
 };
 Findings CheckLeftovers(const LeftoverFacts& facts);
 
+// ---- How tasks are killed
+
+// A way to kill a task with everything it has started, as the launcher has tried it.
+struct KillModeFacts {
+  std::string name;  // "cgroup2"
+  bool offered = false;
+  std::string detail;  // Where, or why not.
+};
+// One of each mode. `chosen` is what a task gets that asks for none.
+Findings CheckKillModes(const std::vector<KillModeFacts>& modes, const std::string& chosen);
+
 // ---- The services
 
 struct ServiceFacts {

@@ -330,5 +330,39 @@ TEST(ShellWordTest, QuotesWhatAShellWouldRead) {
   EXPECT_EQ(ShellWord("a\nb"), "'a\nb'");
 }
 
+// ---- how tasks are killed
+
+TEST(CheckKillModesTest, TheOneThatTasksGetIsMarkedAndOthersSayWhyNot) {
+  const Findings findings = CheckKillModes({{"cgroup2", false, "no place for groups"},
+                                            {"freezer", true, "in /f"},
+                                            {"subreaper", true, "everywhere"},
+                                            {"group", false, "only where needed"}},
+                                           "freezer");
+  ASSERT_THAT(findings, SizeIs(4));
+  EXPECT_EQ(findings[0].found, "cgroup2 is not offered: no place for groups");
+  EXPECT_EQ(findings[1].found, "freezer (what tasks get): in /f");
+  EXPECT_EQ(findings[2].found, "subreaper: everywhere");
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.level, Level::kOk);
+    EXPECT_EQ(finding.check, "kill mode");
+    EXPECT_EQ(finding.fix, "");
+  }
+}
+
+TEST(CheckKillModesTest, WarnsWhereTheProcessGroupIsAllThereIs) {
+  const Findings findings =
+      CheckKillModes({{"subreaper", false, "no /proc"}, {"group", true, "misses some"}}, "group");
+  ASSERT_THAT(findings, SizeIs(2));
+  EXPECT_EQ(findings[0].level, Level::kOk);
+  EXPECT_EQ(findings[1].level, Level::kWarn);
+  EXPECT_EQ(findings[1].found, "group is all there is: misses some");
+  EXPECT_NE(findings[1].fix, "");
+}
+
+TEST(CheckKillModesTest, NoModeAtAllIsBadAndWithoutALauncherNothingIsSaid) {
+  EXPECT_TRUE(AnyBad(CheckKillModes({{"group", false, "no"}}, "")));
+  EXPECT_THAT(CheckKillModes({}, ""), SizeIs(0));
+}
+
 }  // namespace
 }  // namespace yard

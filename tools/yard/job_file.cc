@@ -33,6 +33,7 @@ constexpr std::size_t kLongestName = 128;
 constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 // A century.
 constexpr std::uint64_t kLongestTime = 100ULL * 365 * 86400 * 1000;
+constexpr std::uint64_t kLeastRotateSize = 64 * 1024;
 
 void ReadName(NodeReader& in, const YamlNode& node, Spec* spec) {
   std::string name;
@@ -69,6 +70,16 @@ void ReadStopGrace(NodeReader& in, const YamlNode& node, Spec* spec) {
   if (in.Time(node, kMax32, &spec->stop_grace_ms) && spec->stop_grace_ms == 0) {
     spec->stop_grace_ms = 1;
   }
+}
+
+void ReadRotateSize(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::uint64_t size = 0;
+  if (!in.Size(node, &size)) return;
+  if (size != 0 && size < kLeastRotateSize) {
+    return in.Wrong(node, absl::StrCat("expected at least ", FormatSize(kLeastRotateSize),
+                                       ", or 0 for never, not ", FormatSize(size)));
+  }
+  spec->log_rotate_bytes = size;
 }
 
 void ReadHoldPorts(NodeReader& in, const YamlNode& node, Spec* spec) {
@@ -147,7 +158,7 @@ constexpr NodeKey<Spec> kJobKeys[] = {
     {"share_gpu", ReadBool<&Spec::share_sets>},
     {"log_directory", ReadPath<&Spec::log_directory>},
     {"log_limit", ReadSize<&Spec::log_limit_bytes>},
-    {"log_rotate_size", ReadSize<&Spec::log_rotate_bytes>},
+    {"log_rotate_size", ReadRotateSize},
     {"log_rotate_files", ReadNumber<&Spec::log_rotate_files>},
     {"own_namespace", ReadBool<&Spec::own_namespace>},
     {"labels", ReadLabels},

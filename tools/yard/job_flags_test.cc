@@ -112,7 +112,7 @@ TEST(JobFlagsTest, EveryKeyOfAJobIsAFlag) {
       {"--stop_grace", "5s"},
       {"--restart_window", "1m"},
       {"--log_limit", "1k"},
-      {"--log_rotate_size", "1k"},
+      {"--log_rotate_size", "64k"},
       {"--log_rotate_files", "2"},
       {"--ignore_chief"},
       {"--keep_going"},

@@ -1,15 +1,12 @@
 #ifndef TOOLS_YARD_LINE_PRINTER_H_
 #define TOOLS_YARD_LINE_PRINTER_H_
 
-#include <map>
 #include <ostream>
-#include <string>
 #include <string_view>
 
 namespace yard {
 
-// Turns pieces of output into whole lines. A piece that ends inside a line is kept (at most 1 MiB)
-// until the rest comes or Finish() is called.
+// Prints lines of output with the names of those who said them.
 class LinePrinter {
  public:
   struct Options {
@@ -22,18 +19,12 @@ class LinePrinter {
   };
   explicit LinePrinter(Options options) : options_(options) {}
 
-  // `task` is "j-abcde/worker-0".
-  void Print(std::string_view task, std::string_view piece);
-  // Prints what is left of a task's line without an end: a new attempt begins a new one.
-  void FinishLine(std::string_view task);
-  // The same for all tasks.
-  void Finish();
+  // `who` is "worker-0" or whatever else is to stand in the brackets; the line is without its end.
+  void Print(std::string_view who, std::string_view line);
+  void Flush() { options_.out->flush(); }
 
  private:
-  void PrintLine(std::string_view task, std::string_view line);
-
   const Options options_;
-  std::map<std::string, std::string, std::less<>> rest_;
 };
 
 }  // namespace yard

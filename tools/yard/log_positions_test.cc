@@ -47,6 +47,29 @@ TEST(LogPositionsTest, ALaterAttemptBeginsAnewAndIsNotForgottenForAnOlderOne) {
   EXPECT_EQ(positions.Take(Part("a", 2, 0, 6)), 4U);
 }
 
+TEST(LogPositionsTest, AStreamOfAllAttemptsCanBeginAnew) {
+  LogPositions positions;
+  positions.Take(Part("a", 3, 50, 10));
+  positions.Take(Part("a", 4, 0, 7));
+  positions.Broke();
+  EXPECT_THAT(positions.Missed(Part("a", 3, 50, 10)), IsEmpty());
+  EXPECT_EQ(positions.Take(Part("a", 2, 0, 9)), 9U) << "it was left out the first time";
+  EXPECT_EQ(positions.Take(Part("a", 3, 50, 10)), 10U);
+  EXPECT_EQ(positions.Take(Part("a", 4, 0, 8)), 7U);
+  EXPECT_EQ(positions.Take(Part("a", 5, 0, 8)), 0U);
+}
+
+TEST(LogPositionsTest, OfManyAttemptsTheOldestAreKnown) {
+  LogPositions positions;
+  for (std::uint32_t attempt = 1; attempt <= 150; ++attempt) {
+    EXPECT_EQ(positions.Take(Part("a", attempt, 0, 10)), 0U);
+  }
+  positions.Broke();
+  for (std::uint32_t attempt = 1; attempt <= 150; ++attempt) {
+    EXPECT_EQ(positions.Take(Part("a", attempt, 0, 10)), 10U) << attempt;
+  }
+}
+
 TEST(LogPositionsTest, NothingIsMissedWhileTheStreamHolds) {
   LogPositions positions;
   positions.Take(Part("a", 1, 0, 10));

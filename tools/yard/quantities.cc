@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/civil_time.h"
 #include "runtime/string_view.h"
 
 namespace yard {
@@ -16,6 +19,7 @@ namespace {
 
 constexpr int kLastSignal = 64;
 constexpr int kLastNamedSignal = 31;
+constexpr std::uint32_t kLastRank = 999;
 
 // Takes a number without sign and exponent off the front of `text`.
 std::optional<double> TakeNumber(std::string_view* text) {
@@ -41,6 +45,22 @@ double SecondsOf(std::string_view unit) {
   if (unit == "m" || unit == "min") return 60;
   if (unit == "h") return 3600;
   return unit == "d" ? 86400 : 0;
+}
+
+constexpr const char* kDates[] = {
+    "%Y-%m-%dT%H:%M:%E*S%Ez", "%Y-%m-%d %H:%M:%E*S%Ez", "%Y-%m-%dT%H:%M%Ez",
+    "%Y-%m-%d %H:%M%Ez",      "%Y-%m-%dT%H:%M:%E*S",    "%Y-%m-%d %H:%M:%E*S",
+    "%Y-%m-%dT%H:%M",         "%Y-%m-%d %H:%M",         "%Y-%m-%d",
+};
+constexpr const char* kTimesOfDay[] = {"%H:%M:%E*S", "%H:%M"};
+
+std::optional<std::uint32_t> ParseRank(std::string_view text) {
+  std::uint32_t rank = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  if (error != std::errc() || stop != text.data() + text.size() || rank > kLastRank) {
+    return std::nullopt;
+  }
+  return rank;
 }
 
 // Bytes of a unit; 0: there is none of this name.
@@ -79,6 +99,44 @@ std::string FormatTime(absl::Duration duration) {
   const std::int64_t milliseconds = absl::ToInt64Milliseconds(duration);
   if (milliseconds % 1000 != 0) return absl::StrCat(milliseconds, "ms");
   return absl::StrCat(milliseconds / 1000, "s");
+}
+
+std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, absl::TimeZone zone) {
+  if (const auto ago = ParseTime(text)) return std::max(now - *ago, absl::UnixEpoch());
+  // (absl::ParseTime() knows words, too.)
+  if (text.empty() || !absl::ascii_isdigit(static_cast<unsigned char>(text[0]))) {
+    return std::nullopt;
+  }
+  absl::Time moment;
+  std::string ignored;
+  for (const char* format : kDates) {
+    if (!absl::ParseTime(format, runtime::Absl(text), zone, &moment, &ignored)) continue;
+    return moment < absl::UnixEpoch() ? std::nullopt : std::optional(moment);
+  }
+  for (const char* format : kTimesOfDay) {
+    if (!absl::ParseTime(format, runtime::Absl(text), absl::UTCTimeZone(), &moment, &ignored)) {
+      continue;
+    }
+    const absl::Duration late = moment - absl::UnixEpoch();
+    const absl::CivilDay today = absl::ToCivilDay(now, zone);
+    const auto on = [&](absl::CivilDay day) {
+      return absl::FromCivil(absl::CivilSecond(day) + absl::ToInt64Seconds(late), zone);
+    };
+    return on(today) <= now ? on(today) : on(today - 1);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::vector<std::uint32_t>> ParseRanks(std::string_view text) {
+  std::set<std::uint32_t> ranks;
+  const std::vector<std::string> parts = absl::StrSplit(runtime::Absl(text), ',');
+  for (const std::string& part : parts) {
+    const std::vector<std::string> ends = absl::StrSplit(part, absl::MaxSplits('-', 1));
+    const auto first = ParseRank(ends.front()), last = ParseRank(ends.back());
+    if (!first.has_value() || !last.has_value() || *first > *last) return std::nullopt;
+    for (std::uint32_t rank = *first; rank <= *last; ++rank) ranks.insert(rank);
+  }
+  return std::vector<std::uint32_t>(ranks.begin(), ranks.end());
 }
 
 std::optional<std::uint64_t> ParseSize(std::string_view text) {

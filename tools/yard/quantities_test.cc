@@ -2,9 +2,13 @@
 
 #include <signal.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/time/civil_time.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 
@@ -34,6 +38,55 @@ TEST(QuantitiesTest, ATimeComesBackFromItsText) {
   }
   EXPECT_EQ(FormatTime(absl::Milliseconds(1500)), "1500ms");
   EXPECT_EQ(FormatTime(absl::Minutes(2)), "120s");
+}
+
+TEST(QuantitiesTest, AMomentIsATimeAgoATimeOfDayOrADate) {
+  const absl::TimeZone zone = absl::FixedTimeZone(2 * 3600);
+  // 14:30:10 there.
+  const absl::Time now =
+      absl::FromCivil(absl::CivilSecond(2024, 5, 2, 12, 30, 10), absl::UTCTimeZone());
+  const std::pair<const char*, absl::Time> kCases[] = {
+      {"10m", now - absl::Minutes(10)},
+      {"1h30m", now - absl::Minutes(90)},
+      {"90", now - absl::Seconds(90)},
+      {"14:30", now - absl::Seconds(10)},
+      {"14:30:05", now - absl::Seconds(5)},
+      {"14:30:10", now},
+      {"14:30:11", now - absl::Hours(24) + absl::Seconds(1)},
+      {"00:00", now - absl::Hours(14) - absl::Minutes(30) - absl::Seconds(10)},
+      {"23:59", now - absl::Hours(14) - absl::Minutes(31) - absl::Seconds(10)},
+      {"2024-05-02T12:30:05Z", now - absl::Seconds(5)},
+      {"2024-05-02T12:30:05.5Z", now - absl::Milliseconds(4500)},
+      {"2024-05-02 13:30:05+01:00", now - absl::Seconds(5)},
+      {"2024-05-02T14:30", now - absl::Seconds(10)},
+      {"2024-05-02 14:30:05", now - absl::Seconds(5)},
+      {"2024-05-02", now - absl::Hours(14) - absl::Minutes(30) - absl::Seconds(10)},
+      {"2030-01-01", absl::FromCivil(absl::CivilDay(2030, 1, 1), zone)},
+      {"1000000d", absl::UnixEpoch()},
+  };
+  for (const auto& [text, moment] : kCases) EXPECT_EQ(ParseMoment(text, now, zone), moment) << text;
+}
+
+TEST(QuantitiesTest, WhatIsNoMomentIsNone) {
+  for (const char* text : {"", "now", "infinite-past", "-5m", "25:00", "14:60", "14:30x",
+                           "1969-12-31", "2024-13-01", "2024-05-02T", "10 m", "yesterday"}) {
+    EXPECT_EQ(ParseMoment(text, absl::UnixEpoch() + absl::Hours(1e5), absl::UTCTimeZone()),
+              std::nullopt)
+        << text;
+  }
+}
+
+TEST(QuantitiesTest, RanksAreNumbersAndRanges) {
+  using Ranks = std::vector<std::uint32_t>;
+  EXPECT_EQ(ParseRanks("0"), Ranks({0}));
+  EXPECT_EQ(ParseRanks("0,2-3"), Ranks({0, 2, 3}));
+  EXPECT_EQ(ParseRanks("3,1-3,0,3"), Ranks({0, 1, 2, 3}));
+  EXPECT_EQ(ParseRanks("5-5"), Ranks({5}));
+  EXPECT_EQ(ParseRanks("0-999")->size(), 1000U);
+  for (const char* text : {"", ",", "1,", "a", "-1", "1-", "3-2", "1000", "1-2-3", "1 ", "0x1",
+                           "99999999999", "1.5"}) {
+    EXPECT_EQ(ParseRanks(text), std::nullopt) << text;
+  }
 }
 
 TEST(QuantitiesTest, SizesKnowThousandsFromPowersOfTwo) {

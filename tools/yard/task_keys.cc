@@ -25,7 +25,7 @@ constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
 // 0 to 2 are the program's own, 3 is the report channel.
 constexpr std::uint64_t kFirstReadyFd = 4;
-constexpr std::uint64_t kLastReadyFd = 1023;
+constexpr std::uint64_t kLastReadyFd = 255;
 
 // setrlimit(2), and which of them are bytes.
 struct LimitName {

@@ -50,23 +50,9 @@ nlohmann::json ToJson(const msg::AttemptT& attempt) {
           {"reason", attempt.reason},
           {"core_dumped", attempt.core_dumped},
           {"out_of_memory", attempt.out_of_memory},
-          {"was_stopped", attempt.was_stopped}};
-}
-
-nlohmann::json ToJson(const msg::TaskT& task) {
-  nlohmann::json attempts = nlohmann::json::array();
-  for (const auto& attempt : task.attempts) attempts.push_back(ToJson(*attempt));
-  return {{"id", task.id},
-          {"state", StateName(task.state)},
-          {"reason", task.reason},
-          {"rank", task.rank},
-          {"address", task.address},
-          {"ready", task.ready},
-          {"restarts", task.restarts},
-          {"resources", task.resources},
-          {"attempts", attempts},
-          {"stdout", task.stdout_path},
-          {"stderr", task.stderr_path}};
+          {"was_stopped", attempt.was_stopped},
+          {"shim_lost", attempt.shim_lost},
+          {"error_number", attempt.error_number}};
 }
 
 nlohmann::json ToJson(const msg::FailureT& failure) {
@@ -113,9 +99,30 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"stop_requested", trial.stop_requested}};
 }
 
+nlohmann::json ToJson(const msg::TaskT& task) {
+  nlohmann::json attempts = nlohmann::json::array();
+  for (const auto& attempt : task.attempts) attempts.push_back(ToJson(*attempt));
+  return {{"id", task.id},
+          {"kind", "task"},
+          {"type", task.type},
+          {"index", task.index},
+          {"state", StateName(task.state)},
+          {"reason", task.reason},
+          {"rank", task.rank},
+          {"address", task.address},
+          {"ready", task.ready},
+          {"restarts", task.restarts},
+          {"resources", task.resources},
+          {"attempts", attempts},
+          {"stdout", task.stdout_path},
+          {"stderr", task.stderr_path}};
+}
+
 nlohmann::json ToJson(const msg::JobT& job) {
   nlohmann::json tasks = nlohmann::json::array();
   for (const auto& task : job.tasks) tasks.push_back(ToJson(*task));
+  nlohmann::json labels = nlohmann::json::object();
+  for (const auto& label : job.labels) labels[label->key] = label->value;
   return {{"id", job.id},
           {"kind", "job"},
           {"name", job.name},
@@ -128,6 +135,7 @@ nlohmann::json ToJson(const msg::JobT& job) {
           {"stop_requested", job.stop_requested},
           {"restarts", job.restarts},
           {"failure", job.failure == nullptr ? nlohmann::json() : ToJson(*job.failure)},
+          {"labels", labels},
           {"tasks", tasks}};
 }
 

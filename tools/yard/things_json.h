@@ -12,6 +12,8 @@ namespace yard {
 // What `--json` prints for a trial and a job: names as in the tables, times as ISO 8601 in UTC.
 nlohmann::json ToJson(const msg::TrialT& trial);
 nlohmann::json ToJson(const msg::JobT& job);
+// As in its job.
+nlohmann::json ToJson(const msg::TaskT& task);
 // A report's metrics as an object; NaN and the infinities, which JSON does not have, as the
 // strings "NaN", "Infinity", "-Infinity".
 nlohmann::json MetricsToJson(const std::string& metrics);

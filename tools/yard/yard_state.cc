@@ -107,9 +107,14 @@ absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locat
   if (!json.is_object() || !json.contains("logdir") || !json["logdir"].is_string()) {
     return absl::DataLossError(absl::StrCat(path, " cannot be read; remove it and run `yard up`"));
   }
-  Wanted wanted{.logdir = json["logdir"].get<std::string>(), .trainer = ""};
+  Wanted wanted{.logdir = json["logdir"].get<std::string>()};
   if (json.contains("trainer") && json["trainer"].is_string()) {
     wanted.trainer = json["trainer"].get<std::string>();
+  }
+  if (json.contains("resources") && json["resources"].is_array()) {
+    for (const auto& resource : json["resources"]) {
+      if (resource.is_string()) wanted.resources.push_back(resource.get<std::string>());
+    }
   }
   return std::optional<Wanted>(std::move(wanted));
 }
@@ -120,6 +125,7 @@ absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& want
   }
   nlohmann::json json = {{"logdir", wanted.logdir}};
   if (!wanted.trainer.empty()) json["trainer"] = wanted.trainer;
+  if (!wanted.resources.empty()) json["resources"] = wanted.resources;
   return runtime::WriteFileAtomically(
       WantedPath(locations),
       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", 0600, true);
@@ -149,7 +155,8 @@ absl::Status MayStartServices(const Context& context) {
   return absl::OkStatus();
 }
 
-absl::Status StartService(const Context& context, const std::string& service) {
+absl::Status StartService(const Context& context, const std::string& service,
+                          const Wanted& wanted) {
   if (absl::Status may = MayStartServices(context); !may.ok()) return may;
   const runtime::Locations& locations = context.locations;
   for (const std::string& directory :
@@ -162,7 +169,11 @@ absl::Status StartService(const Context& context, const std::string& service) {
   const runtime::UniqueFd out(
       open(output.c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!out.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", output));
-  return runtime::Subprocess::Start({.argv = {*program},
+  std::vector<std::string> argv = {*program};
+  if (service == "launcher" && !wanted.resources.empty()) {
+    argv.push_back("--resources=" + absl::StrJoin(wanted.resources, ";"));
+  }
+  return runtime::Subprocess::Start({.argv = std::move(argv),
                                      .program = *program,
                                      .environment = context.environment,
                                      .working_directory = locations.state_directory,
@@ -211,7 +222,8 @@ absl::Status EnsureYard(const Context& context) {
   }
   if (absl::Status may = MayStartServices(context); !may.ok()) return may;
   *context.err << "yard: the launcher was not running; starting it again\n";
-  if (absl::Status started = StartService(context, "launcher"); !started.ok()) return started;
+  if (absl::Status started = StartService(context, "launcher", **wanted); !started.ok())
+    return started;
   return WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},
                         absl::Seconds(10), [](const std::string&) {});
 }

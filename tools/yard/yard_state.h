@@ -21,7 +21,9 @@ inline constexpr std::string_view kServices[] = {"registry", "launcher", "datama
 // removes it, the launcher acts on it.
 struct Wanted {
   std::string logdir;
-  std::string trainer;  // A program that serves as the yard's trainer; empty: the yard's own.
+  std::string trainer = {};  // A program that serves as the yard's trainer; empty: its own.
+  // What tasks share: "gpu=0,1", "slots=4"; empty: the GPUs of this machine.
+  std::vector<std::string> resources = {};
 };
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
 absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);
@@ -34,9 +36,9 @@ pid_t HolderOf(const runtime::Locations& locations, std::string_view service);
 // what is started there dies with the task, in whatever session it is.
 absl::Status MayStartServices(const Context& context);
 
-// Starts `service` in a session of its own, its output appended to STATE/log/SERVICE.out. Not
-// inside a task.
-absl::Status StartService(const Context& context, const std::string& service);
+// Starts `service` in a session of its own, its output appended to STATE/log/SERVICE.out; the
+// launcher gets what `wanted` says for it. Not inside a task.
+absl::Status StartService(const Context& context, const std::string& service, const Wanted& wanted);
 
 // Waits until each service has said that it is ready (RUNTIME/SERVICE.ready holds the pid of the
 // lock's holder), and calls `ready` for each as it does. DeadlineExceeded names those that have

@@ -18,6 +18,7 @@
 namespace yard {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class YardStateTest : public ::testing::Test {
@@ -39,12 +40,16 @@ class YardStateTest : public ::testing::Test {
 };
 
 TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
-  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a b/\"c\"", .trainer = "/t"}).ok());
+  ASSERT_TRUE(
+      WriteWanted(locations(),
+                  {.logdir = "/a b/\"c\"", .trainer = "/t", .resources = {"gpu=0,1", "slots=4"}})
+          .ok());
   const auto wanted = ReadWanted(locations());
   ASSERT_TRUE(wanted.ok()) << wanted.status();
   ASSERT_TRUE(wanted->has_value());
   EXPECT_EQ((*wanted)->logdir, "/a b/\"c\"");
   EXPECT_EQ((*wanted)->trainer, "/t");
+  EXPECT_THAT((*wanted)->resources, ElementsAre("gpu=0,1", "slots=4"));
 }
 
 TEST_F(YardStateTest, RemovingWantedTwiceIsFine) {
@@ -86,7 +91,8 @@ TEST_F(YardStateTest, NothingIsStartedInsideATask) {
   ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a", .trainer = ""}).ok());
   for (const char* mark : {"YARD_SOCKET=/tasks/j-1.worker-0.1", "YARD_TRIAL_ID=t-1"}) {
     context_.environment = {"PATH=/bin", mark};
-    for (const absl::Status& refused : {EnsureYard(context_), StartService(context_, "registry")}) {
+    for (const absl::Status& refused :
+         {EnsureYard(context_), StartService(context_, "registry", {.logdir = "/a"})}) {
       EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
       EXPECT_THAT(std::string(refused.message()), HasSubstr("a shell outside"));
     }

@@ -62,6 +62,11 @@ msg::JobSpecT FakeYard::last_launch() {
   return last_launch_;
 }
 
+msg::LogsRequestT FakeYard::last_logs() {
+  MutexLock lock(mutex_);
+  return last_logs_;
+}
+
 std::vector<std::string> FakeYard::asked() {
   MutexLock lock(mutex_);
   return asked_;
@@ -132,18 +137,26 @@ void FakeYard::ServeLauncher() {
   });
   service.HandleAsync<Launcher::Logs>([this](auto writer, const auto& request) {
     MutexLock lock(mutex_);
+    last_logs_ = request;
     const std::string job = request.job.substr(0, request.job.find('/'));
     const auto found = output_.find(job);
     if (found == output_.end() && !holds_)
       return writer->Finish(absl::NotFoundError("no such job"));
     for (const auto& part : output_[job]) {
-      const bool wanted = request.job == job || request.job == part.task;
+      const bool wanted = (request.job == job || request.job == part.task) &&
+                          (!request.errors_only || part.stream == msg::LogStream::Stderr);
       if (wanted) (void)writer->SendPart(msg::LogsReplyT(part));
     }
     if (!holds_ || !request.follow) return writer->Finish(msg::LogsReplyT());
     held_.push_back([writer] { writer->Finish(msg::LogsReplyT()); });
     changed_.SignalAll();
   });
+  if (kill_modes_.has_value()) {
+    service.Handle<Launcher::KillModes>(
+        [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::KillModesReplyT> {
+          return *kill_modes_;
+        });
+  }
   ServeControl(&service);
 }
 

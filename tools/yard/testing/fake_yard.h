@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -72,6 +74,8 @@ class FakeYard {
   void SetStats(const std::string& service, msg::StatsReplyT stats) {
     stats_[service] = std::move(stats);
   }
+  // What the launcher says of the ways to kill a tree; else it does not know the method.
+  void SetKillModes(msg::KillModesReplyT modes) { kill_modes_ = std::move(modes); }
   // The service runs, and the registry does not know it.
   void Unregister(const std::string& service) { unregistered_.push_back(service); }
   // The service never runs: it has no socket, no lease and no lock.
@@ -87,6 +91,8 @@ class FakeYard {
   msg::RunTrialRequestT last_run();
   // What `yard launch` asked for, last.
   msg::JobSpecT last_launch();
+  // What `yard logs` asked for, last.
+  msg::LogsRequestT last_logs();
   // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0".
   std::vector<std::string> asked();
   // Waits until somebody follows output that is held.
@@ -116,6 +122,7 @@ class FakeYard {
   std::map<std::string, msg::StatsReplyT> stats_;
   std::vector<std::string> left_out_, unregistered_;
   std::vector<Series> series_;
+  std::optional<msg::KillModesReplyT> kill_modes_;
   bool holds_ = false, keeps_running_ = false;
 
   runtime::Mutex mutex_;
@@ -126,6 +133,7 @@ class FakeYard {
   std::vector<std::string> stopped_ ABSL_GUARDED_BY(mutex_);
   msg::RunTrialRequestT last_run_ ABSL_GUARDED_BY(mutex_);
   msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
+  msg::LogsRequestT last_logs_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -24,6 +26,7 @@ namespace yard {
 namespace {
 
 using nlohmann::json;
+using ::testing::ContainsRegex;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
@@ -225,6 +228,212 @@ TEST_F(LaunchTest, WhatTheLauncherRefusesIsPassedOn) {
   const auto result = yard_.Run({"launch", "--ready_pattern", "(", "--", "train"});
   EXPECT_EQ(result.code, kUsage);
   EXPECT_THAT(result.err, HasSubstr("yard launch: ready_pattern: missing )"));
+}
+
+// ---- logs
+
+class LogsTest : public ::testing::Test {
+ protected:
+  // A job of three tasks.
+  void Start() {
+    yard_.AddJob(Job(msg::TaskState::Running, {"worker-0", "worker-1", "worker-2"}));
+    yard_.Start();
+  }
+  void Say(int worker, const std::string& text, msg::LogStream stream = msg::LogStream::Stdout) {
+    yard_.AddTaskOutput(absl::StrCat("j-abcde/worker-", worker), 1, stream, text);
+  }
+  FakeYard yard_;
+};
+
+TEST_F(LogsTest, UnfinishedLinesOfTheTwoStreamsAreTwo) {
+  Say(0, "epoch 1: ");
+  Say(0, "a warn", msg::LogStream::Stderr);
+  Say(0, "done\n");
+  Say(0, "ing", msg::LogStream::Stderr);
+  Start();
+  EXPECT_EQ(yard_.Run({"logs", "train"}).out,
+            "[worker-0]:    epoch 1: done\n[worker-0]:    a warning\n");
+}
+
+TEST_F(LogsTest, AsksForATimeForRanksAndForErrors) {
+  Say(0, "no\n");
+  Say(0, "yes\n", msg::LogStream::Stderr);
+  Start();
+  const auto result = yard_.Run(
+      {"logs", "train", "--since", "2024-05-02T12:30:05Z", "--rank", "0,1-2", "--err", "-n", "7"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out, "[worker-0]:    yes\n");
+  const msg::LogsRequestT asked = yard_.last_logs();
+  EXPECT_EQ(asked.job, "j-abcde");
+  EXPECT_EQ(asked.since_us, 1'714'653'005'000'000);
+  EXPECT_THAT(asked.ranks, ElementsAre(0, 1, 2));
+  EXPECT_TRUE(asked.errors_only);
+  EXPECT_EQ(asked.last_lines, 7);
+}
+
+TEST_F(LogsTest, WhatCannotBeIsAnErrorOfUsage) {
+  Start();
+  const std::pair<std::vector<std::string>, const char*> kCases[] = {
+      {{"--since", "yesterday"}, "--since: expected a time ago like 10m or 2h, or a time like"},
+      {{"--rank", "1,x"}, "--rank: expected ranks from 0 to 999 like 0,2-3, not \"1,x\""},
+      {{"--collapse", "--raw"}, "--collapse is of lines, not of --raw"},
+      {{"--collapse", "--json"}, "not of --json"},
+      {{"--err", "--out"}, "--err and --out leave nothing"},
+      {{"j-abcde", "-f"}, "-f follows one thing at a time"},
+      {{"--lines=-3"}, "-n: expected a number from 0"},
+  };
+  for (const auto& [words, error] : kCases) {
+    std::vector<std::string> all = {"logs", "train"};
+    all.insert(all.end(), words.begin(), words.end());
+    const auto result = yard_.Run(all);
+    EXPECT_EQ(result.code, kUsage) << words[0];
+    EXPECT_THAT(result.err, HasSubstr(error));
+  }
+}
+
+TEST_F(LogsTest, ARankThatTheJobDoesNotHaveIsNotFound) {
+  Start();
+  const auto result = yard_.Run({"logs", "train", "--rank", "1-3"});
+  EXPECT_EQ(result.code, kNotFound);
+  EXPECT_THAT(result.err, HasSubstr("there is no rank 3: j-abcde has the ranks 0 to 2"));
+}
+
+TEST_F(LogsTest, SeveralThingsComeOneAfterTheOtherWithTheirJobs) {
+  Say(0, "a\n");
+  yard_.AddTaskOutput("j-other/worker-0", 1, msg::LogStream::Stdout, "b\n");
+  yard_.AddJob("j-other", "other", msg::TaskState::Exited);
+  Start();
+  EXPECT_EQ(yard_.Run({"logs", "other", "train"}).out,
+            "[j-other/worker-0]: b\n[j-abcde/worker-0]: a\n");
+}
+
+TEST_F(LogsTest, WhatRanksSayAlikeIsOneLineOnRequest) {
+  for (const int worker : {0, 1, 2}) {
+    Say(worker, absl::StrCat("I am ", worker, "\nloading\n", worker == 1 ? "" : "step 1\n"));
+  }
+  Say(1, "loading\n", msg::LogStream::Stderr);
+  Start();
+  EXPECT_EQ(yard_.Run({"logs", "train", "--collapse"}).out,
+            "[worker-0]:    I am 0\n"
+            "[worker-1]:    I am 1\n"
+            "[worker-2]:    I am 2\n"
+            "[worker-0..2]: loading\n"
+            "[worker-0,2]:  step 1\n"
+            "[worker-1]:    loading\n");
+}
+
+TEST_F(LogsTest, WhileItFollowsALineOfSomeRanksIsNotHeldBack) {
+  Say(0, "step 1\n");
+  Say(2, "step 1\n");
+  yard_.HoldOutput();
+  Start();
+  FakeYard::Output result;
+  std::thread person([&] { result = yard_.Run({"logs", "train", "-f", "--collapse"}); });
+  const bool followed = yard_.AwaitFollower();
+  // It ends when the job does; that the line comes before is LineCollapser's promise.
+  EXPECT_EQ(yard_.Run({"stop", "train"}).code, kDone);
+  person.join();
+  EXPECT_TRUE(followed);
+  EXPECT_EQ(result.out, "[worker-0,2]:  step 1\n");
+}
+
+// ---- ps, show
+
+msg::JobT JobThatWaits() {
+  msg::JobT job = Job(msg::TaskState::Running, {"ps-0", "worker-0", "worker-1"});
+  job.tasks[0]->attempts[0]->pid = 77;
+  job.tasks[0]->address = "127.0.0.1:2222";
+  job.tasks[0]->resources = {"gpu=0,1"};
+  job.tasks[0]->restarts = 1;
+  for (const int i : {1, 2}) {
+    auto& task = *job.tasks[static_cast<std::size_t>(i)];
+    task.rank = static_cast<std::uint32_t>(i);
+    task.state = msg::TaskState::Pending;
+    task.reason = "waits for ps to be ready";
+    task.attempts.clear();
+  }
+  return job;
+}
+
+class PsTest : public ::testing::Test {
+ protected:
+  FakeYard yard_;
+};
+
+TEST_F(PsTest, SaysOfAJobWhyItsTasksWait) {
+  yard_.AddJob(JobThatWaits());
+  yard_.Start();
+  const auto result = yard_.Run({"ps"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("1 of 3  worker-0,1: waits for ps to be ready\n"));
+}
+
+TEST_F(PsTest, WhatHoldsUpAWholeJobIsSaidOnce) {
+  msg::JobT job = JobThatWaits();
+  job.state = msg::TaskState::Pending;
+  job.tasks.erase(job.tasks.begin());
+  for (const auto& task : job.tasks) task->reason = "waits for gpu: 1 of 2 is used by j-x/worker-0";
+  yard_.AddJob(std::move(job));
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"ps"}).out,
+              HasSubstr("0 of 2  waits for gpu: 1 of 2 is used by j-x/worker-0\n"));
+}
+
+TEST_F(PsTest, OfAJobItShowsTheTasks) {
+  yard_.AddJob(JobThatWaits());
+  yard_.Start();
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"ps", "train"}, {"ps", "-t"}}) {
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    EXPECT_THAT(result.out, ContainsRegex("j-abcde/ps-0 +0  running, not ready +1 +77 +1 +-  "
+                                          "127.0.0.1:2222  gpu=0,1\n"));
+    EXPECT_THAT(result.out, ContainsRegex("j-abcde/worker-1 +2  pending +- +- +0 +- +waits for ps "
+                                          "to be ready\n"));
+  }
+  const auto one = yard_.Run({"ps", "j-abcde/worker-1", "--json"});
+  const json task = json::parse(one.out, nullptr, false);
+  EXPECT_EQ(task["id"], "j-abcde/worker-1");
+  EXPECT_EQ(task["rank"], 2);
+  EXPECT_EQ(task["state"], "pending");
+  EXPECT_EQ(task["reason"], "waits for ps to be ready");
+  EXPECT_EQ(yard_.Run({"ps", "train/worker-7"}).code, kNotFound);
+  EXPECT_EQ(yard_.Run({"ps", "none"}).code, kNotFound);
+}
+
+TEST_F(PsTest, OfATrialItShowsItsJobsTasks) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddJob(JobThatWaits());
+  yard_.AddOutput("j-abcde", msg::LogStream::Stdout, "");
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"ps", "first"}).out, HasSubstr("j-abcde/ps-0"));
+}
+
+TEST_F(PsTest, ShowHasEveryAttemptAndTheFailure) {
+  msg::JobT job = FailedJob();
+  auto again = std::make_unique<msg::AttemptT>();
+  again->number = 2;
+  again->pid = 99;
+  again->started_us = 1'700'000'000'000'000;
+  again->ended_us = again->started_us + 1'500'000;
+  again->reason = "killed by signal 9 (SIGKILL)";
+  again->out_of_memory = true;
+  job.tasks[0]->attempts.push_back(std::move(again));
+  job.tasks[0]->attempts[0]->reason = "exit code 3";
+  job.restarts = 1;
+  yard_.AddJob(std::move(job));
+  yard_.Start();
+  const auto result = yard_.Run({"show", "train"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\n  attempt  1:  exit code 3\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("\n  attempt  2: pid 99  2023-11-14T22:13:20.000000Z  for 1.5 s  killed by "
+                        "signal 9 (SIGKILL)  out of memory\n"));
+  EXPECT_THAT(result.out, HasSubstr("j-abcde train FAILED: worker-1: exit code 42\n"));
+  EXPECT_THAT(result.out, HasSubstr("because of it: worker-0\n"));
+  const auto one = yard_.Run({"show", "j-abcde/worker-0"});
+  EXPECT_THAT(one.out, HasSubstr("j-abcde/worker-0  rank 0  failed"));
+  EXPECT_THAT(one.out, Not(HasSubstr("task       j-abcde/worker-1")));
 }
 
 // ---- wait, signal, restart, rm

@@ -156,6 +156,25 @@ TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
   }
 }
 
+TEST_F(DoctorTest, ShowsHowTasksAreKilled) {
+  msg::KillModesReplyT modes;
+  for (const char* name : {"freezer", "subreaper"}) {
+    modes.modes.push_back(std::make_unique<msg::KillModeOfferT>());
+    modes.modes.back()->name = name;
+    modes.modes.back()->offered = modes.modes.size() == 2;
+    modes.modes.back()->detail = "because\x1b[2J";
+  }
+  modes.chosen = "subreaper";
+  yard_.SetKillModes(std::move(modes));
+  yard_.Start();
+  const auto result = yard_.Run({"doctor"});
+  EXPECT_THAT(result.out, HasSubstr("kill mode          freezer is not offered: because\\x1B"));
+  EXPECT_THAT(result.out, HasSubstr("kill mode          subreaper (what tasks get): because"));
+  const auto found = On("kill mode", yard_.Run({"doctor", "--json"}));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].value("level", ""), "ok");
+}
+
 TEST_F(DoctorTest, NeedsNoYardAndMakesNothing) {
   std::filesystem::remove_all(yard_.locations().state_directory);
   const auto result = yard_.Run({"doctor"});
@@ -214,6 +233,23 @@ TEST_F(VerbsTest, UpRefusesAnotherRunDirectoryNamingBoth) {
   EXPECT_THAT(result.err, HasSubstr("/old/runs"));
   EXPECT_THAT(result.err, HasSubstr("/new/runs"));
   EXPECT_EQ(ReadWanted(yard_.locations()).value()->logdir, "/old/runs");
+}
+
+TEST_F(VerbsTest, UpKeepsTheResourcesOfARunningYard) {
+  ASSERT_TRUE(WriteWanted(yard_.locations(), {.logdir = "/runs", .resources = {"slots=4"}}).ok());
+  yard_.Start();
+  const auto result = yard_.Run({"up", "--resources", "slots=4", "--resources", "gpu=0,1"});
+  EXPECT_EQ(result.code, kRefused);
+  EXPECT_THAT(result.err, HasSubstr("up with --resources slots=4, not with --resources slots=4 "
+                                    "--resources gpu=0,1; `yard down"));
+  EXPECT_THAT(ReadWanted(yard_.locations()).value()->resources, ElementsAre("slots=4"));
+}
+
+TEST_F(VerbsTest, UpChecksResourcesBeforeItStartsAnything) {
+  const auto result = yard_.Run({"up", "--resources", "gpu=0-3"});
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_THAT(result.err, HasSubstr("\"gpu=0-3\": members are named one by one: 0,1,2"));
+  EXPECT_FALSE(ReadWanted(yard_.locations()).value().has_value());
 }
 
 TEST_F(VerbsTest, DownOfAYardThatIsNotUpIsDone) {

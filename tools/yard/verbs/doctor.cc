@@ -72,6 +72,7 @@ class Doctor : public Verb {
     add({CheckPrograms(MissingPrograms())});
     add(CheckLeftovers(LookForLeftovers(context.locations)));
     add(CheckYard(yard));
+    add(CheckKillModes(modes_, chosen_mode_));
     Print(context, findings);
     return AnyBad(findings) ? kFailed : kDone;
   }
@@ -99,7 +100,7 @@ class Doctor : public Verb {
     return findings;
   }
 
-  static YardFacts LookAtYard(Context& context) {
+  YardFacts LookAtYard(Context& context) {
     YardFacts yard;
     yard.version = std::string(bus::kVersion);
     yard.now = context.clock->Now();
@@ -118,7 +119,7 @@ class Doctor : public Verb {
   }
 
   // The services by the registry, and then themselves.
-  static void Ask(Context& context, YardFacts* yard) {
+  void Ask(Context& context, YardFacts* yard) {
     auto client = context.client();
     if (!client.ok()) {
       yard->registry = client.status();
@@ -147,7 +148,15 @@ class Doctor : public Verb {
     AskLauncher(**client, yard);
   }
 
-  static void AskLauncher(bus::Client& client, YardFacts* yard) {
+  void AskLauncher(bus::Client& client, YardFacts* yard) {
+    // (One of another version may not know.)
+    auto modes = client.Call<rpc::Launcher::KillModes>({}, {.timeout = kPatience});
+    if (modes.ok()) {
+      for (const auto& mode : modes->modes) {
+        modes_.push_back({mode->name, mode->offered, mode->detail});
+      }
+      chosen_mode_ = modes->chosen;
+    }
     const auto kept = client.Call<rpc::Launcher::Services>({}, {.timeout = kPatience});
     if (!kept.ok()) return;
     for (const auto& one : kept->services) {
@@ -183,6 +192,10 @@ class Doctor : public Verb {
                                                         warnings == 1 ? " warning" : " warnings"))
                  << "\n";
   }
+
+  // What the launcher says of this machine; nothing without one.
+  std::vector<KillModeFacts> modes_;
+  std::string chosen_mode_;
 };
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,8 +22,10 @@
 #include "tools/yard/line_printer.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
+#include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/whole_lines.h"
 #include "tools/yard/yard_state.h"
 
 namespace yard {
@@ -44,6 +45,9 @@ class TaskScreen {
  public:
   explicit TaskScreen(Context& context)
       : context_(context),
+        lines_([this](const std::string& task, bool is_error, std::string_view line) {
+          PrintLine(task, is_error, line);
+        }),
         // With --json, stdout is for JSON alone.
         out_({.out = context.json ? context.err : context.out,
               .prefix = true,
@@ -53,18 +57,15 @@ class TaskScreen {
   // False once nobody reads any more.
   bool Print(const msg::LogsReplyT& part) {
     MutexLock lock(mutex_);
-    const bool is_err = part.stream == msg::LogStream::Stderr;
-    LinePrinter& lines = is_err ? err_ : out_;
-    std::uint32_t& attempt = attempts_[{part.task, is_err}];
-    if (attempt != part.attempt) lines.FinishLine(part.task);
-    attempt = part.attempt;
-    lines.Print(part.task, {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
+    lines_.Add(part);
+    (part.stream == msg::LogStream::Stderr ? err_ : out_).Flush();
     return context_.out->good();
   }
   void Finish() {
     MutexLock lock(mutex_);
-    out_.Finish();
-    err_.Finish();
+    lines_.Finish();
+    out_.Flush();
+    err_.Flush();
   }
   // A line of our own.
   void Say(const std::string& text) {
@@ -73,12 +74,16 @@ class TaskScreen {
   }
 
  private:
+  void PrintLine(const std::string& task, bool is_error, std::string_view line) {
+    (is_error ? err_ : out_).Print(TaskName(task), line);
+  }
+
   Context& context_;
   Mutex mutex_;
-  LinePrinter out_ ABSL_GUARDED_BY(mutex_);
-  LinePrinter err_ ABSL_GUARDED_BY(mutex_);
-  // The last attempt of each stream of each task.
-  std::map<std::pair<std::string, bool>, std::uint32_t> attempts_ ABSL_GUARDED_BY(mutex_);
+  WholeLines lines_ ABSL_GUARDED_BY(mutex_);
+  // Called by lines_ alone.
+  LinePrinter out_;
+  LinePrinter err_;
 };
 
 class Launch : public Verb {

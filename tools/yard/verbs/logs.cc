@@ -1,57 +1,220 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/line_collapser.h"
 #include "tools/yard/line_printer.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/quantities.h"
+#include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/whole_lines.h"
 
 namespace yard {
 namespace {
 
+using runtime::Mutex;
+using runtime::MutexLock;
+
+// Lines with the names of those who said them, on request one for several. What waits for others
+// to say it too is printed in time by a thread of its own.
+class Lines {
+ public:
+  struct Options {
+    bool with_job = false;  // "j-abcde/worker-0", not "worker-0".
+    bool collapse = false;
+    bool follow = false;
+    std::size_t tasks = 0;  // Whose lines are shown; 0: nobody knows.
+  };
+  Lines(Context& context, const Options& options)
+      : context_(context),
+        options_(options),
+        lines_([this](const std::string& task, bool is_error, std::string_view line) {
+          Take(task, is_error, line);
+        }),
+        printer_({.out = context.out, .prefix = true, .printable = context.out_is_terminal}) {
+    if (!options.collapse) return;
+    LineCollapser::Options collapsing = {.clock = context.clock, .tasks = options.tasks};
+    // What is there already says nothing of when it was said.
+    if (!options.follow) collapsing.delay = absl::InfiniteDuration();
+    collapsing.print = [this](const std::vector<std::string>& tasks, bool, std::string_view line) {
+      printer_.Print(NameOf(tasks), line);
+    };
+    collapser_.emplace(std::move(collapsing));
+    if (options.follow) in_time_.emplace("yard-collapse", [this] { PrintInTime(); });
+  }
+  ~Lines() {
+    {
+      MutexLock lock(mutex_);
+      over_ = true;
+      changed_.SignalAll();
+    }
+    if (in_time_.has_value()) (void)in_time_->Join();
+  }
+  Lines(const Lines&) = delete;
+  Lines& operator=(const Lines&) = delete;
+
+  // False once nobody reads any more.
+  bool Add(const msg::LogsReplyT& part) {
+    MutexLock lock(mutex_);
+    lines_.Add(part);
+    printer_.Flush();
+    changed_.SignalAll();
+    return context_.out->good();
+  }
+  void Finish() {
+    MutexLock lock(mutex_);
+    lines_.Finish();
+    if (collapser_.has_value()) collapser_->Finish();
+    printer_.Flush();
+  }
+
+ private:
+  // (Called by lines_, with the mutex held.)
+  void Take(const std::string& task, bool is_error, std::string_view line) {
+    if (collapser_.has_value()) return collapser_->Add(task, is_error, line);
+    printer_.Print(options_.with_job ? std::string_view(task) : TaskName(task), line);
+  }
+  std::string NameOf(const std::vector<std::string>& tasks) const {
+    const std::string names = TaskNames(tasks);
+    if (!options_.with_job) return names;
+    return absl::StrCat(tasks.front().substr(0, tasks.front().find('/')), "/", names);
+  }
+  void PrintInTime() {
+    MutexLock lock(mutex_);
+    while (!over_) {
+      collapser_->PrintDue();
+      printer_.Flush();
+      context_.clock->WaitUntil(changed_, mutex_, collapser_->NextDue());
+    }
+  }
+
+  Context& context_;
+  const Options options_;
+  Mutex mutex_;
+  runtime::CondVar changed_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  WholeLines lines_ ABSL_GUARDED_BY(mutex_);
+  // Only under the mutex, too; also called by lines_.
+  std::optional<LineCollapser> collapser_;
+  LinePrinter printer_;
+  std::optional<runtime::Thread> in_time_;
+};
+
 class Logs : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", name_, "A trial, a job or a task.", OptionSet::Need::kRequired);
+    options.Add("thing", names_, "Trials, jobs or tasks (JOB/worker-1).",
+                OptionSet::Need::kRequired);
     options.Flag("-f,--follow", follow_, "Go on as output comes, until it ends.");
-    options.Add("-n,--lines", lines_, "Only the last N lines of what is there.");
+    options.Add("-n,--lines", lines_, "Only the last N lines of each stream.");
+    options.Add("--since", since_, "Only what came since then: 10m, 14:30, 2024-05-01T14:30:05Z.");
+    options.Add("--rank", ranks_, "Only the tasks of these ranks: 0,2-3.");
     options.Flag("--err", err_, "Standard error only.");
     options.Flag("--out", out_, "Standard output only.");
+    options.Flag("--collapse", collapse_, "What several ranks say alike as one line.");
     options.Flag("--raw", raw_, "The bytes as they are: no prefix, nothing made visible.");
   }
 
   int Run(Context& context) override {
-    auto thing = FindThing(context, name_);
-    if (!thing.ok()) return Fail(context, "logs", thing.status());
-    msg::LogsRequestT request;
-    request.job = thing->trial.has_value() ? thing->trial->job : TaskOrJob(*thing);
-    if (request.job.empty()) {
-      return Fail(context, "logs",
-                  absl::NotFoundError(absl::StrCat(thing->id(), " has not started yet")));
+    auto request = Request(context);
+    if (!request.ok()) return Fail(context, "logs", request.status());
+    for (const std::string& name : names_) {
+      const absl::Status status = Print(context, name, *request);
+      if (absl::IsCancelled(status)) return kDone;  // Nobody reads any more.
+      if (!status.ok()) return Fail(context, "logs", status);
     }
-    request.follow = follow_;
-    request.last_lines = lines_;
-    LinePrinter lines({.out = context.out, .prefix = !raw_, .printable = context.out_is_terminal});
-    const absl::Status status = FollowLogs(context, std::move(request), [&](const auto& part) {
-      Print(context, lines, part);
-      return context.out->good();
-    });
-    lines.Finish();
-    if (absl::IsCancelled(status)) return kDone;  // Nobody reads any more.
-    return status.ok() ? kDone : Fail(context, "logs", status);
+    return kDone;
   }
 
  private:
-  // "j-abcde/worker-0" was asked for by that name.
-  std::string TaskOrJob(const Thing& thing) const {
-    const std::size_t slash = name_.find('/');
-    return slash == std::string::npos ? thing.id() : thing.id() + name_.substr(slash);
+  // All but whose output it is.
+  absl::StatusOr<msg::LogsRequestT> Request(const Context& context) const {
+    if (err_ && out_) return absl::InvalidArgumentError("--err and --out leave nothing");
+    if (collapse_ && (raw_ || context.json)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--collapse is of lines, not of ", raw_ ? "--raw" : "--json"));
+    }
+    if (follow_ && names_.size() > 1) {
+      return absl::InvalidArgumentError("-f follows one thing at a time");
+    }
+    if (lines_ < -1) return absl::InvalidArgumentError("-n: expected a number from 0");
+    msg::LogsRequestT request;
+    request.follow = follow_;
+    request.last_lines = lines_;
+    request.errors_only = err_;
+    if (!since_.empty()) {
+      const auto since = ParseMoment(since_, context.clock->Now(), absl::LocalTimeZone());
+      if (!since.has_value()) return Unexpected("--since", kMomentForm, since_);
+      request.since_us = std::max<std::int64_t>(absl::ToUnixMicros(*since), 1);
+    }
+    if (!ranks_.empty()) {
+      auto ranks = ParseRanks(ranks_);
+      if (!ranks.has_value()) return Unexpected("--rank", kRanksForm, ranks_);
+      request.ranks = *std::move(ranks);
+    }
+    return request;
   }
 
-  void Print(Context& context, LinePrinter& lines, const msg::LogsReplyT& part) const {
+  static absl::Status Unexpected(const char* flag, const char* form, const std::string& text) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flag, ": expected ", form, ", not \"", Printable(text), "\""));
+  }
+
+  absl::Status Print(Context& context, const std::string& name, msg::LogsRequestT request) const {
+    auto thing = FindThing(context, name);
+    if (!thing.ok()) return thing.status();
+    request.job = thing->trial.has_value() ? thing->trial->job : TaskOrJob(*thing, name);
+    if (request.job.empty()) {
+      return absl::NotFoundError(absl::StrCat(thing->id(), " has not started yet"));
+    }
+    const auto tasks = CountTasks(*thing, request);
+    if (!tasks.ok()) return tasks.status();
+    Lines lines(
+        context,
+        {.with_job = names_.size() > 1, .collapse = collapse_, .follow = follow_, .tasks = *tasks});
+    const absl::Status status = FollowLogs(context, std::move(request), [&](const auto& part) {
+      return PrintPart(context, lines, part);
+    });
+    lines.Finish();
+    return status;
+  }
+
+  // "j-abcde/worker-0" was asked for by that name.
+  static std::string TaskOrJob(const Thing& thing, const std::string& name) {
+    const std::size_t slash = name.find('/');
+    return slash == std::string::npos ? thing.id() : thing.id() + name.substr(slash);
+  }
+
+  static absl::StatusOr<std::size_t> CountTasks(const Thing& thing,
+                                                const msg::LogsRequestT& request) {
+    if (!thing.job.has_value() || request.job.find('/') != std::string::npos) return 1;
+    const std::size_t tasks = thing.job->tasks.size();
+    if (request.ranks.empty()) return tasks;
+    if (request.ranks.back() >= tasks && tasks > 0) {
+      return absl::NotFoundError(absl::StrCat("there is no rank ", request.ranks.back(), ": ",
+                                              thing.id(), " has the ranks 0 to ", tasks - 1));
+    }
+    return request.ranks.size();
+  }
+
+  bool PrintPart(Context& context, Lines& lines, const msg::LogsReplyT& part) const {
     const bool is_err = part.stream == msg::LogStream::Stderr;
-    if ((err_ && !is_err) || (out_ && is_err)) return;
+    if ((err_ && !is_err) || (out_ && is_err)) return true;
+    if (!context.json && !raw_) return lines.Add(part);
     const std::string_view bytes(reinterpret_cast<const char*>(part.data.data()), part.data.size());
     if (context.json) {
       PrintJson(context, {{"task", part.task},
@@ -59,15 +222,15 @@ class Logs : public Verb {
                           {"stream", is_err ? "stderr" : "stdout"},
                           {"offset", part.offset},
                           {"text", std::string(bytes)}});
-    } else if (raw_) {
-      context.out->write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
     } else {
-      lines.Print(part.task, bytes);
+      context.out->write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
     }
+    return context.out->good();
   }
 
-  std::string name_;
-  bool follow_ = false, err_ = false, out_ = false, raw_ = false;
+  std::vector<std::string> names_;
+  std::string since_, ranks_;
+  bool follow_ = false, err_ = false, out_ = false, raw_ = false, collapse_ = false;
   int lines_ = -1;
 };
 

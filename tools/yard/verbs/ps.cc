@@ -1,5 +1,7 @@
 #include <algorithm>
-#include <set>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/table.h"
+#include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -21,49 +24,161 @@ std::string Short(const std::string& text, std::size_t limit) {
   return text.size() <= limit ? text : text.substr(0, limit - 3) + "...";
 }
 
+// Why a job has ended, or, while it has not, for what its tasks wait.
+std::string WhyOf(const msg::JobT& job) {
+  if (!job.reason.empty() || HasEnded(job.state)) return job.reason;
+  std::vector<std::string> waiting;
+  const msg::TaskT* first = nullptr;
+  for (const auto& task : job.tasks) {
+    if (task->state != msg::TaskState::Pending || task->reason.empty()) continue;
+    if (first == nullptr) first = task.get();
+    if (task->reason == first->reason) waiting.push_back(task->id);
+  }
+  if (first == nullptr || waiting.size() == job.tasks.size()) {
+    return first == nullptr ? "" : first->reason;
+  }
+  return absl::StrCat(TaskNames(waiting), ": ", first->reason);
+}
+
+// "2 of 3": those that run, where not all do.
+std::string TasksOf(const msg::JobT& job) {
+  const auto run = std::count_if(job.tasks.begin(), job.tasks.end(), [](const auto& task) {
+    return task->state != msg::TaskState::Pending && !HasEnded(task->state);
+  });
+  const auto all = static_cast<std::ptrdiff_t>(job.tasks.size());
+  if (HasEnded(job.state) || run == all) return absl::StrCat(all);
+  return absl::StrCat(run, " of ", all);
+}
+
+// The tasks of jobs, one a row.
+class TaskTable {
+ public:
+  explicit TaskTable(Context& context) : context_(context) {}
+
+  // `only` is "j-abcde/worker-0", or empty for all.
+  void Add(const msg::JobT& job, const std::string& only) {
+    for (const auto& task : job.tasks) {
+      if (!only.empty() && task->id != only) continue;
+      ++count_;
+      context_.json ? PrintJson(context_, ToJson(*task)) : AddRow(*task);
+    }
+  }
+  std::size_t count() const { return count_; }
+  void Print() const {
+    if (!context_.json) *context_.out << table_.ToString();
+  }
+
+ private:
+  void AddRow(const msg::TaskT& task) {
+    const msg::AttemptT* const attempt =
+        task.attempts.empty() ? nullptr : task.attempts.back().get();
+    const bool runs = attempt != nullptr && attempt->pid != 0 && !HasEnded(task.state) &&
+                      task.state != msg::TaskState::Pending;
+    const std::int64_t end = attempt != nullptr && attempt->ended_us != 0
+                                 ? attempt->ended_us
+                                 : absl::ToUnixMicros(context_.clock->Now());
+    const bool is_slow_to_be_ready = task.state == msg::TaskState::Running && !task.ready;
+    table_.AddRow({task.id, absl::StrCat(task.rank),
+                   absl::StrCat(StateName(task.state), is_slow_to_be_ready ? ", not ready" : ""),
+                   attempt == nullptr ? "-" : absl::StrCat(attempt->number),
+                   runs ? absl::StrCat(attempt->pid) : "-", absl::StrCat(task.restarts),
+                   attempt == nullptr || attempt->started_us == 0
+                       ? "-"
+                       : ShortDuration(absl::Microseconds(end - attempt->started_us)),
+                   task.address, absl::StrJoin(task.resources, " "), Short(task.reason, 100)});
+  }
+
+  Context& context_;
+  std::size_t count_ = 0;
+  Table table_ = Table({"TASK", ">RANK", "STATE", ">ATTEMPT", ">PID", ">RESTARTS", ">TIME",
+                        "ADDRESS", "RESOURCES", "WHY"});
+};
+
 class Ps : public Verb {
  public:
   void Declare(OptionSet& options) override {
+    options.Add("job", names_, "Only the tasks of these jobs, or of these trials.");
+    options.Flag("-t,--tasks", tasks_, "The tasks of all jobs.");
     options.Flag("-a,--all", all_, "Also all that have ended (default: the last 10 of them).");
   }
 
   int Run(Context& context) override {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "ps", client.status());
-    auto trials = (*client)->Call<rpc::Trainer::Trials>({}, Patient());
-    if (!trials.ok()) return Fail(context, "ps", trials.status());
+    if (!names_.empty()) return ShowTasks(context, **client);
     auto jobs = (*client)->Call<rpc::Launcher::Jobs>({}, Patient());
     if (!jobs.ok()) return Fail(context, "ps", jobs.status());
-    Limit(&trials->trials);
     Limit(&jobs->jobs);
-    Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", "WHY"});
+    if (tasks_) {
+      TaskTable table(context);
+      for (const auto& job : jobs->jobs) table.Add(*job, "");
+      table.Print();
+      return kDone;
+    }
+    auto trials = (*client)->Call<rpc::Trainer::Trials>({}, Patient());
+    if (!trials.ok()) return Fail(context, "ps", trials.status());
+    Limit(&trials->trials);
+    ShowThings(context, *trials, *jobs);
+    return kDone;
+  }
+
+ private:
+  int ShowTasks(Context& context, bus::Client& client) const {
+    TaskTable table(context);
+    for (const std::string& name : names_) {
+      const auto job_or_task = FindJobOrTask(context, name);
+      if (!job_or_task.ok()) return Fail(context, "ps", job_or_task.status());
+      msg::JobsRequestT request;
+      request.job = *job_or_task;
+      const auto jobs = client.Call<rpc::Launcher::Jobs>(request, Patient());
+      if (!jobs.ok()) return Fail(context, "ps", AsLookup(jobs.status()));
+      const std::size_t before = table.count();
+      const bool is_task = job_or_task->find('/') != std::string::npos;
+      for (const auto& job : jobs->jobs) table.Add(*job, is_task ? *job_or_task : "");
+      if (is_task && table.count() == before) {
+        return Fail(context, "ps", absl::NotFoundError(absl::StrCat("there is no task ", name)));
+      }
+    }
+    table.Print();
+    return kDone;
+  }
+
+  static void ShowThings(Context& context, const msg::TrialsReplyT& trials,
+                         const msg::JobsReplyT& jobs) {
+    Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "WHY"});
     const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
-    std::set<std::string> of_trials;
-    for (const auto& trial : trials->trials) {
-      of_trials.insert(trial->job);
+    std::map<std::string, const msg::JobT*> by_id;
+    for (const auto& job : jobs.jobs) by_id.emplace(job->id, job.get());
+    for (const auto& trial : trials.trials) {
       if (context.json) {
         PrintJson(context, ToJson(*trial));
         continue;
       }
       table.AddRow({trial->id, trial->name, StateName(trial->state), absl::StrCat(trial->reports),
                     ShortDuration(absl::Microseconds(now - trial->created_us)),
-                    MetricsLine(trial->last_metrics, 3), Short(trial->reason, 60)});
+                    MetricsLine(trial->last_metrics, 3), "-", WhyOf(*trial, by_id)});
     }
-    for (const auto& job : jobs->jobs) {
+    for (const auto& job : jobs.jobs) {
       if (context.json) {
         PrintJson(context, ToJson(*job));
         continue;
       }
       if (IsOfTrial(*job)) continue;
       table.AddRow({job->id, job->name, StateName(job->state), "-",
-                    ShortDuration(absl::Microseconds(now - job->created_us)), "",
-                    Short(job->reason, 60)});
+                    ShortDuration(absl::Microseconds(now - job->created_us)), "", TasksOf(*job),
+                    Short(yard::WhyOf(*job), 100)});
     }
     if (!context.json) *context.out << table.ToString();
-    return kDone;
   }
 
- private:
+  // One that has not ended waits for what its job waits for.
+  static std::string WhyOf(const msg::TrialT& trial,
+                           const std::map<std::string, const msg::JobT*>& jobs) {
+    const auto job = jobs.find(trial.job);
+    const bool waits = trial.reason.empty() && !HasEnded(trial.state) && job != jobs.end();
+    return waits ? Short(yard::WhyOf(*job->second), 100) : Short(trial.reason, 60);
+  }
+
   // A trial's job is told by its trial.
   static bool IsOfTrial(const msg::JobT& job) {
     return std::any_of(job.labels.begin(), job.labels.end(),
@@ -84,7 +199,8 @@ class Ps : public Verb {
     });
   }
 
-  bool all_ = false;
+  std::vector<std::string> names_;
+  bool all_ = false, tasks_ = false;
 };
 
 }  // namespace

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -6,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
+#include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
@@ -15,10 +19,12 @@
 namespace yard {
 namespace {
 
+constexpr std::size_t kAttempts = 20;
+
 class Show : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", name_, "A trial, a job or a run.", OptionSet::Need::kRequired);
+    options.Add("thing", name_, "A trial, a job, a task or a run.", OptionSet::Need::kRequired);
   }
 
   int Run(Context& context) override {
@@ -29,7 +35,9 @@ class Show : public Verb {
       } else if (thing->trial.has_value()) {
         ShowTrial(context, *thing->trial);
       } else {
-        ShowJob(context, *thing->job);
+        const std::size_t slash = name_.find('/');
+        ShowJob(context, *thing->job,
+                slash == std::string::npos ? "" : thing->id() + name_.substr(slash));
       }
       return kDone;
     }
@@ -62,7 +70,8 @@ class Show : public Verb {
                  << (HasEnded(trial.state) ? "" : absl::StrCat("   yard stop ", trial.id)) << "\n";
   }
 
-  static void ShowJob(Context& context, const msg::JobT& job) {
+  // `only` is one of its tasks, or empty for all.
+  static void ShowJob(Context& context, const msg::JobT& job, const std::string& only) {
     Line(context, "job", job.id);
     Line(context, "name", job.name);
     Line(context, "state", StateName(job.state));
@@ -71,16 +80,60 @@ class Show : public Verb {
     Line(context, "in", job.working_directory);
     Line(context, "created", IsoTime(job.created_us));
     Line(context, "ended", IsoTime(job.ended_us));
-    for (const auto& task : job.tasks) {
-      Line(context, "task", absl::StrCat(task->id, " ", StateName(task->state)));
-      for (const auto& attempt : task->attempts) {
-        Line(context, "attempt",
-             absl::StrCat(attempt->number, ": pid ", attempt->pid, " ", attempt->reason));
-      }
-      Line(context, "stdout", task->stdout_path);
-      Line(context, "stderr", task->stderr_path);
+    if (job.restarts > 0) Line(context, "restarts", absl::StrCat(job.restarts));
+    for (const auto& label : job.labels) {
+      Line(context, "label", absl::StrCat(label->key, "=", label->value));
     }
-    *context.out << "next       yard logs " << job.id << "\n";
+    for (const auto& task : job.tasks) {
+      if (only.empty() || task->id == only) ShowTask(context, *task);
+    }
+    if (HasFailed(job)) {
+      *context.out << FailureBlock(job);
+      return;
+    }
+    if (job.failure != nullptr) {
+      Line(context, "failure", absl::StrCat(job.failure->task, ": ", job.failure->reason));
+    }
+    *context.out << "next       yard logs " << job.id
+                 << (HasEnded(job.state) ? "" : absl::StrCat("   yard stop ", job.id)) << "\n";
+  }
+
+  static void ShowTask(Context& context, const msg::TaskT& task) {
+    std::vector<std::string> words = {task.id, absl::StrCat("rank ", task.rank),
+                                      StateName(task.state)};
+    if (task.state == msg::TaskState::Running) words.push_back(task.ready ? "ready" : "not ready");
+    if (!task.address.empty()) words.push_back(task.address);
+    words.insert(words.end(), task.resources.begin(), task.resources.end());
+    if (task.restarts > 0) words.push_back(absl::StrCat(task.restarts, " restarts"));
+    Line(context, "task", absl::StrJoin(words, "  "));
+    // An ended one's is that of its last attempt.
+    if (task.attempts.empty() || task.reason != task.attempts.back()->reason) {
+      Line(context, "  why", task.reason);
+    }
+    const std::size_t left_out = task.attempts.size() - std::min(task.attempts.size(), kAttempts);
+    if (left_out > 0) Line(context, "  attempts", absl::StrCat(left_out, " before (--json)"));
+    for (std::size_t i = left_out; i < task.attempts.size(); ++i) {
+      Line(context, "  attempt", AttemptLine(context, *task.attempts[i]));
+    }
+    Line(context, "  stdout", task.stdout_path);
+    Line(context, "  stderr", task.stderr_path);
+  }
+
+  // "2: pid 17  2024-05-02T12:30:05.000000Z  for 12 s  exit code 3"
+  static std::string AttemptLine(const Context& context, const msg::AttemptT& attempt) {
+    std::vector<std::string> words = {absl::StrCat(attempt.number, ":")};
+    if (attempt.pid != 0) words.back() += absl::StrCat(" pid ", attempt.pid);
+    if (attempt.started_us != 0) {
+      const std::int64_t end =
+          attempt.ended_us != 0 ? attempt.ended_us : absl::ToUnixMicros(context.clock->Now());
+      words.push_back(IsoTime(attempt.started_us));
+      words.push_back("for " + ShortDuration(absl::Microseconds(end - attempt.started_us)));
+    }
+    if (!attempt.reason.empty()) words.push_back(attempt.reason);
+    if (attempt.core_dumped) words.emplace_back("core dumped");
+    if (attempt.out_of_memory) words.emplace_back("out of memory");
+    if (attempt.was_stopped) words.emplace_back("(was stopped)");
+    return absl::StrJoin(words, "  ");
   }
 
   // What is on disk but was not started by this yard.

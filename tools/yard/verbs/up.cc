@@ -1,10 +1,13 @@
 #include <filesystem>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "runtime/file.h"
+#include "tools/yard/shared_resources.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
@@ -24,16 +27,22 @@ class Up : public Verb {
   void Declare(OptionSet& options) override {
     options.Add("--logdir", logdir_, "Where runs are (default: ./runs).");
     options.Add("--trainer", trainer_, "A program with functions of its own as the trainer.");
+    options.Add("--resources", resources_,
+                "What tasks share: gpu=0,1 or slots=4; may be repeated.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
   }
 
   int Run(Context& context) override {
+    if (absl::Status good = CheckSharedResources(resources_); !good.ok()) {
+      return Fail(context, "up", good);
+    }
     auto running = ReadWanted(context.locations);
     if (!running.ok()) return Fail(context, "up", running.status());
-    Wanted wanted = running->value_or(Wanted{Absolute(context, "runs"), ""});
+    Wanted wanted = running->value_or(Wanted{.logdir = Absolute(context, "runs")});
     if (const int refused = Refuse(context, *running); refused != kDone) return refused;
     if (!logdir_.empty()) wanted.logdir = Absolute(context, logdir_);
     if (!trainer_.empty()) wanted.trainer = Absolute(context, trainer_);
+    if (!resources_.empty()) wanted.resources = resources_;
     const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
     // Before the yard is noted as wanted.
@@ -44,15 +53,27 @@ class Up : public Verb {
   }
 
  private:
-  // A running yard keeps its run directory.
+  // A running yard keeps its run directory and its resources.
   int Refuse(Context& context, const std::optional<Wanted>& running) {
-    if (!running.has_value() || logdir_.empty()) return kDone;
+    if (!running.has_value()) return kDone;
+    if (!resources_.empty() && resources_ != running->resources) {
+      return Fail(context, "up",
+                  absl::AlreadyExistsError(absl::StrCat(
+                      "the yard is up with ", NameOf(running->resources), ", not with ",
+                      NameOf(resources_), "; `yard down --keep` first, or leave --resources out")));
+    }
+    if (logdir_.empty()) return kDone;
     const std::string asked = Absolute(context, logdir_);
     if (asked == running->logdir) return kDone;
     return Fail(context, "up",
                 absl::AlreadyExistsError(
                     absl::StrCat("the yard is up with its runs in ", running->logdir, ", not in ",
                                  asked, "; `yard down` first, or leave --logdir out")));
+  }
+
+  static std::string NameOf(const std::vector<std::string>& resources) {
+    return resources.empty() ? "the GPUs of this machine"
+                             : "--resources " + absl::StrJoin(resources, " --resources ");
   }
 
   int Start(Context& context, const Wanted& wanted, bool was_up) {
@@ -65,7 +86,7 @@ class Up : public Verb {
     }
     for (const char* service : {"registry", "launcher"}) {
       if (HolderOf(context.locations, service) != 0) continue;
-      const absl::Status started = StartService(context, service);
+      const absl::Status started = StartService(context, service, wanted);
       if (!started.ok()) return Fail(context, "up", started);
       // Else the launcher would see no registry yet and start one itself.
       (void)WaitUntilHeld(context, service, absl::Seconds(2));
@@ -99,6 +120,7 @@ class Up : public Verb {
 
   std::string logdir_;
   std::string trainer_;
+  std::vector<std::string> resources_;
   double timeout_ = 10;
 };
 
