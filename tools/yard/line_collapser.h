@@ -37,7 +37,7 @@ class LineCollapser {
     // So many can say a line: for more nobody waits. 0: any number.
     std::size_t tasks = 0;
     std::function<void(const std::vector<std::string>& tasks, bool is_error, std::string_view line)>
-        print;
+        print = {};
   };
   explicit LineCollapser(Options options) : options_(std::move(options)) {}
 

@@ -25,7 +25,7 @@ std::string Short(const std::string& text, std::size_t limit) {
 }
 
 // Why a job has ended, or, while it has not, for what its tasks wait.
-std::string WhyOf(const msg::JobT& job) {
+std::string WhyOfJob(const msg::JobT& job) {
   if (!job.reason.empty() || HasEnded(job.state)) return job.reason;
   std::vector<std::string> waiting;
   const msg::TaskT* first = nullptr;
@@ -166,7 +166,7 @@ class Ps : public Verb {
       if (IsOfTrial(*job)) continue;
       table.AddRow({job->id, job->name, StateName(job->state), "-",
                     ShortDuration(absl::Microseconds(now - job->created_us)), "", TasksOf(*job),
-                    Short(yard::WhyOf(*job), 100)});
+                    Short(WhyOfJob(*job), 100)});
     }
     if (!context.json) *context.out << table.ToString();
   }
@@ -176,7 +176,7 @@ class Ps : public Verb {
                            const std::map<std::string, const msg::JobT*>& jobs) {
     const auto job = jobs.find(trial.job);
     const bool waits = trial.reason.empty() && !HasEnded(trial.state) && job != jobs.end();
-    return waits ? Short(yard::WhyOf(*job->second), 100) : Short(trial.reason, 60);
+    return waits ? Short(WhyOfJob(*job->second), 100) : Short(trial.reason, 60);
   }
 
   // A trial's job is told by its trial.
