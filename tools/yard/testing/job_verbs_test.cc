@@ -341,6 +341,7 @@ TEST_F(LogsTest, WhileItFollowsALineOfSomeRanksIsNotHeldBack) {
 
 msg::JobT JobThatWaits() {
   msg::JobT job = Job(msg::TaskState::Running, {"ps-0", "worker-0", "worker-1"});
+  job.reason = "worker-0: waits for ps to be ready";
   job.tasks[0]->attempts[0]->pid = 77;
   job.tasks[0]->address = "127.0.0.1:2222";
   job.tasks[0]->resources = {"gpu=0,1"};

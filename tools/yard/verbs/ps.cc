@@ -26,7 +26,7 @@ std::string Short(const std::string& text, std::size_t limit) {
 
 // Why a job has ended, or, while it has not, for what its tasks wait.
 std::string WhyOfJob(const msg::JobT& job) {
-  if (!job.reason.empty() || HasEnded(job.state)) return job.reason;
+  if (HasEnded(job.state)) return job.reason;
   std::vector<std::string> waiting;
   const msg::TaskT* first = nullptr;
   for (const auto& task : job.tasks) {
@@ -34,9 +34,8 @@ std::string WhyOfJob(const msg::JobT& job) {
     if (first == nullptr) first = task.get();
     if (task->reason == first->reason) waiting.push_back(task->id);
   }
-  if (first == nullptr || waiting.size() == job.tasks.size()) {
-    return first == nullptr ? "" : first->reason;
-  }
+  if (first == nullptr) return job.reason;
+  if (waiting.size() == job.tasks.size()) return first->reason;
   return absl::StrCat(TaskNames(waiting), ": ", first->reason);
 }
 

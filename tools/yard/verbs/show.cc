@@ -104,7 +104,9 @@ class Show : public Verb {
     if (task.state == msg::TaskState::Running) words.push_back(task.ready ? "ready" : "not ready");
     if (!task.address.empty()) words.push_back(task.address);
     words.insert(words.end(), task.resources.begin(), task.resources.end());
-    if (task.restarts > 0) words.push_back(absl::StrCat(task.restarts, " restarts"));
+    if (task.restarts > 0) {
+      words.push_back(absl::StrCat(task.restarts, task.restarts == 1 ? " restart" : " restarts"));
+    }
     Line(context, "task", absl::StrJoin(words, "  "));
     // An ended one's is that of its last attempt.
     if (task.attempts.empty() || task.reason != task.attempts.back()->reason) {
@@ -115,6 +117,7 @@ class Show : public Verb {
     for (std::size_t i = left_out; i < task.attempts.size(); ++i) {
       Line(context, "  attempt", AttemptLine(context, *task.attempts[i]));
     }
+    if (task.attempts.empty()) return;
     Line(context, "  stdout", task.stdout_path);
     Line(context, "  stderr", task.stderr_path);
   }
