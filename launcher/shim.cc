@@ -140,6 +140,7 @@ class Shim {
   void CheckFinished();
   void NoteHolders();
   void StopTask(int signal, std::chrono::milliseconds grace);
+  void NoteAsked();
   void KillTree();
   void KillRound();
   bool IsTreeGone();
@@ -485,11 +486,19 @@ void Shim::NoteHolders() {
   Note(note);
 }
 
+// Our signal is the end of the main process, unless that has come already.
+void Shim::NoteAsked() {
+  if (main_ended_ || asked_to_end_) return;
+  const auto row = ReadProcess(state_.pid);
+  asked_to_end_ = row.has_value() && !row->over;
+}
+
 void Shim::StopTask(int signal, std::chrono::milliseconds grace) {
   if (finished_ || killing_) return;
   Reap();
   if (!main_ended_) {
-    stopping_ = asked_to_end_ = true;
+    stopping_ = true;
+    NoteAsked();
     kill(-state_.pid, signal);
   }
   poller_.Cancel(stop_timer_);
@@ -526,7 +535,7 @@ void Shim::KillRound() {
 
 void Shim::KillOnce() {
   const bool again = std::exchange(killed_once_, true);
-  if (!main_ended_) asked_to_end_ = true;
+  NoteAsked();
   if (tree_ != nullptr) {
     tree_->Kill();
     if (tree_->mode() == KillMode::kGroup) {
