@@ -1,7 +1,6 @@
 #include "launcher/job_table.h"
 
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -187,8 +186,6 @@ class Table : public JobTable {
   std::vector<int> PortsOf(const Job& job, int task) const;
   void NoteFailure(Job& job);
   void AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const;
-  // When the last attempt wrote to stderr, 0 if never.
-  std::int64_t LastWordsUs(const JobRow& row, const TaskRow& task) const;
 
   ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
   void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
@@ -453,7 +450,7 @@ void Table::NoteFailure(Job& job) {
   for (std::size_t i = 0; i < message.tasks.size(); ++i) {
     ends.push_back(LastEnd(*message.tasks[i]));
     ends.back().stopped_us = job.tasks[i]->stopped_us();
-    ends.back().spoke_us = LastWordsUs(job.row, job.row.tasks[i]);
+    ends.back().spoke_us = job.tasks[i]->spoke_us();
   }
   FailureRules rules;
   rules.keep_going = job.rules.keep_going;
@@ -467,19 +464,6 @@ void Table::NoteFailure(Job& job) {
   const TaskRow* const task = job.row.task(failure->task);
   if (task != nullptr && !task->attempts.empty()) AddLastLinesOf(job.row, *task, &*failure);
   job.row.failure = std::make_unique<msg::FailureT>(*std::move(failure));
-}
-
-std::int64_t Table::LastWordsUs(const JobRow& row, const TaskRow& task) const {
-  if (task.attempts.empty()) return 0;
-  const AttemptRow& attempt = task.attempts.back();
-  struct stat file = {};
-  const std::string path = LogPath(row, task, options_.locations.state_directory, attempt.number,
-                                   msg::LogStream::Stderr);
-  if (stat(path.c_str(), &file) != 0 ||
-      static_cast<std::uint64_t>(file.st_size) <= attempt.stderr_begin) {
-    return 0;
-  }
-  return absl::ToUnixMicros(absl::TimeFromTimespec(file.st_mtim));
 }
 
 void Table::AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const {

@@ -20,6 +20,7 @@ namespace {
 constexpr std::size_t kChunk = 64 * 1024;
 // Chunks taken before the poller looks at other descriptors again.
 constexpr int kChunksARound = 16;
+constexpr std::int64_t kSilenceUs = 50'000;
 
 runtime::UniqueFd OpenToAppend(const std::string& path) {
   return runtime::UniqueFd(
@@ -113,6 +114,9 @@ bool OutputPipe::ReadOnce() {
   char chunk[kChunk];
   const ssize_t got = read(read_end_.get(), chunk, sizeof chunk);
   if (got > 0) {
+    const std::int64_t now = WallMicros();
+    if (now > read_us_ + kSilenceUs) spoke_us_ = now;
+    read_us_ = now;
     Append(chunk, static_cast<std::size_t>(got));
     return true;
   }

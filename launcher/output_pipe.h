@@ -48,6 +48,8 @@ class OutputPipe {
   void Drain();
   void Close();
 
+  // When what came last began to come, after a silence; by our clock. 0: nothing came.
+  std::int64_t spoke_us() const { return spoke_us_; }
   bool at_end() const { return !read_end_.valid(); }
   // OpenFileName() of the pipe; everybody who has it open shows the same.
   std::string name() const;
@@ -81,6 +83,7 @@ class OutputPipe {
   bool at_line_end_ = true;           // Of the current file.
   int rotation_error_ = 0;
   std::optional<LogTimes> times_;
+  std::int64_t spoke_us_ = 0, read_us_ = 0;
   std::uint64_t begin_ = 0, end_ = 0, dropped_ = 0, over_limit_ = 0;
 };
 

@@ -21,7 +21,7 @@ struct TaskEnd {
   // When the first signal of that went out: an attempt that had ended by then was not stopped by
   // it. 0: not known, and `was_stopped` is believed.
   std::int64_t stopped_us = 0;
-  // When it last wrote to stderr; 0: never, or not known.
+  // When its last words to stderr began; 0: it said nothing, or that is not known.
   std::int64_t spoke_us = 0;
   int signal = 0;
   bool out_of_memory = false;

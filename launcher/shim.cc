@@ -588,6 +588,7 @@ void Shim::Finish() {
   }
   RemoveTree(kRemoveTries);
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
+  state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
   if (!WriteDurably(options_.folder, kExitFile, state_.Encode())) {

@@ -127,6 +127,7 @@ std::string ShimState::Encode() const {
   record.Add("kill_mode", kill_mode);
   record.AddNumber("out_of_memory", out_of_memory);
   record.AddNumber("unasked", unasked);
+  record.AddNumber("spoke_us", spoke_us);
   return record.Encode();
 }
 
@@ -157,6 +158,7 @@ std::optional<ShimState> ShimState::Decode(std::string_view bytes) {
   state.kill_mode = record->Get("kill_mode");
   state.out_of_memory = number("out_of_memory") != 0;
   state.unasked = number("unasked") != 0;
+  state.spoke_us = number("spoke_us");
   return state;
 }
 

@@ -113,6 +113,8 @@ struct ShimState {
   bool out_of_memory = false;
   // The main process had ended before we sent it a signal that ends it.
   bool unasked = false;
+  // When its last words to stderr began to come; 0: it said nothing.
+  std::int64_t spoke_us = 0;
 
   bool operator==(const ShimState&) const = default;
   std::string Encode() const;

@@ -91,6 +91,7 @@ TEST(ShimProtocolTest, AStateComesBackAsItWas) {
   state.kill_mode = "cgroup2";
   state.out_of_memory = true;
   state.unasked = true;
+  state.spoke_us = 10;
   EXPECT_EQ(ShimState::Decode(state.Encode()), state);
 }
 

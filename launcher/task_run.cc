@@ -55,7 +55,7 @@ std::string TaskRun::Path(msg::LogStream stream) const {
 
 // For the last row.
 void TaskRun::Make() {
-  stopped_us_ = 0;
+  stopped_us_ = spoke_us_ = 0;
   stdout_lines_.reset();
   stderr_lines_.reset();
   ready_pattern_.reset();
@@ -150,6 +150,7 @@ void TaskRun::Note(const AttemptEnd& end) {
   row.out_of_memory = state.out_of_memory;
   row.reason = end.how;
   row.shim_lost = end.shim_lost;
+  spoke_us_ = state.spoke_us;
   row.error_number = state.error_number;
   row.was_stopped = !state.unasked &&
                     row_->status.tasks[static_cast<std::size_t>(task_)].stop != StopCause::kNone;

@@ -65,6 +65,8 @@ class TaskRun {
   void Stop(int signal, absl::Duration grace);
   // When this attempt was first asked to stop, by the wall clock; 0: it was not, or not by us.
   std::int64_t stopped_us() const { return stopped_us_; }
+  // When the last words of an attempt that has ended began; 0: it had none.
+  std::int64_t spoke_us() const { return spoke_us_; }
   // To its process group; false if it does not run.
   bool Signal(int signal);
 
@@ -103,6 +105,7 @@ class TaskRun {
   std::unique_ptr<ReadyPattern> ready_pattern_;  // Null: none, or one line has matched.
   runtime::EventLoop::TimerId timer_ = 0;
   std::int64_t stopped_us_ = 0;
+  std::int64_t spoke_us_ = 0;
 };
 
 }  // namespace launcher
