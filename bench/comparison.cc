@@ -130,8 +130,8 @@ std::string AsTable(const std::vector<Comparison::Line>& lines) {
   for (const Comparison::Line& line : lines) {
     const bool has_peer = !line.peer_name.empty() && line.missing.empty();
     absl::StrAppendFormat(&table, kRow, line.what, line.unit,
-                          line.ours == 0 ? "-" : Short(line.ours), line.peer_name,
-                          has_peer ? Short(line.peer) : "",
+                          line.ours == 0 && !line.missing.empty() ? "-" : Short(line.ours),
+                          line.peer_name, has_peer ? Short(line.peer) : "",
                           has_peer ? absl::StrFormat("%.2f", line.ratio) : "", InWords(line.limit),
                           !line.missing.empty()            ? line.missing
                           : line.limit.kind == Kind::kNone ? ""

@@ -73,7 +73,7 @@ absl::Status Attempt::Start() {
   if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
   Fault("before spec");
   auto written =
-      runtime::WriteFileAtomically(SpecPath(options_.folder), options_.spec.Encode(), 0600);
+      runtime::WriteFileAtomically(SpecPath(options_.folder), options_.spec().Encode(), 0600);
   Fault("after spec, before spawn");
   return written.ok() ? StartShim() : written;
 }
@@ -97,7 +97,7 @@ ShimLink::Callbacks Attempt::LinkCallbacks() {
 }
 
 bool Attempt::TryConnect() {
-  auto link = ShimLink::Connect(options_.loop, options_.spec.control_socket, LinkCallbacks());
+  auto link = ShimLink::Connect(options_.loop, options_.control_socket, LinkCallbacks());
   if (!link.ok()) return false;
   link_ = std::move(*link);
   return true;
@@ -176,7 +176,7 @@ void Attempt::OnGone(std::optional<runtime::ExitStatus> status) {
 void Attempt::KillOrphans() {
   timer_ = 0;
   TreeMark mark = ReadTreeMark(options_.folder);
-  const int found = KillOrphanedTree({.task_socket = options_.spec.task_socket,
+  const int found = KillOrphanedTree({.task_socket = options_.task_socket,
                                       .leader = state_.pid,
                                       .start_ticks = state_.start_ticks,
                                       .session_is_ours = seen_alive_,
@@ -217,8 +217,8 @@ void Attempt::AnswerBarrier(std::uint64_t number, std::string line) {
 }
 
 void Attempt::RemoveSockets() {
-  unlink(options_.spec.control_socket.c_str());
-  unlink(options_.spec.task_socket.c_str());
+  unlink(options_.control_socket.c_str());
+  unlink(options_.task_socket.c_str());
 }
 
 void Attempt::Acknowledge() {

@@ -38,7 +38,9 @@ class Attempt {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt.
     std::string shim_path;
     std::string folder;  // The attempt's own.
-    ShimSpec spec;
+    std::string task_socket, control_socket;
+    // Made when it is to be written, and not kept: it holds a whole environment.
+    std::function<ShimSpec()> spec;
     // What the store knows of an earlier launcher's attempt.
     pid_t pid = 0;
     std::uint64_t start_ticks = 0;

@@ -151,6 +151,11 @@ std::string AttemptFolder(const JobRow& row, const TaskRow& task,
   return absl::StrCat(JobFolder(state_directory, row.id), "/", task.name(), ".", attempt);
 }
 
+std::string TaskSocketPath(const JobRow& row, const TaskRow& task,
+                           const std::string& runtime_directory, int attempt) {
+  return absl::StrCat(runtime_directory, "/tasks/", row.id, ".", task.name(), ".", attempt);
+}
+
 msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   msg::JobT job;
   job.id = row.id;

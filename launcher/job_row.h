@@ -78,6 +78,9 @@ JobRules RulesOf(const JobRow& row);
 // Where an attempt's output is: DIRECTORY/worker-0.1.stdout.
 std::string LogPath(const JobRow& row, const TaskRow& task, const std::string& state_directory,
                     int attempt, msg::LogStream stream);
+// $YARD_SOCKET of an attempt; its control socket is the same with ".ctl".
+std::string TaskSocketPath(const JobRow& row, const TaskRow& task,
+                           const std::string& runtime_directory, int attempt);
 // Where the launcher keeps what belongs to the job alone.
 std::string JobFolder(const std::string& state_directory, const std::string& id);
 

@@ -195,6 +195,7 @@ class Table : public JobTable {
   void ForgetOld();
   void Restore(const Job& job);
   void TakeUp(Job& job);
+  void NoteTakenUp(TaskRun* task);
   void Save(const Job& job, const std::vector<int>& tasks);
   void Announce(Job& job);
   void Tell(Job& job);
@@ -208,6 +209,8 @@ class Table : public JobTable {
   HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
+  std::set<const TaskRun*> being_taken_up_;  // Not found yet.
+  absl::Duration opened_;
   std::set<std::unique_ptr<Attempt>> retired_;  // Acknowledged; their shims are still leaving.
   struct Observer {
     std::string job;
@@ -235,6 +238,7 @@ void Table::MakeHost() {
     return SpecOf(row, task, attempt);
   };
   host_.on_running = [this](TaskRun* task, bool is_new) {
+    NoteTakenUp(task);
     Job* const job = Find(task->job());
     const auto before = job->row.status.tasks[static_cast<std::size_t>(task->task())];
     Feed(*job, event::Running{task->task()});
@@ -259,6 +263,7 @@ void Table::MakeHost() {
 }
 
 absl::Status Table::Prepare() {
+  opened_ = Now();
   const auto& locations = options_.locations;
   for (const auto& path :
        {locations.state_directory, jobs_directory_, locations.runtime_directory + "/tasks"}) {
@@ -327,6 +332,7 @@ void Table::TakeUp(Job& job) {
     if (status.state == msg::TaskState::Pending || HasEnded(status.state)) continue;
     ++stats_.adopted;
     status.running_since = Now();
+    being_taken_up_.insert(job.tasks[i].get());
     job.tasks[i]->Adopt();
   }
   if (job.row.spec.daemon) {
@@ -334,6 +340,13 @@ void Table::TakeUp(Job& job) {
   } else {
     Feed(job, event::Launched{});
   }
+}
+
+// Says how long the tasks of an earlier launcher were without one.
+void Table::NoteTakenUp(TaskRun* task) {
+  if (being_taken_up_.erase(task) == 0 || !being_taken_up_.empty()) return;
+  LOG(INFO) << "took up " << stats_.adopted << " tasks of an earlier launcher in "
+            << absl::ToDoubleMilliseconds(Now() - opened_) << " ms";
 }
 
 absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobSpecT spec) {
@@ -603,7 +616,7 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task)];
   const auto& locations = options_.locations;
   ShimSpec spec;
-  const ClusterPlan plan = PlanTasks(from, row.ports);
+  const ClusterPlan& plan = jobs_.at(row.id)->plan;
   const PlannedTask& planned = plan.tasks[static_cast<std::size_t>(task)];
   spec.argv = planned.argv;
   spec.environment = TaskEnvironment(from, plan, planned, CircumstancesOf(row, task));
@@ -612,8 +625,7 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
       LogPath(row, task_row, locations.state_directory, attempt, msg::LogStream::Stdout);
   spec.stderr_path =
       LogPath(row, task_row, locations.state_directory, attempt, msg::LogStream::Stderr);
-  spec.task_socket = absl::StrCat(locations.runtime_directory, "/tasks/", row.id, ".",
-                                  task_row.name(), ".", attempt);
+  spec.task_socket = TaskSocketPath(row, task_row, locations.runtime_directory, attempt);
   spec.control_socket = spec.task_socket + ".ctl";
   spec.log_limit = from.log_limit_bytes;
   spec.rotate_bytes = from.log_rotate_bytes;
@@ -638,6 +650,7 @@ ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
 
 void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
   if (end.lost) ++stats_.lost;
+  NoteTakenUp(task);
   Fault("over");
   Job& job = *Find(task->job());
   const TaskStatus& status = job.row.status.tasks[static_cast<std::size_t>(task->task())];

@@ -55,7 +55,9 @@ bool OutputPipe::OpenFile(const std::string& path) {
   struct stat status = {};
   if (!file_.valid() || fstat(file_.get(), &status) != 0) return false;
   if (!S_ISREG(status.st_mode)) bounds_.rotate_bytes = 0;
-  LogFiles files = FindLogFiles(path);
+  // (Not looked for where there can be none: a folder of many tasks is a long list.)
+  const bool is_first = bounds_.is_own && status.st_size == 0 && bounds_.rotate_bytes == 0;
+  LogFiles files = is_first ? LogFiles() : FindLogFiles(path);
   file_begin_ = files.current_begin;
   begin_ = end_ = file_begin_ + static_cast<std::uint64_t>(status.st_size);
   for (auto& segment : files.segments) segments_.push_back(std::move(segment.path));

@@ -77,19 +77,27 @@ std::string Clip(std::string text, std::size_t limit) {
   return text.append(kMore);
 }
 
-// Whole and synced under its name, or not there at all.
-bool WriteDurably(const std::string& folder, std::string_view name, const std::string& content) {
+// Whole under its name, or not there at all: whoever is killed now. A loss of power is another
+// matter, see Sync(). Not valid if it could not be written.
+UniqueFd WriteWhole(const std::string& folder, std::string_view name, const std::string& content) {
   const std::string path = folder + "/" + std::string(name);
   const std::string temporary = path + ".new";
   UniqueFd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const bool written =
       fd.valid() &&
       write(fd.get(), content.data(), content.size()) == static_cast<ssize_t>(content.size()) &&
-      fdatasync(fd.get()) == 0 && rename(temporary.c_str(), path.c_str()) == 0;
+      rename(temporary.c_str(), path.c_str()) == 0;
+  return written ? std::move(fd) : UniqueFd();
+}
+
+// Takes a disk some milliseconds.
+void Sync(const UniqueFd& file, const std::string& folder) {
+  fdatasync(file.get());
   const UniqueFd directory(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (directory.valid()) fsync(directory.get());
-  return written;
 }
+
+std::string_view FolderOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
 // A listening socket at `path`, replacing a stale one; only our user may connect.
 UniqueFd ListenAt(const std::string& path, int type) {
@@ -234,9 +242,12 @@ bool Shim::Prepare(std::string* error) {
     TellLaunchers(false);
     CheckFinished();
   };
-  const OutputPipe::Bounds bounds{.limit = spec_.log_limit,
-                                  .rotate_bytes = spec_.rotate_bytes,
-                                  .rotate_files = spec_.rotate_files};
+  // In the job's own folder the files are named after the attempt, which has one shim.
+  const OutputPipe::Bounds bounds{
+      .limit = spec_.log_limit,
+      .rotate_bytes = spec_.rotate_bytes,
+      .rotate_files = spec_.rotate_files,
+      .is_own = FolderOf(spec_.stdout_path) == FolderOf(options_.folder)};
   stdout_.KeepTimes(options_.folder + "/" + std::string(kStdoutTimesFile));
   stderr_.KeepTimes(options_.folder + "/" + std::string(kStderrTimesFile));
   return stdout_.Open(spec_.stdout_path, bounds, grown, error) &&
@@ -591,11 +602,14 @@ void Shim::Finish() {
   state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
-  if (!WriteDurably(options_.folder, kExitFile, state_.Encode())) {
+  const UniqueFd exit_file = WriteWhole(options_.folder, kExitFile, state_.Encode());
+  if (!exit_file.valid()) {
     fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", options_.folder.c_str(),
             strerror(errno));
   }
+  // (A restart of the task does not wait for the disk.)
   TellLaunchers(true);
+  if (exit_file.valid()) Sync(exit_file, options_.folder);
   const auto reports_done = [this] {
     reports_done_ = true;
     MaybeLeave();

@@ -25,7 +25,12 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
   options.loop = host->loop;
   options.shim_path = host->shim_path;
   options.folder = FolderOf(*host, row, task, attempt.number);
-  options.spec = host->spec_of(row, task, attempt.number);
+  options.task_socket = TaskSocketPath(row, row.tasks[static_cast<std::size_t>(task)],
+                                       host->locations.runtime_directory, attempt.number);
+  options.control_socket = options.task_socket + ".ctl";
+  options.spec = [host, row = &row, task, number = attempt.number] {
+    return host->spec_of(*row, task, number);
+  };
   options.pid = attempt.pid;
   options.start_ticks = attempt.start_ticks;
   options.fault = host->fault;

@@ -1,0 +1,273 @@
+// What the launcher costs beside supervisord, s6, torchrun and `cat`: starting, stopping and
+// restarting tasks, memory, calls, output, a new launcher. Prints a table, or with --json the same
+// for machines. A limit that is missed is shown, not an error: the machine decides it too. Counts
+// are exact, or it is an error.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bench/comparison.h"
+#include "bench/launcher_figures.h"
+#include "bench/supervisors.h"
+#include "glog/logging.h"
+
+namespace bench {
+namespace {
+
+using Kind = Comparison::Limit::Kind;
+
+// What is measured, as numbers of a full run; `scale` makes all of them smaller.
+struct Sizes {
+  double scale = 1;
+  int Of(int full, int least = 2) const { return std::max(static_cast<int>(full * scale), least); }
+  int tasks() const { return Of(500); }
+  int jobs() const { return Of(1000); }
+  int kills() const { return Of(200); }
+  int gangs() const { return Of(20); }
+  int peer_kills() const { return Of(5); }
+  int torch_kills() const { return Of(3, 1); }
+  int crashing() const { return Of(100); }
+  absl::Duration burst() const { return absl::Seconds(10) * scale; }
+  absl::Duration crash_time() const { return absl::Seconds(10) * scale; }
+  int taken_up() const { return Of(200); }
+  std::int64_t lines() const { return Of(10'000'000, 8'000) / 8 * 8; }
+  // (So many take a producer 2 s.)
+  std::int64_t paced_lines() const { return Of(1'600'000, 8'000) / 8 * 8; }
+  int spawns() const { return Of(500); }
+};
+
+// Figures that one measurement gives together: it is made again once a figure is asked for that
+// was had before, which is once in a round.
+template <typename Figures>
+class Together {
+ public:
+  using Measure = std::function<absl::StatusOr<Figures>()>;
+  static std::shared_ptr<Together> Of(Measure measure) {
+    return std::shared_ptr<Together>(new Together(std::move(measure)));
+  }
+  const absl::StatusOr<Figures>& Get(int* seen) {
+    if (*seen == times_) {
+      figures_ = measure_();
+      ++times_;
+    }
+    *seen = times_;
+    return figures_;
+  }
+
+ private:
+  explicit Together(Measure measure) : measure_(std::move(measure)) {}
+  const Measure measure_;
+  int times_ = 0;
+  absl::StatusOr<Figures> figures_;
+};
+
+template <typename Figures>
+void Add(Comparison& comparison, const std::string& name,
+         const std::shared_ptr<Together<Figures>>& together,
+         std::function<double(const Figures&)> of) {
+  comparison.Add(name,
+                 [together, of = std::move(of), seen = 0]() mutable -> absl::StatusOr<double> {
+                   const auto& figures = together->Get(&seen);
+                   if (!figures.ok()) return figures.status();
+                   return of(*figures);
+                 });
+}
+
+double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
+
+// One figure that is a time.
+Comparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> measure) {
+  return [measure = std::move(measure)]() -> absl::StatusOr<double> {
+    const auto took = measure();
+    if (!took.ok()) return took.status();
+    return Ms(*took);
+  };
+}
+
+void AddBringUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
+  const int tasks = sizes.tasks();
+  const std::string what =
+      one_job ? absl::StrCat("one job of ", tasks, " tasks") : absl::StrCat(tasks, " jobs");
+  const auto ours = Together<BringUp>::Of([=] { return MeasureBringUp(tasks, one_job); });
+  Add<BringUp>(comparison, what + ": start", ours, [](const auto& f) { return Ms(f.started); });
+  Add<BringUp>(comparison, what + ": stop", ours, [](const auto& f) { return Ms(f.stopped); });
+  Add<BringUp>(comparison, what + ": memory", ours,
+               [](const auto& f) { return f.resident_kilobytes / 1000; });
+  Add<BringUp>(comparison, what + ": growth", ours,
+               [](const auto& f) { return f.growth_kilobytes; });
+  Add<BringUp>(comparison, what + ": shim", ours, [](const auto& f) { return f.shim_kilobytes; });
+  comparison.Compare(what + ", from the call to the last exec", "ms", what + ": start", "",
+                     {Kind::kValueAtMost, 500});
+  comparison.Compare(what + ", from the call to the last exec", "ms", what + ": start",
+                     "supervisord, first to last", {Kind::kRatioAtMost, 0.25});
+  comparison.Compare(what + ", stopped", "ms", what + ": stop", "", {Kind::kValueAtMost, 150});
+  comparison.Compare(what + ", stopped", "ms", what + ": stop", "supervisord: stop", {});
+  comparison.Compare(what + ", memory of the launcher", "MB", what + ": memory", "",
+                     {Kind::kValueAtMost, 25});
+  comparison.Compare(what + ", memory of the launcher", "MB", what + ": memory",
+                     "supervisord: memory", {});
+  comparison.Compare(what + ", its growth for a task", "kB", what + ": growth", "",
+                     {Kind::kValueAtMost, 12});
+  comparison.Compare(what + ", proportional memory of a shim", "kB", what + ": shim", "",
+                     {Kind::kValueAtMost, 100});
+}
+
+void AddSupervisord(Comparison& comparison, const Sizes& sizes) {
+  const auto peer = Together<Supervisord>::Of([=] { return MeasureSupervisord(sizes.tasks()); });
+  Add<Supervisord>(comparison, "supervisord, first to last", peer,
+                   [](const auto& f) { return Ms(f.first_to_last); });
+  Add<Supervisord>(comparison, "supervisord: from its exec", peer,
+                   [](const auto& f) { return Ms(f.all_started); });
+  Add<Supervisord>(comparison, "supervisord: stop", peer,
+                   [](const auto& f) { return Ms(f.stopped); });
+  Add<Supervisord>(comparison, "supervisord: memory", peer,
+                   [](const auto& f) { return f.resident_kilobytes / 1000; });
+  comparison.Compare("supervisord, from its exec to the last program", "ms",
+                     "supervisord: from its exec", "", {});
+}
+
+void AddRestarts(Comparison& comparison, const Sizes& sizes) {
+  const auto ours = Together<Restarts>::Of([=] { return MeasureRestarts(sizes.kills()); });
+  Add<Restarts>(comparison, "restart, p50", ours, [](const auto& f) { return Ms(f.p50); });
+  Add<Restarts>(comparison, "restart, p99", ours, [](const auto& f) { return Ms(f.p99); });
+  comparison.Add("supervisord: restart",
+                 InMs([=] { return SupervisordRestart(sizes.peer_kills()); }));
+  comparison.Add("s6: restart", InMs([=] { return S6Restart(sizes.peer_kills()); }));
+  comparison.Add("gang", InMs([=] { return MeasureGangs(sizes.gangs()); }));
+  comparison.Add("torchrun", InMs([=] { return TorchrunRestart(sizes.torch_kills()); }));
+  comparison.Compare("SIGKILL of a task to the new process, p50", "ms", "restart, p50", "",
+                     {Kind::kValueAtMost, 2});
+  comparison.Compare("SIGKILL of a task to the new process, p99", "ms", "restart, p99", "",
+                     {Kind::kValueAtMost, 10});
+  comparison.Compare("SIGKILL of a task to the new process, p50", "ms", "restart, p50",
+                     "supervisord: restart", {});
+  comparison.Compare("SIGKILL of a task to the new process, p50", "ms", "restart, p50",
+                     "s6: restart", {});
+  comparison.Compare("one of a gang of 4 killed to the last of the new 4", "ms", "gang", "",
+                     {Kind::kValueAtMost, 50});
+  comparison.Compare("one of a gang of 4 killed to the last of the new 4", "ms", "gang", "torchrun",
+                     {});
+}
+
+void AddCalls(Comparison& comparison, const Sizes& sizes) {
+  const auto ours = Together<Calls>::Of([=] { return MeasureCalls(sizes.jobs()); });
+  Add<Calls>(comparison, "launch, p99", ours, [](const auto& f) { return Ms(f.launch); });
+  Add<Calls>(comparison, "jobs, p99", ours, [](const auto& f) { return Ms(f.question); });
+  Add<Calls>(comparison, "launch together, p99", ours,
+             [](const auto& f) { return Ms(f.launch_together); });
+  const std::string jobs = absl::StrCat(sizes.jobs(), " jobs");
+  comparison.Compare(jobs + " launched, p99 of the call", "ms", "launch, p99", "",
+                     {Kind::kValueAtMost, 5});
+  comparison.Compare(jobs + " running, p99 of a question for one", "ms", "jobs, p99", "",
+                     {Kind::kValueAtMost, 5});
+  comparison.Compare(jobs + " launched with all calls under way, p99", "ms", "launch together, p99",
+                     "", {});
+}
+
+void AddTakeUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
+  const int tasks = sizes.taken_up();
+  const std::string what = absl::StrCat(
+      one_job ? absl::StrCat("one job of ", tasks, " tasks") : absl::StrCat(tasks, " jobs"),
+      " taken up by a new launcher, ");
+  const auto ours = Together<TakeUp>::Of([=] { return MeasureTakeUp(tasks, one_job); });
+  Add<TakeUp>(comparison, what + "open", ours, [](const auto& f) { return Ms(f.since_open); });
+  Add<TakeUp>(comparison, what + "exec", ours, [](const auto& f) { return Ms(f.since_exec); });
+  comparison.Compare(what + "since it opens its state", "ms", what + "open", "",
+                     {Kind::kValueAtMost, 50});
+  comparison.Compare(what + "since its exec", "ms", what + "exec", "", {});
+}
+
+void AddCosts(Comparison& comparison, const Sizes& sizes) {
+  comparison.Add("crash loops", [=]() -> absl::StatusOr<double> {
+    const auto share = MeasureCrashLoops(sizes.crashing(), sizes.burst(), sizes.crash_time());
+    if (!share.ok()) return share.status();
+    return *share * 100;
+  });
+  comparison.Compare(absl::StrCat(sizes.crashing(), " crash-looping tasks, all that they cost"),
+                     "% of a core", "crash loops", "", {Kind::kValueAtMost, 5});
+  comparison.Add("spawns", [=] { return MeasureSpawns(sizes.spawns(), 0); });
+  comparison.Add("spawns with 300 MB", [=] { return MeasureSpawns(sizes.spawns(), 300); });
+  comparison.Compare("programs started by a process of 300 MB more", "/s", "spawns with 300 MB",
+                     "spawns", {Kind::kRatioAtLeast, 0.9});
+}
+
+void AddOutput(Comparison& comparison, const Sizes& sizes) {
+  const auto lines = sizes.lines();
+  const auto paced = sizes.paced_lines();
+  const auto rate = [](const Output& f) { return f.bytes_per_second / 1e6; };
+  const auto slowest = [](const Output& f) { return f.slowest_seconds; };
+  const auto bad = [](const Output& f) { return static_cast<double>(f.bad_lines); };
+  const auto cat = Together<Output>::Of([=] { return MeasureCat(lines); });
+  const auto ours = Together<Output>::Of([=] { return MeasureOutput(lines, false, false); });
+  const auto read = Together<Output>::Of([=] { return MeasureOutput(lines, true, false); });
+  const auto alone = Together<Output>::Of([=] { return MeasureOutput(paced, false, true); });
+  const auto followed = Together<Output>::Of([=] { return MeasureOutput(paced, true, true); });
+  Add<Output>(comparison, "cat > file", cat, rate);
+  Add<Output>(comparison, "output", ours, rate);
+  Add<Output>(comparison, "output: lines", ours, bad);
+  Add<Output>(comparison, "output: slowest", ours, slowest);
+  Add<Output>(comparison, "output with readers: slowest", read, slowest);
+  Add<Output>(comparison, "output with readers: lines", read, bad);
+  Add<Output>(comparison, "paced output: slowest", alone, slowest);
+  Add<Output>(comparison, "paced output with readers: slowest", followed, slowest);
+  comparison.Compare("8 producers of 100-byte lines, into files", "MB/s", "output", "cat > file",
+                     {Kind::kRatioAtLeast, 0.5});
+  comparison.Compare(absl::StrCat("missing or mixed of ", lines, " lines"), "lines",
+                     "output: lines", "", {Kind::kValueAtMost, 0});
+  comparison.Compare("the same, with `logs -f` of each", "lines", "output with readers: lines", "",
+                     {Kind::kValueAtMost, 0});
+  comparison.Compare("slowest of 8 at 10 MB/s each, with `logs -f` of each", "s",
+                     "paced output with readers: slowest", "paced output: slowest",
+                     {Kind::kRatioAtMost, 1.1});
+  comparison.Compare("slowest of 8 as fast as they can, with `logs -f` of each", "s",
+                     "output with readers: slowest", "output: slowest", {Kind::kRatioAtMost, 1.1});
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("Measures the launcher beside supervisord, s6, torchrun and cat.");
+  int rounds = 5;
+  Sizes sizes;
+  std::string only;
+  bool json = false;
+  app.add_option("--rounds", rounds, "How often each figure is measured")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--scale", sizes.scale, "Share of all numbers of tasks, kills and lines")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--only", only, "Measures only what has this in its name; for a profiler");
+  app.add_flag("--json", json, "Prints JSON");
+  CLI11_PARSE(app, argc, argv);
+  Comparison comparison;
+  AddSupervisord(comparison, sizes);
+  AddBringUp(comparison, sizes, true);
+  AddBringUp(comparison, sizes, false);
+  AddRestarts(comparison, sizes);
+  AddCalls(comparison, sizes);
+  AddTakeUp(comparison, sizes, true);
+  AddTakeUp(comparison, sizes, false);
+  AddCosts(comparison, sizes);
+  AddOutput(comparison, sizes);
+  const auto lines = comparison.Run(rounds, only);
+  if (!lines.ok()) {
+    std::fprintf(stderr, "launcher_benchmark: %s\n", lines.status().ToString().c_str());
+    return 1;
+  }
+  std::printf("%s\n", (json ? AsJson(*lines, rounds) : AsTable(*lines)).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  google::InitGoogleLogging(argv[0]);
+  return bench::Main(argc, argv);
+}

@@ -1,0 +1,29 @@
+#ifndef BENCH_SUPERVISORS_H_
+#define BENCH_SUPERVISORS_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace bench {
+
+// What other programs need for what the launcher does, with the same program to start (stamp.cc).
+// NotFound says how a peer that is not there is installed.
+
+// supervisord of Debian's package or on the PATH.
+struct Supervisord {
+  absl::Duration all_started;    // From its exec to the last program running.
+  absl::Duration first_to_last;  // Without its own start: from the first program to the last.
+  absl::Duration stopped;        // From SIGTERM to the last program gone.
+  double resident_kilobytes = 0;
+};
+absl::StatusOr<Supervisord> MeasureSupervisord(int programs);
+
+// From SIGKILL of a program to the new one running: the median of `kills`, one program each.
+absl::StatusOr<absl::Duration> SupervisordRestart(int kills);
+absl::StatusOr<absl::Duration> S6Restart(int kills);
+// The same for one of a group of four, to the last of the new four; of Debian's or tools/peers'.
+absl::StatusOr<absl::Duration> TorchrunRestart(int kills);
+
+}  // namespace bench
+
+#endif  // BENCH_SUPERVISORS_H_
