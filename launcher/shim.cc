@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -138,6 +139,7 @@ class Shim {
   void StartProgram(const UniqueFd& started, UniqueFd channel);
   void StartInTree(const UniqueFd& started, const TaskStart& start);
   StartError StartIn(const UniqueFd& started, TaskStart start);
+  void ForgetEnvironment(TaskStart* start);
   bool MakeReadyPipe(TaskStart* start);
   void ReadReadyByte();
 
@@ -339,6 +341,14 @@ void Shim::ReadReadyByte() {
   TellLaunchers(true);
 }
 
+// The environment of a large cluster takes more memory than all else here, and there is a shim for
+// each task.
+void Shim::ForgetEnvironment(TaskStart* start) {
+  start->environment = {};
+  spec_.environment = {};
+  malloc_trim(0);
+}
+
 void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   struct stat status = {};
   fstat(channel.get(), &status);
@@ -358,6 +368,7 @@ void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   }
   state_.started_us = WallMicros();
   StartInTree(started, start);
+  ForgetEnvironment(&start);
   ready_write_end_.reset();
 }
 
