@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -100,8 +101,15 @@ void TaskRun::Adopt() {
 // those who follow the lines that there may be some they have not heard of.
 void TaskRun::BeginBeforeLastLines() {
   if (last().pid == 0) return;  // Where its output begins is not known yet.
-  last().stdout_end = BeginOfLastLine(Path(msg::LogStream::Stdout), last().stdout_begin);
-  last().stderr_end = BeginOfLastLine(Path(msg::LogStream::Stderr), last().stderr_begin);
+  // A look for rotated files is one at all files of the folder, of many tasks.
+  const bool is_alone = row_->spec.log_rotate_bytes == 0 && row_->spec.log_directory.empty();
+  const auto find = [&](msg::LogStream stream, std::uint64_t begin) -> std::uint64_t {
+    std::error_code error;
+    if (is_alone && std::filesystem::file_size(Path(stream), error) == 0) return 0;
+    return BeginOfLastLine(Path(stream), begin);
+  };
+  last().stdout_end = find(msg::LogStream::Stdout, last().stdout_begin);
+  last().stderr_end = find(msg::LogStream::Stderr, last().stderr_begin);
 }
 
 void TaskRun::Fail(const absl::Status& why) {
