@@ -1,4 +1,5 @@
 // yard-shim FOLDER [CONTROL_FD]: started by the launcher, never by hand (docs/launcher.md).
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +31,9 @@ void AskForShortTurns() {
   attributes.flags = kResetOnFork;
   attributes.nice = getpriority(PRIO_PROCESS, 0);
   attributes.runtime = kShortestSlice;
-  // A negative one would be reset for the program, too.
-  if (attributes.nice >= 0) syscall(SYS_sched_setattr, 0, &attributes, 0);
+  // Another policy, and a negative niceness, would be reset for the program, too.
+  if (sched_getscheduler(0) != SCHED_OTHER || attributes.nice < 0) return;
+  syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 
 }  // namespace
