@@ -25,9 +25,7 @@ struct Refused {
   std::string what;
 };
 
-bool IsForbidden(unsigned char c) {
-  return c < 0x20 && c != '\t' && c != '\n' && c != '\r';
-}
+bool IsForbidden(unsigned char c) { return c < 0x20 && c != '\t' && c != '\n' && c != '\r'; }
 
 // From byte to byte.
 std::size_t Characters(std::string_view text, std::size_t from, std::size_t to) {
