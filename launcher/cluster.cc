@@ -15,6 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "launcher/process_limit.h"
 #include "launcher/ready_pattern.h"
 #include "runtime/string_view.h"
 
@@ -28,10 +29,6 @@ constexpr std::size_t kMaxTfConfig = 128 * 1024 - 16;
 constexpr int kFirstReadyFd = 4, kLastReadyFd = 255;
 constexpr std::string_view kThisHost = "127.0.0.1";
 constexpr std::string_view kGpu = "gpu";
-
-constexpr std::array<std::string_view, 16> kProcessLimits = {
-    "as",   "core",   "cpu",   "data", "fsize",  "locks",  "memlock",    "msgqueue",
-    "nice", "nofile", "nproc", "rss",  "rtprio", "rttime", "sigpending", "stack"};
 
 template <typename... Parts>
 absl::Status Invalid(const Parts&... parts) {
@@ -161,11 +158,11 @@ absl::Status CheckOrder(const msg::JobSpecT& spec) {
 absl::Status CheckLimits(const msg::TaskGroupT& group) {
   std::set<std::string> known;
   for (const auto& limit : group.process_limits) {
-    if (std::find(kProcessLimits.begin(), kProcessLimits.end(), limit->name) ==
-        kProcessLimits.end()) {
-      return Invalid(
-          group.type, ": process limit \"", absl::CHexEscape(limit->name), "\" is none of ",
-          absl::StrJoin(kProcessLimits, ", ", [](auto* to, auto name) { to->append(name); }));
+    if (ProcessLimit{.name = limit->name}.resource() < 0) {
+      return Invalid(group.type, ": process limit \"", absl::CHexEscape(limit->name),
+                     "\" is none of ",
+                     absl::StrJoin(ProcessLimit::Names(), ", ",
+                                   [](auto* to, auto name) { to->append(name); }));
     }
     if (!known.insert(limit->name).second) {
       return Invalid(group.type, ": process limit ", limit->name, " is there twice");

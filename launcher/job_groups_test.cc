@@ -297,6 +297,37 @@ TEST_F(JobGroupsTest, MembersOfASetGoToOneTaskAtATime) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
 }
 
+// All of it before the loop comes to what it has granted.
+TEST_F(JobGroupsTest, WhatWasGrantedBeforeAStopIsNotUsedAfterARestart) {
+  yard_.Close();
+  yard_.SetResources({*ParseResource("gpu=0")});
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  auto spec = yard_.Shell(kUntilGo);
+  auto wish = std::make_unique<msg::ResourceRequestT>();
+  wish->name = "gpu";
+  wish->amount = 1;
+  AddGroup(&spec, "worker").resources.push_back(std::move(wish));
+  std::string first, second;
+  yard_.OnLoop([&] {
+    JobTable& table = *yard_.table();
+    for (std::string* id : {&first, &second}) {
+      const auto job = table.Launch("", spec);
+      ASSERT_EQ(job.status(), absl::OkStatus());
+      *id = job->id;
+    }
+    ASSERT_EQ(table.Stop({first, kWholeJob}, absl::Seconds(1), "test"), absl::OkStatus());
+    ASSERT_EQ(table.Restart({first, kWholeJob}, absl::Seconds(1)), absl::OkStatus());
+  });
+  AwaitAllRunning(second);
+  const auto waiting = yard_.Await(first, [](const msg::JobT&) { return true; });
+  ASSERT_TRUE(waiting.has_value());
+  EXPECT_EQ(waiting->state, TaskState::Pending);
+  EXPECT_THAT(waiting->reason, HasSubstr(second));
+  Go();
+  EXPECT_EQ(End(second).state, TaskState::Exited);
+  EXPECT_EQ(End(first).state, TaskState::Exited);
+}
+
 TEST_F(JobGroupsTest, OneTaskIsStoppedSignalledAndStartedAgain) {
   auto spec = yard_.Shell("trap 'echo told' USR1; echo ready; while :; do sleep 0.01; done");
   AddGroup(&spec, "worker", 2);

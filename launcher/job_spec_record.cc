@@ -6,11 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "flatbuffers/flatbuffers.h"
+#include "bus/stored_table.h"
 #include "launcher/record.h"
 
 namespace launcher {
@@ -93,20 +94,14 @@ msg::JobSpecT OfRecord(const Record& record) {
 }  // namespace
 
 std::string EncodeJobSpec(const msg::JobSpecT& spec) {
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(msg::JobSpec::Pack(builder, &spec), kIdentifier);
-  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
+  return bus::EncodeStored<msg::JobSpec>(spec, kIdentifier);
 }
 
 std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes) {
   const auto record = Record::Parse(bytes);
   if (record) return record->kind() == "job" ? std::optional(OfRecord(*record)) : std::nullopt;
-  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size());
-  if (!verifier.VerifyBuffer<msg::JobSpec>(kIdentifier)) return std::nullopt;
-  msg::JobSpecT spec;
-  flatbuffers::GetRoot<msg::JobSpec>(data)->UnPackTo(&spec);
-  return spec;
+  auto spec = bus::DecodeStored<msg::JobSpec>(bytes, kIdentifier);
+  return spec == nullptr ? std::nullopt : std::optional(std::move(*spec));
 }
 
 absl::Status CheckJobSpec(const msg::JobSpecT& spec) {

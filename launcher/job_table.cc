@@ -531,9 +531,11 @@ void Table::GiveGrants() {
       for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
         const auto at = static_cast<std::size_t>(i);
         if (job.rules.tasks[at].name != grant.task) continue;
-        if (HasEnded(job.row.status.tasks[at].state)) return;  // It was released then.
+        // Released in the meantime, and perhaps asked for again.
+        const auto* const held = resources_.Held(grant.job, grant.task);
+        if (held == nullptr) return;
         job.row.tasks[at].resources.clear();
-        for (const auto& given : grant.given) {
+        for (const auto& given : *held) {
           job.row.tasks[at].resources.push_back(given.ToString());
         }
         return Feed(job, event::Granted{i});

@@ -12,15 +12,22 @@ struct Known {
   std::string_view name;
   int resource;
 };
-constexpr std::array<Known, 9> kKnown = {{{"as", RLIMIT_AS},
-                                          {"core", RLIMIT_CORE},
-                                          {"cpu", RLIMIT_CPU},
-                                          {"data", RLIMIT_DATA},
-                                          {"fsize", RLIMIT_FSIZE},
-                                          {"memlock", RLIMIT_MEMLOCK},
-                                          {"nofile", RLIMIT_NOFILE},
-                                          {"nproc", RLIMIT_NPROC},
-                                          {"stack", RLIMIT_STACK}}};
+constexpr std::array<Known, 16> kKnown = {{{"as", RLIMIT_AS},
+                                           {"core", RLIMIT_CORE},
+                                           {"cpu", RLIMIT_CPU},
+                                           {"data", RLIMIT_DATA},
+                                           {"fsize", RLIMIT_FSIZE},
+                                           {"locks", RLIMIT_LOCKS},
+                                           {"memlock", RLIMIT_MEMLOCK},
+                                           {"msgqueue", RLIMIT_MSGQUEUE},
+                                           {"nice", RLIMIT_NICE},
+                                           {"nofile", RLIMIT_NOFILE},
+                                           {"nproc", RLIMIT_NPROC},
+                                           {"rss", RLIMIT_RSS},
+                                           {"rtprio", RLIMIT_RTPRIO},
+                                           {"rttime", RLIMIT_RTTIME},
+                                           {"sigpending", RLIMIT_SIGPENDING},
+                                           {"stack", RLIMIT_STACK}}};
 constexpr std::string_view kWord = "unlimited";
 
 std::string Show(std::uint64_t value) {

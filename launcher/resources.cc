@@ -270,6 +270,12 @@ Resources::Given Resources::GiveOne(const Unit& unit, const std::string& task, c
   return given;
 }
 
+const std::vector<Resources::Given>* Resources::Held(const std::string& job,
+                                                     const std::string& task) const {
+  const auto held = held_.find({job, task});
+  return held == held_.end() ? nullptr : &held->second;
+}
+
 void Resources::Release(const std::string& job, const std::string& task) {
   for (auto& unit : queue_) {
     if (unit.job != job) continue;

@@ -87,6 +87,8 @@ class Resources {
   // What can be given now, in the order in which it was asked for; each grant once. To be called
   // after Request() and Release().
   std::vector<Grant> GrantNext();
+  // What it has been granted and not released; null if nothing.
+  const std::vector<Given>* Held(const std::string& job, const std::string& task) const;
   // The task is over, or no longer waits.
   void Release(const std::string& job, const std::string& task);
 

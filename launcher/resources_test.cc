@@ -59,6 +59,18 @@ TEST(LocalResourcesTest, TheDeviceFilesOfGpusAreASet) {
   EXPECT_THAT(LocalResources(devices), IsEmpty());
 }
 
+TEST(ResourcesTest, IsHeldFromTheGrantToTheRelease) {
+  Resources resources = There({"slots=1"});
+  resources.Request("j-a", Workers(1, {{"slots", 1}}), false);
+  EXPECT_EQ(resources.Held("j-a", "worker-0"), nullptr);
+  EXPECT_THAT(Next(resources), ElementsAre("j-a/worker-0: slots=1"));
+  ASSERT_NE(resources.Held("j-a", "worker-0"), nullptr);
+  EXPECT_EQ(resources.Held("j-a", "worker-0")->at(0).ToString(), "slots=1");
+  EXPECT_EQ(resources.Held("j-a", "worker-1"), nullptr);
+  resources.Release("j-a", "worker-0");
+  EXPECT_EQ(resources.Held("j-a", "worker-0"), nullptr);
+}
+
 TEST(ParseResourceTest, ANumberIsAnAmountAndWordsAreASet) {
   const auto slots = ParseResource("slots=4");
   ASSERT_TRUE(slots.ok()) << slots.status();

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <string>
 
@@ -127,7 +128,8 @@ TEST(ProcessLimitTest, IsWrittenAndReadAsText) {
   }
 }
 
-TEST(ProcessLimitTest, KnowsTheNames) {
+TEST(ProcessLimitTest, KnowsAllOfThisSystem) {
+  EXPECT_EQ(ProcessLimit::Names().size(), static_cast<std::size_t>(RLIM_NLIMITS));
   for (const auto name : ProcessLimit::Names()) {
     EXPECT_GE((ProcessLimit{std::string(name), 0, 0}).resource(), 0) << name;
   }

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "flatbuffers/flatbuffers.h"
+#include "bus/stored_table.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/record.h"
 #include "runtime/unique_fd.h"
@@ -90,19 +90,9 @@ std::string EncodeState(const JobRow& job) {
   record.AddNumber("run_since_us", job.run_since_us);
   for (const int port : job.ports) record.AddNumber("port", port);
   if (job.failure != nullptr) {
-    flatbuffers::FlatBufferBuilder builder;
-    builder.Finish(msg::Failure::Pack(builder, job.failure.get()));
-    record.Add("failure",
-               {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()});
+    record.Add("failure", bus::EncodeStored<msg::Failure>(*job.failure));
   }
   return record.Encode();
-}
-
-std::unique_ptr<msg::FailureT> DecodeFailure(const std::string& bytes) {
-  const auto* const data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size());
-  if (bytes.empty() || !verifier.VerifyBuffer<msg::Failure>(nullptr)) return nullptr;
-  return std::unique_ptr<msg::FailureT>(flatbuffers::GetRoot<msg::Failure>(data)->UnPack());
 }
 
 void DecodeState(std::string_view bytes, JobRow* job) {
@@ -118,7 +108,7 @@ void DecodeState(std::string_view bytes, JobRow* job) {
   status.quick_failures = static_cast<int>(record->GetNumber("quick_failures"));
   job->run_since_us = record->GetNumber("run_since_us");
   for (const std::string& port : record->GetAll("port")) job->ports.push_back(atoi(port.c_str()));
-  job->failure = DecodeFailure(record->Get("failure"));
+  job->failure = bus::DecodeStored<msg::Failure>(record->Get("failure"));
 }
 
 std::string EncodeResources(const TaskRow& task) {
