@@ -273,6 +273,16 @@ TEST_F(KillModeChoiceTest, InANamespaceATaskKeepsItsUserAndIsNotTheFirstProcess)
   EXPECT_EQ(Output(), absl::StrCat("2\n", geteuid(), "\n"));
 }
 
+// (Also here, where better ones are offered.)
+TEST_F(KillModeChoiceTest, InAGroupThoseAreKilledWhoAreLeftWhenTheFirstHasEnded) {
+  spec_.kill_mode = "group";
+  StartShell("trap '' TERM; sleep 1000 >/dev/null 2>&1 & exit 7");
+  const ShimState state = Finish();
+  EXPECT_EQ(state.kill_mode, "group");
+  EXPECT_EQ(state.exit_code, 7);
+  EXPECT_EQ(state.note, "");
+}
+
 // Limits of all processes of a task together.
 class ControlLimitTest : public ShimFixture {
  protected:

@@ -100,6 +100,13 @@ void Sync(const UniqueFd& file, const std::string& folder) {
 
 std::string_view FolderOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
+// If not, the number may be somebody else's by now.
+bool HasChildInGroup(pid_t group) {
+  siginfo_t ignored;
+  return group > 0 &&
+         waitid(P_PGID, static_cast<id_t>(group), &ignored, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
 // A listening socket at `path`, replacing a stale one; only our user may connect.
 UniqueFd ListenAt(const std::string& path, int type) {
   sockaddr_un address = {};
@@ -561,7 +568,7 @@ void Shim::KillOnce() {
   if (tree_ != nullptr) {
     tree_->Kill();
     if (tree_->mode() == KillMode::kGroup) {
-      if (!main_ended_) kill(-state_.pid, SIGKILL);
+      if (HasChildInGroup(state_.pid)) kill(-state_.pid, SIGKILL);
       return;
     }
     // Who has left its control groups is found by the next round.
