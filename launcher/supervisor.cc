@@ -170,9 +170,10 @@ class Decider {
   // Starts what has nothing more to wait for.
   void Settle() {
     if (job().phase == Phase::kGangStops && !AnyLive(job())) {
-      ChangeJob().phase = Phase::kGangWaits;
-      Do(action::SetTimer{kWholeJob, RestartDelay(job().quick_failures, rules_.restart.first_delay,
-                                                  rules_.restart.longest_delay, random_)});
+      const absl::Duration delay = DelayAfter(job().quick_failures);
+      const bool waits = delay > absl::ZeroDuration();
+      ChangeJob().phase = waits ? Phase::kGangWaits : Phase::kRuns;
+      if (waits) Do(action::SetTimer{kWholeJob, delay});
     }
     if (job().phase != Phase::kRuns) return;
     for (int i = 0; i < Count() && job().phase == Phase::kRuns; ++i) {
@@ -253,15 +254,21 @@ class Decider {
     return was_stable ? 1 : before + 1;
   }
 
+  absl::Duration DelayAfter(int quick_failures) const {
+    return RestartDelay(quick_failures, rules_.restart.first_delay, rules_.restart.longest_delay,
+                        random_);
+  }
+
+  // Without a delay the Settle() that follows starts it.
   void Restart(const event::Ended& ended) {
     TaskStatus& status = Touch(ended.task);
     status.quick_failures = QuickFailures(status, status.quick_failures);
     ++status.restarts;
     status.recent_restarts.push_back(now_);
-    status.delayed = true;
     Await(ended.task, absl::StrCat("restarts after ", ended.how));
-    Do(action::SetTimer{ended.task, RestartDelay(status.quick_failures, rules_.restart.first_delay,
-                                                 rules_.restart.longest_delay, random_)});
+    const absl::Duration delay = DelayAfter(status.quick_failures);
+    status.delayed = delay > absl::ZeroDuration();
+    if (status.delayed) Do(action::SetTimer{ended.task, delay});
   }
 
   // All stop, those too that were done: they start again together.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -80,8 +81,7 @@ using enum TaskState;
 constexpr auto kNever = RestartPolicy::Never;
 constexpr auto kOnFailure = RestartPolicy::OnFailure;
 constexpr auto kAlways = RestartPolicy::Always;
-const std::vector<Action> kRestartNow = {action::SetTimer{0, absl::ZeroDuration()}};
-const std::string kAgain = "restarts after exit code 3";
+const std::vector<Action> kRestartNow = {action::StartAttempt{0, 2}};
 
 INSTANTIATE_TEST_SUITE_P(
     Table, SupervisorTableTest,
@@ -115,14 +115,12 @@ INSTANTIATE_TEST_SUITE_P(
          {},
          "the shim was killed"},
         {"never means never", Running, kFailure, kNever, 5, Failed, {}, "exit code 3"},
-        {"on_failure restarts a failure", Running, kFailure, kOnFailure, 1, Pending, kRestartNow,
-         kAgain},
-        {"on_failure restarts a loss", Running, kLost, kOnFailure, 1, Pending, kRestartNow,
-         "restarts after the shim was killed"},
+        {"on_failure restarts a failure at once", Running, kFailure, kOnFailure, 1, Starting,
+         kRestartNow, ""},
+        {"on_failure restarts a loss", Running, kLost, kOnFailure, 1, Starting, kRestartNow, ""},
         {"on_failure leaves a success", Running, kSuccess, kOnFailure, 1, Exited, {}, ""},
         {"no restarts left", Running, kFailure, kOnFailure, 0, Failed, {}, "exit code 3"},
-        {"always restarts a success", Running, kSuccess, kAlways, 1, Pending, kRestartNow,
-         "restarts after exit code 0"},
+        {"always restarts a success", Running, kSuccess, kAlways, 1, Starting, kRestartNow, ""},
         {"always ends when none are left", Running, kSuccess, kAlways, 0, Exited, {}, ""},
         {"a stop is passed on",
          Running,
@@ -171,6 +169,17 @@ TEST(SupervisorTest, AStopDuringTheStartIsSentOnceItRuns) {
   EXPECT_THAT(decision.actions, ElementsAre(Action(action::StopAttempt{0, absl::Seconds(5)})));
 }
 
+TEST(SupervisorTest, ARestartAfterADelayWaitsForItsTimer) {
+  JobStatus status = In(Running);
+  status.tasks[0].quick_failures = 1;
+  status.tasks[0].running_since = absl::Seconds(99);
+  const auto decision = Apply(status, kFailure, kOnFailure, 9);
+  EXPECT_EQ(StateOf(decision.status), Pending);
+  EXPECT_EQ(decision.status.tasks[0].reason, "restarts after exit code 3");
+  EXPECT_THAT(decision.actions, ElementsAre(Action(action::SetTimer{0, absl::Milliseconds(100)})));
+  EXPECT_EQ(Apply(decision.status, event::TimerFired{0}, kOnFailure, 9).actions, kRestartNow);
+}
+
 // Runs a task that fails at once, again and again; returns the delays before its restarts.
 std::vector<absl::Duration> CrashLoop(const RestartRules& restart, JobStatus* status,
                                       double random) {
@@ -183,12 +192,14 @@ std::vector<absl::Duration> CrashLoop(const RestartRules& restart, JobStatus* st
     *status = std::move(decision.status);
     return decision.actions;
   };
-  for (Event next = event::Launched{};; next = event::TimerFired{0}) {
-    feed(next, absl::ZeroDuration());
+  feed(event::Launched{}, absl::ZeroDuration());
+  for (;;) {
     feed(event::Running{0}, absl::ZeroDuration());
     const auto actions = feed(kFailure, absl::Seconds(1));
     if (actions.empty()) return delays;
-    delays.push_back(std::get<action::SetTimer>(actions[0]).delay);
+    const auto* const timer = std::get_if<action::SetTimer>(actions.data());
+    delays.push_back(timer == nullptr ? absl::ZeroDuration() : timer->delay);
+    if (timer != nullptr) feed(event::TimerFired{0}, absl::ZeroDuration());
   }
 }
 
@@ -227,12 +238,18 @@ TEST(SupervisorTest, OnlyRestartsWithinTheWindowCount) {
   JobStatus status = In(Running);
   for (int second = 0; second < 1000; second += 31) {  // Two in each window.
     status = Decide(status, rules, kFailure, absl::Seconds(second), 0).status;
-    ASSERT_EQ(StateOf(status), Pending) << second;
-    status = Decide(status, rules, event::TimerFired{0}, absl::Seconds(second), 0).status;
+    ASSERT_EQ(StateOf(status), Starting) << second;
     status = Decide(status, rules, event::Running{0}, absl::Seconds(second), 0).status;
   }
   status = Decide(status, rules, kFailure, absl::Seconds(1000), 0).status;
   EXPECT_EQ(StateOf(status), Failed);
+}
+
+// In what is kept of the job alone.
+bool IsSameJob(const JobStatus& a, const JobStatus& b) {
+  return a.phase == b.phase && a.ending == b.ending && a.time_is_over == b.time_is_over &&
+         a.stop_requested == b.stop_requested && a.first_failure == b.first_failure &&
+         a.restarts == b.restarts && a.quick_failures == b.quick_failures;
 }
 
 // A job of several tasks, which it plays: what Decide() asks for is noted, not done.
@@ -351,8 +368,7 @@ TEST_F(JobTest, AChiefIsRestartedLikeOthers) {
   rules_.chief = 0;
   rules_.restart = {.policy = kOnFailure, .max_restarts = 1};
   Run();
-  EXPECT_THAT(Feed(Failure(0)), ElementsAre("timer chief-0 0"));
-  EXPECT_THAT(Feed(event::TimerFired{0}), ElementsAre("start chief-0 2"));
+  EXPECT_THAT(Feed(Failure(0)), ElementsAre("start chief-0 2"));
 }
 
 TEST_F(JobTest, AGangStopsAndStartsTogether) {
@@ -363,9 +379,7 @@ TEST_F(JobTest, AGangStopsAndStartsTogether) {
   Feed(Success(2));
   EXPECT_THAT(Feed(Failure(0)), ElementsAre("stop worker-1"));
   EXPECT_EQ(StateOf(status_), Stopping);
-  EXPECT_THAT(Feed(Failure(1)), ElementsAre("timer job 0"));
-  EXPECT_EQ(StateOf(status_), Pending);
-  EXPECT_THAT(Feed(event::TimerFired{kWholeJob}),
+  EXPECT_THAT(Feed(Failure(1)),
               ElementsAre("start worker-0 2", "start worker-1 2", "start worker-2 2"));
   EXPECT_EQ(status_.restarts, 1);
   RunStarted();
@@ -383,8 +397,24 @@ TEST_F(JobTest, TwoFailuresOfAGangAreOneRestart) {
   Run();
   Feed(Failure(0));
   Feed(Failure(1));
-  EXPECT_THAT(Feed(Failure(2)), ElementsAre("timer job 0"));
+  EXPECT_THAT(Feed(Failure(2)),
+              ElementsAre("start worker-0 2", "start worker-1 2", "start worker-2 2"));
   EXPECT_EQ(status_.restarts, 1);
+}
+
+TEST_F(JobTest, AGangThatFailsAgainAtOnceWaits) {
+  Make({"worker-0", "worker-1"});
+  rules_.gang = true;
+  rules_.restart = {.policy = kOnFailure, .max_restarts = 5};
+  Run();
+  Feed(Failure(0));
+  Feed(Failure(1));
+  RunStarted();
+  Feed(Failure(0));
+  EXPECT_THAT(Feed(Failure(1)), ElementsAre("timer job 100"));
+  EXPECT_EQ(StateOf(status_), Pending);
+  EXPECT_THAT(Feed(event::TimerFired{kWholeJob}),
+              ElementsAre("start worker-0 3", "start worker-1 3"));
 }
 
 TEST_F(JobTest, AGangThatIsStoppedWhileItStopsDoesNotStartAgain) {
@@ -444,8 +474,7 @@ TEST_F(JobTest, ResourcesAreAskedForOnceAndKeptOverRestarts) {
   EXPECT_EQ(task(0).reason, "waits for its resources");
   EXPECT_THAT(Feed(event::Granted{0}), ElementsAre("start worker-0 1"));
   RunStarted();
-  Feed(Failure(0));
-  EXPECT_THAT(Feed(event::TimerFired{0}), ElementsAre("start worker-0 2"));
+  EXPECT_THAT(Feed(Failure(0)), ElementsAre("start worker-0 2"));
 }
 
 TEST_F(JobTest, AllTasksAskForResourcesAtOnceWhateverElseTheyWaitFor) {
@@ -464,7 +493,9 @@ TEST_F(JobTest, WhenItsTimeIsOverNothingIsRestarted) {
   Make({"worker-0", "worker-1"});
   rules_.restart = {.policy = kAlways, .max_restarts = 5};
   Run();
-  Feed(Failure(0));  // Waits for its restart.
+  Feed(Failure(0));
+  RunStarted();
+  Feed(Failure(0));  // Waits for its second restart.
   EXPECT_THAT(Feed(event::TimeOver{"it ran for 10 s"}),
               ElementsAre("cancel worker-0", "stop worker-1"));
   Feed(event::Ended{.task = 1, .how = "signal 15 (Terminated)"});
@@ -525,16 +556,19 @@ TEST_F(JobTest, ANewLauncherGoesOnWhereTheOldOneWas) {
   Feed(Failure(0));
   EXPECT_THAT(Feed(event::Launched{}), IsEmpty());
   EXPECT_THAT(Feed(event::Running{1}), ElementsAre("stop worker-1")) << "it is found";
-  EXPECT_THAT(Feed(Failure(1)), ElementsAre("timer job 0"));
-  EXPECT_THAT(Feed(event::Launched{}), ElementsAre("start worker-0 2", "start worker-1 2"));
+  EXPECT_THAT(Feed(Failure(1)), ElementsAre("start worker-0 2", "start worker-1 2"));
+  RunStarted();
+  Feed(Failure(0));
+  EXPECT_THAT(Feed(Failure(1)), ElementsAre("timer job 100"));
+  EXPECT_THAT(Feed(event::Launched{}), ElementsAre("start worker-0 3", "start worker-1 3"));
   RunStarted();
   rules_.chief = 0;
   EXPECT_THAT(Feed(Success(0)), ElementsAre("timer job 3000"));
   EXPECT_THAT(Feed(event::Launched{}), ElementsAre("timer job 3000"));
 }
 
-// Random events: it never stops a task that does not run, never starts one twice, and a job that
-// is stopped ends.
+// Random events: it never stops a task that does not run, never starts one twice, says of all that
+// is another what it is, and a job that is stopped ends.
 TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
   std::mt19937 random(1);
   const auto any = [&](int below) {
@@ -553,8 +587,15 @@ TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
     std::vector<int> attempts(4);
     std::set<int> live;
     const auto feed = [&](const Event& event) {
+      const JobStatus before = status_;
       Decision decision = Decide(std::move(status_), rules_, event, now_, 0);
       status_ = std::move(decision.status);
+      ASSERT_TRUE(decision.job_changed || IsSameJob(before, status_));
+      for (int t = 0; t < 4; ++t) {
+        const auto at = static_cast<std::size_t>(t);
+        ASSERT_TRUE(std::ranges::binary_search(decision.changed, t) ||
+                    before.tasks[at] == status_.tasks[at]);
+      }
       for (const Action& action : decision.actions) {
         if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
           ASSERT_TRUE(live.insert(start->task).second);
