@@ -94,12 +94,22 @@ void AddMissingLimits(const std::vector<ProcessLimit>& limits, ShimSpec* spec) {
   }
 }
 
+// What has been decided of a job and is not stored yet, and then done.
+struct Decided {
+  bool is_known = false;   // To the table: it flushes it.
+  bool is_change = false;  // Others are to be told.
+  bool of_job = false;     // To be stored: what is of the job alone,
+  std::set<int> tasks;     // and these.
+  std::vector<Action> actions;
+};
+
 // All that is known of one job at run time.
 struct Job {
   JobRow row;
   JobRules rules;
   ClusterPlan plan;
   std::vector<std::unique_ptr<TaskRun>> tasks;
+  Decided decided;
   std::int64_t failures_since_us = 0;  // Earlier ones were cured by a restart.
   std::int64_t time_over_us = 0;
   runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
@@ -149,7 +159,7 @@ class Table : public JobTable {
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
   absl::Status Remove(const std::string& id) override;
   ObserverId Observe(const std::string& id, std::function<void()> changed) override;
-  void Forget(ObserverId observer) override { observers_.erase(observer); }
+  void Forget(ObserverId observer) override;
   Stats GetStats() const override { return stats_; }
 
  private:
@@ -166,11 +176,16 @@ class Table : public JobTable {
   static TaskRun& TaskOf(Job& job, int task) { return *job.tasks[static_cast<std::size_t>(task)]; }
 
   void MakeHost();
+  void SetUp(Job& job);
   void Add(std::unique_ptr<Job> job);
   absl::Status CheckRoom(const JobRow& row) const;
   absl::StatusOr<std::string> FindJob(const std::string& name) const;
 
   void Feed(Job& job, const Event& event);
+  Decided& Change(Job& job);
+  void FlushSoon();
+  void Flush();
+  void CarryOut(Job& job, const Decided& decided);
   void NoteEnd(Job& job, bool had_ended);
   void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() does, for all together.
   void Carry(Job& job, const action::StartAttempt& start);
@@ -179,7 +194,7 @@ class Table : public JobTable {
   void Carry(Job& job, const action::CancelTimer& cancel);
   void SetEndTimer(Job& job);
   void AskForGrants(Job& job, const std::vector<Action>& actions);
-  void ReleaseGrants(Job& job, const std::vector<int>& changed);
+  void ReleaseGrants(Job& job, const std::set<int>& changed);
   void GiveGrants();
   void TakeUpPorts(const Job& job);
   // Those of one task, and of its rank.
@@ -196,10 +211,10 @@ class Table : public JobTable {
   void Restore(const Job& job);
   void TakeUp(Job& job);
   void NoteTakenUp(TaskRun* task);
-  void Save(const Job& job, const std::vector<int>& tasks);
+  void Save(const std::vector<Store::Change>& changes);
   void Announce(Job& job);
   void Tell(Job& job);
-  void Notify(const std::string& id);
+  void Notify(std::string id);
 
   Options options_;
   const std::string jobs_directory_;
@@ -209,14 +224,14 @@ class Table : public JobTable {
   HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
+  std::vector<Job*> decided_;  // Those with something in `decided`.
+  bool flush_comes_ = false;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
   absl::Duration opened_;
-  std::set<std::unique_ptr<Attempt>> retired_;  // Acknowledged; their shims are still leaving.
-  struct Observer {
-    std::string job;
-    std::function<void()> changed;
-  };
-  std::map<ObserverId, Observer> observers_;
+  std::vector<Attempt*> to_acknowledge_;        // Of retired_: once their ends are stored.
+  std::set<std::unique_ptr<Attempt>> retired_;  // Their shims are still leaving.
+  std::map<ObserverId, std::string> observed_;  // The jobs.
+  std::map<std::string, std::map<ObserverId, std::function<void()>>> observers_;  // By job.
   ObserverId last_observer_ = 0;
   runtime::EventLoop::TimerId forget_timer_ = 0;
   const std::uint64_t start_ticks_ = OwnStartTicks();
@@ -240,11 +255,8 @@ void Table::MakeHost() {
   host_.on_running = [this](TaskRun* task, bool is_new) {
     NoteTakenUp(task);
     Job* const job = Find(task->job());
-    const auto before = job->row.status.tasks[static_cast<std::size_t>(task->task())];
     Feed(*job, event::Running{task->task()});
-    if (is_new && before == job->row.status.tasks[static_cast<std::size_t>(task->task())]) {
-      Save(*job, {task->task()});
-    }
+    if (is_new) Change(*job).tasks.insert(task->task());
   };
   host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
   host_.on_output = [this](TaskRun* task) { Notify(task->job().id); };
@@ -277,6 +289,7 @@ absl::Status Table::Prepare() {
   for (auto& row : *rows) {
     auto job = std::make_unique<Job>();
     job->row = std::move(row);
+    SetUp(*job);
     Add(std::move(job));
   }
   for (const auto& [id, job] : jobs_) {
@@ -286,19 +299,23 @@ absl::Status Table::Prepare() {
     LetGo(*job);
     if (!job->row.has_ended()) TakeUp(*job);
   }
+  Flush();
   ForgetOld();
   return absl::OkStatus();
+}
+
+void Table::SetUp(Job& job) {
+  job.rules = RulesOf(job.row);
+  job.plan = PlanTasks(job.row.spec, job.row.ports);
+  for (int i = 0; i < static_cast<int>(job.row.tasks.size()); ++i) {
+    job.tasks.push_back(std::make_unique<TaskRun>(&host_, &job.row, i));
+  }
 }
 
 void Table::Add(std::unique_ptr<Job> job) {
   Job& added = *(jobs_[job->row.id] = std::move(job));
   by_request_[added.row.request_id] = added.row.id;
   ++stats_.jobs;
-  added.rules = RulesOf(added.row);
-  added.plan = PlanTasks(added.row.spec, added.row.ports);
-  for (int i = 0; i < static_cast<int>(added.row.tasks.size()); ++i) {
-    added.tasks.push_back(std::make_unique<TaskRun>(&host_, &added.row, i));
-  }
 }
 
 // An earlier launcher has stored the end of these attempts, but may not have told their shims.
@@ -370,17 +387,22 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   auto ports = ports_.Take(PortsNeeded(job->row.spec));
   if (!ports.ok()) return ports.status();
   job->row.SetPorts(*std::move(ports));
+  SetUp(*job);
+  ++stats_.live;
+  Feed(*job, event::Launched{});
   Fault("launch: before insert");
   if (auto stored = store_->Insert(job->row); !stored.ok()) {
+    std::erase(decided_, job.get());
+    --stats_.live;
     for (const int port : job->row.ports) ports_.Release(port);
     return stored;
   }
   Fault("launch: after insert");
+  job->decided.of_job = false;
+  job->decided.tasks.clear();
   Job& added = *job;
   Add(std::move(job));
-  ++stats_.live;
-  SetEndTimer(added);
-  Feed(added, event::Launched{});
+  if (!added.row.has_ended()) SetEndTimer(added);
   Fault("launch: before reply");
   return Message(added.row);
 }
@@ -411,13 +433,19 @@ absl::Status Table::CheckRoom(const JobRow& row) const {
 
 // ---- Decisions
 
-// One event: decide, store, then act.
+// One event: decide. What was decided in one turn of the loop is stored in one transaction, and
+// only then done: Flush().
 void Table::Feed(Job& job, const Event& event) {
   const bool had_ended = job.row.has_ended();
+  const auto phase = job.row.status.phase;
   Decision decision = Decide(std::move(job.row.status), job.rules, event, Now(), options_.random());
   job.row.status = std::move(decision.status);
   NoteEnd(job, had_ended);
-  if (job.row.status.phase == JobStatus::Phase::kGangStops) job.failures_since_us = WallUs();
+  if (phase == JobStatus::Phase::kGangStops ||
+      job.row.status.phase == JobStatus::Phase::kGangStops) {
+    job.failures_since_us = WallUs();
+  }
+  const bool had_failure = job.row.failure != nullptr;
   NoteFailure(job);
   for (const auto& action : decision.actions) {
     if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
@@ -425,14 +453,71 @@ void Table::Feed(Job& job, const Event& event) {
           {.number = start->number});
     }
   }
-  const bool changed = decision.job_changed || !decision.changed.empty();
-  if (changed) Save(job, decision.changed);
-  for (const auto& action : decision.actions) {
+  const bool has_ended = job.row.has_ended();
+  const bool of_job =
+      decision.job_changed || has_ended != had_ended || had_failure != (job.row.failure != nullptr);
+  if (!of_job && decision.changed.empty() && decision.actions.empty()) return;
+  Decided& decided = Change(job);
+  decided.is_change |= of_job || !decision.changed.empty();
+  decided.of_job |= of_job;
+  decided.tasks.insert(decision.changed.begin(), decision.changed.end());
+  decided.actions.insert(decided.actions.end(), decision.actions.begin(), decision.actions.end());
+}
+
+Decided& Table::Change(Job& job) {
+  if (!std::exchange(job.decided.is_known, true)) decided_.push_back(&job);
+  FlushSoon();
+  return job.decided;
+}
+
+// At the end of this turn.
+void Table::FlushSoon() {
+  if (std::exchange(flush_comes_, true)) return;
+  options_.loop->Post([this, alive = alive_] {
+    if (*alive) Flush();
+  });
+}
+
+// Stores what was decided, then does it.
+void Table::Flush() {
+  flush_comes_ = false;
+  std::vector<std::pair<Job*, Decided>> todo;
+  for (Job* job : std::exchange(decided_, {}))
+    todo.emplace_back(job, std::exchange(job->decided, {}));
+  std::vector<Attempt*> ended = std::exchange(to_acknowledge_, {});
+  std::vector<Store::Change> changes;
+  for (const auto& [job, decided] : todo) {
+    if (!decided.of_job && decided.tasks.empty()) continue;
+    changes.push_back({.job = &job->row,
+                       .of_job = decided.of_job,
+                       .tasks = {decided.tasks.begin(), decided.tasks.end()}});
+  }
+  if (!changes.empty()) Save(changes);
+  std::vector<std::string> changed;
+  for (const auto& [job, decided] : todo) {
+    CarryOut(*job, decided);
+    if (decided.is_change) changed.push_back(job->row.id);
+  }
+  for (const std::string& id : changed) {
+    // (Whoever is told of one may remove another.)
+    if (const auto found = jobs_.find(id); found != jobs_.end()) Announce(*found->second);
+  }
+  if (ended.empty()) return;
+  options_.loop->Post([alive = alive_, ended = std::move(ended)] {
+    for (Attempt* attempt : ended) {
+      if (*alive) attempt->Acknowledge();
+    }
+  });
+}
+
+void Table::CarryOut(Job& job, const Decided& decided) {
+  for (const auto& action : decided.actions) {
     std::visit([&](const auto& what) { Carry(job, what); }, action);
   }
-  AskForGrants(job, decision.actions);
-  ReleaseGrants(job, decision.changed);
-  if (changed) Announce(job);
+  AskForGrants(job, decided.actions);
+  ReleaseGrants(job, decided.tasks);
+  if (!job.row.has_ended()) return;
+  for (const int port : job.row.ports) ports_.Release(port);
 }
 
 void Table::NoteEnd(Job& job, bool had_ended) {
@@ -442,7 +527,6 @@ void Table::NoteEnd(Job& job, bool had_ended) {
     job.row.ended_us = WallUs();
     --stats_.live;
     options_.loop->Cancel(std::exchange(job.end_timer, 0));
-    for (const int port : job.row.ports) ports_.Release(port);
   } else {
     job.row.ended_us = 0;
     job.row.run_since_us = job.failures_since_us = WallUs();
@@ -508,14 +592,14 @@ void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
 }
 
 // A gang keeps what it has until it ends: its next run needs the same.
-void Table::ReleaseGrants(Job& job, const std::vector<int>& changed) {
+void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
   const bool whole = job.row.has_ended();
   if (job.rules.gang && !whole) return;
   bool any = false;
   for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
     const auto at = static_cast<std::size_t>(i);
     if (!job.rules.tasks[at].needs_grant || !HasEnded(job.row.status.tasks[at].state)) continue;
-    if (!whole && !std::binary_search(changed.begin(), changed.end(), i)) continue;
+    if (!whole && !changed.contains(i)) continue;
     resources_.Release(job.row.id, job.rules.tasks[at].name);
     any = true;
   }
@@ -681,12 +765,11 @@ void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
                       });
 }
 
-// Lets the shim go once the end is stored, which the Feed() that follows does.
+// Lets the shim go once the end is stored.
 void Table::Retire(std::unique_ptr<Attempt> attempt) {
   if (attempt == nullptr) return;
-  options_.loop->Post([alive = alive_, retired = attempt.get()] {
-    if (*alive) retired->Acknowledge();
-  });
+  FlushSoon();
+  to_acknowledge_.push_back(attempt.get());
   retired_.insert(std::move(attempt));
 }
 
@@ -761,10 +844,12 @@ absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string r
   Job& job = *jobs_.at(named.job);
   if (grace == absl::ZeroDuration()) grace = job.rules.grace;
   Feed(job, event::StopAsked{named.task, grace, std::move(reason)});
+  Flush();  // It is promised.
   return absl::OkStatus();
 }
 
 absl::Status Table::Restart(const Named& named, absl::Duration grace) {
+  Flush();
   Job& job = *jobs_.at(named.job);
   if (!job.row.has_ended() && job.row.status.phase == JobStatus::Phase::kEnds) {
     return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is ending (",
@@ -773,6 +858,7 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
   }
   if (grace == absl::ZeroDuration()) grace = job.rules.grace;
   Feed(job, event::RestartAsked{named.task, grace});
+  Flush();
   return absl::OkStatus();
 }
 
@@ -791,6 +877,7 @@ absl::StatusOr<std::vector<std::string>> Table::Signal(const Named& named, int s
 }
 
 absl::Status Table::Remove(const std::string& id) {
+  Flush();
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return absl::OkStatus();
   if (!found->second->row.has_ended()) {
@@ -803,6 +890,7 @@ absl::Status Table::Remove(const std::string& id) {
   std::filesystem::remove_all(JobFolder(options_.locations.state_directory, id), ignored);
   Fault("folder removed");
   if (auto removed = store_->Remove(id); !removed.ok()) return removed;
+  std::erase(decided_, found->second.get());
   Fault("after remove");
   options_.loop->Cancel(found->second->tell_timer);
   by_request_.erase(found->second->row.request_id);
@@ -831,15 +919,25 @@ void Table::ForgetOld() {
 // ---- What others are told
 
 JobTable::ObserverId Table::Observe(const std::string& id, std::function<void()> changed) {
-  observers_[++last_observer_] = {id, std::move(changed)};
+  observed_[++last_observer_] = id;
+  observers_[id][last_observer_] = std::move(changed);
   return last_observer_;
 }
 
-void Table::Save(const Job& job, const std::vector<int>& tasks) {
+void Table::Forget(ObserverId observer) {
+  const auto observed = observed_.find(observer);
+  if (observed == observed_.end()) return;
+  const auto of_job = observers_.find(observed->second);
+  of_job->second.erase(observer);
+  if (of_job->second.empty()) observers_.erase(of_job);
+  observed_.erase(observed);
+}
+
+// The tasks go on if it fails: what cannot be stored now is found out again from their shims.
+void Table::Save(const std::vector<Store::Change>& changes) {
   Fault("before save");
-  const auto saved = store_->Save(job.row, tasks);
+  const auto saved = store_->Save(changes);
   Fault("after save");
-  // The task goes on: what cannot be stored now is found out again from its shim.
   if (!saved.ok()) LOG(ERROR) << saved;
 }
 
@@ -855,15 +953,17 @@ void Table::Tell(Job& job) {
   Notify(job.row.id);
 }
 
-void Table::Notify(const std::string& id) {
+void Table::Notify(std::string id) {
+  const auto observers = observers_.find(id);
+  if (observers == observers_.end()) return;
   std::vector<ObserverId> todo;
-  for (const auto& [observer, entry] : observers_) {
-    if (entry.job == id) todo.push_back(observer);
-  }
+  for (const auto& [observer, changed] : observers->second) todo.push_back(observer);
   for (const ObserverId observer : todo) {
-    const auto found = observers_.find(observer);
-    if (found == observers_.end()) continue;
-    const auto changed = found->second.changed;
+    const auto of_job = observers_.find(id);  // The one before may have been the last.
+    if (of_job == observers_.end()) return;
+    const auto found = of_job->second.find(observer);
+    if (found == of_job->second.end()) continue;
+    const auto changed = found->second;
     changed();
   }
 }

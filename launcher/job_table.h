@@ -45,7 +45,7 @@ class JobTable {
     // Every change of a job, and whole lines of output, which log_record.h can read before they
     // are told; on the loop's thread. Optional. `from`: where the attempt's lines before these
     // end, 0 if these are its first; further on where lines were left out.
-    std::function<void(const msg::JobT&)> on_job;
+    std::function<void(msg::JobT)> on_job;
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines;
     // A task is at a barrier and says so in this line on its report channel. `answer` takes the
     // line it gets; on the loop's thread, at most once, any time. The same id: the same arrival.

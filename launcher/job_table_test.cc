@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -280,8 +281,10 @@ TEST_F(JobTableTest, TheNextLauncherLetsTheShimsGoOfWhatHasEnded) {
   spec.restart = msg::RestartPolicy::OnFailure;
   spec.max_restarts = 1;
   yard_.Close();
-  const std::function<void(std::string_view)> die_when_over = [this](std::string_view point) {
-    if (point == "over") yard_.CloseNext();
+  bool over = false;
+  const std::function<void(std::string_view)> die_when_over = [&](std::string_view point) {
+    if (point == "over") over = true;
+    if (point == "after save" && std::exchange(over, false)) yard_.CloseNext();
   };
   ASSERT_TRUE(yard_.Open(die_when_over).ok());
   const auto launched = yard_.Launch(spec);
@@ -305,6 +308,23 @@ TEST_F(JobTableTest, TheNextLauncherLetsTheShimsGoOfWhatHasEnded) {
   const auto ended = yard_.AwaitEnd(launched->id);
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->tasks[0]->attempts.size(), 2u);
+}
+
+TEST_F(JobTableTest, AnEndAndTheRestartThatFollowsAreStoredTogether) {
+  auto spec = yard_.Shell("exit 3");
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  yard_.Close();
+  int saves = 0;
+  ASSERT_TRUE(yard_.Open([&](std::string_view point) { saves += point == "before save"; }).ok());
+  const auto launched = yard_.Launch(spec);
+  ASSERT_TRUE(launched.ok()) << launched.status();
+  const auto ended = yard_.AwaitEnd(launched->id);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->tasks[0]->attempts.size(), 2u);
+  yard_.Close();
+  // That each attempt runs, and that it has ended.
+  EXPECT_LE(saves, 4);
 }
 
 TEST_F(JobTableTest, AnExitFileIsEnoughWhenTheShimIsGoneToo) {

@@ -77,8 +77,8 @@ class Parts : public LauncherParts {
          .keep_count = options.keep_jobs,
          .random = Random,
          .on_job =
-             [this, publisher](const msg::JobT& job) {
-               PublishJob(publisher, job);
+             [this, publisher](msg::JobT job) {
+               PublishJob(publisher, std::move(job));
                CopyStats();
              },
          .on_lines =

@@ -194,10 +194,11 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
   AddBarrier(service, parts, barriers);
 }
 
-void PublishJob(bus::Publisher* publisher, const msg::JobT& job) {
+void PublishJob(bus::Publisher* publisher, msg::JobT job) {
+  const std::string topic = bus::TopicOf({"s", "launcher", job.id});
   msg::JobEventT event;
-  event.job = std::make_unique<msg::JobT>(job);
-  const auto status = publisher->Publish(bus::TopicOf({"s", "launcher", job.id}), std::move(event));
+  event.job = std::make_unique<msg::JobT>(std::move(job));
+  const auto status = publisher->Publish(topic, std::move(event));
   if (!status.ok()) LOG(WARNING) << status;
 }
 

@@ -22,7 +22,7 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
                         BarrierCalls* barriers, ServiceKeeper* keeper, std::string state_directory);
 
 // Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
-void PublishJob(bus::Publisher* publisher, const msg::JobT& job);
+void PublishJob(bus::Publisher* publisher, msg::JobT job);
 void PublishLines(bus::Publisher* publisher, const std::string& job, std::uint64_t from,
                   msg::LogLinesT lines);
 

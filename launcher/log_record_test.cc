@@ -346,7 +346,7 @@ TEST_F(LogRecordTest, EndsTellsTheNewestHundredAttempts) {
     JobRow row = std::move(rows->front());
     for (int number = 2; number <= 150; ++number) {
       row.tasks[0].attempts.push_back({.number = number, .ended_us = 1, .stdout_end = 2});
-      ASSERT_TRUE((*store)->Save(row, {0}).ok());
+      ASSERT_TRUE((*store)->Save({{.job = &row, .of_job = true, .tasks = {0}}}).ok());
       ASSERT_TRUE(runtime::WriteFileAtomically(
                       PathOf(job, absl::StrCat("worker-0.", number, ".stdout")), "x\n", 0600)
                       .ok());

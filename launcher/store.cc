@@ -77,6 +77,32 @@ constexpr char kAddShimLost[] = R"sql(
     WHERE reason LIKE 'the shim was killed%' OR reason LIKE 'the shim ended early%';
 )sql";
 
+constexpr char kInsertJob[] = "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)";
+constexpr char kUpdateJob[] = "UPDATE jobs SET ended_us = ?, state = ? WHERE id = ?";
+// A row that is there stays where it is: the index is not touched.
+constexpr char kWriteTask[] =
+    "INSERT INTO tasks (job, type, idx, state, attempt, quick_failures, restarts, stop, "
+    "stop_grace_ms, stop_reason, reason, rank, granted, address, resources, ready) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (job, type, idx) DO UPDATE SET state = excluded.state, "
+    "attempt = excluded.attempt, quick_failures = excluded.quick_failures, "
+    "restarts = excluded.restarts, stop = excluded.stop, stop_grace_ms = excluded.stop_grace_ms, "
+    "stop_reason = excluded.stop_reason, reason = excluded.reason, granted = excluded.granted, "
+    "address = excluded.address, resources = excluded.resources, ready = excluded.ready";
+constexpr char kWriteAttempt[] =
+    "INSERT INTO attempts (job, type, idx, number, pid, start_ticks, started_us, ended_us, "
+    "exit_code, signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, shim_lost, "
+    "error_number, core_dumped, was_stopped, out_of_memory) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (job, type, idx, number) DO UPDATE SET pid = excluded.pid, "
+    "start_ticks = excluded.start_ticks, started_us = excluded.started_us, "
+    "ended_us = excluded.ended_us, exit_code = excluded.exit_code, signal = excluded.signal, "
+    "reason = excluded.reason, stdout_begin = excluded.stdout_begin, "
+    "stdout_end = excluded.stdout_end, stderr_begin = excluded.stderr_begin, "
+    "stderr_end = excluded.stderr_end, shim_lost = excluded.shim_lost, "
+    "error_number = excluded.error_number, core_dumped = excluded.core_dumped, "
+    "was_stopped = excluded.was_stopped, out_of_memory = excluded.out_of_memory";
+
 // What is of a job alone, but for its times.
 std::string EncodeState(const JobRow& job) {
   Record record("job-state");
@@ -200,37 +226,34 @@ class SqliteStore : public Store {
   absl::Status Insert(const JobRow& job) override {
     return Try(absl::StrCat("add job ", job.id), [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      SQLite::Statement insert(database_, "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)");
+      SQLite::Statement& insert = Statement(kInsertJob);
       const std::string spec = EncodeJobSpec(job.spec);
       const std::string state = EncodeState(job);
-      insert.bind(1, job.id);
-      insert.bind(2, job.request_id);
+      insert.bindNoCopy(1, job.id);
+      insert.bindNoCopy(2, job.request_id);
       insert.bind(3, job.created_us);
       insert.bind(4, job.ended_us);
-      insert.bind(5, spec.data(), static_cast<int>(spec.size()));
-      insert.bind(6, state.data(), static_cast<int>(state.size()));
+      insert.bindNoCopy(5, spec.data(), static_cast<int>(spec.size()));
+      insert.bindNoCopy(6, state.data(), static_cast<int>(state.size()));
       insert.exec();
-      for (std::size_t i = 0; i < job.tasks.size(); ++i) WriteTask(job, i);
+      for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+        WriteTask(job, i);
+        for (const AttemptRow& attempt : job.tasks[i].attempts) {
+          WriteAttempt(job, job.tasks[i], attempt);
+        }
+      }
       transaction.commit();
       return absl::OkStatus();
     });
   }
 
-  absl::Status Save(const JobRow& job, const std::vector<int>& tasks) override {
-    return Try(absl::StrCat("save job ", job.id), [&] {
+  absl::Status Save(const std::vector<Change>& changes) override {
+    if (changes.empty()) return absl::OkStatus();
+    const std::string more =
+        changes.size() == 1 ? "" : absl::StrCat(" and ", changes.size() - 1, " more");
+    return Try(absl::StrCat("save job ", changes[0].job->id, more), [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      SQLite::Statement update(database_, "UPDATE jobs SET ended_us = ?, state = ? WHERE id = ?");
-      const std::string state = EncodeState(job);
-      update.bind(1, job.ended_us);
-      update.bind(2, state.data(), static_cast<int>(state.size()));
-      update.bind(3, job.id);
-      update.exec();
-      for (const int task : tasks) {
-        const auto i = static_cast<std::size_t>(task);
-        WriteTask(job, i);
-        const auto& attempts = job.tasks[i].attempts;
-        if (!attempts.empty()) WriteAttempt(job, job.tasks[i], attempts.back());
-      }
+      for (const Change& change : changes) Write(change);
       transaction.commit();
       return absl::OkStatus();
     });
@@ -322,17 +345,44 @@ class SqliteStore : public Store {
     }
   }
 
+  // Kept, reset and without values.
+  SQLite::Statement& Statement(const char* text) {
+    auto& kept = statements_[text];
+    if (kept == nullptr) kept = std::make_unique<SQLite::Statement>(database_, text);
+    kept->tryReset();
+    kept->clearBindings();
+    return *kept;
+  }
+
+  void Write(const Change& change) {
+    const JobRow& job = *change.job;
+    if (change.of_job) {
+      SQLite::Statement& update = Statement(kUpdateJob);
+      const std::string state = EncodeState(job);
+      update.bind(1, job.ended_us);
+      update.bindNoCopy(2, state.data(), static_cast<int>(state.size()));
+      update.bindNoCopy(3, job.id);
+      update.exec();
+    }
+    for (const int task : change.tasks) {
+      const auto i = static_cast<std::size_t>(task);
+      WriteTask(job, i);
+      // The end of one attempt and the beginning of the next are often one change.
+      const auto& attempts = job.tasks[i].attempts;
+      for (std::size_t at = attempts.size() - std::min<std::size_t>(attempts.size(), 2);
+           at < attempts.size(); ++at) {
+        WriteAttempt(job, job.tasks[i], attempts[at]);
+      }
+    }
+  }
+
   void WriteTask(const JobRow& job, std::size_t rank) {
     const TaskRow& task = job.tasks[rank];
     const TaskStatus& status = job.status.tasks[rank];
     const std::string resources = EncodeResources(task);
-    SQLite::Statement write(database_,
-                            "INSERT OR REPLACE INTO tasks (job, type, idx, state, attempt, "
-                            "quick_failures, restarts, stop, stop_grace_ms, stop_reason, reason, "
-                            "rank, granted, address, resources, ready) "
-                            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    write.bind(1, job.id);
-    write.bind(2, task.type);
+    SQLite::Statement& write = Statement(kWriteTask);
+    write.bindNoCopy(1, job.id);
+    write.bindNoCopy(2, task.type);
     write.bind(3, task.index);
     write.bind(4, static_cast<int>(status.state));
     write.bind(5, status.attempt);
@@ -340,22 +390,20 @@ class SqliteStore : public Store {
     write.bind(7, status.restarts);
     write.bind(8, static_cast<int>(status.stop));
     write.bind(9, absl::ToInt64Milliseconds(status.stop_grace));
-    write.bind(10, status.stop_reason);
-    write.bind(11, status.reason);
+    write.bindNoCopy(10, status.stop_reason);
+    write.bindNoCopy(11, status.reason);
     write.bind(12, static_cast<int>(rank));
     write.bind(13, status.granted ? 1 : 0);
-    write.bind(14, task.address);
-    write.bind(15, resources.data(), static_cast<int>(resources.size()));
+    write.bindNoCopy(14, task.address);
+    write.bindNoCopy(15, resources.data(), static_cast<int>(resources.size()));
     write.bind(16, status.ready ? 1 : 0);
     write.exec();
   }
 
   void WriteAttempt(const JobRow& job, const TaskRow& task, const AttemptRow& attempt) {
-    SQLite::Statement write(database_,
-                            "INSERT OR REPLACE INTO attempts VALUES "
-                            "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    write.bind(1, job.id);
-    write.bind(2, task.type);
+    SQLite::Statement& write = Statement(kWriteAttempt);
+    write.bindNoCopy(1, job.id);
+    write.bindNoCopy(2, task.type);
     write.bind(3, task.index);
     write.bind(4, attempt.number);
     write.bind(5, attempt.pid);
@@ -364,7 +412,7 @@ class SqliteStore : public Store {
     write.bind(8, attempt.ended_us);
     write.bind(9, attempt.exit_code);
     write.bind(10, attempt.signal);
-    write.bind(11, attempt.reason);
+    write.bindNoCopy(11, attempt.reason);
     write.bind(12, Signed(attempt.stdout_begin));
     write.bind(13, Signed(attempt.stdout_end));
     write.bind(14, Signed(attempt.stderr_begin));
@@ -379,6 +427,7 @@ class SqliteStore : public Store {
 
   const std::string path_;
   SQLite::Database database_;
+  std::map<const char*, std::unique_ptr<SQLite::Statement>> statements_;
 };
 
 }  // namespace

@@ -22,10 +22,17 @@ class Store {
 
   // Oldest first.
   virtual absl::StatusOr<std::vector<JobRow>> Load() = 0;
-  // AlreadyExists if the id or the request id is taken.
+  // With its tasks and their attempts. AlreadyExists if the id or the request id is taken.
   virtual absl::Status Insert(const JobRow& job) = 0;
-  // What is of the job alone, and these of its tasks (by rank) with their last attempts.
-  virtual absl::Status Save(const JobRow& job, const std::vector<int>& tasks) = 0;
+
+  // What is another than it was stored, of one job.
+  struct Change {
+    const JobRow* job = nullptr;
+    bool of_job = false;          // What is of the job alone.
+    std::vector<int> tasks = {};  // By rank; with the last attempt, and the one it follows.
+  };
+  // All of them, or none.
+  virtual absl::Status Save(const std::vector<Change>& changes) = 0;
   // OK if there is no such job.
   virtual absl::Status Remove(const std::string& job) = 0;
 };

@@ -105,7 +105,7 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
                                    .core_dumped = true,
                                    .was_stopped = true,
                                    .out_of_memory = true});
-  ASSERT_TRUE(store->Save(job, {0}).ok());
+  ASSERT_TRUE(store->Save({{.job = &job, .of_job = true, .tasks = {0}}}).ok());
   store.reset();
   const auto loaded = Open()->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
@@ -148,7 +148,7 @@ TEST_F(StoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {
     job.status.tasks[task].attempt = 1;
     job.tasks[task].attempts.push_back({.number = 1, .pid = 100 + i});
   }
-  ASSERT_TRUE(store->Save(job, {0, 11}).ok());
+  ASSERT_TRUE(store->Save({{.job = &job, .of_job = true, .tasks = {0, 11}}}).ok());
   const auto loaded = store->Load();
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const JobRow& back = loaded->front();
@@ -203,6 +203,38 @@ TEST_F(StoreTest, AJobOfTheThirdVersionIsOneOfOneTask) {
   }
 }
 
+TEST_F(StoreTest, SavesTheChangesOfManyJobsTogetherAndNothingElseOfThem) {
+  auto store = Open();
+  JobRow a = Sample("j-aaaaa", 2), b = Sample("j-bbbbb", 1);
+  ASSERT_TRUE(store->Insert(a).ok());
+  ASSERT_TRUE(store->Insert(b).ok());
+  a.ended_us = b.ended_us = 7;
+  a.status.tasks[1].attempt = b.status.tasks[0].attempt = 2;
+  // The end of one attempt and the beginning of the next.
+  a.tasks[1].attempts = {{.number = 1, .ended_us = 5, .exit_code = 3}, {.number = 2}};
+  ASSERT_TRUE(store->Save({{.job = &a, .tasks = {1}}, {.job = &b, .of_job = true}}).ok());
+  const auto loaded = store->Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const bool a_first = loaded->front().id == a.id;
+  const JobRow& back_a = (*loaded)[a_first ? 0 : 1];
+  const JobRow& back_b = (*loaded)[a_first ? 1 : 0];
+  EXPECT_NE(back_a.ended_us, 7);
+  EXPECT_EQ(back_a.status.tasks[1].attempt, 2);
+  ASSERT_EQ(back_a.tasks[1].attempts.size(), 2u);
+  EXPECT_EQ(back_a.tasks[1].attempts[0].exit_code, 3);
+  EXPECT_EQ(back_b.ended_us, 7);
+  EXPECT_NE(back_b.status.tasks[0].attempt, 2);
+}
+
+TEST_F(StoreTest, ASaveWithoutItsJobSavesNothing) {
+  auto store = Open();
+  JobRow known = Sample("j-aaaaa"), unknown = Sample("j-bbbbb");
+  ASSERT_TRUE(store->Insert(known).ok());
+  known.status.tasks[0].attempt = 2;
+  EXPECT_FALSE(store->Save({{.job = &known, .tasks = {0}}, {.job = &unknown, .tasks = {0}}}).ok());
+  EXPECT_NE(store->Load()->front().status.tasks[0].attempt, 2);
+}
+
 TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
   JobRow job = Sample("j-aaaaa");
   for (const char* reason : {"exit code 1", "the shim was killed (signal 9)"}) {
@@ -213,7 +245,7 @@ TEST_F(StoreTest, KnowsTheLostShimsOfTheFirstVersion) {
     if (job.tasks[0].attempts.size() == 1) {
       ASSERT_TRUE(store->Insert(job).ok());
     }
-    ASSERT_TRUE(store->Save(job, {0}).ok());
+    ASSERT_TRUE(store->Save({{.job = &job, .of_job = true, .tasks = {0}}}).ok());
   }
   {
     SQLite::Database database(path(), SQLite::OPEN_READWRITE);
@@ -236,7 +268,7 @@ TEST_F(StoreTest, AnAttemptOfTheSecondVersionHasNoErrorNumber) {
   {
     auto store = Open();
     ASSERT_TRUE(store->Insert(job).ok());
-    ASSERT_TRUE(store->Save(job, {0}).ok());
+    ASSERT_TRUE(store->Save({{.job = &job, .of_job = true, .tasks = {0}}}).ok());
   }
   {
     SQLite::Database database(path(), SQLite::OPEN_READWRITE);
