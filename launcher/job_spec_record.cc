@@ -152,6 +152,7 @@ std::vector<std::string> CleanEnvironment(const std::vector<std::string>& enviro
                                                              "YARD_SOCKET="};
   static constexpr std::array<std::string_view, 2> kPrefixes = {"TEST_", "BAZEL_"};
   std::vector<std::string> clean;
+  clean.reserve(environment.size());
   for (const auto& entry : environment) {
     const auto starts = [&](std::string_view text) { return entry.starts_with(text); };
     if (std::any_of(kNames.begin(), kNames.end(), starts)) continue;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -33,6 +34,7 @@ namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
 constexpr std::size_t kNamedInError = 5;
+constexpr std::ptrdiff_t kMaxCompared = 16;  // Environments with a new one.
 // Changes of a job of many tasks are told together.
 constexpr std::size_t kManyTasks = 16;
 constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
@@ -94,6 +96,8 @@ void AddMissingLimits(const std::vector<ProcessLimit>& limits, ShimSpec* spec) {
   }
 }
 
+using Environment = std::vector<std::string>;
+
 // What has been decided of a job and is not stored yet, and then done.
 struct Decided {
   bool is_known = false;   // To the table: it flushes it.
@@ -105,7 +109,8 @@ struct Decided {
 
 // All that is known of one job at run time.
 struct Job {
-  JobRow row;
+  JobRow row;                                      // Its spec is without the environment,
+  std::shared_ptr<const Environment> environment;  // which it has in common with other jobs.
   JobRules rules;
   ClusterPlan plan;
   std::vector<std::unique_ptr<TaskRun>> tasks;
@@ -177,6 +182,7 @@ class Table : public JobTable {
 
   void MakeHost();
   void SetUp(Job& job);
+  std::shared_ptr<const Environment> Shared(Environment environment);
   void Add(std::unique_ptr<Job> job);
   absl::Status CheckRoom(const JobRow& row) const;
   absl::StatusOr<std::string> FindJob(const std::string& name) const;
@@ -224,6 +230,8 @@ class Table : public JobTable {
   HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
+  // Of all jobs; most are launched from the same few shells.
+  std::vector<std::weak_ptr<const Environment>> environments_;
   std::vector<Job*> decided_;  // Those with something in `decided`.
   bool flush_comes_ = false;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
@@ -290,6 +298,8 @@ absl::Status Table::Prepare() {
     auto job = std::make_unique<Job>();
     job->row = std::move(row);
     SetUp(*job);
+    job->environment = Shared(std::move(job->row.spec.environment));
+    job->row.spec.environment.clear();
     Add(std::move(job));
   }
   for (const auto& [id, job] : jobs_) {
@@ -302,6 +312,19 @@ absl::Status Table::Prepare() {
   Flush();
   ForgetOld();
   return absl::OkStatus();
+}
+
+std::shared_ptr<const Environment> Table::Shared(Environment environment) {
+  std::erase_if(environments_, [](const auto& kept) { return kept.expired(); });
+  for (auto kept = environments_.rbegin(); kept != environments_.rend(); ++kept) {
+    auto known = kept->lock();
+    if (*known == environment) return known;
+    if (kept - environments_.rbegin() == kMaxCompared) break;
+  }
+  environment.shrink_to_fit();
+  auto added = std::make_shared<const Environment>(std::move(environment));
+  environments_.push_back(added);
+  return added;
 }
 
 void Table::SetUp(Job& job) {
@@ -398,6 +421,8 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
     return stored;
   }
   Fault("launch: after insert");
+  job->environment = Shared(std::move(job->row.spec.environment));
+  job->row.spec.environment.clear();
   job->decided.of_job = false;
   job->decided.tasks.clear();
   Job& added = *job;
@@ -698,11 +723,13 @@ void Table::Carry(Job& job, const action::CancelTimer& cancel) {
 }
 
 ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
-  const msg::JobSpecT& from = row.spec;
+  const Job& job = *jobs_.at(row.id);
+  msg::JobSpecT from = row.spec;
+  from.environment = *job.environment;
   const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task)];
   const auto& locations = options_.locations;
   ShimSpec spec;
-  const ClusterPlan& plan = jobs_.at(row.id)->plan;
+  const ClusterPlan& plan = job.plan;
   const PlannedTask& planned = plan.tasks[static_cast<std::size_t>(task)];
   spec.argv = planned.argv;
   spec.environment = TaskEnvironment(from, plan, planned, CircumstancesOf(row, task));

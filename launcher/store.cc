@@ -169,6 +169,8 @@ class SqliteStore : public Store {
       database_.exec("PRAGMA journal_mode=WAL");
       database_.exec("PRAGMA synchronous=NORMAL");
       database_.exec("PRAGMA foreign_keys=ON");
+      // Of pages; all that is read after Load() is what was written last.
+      database_.exec("PRAGMA cache_size=-256");
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       const int version = database_.execAndGet("PRAGMA user_version").getInt();
       if (version > kVersion) {
