@@ -79,7 +79,7 @@ absl::Status Attempt::Start() {
 }
 
 absl::Status Attempt::StartShim() {
-  auto link = ShimLink::Start(options_.loop, options_.shim_path, options_.folder, LinkCallbacks());
+  auto link = ShimLink::Start(options_.loop, options_.spawner, options_.folder, LinkCallbacks());
   Fault("after spawn");
   if (!link.ok()) return link.status();
   link_ = std::move(*link);

@@ -14,6 +14,7 @@
 #include "launcher/process_table.h"
 #include "launcher/shim_link.h"
 #include "launcher/shim_protocol.h"
+#include "launcher/shim_spawner.h"
 #include "runtime/event_loop.h"
 
 namespace launcher {
@@ -36,8 +37,8 @@ class Attempt {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the attempt.
-    std::string shim_path;
-    std::string folder;  // The attempt's own.
+    ShimSpawner* spawner = nullptr;      // The same.
+    std::string folder;                  // The attempt's own.
     std::string task_socket, control_socket;
     // Made when it is to be written, and not kept: it holds a whole environment.
     std::function<ShimSpec()> spec;

@@ -24,6 +24,7 @@
 #include "launcher/process_limit.h"
 #include "launcher/process_table.h"
 #include "launcher/root_cause.h"
+#include "launcher/shim_spawner.h"
 #include "launcher/store.h"
 #include "launcher/task_run.h"
 #include "runtime/file.h"
@@ -128,6 +129,7 @@ class Table : public JobTable {
       : options_(std::move(options)),
         jobs_directory_(options_.locations.state_directory + "/jobs"),
         resources_(options_.resources),
+        spawner_(options_.shim_path),
         ports_({.ranges = {}, .start = runtime::RandomId() >> 1}) {
     if (!options_.random) {
       options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
@@ -227,6 +229,7 @@ class Table : public JobTable {
   TaskRun::Host host_;
   std::unique_ptr<Store> store_;
   Resources resources_;
+  ShimSpawner spawner_;
   HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
@@ -254,7 +257,7 @@ void Table::MakeHost() {
   host_.loop = options_.loop;
   host_.clock = options_.clock;
   host_.locations = options_.locations;
-  host_.shim_path = options_.shim_path;
+  host_.spawner = &spawner_;
   host_.on_lines = options_.on_lines;
   host_.fault = options_.fault;
   host_.spec_of = [this](const JobRow& row, int task, int attempt) {

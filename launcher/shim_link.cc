@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include <string_view>
 #include <utility>
@@ -16,10 +17,19 @@
 namespace launcher {
 namespace {
 
-constexpr int kControlFd = 3;
-
 absl::Status Errno(const std::string& what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
+}
+
+// (Nobody else waits for it.)
+std::optional<runtime::ExitStatus> Reap(const runtime::UniqueFd& pidfd) {
+  siginfo_t info = {};
+  if (waitid(P_PIDFD, static_cast<id_t>(pidfd.get()), &info, WEXITED | WNOHANG) != 0 ||
+      info.si_pid == 0) {
+    return std::nullopt;
+  }
+  if (info.si_code == CLD_EXITED) return runtime::ExitStatus{.code = info.si_status};
+  return runtime::ExitStatus{.signal = info.si_status, .core_dumped = info.si_code == CLD_DUMPED};
 }
 
 }  // namespace
@@ -36,7 +46,7 @@ ShimLink::~ShimLink() {
 }
 
 absl::StatusOr<std::unique_ptr<ShimLink>> ShimLink::Start(runtime::EventLoop* loop,
-                                                          const std::string& shim_path,
+                                                          ShimSpawner* spawner,
                                                           const std::string& folder,
                                                           Callbacks callbacks) {
   int ends[2];
@@ -49,16 +59,12 @@ absl::StatusOr<std::unique_ptr<ShimLink>> ShimLink::Start(runtime::EventLoop* lo
   const runtime::UniqueFd log(
       open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log.valid()) return Errno("cannot open " + log_path);
-  runtime::Subprocess::Options options;
-  options.argv = {"yard-shim", folder, absl::StrCat(kControlFd)};
-  options.program = shim_path;
-  options.fds = {{log.get(), 2}, {its.get(), kControlFd}};
-  options.new_session = true;
-  auto child = runtime::Subprocess::Start(options);
-  if (!child.ok()) return child.status();
+  auto shim = spawner->Start(folder, its.get(), log.get());
+  if (!shim.ok()) return shim.status();
   std::unique_ptr<ShimLink> link(new ShimLink(loop, std::move(ours), std::move(callbacks)));
-  link->child_ = std::move(*child);
-  link->WatchProcess(link->child_->pidfd());
+  link->pidfd_ = std::move(shim->pidfd);
+  link->is_child_ = true;
+  link->WatchProcess(link->pidfd_.get());
   return link;
 }
 
@@ -118,9 +124,7 @@ void ShimLink::OnProcessEnded() {
   loop_->Unwatch(std::exchange(process_watch_, 0));
   if (socket_watch_ != 0) loop_->Unwatch(std::exchange(socket_watch_, 0));
   std::optional<runtime::ExitStatus> status;
-  if (child_) {
-    if (auto ended = child_->Wait(absl::ZeroDuration()); ended.ok()) status = *ended;
-  }
+  if (is_child_) status = Reap(pidfd_);
   const auto on_gone = callbacks_.on_gone;
   on_gone(status);
 }

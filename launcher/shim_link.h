@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "launcher/shim_protocol.h"
+#include "launcher/shim_spawner.h"
 #include "runtime/event_loop.h"
 #include "runtime/subprocess.h"
 #include "runtime/unique_fd.h"
@@ -26,10 +27,10 @@ class ShimLink {
     // process has started it. The link may be destroyed in here, and in the others.
     std::function<void(std::optional<runtime::ExitStatus> status)> on_gone;
   };
-  // Starts a yard-shim on an attempt's folder, in a session of its own. What it has to complain
-  // about goes to FOLDER/shim.log.
+  // Starts a yard-shim on an attempt's folder. What it has to complain about goes to
+  // FOLDER/shim.log.
   static absl::StatusOr<std::unique_ptr<ShimLink>> Start(runtime::EventLoop* loop,
-                                                         const std::string& shim_path,
+                                                         ShimSpawner* spawner,
                                                          const std::string& folder,
                                                          Callbacks callbacks);
   // Finds a running one by its control socket. Unavailable if nobody listens there.
@@ -52,8 +53,8 @@ class ShimLink {
   runtime::EventLoop* const loop_;
   runtime::UniqueFd socket_;
   const Callbacks callbacks_;
-  std::optional<runtime::Subprocess> child_;  // If we started it.
-  runtime::UniqueFd pidfd_;                   // Else.
+  runtime::UniqueFd pidfd_;
+  bool is_child_ = false;  // We started it.
   runtime::EventLoop::WatchId socket_watch_ = 0;
   runtime::EventLoop::WatchId process_watch_ = 0;
 };

@@ -25,6 +25,10 @@ inline constexpr std::string_view kExitFile = "exit";        // A ShimState, onc
 inline constexpr std::string_view kStdoutTimesFile = "stdout.times";
 inline constexpr std::string_view kStderrTimesFile = "stderr.times";
 
+// yard-shim --serve (shim_server.h), and the number of its socket.
+inline constexpr std::string_view kServeShims = "--serve";
+inline constexpr int kShimServerFd = 3;
+
 // Exit codes of yard-shim itself.
 inline constexpr int kShimDone = 0;
 inline constexpr int kShimBadSpec = 2;

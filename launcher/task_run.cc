@@ -24,7 +24,7 @@ std::unique_ptr<Attempt> NewAttempt(const TaskRun::Host* host, const JobRow& row
                                     const AttemptRow& attempt, Attempt::Callbacks callbacks) {
   Attempt::Options options;
   options.loop = host->loop;
-  options.shim_path = host->shim_path;
+  options.spawner = host->spawner;
   options.folder = FolderOf(*host, row, task, attempt.number);
   options.task_socket = TaskSocketPath(row, row.tasks[static_cast<std::size_t>(task)],
                                        host->locations.runtime_directory, attempt.number);

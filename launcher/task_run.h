@@ -17,6 +17,7 @@
 #include "launcher/line_feed.h"
 #include "launcher/ready_pattern.h"
 #include "launcher/shim_protocol.h"
+#include "launcher/shim_spawner.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/locations.h"
@@ -33,7 +34,7 @@ class TaskRun {
     runtime::EventLoop* loop = nullptr;
     runtime::Clock* clock = nullptr;
     runtime::Locations locations = {};
-    std::string shim_path = {};
+    ShimSpawner* spawner = nullptr;
     // What the shim is to do for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};

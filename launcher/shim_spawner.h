@@ -1,0 +1,49 @@
+#ifndef LAUNCHER_SHIM_SPAWNER_H_
+#define LAUNCHER_SHIM_SPAWNER_H_
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+
+// Starts shims: has one yard-shim, started with the first, make the others (shim_server.h), so that
+// a start costs the same however large this process is and however many descriptors it has. When
+// that one is gone, another takes its place. One thread.
+class ShimSpawner {
+ public:
+  explicit ShimSpawner(std::string shim_path) : shim_path_(std::move(shim_path)) {}
+  ~ShimSpawner() { Close(); }  // The shims go on.
+  ShimSpawner(const ShimSpawner&) = delete;
+  ShimSpawner& operator=(const ShimSpawner&) = delete;
+
+  // A child of this process.
+  struct Shim {
+    pid_t pid = 0;
+    runtime::UniqueFd pidfd;
+  };
+  // A shim for an attempt's folder, with its control socket and its stderr, in a session of its
+  // own. Waits for it to be made, at most 10 s. After an error there may be one all the same (an
+  // attempt's second shim leaves at once).
+  absl::StatusOr<Shim> Start(const std::string& folder, int control, int log);
+
+ private:
+  absl::Status Open();
+  void Close();
+  absl::StatusOr<Shim> Ask(const std::string& folder, int control, int log);
+
+  const std::string shim_path_;
+  std::optional<runtime::Subprocess> server_;
+  runtime::UniqueFd socket_;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SHIM_SPAWNER_H_

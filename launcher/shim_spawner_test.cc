@@ -1,0 +1,151 @@
+#include "launcher/shim_spawner.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "launcher/process_table.h"
+#include "launcher/shim_fixture.h"
+#include "launcher/shim_protocol.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
+#include "runtime/unique_fd.h"
+
+namespace launcher {
+namespace {
+
+using runtime::UniqueFd;
+using ::testing::StartsWith;
+
+class ShimSpawnerTest : public ShimFixture {
+ protected:
+  // A shim of an attempt that runs this script; we are its launcher.
+  absl::StatusOr<ShimSpawner::Shim> Spawn(const std::string& script) {
+    spec_.argv = {"sh", "-c", script};
+    EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/spec", spec_.Encode(), 0600).ok());
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    control_ = UniqueFd(ends[0]);
+    const UniqueFd its(ends[1]);
+    const UniqueFd log(
+        open((folder_ + "/shim.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
+    return spawner_.Start(folder_, its.get(), log.get());
+  }
+  // Its exit code, or minus the signal that it died of.
+  static int Reap(const ShimSpawner::Shim& shim) {
+    siginfo_t info = {};
+    EXPECT_TRUE(WaitReadable(shim.pidfd.get()));
+    EXPECT_EQ(waitid(P_PIDFD, static_cast<id_t>(shim.pidfd.get()), &info, WEXITED | WNOHANG), 0);
+    EXPECT_EQ(info.si_pid, shim.pid);
+    return info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
+  }
+  static std::string CommandLine(pid_t pid) {
+    return runtime::ReadFile(absl::StrCat("/proc/", pid, "/cmdline"), 1 << 20).value_or("");
+  }
+  // The yard-shim that makes the others; 0 if there is none.
+  static pid_t Server() {
+    for (const auto& row : ReadProcesses()) {
+      if (row.parent == getpid() &&
+          CommandLine(row.pid).starts_with(std::string("yard-shim\0--serve", 17))) {
+        return row.pid;
+      }
+    }
+    return 0;
+  }
+  static std::string ShimPath() {
+    const auto program = runtime::FindBinary("launcher/yard-shim");
+    EXPECT_TRUE(program.ok()) << program.status();
+    return program.value_or("");
+  }
+
+  ShimSpawner spawner_{ShimPath()};
+};
+
+TEST_F(ShimSpawnerTest, AShimIsAChildInItsOwnSessionUnderItsOwnName) {
+  const auto shim = Spawn("echo hello; read r <&3; exit 3");
+  ASSERT_TRUE(shim.ok()) << shim.status();
+  AwaitPhase(ShimPhase::kRunning);
+  EXPECT_EQ(getsid(shim->pid), shim->pid);
+  EXPECT_EQ(ReadProcess(shim->pid)->parent, getpid());
+  EXPECT_THAT(CommandLine(shim->pid),
+              StartsWith(absl::StrCat("yard-shim", std::string(1, '\0'), folder_)));
+  Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 10'000});
+  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).signal, SIGTERM);
+  EXPECT_EQ(Output(), "hello\n");
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*shim), kShimDone);
+}
+
+TEST_F(ShimSpawnerTest, AShimHasOnlyItsOwnDescriptors) {
+  const auto shim = Spawn("exec sleep 1000");
+  ASSERT_TRUE(shim.ok()) << shim.status();
+  AwaitPhase(ShimPhase::kRunning);
+  const pid_t server = Server();
+  EXPECT_NE(server, 0);
+  // Were the socket of the requests open in it, the server would not be missed.
+  ASSERT_EQ(kill(server, SIGKILL), 0);
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).signal, SIGKILL);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*shim), kShimDone);
+}
+
+TEST_F(ShimSpawnerTest, TheShimsAreMadeByOneUntilThatIsKilled) {
+  for (int round = 0; round < 2; ++round) {
+    const auto shim = Spawn("true");
+    ASSERT_TRUE(shim.ok()) << shim.status();
+    AwaitPhase(ShimPhase::kExited);
+    Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+    EXPECT_EQ(Reap(*shim), kShimDone);
+    // The attempt has been; of the next one of this folder nothing is started.
+    const pid_t server = Server();
+    const auto second = Spawn("true");
+    ASSERT_TRUE(second.ok()) << second.status();
+    EXPECT_EQ(Reap(*second), kShimNotFirst);
+    EXPECT_EQ(Server(), server);
+    ASSERT_EQ(kill(server, SIGKILL), 0);
+    for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
+  }
+}
+
+TEST_F(ShimSpawnerTest, AKilledShimIsSeenByItsSignal) {
+  const auto shim = Spawn("exec sleep 1000");
+  ASSERT_TRUE(shim.ok()) << shim.status();
+  AwaitPhase(ShimPhase::kRunning);
+  ASSERT_EQ(kill(shim->pid, SIGKILL), 0);
+  EXPECT_EQ(Reap(*shim), -SIGKILL);
+}
+
+TEST_F(ShimSpawnerTest, WhatMakesThemEndsWithUs) {
+  pid_t server = 0;
+  {
+    ShimSpawner other(ShimPath());
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+    const UniqueFd ours(ends[0]), its(ends[1]);
+    const auto shim = other.Start(folder_ + "/none", its.get(), its.get());
+    ASSERT_TRUE(shim.ok()) << shim.status();
+    EXPECT_NE(Reap(*shim), kShimDone);  // There is no such folder.
+    server = Server();
+    EXPECT_NE(server, 0);
+  }
+  EXPECT_FALSE(ReadProcess(server).has_value());
+}
+
+TEST_F(ShimSpawnerTest, AMissingProgramIsAnError) {
+  ShimSpawner other(folder_ + "/none");
+  EXPECT_TRUE(absl::IsNotFound(other.Start(folder_, 0, 2).status()));
+}
+
+}  // namespace
+}  // namespace launcher
