@@ -1,5 +1,7 @@
 // The launcher: starts, watches, restarts and stops processes.
 
+#include <malloc.h>
+
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -41,6 +43,8 @@ std::vector<launcher::ProcessLimit> RaiseOwnLimits() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  // One heap for all threads: most of what one of them allocates another frees.
+  mallopt(M_ARENA_MAX, 1);
   absl::SetProgramUsageMessage("Starts, watches, restarts and stops the yard's processes.");
   absl::ParseCommandLine(argc, argv);
   auto process = bus::ServiceProcess::Create({.name = "launcher",
