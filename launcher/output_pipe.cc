@@ -19,8 +19,17 @@ namespace {
 
 constexpr std::size_t kChunk = 64 * 1024;
 // Chunks taken before the poller looks at other descriptors again.
-constexpr int kChunksARound = 16;
+constexpr std::size_t kChunksARound = 16;
 constexpr std::int64_t kSilenceUs = 50'000;
+// To wake us for each of many small writes costs the task more than they do. So once a small read
+// is followed by another soon, we wait for a moment before each, as long as they come soon; unless
+// that nearly fills the pipe: then for a number of times we do not wait, for twice as many if it
+// was so the last time too.
+constexpr std::size_t kSmall = kChunk / 8;
+constexpr std::size_t kNearlyFull = kChunk / 4 * 3;
+constexpr std::int64_t kSoonNs = 1'000'000;
+constexpr std::int64_t kMomentNs = 200'000;
+constexpr int kLeastWithout = 8, kMostWithout = 1024;
 
 runtime::UniqueFd OpenToAppend(const std::string& path) {
   return runtime::UniqueFd(
@@ -31,6 +40,12 @@ std::int64_t WallMicros() {
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   return now.tv_sec * 1'000'000LL + now.tv_nsec / 1000;
+}
+
+std::int64_t MonotonicNanos() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
 // How many bytes of [data, data + size) end with its last newline; 0: it has none.
@@ -87,12 +102,32 @@ bool OutputPipe::Open(const std::string& path, const Bounds& bounds, std::functi
   write_end_ = runtime::UniqueFd(ends[1]);
   // Only our end: the task's must block as it expects.
   fcntl(read_end_.get(), F_SETFL, O_NONBLOCK);
-  poller_->Watch(read_end_.get(), EPOLLIN, [this](std::uint32_t) {
-    for (int i = 0; i < kChunksARound && ReadOnce(); ++i) {
-    }
-    changed_();
-  });
+  poller_->Watch(read_end_.get(), EPOLLIN, [this](std::uint32_t events) { OnReady(events); });
   return true;
+}
+
+void OutputPipe::OnReady(std::uint32_t events) {
+  if ((events & EPOLLHUP) == 0) Gather();
+  taken_ = 0;
+  // (After less than a chunk there was no more. If there is now, we are called again.)
+  for (std::size_t i = 1; i <= kChunksARound && ReadOnce() && taken_ == i * kChunk; ++i) {
+  }
+  if (gathers_) {
+    const bool was_full = taken_ >= kNearlyFull;
+    if (was_full) without_gathering_ = next_without_;
+    next_without_ = was_full ? std::min(2 * next_without_, kMostWithout) : kLeastWithout;
+  }
+  changed_();
+}
+
+void OutputPipe::Gather() {
+  const std::int64_t now = MonotonicNanos();
+  const bool is_soon = now - std::exchange(ready_ns_, now) < kSoonNs;
+  gathers_ = is_soon && (gathers_ || taken_ <= kSmall) && without_gathering_ == 0;
+  without_gathering_ = std::max(without_gathering_ - 1, 0);
+  if (!gathers_) return;
+  const timespec moment = {.tv_sec = 0, .tv_nsec = kMomentNs};
+  nanosleep(&moment, nullptr);
 }
 
 void OutputPipe::Drain() {
@@ -116,6 +151,7 @@ bool OutputPipe::ReadOnce() {
   char chunk[kChunk];
   const ssize_t got = read(read_end_.get(), chunk, sizeof chunk);
   if (got > 0) {
+    taken_ += static_cast<std::size_t>(got);
     const std::int64_t now = WallMicros();
     if (now > read_us_ + kSilenceUs) spoke_us_ = now;
     read_us_ = now;
@@ -149,7 +185,7 @@ void OutputPipe::Append(const char* data, std::size_t size) {
   const std::size_t room = Room(size);
   over_limit_ += size - room;
   size = room;
-  if (times_ && size > 0) times_->Note(WallMicros(), end_);
+  if (times_ && size > 0) times_->Note(read_us_, end_);
   while (size > 0) {
     const std::size_t part = Fitting(data, size);
     if (part == 0) {

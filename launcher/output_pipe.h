@@ -63,6 +63,9 @@ class OutputPipe {
   int rotation_error() const { return rotation_error_; }
 
  private:
+  void OnReady(std::uint32_t events);
+  // Lets frequent small writes come together, for a fraction of a millisecond.
+  void Gather();
   // False when there is nothing to read now, or ever.
   bool ReadOnce();
   bool OpenFile(const std::string& path);
@@ -85,6 +88,10 @@ class OutputPipe {
   bool at_line_end_ = true;           // Of the current file.
   int rotation_error_ = 0;
   std::optional<LogTimes> times_;
+  std::size_t taken_ = 0;  // Bytes, when it was ready last.
+  std::int64_t ready_ns_ = 0;
+  bool gathers_ = false;
+  int without_gathering_ = 0, next_without_ = 1;
   std::int64_t spoke_us_ = 0, read_us_ = 0;
   std::uint64_t begin_ = 0, end_ = 0, dropped_ = 0, over_limit_ = 0;
 };

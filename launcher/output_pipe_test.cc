@@ -20,6 +20,7 @@
 #include "launcher/log_times.h"
 #include "launcher/poller.h"
 #include "runtime/file.h"
+#include "runtime/thread.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -223,6 +224,38 @@ TEST_F(OutputPipeTest, WhatIsNoFileIsNotRotated) {
   Say("one\ntwo\nthree\nfour\n");
   EXPECT_THAT(FindLogFiles(path_).segments, IsEmpty());
   EXPECT_TRUE(std::filesystem::is_symlink(path_));
+}
+
+TEST_F(OutputPipeTest, ManySmallWritesAreReadTogether) {
+  bounds_.rotate_bytes = 0;
+  int wakes = 0;
+  OutputPipe pipe(&poller_);
+  std::string error;
+  ASSERT_TRUE(pipe.Open(
+      path_, bounds_,
+      [&] {
+        ++wakes;
+        if (pipe.at_end()) poller_.Stop();
+      },
+      &error))
+      << error;
+  const absl::Time begin = absl::Now();
+  std::string all;
+  runtime::UniqueFd end = pipe.TakeWriteEnd();
+  runtime::Thread task("task", [&] {
+    for (int i = 0; i < 50'000; ++i) {
+      const std::string line = absl::StrCat("line ", i, "\n");
+      ASSERT_EQ(write(end.get(), line.data(), line.size()), static_cast<ssize_t>(line.size()));
+      all += line;
+    }
+    end.reset();
+  });
+  poller_.Run();
+  ASSERT_TRUE(task.Join());
+  EXPECT_EQ(Content(path_), all);
+  // Two of three wakes at most come within 0.2 ms of another.
+  const double milliseconds = absl::ToDoubleMilliseconds(absl::Now() - begin);
+  EXPECT_LE(wakes, 10 + milliseconds * 6);
 }
 
 TEST_F(OutputPipeTest, EveryLineIsWholeAndInOrderWhateverTheWrites) {
