@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 
 #include <string_view>
 
@@ -106,9 +107,15 @@ absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Ask(const std::string& folder, in
     memcpy(&pidfd, CMSG_DATA(header), sizeof pidfd);
     shim.pidfd = runtime::UniqueFd(pidfd);
   }
-  if (!shim.pidfd.valid() || !absl::SimpleAtoi(runtime::Absl(answer), &shim.pid)) {
+  if (!absl::SimpleAtoi(runtime::Absl(answer), &shim.pid)) {
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot make a process for a shim: ", runtime::Absl(answer)));
+  }
+  if (!shim.pidfd.valid()) {
+    // There was no room for the descriptor. Its number is our child's until we have waited.
+    kill(shim.pid, SIGKILL);
+    (void)waitpid(shim.pid, nullptr, 0);
+    return absl::ResourceExhaustedError("too many open files to watch a shim");
   }
   return shim;
 }

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -140,6 +142,30 @@ TEST_F(ShimSpawnerTest, WhatMakesThemEndsWithUs) {
     EXPECT_NE(server, 0);
   }
   EXPECT_FALSE(ReadProcess(server).has_value());
+}
+
+TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
+  const auto first = Spawn("true");
+  ASSERT_TRUE(first.ok()) << first.status();
+  AwaitPhase(ShimPhase::kExited);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*first), kShimDone);
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const UniqueFd ours(ends[0]), its(ends[1]);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(its.get())).get());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto shim = spawner_.Start(folder_, its.get(), its.get());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(shim.status())) << shim.status();
+  const auto rows = ReadProcesses();
+  EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
+                          [](const auto& row) { return row.parent == getpid(); }),
+            1)
+      << "only what makes them";
 }
 
 TEST_F(ShimSpawnerTest, AMissingProgramIsAnError) {
