@@ -77,6 +77,7 @@ TEST_F(ShimSpawnerTest, AShimIsAChildInItsOwnSessionUnderItsOwnName) {
   const auto shim = Spawn("echo hello; read r <&3; exit 3");
   ASSERT_TRUE(shim.ok()) << shim.status();
   AwaitPhase(ShimPhase::kRunning);
+  AwaitOutput("hello");
   EXPECT_EQ(getsid(shim->pid), shim->pid);
   EXPECT_EQ(ReadProcess(shim->pid)->parent, getpid());
   EXPECT_THAT(CommandLine(shim->pid),
