@@ -17,7 +17,6 @@
 namespace yard {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // What the flags make of a file, as JSON.
