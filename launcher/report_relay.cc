@@ -66,14 +66,18 @@ void ReportRelay::Listen(runtime::UniqueFd listener) {
   poller_->Watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { Accept(); });
 }
 
-void ReportRelay::Accept() {
+bool ReportRelay::Accept() {
   runtime::UniqueFd socket(
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!socket.valid()) return;
-  if (reporters_.size() < kMaxReporters) return AddReporter(std::move(socket));
+  if (!socket.valid()) return false;
+  if (reporters_.size() < kMaxReporters) {
+    AddReporter(std::move(socket));
+    return true;
+  }
   std::string refusal =
       ErrorLine("RESOURCE_EXHAUSTED", "too many connections to this task's report channel") + "\n";
   WriteSome(socket.get(), refusal);
+  return true;
 }
 
 void ReportRelay::OnReporter(ReporterId id, std::uint32_t events) {
@@ -380,7 +384,8 @@ void ReportRelay::TaskEnded(std::function<void()> done) {
   done_ = std::move(done);
   if (listener_.valid()) {
     // A connection made just before the end may have left its lines in the backlog.
-    for (std::size_t i = 0; i < kMaxReporters; ++i) Accept();
+    for (std::size_t i = 0; i < kMaxReporters && Accept(); ++i) {
+    }
     poller_->Forget(listener_.get());
     listener_.reset();
   }

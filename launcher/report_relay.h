@@ -80,7 +80,8 @@ class ReportRelay {
   };
   enum class Link { kNone, kDown, kGreeting, kUp };
 
-  void Accept();
+  // False if nobody waits to be.
+  bool Accept();
   void OnReporter(ReporterId id, std::uint32_t events);
   void Read(ReporterId id);
   void ReadRest(ReporterId id);

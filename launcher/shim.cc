@@ -47,6 +47,7 @@ constexpr std::chrono::milliseconds kKillRound{10};
 constexpr std::chrono::milliseconds kNamespaceRound{20};
 // Tries to remove the control groups: the kernel takes a moment to see that nobody is in them.
 constexpr int kRemoveTries = 100;
+constexpr std::chrono::seconds kSyncAfter{1};
 constexpr int kFirstReadyFd = 4;
 constexpr int kLastReadyFd = 255;
 
@@ -179,7 +180,7 @@ class Shim {
 
   const ShimOptions options_;
   Poller poller_;
-  UniqueFd lock_, signals_, listener_, owner_;
+  UniqueFd lock_, signals_, listener_, owner_, exit_file_;
   UniqueFd ready_, ready_write_end_;
   ShimSpec spec_;
   ShimState state_;
@@ -620,14 +621,17 @@ void Shim::Finish() {
   state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
-  const UniqueFd exit_file = WriteWhole(options_.folder, kExitFile, state_.Encode());
-  if (!exit_file.valid()) {
+  exit_file_ = WriteWhole(options_.folder, kExitFile, state_.Encode());
+  if (!exit_file_.valid()) {
     fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", options_.folder.c_str(),
             strerror(errno));
   }
-  // (A restart of the task does not wait for the disk.)
   TellLaunchers(true);
-  if (exit_file.valid()) Sync(exit_file, options_.folder);
+  // Not at once: a sync would hold up whoever starts the next attempt on this disk. With a launcher
+  // there, which stores the end, it does not come to it.
+  poller_.RunAfter(kSyncAfter, [this] {
+    if (!acknowledged_ && exit_file_.valid()) Sync(exit_file_, options_.folder);
+  });
   const auto reports_done = [this] {
     reports_done_ = true;
     MaybeLeave();
