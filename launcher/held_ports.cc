@@ -115,10 +115,10 @@ int HeldPorts::At(std::uint64_t place) const {
   return 0;
 }
 
-absl::StatusOr<std::vector<int>> HeldPorts::Take(int count) {
+absl::StatusOr<std::vector<int>> HeldPorts::Take(const std::string& job, int count) {
   std::vector<int> taken;
   const auto give_back = [&](const std::string& why) {
-    for (const int port : taken) Release(port);
+    for (const int port : taken) Release(job, port);
     return absl::ResourceExhaustedError(
         absl::StrCat("cannot take ", count, " ports of ", Describe(ranges_), ": ", why));
   };
@@ -136,17 +136,20 @@ absl::StatusOr<std::vector<int>> HeldPorts::Take(int count) {
       if (errno == EADDRINUSE || errno == EACCES) continue;
       return give_back(std::generic_category().message(errno));
     }
-    ports_[port] = std::move(socket);
+    ports_[port] = {job, std::move(socket)};
     taken.push_back(port);
   }
   return taken;
 }
 
-absl::Status HeldPorts::TakeUp(int port) {
+absl::Status HeldPorts::TakeUp(const std::string& job, int port) {
   if (port < 1 || port > kLastPort) {
     return absl::InvalidArgumentError(absl::StrCat(port, " is no port"));
   }
-  auto& socket = ports_[port];
+  auto& [owner, socket] = ports_.try_emplace(port, Port{job, {}}).first->second;
+  if (owner != job) {
+    return absl::FailedPreconditionError(absl::StrCat("port ", port, " belongs to job ", owner));
+  }
   if (socket.valid()) return absl::OkStatus();
   socket = Bind(port, Company::kWithOthers);
   if (socket.valid()) return absl::OkStatus();
@@ -159,16 +162,19 @@ absl::Status HeldPorts::TakeUp(int port) {
   return absl::AlreadyExistsError(absl::StrCat(what, user.empty() ? "somebody" : user, " uses it"));
 }
 
-void HeldPorts::LetGo(int port) {
+void HeldPorts::LetGo(const std::string& job, int port) {
   const auto found = ports_.find(port);
-  if (found != ports_.end()) found->second.reset();
+  if (found != ports_.end() && found->second.job == job) found->second.socket.reset();
 }
 
-void HeldPorts::Release(int port) { ports_.erase(port); }
+void HeldPorts::Release(const std::string& job, int port) {
+  const auto found = ports_.find(port);
+  if (found != ports_.end() && found->second.job == job) ports_.erase(found);
+}
 
 bool HeldPorts::IsHeld(int port) const {
   const auto found = ports_.find(port);
-  return found != ports_.end() && found->second.valid();
+  return found != ports_.end() && found->second.socket.valid();
 }
 
 }  // namespace launcher

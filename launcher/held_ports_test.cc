@@ -28,6 +28,7 @@ using runtime::UniqueFd;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
+const std::string kJob = "j-abcde", kOther = "j-fghij";
 constexpr std::uint32_t kAny = INADDR_ANY, kLoopback = INADDR_LOOPBACK;
 
 // As a program would: with these options, on this address.
@@ -74,7 +75,7 @@ bool Listens(const UniqueFd& socket) { return socket.valid() && listen(socket.ge
 HeldPorts::Options In(int first, int last) { return {.ranges = {{first, last}}, .start = 0}; }
 
 int TakeOne(HeldPorts& ports) {
-  const auto taken = ports.Take(1);
+  const auto taken = ports.Take(kJob, 1);
   EXPECT_TRUE(taken.ok()) << taken.status();
   return taken.ok() ? taken->at(0) : 0;
 }
@@ -85,7 +86,7 @@ TEST(HeldPortsTest, AThousandJobsHaveFourPortsEachAndNoneIsThereTwice) {
   std::set<int> known;
   const absl::Duration begin = runtime::Clock::Real()->Monotonic();
   for (int job = 0; job < 1000; ++job) {
-    const auto taken = ports.Take(4);
+    const auto taken = ports.Take(absl::StrCat("j-", job), 4);
     ASSERT_TRUE(taken.ok()) << taken.status();
     known.insert(taken->begin(), taken->end());
   }
@@ -138,12 +139,12 @@ TEST(HeldPortsTest, ABareBindIsRefusedWhileThePortIsHeldAndWorksOnceItIsLetGo) {
     EXPECT_FALSE(Bind4(port, {}, address).valid());
     EXPECT_EQ(errno, EADDRINUSE);
   }
-  ports.LetGo(port);
+  ports.LetGo(kJob, port);
   EXPECT_FALSE(ports.IsHeld(port));
   EXPECT_TRUE(Listens(Bind4(port, {})));
-  EXPECT_TRUE(ports.TakeUp(port).ok());
+  EXPECT_TRUE(ports.TakeUp(kJob, port).ok());
   EXPECT_FALSE(Bind4(port, {}).valid());
-  ports.Release(port);
+  ports.Release(kJob, port);
   EXPECT_TRUE(Listens(Bind4(port, {})));
 }
 
@@ -177,30 +178,30 @@ TEST(HeldPortsTest, WhatSomebodyListensOnOrHasBoundIsSkipped) {
   const UniqueFd bound = Bind4(21042, {SO_REUSEADDR, SO_REUSEPORT});
   ASSERT_TRUE(bound.valid());
   HeldPorts other(In(21043, 21043));
-  ASSERT_TRUE(other.Take(1).ok());
+  ASSERT_TRUE(other.Take(kJob, 1).ok());
   HeldPorts ports(In(21040, 21045));
-  const auto taken = ports.Take(3);
+  const auto taken = ports.Take(kJob, 3);
   ASSERT_TRUE(taken.ok()) << taken.status();
   EXPECT_THAT(*taken, ElementsAre(21040, 21044, 21045));
 }
 
 TEST(HeldPortsTest, AllOrNoneAreTakenAndTheErrorNamesTheRange) {
   HeldPorts ports(In(21050, 21053));
-  ASSERT_TRUE(ports.Take(1).ok());
-  const auto taken = ports.Take(4);
+  ASSERT_TRUE(ports.Take(kJob, 1).ok());
+  const auto taken = ports.Take(kJob, 4);
   EXPECT_EQ(taken.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(taken.status().message()),
               HasSubstr("cannot take 4 ports of 21050-21053: only 3 are free, jobs have 1"));
   EXPECT_EQ(ports.size(), 1u);
-  EXPECT_TRUE(ports.Take(3).ok());
-  EXPECT_FALSE(ports.Take(1).ok());
-  EXPECT_TRUE(ports.Take(0).ok());
+  EXPECT_TRUE(ports.Take(kJob, 3).ok());
+  EXPECT_FALSE(ports.Take(kJob, 1).ok());
+  EXPECT_TRUE(ports.Take(kJob, 0).ok());
 }
 
 TEST(HeldPortsTest, AReleasedPortIsTheLastToBeTakenAgain) {
   HeldPorts ports(In(21060, 21063));
   const int first = TakeOne(ports);
-  ports.Release(first);
+  ports.Release(kJob, first);
   EXPECT_NE(TakeOne(ports), first);
   EXPECT_NE(TakeOne(ports), first);
   EXPECT_NE(TakeOne(ports), first);
@@ -209,10 +210,29 @@ TEST(HeldPortsTest, AReleasedPortIsTheLastToBeTakenAgain) {
 
 TEST(HeldPortsTest, APortThatWasLetGoIsStillNobodyElses) {
   HeldPorts ports(In(21070, 21070));
-  ports.LetGo(TakeOne(ports));
-  EXPECT_FALSE(ports.Take(1).ok());
-  ports.Release(21070);
-  EXPECT_TRUE(ports.Take(1).ok());
+  ports.LetGo(kJob, TakeOne(ports));
+  EXPECT_FALSE(ports.Take(kJob, 1).ok());
+  ports.Release(kJob, 21070);
+  EXPECT_TRUE(ports.Take(kJob, 1).ok());
+}
+
+TEST(HeldPortsTest, APortOfAnotherJobIsNeitherTakenUpNorLetGoNorReleased) {
+  HeldPorts ports(In(21100, 21100));
+  const int port = TakeOne(ports);
+  const auto status = ports.TakeUp(kOther, port);
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(), "port 21100 belongs to job j-abcde");
+  ports.LetGo(kOther, port);
+  EXPECT_TRUE(ports.IsHeld(port));
+  ports.Release(kOther, port);
+  EXPECT_TRUE(ports.IsHeld(port));
+  EXPECT_FALSE(ports.Take(kOther, 1).ok());
+
+  ports.LetGo(kJob, port);
+  EXPECT_FALSE(ports.TakeUp(kOther, port).ok());
+  ports.Release(kJob, port);
+  EXPECT_TRUE(ports.TakeUp(kOther, port).ok());
+  EXPECT_FALSE(ports.TakeUp(kJob, port).ok());
 }
 
 TEST(HeldPortsTest, ANewLauncherTakesUpAPortOnWhichATaskListens) {
@@ -223,9 +243,9 @@ TEST(HeldPortsTest, ANewLauncherTakesUpAPortOnWhichATaskListens) {
     ASSERT_TRUE(Listens(task));
   }
   HeldPorts ports(In(21080, 21081));
-  const auto status = ports.TakeUp(21080);
+  const auto status = ports.TakeUp(kJob, 21080);
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(ports.TakeUp(21080).ok());
+  EXPECT_TRUE(ports.TakeUp(kJob, 21080).ok());
   EXPECT_EQ(ports.size(), 1u);
   EXPECT_EQ(TakeOne(ports), 21081);
 }
@@ -234,7 +254,7 @@ TEST(HeldPortsTest, APortThatIsTakenMeanwhileIsSaidWithItsUserAndStaysTheJobs) {
   UniqueFd stranger = Bind4(21090, {});
   ASSERT_TRUE(Listens(stranger));
   HeldPorts ports(In(21090, 21091));
-  const auto status = ports.TakeUp(21090);
+  const auto status = ports.TakeUp(kJob, 21090);
   EXPECT_EQ(status.code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(absl::StrCat("cannot hold port 21090: held_ports_test (pid ", getpid(),
@@ -242,9 +262,9 @@ TEST(HeldPortsTest, APortThatIsTakenMeanwhileIsSaidWithItsUserAndStaysTheJobs) {
   EXPECT_FALSE(ports.IsHeld(21090));
   EXPECT_EQ(TakeOne(ports), 21091);
   stranger.reset();
-  EXPECT_TRUE(ports.TakeUp(21090).ok());
+  EXPECT_TRUE(ports.TakeUp(kJob, 21090).ok());
   EXPECT_TRUE(ports.IsHeld(21090));
-  EXPECT_FALSE(ports.TakeUp(0).ok());
+  EXPECT_FALSE(ports.TakeUp(kJob, 0).ok());
 }
 
 TEST(FreeRangesTest, LeavesOutWhatTheKernelGivesToConnections) {

@@ -17,7 +17,6 @@
 #include "glog/logging.h"
 #include "launcher/attempt.h"
 #include "launcher/cluster.h"
-#include "launcher/held_ports.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/kill_modes.h"
 #include "launcher/last_lines.h"
@@ -130,7 +129,7 @@ class Table : public JobTable {
         jobs_directory_(options_.locations.state_directory + "/jobs"),
         resources_(options_.resources),
         spawner_(options_.shim_path),
-        ports_({.ranges = {}, .start = runtime::RandomId() >> 1}) {
+        ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
     if (!options_.random) {
       options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
     }
@@ -204,7 +203,9 @@ class Table : public JobTable {
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);
   void GiveGrants();
-  void TakeUpPorts(const Job& job);
+  absl::Status TakeUpPorts(const Job& job);
+  void ReleasePorts(const Job& job);
+  void RestorePorts();
   // Those of one task, and of its rank.
   std::vector<int> PortsOf(const Job& job, int task) const;
   void NoteFailure(Job& job);
@@ -305,6 +306,7 @@ absl::Status Table::Prepare() {
     job->row.spec.environment.clear();
     Add(std::move(job));
   }
+  RestorePorts();
   for (const auto& [id, job] : jobs_) {
     if (!job->row.has_ended()) Restore(*job);
   }
@@ -358,7 +360,6 @@ void Table::LetGo(const Job& job) {
 
 // What a job of an earlier launcher has, before anybody asks for it.
 void Table::Restore(const Job& job) {
-  TakeUpPorts(job);
   for (std::size_t i = 0; i < job.tasks.size(); ++i) {
     if (!job.row.status.tasks[i].granted || job.row.tasks[i].resources.empty()) continue;
     resources_.Restore(job.row.id, job.rules.tasks[i].name, job.row.tasks[i].resources,
@@ -410,7 +411,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   job->row.request_id = request_id.empty() ? runtime::RandomHex128() : request_id;
   job->row.created_us = job->row.run_since_us = WallUs();
   if (auto status = CheckRoom(job->row); !status.ok()) return status;
-  auto ports = ports_.Take(PortsNeeded(job->row.spec));
+  auto ports = ports_.Take(job->row.id, PortsNeeded(job->row.spec));
   if (!ports.ok()) return ports.status();
   job->row.SetPorts(*std::move(ports));
   SetUp(*job);
@@ -420,7 +421,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   if (auto stored = store_->Insert(job->row); !stored.ok()) {
     std::erase(decided_, job.get());
     --stats_.live;
-    for (const int port : job->row.ports) ports_.Release(port);
+    ReleasePorts(*job);
     return stored;
   }
   Fault("launch: after insert");
@@ -544,8 +545,7 @@ void Table::CarryOut(Job& job, const Decided& decided) {
   }
   AskForGrants(job, decided.actions);
   ReleaseGrants(job, decided.tasks);
-  if (!job.row.has_ended()) return;
-  for (const int port : job.row.ports) ports_.Release(port);
+  if (job.row.has_ended()) ReleasePorts(job);
 }
 
 void Table::NoteEnd(Job& job, bool had_ended) {
@@ -561,7 +561,6 @@ void Table::NoteEnd(Job& job, bool had_ended) {
     job.row.failure = nullptr;
     ++stats_.live;
     SetEndTimer(job);
-    TakeUpPorts(job);
   }
 }
 
@@ -656,10 +655,34 @@ void Table::GiveGrants() {
   }
 }
 
-void Table::TakeUpPorts(const Job& job) {
+// An error if one is another job's; all others are this job's then.
+absl::Status Table::TakeUpPorts(const Job& job) {
+  absl::Status taken;
   for (const int port : job.row.ports) {
-    const absl::Status held = ports_.TakeUp(port);
+    const absl::Status held = ports_.TakeUp(job.row.id, port);
     LOG_IF(INFO, !held.ok()) << "port " << port << " of " << job.row.id << ": " << held.message();
+    if (absl::IsFailedPrecondition(held)) taken.Update(held);
+  }
+  return taken;
+}
+
+void Table::ReleasePorts(const Job& job) {
+  for (const int port : job.row.ports) ports_.Release(job.row.id, port);
+}
+
+// An earlier launcher that could not store the end of a job may have given its ports to the next
+// one: they are that one's, which was started later.
+void Table::RestorePorts() {
+  std::vector<const Job*> live;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->row.has_ended()) live.push_back(job.get());
+  }
+  std::sort(live.begin(), live.end(),
+            [](const Job* a, const Job* b) { return a->row.run_since_us > b->row.run_since_us; });
+  for (const Job* job : live) {
+    const absl::Status taken = TakeUpPorts(*job);
+    LOG_IF(WARNING, !taken.ok()) << "job " << job->row.id
+                                 << " runs without a port of its own: " << taken.message();
   }
 }
 
@@ -694,7 +717,7 @@ void Table::SetEndTimer(Job& job) {
 void Table::Carry(Job& job, const action::StartAttempt& start) {
   ++stats_.attempts;
   if (job.row.spec.release_ports) {
-    for (const int port : PortsOf(job, start.task)) ports_.LetGo(port);
+    for (const int port : PortsOf(job, start.task)) ports_.LetGo(job.row.id, port);
   }
   const absl::Status started = TaskOf(job, start.task).Start();
   if (started.ok()) return;
@@ -774,7 +797,7 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
     Feed(job, event::Running{task->task()});  // It was quicker than its first message.
   }
   Retire(std::move(attempt));
-  for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(port);
+  for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(job.row.id, port);
   Feed(job, event::Ended{
                 .task = task->task(), .success = end.success(), .lost = end.lost, .how = end.how});
 }
@@ -885,6 +908,14 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
     return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is ending (",
                                                       job.row.status.ending,
                                                       "): restart it when it has ended"));
+  }
+  if (job.row.has_ended()) {
+    if (const absl::Status taken = TakeUpPorts(job); !taken.ok()) {
+      ReleasePorts(job);
+      return absl::FailedPreconditionError(
+          absl::StrCat("job ", named.job, " cannot have its ports again: ", taken.message(),
+                       ": stop that job first, or launch this one as a new job"));
+    }
   }
   if (grace == absl::ZeroDuration()) grace = job.rules.grace;
   Feed(job, event::RestartAsked{named.task, grace});

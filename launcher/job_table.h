@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/held_ports.h"
 #include "launcher/job_row.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"
@@ -37,6 +38,7 @@ class JobTable {
     std::vector<Resource> resources = {};  // That tasks share.
     // Of every task that does not ask for a limit of that name.
     std::vector<ProcessLimit> limits = {};
+    std::vector<HeldPorts::Range> port_ranges = {};  // As in HeldPorts::Options.
     // Ended jobs are forgotten, with their folders, once they are older or more than this; the
     // oldest first.
     absl::Duration keep_for = absl::Hours(7 * 24);
@@ -90,7 +92,8 @@ class JobTable {
   // What is named must be there; zero grace: the job's own.
   // Asks it to stop. What has ended stays as it is.
   virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) = 0;
-  // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends.
+  // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends, or,
+  // if it has ended, while a live job has one of its ports.
   virtual absl::Status Restart(const Named& named, absl::Duration grace) = 0;
   // Sends a signal to the process groups of what runs of it: the names of those tasks.
   virtual absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) = 0;

@@ -81,6 +81,7 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
     options.shim_path = *shim;
     options.resources = resources_;
     options.limits = limits_;
+    options.port_ranges = port_ranges_;
     options.keep_count = keep_count_;
     options.random = [] { return 0.0; };
     options.fault = std::move(fault);

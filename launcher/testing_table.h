@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/held_ports.h"
 #include "launcher/job_table.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"
@@ -33,6 +34,8 @@ class TestingTable {
   void SetResources(std::vector<Resource> resources) { resources_ = std::move(resources); }
   // Limits of their tasks, as in JobTable::Options.
   void SetLimits(std::vector<ProcessLimit> limits) { limits_ = std::move(limits); }
+  // Where the ports of their jobs are taken from.
+  void SetPorts(std::vector<HeldPorts::Range> ranges) { port_ranges_ = std::move(ranges); }
   // How many ended jobs they keep.
   void SetKeepCount(std::size_t count) { keep_count_ = count; }
   // As in JobTable::Options; on the loop's thread.
@@ -89,6 +92,7 @@ class TestingTable {
   const std::string folder_;
   std::vector<Resource> resources_;
   std::vector<ProcessLimit> limits_;
+  std::vector<HeldPorts::Range> port_ranges_;
   std::size_t keep_count_ = 1000;
   OnBarrier on_barrier_;
   std::unique_ptr<runtime::EventLoop> loop_;
