@@ -229,12 +229,11 @@ int KillCgroup(const std::string& path) {
 
 bool RemoveCgroup(const std::string& path) { return IsOurs(path) && RemoveBelow(path, 0); }
 
-std::uint64_t MemoryKills(const std::string& path) {
-  for (const char* file : {"/memory.events", "/memory.oom_control"}) {
-    for (const auto& line : Split(ReadWhole(path + file), '\n')) {
-      constexpr std::string_view kKey = "oom_kill ";
-      if (line.starts_with(kKey)) return strtoull(line.c_str() + kKey.size(), nullptr, 10);
-    }
+std::uint64_t MemoryKills(const std::string& path, bool is_2) {
+  const std::string file = path + (is_2 ? "/memory.events" : "/memory.oom_control");
+  for (const auto& line : Split(ReadWhole(file), '\n')) {
+    constexpr std::string_view kKey = "oom_kill ";
+    if (line.starts_with(kKey)) return strtoull(line.c_str() + kKey.size(), nullptr, 10);
   }
   return 0;
 }

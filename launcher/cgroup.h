@@ -37,8 +37,8 @@ bool MoveToCgroup(const std::string& path, int pid, std::string* why);
 int KillCgroup(const std::string& path);
 // Removes it and those below. False if it is still there, because a process is.
 bool RemoveCgroup(const std::string& path);
-// How many of its processes were killed because memory was short.
-std::uint64_t MemoryKills(const std::string& path);
+// How many of its processes were killed because memory was short. (`is_2`: it is of version 2.)
+std::uint64_t MemoryKills(const std::string& path, bool is_2);
 
 }  // namespace launcher
 

@@ -143,7 +143,7 @@ void OutputPipe::Close() {
 }
 
 std::string OutputPipe::name() const {
-  return OpenFileName("/proc/self/fd/" + std::to_string(read_end_.get()));
+  return OpenFileName(read_end_.get());
 }
 
 bool OutputPipe::ReadOnce() {

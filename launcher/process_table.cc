@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,6 +192,23 @@ std::string OpenFileName(const std::string& path) {
   char name[256];
   const ssize_t size = readlink(path.c_str(), name, sizeof name);
   return size > 0 ? std::string(name, static_cast<std::size_t>(size)) : std::string();
+}
+
+std::string OpenFileName(int fd) {
+  struct stat status = {};
+  if (fstat(fd, &status) != 0) return {};
+  const std::string number = "[" + std::to_string(status.st_ino) + "]";
+  if (S_ISFIFO(status.st_mode)) return "pipe:" + number;
+  if (S_ISSOCK(status.st_mode)) return "socket:" + number;
+  return OpenFileName("/proc/self/fd/" + std::to_string(fd));
+}
+
+std::uint64_t StartTicksNow() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  const auto a_second = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
+  return static_cast<std::uint64_t>(now.tv_sec) * a_second +
+         static_cast<std::uint64_t>(now.tv_nsec) * a_second / 1'000'000'000;
 }
 
 std::string BootId() { return ReadSmallFile("/proc/sys/kernel/random/boot_id", 4096); }

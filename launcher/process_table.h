@@ -39,11 +39,15 @@ bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 // Identifies what `path`, an entry of some /proc/PID/fd, stands for: "pipe:[123]", the same in
 // every process that has it open. Empty if there is no such entry, or none that we may read.
 std::string OpenFileName(const std::string& path);
+// The same of a descriptor of ours.
+std::string OpenFileName(int fd);
 // Those of `table`, but ourselves, that have one of `files` open.
 std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
                              const std::vector<std::string>& files);
 // The name of its program, as ps shows it; "?" if it is gone.
 std::string CommandName(pid_t pid);
+// What start ticks a process has that starts now.
+std::uint64_t StartTicksNow();
 // Of this boot of the machine: ticks and open files of another one mean nothing. Empty: unknown.
 std::string BootId();
 

@@ -95,11 +95,10 @@ void ReportRelay::OnReporter(ReporterId id, std::uint32_t events) {
 void ReportRelay::Read(ReporterId id) {
   Reporter& reporter = reporters_.at(id);
   if (reporter.at_end || reporter.closing) return;
-  const std::size_t before = reporter.in.size();
-  reporter.in.resize(before + kReadChunk);
-  const ssize_t got = recv(reporter.socket.get(), &reporter.in[before], kReadChunk, MSG_DONTWAIT);
+  char chunk[kReadChunk];
+  const ssize_t got = recv(reporter.socket.get(), chunk, sizeof chunk, MSG_DONTWAIT);
   const bool nothing_now = got < 0 && (errno == EAGAIN || errno == EINTR);
-  reporter.in.resize(before + (got > 0 ? static_cast<std::size_t>(got) : 0));
+  if (got > 0) reporter.in.append(chunk, static_cast<std::size_t>(got));
   const bool somebody_writes = !ended_ && !reporter.gone;
   reporter.at_end = got == 0 || (got < 0 && !(nothing_now && somebody_writes));
   TakeLines(id);

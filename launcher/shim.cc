@@ -48,6 +48,7 @@ constexpr std::chrono::milliseconds kNamespaceRound{20};
 // Tries to remove the control groups: the kernel takes a moment to see that nobody is in them.
 constexpr int kRemoveTries = 100;
 constexpr std::chrono::seconds kSyncAfter{1};
+constexpr std::size_t kLargeEnvironment = 32 * 1024;
 constexpr int kFirstReadyFd = 4;
 constexpr int kLastReadyFd = 255;
 
@@ -101,6 +102,14 @@ void Sync(const UniqueFd& file, const std::string& folder) {
 
 std::string_view FolderOf(std::string_view path) { return path.substr(0, path.rfind('/')); }
 
+// The whole of a file.
+bool WriteAs(int fd, const std::string& content) {
+  struct stat status = {};
+  const bool is_empty = fstat(fd, &status) == 0 && status.st_size == 0;
+  return (is_empty || ftruncate(fd, 0) == 0) &&
+         pwrite(fd, content.data(), content.size(), 0) == static_cast<ssize_t>(content.size());
+}
+
 // If not, the number may be somebody else's by now.
 bool HasChildInGroup(pid_t group) {
   siginfo_t ignored;
@@ -115,10 +124,13 @@ UniqueFd ListenAt(const std::string& path, int type) {
   if (path.size() >= sizeof address.sun_path) return UniqueFd();
   memcpy(address.sun_path, path.c_str(), path.size());
   UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  unlink(path.c_str());
   const mode_t mask = umask(0077);
-  const bool ok = bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                  listen(fd.get(), 64) == 0;
+  const auto is_bound = [&] {
+    return bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
+  };
+  const bool ok =
+      (is_bound() || (errno == EADDRINUSE && unlink(path.c_str()) == 0 && is_bound())) &&
+      listen(fd.get(), 64) == 0;
   umask(mask);
   return ok ? std::move(fd) : UniqueFd();
 }
@@ -145,8 +157,8 @@ class Shim {
   void WatchChildren();
   void Start();
   void StartProgram(const UniqueFd& started, UniqueFd channel);
-  void StartInTree(const UniqueFd& started, const TaskStart& start);
-  StartError StartIn(const UniqueFd& started, TaskStart start);
+  void StartInTree(const UniqueFd& started, TaskStart* start);
+  StartError StartIn(const UniqueFd& started, TaskStart* start);
   void ForgetEnvironment(TaskStart* start);
   bool MakeReadyPipe(TaskStart* start);
   void ReadReadyByte();
@@ -179,6 +191,7 @@ class Shim {
   void UpdateOffsets();
 
   const ShimOptions options_;
+  const std::uint64_t begin_ticks_ = StartTicksNow();
   Poller poller_;
   UniqueFd lock_, signals_, listener_, owner_, exit_file_;
   UniqueFd ready_, ready_write_end_;
@@ -213,9 +226,7 @@ bool Shim::TakeAttempt() {
   whole.l_whence = SEEK_SET;
   if (!lock_.valid() || fcntl(lock_.get(), F_OFD_SETLK, &whole) != 0) return false;
   const std::string pid = std::to_string(getpid()) + "\n";
-  if (ftruncate(lock_.get(), 0) != 0 || pwrite(lock_.get(), pid.data(), pid.size(), 0) < 0) {
-    return false;
-  }
+  if (!WriteAs(lock_.get(), pid)) return false;
   return access((options_.folder + "/" + std::string(kStartedFile)).c_str(), F_OK) != 0;
 }
 
@@ -293,26 +304,13 @@ void Shim::WatchChildren() {
 }
 
 // Tells `started` by what the tree is known; without it the launcher finds less of it, no more.
-void WriteMark(const UniqueFd& started, const TaskStart& start, const TaskTree& tree) {
-  TreeMark mark{
-      .boot = BootId(), .not_before = 0, .files = tree.files(), .cgroups = tree.cgroups()};
-  if (const auto self = ReadProcess(getpid())) mark.not_before = self->start_ticks;
+void WriteMark(const UniqueFd& started, const TaskStart& start, TreeMark mark) {
   for (const auto& [as, fd] : start.fds) {
-    if (as != STDIN_FILENO) {
-      mark.files.push_back(OpenFileName("/proc/self/fd/" + std::to_string(fd)));
-    }
+    if (as != STDIN_FILENO) mark.files.push_back(OpenFileName(fd));
   }
-  const std::string content = mark.Encode();
-  if (ftruncate(started.get(), 0) != 0 ||
-      pwrite(started.get(), content.data(), content.size(), 0) < 0) {
+  if (!WriteAs(started.get(), mark.Encode())) {
     fprintf(stderr, "yard-shim: cannot note the task's files: %s\n", strerror(errno));
   }
-}
-
-// What is like no other attempt's on this machine, until it is started anew.
-std::string TreeName() {
-  const auto self = ReadProcess(getpid());
-  return std::to_string(getpid()) + "-" + std::to_string(self ? self->start_ticks : 0);
 }
 
 // The byte may be anything; who closes the descriptor without one is not ready.
@@ -352,9 +350,11 @@ void Shim::ReadReadyByte() {
 // The environment of a large cluster takes more memory than all else here, and there is a shim for
 // each task.
 void Shim::ForgetEnvironment(TaskStart* start) {
+  std::size_t size = 0;
+  for (const auto& entry : start->environment) size += entry.size();
   start->environment = {};
   spec_.environment = {};
-  malloc_trim(0);
+  if (size >= kLargeEnvironment) malloc_trim(0);
 }
 
 void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
@@ -363,28 +363,30 @@ void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
   const UniqueFd out = stdout_.TakeWriteEnd();
   const UniqueFd err = stderr_.TakeWriteEnd();
-  TaskStart start{.argv = spec_.argv,
+  TaskStart start{.argv = std::move(spec_.argv),
                   .environment = {"YARD_FD=3:" + std::to_string(status.st_ino),
                                   "YARD_SOCKET=" + spec_.task_socket},
                   .working_directory = spec_.working_directory,
                   .fds = {{0, null.get()}, {1, out.get()}, {2, err.get()}, {3, channel.get()}},
                   .limits = spec_.limits};
   if (!MakeReadyPipe(&start)) return;
-  for (const auto& entry : spec_.environment) {
+  for (auto& entry : spec_.environment) {
     // (One that it has from elsewhere is not ours.)
-    if (!entry.starts_with("YARD_READY_FD=")) start.environment.push_back(entry);
+    if (!entry.starts_with("YARD_READY_FD=")) start.environment.push_back(std::move(entry));
   }
   state_.started_us = WallMicros();
-  StartInTree(started, start);
+  StartInTree(started, &start);
   ForgetEnvironment(&start);
   ready_write_end_.reset();
 }
 
 // In the best kill mode that can be had.
-void Shim::StartInTree(const UniqueFd& started, const TaskStart& start) {
+void Shim::StartInTree(const UniqueFd& started, TaskStart* start) {
+  // Like no other attempt's on this machine, until that is started anew.
+  const std::string name = std::to_string(getpid()) + "-" + std::to_string(begin_ticks_);
   std::string why = "there is no kill mode " + spec_.kill_mode;
   for (const KillMode mode : KillModesFor(spec_.kill_mode)) {
-    tree_ = TaskTree::Make(mode, TreeName(), &why);
+    tree_ = TaskTree::Make(mode, options_.host, name, &why);
     if (tree_ == nullptr) continue;
     std::string unlimited = tree_->Limit(spec_.control_limits);
     StartError error = StartIn(started, start);
@@ -406,11 +408,15 @@ void Shim::StartInTree(const UniqueFd& started, const TaskStart& start) {
   state_.failure = "cannot hold the program's processes together: " + why;
 }
 
-StartError Shim::StartIn(const UniqueFd& started, TaskStart start) {
+StartError Shim::StartIn(const UniqueFd& started, TaskStart* start) {
   StartError error;
-  WriteMark(started, start, *tree_);
-  tree_->AddTo(&start);
-  state_.pid = StartTask(start, &error);
+  WriteMark(started, *start,
+            {.boot = options_.host.boot,
+             .not_before = begin_ticks_,
+             .files = tree_->files(),
+             .cgroups = tree_->cgroups()});
+  tree_->AddTo(start);
+  state_.pid = StartTask(*start, &error);
   return error;
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "launcher/task_tree.h"
+
 namespace launcher {
 
 // The life of one yard-shim: parent and subreaper of one attempt of a task (see
@@ -13,6 +15,7 @@ namespace launcher {
 struct ShimOptions {
   std::string folder;   // The attempt's, with its spec file.
   int control_fd = -1;  // A connected SEQPACKET socket to the launcher that started it; or none.
+  TreeHost host;        // As LookAtHost() has found it.
   // After the main process has ended, for others of its tree that still hold the output.
   std::chrono::milliseconds drain{2000};
   // For processes that cannot be killed (in the kernel); then it reports without them.

@@ -10,6 +10,7 @@
 #include "launcher/shim.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/shim_server.h"
+#include "launcher/task_tree.h"
 
 int main(int argc, char** argv) {
   if (argc == 3 && argv[1] == launcher::kServeShims) {
@@ -23,6 +24,7 @@ int main(int argc, char** argv) {
   launcher::AskForShortTurns();
   launcher::ShimOptions options;
   options.folder = argv[1];
+  options.host = launcher::LookAtHost();
   if (argc == 3) options.control_fd = atoi(argv[2]);
   return launcher::RunShim(options);
 }

@@ -18,6 +18,7 @@
 #include "launcher/scheduling.h"
 #include "launcher/shim.h"
 #include "launcher/shim_protocol.h"
+#include "launcher/task_tree.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -93,7 +94,7 @@ void WriteTitle(std::span<char> title, const std::string& folder) {
   if (text.size() < title.size()) std::copy(text.begin(), text.end(), title.begin());
 }
 
-int BeShim(Request request, std::span<char> title) {
+int BeShim(Request request, std::span<char> title, const TreeHost& host) {
   setsid();
   dup2(request.log.get(), STDERR_FILENO);
   request.log.reset();
@@ -101,6 +102,7 @@ int BeShim(Request request, std::span<char> title) {
   AskForShortTurns();
   ShimOptions options;
   options.folder = request.folder;
+  options.host = host;
   options.control_fd = request.control.release();
   return RunShim(options);
 }
@@ -109,6 +111,7 @@ int BeShim(Request request, std::span<char> title) {
 
 int ServeShims(int socket, std::span<char> title) {
   UniqueFd requests(socket);
+  const TreeHost host = LookAtHost();
   for (;;) {
     Request request = Receive(requests.get());
     if (request.folder.empty()) return kShimDone;
@@ -116,7 +119,7 @@ int ServeShims(int socket, std::span<char> title) {
     const pid_t pid = CopyForParent(&pidfd);
     if (pid == 0) {
       requests.reset();
-      return BeShim(std::move(request), title);
+      return BeShim(std::move(request), title, host);
     }
     const std::string text = pid > 0 ? std::to_string(pid) : "errno " + std::to_string(errno);
     if (!Answer(requests.get(), text, pidfd)) return kShimDone;

@@ -30,11 +30,17 @@ void Delegate(const std::string& path, std::string_view controller) {
 
 }  // namespace
 
-std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const std::string& name, std::string* why) {
+TreeHost LookAtHost() {
+  std::string ignored;
+  return {.boot = BootId(), .cgroup2 = OwnCgroup(&ignored)};
+}
+
+std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const TreeHost& host,
+                                         const std::string& name, std::string* why) {
   std::unique_ptr<TaskTree> tree(new TaskTree(mode));
   tree->name_ = std::string(kCgroupPrefix) + name;
   if (mode == KillMode::kCgroup2) {
-    if (!tree->MakeCgroup2(why)) return nullptr;
+    if (!tree->MakeCgroup2(host, why)) return nullptr;
   } else if (mode == KillMode::kFreezer) {
     const std::string path = FreshCgroup(OwnCgroupOf("freezer", why), tree->name_, why);
     if (path.empty()) return nullptr;
@@ -44,15 +50,16 @@ std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const std::string& name,
     }
   } else if (mode == KillMode::kNamespace) {
     // (For limits, and for whoever has to kill it after us; it can do without.)
-    tree->MakeCgroup2(why);
+    tree->MakeCgroup2(host, why);
     tree->namespace_ = PidNamespace::Enter(why);
     if (tree->namespace_ == nullptr) return nullptr;
   }
   return tree;
 }
 
-bool TaskTree::MakeCgroup2(std::string* why) {
-  const std::string path = FreshCgroup(OwnCgroup(why), name_, why);
+bool TaskTree::MakeCgroup2(const TreeHost& host, std::string* why) {
+  const bool is_known = !host.cgroup2.empty() && access(host.cgroup2.c_str(), F_OK) == 0;
+  const std::string path = FreshCgroup(is_known ? host.cgroup2 : OwnCgroup(why), name_, why);
   if (path.empty()) return false;
   cgroups_.push_back(path);
   if (access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
@@ -126,13 +133,14 @@ bool TaskTree::GiveUpCgroups() {
 
 void TaskTree::AddTo(TaskStart* start) const {
   start->cgroup = cgroup2_fd_.get();
+  start->cgroup_entries.clear();
   for (const auto& entry : entries_) start->cgroup_entries.push_back(entry.get());
   start->in_namespace = namespace_ != nullptr;
 }
 
 std::vector<std::string> TaskTree::files() const {
   if (namespace_ == nullptr) return {};
-  return {OpenFileName("/proc/self/fd/" + std::to_string(namespace_->pipe()))};
+  return {OpenFileName(namespace_->pipe())};
 }
 
 bool TaskTree::kills_all() const {
@@ -151,13 +159,12 @@ bool TaskTree::IsEmpty() {
 
 bool TaskTree::HadMemoryKill() const {
   return std::any_of(cgroups_.begin(), cgroups_.end(),
-                     [](const auto& path) { return MemoryKills(path) > 0; });
+                     [&](const auto& path) { return MemoryKills(path, path == cgroup2_) > 0; });
 }
 
 bool TaskTree::Remove() {
-  bool gone = true;
-  for (const auto& path : cgroups_) gone = RemoveCgroup(path) && gone;
-  return gone;
+  std::erase_if(cgroups_, RemoveCgroup);
+  return cgroups_.empty();
 }
 
 }  // namespace launcher

@@ -16,6 +16,14 @@
 
 namespace launcher {
 
+// What is the same for all trees that are made by one process and its copies, so that one look will
+// do for all of them.
+struct TreeHost {
+  std::string boot;     // BootId().
+  std::string cgroup2;  // OwnCgroup(); empty: not known.
+};
+TreeHost LookAtHost();
+
 // What holds a task together with everything it starts: control groups and namespaces of its own,
 // by which all of it can be limited and killed. Of the shim, which is its subreaper: a process that
 // gets out of them is still its descendant. On the shim's thread.
@@ -23,7 +31,8 @@ class TaskTree {
  public:
   // Makes what `mode` takes; `name` is that of the control groups and used once on this machine.
   // Null, with `why` set, if it cannot be had.
-  static std::unique_ptr<TaskTree> Make(KillMode mode, const std::string& name, std::string* why);
+  static std::unique_ptr<TaskTree> Make(KillMode mode, const TreeHost& host,
+                                        const std::string& name, std::string* why);
   ~TaskTree();  // The control groups stay, if they are not empty.
   TaskTree(const TaskTree&) = delete;
   TaskTree& operator=(const TaskTree&) = delete;
@@ -51,12 +60,12 @@ class TaskTree {
   bool IsGone() { return namespace_ == nullptr || namespace_->IsGone(); }
   // Somebody was killed because the memory of all was used up, here or on the machine.
   bool HadMemoryKill() const;
-  // Removes the control groups; false if one is still there.
+  // Removes the control groups; false if one is still there. May be called again.
   bool Remove();
 
  private:
   explicit TaskTree(KillMode mode) : mode_(mode) {}
-  bool MakeCgroup2(std::string* why);
+  bool MakeCgroup2(const TreeHost& host, std::string* why);
   bool AddCgroup(const std::string& path);
   std::string Set(std::string_view controller, std::string_view file2, std::string_view file1,
                   const std::string& value, const std::string& what);
