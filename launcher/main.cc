@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   mallopt(M_ARENA_MAX, 1);
   absl::SetProgramUsageMessage("Starts, watches, restarts and stops the yard's processes.");
   absl::ParseCommandLine(argc, argv);
+  const auto limits = RaiseOwnLimits();  // Before there are threads.
   auto process = bus::ServiceProcess::Create({.name = "launcher",
                                               .stop_grace = absl::GetFlag(FLAGS_stop_grace),
                                               .supervisor = absl::GetFlag(FLAGS_supervisor),
@@ -64,7 +65,7 @@ int main(int argc, char** argv) {
   auto parts = launcher::LauncherParts::Create(
       process->get(), {.external = absl::GetFlag(FLAGS_supervisor) == "external",
                        .resources = *std::move(resources),
-                       .limits = RaiseOwnLimits(),
+                       .limits = limits,
                        .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
                        .keep_jobs = absl::GetFlag(FLAGS_keep_jobs)});
   if (!parts.ok()) return runtime::ReportAndExitCode("launcher", parts.status());

@@ -622,17 +622,19 @@ void Shim::Finish() {
     state_.out_of_memory = true;
     Note("a process of it was killed because memory was short");
   }
-  RemoveTree(kRemoveTries);
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
   state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
+  // First to those who wait for it. (If they and we are killed now, the attempt is one whose shim
+  // was lost.)
+  TellLaunchers(true);
   exit_file_ = WriteWhole(options_.folder, kExitFile, state_.Encode());
   if (!exit_file_.valid()) {
     fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", options_.folder.c_str(),
             strerror(errno));
   }
-  TellLaunchers(true);
+  RemoveTree(kRemoveTries);
   // Not at once: a sync would hold up whoever starts the next attempt on this disk. With a launcher
   // there, which stores the end, it does not come to it.
   poller_.RunAfter(kSyncAfter, [this] {

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +21,12 @@ std::string FreshCgroup(const std::string& parent, const std::string& name, std:
   return parent.empty() ? std::string() : MakeCgroup(parent, name, why);
 }
 
+bool CanKill(const std::string& cgroup2, std::string* why) {
+  if (access((cgroup2 + "/cgroup.kill").c_str(), W_OK) == 0) return true;
+  *why = "cannot write " + cgroup2 + "/cgroup.kill: " + strerror(errno);
+  return false;
+}
+
 // Controllers of a version 2 group are given to those below one by one. Refused where processes
 // are in it, unless it is the root.
 void Delegate(const std::string& path, std::string_view controller) {
@@ -31,8 +38,15 @@ void Delegate(const std::string& path, std::string_view controller) {
 }  // namespace
 
 TreeHost LookAtHost() {
+  TreeHost host{.boot = BootId(), .cgroup2 = {}};
   std::string ignored;
-  return {.boot = BootId(), .cgroup2 = OwnCgroup(&ignored)};
+  const std::string own = OwnCgroup(&ignored);
+  const std::string name = std::string(kCgroupPrefix) + "look-" + std::to_string(getpid());
+  const std::string path = FreshCgroup(own, name, &ignored);
+  if (path.empty()) return host;
+  if (CanKill(path, &ignored)) host.cgroup2 = own;
+  RemoveCgroup(path);
+  return host;
 }
 
 std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const TreeHost& host,
@@ -58,14 +72,12 @@ std::unique_ptr<TaskTree> TaskTree::Make(KillMode mode, const TreeHost& host,
 }
 
 bool TaskTree::MakeCgroup2(const TreeHost& host, std::string* why) {
-  const bool is_known = !host.cgroup2.empty() && access(host.cgroup2.c_str(), F_OK) == 0;
-  const std::string path = FreshCgroup(is_known ? host.cgroup2 : OwnCgroup(why), name_, why);
+  std::string path = host.cgroup2 + "/" + name_;
+  const bool is_made = !host.cgroup2.empty() && mkdir(path.c_str(), 0755) == 0;
+  if (!is_made) path = FreshCgroup(OwnCgroup(why), name_, why);
   if (path.empty()) return false;
   cgroups_.push_back(path);
-  if (access((path + "/cgroup.kill").c_str(), W_OK) != 0) {
-    *why = "cannot write " + path + "/cgroup.kill: " + strerror(errno);
-    return false;
-  }
+  if (!is_made && !CanKill(path, why)) return false;
   cgroup2_ = path;
   cgroup2_fd_ = runtime::UniqueFd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return true;

@@ -20,7 +20,8 @@ namespace launcher {
 // do for all of them.
 struct TreeHost {
   std::string boot;     // BootId().
-  std::string cgroup2;  // OwnCgroup(); empty: not known.
+  // OwnCgroup(), if groups can be made and killed in it; else empty.
+  std::string cgroup2;
 };
 TreeHost LookAtHost();
 

@@ -2,6 +2,10 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <fstream>
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace runtime {
@@ -19,6 +23,19 @@ TEST(FileLimitTest, TheSoftLimitBecomesTheHardOne) {
   rlimit raised{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &raised), 0);
   EXPECT_EQ(raised.rlim_cur, limit.rlim_max);
+}
+
+TEST(FileLimitTest, TheTableOfOpenFilesNeedNotGrowSoon) {
+  RaiseFileLimit();
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  rlim_t size = 0;
+  while (status >> word) {
+    if (word == "FDSize:") status >> size;
+  }
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_GE(size, std::min<rlim_t>(limit.rlim_cur, kFileTable));
 }
 
 }  // namespace
