@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
@@ -321,6 +322,15 @@ TEST_F(StoreTest, RefusesANewerFileByName) {
   EXPECT_NE(store.status().ToString().find("newer version (7, this one knows 4)"),
             std::string::npos)
       << store.status();
+}
+
+TEST_F(StoreTest, TheLogIsCopiedIntoTheDatabaseWhileJobsCome) {
+  const auto store = Open();
+  int jobs = 0;
+  while (std::filesystem::file_size(path()) < (1 << 20) && jobs < 20'000) {
+    ASSERT_TRUE(store->Insert(Sample(absl::StrCat("j-", ++jobs))).ok());
+  }
+  EXPECT_LT(jobs, 20'000);
 }
 
 }  // namespace
