@@ -21,6 +21,7 @@
 #include "launcher/process_table.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
+#include "launcher/task_tree.h"
 #include "runtime/file.h"
 
 namespace launcher {
@@ -84,6 +85,26 @@ TEST(KillModesTest, ATrialLeavesNothingBehind) {
     EXPECT_FALSE(std::filesystem::exists(absl::StrCat(own, "/yard-probe-", getpid())));
   }
   EXPECT_THAT(Descendants(ReadProcesses(), getpid()), IsEmpty());
+}
+
+TEST(KillModesTest, ALookAtTheHostLeavesNothingBehind) {
+  if (!OfferOf(KillMode::kCgroup2).offered) GTEST_SKIP() << OfferOf(KillMode::kCgroup2).detail;
+  std::string why;
+  const std::string own = OwnCgroup(&why);
+  EXPECT_EQ(LookAtHost().cgroup2, own);
+  EXPECT_FALSE(std::filesystem::exists(absl::StrCat(own, "/yard-look-", getpid())));
+}
+
+TEST(KillModesTest, WhatTheHostHadMayBeGone) {
+  if (!OfferOf(KillMode::kCgroup2).offered) GTEST_SKIP() << OfferOf(KillMode::kCgroup2).detail;
+  std::string why;
+  const TreeHost host{.boot = BootId(), .cgroup2 = "/sys/fs/cgroup/nowhere/at-all"};
+  const auto tree = TaskTree::Make(KillMode::kCgroup2, host, absl::StrCat("test-", getpid()), &why);
+  ASSERT_NE(tree, nullptr) << why;
+  ASSERT_EQ(tree->cgroups().size(), 1u);
+  EXPECT_TRUE(IsCgroup2(tree->cgroups()[0]));
+  EXPECT_TRUE(tree->Remove());
+  EXPECT_TRUE(tree->Remove());
 }
 
 TEST(KillModesTest, HasANameForEach) {
