@@ -4,18 +4,18 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bench/calls.h"
 #include "bench/comparison.h"
+#include "bench/comparison_app.h"
 #include "bench/nats.h"
 #include "bench/streams.h"
-#include "glog/logging.h"
 
 namespace bench {
 namespace {
@@ -74,38 +74,24 @@ void AddPoints(Comparison& comparison, absl::Duration time) {
                      {Kind::kValueAtLeast, 25e6});
 }
 
-int Main(int argc, char** argv) {
-  CLI::App app("Measures the bus beside its peers.");
-  int rounds = 5;
-  double seconds = 0.5;
-  std::string only;
-  bool json = false;
-  app.add_option("--rounds", rounds, "How often each figure is measured")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seconds", seconds, "How long each measurement takes")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--only", only, "Measures only what has this in its name; for a profiler");
-  app.add_flag("--json", json, "Prints JSON");
-  CLI11_PARSE(app, argc, argv);
-  const absl::Duration time = absl::Seconds(seconds);
-  Comparison comparison;
+void AddAll(Comparison& comparison, absl::Duration time) {
   AddCalls(comparison, time);
   AddEvents(comparison, 64, "64 B", time);
   AddEvents(comparison, 1024, "1 KiB", time);
   AddPoints(comparison, time);
-  const auto lines = comparison.Run(rounds, only);
-  if (!lines.ok()) {
-    std::fprintf(stderr, "bus_benchmark: %s\n", lines.status().ToString().c_str());
-    return 1;
-  }
-  std::printf("%s\n", (json ? AsJson(*lines, rounds) : AsTable(*lines)).c_str());
-  return 0;
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  google::InitGoogleLogging(argv[0]);
-  return bench::Main(argc, argv);
+  bench::ComparisonApp app("bus_benchmark", "Measures the bus beside its peers.");
+  double seconds = 0.5;
+  app.options()
+      .add_option("--seconds", seconds, "How long each measurement takes")
+      ->check(CLI::PositiveNumber);
+  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+    bench::AddAll(comparison, absl::Seconds(seconds));
+    return absl::OkStatus();
+  });
 }

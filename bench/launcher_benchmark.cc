@@ -6,19 +6,19 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bench/comparison.h"
+#include "bench/comparison_app.h"
 #include "bench/launcher_figures.h"
 #include "bench/supervisors.h"
-#include "glog/logging.h"
 
 namespace bench {
 namespace {
@@ -93,6 +93,13 @@ Comparison::Measure InMs(std::function<absl::StatusOr<absl::Duration>()> measure
   };
 }
 
+// The same programs, started by a loop that does nothing else: what this machine can do at all.
+void AddBare(Comparison& comparison, const Sizes& sizes) {
+  const auto bare = Together<Bare>::Of([=] { return MeasureBare(sizes.tasks()); });
+  Add<Bare>(comparison, "a bare loop: all", bare, [](const auto& f) { return Ms(f.all); });
+  Add<Bare>(comparison, "a bare loop: one", bare, [](const auto& f) { return Ms(f.one); });
+}
+
 void AddBringUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
   const int tasks = sizes.tasks();
   const std::string what =
@@ -109,6 +116,8 @@ void AddBringUp(Comparison& comparison, const Sizes& sizes, bool one_job) {
                      {Kind::kValueAtMost, 500});
   comparison.Compare(what + ", from the call to the last exec", "ms", what + ": start",
                      "supervisord, first to last", {Kind::kRatioAtMost, 0.25});
+  comparison.Compare(what + ", from the call to the last exec", "ms", what + ": start",
+                     "a bare loop: all", {});
   comparison.Compare(what + ", stopped", "ms", what + ": stop", "", {Kind::kValueAtMost, 150});
   comparison.Compare(what + ", stopped", "ms", what + ": stop", "supervisord: stop", {});
   comparison.Compare(what + ", memory of the launcher", "MB", what + ": memory", "",
@@ -152,6 +161,8 @@ void AddRestarts(Comparison& comparison, const Sizes& sizes) {
                      "supervisord: restart", {});
   comparison.Compare("SIGKILL of a task to the new process, p50", "ms", "restart, p50",
                      "s6: restart", {});
+  comparison.Compare("SIGKILL of a task to the new process, p50", "ms", "restart, p50",
+                     "a bare loop: one", {});
   comparison.Compare("one of a gang of 4 killed to the last of the new 4", "ms", "gang", "",
                      {Kind::kValueAtMost, 50});
   comparison.Compare("one of a gang of 4 killed to the last of the new 4", "ms", "gang", "torchrun",
@@ -232,21 +243,9 @@ void AddOutput(Comparison& comparison, const Sizes& sizes) {
                      "output with readers: slowest", "output: slowest", {Kind::kRatioAtMost, 1.1});
 }
 
-int Main(int argc, char** argv) {
-  CLI::App app("Measures the launcher beside supervisord, s6, torchrun and cat.");
-  int rounds = 5;
-  Sizes sizes;
-  std::string only;
-  bool json = false;
-  app.add_option("--rounds", rounds, "How often each figure is measured")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--scale", sizes.scale, "Share of all numbers of tasks, kills and lines")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--only", only, "Measures only what has this in its name; for a profiler");
-  app.add_flag("--json", json, "Prints JSON");
-  CLI11_PARSE(app, argc, argv);
-  Comparison comparison;
+void AddAll(Comparison& comparison, const Sizes& sizes) {
   AddSupervisord(comparison, sizes);
+  AddBare(comparison, sizes);
   AddBringUp(comparison, sizes, true);
   AddBringUp(comparison, sizes, false);
   AddRestarts(comparison, sizes);
@@ -255,19 +254,20 @@ int Main(int argc, char** argv) {
   AddTakeUp(comparison, sizes, false);
   AddCosts(comparison, sizes);
   AddOutput(comparison, sizes);
-  const auto lines = comparison.Run(rounds, only);
-  if (!lines.ok()) {
-    std::fprintf(stderr, "launcher_benchmark: %s\n", lines.status().ToString().c_str());
-    return 1;
-  }
-  std::printf("%s\n", (json ? AsJson(*lines, rounds) : AsTable(*lines)).c_str());
-  return 0;
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  google::InitGoogleLogging(argv[0]);
-  return bench::Main(argc, argv);
+  bench::ComparisonApp app("launcher_benchmark",
+                           "Measures the launcher beside supervisord, s6, torchrun and cat.");
+  bench::Sizes sizes;
+  app.options()
+      .add_option("--scale", sizes.scale, "Share of all numbers of tasks, kills and lines")
+      ->check(CLI::PositiveNumber);
+  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+    bench::AddAll(comparison, sizes);
+    return absl::OkStatus();
+  });
 }

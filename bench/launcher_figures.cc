@@ -35,6 +35,7 @@ using rpc::Launcher;
 
 constexpr absl::Duration kLong = absl::Seconds(120);
 constexpr int kGang = 4;
+constexpr int kAlone = 50;
 constexpr int kProducers = 8;
 constexpr std::size_t kLine = 100;
 // Between two kills, so that one is over before the next.
@@ -229,6 +230,40 @@ absl::Status StartCat(const std::string& program, const std::string& directory, 
   processes->push_back(*std::move(producer_process));
   return absl::OkStatus();
 }
+
+// Programs that stay, without a launcher.
+struct BareLoop {
+  std::unique_ptr<StampFile> stamps;
+  std::string program;
+  std::vector<runtime::Subprocess> processes;
+
+  static absl::StatusOr<BareLoop> Open() {
+    BareLoop loop;
+    auto program = StampProgram();
+    if (!program.ok()) return program.status();
+    loop.program = *std::move(program);
+    loop.stamps = std::make_unique<StampFile>(NewFolder() + "/stamps");
+    return loop;
+  }
+  BareLoop() = default;
+  BareLoop(BareLoop&&) = default;
+  BareLoop& operator=(BareLoop&&) = default;
+  ~BareLoop() {
+    for (auto& process : processes) (void)process.Signal(SIGKILL);
+    for (auto& process : processes) (void)process.Wait(kLong);
+    std::error_code ignored;
+    if (stamps)
+      std::filesystem::remove_all(std::filesystem::path(stamps->path()).parent_path(), ignored);
+  }
+  absl::Status Start() {
+    auto process = runtime::Subprocess::Start({.argv = {program, stamps->path(), "stay"},
+                                               .program = program,
+                                               .working_directory = "/",
+                                               .new_session = true});
+    if (process.ok()) processes.push_back(*std::move(process));
+    return process.status();
+  }
+};
 
 }  // namespace
 
@@ -474,6 +509,27 @@ absl::StatusOr<Output> MeasureOutput(std::int64_t lines, bool followed, bool pac
 }
 
 // ---- Spawning
+
+absl::StatusOr<Bare> MeasureBare(int count) {
+  auto bare = BareLoop::Open();
+  if (!bare.ok()) return bare.status();
+  const absl::Duration begin = MonotonicNow();
+  for (int i = 0; i < count; ++i) {
+    if (absl::Status started = bare->Start(); !started.ok()) return started;
+  }
+  const auto all = bare->stamps->Await(Size(count), kLong);
+  if (!all.ok()) return all.status();
+  std::vector<double> seconds;
+  for (int i = 1; i <= kAlone; ++i) {
+    absl::SleepFor(kKillPause);
+    const absl::Duration one = MonotonicNow();
+    if (absl::Status started = bare->Start(); !started.ok()) return started;
+    const auto now = bare->stamps->Await(Size(count) + Size(i), kLong);
+    if (!now.ok()) return now.status();
+    seconds.push_back(absl::ToDoubleSeconds(now->back().when - one));
+  }
+  return Bare{Last(*all) - begin, absl::Seconds(Median(seconds))};
+}
 
 absl::StatusOr<double> MeasureSpawns(int count, int ballast_megabytes) {
   const std::size_t size = Size(ballast_megabytes) << 20;

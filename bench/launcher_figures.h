@@ -58,6 +58,13 @@ absl::StatusOr<Output> MeasureCat(std::int64_t lines);
 // MB/s.
 absl::StatusOr<Output> MeasureOutput(std::int64_t lines, bool followed, bool paced);
 
+// What a loop needs that only starts programs: `count` of them until the last one runs, and one
+// until it runs (the median of some).
+struct Bare {
+  absl::Duration all, one;
+};
+absl::StatusOr<Bare> MeasureBare(int count);
+
 // Programs started and waited for in a second by a process with so much memory.
 absl::StatusOr<double> MeasureSpawns(int count, int ballast_megabytes);
 

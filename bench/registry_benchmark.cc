@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -26,10 +25,10 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bench/comparison.h"
+#include "bench/comparison_app.h"
 #include "bus/client.h"
 #include "bus/node.h"
 #include "bus/schema/registry_methods.h"
-#include "glog/logging.h"
 #include "registry/cache_key.h"
 #include "registry/info_directory.h"
 #include "registry/instance_info.h"
@@ -280,29 +279,13 @@ class Bench {
   std::unique_ptr<bus::Client> client_;
 };
 
-int Fail(const absl::Status& status) {
-  std::fprintf(stderr, "registry_benchmark: %s\n", status.ToString().c_str());
-  return 1;
-}
-
-int Main(int argc, char** argv) {
-  CLI::App app("Measures the registry beside TensorBoard's manager.");
-  int rounds = 5;
-  int files = 1000;
-  bool json = false;
-  app.add_option("--rounds", rounds, "How often each figure is measured")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--files", files, "Info files in the directory")->check(CLI::PositiveNumber);
-  app.add_flag("--json", json, "Prints JSON");
-  CLI11_PARSE(app, argc, argv);
-  Bench bench(files);
-  if (absl::Status prepared = bench.Prepare(); !prepared.ok()) return Fail(prepared);
-  Comparison comparison;
-  comparison.Add("TensorBoard's manager", [&] { return bench.ReadByManager(); });
-  comparison.Add("files", [&] { return bench.ReadAll(); });
-  comparison.Add("view", [&] { return bench.ReadView(); });
-  comparison.Add("reuse", [&] { return bench.Reuse(); });
-  comparison.Add("death", [&] { return bench.Death(); });
+absl::Status AddAll(Comparison& comparison, Bench* bench, int files) {
+  if (absl::Status prepared = bench->Prepare(); !prepared.ok()) return prepared;
+  comparison.Add("TensorBoard's manager", [=] { return bench->ReadByManager(); });
+  comparison.Add("files", [=] { return bench->ReadAll(); });
+  comparison.Add("view", [=] { return bench->ReadView(); });
+  comparison.Add("reuse", [=] { return bench->Reuse(); });
+  comparison.Add("death", [=] { return bench->Death(); });
   const std::string of_files = absl::StrCat(" of ", files, " info files");
   comparison.Compare("reading" + of_files, "lists/s", "files", "TensorBoard's manager",
                      {Kind::kRatioAtLeast, 4});
@@ -311,16 +294,22 @@ int Main(int argc, char** argv) {
   comparison.Compare("reuse of a live tool, over the bus", "ms", "reuse", "",
                      {Kind::kValueAtMost, 2});
   comparison.Compare("kill -9 to the watch event", "ms", "death", "", {Kind::kValueAtMost, 100});
-  const auto lines = comparison.Run(rounds);
-  if (!lines.ok()) return Fail(lines.status());
-  std::printf("%s\n", (json ? AsJson(*lines, rounds) : AsTable(*lines)).c_str());
-  return 0;
+  return absl::OkStatus();
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  google::InitGoogleLogging(argv[0]);
-  return bench::Main(argc, argv);
+  bench::ComparisonApp app("registry_benchmark",
+                           "Measures the registry beside TensorBoard's manager.");
+  int files = 1000;
+  app.options()
+      .add_option("--files", files, "Info files in the directory")
+      ->check(CLI::PositiveNumber);
+  std::unique_ptr<bench::Bench> bench;
+  return app.Run(argc, argv, [&](bench::Comparison& comparison) {
+    bench = std::make_unique<bench::Bench>(files);
+    return bench::AddAll(comparison, bench.get(), files);
+  });
 }

@@ -1,0 +1,36 @@
+#ifndef BENCH_COMPARISON_APP_H_
+#define BENCH_COMPARISON_APP_H_
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "bench/comparison.h"
+
+namespace bench {
+
+// The command line of a benchmark that prints a Comparison: --rounds, --only and --json, and what
+// the benchmark adds to options().
+class ComparisonApp {
+ public:
+  ComparisonApp(std::string name, const std::string& about);
+  CLI::App& options() { return app_; }
+  // Parses, lets `add` add what is measured (the options are known by then), measures, and prints
+  // the table or the JSON. Returns the exit code of main(): an error is printed and is 1, a limit
+  // that is missed is none.
+  int Run(int argc, char** argv, const std::function<absl::Status(Comparison&)>& add);
+
+ private:
+  int Measure(const std::function<absl::Status(Comparison&)>& add) const;
+
+  const std::string name_;
+  CLI::App app_;
+  int rounds_ = 5;
+  std::string only_;
+  bool json_ = false;
+};
+
+}  // namespace bench
+
+#endif  // BENCH_COMPARISON_APP_H_
