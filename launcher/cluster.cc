@@ -396,29 +396,30 @@ std::string TfConfig(const msg::JobSpecT& spec, const ClusterPlan& plan, const P
   return text;
 }
 
-std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec, const ClusterPlan& plan,
-                                         const PlannedTask& task,
+std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,
+                                         const std::vector<std::string>& environment,
+                                         const ClusterPlan& plan, const PlannedTask& task,
                                          const TaskCircumstances& circumstances) {
-  if (task.group < 0) return spec.environment;
+  if (task.group < 0) return environment;
   const msg::TaskGroupT& group = *spec.groups[static_cast<std::size_t>(task.group)];
-  Environment environment(spec.environment);
-  environment.Set("TF_CONFIG", TfConfig(spec, plan, task));
-  if (!spec.grpc_fail_fast.empty()) environment.Set("GRPC_FAIL_FAST", spec.grpc_fail_fast);
-  AddTorch(spec, plan, task, circumstances, &environment);
-  environment.Set("YARD_JOB_ID", circumstances.job);
-  environment.Set("YARD_TASK", task.name());
+  Environment all(environment);
+  all.Set("TF_CONFIG", TfConfig(spec, plan, task));
+  if (!spec.grpc_fail_fast.empty()) all.Set("GRPC_FAIL_FAST", spec.grpc_fail_fast);
+  AddTorch(spec, plan, task, circumstances, &all);
+  all.Set("YARD_JOB_ID", circumstances.job);
+  all.Set("YARD_TASK", task.name());
   std::vector<std::string> resources;
   for (const auto& set : circumstances.sets) {
     const std::string members = absl::StrJoin(set.members, ",");
-    if (set.name == kGpu) environment.Set("CUDA_VISIBLE_DEVICES", members);
+    if (set.name == kGpu) all.Set("CUDA_VISIBLE_DEVICES", members);
     resources.push_back(absl::StrCat(set.name, "=", members));
   }
-  environment.Remove("YARD_RESOURCES");
-  if (!resources.empty()) environment.Set("YARD_RESOURCES", absl::StrJoin(resources, ";"));
-  environment.Remove("YARD_READY_FD");
-  if (group.ready_fd != 0) environment.Set("YARD_READY_FD", group.ready_fd);
-  for (const auto& entry : group.environment) environment.Add(entry);
-  return environment.Take();
+  all.Remove("YARD_RESOURCES");
+  if (!resources.empty()) all.Set("YARD_RESOURCES", absl::StrJoin(resources, ";"));
+  all.Remove("YARD_READY_FD");
+  if (group.ready_fd != 0) all.Set("YARD_READY_FD", group.ready_fd);
+  for (const auto& entry : group.environment) all.Add(entry);
+  return all.Take();
 }
 
 std::optional<HostPort> ParseHostPort(std::string_view text) {

@@ -65,8 +65,8 @@ struct TaskCircumstances {
   std::string torch_error_file;
 };
 
-// The whole environment of a task: the job's, over it ours, over it the group's own. A spec without
-// groups leaves the job's as it is. Ours is
+// The whole environment of a task: the job's (`environment`, whatever the spec has), over it ours,
+// over it the group's own. A spec without groups leaves the job's as it is. Ours is
 //
 // - TF_CONFIG, byte for byte what TensorFlow's multi-process runner makes with Python's json.dumps
 //   (`rpc_layer` last, "grpc" if the spec says nothing), and GRPC_FAIL_FAST if the spec has it;
@@ -81,8 +81,9 @@ struct TaskCircumstances {
 // - YARD_JOB_ID, YARD_TASK ("worker-0"), YARD_RESOURCES ("gpu=0,1;disk=a"), YARD_READY_FD.
 //
 // All tasks run on this host, so that there is one group in torchrun's sense.
-std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec, const ClusterPlan& plan,
-                                         const PlannedTask& task,
+std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,
+                                         const std::vector<std::string>& environment,
+                                         const ClusterPlan& plan, const PlannedTask& task,
                                          const TaskCircumstances& circumstances);
 
 // The value of TF_CONFIG.

@@ -143,7 +143,7 @@ TEST(ClusterTest, ATaskGetsWhatTorchrunSets) {
   circumstances.job = "j-abcde";
   circumstances.restarts = 2;
   circumstances.torch_error_file = "/state/error.json";
-  EXPECT_THAT(TaskEnvironment(spec, plan, plan.tasks[2], circumstances),
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[2], circumstances),
               IsSupersetOf({"PATH=/usr/bin",
                             "HOME=/home/me",
                             "RANK=2",
@@ -174,11 +174,11 @@ TEST(ClusterTest, OursWinsOverTheCallersEnvironmentAndTheGroupsOwnOverOurs) {
                       "RANK=10", "YARD_READY_FD=7"};
   spec.groups[1]->environment = {"MASTER_PORT=29500", "MY=own"};
   const auto plan = PlanTasks(spec, kPorts);
-  const auto chief = TaskEnvironment(spec, plan, plan.tasks[0], {});
+  const auto chief = TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], {});
   EXPECT_THAT(chief, IsSupersetOf({"RANK=0", "MASTER_PORT=20004", "OMP_NUM_THREADS=4"}));
   EXPECT_THAT(chief, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE"))));
   EXPECT_THAT(chief, Not(Contains(StartsWith("YARD_READY_FD"))));
-  const auto worker = TaskEnvironment(spec, plan, plan.tasks[1], {});
+  const auto worker = TaskEnvironment(spec, spec.environment, plan, plan.tasks[1], {});
   EXPECT_THAT(worker, IsSupersetOf({"RANK=1", "MASTER_PORT=29500", "MY=own"}));
   std::set<std::string> names;
   for (const auto& entry : worker) {
@@ -191,14 +191,15 @@ TEST(ClusterTest, DevicesOfATasksOwnAreCountedFromZero) {
   const auto plan = PlanTasks(spec, kPorts);
   TaskCircumstances circumstances;
   circumstances.sets = {{"gpu", {"2", "3"}}, {"disk", {"a"}}};
-  EXPECT_THAT(TaskEnvironment(spec, plan, plan.tasks[2], circumstances),
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[2], circumstances),
               IsSupersetOf({"CUDA_VISIBLE_DEVICES=2,3", "YARD_RESOURCES=gpu=2,3;disk=a",
                             "LOCAL_RANK=0", "RANK=2"}));
   spec.share_sets = true;
-  EXPECT_THAT(TaskEnvironment(spec, plan, plan.tasks[2], circumstances),
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[2], circumstances),
               IsSupersetOf({"CUDA_VISIBLE_DEVICES=2,3", "LOCAL_RANK=2"}));
   spec.environment.push_back("CUDA_VISIBLE_DEVICES=7");
-  EXPECT_THAT(TaskEnvironment(spec, plan, plan.tasks[2], {}), Contains("CUDA_VISIBLE_DEVICES=7"));
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[2], {}),
+              Contains("CUDA_VISIBLE_DEVICES=7"));
 }
 
 TEST(ClusterTest, GrpcFailFastAndTheReadyDescriptorAreToldIfThereAreAny) {
@@ -206,9 +207,9 @@ TEST(ClusterTest, GrpcFailFastAndTheReadyDescriptorAreToldIfThereAreAny) {
   spec.grpc_fail_fast = "true";
   spec.groups[3 - 1]->ready_fd = 5;
   const auto plan = PlanTasks(spec, kPorts);
-  EXPECT_THAT(TaskEnvironment(spec, plan, plan.tasks[3], {}),
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[3], {}),
               IsSupersetOf({"GRPC_FAIL_FAST=true", "YARD_READY_FD=5"}));
-  EXPECT_THAT(TaskEnvironment(Cluster(), plan, plan.tasks[3], {}),
+  EXPECT_THAT(TaskEnvironment(Cluster(), Cluster().environment, plan, plan.tasks[3], {}),
               Not(Contains(StartsWith("GRPC_FAIL_FAST"))));
 }
 
@@ -220,7 +221,7 @@ TEST(ClusterTest, AJobWithoutGroupsIsOneTaskThatIsToldNothing) {
   ASSERT_EQ(plan.tasks.size(), 1u);
   EXPECT_EQ(plan.tasks[0].name(), "worker-0");
   EXPECT_EQ(plan.tasks[0].address, "");
-  EXPECT_EQ(TaskEnvironment(spec, plan, plan.tasks[0], {}), spec.environment);
+  EXPECT_EQ(TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], {}), spec.environment);
   spec.task_type = "trial";
   spec.task_index = 7;
   EXPECT_EQ(PlanTasks(spec, {}).tasks[0].name(), "trial-7");

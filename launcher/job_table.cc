@@ -16,11 +16,11 @@
 #include "absl/strings/str_join.h"
 #include "glog/logging.h"
 #include "launcher/attempt.h"
+#include "launcher/attempt_spec.h"
 #include "launcher/cluster.h"
+#include "launcher/job_names.h"
 #include "launcher/job_spec_record.h"
-#include "launcher/kill_modes.h"
 #include "launcher/last_lines.h"
-#include "launcher/process_limit.h"
 #include "launcher/process_table.h"
 #include "launcher/root_cause.h"
 #include "launcher/shim_spawner.h"
@@ -33,7 +33,6 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
-constexpr std::size_t kNamedInError = 5;
 constexpr std::ptrdiff_t kMaxCompared = 16;  // Environments with a new one.
 // Changes of a job of many tasks are told together.
 constexpr std::size_t kManyTasks = 16;
@@ -53,47 +52,9 @@ std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
   return all;
 }
 
-TaskCircumstances CircumstancesOf(const JobRow& row, int task) {
-  const auto at = static_cast<std::size_t>(task);
-  TaskCircumstances circumstances{
-      .job = row.id,
-      .restarts = row.spec.gang ? row.status.restarts : row.status.tasks[at].restarts,
-      .sets = {},
-      .torch_error_file = {}};
-  for (const std::string& given : row.tasks[at].resources) {
-    const auto resource = ParseResource(given);
-    if (!resource.ok() || !resource->is_set()) continue;
-    circumstances.sets.push_back({resource->name, resource->members});
-  }
-  return circumstances;
-}
-
-void AddLimits(const msg::TaskGroupT& group, ShimSpec* spec) {
-  spec->ready_fd = static_cast<int>(group.ready_fd);
-  for (const auto& limit : group.process_limits) {
-    spec->limits.push_back({.name = limit->name, .soft = limit->soft, .hard = limit->hard});
-  }
-  if (group.control_limits == nullptr) return;
-  spec->control_limits = {.memory_bytes = group.control_limits->memory_bytes,
-                          .milli_cpus = group.control_limits->milli_cpus,
-                          .processes = group.control_limits->processes};
-}
-
 std::uint64_t OwnStartTicks() {
   const auto self = ReadProcess(getpid());
   return self ? self->start_ticks : 0;
-}
-
-int StopSignalOf(const msg::JobSpecT& spec) {
-  return spec.stop_signal == 0 ? SIGTERM : spec.stop_signal;
-}
-
-void AddMissingLimits(const std::vector<ProcessLimit>& limits, ShimSpec* spec) {
-  for (const ProcessLimit& limit : limits) {
-    const bool has_own = std::any_of(spec->limits.begin(), spec->limits.end(),
-                                     [&](const auto& own) { return own.name == limit.name; });
-    if (!has_own) spec->limits.push_back(limit);
-  }
 }
 
 using Environment = std::vector<std::string>;
@@ -127,6 +88,9 @@ class Table : public JobTable {
   explicit Table(Options options)
       : options_(std::move(options)),
         jobs_directory_(options_.locations.state_directory + "/jobs"),
+        attempt_host_({.locations = options_.locations,
+                       .limits = options_.limits,
+                       .own_start_ticks = OwnStartTicks()}),
         resources_(options_.resources),
         spawner_(options_.shim_path),
         ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
@@ -227,6 +191,7 @@ class Table : public JobTable {
 
   Options options_;
   const std::string jobs_directory_;
+  const AttemptHost attempt_host_;
   TaskRun::Host host_;
   std::unique_ptr<Store> store_;
   Resources resources_;
@@ -246,7 +211,6 @@ class Table : public JobTable {
   std::map<std::string, std::map<ObserverId, std::function<void()>>> observers_;  // By job.
   ObserverId last_observer_ = 0;
   runtime::EventLoop::TimerId forget_timer_ = 0;
-  const std::uint64_t start_ticks_ = OwnStartTicks();
   Stats stats_;
   // What is posted to the loop looks here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
@@ -750,41 +714,7 @@ void Table::Carry(Job& job, const action::CancelTimer& cancel) {
 
 ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   const Job& job = *jobs_.at(row.id);
-  msg::JobSpecT from = row.spec;
-  from.environment = *job.environment;
-  const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task)];
-  const auto& locations = options_.locations;
-  ShimSpec spec;
-  const ClusterPlan& plan = job.plan;
-  const PlannedTask& planned = plan.tasks[static_cast<std::size_t>(task)];
-  spec.argv = planned.argv;
-  spec.environment = TaskEnvironment(from, plan, planned, CircumstancesOf(row, task));
-  spec.working_directory = planned.working_directory;
-  spec.stdout_path =
-      LogPath(row, task_row, locations.state_directory, attempt, msg::LogStream::Stdout);
-  spec.stderr_path =
-      LogPath(row, task_row, locations.state_directory, attempt, msg::LogStream::Stderr);
-  spec.task_socket = TaskSocketPath(row, task_row, locations.runtime_directory, attempt);
-  spec.control_socket = spec.task_socket + ".ctl";
-  spec.log_limit = from.log_limit_bytes;
-  spec.rotate_bytes = from.log_rotate_bytes;
-  spec.rotate_files = std::max(from.log_rotate_files, 1u);
-  if (from.daemon) {
-    spec.owner = getpid();
-    spec.owner_start_ticks = start_ticks_;
-    spec.owner_stop_signal = StopSignalOf(from);
-    spec.owner_stop_grace_ms = absl::ToInt64Milliseconds(RulesOf(row).grace);
-  }
-  if (from.own_namespace) spec.kill_mode = KillModeName(KillMode::kNamespace);
-  if (planned.group >= 0) {
-    AddLimits(*from.groups[static_cast<std::size_t>(planned.group)], &spec);
-  }
-  AddMissingLimits(options_.limits, &spec);
-  if (from.report_channel != nullptr) {
-    spec.trainer_socket = from.report_channel->socket;
-    spec.nonce = from.report_channel->nonce;
-  }
-  return spec;
+  return AttemptSpec(attempt_host_, row, *job.environment, job.plan, task, attempt);
 }
 
 void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
@@ -835,37 +765,14 @@ absl::StatusOr<JobTable::Named> Table::Find(const std::string& name) const {
   if (slash == std::string::npos) return job.status();
   job = FindJob(name.substr(0, slash));
   if (!job.ok()) return job.status();
-  const JobRow& row = jobs_.at(*job)->row;
-  const std::string wanted = name.substr(slash + 1);
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < row.tasks.size(); ++i) {
-    if (row.tasks[i].name() == wanted) return Named{*job, static_cast<int>(i)};
-    if (i < kNamedInError) names.push_back(row.tasks[i].name());
-  }
-  return absl::NotFoundError(absl::StrCat("job ", *job, " has no task ", wanted, ", but ",
-                                          absl::StrJoin(names, ", "),
-                                          row.tasks.size() > names.size() ? ", ..." : ""));
+  const auto task = TaskNamed(jobs_.at(*job)->row, name.substr(slash + 1));
+  if (!task.ok()) return task.status();
+  return Named{*job, *task};
 }
 
 absl::StatusOr<std::string> Table::FindJob(const std::string& name) const {
   if (jobs_.contains(name)) return name;
-  const JobRow* by_name = nullptr;
-  std::vector<std::string> by_prefix;
-  for (const auto& [job_id, job] : jobs_) {
-    const JobRow& row = job->row;
-    if (!name.empty() && job_id.starts_with(name)) by_prefix.push_back(job_id);
-    if (row.spec.name != name || name.empty()) continue;
-    const auto rank = [](const JobRow& r) { return std::pair(!r.has_ended(), r.created_us); };
-    if (by_name == nullptr || rank(row) > rank(*by_name)) by_name = &row;
-  }
-  if (by_name != nullptr) return by_name->id;
-  if (by_prefix.size() == 1) return by_prefix[0];
-  if (by_prefix.empty()) return absl::NotFoundError(absl::StrCat("there is no job ", name));
-  const std::size_t count = by_prefix.size();
-  if (count > kNamedInError) by_prefix.resize(kNamedInError);
-  return absl::FailedPreconditionError(absl::StrCat(
-      name, " is ambiguous: ", absl::StrJoin(by_prefix, ", "),
-      count > kNamedInError ? absl::StrCat(" and ", count - kNamedInError, " more") : ""));
+  return JobNamed(Rows(), name);
 }
 
 msg::JobT Table::Message(const JobRow& row) const {
