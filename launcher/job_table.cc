@@ -19,6 +19,7 @@
 #include "launcher/attempt_spec.h"
 #include "launcher/cluster.h"
 #include "launcher/job_names.h"
+#include "launcher/job_observers.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/last_lines.h"
 #include "launcher/process_table.h"
@@ -128,8 +129,10 @@ class Table : public JobTable {
   absl::Status Restart(const Named& named, absl::Duration grace) override;
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
   absl::Status Remove(const std::string& id) override;
-  ObserverId Observe(const std::string& id, std::function<void()> changed) override;
-  void Forget(ObserverId observer) override;
+  ObserverId Observe(const std::string& id, std::function<void()> changed) override {
+    return observers_.Add(id, std::move(changed));
+  }
+  void Forget(ObserverId observer) override { observers_.Forget(observer); }
   Stats GetStats() const override { return stats_; }
 
  private:
@@ -187,7 +190,6 @@ class Table : public JobTable {
   void Save(const std::vector<Store::Change>& changes);
   void Announce(Job& job);
   void Tell(Job& job);
-  void Notify(std::string id);
 
   Options options_;
   const std::string jobs_directory_;
@@ -207,9 +209,7 @@ class Table : public JobTable {
   absl::Duration opened_;
   std::vector<Attempt*> to_acknowledge_;        // Of retired_: once their ends are stored.
   std::set<std::unique_ptr<Attempt>> retired_;  // Their shims are still leaving.
-  std::map<ObserverId, std::string> observed_;  // The jobs.
-  std::map<std::string, std::map<ObserverId, std::function<void()>>> observers_;  // By job.
-  ObserverId last_observer_ = 0;
+  JobObservers observers_;
   runtime::EventLoop::TimerId forget_timer_ = 0;
   Stats stats_;
   // What is posted to the loop looks here first.
@@ -235,7 +235,7 @@ void Table::MakeHost() {
     if (is_new) Change(*job).tasks.insert(task->task());
   };
   host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
-  host_.on_output = [this](TaskRun* task) { Notify(task->job().id); };
+  host_.on_output = [this](TaskRun* task) { observers_.Notify(task->job().id); };
   host_.on_barrier = [this](TaskRun* task, const ShimBarrier& barrier) {
     OnBarrier(*task, barrier);
   };
@@ -864,7 +864,7 @@ absl::Status Table::Remove(const std::string& id) {
   by_request_.erase(found->second->row.request_id);
   jobs_.erase(found);
   --stats_.jobs;
-  Notify(id);
+  observers_.Notify(id);
   return absl::OkStatus();
 }
 
@@ -886,21 +886,6 @@ void Table::ForgetOld() {
 
 // ---- What others are told
 
-JobTable::ObserverId Table::Observe(const std::string& id, std::function<void()> changed) {
-  observed_[++last_observer_] = id;
-  observers_[id][last_observer_] = std::move(changed);
-  return last_observer_;
-}
-
-void Table::Forget(ObserverId observer) {
-  const auto observed = observed_.find(observer);
-  if (observed == observed_.end()) return;
-  const auto of_job = observers_.find(observed->second);
-  of_job->second.erase(observer);
-  if (of_job->second.empty()) observers_.erase(of_job);
-  observed_.erase(observed);
-}
-
 // The tasks go on if it fails: what cannot be stored now is found out again from their shims.
 void Table::Save(const std::vector<Store::Change>& changes) {
   Fault("before save");
@@ -918,22 +903,7 @@ void Table::Announce(Job& job) {
 void Table::Tell(Job& job) {
   options_.loop->Cancel(std::exchange(job.tell_timer, 0));
   if (options_.on_job) options_.on_job(Message(job.row));
-  Notify(job.row.id);
-}
-
-void Table::Notify(std::string id) {
-  const auto observers = observers_.find(id);
-  if (observers == observers_.end()) return;
-  std::vector<ObserverId> todo;
-  for (const auto& [observer, changed] : observers->second) todo.push_back(observer);
-  for (const ObserverId observer : todo) {
-    const auto of_job = observers_.find(id);  // The one before may have been the last.
-    if (of_job == observers_.end()) return;
-    const auto found = of_job->second.find(observer);
-    if (found == of_job->second.end()) continue;
-    const auto changed = found->second;
-    changed();
-  }
+  observers_.Notify(job.row.id);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/held_ports.h"
+#include "launcher/job_observers.h"
 #include "launcher/job_row.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"
@@ -102,7 +103,7 @@ class JobTable {
 
   // Calls `changed` after every change of a job and every growth of its output, until
   // Forget(). Also when the job is removed.
-  using ObserverId = std::uint64_t;
+  using ObserverId = JobObservers::Id;
   virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
   virtual void Forget(ObserverId observer) = 0;
 
