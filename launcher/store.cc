@@ -512,10 +512,11 @@ class SqliteStore : public Store {
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
   // SQLite gives its WAL files the mode of the database.
-  const runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) {
     return absl::InternalError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
   }
+  file.reset();  // Now: it would end SQLite's locks on the file.
   try {
     auto store = std::make_unique<SqliteStore>(path);
     if (auto status = store->Prepare(); !status.ok()) return status;

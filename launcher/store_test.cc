@@ -1,6 +1,7 @@
 #include "launcher/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 #include "launcher/job_spec_record.h"
 #include "launcher/record.h"
 #include "launcher/supervisor.h"
+#include "runtime/unique_fd.h"
 
 namespace launcher {
 namespace {
@@ -331,6 +333,21 @@ TEST_F(StoreTest, TheLogIsCopiedIntoTheDatabaseWhileJobsCome) {
     ASSERT_TRUE(store->Insert(Sample(absl::StrCat("j-", ++jobs))).ok());
   }
   EXPECT_LT(jobs, 20'000);
+}
+
+// Without it another process that closes the database believes to be the last one, and removes the
+// log that is in use.
+TEST_F(StoreTest, ItsLockOnTheFileIsHeld) {
+  const auto store = Open();
+  const runtime::UniqueFd file(open(path().c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(file.valid());
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0x40000002;  // SQLite's range of shared locks.
+  lock.l_len = 510;
+  ASSERT_EQ(fcntl(file.get(), F_OFD_GETLK, &lock), 0);
+  EXPECT_EQ(lock.l_type, F_RDLCK);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "trainer/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
@@ -9,6 +10,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/unique_fd.h"
 
 namespace trainer {
 namespace {
@@ -222,6 +224,20 @@ TEST_F(StoreTest, AFileThatIsNoDatabaseIsAnErrorAndNoException) {
   fputs(std::string(8192, 'x').c_str(), file);
   fclose(file);
   EXPECT_FALSE(Store::Open(Path()).ok());
+}
+
+// Without it another process that closes the database believes to be the last one, and removes the
+// log that is in use.
+TEST_F(StoreTest, ItsLockOnTheFileIsHeld) {
+  const runtime::UniqueFd file(open(Path().c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(file.valid());
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0x40000002;  // SQLite's range of shared locks.
+  lock.l_len = 510;
+  ASSERT_EQ(fcntl(file.get(), F_OFD_GETLK, &lock), 0);
+  EXPECT_EQ(lock.l_type, F_RDLCK);
 }
 
 }  // namespace
