@@ -59,7 +59,8 @@ class RegistrationTest : public ::testing::Test {
         [](const CallContext&, const msg::LookupRequestT&) { return msg::LookupReplyT(); });
     registry_->HandleAsync<Registry::Watch>(
         [this](std::shared_ptr<ReplyWriter<Registry::Watch>> writer, const msg::WatchRequestT&) {
-          watch_ = std::move(writer);  // The pool has one thread.
+          runtime::MutexLock lock(mutex_);
+          watch_.swap(writer);
         });
     EXPECT_EQ(registry_->Start(), absl::OkStatus());
     node_ = yard_.MakeNode("test");
@@ -71,7 +72,10 @@ class RegistrationTest : public ::testing::Test {
     loop_->Stop();
     thread_->Join();
     client_.reset();
-    watch_.reset();
+    {
+      runtime::MutexLock lock(mutex_);
+      watch_.reset();
+    }
     registry_->Stop();
     (void)coordinator_.RequestStop();
     pool_.reset();

@@ -113,7 +113,8 @@ TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
     EXPECT_EQ(runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), "ran\n");
     EXPECT_EQ(runtime::ReadFile(ended->tasks[0]->stdout_path, 1000).value_or(""), "out\n");
   }
-  EXPECT_GE(points, 16);
+  // (What comes together is stored together, so that there are fewer on a busy machine.)
+  EXPECT_GE(points, 12);
 }
 
 TEST(CrashTest, EveryPointOfARemovalLeavesAJobThatCanBeRemovedOrNothing) {

@@ -23,6 +23,9 @@ namespace {
 constexpr std::size_t kStackSize = 64 * 1024;
 
 bool has_entered = false;
+#if defined(__SANITIZE_THREAD__)
+constexpr char kNotWithThreads[] = "not with ThreadSanitizer, which has a thread of its own";
+#endif
 
 bool Write(const std::string& path, const std::string& value, std::string* why) {
   const runtime::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -65,6 +68,10 @@ __attribute__((no_sanitize("thread", "address"))) int RunFirst(void* argument) {
 }  // namespace
 
 std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
+#if defined(__SANITIZE_THREAD__)
+  *why = kNotWithThreads;
+  return nullptr;
+#endif
   const uid_t user = geteuid();
   const gid_t group = getegid();
   if (unshare(CLONE_NEWPID) != 0) {
@@ -113,6 +120,9 @@ bool PidNamespace::IsGone() {
 }
 
 std::string ProbePidNamespace() {
+#if defined(__SANITIZE_THREAD__)
+  return kNotWithThreads;
+#endif
   if (const PausedProcess plain(CLONE_NEWPID); plain.pid() > 0) return {};
   const PausedProcess process(CLONE_NEWUSER | CLONE_NEWPID);
   if (process.pid() < 0) return std::string("cannot make a process namespace: ") + strerror(errno);

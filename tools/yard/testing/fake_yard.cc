@@ -324,33 +324,39 @@ void FakeYard::ServeDatamanager() {
       });
 }
 
+absl::StatusOr<bus::Node*> FakeYard::CallerNode() {
+  MutexLock lock(caller_mutex_);
+  if (caller_node_ == nullptr) {
+    auto node = bus::Node::Create({.name = "yard", .locations = context_.locations});
+    if (!node.ok()) return node.status();
+    caller_node_ = *std::move(node);
+  }
+  return caller_node_.get();
+}
+
+absl::StatusOr<bus::Client*> FakeYard::CallerClient() {
+  auto node = CallerNode();
+  if (!node.ok()) return node.status();
+  MutexLock lock(caller_mutex_);
+  if (client_ == nullptr) client_ = std::make_unique<bus::Client>(*node);
+  return client_.get();
+}
+
 FakeYard::Output FakeYard::Run(std::vector<std::string> words) {
   std::ostringstream out, err;
   CommandLine line;
   Output output;
   output.code = ParseCommandLine(std::move(words), out, err, &line);
   if (line.verb != nullptr) {
-    context_.out = &out;
-    context_.err = &err;
-    context_.json = line.json;
-    context_.rest = line.rest;
-    context_.node = [this]() -> absl::StatusOr<bus::Node*> {
-      if (caller_node_ == nullptr) {
-        auto node = bus::Node::Create({.name = "yard", .locations = context_.locations});
-        if (!node.ok()) return node.status();
-        caller_node_ = *std::move(node);
-      }
-      return caller_node_.get();
-    };
-    context_.client = [this]() -> absl::StatusOr<bus::Client*> {
-      auto node = context_.node();
-      if (!node.ok()) return node.status();
-      if (client_ == nullptr) client_ = std::make_unique<bus::Client>(*node);
-      return client_.get();
-    };
-    const absl::Status ensured = line.entry->needs_yard ? EnsureYard(context_) : absl::OkStatus();
-    output.code =
-        ensured.ok() ? line.verb->Run(context_) : Fail(context_, line.entry->name, ensured);
+    Context context = context_;  // (Several may run at once.)
+    context.out = &out;
+    context.err = &err;
+    context.json = line.json;
+    context.rest = line.rest;
+    context.node = [this] { return CallerNode(); };
+    context.client = [this] { return CallerClient(); };
+    const absl::Status ensured = line.entry->needs_yard ? EnsureYard(context) : absl::OkStatus();
+    output.code = ensured.ok() ? line.verb->Run(context) : Fail(context, line.entry->name, ensured);
   }
   output.out = out.str();
   output.err = err.str();

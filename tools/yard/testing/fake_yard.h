@@ -113,6 +113,8 @@ class FakeYard {
   absl::StatusOr<int> FindJob(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ServeTrainer();
   void ServeDatamanager();
+  absl::StatusOr<bus::Node*> CallerNode();
+  absl::StatusOr<bus::Client*> CallerClient();
   // OK, or what Break() said.
   absl::Status Check(const std::string& service) const;
 
@@ -143,8 +145,9 @@ class FakeYard {
   std::unique_ptr<bus::Hub> hub_;
   std::vector<runtime::UniqueFd> locks_;
   std::map<std::string, std::unique_ptr<bus::Service>> services_;
-  std::unique_ptr<bus::Node> caller_node_;
-  std::unique_ptr<bus::Client> client_;
+  runtime::Mutex caller_mutex_;
+  std::unique_ptr<bus::Node> caller_node_ ABSL_GUARDED_BY(caller_mutex_);
+  std::unique_ptr<bus::Client> client_ ABSL_GUARDED_BY(caller_mutex_);
 };
 
 }  // namespace yard
