@@ -17,6 +17,7 @@
 #include "absl/strings/str_join.h"
 #include "launcher/process_limit.h"
 #include "launcher/ready_pattern.h"
+#include "runtime/counted.h"
 #include "runtime/string_view.h"
 
 namespace launcher {
@@ -85,8 +86,8 @@ absl::Status CheckCounts(const msg::JobSpecT& spec) {
   std::uint64_t total = 0;
   for (const auto& group : spec.groups) {
     if (group->count != 0 && !group->addresses.empty() && group->count != group->addresses.size()) {
-      return Invalid(group->type, ": ", group->count, " tasks, but ", group->addresses.size(),
-                     " addresses");
+      return Invalid(group->type, ": ", runtime::Counted(group->count, "task"), ", but ",
+                     runtime::Counted(group->addresses.size(), "address", "addresses"));
     }
     if (group->type == "chief" && CountOf(*group) > 1) {
       return Invalid("a job has at most one chief, this one has ", CountOf(*group));

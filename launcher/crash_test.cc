@@ -68,7 +68,7 @@ void RunRemoval(const char* folder) {
   ASSERT_TRUE(opened.ok()) << opened;
   const auto jobs = yard.List();
   ASSERT_EQ(jobs.size(), 1u);
-  yard.OnLoop([&] { EXPECT_EQ(yard.table()->Remove(jobs[0].id), absl::OkStatus()); });
+  EXPECT_EQ(yard.Remove(jobs[0].id), absl::OkStatus());
 }
 
 // True if the launcher was killed at that point; false if there are no so many.
@@ -133,7 +133,7 @@ TEST(CrashTest, EveryPointOfARemovalLeavesAJobThatCanBeRemovedOrNothing) {
     killed = RunLauncherUntil(points, yard.folder());
     ASSERT_TRUE(yard.Open().ok());
     for (const msg::JobT& left : yard.List()) {
-      yard.OnLoop([&] { EXPECT_EQ(yard.table()->Remove(left.id), absl::OkStatus()); });
+      EXPECT_EQ(yard.Remove(left.id), absl::OkStatus());
     }
     EXPECT_EQ(yard.List().size(), 0u);
     EXPECT_TRUE(std::filesystem::is_empty(yard.state_directory() + "/jobs"));

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "launcher/port_user.h"
+#include "runtime/counted.h"
 
 namespace launcher {
 namespace {
@@ -117,16 +118,16 @@ int HeldPorts::At(std::uint64_t place) const {
 
 absl::StatusOr<std::vector<int>> HeldPorts::Take(const std::string& job, int count) {
   std::vector<int> taken;
+  const auto wanted = static_cast<std::size_t>(std::max(count, 0));
   const auto give_back = [&](const std::string& why) {
     for (const int port : taken) Release(job, port);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot take ", count, " ports of ", Describe(ranges_), ": ", why));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cannot take ", runtime::Counted(wanted, "port"), " of ", Describe(ranges_), ": ", why));
   };
-  const auto wanted = static_cast<std::size_t>(std::max(count, 0));
   for (std::uint64_t tried = 0; taken.size() < wanted; ++tried) {
     if (tried == places_) {
-      return give_back(absl::StrCat("only ", taken.size(), " are free, jobs have ",
-                                    ports_.size() - taken.size()));
+      return give_back(absl::StrCat("only ", taken.size(), taken.size() == 1 ? " is" : " are",
+                                    " free, jobs have ", ports_.size() - taken.size()));
     }
     const int port = At(next_);
     next_ = (next_ + 1) % places_;

@@ -150,7 +150,7 @@ TEST_F(JobPortsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHasThem
   }
   ASSERT_EQ(yard_.Open(), absl::OkStatus());
   ASSERT_TRUE(yard_.AwaitEnd("j-aaaaa"));
-  yard_.OnLoop([&] { EXPECT_EQ(yard_.table()->Remove("j-aaaaa"), absl::OkStatus()); });
+  EXPECT_EQ(yard_.Remove("j-aaaaa"), absl::OkStatus());
   EXPECT_THAT(Held(), UnorderedElementsAreArray(Ports(younger)));
   ASSERT_EQ(yard_.Stop(younger, absl::Seconds(5)), absl::OkStatus());
   EXPECT_TRUE(yard_.AwaitTrue([&] { return Held().empty(); }));

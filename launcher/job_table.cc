@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -58,6 +60,19 @@ std::uint64_t OwnStartTicks() {
   return self ? self->start_ticks : 0;
 }
 
+// As much of it as can be removed; what is left is in nobody's way. A few files more when it is
+// told to give up. Blocks.
+void RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) {
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(folder, ignored), end;
+  for (; entry != end; entry.increment(ignored)) {
+    if (gives_up) return;
+    std::error_code left;
+    std::filesystem::remove_all(entry->path(), left);
+  }
+  std::filesystem::remove_all(folder, ignored);
+}
+
 using Environment = std::vector<std::string>;
 
 // What has been decided of a job and is not stored yet, and then done.
@@ -82,6 +97,8 @@ struct Job {
   runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
   runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
   runtime::EventLoop::TimerId tell_timer = 0;  // When its changes are told.
+  // Who waits until it is removed; empty: nobody has asked for that.
+  std::vector<std::function<void(const absl::Status&)>> removers;
 };
 
 class Table : public JobTable {
@@ -108,6 +125,7 @@ class Table : public JobTable {
       }
     }
     *alive_ = false;
+    *gives_up_ = true;
   }
 
   absl::Status Prepare();
@@ -128,7 +146,7 @@ class Table : public JobTable {
   absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) override;
   absl::Status Restart(const Named& named, absl::Duration grace) override;
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
-  absl::Status Remove(const std::string& id) override;
+  void Remove(const std::string& id, std::function<void(const absl::Status&)> done) override;
   ObserverId Observe(const std::string& id, std::function<void()> changed) override {
     return observers_.Add(id, std::move(changed));
   }
@@ -184,6 +202,8 @@ class Table : public JobTable {
   void Retire(std::unique_ptr<Attempt> attempt);
   void LetGo(const Job& job);
   void ForgetOld();
+  void RemoveNext();
+  void FinishRemoval(const std::string& id, absl::Status removed);
   void Restore(const Job& job);
   void TakeUp(Job& job);
   void NoteTakenUp(TaskRun* task);
@@ -214,6 +234,8 @@ class Table : public JobTable {
   Stats stats_;
   // What is posted to the loop looks here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::deque<std::string> to_remove_;  // The first one's folder is being removed.
+  const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 // ---- The beginning
@@ -542,6 +564,9 @@ void Table::NoteFailure(Job& job) {
   }
   FailureRules rules;
   rules.keep_going = job.rules.keep_going;
+  if (job.rules.chief != kWholeJob) {
+    rules.chief = job.rules.tasks[static_cast<std::size_t>(job.rules.chief)].name;
+  }
   rules.since_us = job.failures_since_us;
   if (status.time_is_over) {
     rules.time_over = status.ending;
@@ -816,6 +841,9 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
                                                       job.row.status.ending,
                                                       "): restart it when it has ended"));
   }
+  if (!job.removers.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is being removed"));
+  }
   if (job.row.has_ended()) {
     if (const absl::Status taken = TakeUpPorts(job); !taken.ok()) {
       ReleasePorts(job);
@@ -844,28 +872,61 @@ absl::StatusOr<std::vector<std::string>> Table::Signal(const Named& named, int s
   return told;
 }
 
-absl::Status Table::Remove(const std::string& id) {
+void Table::Remove(const std::string& id, std::function<void(const absl::Status&)> done) {
   Flush();
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) return absl::OkStatus();
-  if (!found->second->row.has_ended()) {
-    return absl::FailedPreconditionError(absl::StrCat("job ", id, " has not ended: stop it first"));
+  if (found == jobs_.end()) return done(absl::OkStatus());
+  Job& job = *found->second;
+  if (!job.row.has_ended()) {
+    return done(
+        absl::FailedPreconditionError(absl::StrCat("job ", id, " has not ended: stop it first")));
   }
-  // The folder first: killed in between, there is a job without its logs, which can be removed
-  // again, and not a folder that nobody knows of.
+  job.removers.push_back(std::move(done));
+  if (job.removers.size() > 1) return;
+  to_remove_.push_back(id);
+  if (to_remove_.size() == 1) RemoveNext();
+}
+
+// The folder first: killed in between, there is a job without its logs, which can be removed
+// again, and not a folder that nobody knows of. One at a time, and not on the loop: it may have
+// many files, or long ones.
+void Table::RemoveNext() {
+  if (to_remove_.empty()) return;
   Fault("before remove");
-  std::error_code ignored;  // What is left of the folder is in nobody's way.
-  std::filesystem::remove_all(JobFolder(options_.locations.state_directory, id), ignored);
+  const std::string id = to_remove_.front();
+  const auto finish = [this, alive = alive_, loop = options_.loop, id](absl::Status removed) {
+    loop->Post([this, alive, id, removed = std::move(removed)] {
+      if (*alive) FinishRemoval(id, removed);
+    });
+  };
+  const std::string folder = JobFolder(options_.locations.state_directory, id);
+  const auto submitted = options_.pool->Submit([finish, folder, gives_up = gives_up_] {
+    RemoveFolder(folder, *gives_up);
+    finish(absl::OkStatus());
+    return absl::OkStatus();
+  });
+  if (!submitted.ok()) finish(submitted);
+}
+
+void Table::FinishRemoval(const std::string& id, absl::Status removed) {
   Fault("folder removed");
-  if (auto removed = store_->Remove(id); !removed.ok()) return removed;
-  std::erase(decided_, found->second.get());
-  Fault("after remove");
-  options_.loop->Cancel(found->second->tell_timer);
-  by_request_.erase(found->second->row.request_id);
-  jobs_.erase(found);
-  --stats_.jobs;
-  observers_.Notify(id);
-  return absl::OkStatus();
+  Flush();
+  const auto found = jobs_.find(id);
+  Job& job = *found->second;
+  const auto removers = std::exchange(job.removers, {});
+  if (removed.ok()) removed = store_->Remove(id);
+  if (removed.ok()) {
+    Fault("after remove");
+    std::erase(decided_, &job);
+    options_.loop->Cancel(job.tell_timer);
+    by_request_.erase(job.row.request_id);
+    jobs_.erase(found);
+    --stats_.jobs;
+    observers_.Notify(id);
+  }
+  for (const auto& done : removers) done(removed);
+  to_remove_.pop_front();
+  RemoveNext();
 }
 
 // Now, and again after a while.
@@ -879,8 +940,9 @@ void Table::ForgetOld() {
   const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
   for (std::size_t i = 0; i < ended.size(); ++i) {
     if (ended[i].first >= oldest && ended.size() - i <= options_.keep_count) break;
-    const absl::Status removed = Remove(ended[i].second);
-    LOG_IF(WARNING, !removed.ok()) << removed;
+    if (!jobs_.at(ended[i].second)->removers.empty()) continue;
+    Remove(ended[i].second,
+           [](const absl::Status& removed) { LOG_IF(WARNING, !removed.ok()) << removed; });
   }
 }
 

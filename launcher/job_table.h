@@ -21,6 +21,7 @@
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/locations.h"
+#include "runtime/thread_pool.h"
 
 namespace launcher {
 
@@ -32,7 +33,9 @@ namespace launcher {
 class JobTable {
  public:
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the table.
+    // Not owned; both outlive the table, and the loop outlives the pool.
+    runtime::EventLoop* loop = nullptr;
+    runtime::ThreadPool* pool = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
     std::string shim_path;                 // Of yard-shim.
@@ -94,12 +97,14 @@ class JobTable {
   // Asks it to stop. What has ended stays as it is.
   virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) = 0;
   // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends, or,
-  // if it has ended, while a live job has one of its ports.
+  // if it has ended, while a live job has one of its ports or it is being removed.
   virtual absl::Status Restart(const Named& named, absl::Duration grace) = 0;
   // Sends a signal to the process groups of what runs of it: the names of those tasks.
   virtual absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) = 0;
-  // Forgets it, and removes its folder in the launcher's state. FailedPrecondition while it lives.
-  virtual absl::Status Remove(const std::string& id) = 0;
+  // Removes its folder in the launcher's state, on a thread of the pool, then forgets it. `done` is
+  // called on the loop's thread, perhaps at once; never, if the table is destroyed before (then the
+  // job is still there). FailedPrecondition while it lives.
+  virtual void Remove(const std::string& id, std::function<void(const absl::Status&)> done) = 0;
 
   // Calls `changed` after every change of a job and every growth of its output, until
   // Forget(). Also when the job is removed.

@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,6 +19,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "launcher/process_table.h"
+#include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
 
@@ -46,6 +49,12 @@ class JobTableTest : public ::testing::Test {
     return runtime::ReadFile(path, 64 << 20).value_or("(no file)");
   }
   static std::string Output(const msg::JobT& job) { return Read(job.tasks[0]->stdout_path); }
+
+  static void AddFiles(const std::string& folder) {
+    for (int i = 0; i < 200; ++i) {
+      ASSERT_TRUE(std::ofstream(absl::StrCat(folder, "/worker-0.", i, ".stdout")).good());
+    }
+  }
 
   static std::string Job(const absl::StatusOr<JobTable::Named>& named) {
     return named.ok() ? named->job : named.status().ToString();
@@ -117,7 +126,7 @@ TEST_F(JobTableTest, EachAttemptHasTheLimitToItself) {
   ASSERT_EQ(job.tasks[0]->attempts.size(), 2u);
   EXPECT_EQ(job.tasks[0]->attempts[0]->reason, "exit code 1");
   EXPECT_EQ(job.tasks[0]->attempts[1]->reason,
-            "exit code 1; 1 bytes of output are past the limit of 5 bytes a file");
+            "exit code 1; 1 byte of output is past the limit of 5 bytes a file");
   EXPECT_EQ(Output(job), "12345");
 }
 
@@ -448,7 +457,11 @@ TEST_F(JobTableTest, OnlyTheNewestEndedJobsAreKept) {
   yard_.SetKeepCount(1);
   ASSERT_TRUE(yard_.Open().ok());
   std::vector<std::string> ids;
-  for (const auto& job : yard_.List()) ids.push_back(job.id);
+  EXPECT_TRUE(yard_.AwaitTrue([&] {
+    ids.clear();
+    for (const auto& job : yard_.List()) ids.push_back(job.id);
+    return ids.size() < 3;
+  }));
   EXPECT_THAT(ids, UnorderedElementsAre(live.id, recent.id));
   EXPECT_FALSE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + old.id));
   EXPECT_TRUE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + recent.id));
@@ -459,14 +472,54 @@ TEST_F(JobTableTest, RemovesAnEndedJobAndItsFolderOnly) {
   spec.log_directory = yard_.folder() + "/logs";
   const msg::JobT ended = RunToEnd(spec);
   const msg::JobT live = Launch(yard_.Shell("read r <&3"));
-  yard_.OnLoop([&] {
-    EXPECT_EQ(yard_.table()->Remove(live.id).code(), absl::StatusCode::kFailedPrecondition);
-    EXPECT_TRUE(yard_.table()->Remove(ended.id).ok());
-    EXPECT_TRUE(yard_.table()->Remove(ended.id).ok());
-  });
+  EXPECT_EQ(yard_.Remove(live.id).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(yard_.Remove(ended.id).ok());
+  EXPECT_TRUE(yard_.Remove(ended.id).ok());
   EXPECT_FALSE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + ended.id));
   EXPECT_TRUE(std::filesystem::exists(spec.log_directory + "/worker-0.1.stdout"));
   EXPECT_EQ(yard_.List().size(), 1u);
+}
+
+TEST_F(JobTableTest, ARemovalHoldsNobodyUpAndIsDoneOnce) {
+  const msg::JobT job = RunToEnd(yard_.Shell("true"));
+  const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", job.id);
+  AddFiles(folder);
+  std::atomic<int> removed = 0;
+  bool is_listed = false;
+  absl::Status restarted;
+  yard_.OnLoop([&] {
+    for (int i = 0; i < 2; ++i) {
+      yard_.table()->Remove(job.id, [&](const absl::Status& status) {
+        EXPECT_EQ(status, absl::OkStatus());
+        EXPECT_FALSE(std::filesystem::exists(folder));
+        EXPECT_EQ(yard_.table()->Row(job.id), nullptr);
+        ++removed;
+      });
+    }
+    is_listed = yard_.table()->Row(job.id) != nullptr;
+    restarted = yard_.table()->Restart({job.id, kWholeJob}, absl::ZeroDuration());
+  });
+  EXPECT_TRUE(is_listed);
+  EXPECT_EQ(restarted.message(), absl::StrCat("job ", job.id, " is being removed"));
+  EXPECT_TRUE(yard_.AwaitTrue([&] { return removed == 2; }));
+}
+
+TEST_F(JobTableTest, ALauncherThatEndsDuringARemovalLeavesAJobThatCanBeRemoved) {
+  const msg::JobT job = RunToEnd(yard_.Shell("true"));
+  const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", job.id);
+  AddFiles(folder);
+  std::atomic<bool> told = false;
+  yard_.OnLoop([&] {
+    yard_.CloseNext();
+    yard_.table()->Remove(job.id, [&](const absl::Status&) { told = true; });
+  });
+  ASSERT_TRUE(yard_.AwaitClosed());
+  EXPECT_FALSE(told);
+  ASSERT_TRUE(yard_.Open().ok());
+  EXPECT_EQ(yard_.List().size(), 1u);
+  EXPECT_TRUE(yard_.Remove(job.id).ok());
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_EQ(yard_.List().size(), 0u);
 }
 
 }  // namespace

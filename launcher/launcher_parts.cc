@@ -68,6 +68,7 @@ class Parts : public LauncherParts {
     bus::Publisher* const publisher = process_->publisher();
     auto table = JobTable::Open(
         {.loop = process_->loop(),
+         .pool = process_->pool(),
          .clock = process_->clock(),
          .locations = process_->locations(),
          .shim_path = *shim,

@@ -109,13 +109,17 @@ absl::StatusOr<msg::SignalJobReplyT> SignalJob(const Parts& parts,
   return reply;
 }
 
-absl::StatusOr<msg::RemoveJobReplyT> RemoveJob(const Parts& parts,
-                                               const msg::RemoveJobRequestT& request) {
-  const auto named = parts.table->Find(request.job);
-  if (!named.ok()) return named.status();
-  const auto status = parts.table->Remove(named->job);
-  if (!status.ok()) return status;
-  return msg::RemoveJobReplyT{};
+void AddRemoveJob(bus::Service* service, const Parts& parts) {
+  service->HandleAsync<rpc::Launcher::RemoveJob>([parts](auto writer, const auto& request) {
+    parts.loop->Post([parts, writer, job = request.job] {
+      const auto named = parts.table->Find(job);
+      if (!named.ok()) return writer->Finish(named.status());
+      parts.table->Remove(named->job, [writer](const absl::Status& removed) {
+        if (!removed.ok()) return writer->Finish(removed);
+        writer->Finish(msg::RemoveJobReplyT{});
+      });
+    });
+  });
 }
 
 void AddStreams(bus::Service* service, const Parts& parts) {
@@ -169,8 +173,6 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
       service, parts, [parts](const auto&, auto request) { return RestartJob(parts, request); });
   Answer<rpc::Launcher::SignalJob>(
       service, parts, [parts](const auto&, auto request) { return SignalJob(parts, request); });
-  Answer<rpc::Launcher::RemoveJob>(
-      service, parts, [parts](const auto&, auto request) { return RemoveJob(parts, request); });
   Answer<rpc::Launcher::Services>(service, parts, [parts](const auto&, auto) {
     msg::ServicesReplyT reply;
     for (auto& kept : parts.keeper->Services()) {
@@ -190,6 +192,7 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
           const bus::CallContext&, const auto&) -> absl::StatusOr<msg::KillModesReplyT> {
         return report->Get();
       });
+  AddRemoveJob(service, parts);
   AddStreams(service, parts);
   AddBarrier(service, parts, barriers);
 }

@@ -11,6 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <utility>
+
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
 #endif
@@ -45,6 +47,25 @@ bool MapOurselves(const std::string& process, uid_t user, gid_t group, std::stri
          Write(process + "/gid_map", line(group), why);
 }
 
+// What we start from now on is in a new namespace. There is no way back from a user namespace, in
+// which nobody may map us any more once it has failed: it is tried with a child before.
+bool Unshare(std::string* why) {
+  const uid_t user = geteuid();
+  const gid_t group = getegid();
+  if (unshare(CLONE_NEWPID) != 0) {
+    *why = ProbePidNamespace();
+    if (!why->empty()) return false;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
+      *why = std::string("cannot make a process namespace: ") + strerror(errno);
+      return false;
+    }
+    has_entered = true;
+    if (!MapOurselves("/proc/self", user, group, why)) return false;
+  }
+  has_entered = true;
+  return true;
+}
+
 struct First {
   int read_end;
 };
@@ -72,28 +93,19 @@ std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
   *why = kNotWithThreads;
   return nullptr;
 #endif
-  const uid_t user = geteuid();
-  const gid_t group = getegid();
-  if (unshare(CLONE_NEWPID) != 0) {
-    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) {
-      *why = std::string("cannot make a process namespace: ") + strerror(errno);
-      return nullptr;
-    }
-    has_entered = true;
-    if (!MapOurselves("/proc/self", user, group, why)) return nullptr;
-  }
-  has_entered = true;
   std::unique_ptr<PidNamespace> space(new PidNamespace);
   int ends[2] = {-1, -1};
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   if (stack == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0) {
     *why = std::string("cannot make the first process of a namespace: ") + strerror(errno);
+    if (stack != MAP_FAILED) munmap(stack, kStackSize);
     return nullptr;
   }
   space->stack_ = stack;
   space->read_end_ = runtime::UniqueFd(ends[0]);
   space->write_end_ = runtime::UniqueFd(ends[1]);
+  if (!Unshare(why)) return nullptr;
   // It reads this while it starts, in our memory: at the end of its own stack.
   auto* first = static_cast<First*>(stack);
   first->read_end = ends[0];
@@ -108,7 +120,16 @@ std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
   return nullptr;
 }
 
-PidNamespace::~PidNamespace() { Kill(); }
+PidNamespace::~PidNamespace() {
+  Kill();
+  // (One that is not gone yet may still use its stack. It is not waited for: the kernel ends it
+  // only after all others in the namespace, of whom we may be the parent.)
+  if (IsGone()) FreeStack();
+}
+
+void PidNamespace::FreeStack() {
+  if (stack_ != nullptr) munmap(std::exchange(stack_, nullptr), kStackSize);
+}
 
 void PidNamespace::Kill() {
   if (first_ > 0 && !gone_) kill(first_, SIGKILL);
@@ -116,6 +137,7 @@ void PidNamespace::Kill() {
 
 bool PidNamespace::IsGone() {
   if (first_ > 0 && !gone_) gone_ = waitpid(first_, nullptr, __WALL | WNOHANG) == first_;
+  if (gone_) FreeStack();
   return first_ <= 0 || gone_;
 }
 

@@ -17,7 +17,9 @@ namespace launcher {
 // exit status and signals as usual. For a process with one thread only; there is no way back.
 class PidNamespace {
  public:
-  // Null, with `why` set, if the machine does not allow it.
+  // Null, with `why` set, if the machine does not allow it: then nothing has changed for us. Only
+  // if it allows it to a child of ours and then not to us, or has no room for one more process, are
+  // we left in namespaces, in which nothing can be started.
   static std::unique_ptr<PidNamespace> Enter(std::string* why);
   ~PidNamespace();
   PidNamespace(const PidNamespace&) = delete;
@@ -33,9 +35,10 @@ class PidNamespace {
 
  private:
   PidNamespace() = default;
+  void FreeStack();
 
   runtime::UniqueFd read_end_, write_end_;  // The first process ends when nobody can write.
-  void* stack_ = nullptr;
+  void* stack_ = nullptr;                   // Its own, in our memory; until it is gone.
   pid_t first_ = -1;
   bool gone_ = false;
 };

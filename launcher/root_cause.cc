@@ -101,8 +101,9 @@ std::optional<msg::FailureT> FirstFailure(std::span<const TaskEnd> ends,
   }
   for (const TaskEnd& end : ends) {
     if (&end == first || !HasEnded(end, rules) || end.ended_us < first_us) continue;
+    const bool ends_others = first == nullptr || !rules.keep_going || first->task == rules.chief;
     const bool follows = !end.success && first != nullptr && !rules.keep_going;
-    if (WasStopped(end) || follows) failure.consequences.push_back(end.task);
+    if ((WasStopped(end) && ends_others) || follows) failure.consequences.push_back(end.task);
   }
   return failure;
 }

@@ -32,8 +32,10 @@ struct TaskEnd {
 TaskEnd LastEnd(const msg::TaskT& task);
 
 struct FailureRules {
-  // Tasks do not depend on each other: what fails later is not a consequence.
+  // Tasks do not depend on each other: what fails later is not a consequence, nor is what we stop
+  // later for another reason; but if the chief failed first, those that were stopped are.
   bool keep_going = false;
+  std::string chief = {};  // Whose end is the end of the job; empty: there is none.
   // Attempts that ended earlier belong to a run of the job before its last restart.
   std::int64_t since_us = 0;
   // When the job's time was over, and in words; 0: it was not.

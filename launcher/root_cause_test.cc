@@ -89,6 +89,9 @@ TEST_P(RootCauseTest, FindsTheFirstFailureInAnyOrderOfTheNews) {
 
 const FailureRules kGang;
 const FailureRules kKeepGoing{.keep_going = true, .time_over = ""};
+const FailureRules kKeepGoingChief{.keep_going = true, .chief = "chief-0", .time_over = ""};
+const FailureRules kKeepGoingTimeOver{
+    .keep_going = true, .time_over_us = 1000, .time_over = "it ran for 1 s"};
 const FailureRules kTimeOver{.time_over_us = 1000, .time_over = "it ran for 1 s"};
 const FailureRules kSince500{.since_us = 500, .time_over = ""};
 
@@ -223,6 +226,34 @@ INSTANTIATE_TEST_SUITE_P(
          {Exit("worker-0", 300, 1), Exit("worker-1", 100, 2), Exit("worker-2", 200, 0)},
          kKeepGoing,
          "worker-1 attempt 1: exit code 2",
+         {}},
+        {"WithKeepGoingTheTimeDidNotEndOthersBecauseOfAnEarlierFailure",
+         {Exit("worker-0", 100, 3), Stopped(Death("worker-1", 1100, SIGTERM)),
+          Stopped(Exit("worker-2", 1200, 0))},
+         kKeepGoingTimeOver,
+         "worker-0 attempt 1: exit code 3",
+         {}},
+        {"WithKeepGoingTheTimeAloneHasItsConsequences",
+         {Exit("worker-0", 100, 0), Stopped(Death("worker-1", 1100, SIGTERM))},
+         kKeepGoingTimeOver,
+         "it ran for 1 s",
+         {"worker-1"}},
+        {"WithKeepGoingAStopByHandIsNoConsequenceOfAnEarlierFailure",
+         {Exit("worker-0", 100, 3), Stopped(Death("worker-1", 400, SIGTERM))},
+         kKeepGoing,
+         "worker-0 attempt 1: exit code 3",
+         {}},
+        {"WithKeepGoingTheChiefsFailureEndsTheOthersAllTheSame",
+         {Exit("chief-0", 100, 20), Stopped(Death("worker-0", 400, SIGKILL)),
+          Exit("worker-1", 300, 1)},
+         kKeepGoingChief,
+         "chief-0 attempt 1: exit code 20",
+         {"worker-0"}},
+        {"WithKeepGoingTheChiefsEndIsNoConsequenceOfAnEarlierFailure",
+         {Exit("chief-0", 300, 0), Exit("worker-0", 100, 3),
+          Stopped(Death("worker-1", 400, SIGTERM))},
+         kKeepGoingChief,
+         "worker-0 attempt 1: exit code 3",
          {}},
         {"ThoseThatStillRunAreNotYetConsequences",
          {Exit("worker-0", 100, 3), Running("worker-1"), Stopped(Death("worker-2", 150, SIGTERM))},

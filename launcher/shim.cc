@@ -30,6 +30,7 @@
 #include "launcher/shim_protocol.h"
 #include "launcher/task_process.h"
 #include "launcher/task_tree.h"
+#include "runtime/counted.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -596,11 +597,11 @@ void Shim::Note(const std::string& what) {
 
 void Shim::NoteOutput() {
   const auto dropped = stdout_.dropped() + stderr_.dropped();
-  if (dropped > 0) Note(std::to_string(dropped) + " bytes of output could not be written");
+  if (dropped > 0) Note(runtime::Counted(dropped, "byte") + " of output could not be written");
   const auto over_limit = stdout_.over_limit() + stderr_.over_limit();
   if (over_limit > 0) {
-    Note(std::to_string(over_limit) + " bytes of output are past the limit of " +
-         std::to_string(spec_.log_limit) + " bytes a file");
+    Note(runtime::Counted(over_limit, "byte of output is", "bytes of output are") +
+         " past the limit of " + runtime::Counted(spec_.log_limit, "byte") + " a file");
   }
   for (const OutputPipe* pipe : {&stdout_, &stderr_}) {
     if (pipe->rotation_error() == 0) continue;

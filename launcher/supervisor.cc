@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/counted.h"
 
 namespace launcher {
 namespace {
@@ -233,7 +234,10 @@ class Decider {
     if (again && job().phase == Phase::kGangStops) return Await(ended.task, "restarts");
     if (ended.success) return Finish(ended.task, TaskState::Exited, "");
     std::string reason = ended.how;
-    if (restarts > 0) absl::StrAppend(&reason, " (gave up after ", restarts, " restarts)");
+    if (restarts > 0) {
+      absl::StrAppend(&reason, " (gave up after ",
+                      runtime::Counted(static_cast<std::uint64_t>(restarts), "restart"), ")");
+    }
     Finish(ended.task, ended.lost ? TaskState::Lost : TaskState::Failed, std::move(reason));
   }
 

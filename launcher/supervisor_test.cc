@@ -387,7 +387,7 @@ TEST_F(JobTest, AGangStopsAndStartsTogether) {
   Feed(Failure(0));
   Feed(Failure(1));
   EXPECT_EQ(StateOf(status_), Failed);
-  EXPECT_EQ(Reason(), "worker-2: exit code 3 (gave up after 1 restarts)");
+  EXPECT_EQ(Reason(), "worker-2: exit code 3 (gave up after 1 restart)");
 }
 
 TEST_F(JobTest, TwoFailuresOfAGangAreOneRestart) {

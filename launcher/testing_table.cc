@@ -34,12 +34,15 @@ std::string MakeFolder() {
 TestingTable::TestingTable(std::string folder)
     : owns_folder_(folder.empty()),
       folder_(owns_folder_ ? MakeFolder() : std::move(folder)),
-      loop_(runtime::EventLoop::Create()) {
+      loop_(runtime::EventLoop::Create()),
+      pool_(runtime::ThreadPool::Create(&coordinator_, {.threads = 1})) {
   thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
 }
 
 TestingTable::~TestingTable() {
   Close();
+  (void)coordinator_.RequestStop();
+  pool_.reset();
   loop_->Stop();
   thread_->Join();
   if (!owns_folder_) return;
@@ -76,6 +79,7 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
   OnLoop([&] {
     JobTable::Options options;
     options.loop = loop_.get();
+    options.pool = pool_.get();
     options.locations.runtime_directory = folder_ + "/run";
     options.locations.state_directory = state_directory();
     options.shim_path = *shim;
@@ -160,6 +164,20 @@ absl::Status TestingTable::Stop(const std::string& job, absl::Duration grace) {
     status = named.ok() ? table_->Stop(*named, grace, "the test") : named.status();
   });
   return status;
+}
+
+absl::Status TestingTable::Remove(const std::string& job) {
+  std::optional<absl::Status> status;
+  OnLoop([&] {
+    table_->Remove(job, [&](const absl::Status& removed) {
+      runtime::MutexLock lock(mutex_);
+      status = removed;
+      changed_.SignalAll();
+    });
+  });
+  runtime::MutexLock lock(mutex_);
+  while (!status) changed_.Wait(mutex_);
+  return *status;
 }
 
 std::optional<msg::JobT> TestingTable::Await(

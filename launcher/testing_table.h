@@ -16,9 +16,11 @@
 #include "launcher/job_table.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"
+#include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
+#include "runtime/thread_pool.h"
 
 namespace launcher {
 
@@ -56,6 +58,8 @@ class TestingTable {
   absl::StatusOr<msg::JobT> Launch(const msg::JobSpecT& spec, const std::string& request_id = "");
   std::vector<msg::JobT> List();
   absl::Status Stop(const std::string& job, absl::Duration grace);
+  // Waits for it.
+  absl::Status Remove(const std::string& job);
   // The job once `condition` holds; nothing after 20 s.
   std::optional<msg::JobT> Await(const std::string& job,
                                  const std::function<bool(const msg::JobT&)>& condition);
@@ -96,6 +100,8 @@ class TestingTable {
   std::size_t keep_count_ = 1000;
   OnBarrier on_barrier_;
   std::unique_ptr<runtime::EventLoop> loop_;
+  runtime::Coordinator coordinator_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
   std::unique_ptr<runtime::Thread> thread_;
   std::unique_ptr<JobTable> table_;
   runtime::Mutex mutex_;

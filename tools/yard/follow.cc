@@ -27,8 +27,10 @@ bool Broke(const absl::Status& status) {
 // One outage after another of a followed service.
 class Outage {
  public:
-  Outage(Context& context, absl::Duration timeout)
-      : context_(context), deadline_(context.clock->Monotonic() + timeout) {}
+  Outage(Context& context, absl::Duration timeout, const Say& say)
+      : context_(context), say_(say), deadline_(context.clock->Monotonic() + timeout) {
+    if (!say_) say_ = [&context](const std::string& line) { *context.err << line << "\n"; };
+  }
 
   absl::Duration Left() const { return deadline_ - context_.clock->Monotonic(); }
   void Over() { since_ = absl::InfiniteDuration(); }
@@ -39,10 +41,10 @@ class Outage {
     const absl::Duration now = context_.clock->Monotonic();
     if (since_ == absl::InfiniteDuration()) {
       since_ = now;
-      *context_.err << "yard: the " << what << " is not there for the moment; waiting for it\n";
+      say_(absl::StrCat("yard: the ", what, " is not there for the moment; waiting for it"));
     }
     if (now >= deadline_) return absl::DeadlineExceededError(std::string(why.message()));
-    const absl::Status ensured = EnsureYard(context_);
+    const absl::Status ensured = EnsureYard(context_, say_);
     if (!ensured.ok() && now - since_ > kGone) return ensured;
     runtime::MutexLock lock(mutex_);
     context_.clock->WaitUntil(never_, mutex_, now + kPause);
@@ -51,6 +53,7 @@ class Outage {
 
  private:
   Context& context_;
+  Say say_;
   const absl::Duration deadline_;
   absl::Duration since_ = absl::InfiniteDuration();
   runtime::Mutex mutex_;
@@ -108,10 +111,10 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name) {
 
 absl::StatusOr<msg::TrialT> FollowTrial(
     Context& context, const std::string& trial, std::uint64_t from_row, absl::Duration timeout,
-    const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part) {
+    const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part, const Say& say) {
   auto client = context.client();
   if (!client.ok()) return client.status();
-  Outage outage(context, timeout);
+  Outage outage(context, timeout, say);
   msg::FollowTrialRequestT request;
   request.trial = trial;
   request.from_row = from_row;
@@ -134,10 +137,10 @@ absl::StatusOr<msg::TrialT> FollowTrial(
 }
 
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
-                                    absl::Duration timeout) {
+                                    absl::Duration timeout, const Say& say) {
   auto client = context.client();
   if (!client.ok()) return client.status();
-  Outage outage(context, timeout);
+  Outage outage(context, timeout, say);
   msg::WaitJobRequestT request;
   request.job = job;
   for (;;) {
@@ -158,10 +161,11 @@ absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
 }
 
 absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
-                        const std::function<bool(const msg::LogsReplyT& part)>& on_part) {
+                        const std::function<bool(const msg::LogsReplyT& part)>& on_part,
+                        const Say& say) {
   auto client = context.client();
   if (!client.ok()) return client.status();
-  Outage outage(context, absl::InfiniteDuration());
+  Outage outage(context, absl::InfiniteDuration(), say);
   LogPositions positions;
   bool some = false;
   const auto give = [&](const msg::LogsReplyT& part) {

@@ -40,22 +40,27 @@ absl::Status AsLookup(const absl::Status& status);
 // How every verb calls: a service that is being restarted is waited for.
 bus::CallOptions Patient(absl::Duration timeout = absl::ZeroDuration());
 
+// Takes a line about an outage (without its end) of what is followed; on the thread that follows.
+// Unset: it goes to stderr. (For a screen on which other threads write too.)
+using Say = std::function<void(const std::string& line)>;
+
 // Follows a trial until it has ended, over restarts of any service: `on_part` gets each row once.
-// The yard is started again if it is wanted; an interruption is said once on stderr. Unavailable
+// The yard is started again if it is wanted; an interruption is said once. Unavailable
 // if the yard was taken down meanwhile, DeadlineExceeded after `timeout`. `on_part` returns false
 // to end early (Cancelled).
 absl::StatusOr<msg::TrialT> FollowTrial(
     Context& context, const std::string& trial, std::uint64_t from_row, absl::Duration timeout,
-    const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part);
+    const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part, const Say& say = {});
 
 // The same for a job.
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
-                                    absl::Duration timeout);
+                                    absl::Duration timeout, const Say& say = {});
 
 // The same for output: `on_part` gets each byte of each stream of each task once, and with
 // `follow` that of all attempts from the current ones on. Ends when the job has ended.
 absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
-                        const std::function<bool(const msg::LogsReplyT& part)>& on_part);
+                        const std::function<bool(const msg::LogsReplyT& part)>& on_part,
+                        const Say& say = {});
 
 // "running", "done", "failed", ...
 const char* StateName(msg::TrialState state);

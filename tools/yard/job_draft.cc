@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/counted.h"
 
 namespace yard {
 namespace {
@@ -50,9 +51,11 @@ class Circle {
 void CheckAddresses(const msg::TaskGroupT& group, std::map<std::string, std::string>* owners,
                     std::vector<TaskProblem>* problems) {
   if (!group.addresses.empty() && group.addresses.size() != group.count) {
-    problems->push_back({group.type, "addresses",
-                         absl::StrCat(group.addresses.size(), " addresses for ", group.count,
-                                      " tasks; leave one of the two out, or make them equal")});
+    problems->push_back(
+        {group.type, "addresses",
+         absl::StrCat(runtime::Counted(group.addresses.size(), "address", "addresses"), " for ",
+                      runtime::Counted(group.count, "task"),
+                      "; leave one of the two out, or make them equal")});
   }
   for (const std::string& address : group.addresses) {
     const auto [owner, is_new] = owners->emplace(address, group.type);

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -238,7 +240,7 @@ TEST(JobFileTest, AnErrorHasItsPlaceTheKeyAndWhatIsAllowed) {
       {"tasks:\n  chief: 2", "job.yaml:2:10: tasks.chief: a job has at most one chief, not 2"},
       {"tasks: {chief: {count: 2}}", "job.yaml:1:24: tasks.chief: a job has at most one chief"},
       {"tasks: {worker: {count: 3, addresses: [a:1]}}",
-       "job.yaml:1:39: tasks.worker: 1 addresses for 3 tasks"},
+       "job.yaml:1:39: tasks.worker: 1 address for 3 tasks"},
       {"tasks: {worker: [a:1, a:1]}", "a task of worker has the address a:1 already"},
       {"tasks: {worker: [a]}", "expected HOST:PORT with a port from 1 to 65535, not \"a\""},
       {"tasks: {worker: []}", "tasks.worker: expected addresses"},
@@ -333,6 +335,10 @@ TEST(JobJsonTest, ValuesOfTheEnvironmentAreHidden) {
 class ReadJobTest : public ::testing::Test {
  protected:
   ReadJobTest() { EXPECT_NE(mkdtemp(directory_), nullptr); }
+  ~ReadJobTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
   void Write(const std::string& name, const std::string& text) {
     std::ofstream(absl::StrCat(directory_, "/", name)) << text;
   }

@@ -211,7 +211,8 @@ bool WaitUntilGone(const Context& context, const std::string& service, absl::Dur
   return AwaitChange(context, timeout, [&] { return HolderOf(context.locations, service) == 0; });
 }
 
-absl::Status EnsureYard(const Context& context) {
+absl::Status EnsureYard(const Context& context,
+                        const std::function<void(const std::string& line)>& say) {
   if (HolderOf(context.locations, "launcher") != 0) return absl::OkStatus();
   const auto wanted = ReadWanted(context.locations);
   if (!wanted.ok()) return wanted.status();
@@ -221,7 +222,12 @@ absl::Status EnsureYard(const Context& context) {
     return absl::UnavailableError("the yard is not up; start it with: yard up");
   }
   if (absl::Status may = MayStartServices(context); !may.ok()) return may;
-  *context.err << "yard: the launcher was not running; starting it again\n";
+  const std::string line = "yard: the launcher was not running; starting it again";
+  if (say) {
+    say(line);
+  } else {
+    *context.err << line << "\n";
+  }
   if (absl::Status started = StartService(context, "launcher", **wanted); !started.ok())
     return started;
   return WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},

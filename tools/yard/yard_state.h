@@ -1,6 +1,7 @@
 #ifndef TOOLS_YARD_YARD_STATE_H_
 #define TOOLS_YARD_YARD_STATE_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,8 +53,10 @@ bool WaitUntilHeld(const Context& context, const std::string& service, absl::Dur
 bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout);
 
 // Before a verb that needs the yard: if it is wanted and its launcher is dead, starts the launcher,
-// says so, and waits for the services. Unavailable with the next step if the yard is not up.
-absl::Status EnsureYard(const Context& context);
+// says so (unset: on stderr), and waits for the services. Unavailable with the next step if the
+// yard is not up.
+absl::Status EnsureYard(const Context& context,
+                        const std::function<void(const std::string& line)>& say = {});
 
 }  // namespace yard
 

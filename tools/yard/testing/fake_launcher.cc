@@ -80,6 +80,11 @@ bool FakeYard::AwaitFollower() {
   return true;
 }
 
+void FakeYard::CutOff() {
+  MutexLock lock(mutex_);
+  for (const auto& finish : std::exchange(held_, {})) finish(absl::AbortedError("cut off"));
+}
+
 absl::StatusOr<int> FakeYard::FindJob(const std::string& name) const {
   const auto itself = [](const msg::JobT& job) -> const msg::JobT& { return job; };
   return FindThingIn(jobs_, name.substr(0, name.find('/')), itself);
@@ -122,7 +127,7 @@ void FakeYard::ServeLauncher() {
         if (keeps_running_ && only_asks) return msg::StopJobReplyT();
         jobs_[*found].stop_requested = true;
         jobs_[*found].state = msg::TaskState::Failed;
-        for (const auto& finish : std::exchange(held_, {})) finish();
+        for (const auto& finish : std::exchange(held_, {})) finish(absl::OkStatus());
         return msg::StopJobReplyT();
       });
   service.HandleAsync<Launcher::WaitJob>([this](auto writer, const auto& request) {
@@ -148,7 +153,10 @@ void FakeYard::ServeLauncher() {
       if (wanted) (void)writer->SendPart(msg::LogsReplyT(part));
     }
     if (!holds_ || !request.follow) return writer->Finish(msg::LogsReplyT());
-    held_.push_back([writer] { writer->Finish(msg::LogsReplyT()); });
+    held_.push_back([writer](const absl::Status& status) {
+      if (status.ok()) return writer->Finish(msg::LogsReplyT());
+      writer->Finish(status);
+    });
     changed_.SignalAll();
   });
   if (kill_modes_.has_value()) {

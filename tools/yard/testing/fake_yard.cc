@@ -350,7 +350,7 @@ FakeYard::Output FakeYard::Run(std::vector<std::string> words) {
   if (line.verb != nullptr) {
     Context context = context_;  // (Several may run at once.)
     context.out = &out;
-    context.err = &err;
+    context.err = err_ != nullptr ? err_ : &err;
     context.json = line.json;
     context.rest = line.rest;
     context.node = [this] { return CallerNode(); };

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +83,8 @@ class FakeYard {
   void LeaveOut(const std::string& service) { left_out_.push_back(service); }
 
   void Start();
+  // From now on for Run(), and Output::err stays empty. Not owned.
+  void SetErr(std::ostream* err) { err_ = err; }
   // What main() does with these words.
   Output Run(std::vector<std::string> words);
   // Terminal, environment and so on for Run(); out and err are its own.
@@ -97,6 +100,8 @@ class FakeYard {
   std::vector<std::string> asked();
   // Waits until somebody follows output that is held.
   bool AwaitFollower();
+  // Breaks the streams of those who follow output that is held: the launcher is away for a moment.
+  void CutOff();
   std::vector<std::string> stopped();  // Ids of trials and jobs, in the order of asking.
   bus::Hub& hub() { return *hub_; }
 
@@ -126,6 +131,7 @@ class FakeYard {
   std::vector<Series> series_;
   std::optional<msg::KillModesReplyT> kill_modes_;
   bool holds_ = false, keeps_running_ = false;
+  std::ostream* err_ = nullptr;
 
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
@@ -137,7 +143,7 @@ class FakeYard {
   msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
   msg::LogsRequestT last_logs_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::function<void()>> held_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::function<void(const absl::Status&)>> held_ ABSL_GUARDED_BY(mutex_);
 
   runtime::Coordinator coordinator_;
   std::unique_ptr<runtime::ThreadPool> pool_;

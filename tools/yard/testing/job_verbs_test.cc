@@ -5,19 +5,25 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "runtime/mutex.h"
 #include "tools/yard/interrupt.h"
 #include "tools/yard/testing/fake_yard.h"
 #include "tools/yard/verb.h"
@@ -66,11 +72,61 @@ msg::JobT FailedJob() {
   return job;
 }
 
+// What is written to one stream by several threads. Whoever writes `hold` stays inside until
+// somebody else writes too, or for a moment.
+class Shared : public std::stringbuf {
+ public:
+  explicit Shared(std::string hold) : hold_(std::move(hold)) {}
+  // Waits until somebody is held.
+  bool AwaitHeld() {
+    runtime::MutexLock lock(mutex_);
+    while (!held_) {
+      if (!changed_.WaitWithTimeout(mutex_, absl::Seconds(30))) return held_;
+    }
+    return true;
+  }
+  bool had_two_writers() {
+    runtime::MutexLock lock(mutex_);
+    return two_;
+  }
+  std::string text() {
+    runtime::MutexLock lock(mutex_);
+    return str();
+  }
+
+ private:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    runtime::MutexLock lock(mutex_);
+    if (++inside_ > 1) two_ = true;
+    changed_.SignalAll();
+    if (std::string_view(text, static_cast<std::size_t>(size)).find(hold_) != std::string::npos) {
+      held_ = true;
+      const absl::Time deadline = absl::Now() + absl::Milliseconds(300);
+      while (!two_ && absl::Now() < deadline) {
+        changed_.WaitWithTimeout(mutex_, deadline - absl::Now());
+      }
+    }
+    --inside_;
+    return std::stringbuf::xsputn(text, size);
+  }
+
+  const std::string hold_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  int inside_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
+  bool two_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
 class LaunchTest : public ::testing::Test {
  protected:
   LaunchTest() {
     EXPECT_NE(mkdtemp(directory_), nullptr);
     yard_.context().working_directory = directory_;
+  }
+  ~LaunchTest() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
   }
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(absl::StrCat(directory_, "/", name)) << text;
@@ -140,6 +196,14 @@ TEST_F(LaunchTest, EndsWithTheFirstFailureAndItsExitCode) {
                                    "  next      yard logs j-abcde/worker-1\n"));
 }
 
+TEST_F(LaunchTest, RestartsAreCountedInTheLastLine) {
+  msg::JobT job = Job(msg::TaskState::Exited, {"worker-0"});
+  job.restarts = 1;
+  yard_.AddJob(std::move(job));
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"launch", "--", "train"}).err, EndsWith(", 1 restart\n"));
+}
+
 TEST_F(LaunchTest, JsonIsTheJobAndNothingElse) {
   yard_.AddJob(FailedJob());
   yard_.AddTaskOutput("j-abcde/worker-1", 1, msg::LogStream::Stdout, "not JSON\n");
@@ -171,6 +235,28 @@ TEST_F(LaunchTest, ControlCAsksForAStopAndASecondOneKills) {
   EXPECT_THAT(result.err, HasSubstr("stopping j-abcde (Ctrl-C again kills it)\n"));
   EXPECT_THAT(result.err, HasSubstr("killing j-abcde"));
   EXPECT_THAT(result.err, HasSubstr("j-abcde train stopped in "));
+}
+
+TEST_F(LaunchTest, AnOutageIsNotSaidInTheMiddleOfAnotherLine) {
+  yard_.AddJob(Job(msg::TaskState::Running, {"worker-0"}));
+  yard_.HoldOutput(/*keeps_running=*/true);
+  yard_.Start();
+  Shared terminal("stopping j-abcde");
+  std::ostream err(&terminal);
+  yard_.SetErr(&err);
+  FakeYard::Output result;
+  std::thread person([&] { result = yard_.Run({"launch", "--", "train"}); });
+  EXPECT_TRUE(yard_.AwaitFollower());
+  std::thread signals([&] { yard_.context().interrupt->Raise(); });
+  EXPECT_TRUE(terminal.AwaitHeld());
+  yard_.CutOff();
+  signals.join();
+  EXPECT_TRUE(yard_.AwaitFollower());
+  yard_.context().interrupt->Raise();
+  person.join();
+  EXPECT_EQ(result.code, kInterrupted);
+  EXPECT_THAT(terminal.text(), HasSubstr("the launcher is not there for the moment"));
+  EXPECT_FALSE(terminal.had_two_writers());
 }
 
 TEST_F(LaunchTest, ADryRunPrintsTheJobAndNeedsNoYard) {
@@ -291,11 +377,11 @@ TEST_F(LogsTest, WhatCannotBeIsAnErrorOfUsage) {
   }
 }
 
-TEST_F(LogsTest, ARankThatTheJobDoesNotHaveIsNotFound) {
+TEST_F(LogsTest, ARankThatTheJobDoesNotHaveIsAnErrorOfUsage) {
   Start();
   const auto result = yard_.Run({"logs", "train", "--rank", "1-3"});
-  EXPECT_EQ(result.code, kNotFound);
-  EXPECT_THAT(result.err, HasSubstr("there is no rank 3: j-abcde has the ranks 0 to 2"));
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_THAT(result.err, HasSubstr("--rank: job j-abcde has no rank 3, only 0 to 2"));
 }
 
 TEST_F(LogsTest, SeveralThingsComeOneAfterTheOtherWithTheirJobs) {

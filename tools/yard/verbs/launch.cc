@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
+#include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/failure_block.h"
@@ -181,14 +182,15 @@ class Launch : public Verb {
     msg::LogsRequestT request;
     request.job = job.id;
     request.follow = true;
-    const absl::Status output = FollowLogs(context, std::move(request),
-                                           [&](const auto& part) { return screen.Print(part); });
+    const Say say = [&](const std::string& line) { screen.Say(line); };
+    const absl::Status output = FollowLogs(
+        context, std::move(request), [&](const auto& part) { return screen.Print(part); }, say);
     screen.Finish();
     if (!output.ok() && !absl::IsCancelled(output)) {
       screen.Say(absl::StrCat("yard launch: the output is missing from here on: ",
                               Printable(std::string(output.message()))));
     }
-    const auto ended = FollowJob(context, job.id, absl::InfiniteDuration());
+    const auto ended = FollowJob(context, job.id, absl::InfiniteDuration(), say);
     context.interrupt->Handle(nullptr);
     if (!ended.ok()) return Fail(context, "launch", ended.status());
     return Summarize(context, *ended, context.clock->Monotonic() - begin);
@@ -226,7 +228,7 @@ class Launch : public Verb {
     }
     *context.err << Title(job) << " " << (job.stop_requested ? "stopped" : StateName(job.state))
                  << " in " << ShortDuration(elapsed);
-    if (job.restarts > 0) *context.err << ", " << job.restarts << " restarts";
+    if (job.restarts > 0) *context.err << ", " << runtime::Counted(job.restarts, "restart");
     *context.err << std::endl;
     return job.stop_requested && interrupts_ > 0 ? kInterrupted : kDone;
   }

@@ -205,8 +205,9 @@ class Logs : public Verb {
     const std::size_t tasks = thing.job->tasks.size();
     if (request.ranks.empty()) return tasks;
     if (request.ranks.back() >= tasks && tasks > 0) {
-      return absl::NotFoundError(absl::StrCat("there is no rank ", request.ranks.back(), ": ",
-                                              thing.id(), " has the ranks 0 to ", tasks - 1));
+      return absl::InvalidArgumentError(absl::StrCat("--rank: job ", thing.id(), " has no rank ",
+                                                     request.ranks.back(), ", only 0 to ",
+                                                     tasks - 1));
     }
     return request.ranks.size();
   }

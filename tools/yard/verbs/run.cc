@@ -50,6 +50,15 @@ class Screen {
     at_line_start_ = bytes.empty() || bytes.back() == '\n';
     Draw();
   }
+  // A line of our own.
+  void Say(const std::string& text) {
+    MutexLock lock(mutex_);
+    Clear();
+    if (!at_line_start_ && live_) *context_.err << "\n";
+    *context_.err << text << "\n" << std::flush;
+    at_line_start_ = true;
+    Draw();
+  }
   void Object(const nlohmann::json& object) {
     MutexLock lock(mutex_);
     PrintJson(context_, object);
@@ -131,15 +140,17 @@ class OutputFollower {
         followed = request.job = job_;
       }
       request.follow = true;
-      const absl::Status status =
-          FollowLogs(context_, std::move(request), [this](const msg::LogsReplyT& part) {
+      const absl::Status status = FollowLogs(
+          context_, std::move(request),
+          [this](const msg::LogsReplyT& part) {
             screen_->Output(part.stream,
                             {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
             return true;
-          });
+          },
+          [this](const std::string& line) { screen_->Say(line); });
       if (!status.ok()) {
-        *context_.err << "yard run: no output: " << Printable(std::string(status.message()))
-                      << "\n";
+        screen_->Say(
+            absl::StrCat("yard run: no output: ", Printable(std::string(status.message()))));
       }
     }
     MutexLock lock(mutex_);
@@ -212,18 +223,20 @@ class RunVerb : public Verb {
 
   int Attach(Context& context, bus::Client& client, const msg::TrialT& trial) {
     if (!context.json) *context.err << Title(trial) << " started\n";
-    HandleInterrupt(context, client, trial.id);
     Screen screen(context);
+    HandleInterrupt(context, client, trial.id, &screen);
     OutputFollower output(context, &screen);
     const absl::Duration begin = context.clock->Monotonic();
-    auto ended = FollowTrial(context, trial.id, 0, absl::InfiniteDuration(),
-                             [&](const msg::FollowTrialReplyT& part) {
-                               if (part.trial != nullptr && !part.trial->job.empty()) {
-                                 output.SetJob(part.trial->job);
-                               }
-                               Show(context, screen, part, context.clock->Monotonic() - begin);
-                               return true;
-                             });
+    auto ended = FollowTrial(
+        context, trial.id, 0, absl::InfiniteDuration(),
+        [&](const msg::FollowTrialReplyT& part) {
+          if (part.trial != nullptr && !part.trial->job.empty()) {
+            output.SetJob(part.trial->job);
+          }
+          Show(context, screen, part, context.clock->Monotonic() - begin);
+          return true;
+        },
+        [&](const std::string& line) { screen.Say(line); });
     const bool whole = output.Finish();
     screen.Close();
     context.interrupt->Handle(nullptr);
@@ -240,20 +253,20 @@ class RunVerb : public Verb {
   }
 
   // The first Ctrl-C asks the trial to stop, the second leaves it running.
-  void HandleInterrupt(Context& context, bus::Client& client, const std::string& trial) {
-    context.interrupt->Handle([this, &context, &client, trial] {
+  void HandleInterrupt(Context& context, bus::Client& client, const std::string& trial,
+                       Screen* screen) {
+    context.interrupt->Handle([this, &client, trial, screen] {
       if (std::exchange(interrupted_, true)) {
-        *context.err << "\nleft running: yard logs " << trial << " -f   yard stop " << trial
-                     << "\n";
-        context.err->flush();
+        screen->Say(absl::StrCat("\nleft running: yard logs ", trial, " -f   yard stop ", trial));
         _exit(kInterrupted);
       }
-      *context.err << "\nstopping " << trial << " (Ctrl-C again leaves it running)\n";
+      screen->Say(absl::StrCat("\nstopping ", trial, " (Ctrl-C again leaves it running)"));
       msg::StopTrialRequestT request;
       request.trial = trial;
       const auto stopped = client.Call<rpc::Trainer::StopTrial>(request, Patient());
-      if (!stopped.ok())
-        *context.err << "yard run: " << Printable(std::string(stopped.status().message())) << "\n";
+      if (!stopped.ok()) {
+        screen->Say(absl::StrCat("yard run: ", Printable(std::string(stopped.status().message()))));
+      }
     });
   }
 

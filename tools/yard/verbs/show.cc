@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
+#include "runtime/counted.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
@@ -105,7 +106,7 @@ class Show : public Verb {
     if (!task.address.empty()) words.push_back(task.address);
     words.insert(words.end(), task.resources.begin(), task.resources.end());
     if (task.restarts > 0) {
-      words.push_back(absl::StrCat(task.restarts, task.restarts == 1 ? " restart" : " restarts"));
+      words.push_back(runtime::Counted(task.restarts, "restart"));
     }
     Line(context, "task", absl::StrJoin(words, "  "));
     // An ended one's is that of its last attempt.
