@@ -84,7 +84,7 @@ class TorchTest(yard_case.YardCase):
                 begins[port].add((rank, restarts, step))
         self.assertEqual(list(begins.values()), [{(0, 0, 0), (1, 0, 0), (2, 0, 0),
                                                   (0, 1, 12), (1, 1, 12), (2, 1, 12)}], out)
-        self.assertIn("1 restarts", err)
+        self.assertIn("1 restart", err)
 
 
 LISTENS = """
