@@ -196,8 +196,6 @@ std::string MakeCgroup(const std::string& parent, const std::string& name, std::
   return {};
 }
 
-bool IsCgroup2(const std::string& path) { return FileSystemOf(path) == CGROUP2_SUPER_MAGIC; }
-
 bool WriteCgroupFile(const std::string& path, std::string_view file, const std::string& value,
                      std::string* why) {
   const std::string name = path + "/" + std::string(file);

@@ -23,8 +23,6 @@ inline constexpr std::string_view kCgroupPrefix = "yard-";
 // Makes `parent`/`name` and returns its path. Empty, with `why` set, if that cannot be done, or if
 // what was made is no control group (in a container it may be a plain directory).
 std::string MakeCgroup(const std::string& parent, const std::string& name, std::string* why);
-// True for version 2.
-bool IsCgroup2(const std::string& path);
 // Writes one of its files. False, with `why` set, if that is refused or there is no such file.
 bool WriteCgroupFile(const std::string& path, std::string_view file, const std::string& value,
                      std::string* why);

@@ -9,7 +9,7 @@
 
 namespace launcher {
 
-// What a person calls a job or a task, looked up. Both errors say what there is instead.
+// What a person calls a job or a task, looked up.
 
 // The id of the job with that id; else of that name, a live one before ended ones, the newest one
 // before older ones; else of the only one whose id begins so. NotFound, or FailedPrecondition if
@@ -17,7 +17,7 @@ namespace launcher {
 absl::StatusOr<std::string> JobNamed(const std::vector<const JobRow*>& rows,
                                      const std::string& name);
 
-// The rank of "worker-0". NotFound.
+// The rank of "worker-0". NotFound says which tasks there are.
 absl::StatusOr<int> TaskNamed(const JobRow& row, const std::string& name);
 
 }  // namespace launcher

@@ -142,9 +142,7 @@ void OutputPipe::Close() {
   if (times_) times_->NoteEnd(WallMicros(), end_);
 }
 
-std::string OutputPipe::name() const {
-  return OpenFileName(read_end_.get());
-}
+std::string OutputPipe::name() const { return OpenFileName(read_end_.get()); }
 
 bool OutputPipe::ReadOnce() {
   if (!read_end_.valid()) return false;

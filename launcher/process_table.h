@@ -39,7 +39,7 @@ bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 // Identifies what `path`, an entry of some /proc/PID/fd, stands for: "pipe:[123]", the same in
 // every process that has it open. Empty if there is no such entry, or none that we may read.
 std::string OpenFileName(const std::string& path);
-// The same of a descriptor of ours.
+// The same of a descriptor of ours, which is no pipe or socket with a path of its own.
 std::string OpenFileName(int fd);
 // Those of `table`, but ourselves, that have one of `files` open.
 std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
@@ -60,7 +60,8 @@ struct OrphanedTree {
   // given to a stranger even if the leader has ended.
   bool session_is_ours = false;
   // OpenFileName()s of what only this tree was given: its output pipes, its channel. A process
-  // from before `not_before` (start ticks of the shim) is a stranger that was handed one.
+  // from before `not_before` (StartTicksNow() when its shim began) is a stranger that was handed
+  // one.
   std::vector<std::string> files = {};
   std::uint64_t not_before = 0;
   // Control groups that only this tree is in (cgroup.h). Who is in one is found whatever it does;

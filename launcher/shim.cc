@@ -49,7 +49,7 @@ constexpr std::chrono::milliseconds kNamespaceRound{20};
 // Tries to remove the control groups: the kernel takes a moment to see that nobody is in them.
 constexpr int kRemoveTries = 100;
 constexpr std::chrono::seconds kSyncAfter{1};
-constexpr std::size_t kLargeEnvironment = 32 * 1024;
+constexpr std::size_t kLargeProgram = 32 * 1024;
 constexpr int kFirstReadyFd = 4;
 constexpr int kLastReadyFd = 255;
 
@@ -160,7 +160,7 @@ class Shim {
   void StartProgram(const UniqueFd& started, UniqueFd channel);
   void StartInTree(const UniqueFd& started, TaskStart* start);
   StartError StartIn(const UniqueFd& started, TaskStart* start);
-  void ForgetEnvironment(TaskStart* start);
+  void ForgetProgram(TaskStart* start);
   bool MakeReadyPipe(TaskStart* start);
   void ReadReadyByte();
 
@@ -216,6 +216,7 @@ class Shim {
   bool finished_ = false;
   bool acknowledged_ = false;
   bool reports_done_ = false;
+  bool tree_removed_ = false;  // Or it cannot be.
 };
 
 bool Shim::TakeAttempt() {
@@ -348,14 +349,17 @@ void Shim::ReadReadyByte() {
   TellLaunchers(true);
 }
 
-// The environment of a large cluster takes more memory than all else here, and there is a shim for
-// each task.
-void Shim::ForgetEnvironment(TaskStart* start) {
+// The arguments and the environment of a large cluster take more memory than all else here, and
+// there is a shim for each task.
+void Shim::ForgetProgram(TaskStart* start) {
   std::size_t size = 0;
-  for (const auto& entry : start->environment) size += entry.size();
+  for (const auto* strings : {&start->argv, &start->environment}) {
+    for (const auto& text : *strings) size += text.size();
+  }
+  start->argv = {};
   start->environment = {};
   spec_.environment = {};
-  if (size >= kLargeEnvironment) malloc_trim(0);
+  if (size >= kLargeProgram) malloc_trim(0);
 }
 
 void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
@@ -377,7 +381,7 @@ void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
   }
   state_.started_us = WallMicros();
   StartInTree(started, &start);
-  ForgetEnvironment(&start);
+  ForgetProgram(&start);
   ready_write_end_.reset();
 }
 
@@ -586,8 +590,12 @@ void Shim::KillOnce() {
 }
 
 void Shim::RemoveTree(int tries) {
-  if (tree_ == nullptr || tree_->Remove() || tries <= 0) return;
-  poller_.RunAfter(kKillRound, [this, tries] { RemoveTree(tries - 1); });
+  if (tree_ != nullptr && !tree_->Remove() && tries > 0) {
+    poller_.RunAfter(kKillRound, [this, tries] { RemoveTree(tries - 1); });
+    return;
+  }
+  tree_removed_ = true;
+  MaybeLeave();
 }
 
 void Shim::Note(const std::string& what) {
@@ -623,19 +631,17 @@ void Shim::Finish() {
     state_.out_of_memory = true;
     Note("a process of it was killed because memory was short");
   }
+  RemoveTree(kRemoveTries);
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
   state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
-  // First to those who wait for it. (If they and we are killed now, the attempt is one whose shim
-  // was lost.)
-  TellLaunchers(true);
   exit_file_ = WriteWhole(options_.folder, kExitFile, state_.Encode());
   if (!exit_file_.valid()) {
     fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", options_.folder.c_str(),
             strerror(errno));
   }
-  RemoveTree(kRemoveTries);
+  TellLaunchers(true);
   // Not at once: a sync would hold up whoever starts the next attempt on this disk. With a launcher
   // there, which stores the end, it does not come to it.
   poller_.RunAfter(kSyncAfter, [this] {
@@ -658,7 +664,7 @@ void Shim::Finish() {
 }
 
 void Shim::MaybeLeave() {
-  if (!acknowledged_ || !reports_done_) return;
+  if (!acknowledged_ || !reports_done_ || !tree_removed_) return;
   unlink(spec_.control_socket.c_str());
   unlink(spec_.task_socket.c_str());
   poller_.Stop();

@@ -181,19 +181,24 @@ class Checkpoints {
 
   // For sqlite3_wal_hook(): after a commit, with the number of pages in the log.
   static int OnCommit(void* self, sqlite3* database, const char* name, int pages) {
-    // (More and more come than can be copied beside it, or the thread cannot.)
+    static_cast<Checkpoints*>(self)->Note(pages);
+    // (More and more come than can be copied beside it, or the thread cannot. That it cannot be
+    // done here either is not the commit's failure.)
     if (pages >= kMostPages) {
-      return sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+      (void)sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
     }
-    if (pages >= kPages) static_cast<Checkpoints*>(self)->Ask();
     return SQLITE_OK;
   }
 
  private:
   static constexpr int kPages = 1000;  // As SQLite does it by itself.
-  static constexpr int kMostPages = 32 * kPages;
+  static constexpr int kMostPages = 8 * kPages;
 
-  void Ask() {
+  // Asks for a copy for each so many pages.
+  void Note(int pages) {
+    if (pages < asked_at_) asked_at_ = 0;  // The log has begun anew.
+    if (pages < asked_at_ + kPages) return;
+    asked_at_ = pages;
     {
       const runtime::MutexLock lock(mutex_);
       asked_ = true;
@@ -218,12 +223,13 @@ class Checkpoints {
         }
         database->exec("PRAGMA wal_checkpoint(PASSIVE)");
       } catch (const std::exception& error) {
-        LOG(WARNING) << "cannot copy the log of " << path_ << ": " << error.what();
+        LOG_EVERY_T(WARNING, 60) << "cannot copy the log of " << path_ << ": " << error.what();
       }
     }
   }
 
   const std::string path_;
+  int asked_at_ = 0;  // Of the thread that commits.
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   bool asked_ ABSL_GUARDED_BY(mutex_) = false;

@@ -13,7 +13,8 @@ namespace launcher {
 
 // The launcher's memory over a kill -9: one SQLite file, mode 0600, in WAL mode with
 // synchronous=NORMAL. Every method is one transaction and blocks for it, though not for the copy of
-// the write-ahead log into the database, which a thread of its own makes. One thread.
+// the write-ahead log into the database, which a thread of its own makes (as long as it keeps up
+// with what is written). One thread.
 class Store {
  public:
   // Makes the file if it is missing. FailedPrecondition if a newer version of this program wrote

@@ -41,7 +41,8 @@ TreeHost LookAtHost() {
   TreeHost host{.boot = BootId(), .cgroup2 = {}};
   std::string ignored;
   const std::string own = OwnCgroup(&ignored);
-  const std::string name = std::string(kCgroupPrefix) + "look-" + std::to_string(getpid());
+  const std::string name = std::string(kCgroupPrefix) + "look-" + std::to_string(getpid()) + "-" +
+                           std::to_string(StartTicksNow());
   const std::string path = FreshCgroup(own, name, &ignored);
   if (path.empty()) return host;
   if (CanKill(path, &ignored)) host.cgroup2 = own;

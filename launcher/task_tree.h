@@ -19,10 +19,13 @@ namespace launcher {
 // What is the same for all trees that are made by one process and its copies, so that one look will
 // do for all of them.
 struct TreeHost {
-  std::string boot;     // BootId().
+  std::string boot;  // BootId().
   // OwnCgroup(), if groups can be made and killed in it; else empty.
   std::string cgroup2;
 };
+// Makes a control group and removes it; takes a moment. What cannot be had is empty: without `boot`
+// the next launcher finds less of a tree whose shim was killed, without `cgroup2` each tree looks
+// for itself. (Processes that are moved to another group later go on to make theirs here.)
 TreeHost LookAtHost();
 
 // What holds a task together with everything it starts: control groups and namespaces of its own,
