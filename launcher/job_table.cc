@@ -60,17 +60,17 @@ std::uint64_t OwnStartTicks() {
   return self ? self->start_ticks : 0;
 }
 
-// As much of it as can be removed; what is left is in nobody's way. A few files more when it is
-// told to give up. Blocks.
-void RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) {
+// As much of it as can be removed; what is left is in nobody's way. False if it gave up. Blocks.
+bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) {
   std::error_code ignored;
   std::filesystem::directory_iterator entry(folder, ignored), end;
   for (; entry != end; entry.increment(ignored)) {
-    if (gives_up) return;
+    if (gives_up) return false;
     std::error_code left;
     std::filesystem::remove_all(entry->path(), left);
   }
   std::filesystem::remove_all(folder, ignored);
+  return true;
 }
 
 using Environment = std::vector<std::string>;
@@ -147,6 +147,7 @@ class Table : public JobTable {
   absl::Status Restart(const Named& named, absl::Duration grace) override;
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
   void Remove(const std::string& id, std::function<void(const absl::Status&)> done) override;
+  void GiveUpRemovals() override { *gives_up_ = true; }
   ObserverId Observe(const std::string& id, std::function<void()> changed) override {
     return observers_.Add(id, std::move(changed));
   }
@@ -901,8 +902,8 @@ void Table::RemoveNext() {
   };
   const std::string folder = JobFolder(options_.locations.state_directory, id);
   const auto submitted = options_.pool->Submit([finish, folder, gives_up = gives_up_] {
-    RemoveFolder(folder, *gives_up);
-    finish(absl::OkStatus());
+    const bool removed = RemoveFolder(folder, *gives_up);
+    finish(removed ? absl::OkStatus() : absl::CancelledError("the launcher ends"));
     return absl::OkStatus();
   });
   if (!submitted.ok()) finish(submitted);

@@ -105,6 +105,9 @@ class JobTable {
   // called on the loop's thread, perhaps at once; never, if the table is destroyed before (then the
   // job is still there). FailedPrecondition while it lives.
   virtual void Remove(const std::string& id, std::function<void(const absl::Status&)> done) = 0;
+  // The process is about to end: gives up removals (Cancelled; what is not removed by now can be
+  // removed again), so that no thread of the pool is kept.
+  virtual void GiveUpRemovals() = 0;
 
   // Calls `changed` after every change of a job and every growth of its output, until
   // Forget(). Also when the job is removed.

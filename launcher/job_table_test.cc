@@ -504,6 +504,16 @@ TEST_F(JobTableTest, ARemovalHoldsNobodyUpAndIsDoneOnce) {
   EXPECT_TRUE(yard_.AwaitTrue([&] { return removed == 2; }));
 }
 
+TEST_F(JobTableTest, ARemovalThatWasGivenUpLeavesTheJobItsRecord) {
+  const msg::JobT job = RunToEnd(yard_.Shell("true"));
+  const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", job.id);
+  AddFiles(folder);
+  yard_.OnLoop([&] { yard_.table()->GiveUpRemovals(); });
+  EXPECT_EQ(yard_.Remove(job.id).code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(yard_.List().size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder));
+}
+
 TEST_F(JobTableTest, ALauncherThatEndsDuringARemovalLeavesAJobThatCanBeRemoved) {
   const msg::JobT job = RunToEnd(yard_.Shell("true"));
   const std::string folder = absl::StrCat(yard_.state_directory(), "/jobs/", job.id);

@@ -57,6 +57,7 @@ class Parts : public LauncherParts {
     AddCounter("attempts_started", &JobTable::Stats::attempts);
     AddCounter("attempts_adopted", &JobTable::Stats::adopted);
     AddCounter("attempts_lost", &JobTable::Stats::lost);
+    process_->OnStop([this] { table_->GiveUpRemovals(); });
     process_->OnStop([this] { keeper_->Stop([hold = process_->HoldStop()] {}); });
     return absl::OkStatus();
   }
