@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"
@@ -9,6 +10,8 @@
 
 namespace yard {
 namespace {
+
+constexpr absl::Duration kRemoval = absl::Minutes(5);
 
 class Rm : public Verb {
  public:
@@ -38,7 +41,8 @@ class Rm : public Verb {
     if (!client.ok()) return Fail(context, "rm", client.status());
     msg::RemoveJobRequestT request;
     request.job = *job;
-    const auto reply = (*client)->Call<rpc::Launcher::RemoveJob>(request, Patient());
+    // (It answers when all files are gone.)
+    const auto reply = (*client)->Call<rpc::Launcher::RemoveJob>(request, Patient(kRemoval));
     if (!reply.ok()) return Fail(context, "rm", reply.status());
     if (context.json) {
       PrintJson(context, {{"id", *job}, {"removed", true}});
