@@ -13,6 +13,7 @@
 #include <set>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -40,6 +41,8 @@ constexpr std::ptrdiff_t kMaxCompared = 16;  // Environments with a new one.
 // Changes of a job of many tasks are told together.
 constexpr std::size_t kManyTasks = 16;
 constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
+// Programs that begin to run soon after each other are stored together.
+constexpr absl::Duration kRunningPause = absl::Milliseconds(10);
 constexpr absl::Duration kForgettingPause = absl::Minutes(1);
 
 std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
@@ -119,6 +122,7 @@ class Table : public JobTable {
   }
   ~Table() override {
     options_.loop->Cancel(forget_timer_);
+    options_.loop->Cancel(flush_timer_);
     for (const auto& [id, job] : jobs_) {
       for (const auto timer : {job->timer, job->end_timer, job->tell_timer}) {
         options_.loop->Cancel(timer);
@@ -175,7 +179,7 @@ class Table : public JobTable {
   absl::StatusOr<std::string> FindJob(const std::string& name) const;
 
   void Feed(Job& job, const Event& event);
-  Decided& Change(Job& job);
+  Decided& Change(Job& job, absl::Duration within);
   void FlushSoon();
   void Flush();
   void CarryOut(Job& job, const Decided& decided);
@@ -226,6 +230,7 @@ class Table : public JobTable {
   std::vector<std::weak_ptr<const Environment>> environments_;
   std::vector<Job*> decided_;  // Those with something in `decided`.
   bool flush_comes_ = false;
+  runtime::EventLoop::TimerId flush_timer_ = 0;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
   absl::Duration opened_;
   std::vector<Attempt*> to_acknowledge_;        // Of retired_: once their ends are stored.
@@ -255,7 +260,7 @@ void Table::MakeHost() {
     NoteTakenUp(task);
     Job* const job = Find(task->job());
     Feed(*job, event::Running{task->task()});
-    if (is_new) Change(*job).tasks.insert(task->task());
+    if (is_new) Change(*job, kRunningPause).tasks.insert(task->task());
   };
   host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
   host_.on_output = [this](TaskRun* task) { observers_.Notify(task->job().id); };
@@ -473,16 +478,27 @@ void Table::Feed(Job& job, const Event& event) {
   const bool of_job =
       decision.job_changed || has_ended != had_ended || had_failure != (job.row.failure != nullptr);
   if (!of_job && decision.changed.empty() && decision.actions.empty()) return;
-  Decided& decided = Change(job);
+  // That a program runs is known from its shim too, if this launcher is killed before it is stored.
+  const bool can_wait =
+      std::holds_alternative<event::Running>(event) && !of_job && decision.actions.empty();
+  Decided& decided = Change(job, can_wait ? kRunningPause : absl::ZeroDuration());
   decided.is_change |= of_job || !decision.changed.empty();
   decided.of_job |= of_job;
   decided.tasks.insert(decision.changed.begin(), decision.changed.end());
   decided.actions.insert(decided.actions.end(), decision.actions.begin(), decision.actions.end());
 }
 
-Decided& Table::Change(Job& job) {
+// `within`: what was decided before and is only to be stored may wait for more.
+Decided& Table::Change(Job& job, absl::Duration within) {
   if (!std::exchange(job.decided.is_known, true)) decided_.push_back(&job);
-  FlushSoon();
+  if (within == absl::ZeroDuration()) {
+    FlushSoon();
+  } else if (!flush_comes_ && flush_timer_ == 0) {
+    flush_timer_ = options_.loop->RunAfter(within, [this] {
+      flush_timer_ = 0;
+      Flush();
+    });
+  }
   return job.decided;
 }
 
@@ -497,6 +513,7 @@ void Table::FlushSoon() {
 // Stores what was decided, then does it.
 void Table::Flush() {
   flush_comes_ = false;
+  options_.loop->Cancel(std::exchange(flush_timer_, 0));
   std::vector<std::pair<Job*, Decided>> todo;
   for (Job* job : std::exchange(decided_, {}))
     todo.emplace_back(job, std::exchange(job->decided, {}));

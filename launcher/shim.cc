@@ -49,7 +49,7 @@ constexpr std::chrono::milliseconds kNamespaceRound{20};
 // Tries to remove the control groups: the kernel takes a moment to see that nobody is in them.
 constexpr int kRemoveTries = 100;
 constexpr std::chrono::seconds kSyncAfter{1};
-constexpr std::size_t kLargeProgram = 32 * 1024;
+constexpr std::size_t kLargeProgram = 8 * 1024;
 constexpr int kFirstReadyFd = 4;
 constexpr int kLastReadyFd = 255;
 
