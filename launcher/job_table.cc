@@ -38,6 +38,9 @@ namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
 constexpr std::ptrdiff_t kMaxCompared = 16;  // Environments with a new one.
+// What nobody waits for is done a moment later: it would hold up a task that is about to start, or
+// to start again.
+constexpr absl::Duration kPause = absl::Milliseconds(3);
 // Changes of a job of many tasks are told together.
 constexpr std::size_t kManyTasks = 16;
 constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
@@ -536,7 +539,7 @@ void Table::Flush() {
     if (const auto found = jobs_.find(id); found != jobs_.end()) Announce(*found->second);
   }
   if (ended.empty()) return;
-  options_.loop->Post([alive = alive_, ended = std::move(ended)] {
+  options_.loop->RunAfter(kPause, [alive = alive_, ended = std::move(ended)] {
     for (Attempt* attempt : ended) {
       if (*alive) attempt->Acknowledge();
     }
@@ -975,9 +978,10 @@ void Table::Save(const std::vector<Store::Change>& changes) {
 }
 
 void Table::Announce(Job& job) {
-  if (job.tasks.size() < kManyTasks || job.row.has_ended()) return Tell(job);
+  if (job.row.has_ended()) return Tell(job);
   if (job.tell_timer != 0) return;
-  job.tell_timer = options_.loop->RunAfter(kTellingPause, [this, entry = &job] { Tell(*entry); });
+  const absl::Duration pause = job.tasks.size() < kManyTasks ? kPause : kTellingPause;
+  job.tell_timer = options_.loop->RunAfter(pause, [this, entry = &job] { Tell(*entry); });
 }
 
 void Table::Tell(Job& job) {

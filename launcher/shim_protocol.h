@@ -28,6 +28,8 @@ inline constexpr std::string_view kStderrTimesFile = "stderr.times";
 // yard-shim --serve (shim_server.h), and the number of its socket.
 inline constexpr std::string_view kServeShims = "--serve";
 inline constexpr int kShimServerFd = 3;
+// What the next shim shows in the place of its folder as long as it has none.
+inline constexpr std::string_view kSpareShim = "--spare";
 
 // Exit codes of yard-shim itself.
 inline constexpr int kShimDone = 0;

@@ -11,11 +11,14 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "launcher/process_table.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
@@ -54,15 +57,23 @@ class ShimSpawnerTest : public ShimFixture {
   static std::string CommandLine(pid_t pid) {
     return runtime::ReadFile(absl::StrCat("/proc/", pid, "/cmdline"), 1 << 20).value_or("");
   }
-  // The yard-shim that makes the others; 0 if there is none.
-  static pid_t Server() {
+  // Our yard-shim with that first argument; 0 if there is none.
+  static pid_t ShimNamed(std::string_view argument) {
+    const std::string name = absl::StrCat("yard-shim", std::string(1, '\0'), std::string(argument));
     for (const auto& row : ReadProcesses()) {
-      if (row.parent == getpid() &&
-          CommandLine(row.pid).starts_with(std::string("yard-shim\0--serve", 17))) {
-        return row.pid;
-      }
+      if (row.parent == getpid() && CommandLine(row.pid).starts_with(name)) return row.pid;
     }
     return 0;
+  }
+  // The one that makes the others.
+  static pid_t Server() { return ShimNamed(kServeShims); }
+  // The one that waits for the next attempt.
+  static pid_t AwaitSpare() {
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    pid_t spare = 0;
+    while (spare == 0 && absl::Now() < deadline) spare = ShimNamed(kSpareShim);
+    EXPECT_NE(spare, 0);
+    return spare;
   }
   static std::string ShimPath() {
     const auto program = runtime::FindBinary("launcher/yard-shim");
@@ -121,6 +132,53 @@ TEST_F(ShimSpawnerTest, TheShimsAreMadeByOneUntilThatIsKilled) {
   }
 }
 
+TEST_F(ShimSpawnerTest, TheNextShimIsThereBeforeItIsAskedFor) {
+  const auto first = Spawn("true");
+  ASSERT_TRUE(first.ok()) << first.status();
+  AwaitPhase(ShimPhase::kExited);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*first), kShimDone);
+  const pid_t spare = AwaitSpare();
+  for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
+  const auto second = Spawn("exit 4");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(second->pid, spare);
+  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).exit_code, 4);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*second), kShimDone);
+}
+
+TEST_F(ShimSpawnerTest, IfTheNextShimWasKilledAnotherOneIsMade) {
+  const auto first = Spawn("true");
+  ASSERT_TRUE(first.ok()) << first.status();
+  AwaitPhase(ShimPhase::kExited);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*first), kShimDone);
+  const pid_t spare = AwaitSpare();
+  ASSERT_EQ(kill(spare, SIGKILL), 0);
+  ASSERT_EQ(waitpid(spare, nullptr, 0), spare);
+  for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
+  const auto second = Spawn("exit 4");
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_NE(second->pid, spare);
+  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).exit_code, 4);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*second), kShimDone);
+}
+
+TEST_F(ShimSpawnerTest, TheNextShimEndsWithWhatMakesThem) {
+  const auto first = Spawn("true");
+  ASSERT_TRUE(first.ok()) << first.status();
+  const pid_t spare = AwaitSpare();
+  ASSERT_EQ(kill(Server(), SIGKILL), 0);
+  int status = -1;
+  ASSERT_EQ(waitpid(spare, &status, 0), spare);
+  EXPECT_EQ(status, 0);
+  AwaitPhase(ShimPhase::kExited);
+  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+  EXPECT_EQ(Reap(*first), kShimDone);
+}
+
 TEST_F(ShimSpawnerTest, AKilledShimIsSeenByItsSignal) {
   const auto shim = Spawn("exec sleep 1000");
   ASSERT_TRUE(shim.ok()) << shim.status();
@@ -162,11 +220,12 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
   const auto shim = spawner_.Start(folder_, its.get(), its.get());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(absl::IsResourceExhausted(shim.status())) << shim.status();
+  AwaitSpare();
   const auto rows = ReadProcesses();
   EXPECT_EQ(std::count_if(rows.begin(), rows.end(),
-                          [](const auto& row) { return row.parent == getpid(); }),
-            1)
-      << "only what makes them";
+                          [](const auto& row) { return row.parent == getpid() && !row.over; }),
+            2)
+      << "only what makes them, and the next one";
 }
 
 TEST_F(ShimSpawnerTest, AMissingProgramIsAnError) {
