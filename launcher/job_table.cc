@@ -124,6 +124,7 @@ class Table : public JobTable {
     MakeHost();
   }
   ~Table() override {
+    if (flush_timer_ != 0 && !flush_comes_) Flush();  // (What waits is only to be stored.)
     options_.loop->Cancel(forget_timer_);
     options_.loop->Cancel(flush_timer_);
     for (const auto& [id, job] : jobs_) {
