@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <climits>
 #include <cstdint>
 #include <initializer_list>
@@ -30,7 +29,7 @@ namespace {
 using runtime::UniqueFd;
 
 constexpr std::size_t kDescriptors = 2;
-constexpr std::chrono::milliseconds kRest{3};
+constexpr int kSoonMs = 3;
 
 struct Request {
   std::string folder;  // Empty: there will be no more.
@@ -98,72 +97,54 @@ void WriteTitle(std::span<char> title, const std::string& word) {
   if (text.size() < title.size()) std::copy(text.begin(), text.end(), title.begin());
 }
 
+int BeShim(Request request, std::span<char> title, const TreeHost& host) {
+  dup2(request.log.get(), STDERR_FILENO);
+  request.log.reset();
+  WriteTitle(title, request.folder);
+  ShimOptions options;
+  options.host = host;
+  options.folder = request.folder;
+  options.control_fd = request.control.release();
+  return RunShim(options);
+}
+
+// What a shim can do before it knows its attempt.
+void BeginShim() {
+  setsid();
+  AskForShortTurns();
+}
+
 // A copy of us that waits for its request, so that it need not be made when a task is to start. It
-// ends with us. (A spare that ends as one is waited for by nobody before our parent ends.)
+// ends with us. (One that ends as a spare is waited for by nobody before our parent ends.)
 struct Spare {
   pid_t pid = -1;  // 0: we are the copy, and `socket` is where its request comes.
   UniqueFd pidfd, socket;
-  int error = 0;
 };
 
 Spare MakeSpare() {
   Spare spare;
   int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    spare.error = errno;
-    return spare;
-  }
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return spare;
   UniqueFd ours(ends[0]), its(ends[1]);
   spare.pid = CopyForParent(&spare.pidfd);
-  if (spare.pid < 0) spare.error = errno;
   spare.socket = spare.pid == 0 ? std::move(its) : std::move(ours);
   return spare;
 }
 
-int BeShim(UniqueFd socket, std::span<char> title, const TreeHost& host) {
-  setsid();
-  AskForShortTurns();
+int BeSpare(UniqueFd socket, std::span<char> title, const TreeHost& host) {
+  BeginShim();
   WriteTitle(title, std::string(kSpareShim));
-  ShimOptions options;
-  options.host = host;
-  {
-    Request request = Receive(socket.get());
-    if (request.folder.empty()) return kShimDone;
-    socket.reset();
-    dup2(request.log.get(), STDERR_FILENO);
-    WriteTitle(title, request.folder);
-    options.folder = request.folder;
-    options.control_fd = request.control.release();
-  }
-  return RunShim(options);
+  Request request = Receive(socket.get());
+  if (request.folder.empty()) return kShimDone;
+  socket.reset();
+  return BeShim(std::move(request), title, host);
 }
 
-// The shim that was asked for last is starting a program now, which the next one can wait for:
-// unless there is a request for it already, or one came just before the last.
-class Rest {
- public:
-  void Take(int requests) {
-    const auto now = std::chrono::steady_clock::now();
-    const bool is_busy = now - std::exchange(last_, now) < kRest;
-    if (is_busy) return;
-    pollfd next = {requests, POLLIN, 0};
-    (void)poll(&next, 1, static_cast<int>(kRest.count()));
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_;
-};
-
-enum class Outcome { kDone, kNoSpare, kNobodyAsks };
-
-// Gives it to the spare.
-Outcome Serve(const UniqueFd& requests, const Request& request, const Spare& spare) {
-  if (spare.pid < 0 ||
-      !Send(spare.socket.get(), request.folder, {request.control.get(), request.log.get()})) {
-    return Outcome::kNoSpare;
-  }
-  const bool answered = Send(requests.get(), std::to_string(spare.pid), {spare.pidfd.get()});
-  return answered ? Outcome::kDone : Outcome::kNobodyAsks;
+// No next request comes soon. (To make a spare at once would hold up the program that the last shim
+// starts now; and where many start, each is made as quickly when it is asked for.)
+bool IsQuiet(int requests) {
+  pollfd next = {requests, POLLIN, 0};
+  return poll(&next, 1, kSoonMs) == 0;
 }
 
 }  // namespace
@@ -171,27 +152,33 @@ Outcome Serve(const UniqueFd& requests, const Request& request, const Spare& spa
 int ServeShims(int socket, std::span<char> title) {
   UniqueFd requests(socket);
   const TreeHost host = LookAtHost();
-  Request request;  // One that the last spare could not take.
-  Rest rest;
+  Spare spare;
   for (;;) {
-    const bool again = !request.folder.empty();
-    Spare spare = MakeSpare();
-    if (spare.pid == 0) {
-      request = {};
-      requests.reset();
-      return BeShim(std::move(spare.socket), title, host);
+    if (spare.pid < 0 && IsQuiet(requests.get())) {
+      spare = MakeSpare();
+      if (spare.pid == 0) {
+        requests.reset();
+        return BeSpare(std::move(spare.socket), title, host);
+      }
     }
-    if (!again) request = Receive(requests.get());
+    Request request = Receive(requests.get());
     if (request.folder.empty()) return kShimDone;
-    const Outcome outcome = Serve(requests, request, spare);
-    if (outcome == Outcome::kNobodyAsks) return kShimDone;
-    if (outcome == Outcome::kNoSpare && !again) continue;
-    if (outcome == Outcome::kNoSpare &&
-        !Send(requests.get(), "errno " + std::to_string(spare.error), {})) {
-      return kShimDone;
+    Spare shim = std::exchange(spare, {});
+    const bool is_taken = shim.pid > 0 && Send(shim.socket.get(), request.folder,
+                                               {request.control.get(), request.log.get()});
+    if (!is_taken) {
+      shim = {};
+      shim.pid = CopyForParent(&shim.pidfd);
+      if (shim.pid == 0) {
+        requests.reset();
+        BeginShim();
+        return BeShim(std::move(request), title, host);
+      }
     }
-    request = {};
-    rest.Take(requests.get());
+    const bool answered = shim.pid > 0
+                              ? Send(requests.get(), std::to_string(shim.pid), {shim.pidfd.get()})
+                              : Send(requests.get(), "errno " + std::to_string(errno), {});
+    if (!answered) return kShimDone;
   }
 }
 
