@@ -54,6 +54,17 @@ class ShimSpawnerTest : public ShimFixture {
     EXPECT_EQ(info.si_pid, shim.pid);
     return info.si_code == CLD_EXITED ? info.si_status : -info.si_status;
   }
+  // The next attempt of the folder, from its beginning to its end. Returns the shim's pid.
+  pid_t RunToEnd(const std::string& script, int exit_code = 0) {
+    for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
+    const auto shim = Spawn(script);
+    EXPECT_TRUE(shim.ok()) << shim.status();
+    if (!shim.ok()) return -1;
+    EXPECT_EQ(AwaitPhase(ShimPhase::kExited).exit_code, exit_code);
+    Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+    EXPECT_EQ(Reap(*shim), kShimDone);
+    return shim->pid;
+  }
   static std::string CommandLine(pid_t pid) {
     return runtime::ReadFile(absl::StrCat("/proc/", pid, "/cmdline"), 1 << 20).value_or("");
   }
@@ -116,11 +127,7 @@ TEST_F(ShimSpawnerTest, AShimHasOnlyItsOwnDescriptors) {
 
 TEST_F(ShimSpawnerTest, TheShimsAreMadeByOneUntilThatIsKilled) {
   for (int round = 0; round < 2; ++round) {
-    const auto shim = Spawn("true");
-    ASSERT_TRUE(shim.ok()) << shim.status();
-    AwaitPhase(ShimPhase::kExited);
-    Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-    EXPECT_EQ(Reap(*shim), kShimDone);
+    RunToEnd("true");
     // The attempt has been; of the next one of this folder nothing is started.
     const pid_t server = Server();
     const auto second = Spawn("true");
@@ -128,42 +135,21 @@ TEST_F(ShimSpawnerTest, TheShimsAreMadeByOneUntilThatIsKilled) {
     EXPECT_EQ(Reap(*second), kShimNotFirst);
     EXPECT_EQ(Server(), server);
     ASSERT_EQ(kill(server, SIGKILL), 0);
-    for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
   }
 }
 
 TEST_F(ShimSpawnerTest, TheNextShimIsThereBeforeItIsAskedFor) {
-  const auto first = Spawn("true");
-  ASSERT_TRUE(first.ok()) << first.status();
-  AwaitPhase(ShimPhase::kExited);
-  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-  EXPECT_EQ(Reap(*first), kShimDone);
+  RunToEnd("true");
   const pid_t spare = AwaitSpare();
-  for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
-  const auto second = Spawn("exit 4");
-  ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_EQ(second->pid, spare);
-  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).exit_code, 4);
-  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-  EXPECT_EQ(Reap(*second), kShimDone);
+  EXPECT_EQ(RunToEnd("exit 4", 4), spare);
 }
 
 TEST_F(ShimSpawnerTest, IfTheNextShimWasKilledAnotherOneIsMade) {
-  const auto first = Spawn("true");
-  ASSERT_TRUE(first.ok()) << first.status();
-  AwaitPhase(ShimPhase::kExited);
-  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-  EXPECT_EQ(Reap(*first), kShimDone);
+  RunToEnd("true");
   const pid_t spare = AwaitSpare();
   ASSERT_EQ(kill(spare, SIGKILL), 0);
   ASSERT_EQ(waitpid(spare, nullptr, 0), spare);
-  for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
-  const auto second = Spawn("exit 4");
-  ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_NE(second->pid, spare);
-  EXPECT_EQ(AwaitPhase(ShimPhase::kExited).exit_code, 4);
-  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-  EXPECT_EQ(Reap(*second), kShimDone);
+  EXPECT_NE(RunToEnd("exit 4", 4), spare);
 }
 
 TEST_F(ShimSpawnerTest, TheNextShimEndsWithWhatMakesThem) {
@@ -204,11 +190,7 @@ TEST_F(ShimSpawnerTest, WhatMakesThemEndsWithUs) {
 }
 
 TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
-  const auto first = Spawn("true");
-  ASSERT_TRUE(first.ok()) << first.status();
-  AwaitPhase(ShimPhase::kExited);
-  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-  EXPECT_EQ(Reap(*first), kShimDone);
+  RunToEnd("true");
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
   const UniqueFd ours(ends[0]), its(ends[1]);
