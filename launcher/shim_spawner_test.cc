@@ -78,7 +78,8 @@ class ShimSpawnerTest : public ShimFixture {
   }
   // The one that makes the others.
   static pid_t Server() { return ShimNamed(kServeShims); }
-  // The one that waits for the next attempt.
+  // The one that waits for the next attempt. (A shim that has just been asked for may still look
+  // like it: let that one end before.)
   static pid_t AwaitSpare() {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     pid_t spare = 0;
@@ -153,16 +154,12 @@ TEST_F(ShimSpawnerTest, IfTheNextShimWasKilledAnotherOneIsMade) {
 }
 
 TEST_F(ShimSpawnerTest, TheNextShimEndsWithWhatMakesThem) {
-  const auto first = Spawn("true");
-  ASSERT_TRUE(first.ok()) << first.status();
+  RunToEnd("true");
   const pid_t spare = AwaitSpare();
   ASSERT_EQ(kill(Server(), SIGKILL), 0);
   int status = -1;
   ASSERT_EQ(waitpid(spare, &status, 0), spare);
   EXPECT_EQ(status, 0);
-  AwaitPhase(ShimPhase::kExited);
-  Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
-  EXPECT_EQ(Reap(*first), kShimDone);
 }
 
 TEST_F(ShimSpawnerTest, AKilledShimIsSeenByItsSignal) {
