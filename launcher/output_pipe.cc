@@ -85,14 +85,8 @@ bool OutputPipe::OpenFile(const std::string& path) {
   return true;
 }
 
-bool OutputPipe::Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,
-                      std::string* error) {
-  changed_ = std::move(changed);
-  bounds_ = bounds;
-  if (!OpenFile(path)) {
-    *error = "cannot open the log file " + path + ": " + strerror(errno);
-    return false;
-  }
+bool OutputPipe::MakePipe(std::string* error) {
+  if (read_end_.valid()) return true;
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     *error = std::string("cannot make a pipe: ") + strerror(errno);
@@ -102,6 +96,18 @@ bool OutputPipe::Open(const std::string& path, const Bounds& bounds, std::functi
   write_end_ = runtime::UniqueFd(ends[1]);
   // Only our end: the task's must block as it expects.
   fcntl(read_end_.get(), F_SETFL, O_NONBLOCK);
+  return true;
+}
+
+bool OutputPipe::Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,
+                      std::string* error) {
+  changed_ = std::move(changed);
+  bounds_ = bounds;
+  if (!OpenFile(path)) {
+    *error = "cannot open the log file " + path + ": " + strerror(errno);
+    return false;
+  }
+  if (!MakePipe(error)) return false;
   poller_->Watch(read_end_.get(), EPOLLIN, [this](std::uint32_t events) { OnReady(events); });
   return true;
 }

@@ -31,12 +31,14 @@ class OutputPipe {
     // Nobody else has ever written it: without rotation there are no rotated files of it.
     bool is_own = false;
   };
-  // `poller` outlives the pipe. Call Open() once, before anything else.
+  // `poller` outlives the pipe. Call Open() once, before what follows it.
   explicit OutputPipe(Poller* poller) : poller_(poller) {}
   ~OutputPipe() { Close(); }
   OutputPipe(const OutputPipe&) = delete;
   OutputPipe& operator=(const OutputPipe&) = delete;
 
+  // Open() does it, if it has not been done before. False, with `error` set, if it cannot be made.
+  bool MakePipe(std::string* error);
   // Opens or makes the file; what is in it already stays. `changed` runs after each growth and at
   // the end of the stream. False, with `error` set, if the file or the pipe cannot be made.
   bool Open(const std::string& path, const Bounds& bounds, std::function<void()> changed,

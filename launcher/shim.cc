@@ -141,7 +141,7 @@ class Shim {
   explicit Shim(const ShimOptions& options)
       : options_(options), stdout_(&poller_), stderr_(&poller_) {}
 
-  int Run();
+  int Run(const AwaitAttempt& await_attempt);
 
  private:
   struct Launcher {
@@ -150,6 +150,8 @@ class Shim {
     std::string sent;  // The state it was sent last.
   };
 
+  void GetReady();
+  bool MakeChannel(std::string* error);
   bool TakeAttempt();
   bool ReadSpec();
   bool Prepare(std::string* error);
@@ -157,7 +159,7 @@ class Shim {
   void OnBarrier(std::uint64_t number, const std::string& line);
   void WatchChildren();
   void Start();
-  void StartProgram(const UniqueFd& started, UniqueFd channel);
+  void StartProgram(const UniqueFd& started);
   void StartInTree(const UniqueFd& started, TaskStart* start);
   StartError StartIn(const UniqueFd& started, TaskStart* start);
   void ForgetProgram(TaskStart* start);
@@ -194,7 +196,11 @@ class Shim {
   const ShimOptions options_;
   const std::uint64_t begin_ticks_ = StartTicksNow();
   Poller poller_;
+  ShimAttempt attempt_;
   UniqueFd lock_, signals_, listener_, owner_, exit_file_;
+  UniqueFd reporter_,
+      channel_;  // Our end of the report channel, until it is the relay's; the task's.
+  UniqueFd null_;
   UniqueFd ready_, ready_write_end_;
   ShimSpec spec_;
   ShimState state_;
@@ -219,8 +225,30 @@ class Shim {
   bool tree_removed_ = false;  // Or it cannot be.
 };
 
+// Makes what is the same for every attempt. What cannot be made is tried again, and missed, when it
+// is needed.
+void Shim::GetReady() {
+  std::string error;
+  WatchChildren();
+  if (stdout_.MakePipe(&error) && stderr_.MakePipe(&error)) MakeChannel(&error);
+  null_ = UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+bool Shim::MakeChannel(std::string* error) {
+  if (channel_.valid()) return true;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+    *error = std::string("cannot make the report channel: ") + strerror(errno);
+    return false;
+  }
+  reporter_ = UniqueFd(ends[0]);
+  channel_ = UniqueFd(ends[1]);
+  fcntl(reporter_.get(), F_SETFL, O_NONBLOCK);
+  return true;
+}
+
 bool Shim::TakeAttempt() {
-  const std::string path = options_.folder + "/" + std::string(kLockFile);
+  const std::string path = attempt_.folder + "/" + std::string(kLockFile);
   lock_ = UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   // The same kind of lock as runtime::LockFile takes.
   struct flock whole = {};
@@ -229,11 +257,11 @@ bool Shim::TakeAttempt() {
   if (!lock_.valid() || fcntl(lock_.get(), F_OFD_SETLK, &whole) != 0) return false;
   const std::string pid = std::to_string(getpid()) + "\n";
   if (!WriteAs(lock_.get(), pid)) return false;
-  return access((options_.folder + "/" + std::string(kStartedFile)).c_str(), F_OK) != 0;
+  return access((attempt_.folder + "/" + std::string(kStartedFile)).c_str(), F_OK) != 0;
 }
 
 bool Shim::ReadSpec() {
-  auto spec = ShimSpec::Decode(ReadWhole(options_.folder + "/" + std::string(kSpecFile)));
+  auto spec = ShimSpec::Decode(ReadWhole(attempt_.folder + "/" + std::string(kSpecFile)));
   if (!spec) return false;
   spec_ = std::move(*spec);
   return true;
@@ -270,9 +298,9 @@ bool Shim::Prepare(std::string* error) {
       .limit = spec_.log_limit,
       .rotate_bytes = spec_.rotate_bytes,
       .rotate_files = spec_.rotate_files,
-      .is_own = FolderOf(spec_.stdout_path) == FolderOf(options_.folder)};
-  stdout_.KeepTimes(options_.folder + "/" + std::string(kStdoutTimesFile));
-  stderr_.KeepTimes(options_.folder + "/" + std::string(kStderrTimesFile));
+      .is_own = FolderOf(spec_.stdout_path) == FolderOf(attempt_.folder)};
+  stdout_.KeepTimes(attempt_.folder + "/" + std::string(kStdoutTimesFile));
+  stderr_.KeepTimes(attempt_.folder + "/" + std::string(kStderrTimesFile));
   return stdout_.Open(spec_.stdout_path, bounds, grown, error) &&
          stderr_.Open(spec_.stderr_path, bounds, grown, error) && WatchOwner(error);
 }
@@ -362,10 +390,11 @@ void Shim::ForgetProgram(TaskStart* start) {
   if (size >= kLargeProgram) malloc_trim(0);
 }
 
-void Shim::StartProgram(const UniqueFd& started, UniqueFd channel) {
+void Shim::StartProgram(const UniqueFd& started) {
+  const UniqueFd channel = std::move(channel_);
   struct stat status = {};
   fstat(channel.get(), &status);
-  const UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const UniqueFd null = std::move(null_);
   const UniqueFd out = stdout_.TakeWriteEnd();
   const UniqueFd err = stderr_.TakeWriteEnd();
   TaskStart start{.argv = std::move(spec_.argv),
@@ -427,22 +456,17 @@ StartError Shim::StartIn(const UniqueFd& started, TaskStart* start) {
 
 void Shim::Start() {
   std::string error;
-  int channel[2] = {-1, -1};
-  const std::string started = options_.folder + "/" + std::string(kStartedFile);
-  if (!Prepare(&error)) {
+  const std::string started = attempt_.folder + "/" + std::string(kStartedFile);
+  if (!Prepare(&error) || !MakeChannel(&error)) {
     state_.failure = error;
-  } else if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, channel) != 0) {
-    state_.failure = std::string("cannot make the report channel: ") + strerror(errno);
   } else {
-    fcntl(channel[0], F_SETFL, O_NONBLOCK);
-    relay_->AddReporter(UniqueFd(channel[0]));
-    UniqueFd task_end(channel[1]);
+    relay_->AddReporter(std::move(reporter_));
     // From here on this attempt is never started again.
     const UniqueFd file(open(started.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!file.valid()) {
       state_.failure = "cannot make " + started + ": " + strerror(errno);
     } else {
-      StartProgram(file, std::move(task_end));
+      StartProgram(file);
     }
   }
   if (!state_.failure.empty()) {
@@ -631,21 +655,23 @@ void Shim::Finish() {
     state_.out_of_memory = true;
     Note("a process of it was killed because memory was short");
   }
-  RemoveTree(kRemoveTries);
   if (state_.ended_us == 0) state_.ended_us = WallMicros();
   state_.spoke_us = stderr_.spoke_us();
   UpdateOffsets();
   state_.phase = ShimPhase::kExited;
-  exit_file_ = WriteWhole(options_.folder, kExitFile, state_.Encode());
+  // First: the next attempt waits for it. (Nobody's acknowledgement is read before the file is
+  // there.)
+  TellLaunchers(true);
+  exit_file_ = WriteWhole(attempt_.folder, kExitFile, state_.Encode());
   if (!exit_file_.valid()) {
-    fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", options_.folder.c_str(),
+    fprintf(stderr, "yard-shim: cannot write the exit file in %s: %s\n", attempt_.folder.c_str(),
             strerror(errno));
   }
-  TellLaunchers(true);
+  RemoveTree(kRemoveTries);
   // Not at once: a sync would hold up whoever starts the next attempt on this disk. With a launcher
   // there, which stores the end, it does not come to it.
   poller_.RunAfter(kSyncAfter, [this] {
-    if (!acknowledged_ && exit_file_.valid()) Sync(exit_file_, options_.folder);
+    if (!acknowledged_ && exit_file_.valid()) Sync(exit_file_, attempt_.folder);
   });
   const auto reports_done = [this] {
     reports_done_ = true;
@@ -765,18 +791,21 @@ void Shim::UpdateOffsets() {
   state_.stderr_end = stderr_.end();
 }
 
-int Shim::Run() {
+int Shim::Run(const AwaitAttempt& await_attempt) {
+  GetReady();
+  auto attempt = await_attempt();
+  if (!attempt) return kShimDone;
+  attempt_ = *std::move(attempt);
   if (!TakeAttempt()) return kShimNotFirst;
   if (!ReadSpec()) {
-    fprintf(stderr, "yard-shim: cannot read the spec in %s\n", options_.folder.c_str());
+    fprintf(stderr, "yard-shim: cannot read the spec in %s\n", attempt_.folder.c_str());
     return kShimBadSpec;
   }
   state_.shim_pid = getpid();
-  if (options_.control_fd >= 0) {
-    fcntl(options_.control_fd, F_SETFD, FD_CLOEXEC);
-    AddLauncher(UniqueFd(options_.control_fd));
+  if (attempt_.control.valid()) {
+    fcntl(attempt_.control.get(), F_SETFD, FD_CLOEXEC);
+    AddLauncher(std::move(attempt_.control));
   }
-  WatchChildren();
   Start();
   poller_.Run();
   return kShimDone;
@@ -784,14 +813,14 @@ int Shim::Run() {
 
 }  // namespace
 
-int RunShim(const ShimOptions& options) {
+int RunShim(const ShimOptions& options, const AwaitAttempt& await_attempt) {
   // Signals sent to the launcher's session or by a full disk quota are not for us.
   for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGQUIT, SIGPIPE, SIGXFSZ}) {
     struct sigaction ignore = {};
     ignore.sa_handler = SIG_IGN;
     sigaction(signal, &ignore, nullptr);
   }
-  return Shim(options).Run();
+  return Shim(options).Run(await_attempt);
 }
 
 }  // namespace launcher

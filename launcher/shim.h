@@ -2,10 +2,12 @@
 #define LAUNCHER_SHIM_H_
 
 #include <chrono>
-#include <memory>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "launcher/task_tree.h"
+#include "runtime/unique_fd.h"
 
 namespace launcher {
 
@@ -13,9 +15,7 @@ namespace launcher {
 // docs/launcher.md; re-imagines containerd's shim). It has one thread and never waits for
 // anybody: not for the launcher, not for the trainer, not for the disk.
 struct ShimOptions {
-  std::string folder;   // The attempt's, with its spec file.
-  int control_fd = -1;  // A connected SEQPACKET socket to the launcher that started it; or none.
-  TreeHost host;        // As LookAtHost() has found it.
+  TreeHost host;  // As LookAtHost() has found it.
   // After the main process has ended, for others of its tree that still hold the output.
   std::chrono::milliseconds drain{2000};
   // For processes that cannot be killed (in the kernel); then it reports without them.
@@ -26,8 +26,16 @@ struct ShimOptions {
   std::chrono::milliseconds lease{600000};
 };
 
+struct ShimAttempt {
+  std::string folder;  // With its spec file.
+  runtime::UniqueFd
+      control;  // A connected SEQPACKET socket to the launcher that started it; or none.
+};
+// Called once, when all is made that is the same for every attempt; none: there is none to run.
+using AwaitAttempt = std::function<std::optional<ShimAttempt>()>;
+
 // Runs to the end; returns the exit code of yard-shim (shim_protocol.h).
-int RunShim(const ShimOptions& options);
+int RunShim(const ShimOptions& options, const AwaitAttempt& await_attempt);
 
 }  // namespace launcher
 

@@ -11,6 +11,7 @@
 #include "launcher/shim_protocol.h"
 #include "launcher/shim_server.h"
 #include "launcher/task_tree.h"
+#include "runtime/unique_fd.h"
 
 int main(int argc, char** argv) {
   if (argc == 3 && argv[1] == launcher::kServeShims) {
@@ -23,8 +24,9 @@ int main(int argc, char** argv) {
   }
   launcher::AskForShortTurns();
   launcher::ShimOptions options;
-  options.folder = argv[1];
   options.host = launcher::LookAtHost();
-  if (argc == 3) options.control_fd = atoi(argv[2]);
-  return launcher::RunShim(options);
+  return launcher::RunShim(options, [&] {
+    return launcher::ShimAttempt{.folder = argv[1],
+                                 .control = runtime::UniqueFd(argc == 3 ? atoi(argv[2]) : -1)};
+  });
 }

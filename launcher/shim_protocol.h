@@ -30,6 +30,9 @@ inline constexpr std::string_view kServeShims = "--serve";
 inline constexpr int kShimServerFd = 3;
 // What the next shim shows in the place of its folder as long as it has none.
 inline constexpr std::string_view kSpareShim = "--spare";
+// "spare PID" offers it, "taken" says that it has an attempt (shim_server.h).
+inline constexpr std::string_view kSpareOffer = "spare ";
+inline constexpr std::string_view kSpareTaken = "taken";
 
 // Exit codes of yard-shim itself.
 inline constexpr int kShimDone = 0;

@@ -14,7 +14,9 @@
 #include <climits>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "launcher/scheduling.h"
@@ -34,6 +36,7 @@ constexpr int kSoonMs = 3;
 struct Request {
   std::string folder;  // Empty: there will be no more.
   UniqueFd control, log;
+  bool took_spare = false;  // Nothing else.
 };
 
 // What cannot be understood comes from nobody we know, and ends us.
@@ -50,6 +53,9 @@ Request Receive(int socket) {
   do {
     got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
   } while (got < 0 && errno == EINTR);
+  if (got > 0 && std::string_view(folder, static_cast<std::size_t>(got)) == kSpareTaken) {
+    return {.folder = {}, .control = {}, .log = {}, .took_spare = true};
+  }
   const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
   if (header == nullptr || header->cmsg_type != SCM_RIGHTS ||
       header->cmsg_len != CMSG_LEN(kDescriptors * sizeof(int))) {
@@ -97,47 +103,33 @@ void WriteTitle(std::span<char> title, const std::string& word) {
   if (text.size() < title.size()) std::copy(text.begin(), text.end(), title.begin());
 }
 
-int BeShim(Request request, std::span<char> title, const TreeHost& host) {
-  dup2(request.log.get(), STDERR_FILENO);
-  request.log.reset();
-  WriteTitle(title, request.folder);
-  ShimOptions options;
-  options.host = host;
-  options.folder = request.folder;
-  options.control_fd = request.control.release();
-  return RunShim(options);
-}
-
-// What a shim can do before it knows its attempt.
 void BeginShim() {
   setsid();
   AskForShortTurns();
 }
 
-// A copy of us that waits for its request, so that it need not be made when a task is to start. It
-// ends with us. (One that ends as a spare is waited for by nobody before our parent ends.)
-struct Spare {
-  pid_t pid = -1;  // 0: we are the copy, and `socket` is where its request comes.
-  UniqueFd pidfd, socket;
-};
-
-Spare MakeSpare() {
-  Spare spare;
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return spare;
-  UniqueFd ours(ends[0]), its(ends[1]);
-  spare.pid = CopyForParent(&spare.pidfd);
-  spare.socket = spare.pid == 0 ? std::move(its) : std::move(ours);
-  return spare;
+ShimAttempt AttemptOf(Request request, std::span<char> title) {
+  dup2(request.log.get(), STDERR_FILENO);
+  WriteTitle(title, request.folder);
+  return {.folder = std::move(request.folder), .control = std::move(request.control)};
 }
 
+int BeShim(Request request, std::span<char> title, const TreeHost& host) {
+  BeginShim();
+  return RunShim({.host = host}, [&] { return AttemptOf(std::move(request), title); });
+}
+
+// A copy of us that waits for its attempt, so that it need not be made when a task is to start. It
+// is our parent's, and ends when that closes its socket.
 int BeSpare(UniqueFd socket, std::span<char> title, const TreeHost& host) {
   BeginShim();
   WriteTitle(title, std::string(kSpareShim));
-  Request request = Receive(socket.get());
-  if (request.folder.empty()) return kShimDone;
-  socket.reset();
-  return BeShim(std::move(request), title, host);
+  return RunShim({.host = host}, [&]() -> std::optional<ShimAttempt> {
+    Request request = Receive(socket.get());
+    socket.reset();
+    if (request.folder.empty()) return std::nullopt;
+    return AttemptOf(std::move(request), title);
+  });
 }
 
 // No next request comes soon. (To make a spare at once would hold up the program that the last shim
@@ -152,32 +144,36 @@ bool IsQuiet(int requests) {
 int ServeShims(int socket, std::span<char> title) {
   UniqueFd requests(socket);
   const TreeHost host = LookAtHost();
-  Spare spare;
+  bool has_spare = false;
   for (;;) {
-    if (spare.pid < 0 && IsQuiet(requests.get())) {
-      spare = MakeSpare();
-      if (spare.pid == 0) {
+    int ends[2];
+    if (!has_spare && IsQuiet(requests.get()) &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
+      UniqueFd parents(ends[0]), its(ends[1]);
+      UniqueFd pidfd;
+      const pid_t pid = CopyForParent(&pidfd);
+      if (pid == 0) {
         requests.reset();
-        return BeSpare(std::move(spare.socket), title, host);
+        parents.reset();
+        return BeSpare(std::move(its), title, host);
       }
+      has_spare = pid > 0 && Send(requests.get(), std::string(kSpareOffer) + std::to_string(pid),
+                                  {pidfd.get(), parents.get()});
     }
     Request request = Receive(requests.get());
-    if (request.folder.empty()) return kShimDone;
-    Spare shim = std::exchange(spare, {});
-    const bool is_taken = shim.pid > 0 && Send(shim.socket.get(), request.folder,
-                                               {request.control.get(), request.log.get()});
-    if (!is_taken) {
-      shim = {};
-      shim.pid = CopyForParent(&shim.pidfd);
-      if (shim.pid == 0) {
-        requests.reset();
-        BeginShim();
-        return BeShim(std::move(request), title, host);
-      }
+    if (request.took_spare) {
+      has_spare = false;
+      continue;
     }
-    const bool answered = shim.pid > 0
-                              ? Send(requests.get(), std::to_string(shim.pid), {shim.pidfd.get()})
-                              : Send(requests.get(), "errno " + std::to_string(errno), {});
+    if (request.folder.empty()) return kShimDone;
+    UniqueFd pidfd;
+    const pid_t pid = CopyForParent(&pidfd);
+    if (pid == 0) {
+      requests.reset();
+      return BeShim(std::move(request), title, host);
+    }
+    const bool answered = pid > 0 ? Send(requests.get(), std::to_string(pid), {pidfd.get()})
+                                  : Send(requests.get(), "errno " + std::to_string(errno), {});
     if (!answered) return kShimDone;
   }
 }

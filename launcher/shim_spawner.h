@@ -16,7 +16,8 @@ namespace launcher {
 
 // Starts shims: has one yard-shim, started with the first, make the others (shim_server.h), so that
 // a start costs the same however large this process is and however many descriptors it has. When
-// that one is gone, another takes its place. One thread.
+// that one is gone, another takes its place. A shim that was made ahead is told its attempt here,
+// without a way round by that one. One thread.
 class ShimSpawner {
  public:
   explicit ShimSpawner(std::string shim_path) : shim_path_(std::move(shim_path)) {}
@@ -35,13 +36,24 @@ class ShimSpawner {
   absl::StatusOr<Shim> Start(const std::string& folder, int control, int log);
 
  private:
+  struct Spare {
+    Shim shim;
+    runtime::UniqueFd socket;  // Not valid: there is none.
+  };
+  struct Packet;
+
   absl::Status Open();
   void Close();
   absl::StatusOr<Shim> Ask(const std::string& folder, int control, int log);
+  std::optional<Shim> StartSpare(const std::string& folder, int control, int log);
+  // Looks whether a spare is offered; does not wait.
+  void TakeOffer();
+  void Keep(Packet offer);
 
   const std::string shim_path_;
   std::optional<runtime::Subprocess> server_;
   runtime::UniqueFd socket_;
+  Spare spare_;
 };
 
 }  // namespace launcher

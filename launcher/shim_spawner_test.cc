@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +45,7 @@ class ShimSpawnerTest : public ShimFixture {
     const UniqueFd its(ends[1]);
     const UniqueFd log(
         open((folder_ + "/shim.log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-    return spawner_.Start(folder_, its.get(), log.get());
+    return spawner_->Start(folder_, its.get(), log.get());
   }
   // Its exit code, or minus the signal that it died of.
   static int Reap(const ShimSpawner::Shim& shim) {
@@ -93,7 +94,7 @@ class ShimSpawnerTest : public ShimFixture {
     return program.value_or("");
   }
 
-  ShimSpawner spawner_{ShimPath()};
+  std::optional<ShimSpawner> spawner_{ShimPath()};
 };
 
 TEST_F(ShimSpawnerTest, AShimIsAChildInItsOwnSessionUnderItsOwnName) {
@@ -153,13 +154,21 @@ TEST_F(ShimSpawnerTest, IfTheNextShimWasKilledAnotherOneIsMade) {
   EXPECT_NE(RunToEnd("exit 4", 4), spare);
 }
 
-TEST_F(ShimSpawnerTest, TheNextShimEndsWithWhatMakesThem) {
+TEST_F(ShimSpawnerTest, TheNextShimDoesNotNeedWhatHasMadeIt) {
   RunToEnd("true");
   const pid_t spare = AwaitSpare();
-  ASSERT_EQ(kill(Server(), SIGKILL), 0);
-  int status = -1;
-  ASSERT_EQ(waitpid(spare, &status, 0), spare);
-  EXPECT_EQ(status, 0);
+  const pid_t server = Server();
+  ASSERT_EQ(kill(server, SIGKILL), 0);
+  EXPECT_EQ(RunToEnd("exit 4", 4), spare);
+  RunToEnd("exit 5", 5);
+  EXPECT_NE(Server(), server);
+}
+
+TEST_F(ShimSpawnerTest, TheNextShimEndsWithUs) {
+  RunToEnd("true");
+  const pid_t spare = AwaitSpare();
+  spawner_.reset();
+  EXPECT_FALSE(ReadProcess(spare).has_value());
 }
 
 TEST_F(ShimSpawnerTest, AKilledShimIsSeenByItsSignal) {
@@ -196,7 +205,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
   rlimit none = before;
   none.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(its.get())).get());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  const auto shim = spawner_.Start(folder_, its.get(), its.get());
+  const auto shim = spawner_->Start(folder_, its.get(), its.get());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_TRUE(absl::IsResourceExhausted(shim.status())) << shim.status();
   AwaitSpare();
