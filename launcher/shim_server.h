@@ -7,8 +7,9 @@ namespace launcher {
 
 // The one yard-shim of a launcher that makes the others (shim_spawner.h): each is a copy of it,
 // which costs a fraction of a start by exec. Where none is asked for for a moment, the next one is
-// made already, and offered. May fork because it has one thread, next to no memory, and nothing in it that could
-// be copied by mistake. (As Android's zygote does it, with its pool of unspecialised processes.)
+// made already, and offered. May fork because it has one thread, next to no memory, and nothing in
+// it that could be copied by mistake. (As Android's zygote does it, with its pool of unspecialised
+// processes.)
 //
 // Reads requests from the SEQPACKET socket until its other end is closed: a packet is an attempt's
 // folder, with two descriptors, the shim's control socket and its stderr. The answer is the shim's
