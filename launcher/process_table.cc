@@ -80,6 +80,12 @@ std::optional<std::vector<pid_t>> ReadChildren(pid_t pid) {
   return children;
 }
 
+// Of an entry of /proc/PID/fd: its mode tells how the file was opened.
+bool IsWritable(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IWUSR) != 0;
+}
+
 bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
   const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
   DIR* descriptors = files.empty() ? nullptr : opendir(directory.c_str());
@@ -89,7 +95,8 @@ bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
     const dirent* entry = readdir(descriptors);
     if (entry == nullptr) break;
     const std::string name = OpenFileName(directory + "/" + entry->d_name);
-    holds = !name.empty() && std::find(files.begin(), files.end(), name) != files.end();
+    holds = !name.empty() && std::find(files.begin(), files.end(), name) != files.end() &&
+            IsWritable(directory + "/" + entry->d_name);
   }
   closedir(descriptors);
   return holds;
@@ -232,15 +239,18 @@ int KillOrphanedTree(const OrphanedTree& tree) {
   int in_groups = 0;
   for (const auto& path : tree.cgroups) in_groups += KillCgroup(path);
   const auto table = ReadProcesses();
-  const std::string mark = "YARD_SOCKET=" + tree.task_socket;
+  const std::string socket = tree.task_socket.empty() ? "" : "YARD_SOCKET=" + tree.task_socket;
+  const auto has = [](pid_t pid, const std::string& entry) {
+    return !entry.empty() && HasEnvironmentEntry(pid, entry);
+  };
   const auto leader = tree.leader > 0 ? ReadProcess(tree.leader) : std::nullopt;
   const bool leader_is_ours = leader && leader->start_ticks == tree.start_ticks;
   const bool match_session = tree.leader > 0 && (leader ? leader_is_ours : tree.session_is_ours);
   const auto by_parent = ByParent(table);
   std::set<pid_t> found;
   for (const auto& row : table) {
-    const bool ours = (match_session && row.session == tree.leader) ||
-                      HasEnvironmentEntry(row.pid, mark) ||
+    const bool ours = (match_session && row.session == tree.leader) || has(row.pid, socket) ||
+                      has(row.pid, tree.mark) ||
                       (row.start_ticks >= tree.not_before && HoldsOneOf(row.pid, tree.files));
     if (!ours || row.pid == getpid() || !found.insert(row.pid).second) continue;
     AddDescendants(by_parent, row.pid, found);
