@@ -232,15 +232,18 @@ int KillOrphanedTree(const OrphanedTree& tree) {
   int in_groups = 0;
   for (const auto& path : tree.cgroups) in_groups += KillCgroup(path);
   const auto table = ReadProcesses();
-  const std::string mark = "YARD_SOCKET=" + tree.task_socket;
+  const std::string socket = tree.task_socket.empty() ? "" : "YARD_SOCKET=" + tree.task_socket;
+  const auto has = [](pid_t pid, const std::string& entry) {
+    return !entry.empty() && HasEnvironmentEntry(pid, entry);
+  };
   const auto leader = tree.leader > 0 ? ReadProcess(tree.leader) : std::nullopt;
   const bool leader_is_ours = leader && leader->start_ticks == tree.start_ticks;
   const bool match_session = tree.leader > 0 && (leader ? leader_is_ours : tree.session_is_ours);
   const auto by_parent = ByParent(table);
   std::set<pid_t> found;
   for (const auto& row : table) {
-    const bool ours = (match_session && row.session == tree.leader) ||
-                      HasEnvironmentEntry(row.pid, mark) ||
+    const bool ours = (match_session && row.session == tree.leader) || has(row.pid, socket) ||
+                      has(row.pid, tree.mark) ||
                       (row.start_ticks >= tree.not_before && HoldsOneOf(row.pid, tree.files));
     if (!ours || row.pid == getpid() || !found.insert(row.pid).second) continue;
     AddDescendants(by_parent, row.pid, found);

@@ -53,7 +53,8 @@ std::string BootId();
 
 // What is known of an attempt whose shim is gone.
 struct OrphanedTree {
-  std::string task_socket;        // The attempt's YARD_SOCKET, which no other attempt has.
+  // The attempt's YARD_SOCKET, which no other attempt has; empty: it has none.
+  std::string task_socket;
   pid_t leader = 0;               // The task's main process and session; 0: unknown.
   std::uint64_t start_ticks = 0;  // Of the leader.
   // The shim was seen alive a moment ago, so the number of the leader's session cannot have been
@@ -67,12 +68,14 @@ struct OrphanedTree {
   // Control groups that only this tree is in (cgroup.h). Who is in one is found whatever it does;
   // call RemoveCgroup() in the end.
   std::vector<std::string> cgroups = {};
+  // "NAME=value" in the environment of this tree's processes alone; empty: there is none.
+  std::string mark = {};
 };
 // Kills with SIGKILL every process of the tree: those in its control groups, those with the
-// attempt's YARD_SOCKET in their environment, those in its session, those that hold one of its
-// files, and all descendants of these, once. Returns how many were found alive: call it again until
-// that is 0. Without a control group a process in a session of its own that has cleaned its
-// environment and closed all files is not found.
+// attempt's YARD_SOCKET or its mark in their environment, those in its session, those that hold one
+// of its files, and all descendants of these, once. Returns how many were found alive: call it
+// again until that is 0. Without a control group a process in a session of its own that has cleaned
+// its environment and closed all files is not found.
 int KillOrphanedTree(const OrphanedTree& tree);
 
 }  // namespace launcher

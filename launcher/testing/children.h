@@ -1,0 +1,89 @@
+#ifndef LAUNCHER_TESTING_CHILDREN_H_
+#define LAUNCHER_TESTING_CHILDREN_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "launcher/testing/cluster_spec.h"
+#include "launcher/testing/function.h"
+#include "launcher/testing/run_options.h"
+#include "launcher/testing/run_result.h"
+
+namespace launcher::testing {
+
+// The children of a runner, and what happens to them: started by runtime/subprocess.h, decided
+// about by launcher/supervisor.h, killed with all that they have started by
+// launcher/process_table.h. A thread of its own does all of it; nothing polls. Any thread may call
+// any method; only those that say so wait.
+class Children {
+ public:
+  struct Task {
+    std::string type;
+    int index = 0;
+    Call call;  // With arguments. Of a pool's worker without a name: none.
+    ClusterSpec cluster;
+    bool is_worker = false;  // Of a pool.
+    std::string name() const { return TaskName(type, index); }
+  };
+  // What became of the last process of a task.
+  struct Ended {
+    std::optional<int> exit_code;  // Of a signal its number, negative. Nothing while it runs.
+  };
+
+  // `barrier_tasks`: those that the barrier is for.
+  static std::shared_ptr<Children> Create(const RunOptions& options,
+                                          const std::vector<std::string>& barrier_tasks);
+  virtual ~Children() = default;
+
+  // The run is kept, and waited for at the exit of this process (killed there if it is a daemon),
+  // until it is over.
+  static void Keep(const std::shared_ptr<Children>& run);
+  // Its owner is done with it: no longer kept once it is over.
+  static void Release(const std::shared_ptr<Children>& run);
+
+  // Starts tasks, one after the other; one that has ended starts again, as it is now.
+  // AlreadyExists while one of them runs, FailedPrecondition while the run ends. That a process
+  // could not be started is the error of its task.
+  virtual absl::Status Start(const std::vector<Task>& tasks) = 0;
+  // The end of chief-0 ends nothing. Before anything is started.
+  virtual void IgnoreChief() = 0;
+
+  virtual std::optional<pid_t> Pid(const std::string& task) = 0;
+  // NotFound for an unknown task.
+  virtual absl::StatusOr<Ended> LookAt(const std::string& task) = 0;
+
+  // Waits until its process is gone. NotFound for an unknown task.
+  virtual absl::Status Terminate(const std::string& task) = 0;
+  // Returns once the signal is sent; SIGKILL kills all that the tasks have started too.
+  virtual void TerminateAll(int signal) = 0;
+
+  // Waits until everything is over. False if `timeout` ran out first.
+  virtual bool AwaitEnd(absl::Duration timeout) = 0;
+  // Nothing is restarted any more, SIGTERM, and after `grace` the kill.
+  virtual void Stop(absl::Duration grace) = 0;
+  // Of a run that is over, or as it is now.
+  virtual Outcome Collect() = 0;
+  virtual bool daemon() const = 0;
+  // Who still runs: "worker-0 (process 77)".
+  virtual std::vector<std::string> Running() = 0;
+
+  // ---- Pools
+  // Calls on all workers, and waits for as long as the pool says; in the order of the tasks. The
+  // first error of them all is that of the outcome; one that is Unavailable or DeadlineExceeded
+  // with `kUnexpectedExit` or `kTimeout` is of a worker that cannot be used any more.
+  virtual Outcome CallAll(const Call& call, absl::Duration task_timeout,
+                          absl::Duration run_timeout) = 0;
+  // The workers end by themselves once they have no call.
+  virtual void EndCalls() = 0;
+};
+
+}  // namespace launcher::testing
+
+#endif  // LAUNCHER_TESTING_CHILDREN_H_

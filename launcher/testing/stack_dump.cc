@@ -1,0 +1,198 @@
+#include "launcher/testing/stack_dump.h"
+
+#include <dirent.h>
+#include <execinfo.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/debugging/symbolize.h"
+
+namespace launcher::testing {
+namespace {
+
+constexpr int kMaxFrames = 64;
+constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+
+// The thread that is asked for its stack, one at a time, and what it answers: it claims the
+// question, so that one who comes late finds that it is not asked any more. Of one that has claimed
+// it and does not answer the frames are its own for ever: nobody is asked again.
+constexpr pid_t kClaimed = -1;
+struct Question {
+  std::atomic<pid_t> thread{0};
+  void* frames[kMaxFrames];
+  int count = 0;
+  sem_t answered;
+};
+Question& TheQuestion() {
+  static Question* question = [] {
+    auto* made = new Question;
+    sem_init(&made->answered, 0, 0);
+    return made;
+  }();
+  return *question;
+}
+std::atomic<void (*)()> termination{nullptr};
+
+int DumpSignal() { return SIGRTMIN + 3; }
+
+pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+
+void Say(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+// May run in a signal handler: no memory is allocated.
+void SayFrames(int fd, void* const* frames, int count) {
+  char name[512], line[640];
+  for (int i = 0; i < count; ++i) {
+    // (The address behind a call may be the next function's.)
+    const void* address = static_cast<const char*>(frames[i]) - 1;
+    if (!absl::Symbolize(address, name, sizeof name)) {
+      strncpy(name, "(unknown)", sizeof name);
+    }
+    const int size = snprintf(line, sizeof line, "    @ %14p  %s\n", frames[i], name);
+    if (size > 0) Say(fd, std::string_view(line, static_cast<std::size_t>(size)));
+  }
+}
+
+void OnDumpSignal(int) {
+  const int saved = errno;
+  Question& question = TheQuestion();
+  pid_t expected = ThisThread();
+  if (question.thread.compare_exchange_strong(expected, kClaimed)) {
+    question.count = backtrace(question.frames, kMaxFrames);
+    sem_post(&question.answered);
+  }
+  errno = saved;
+}
+
+void OnFatalSignal(int signal) {
+  const char* name = sigdescr_np(signal);
+  Say(STDERR_FILENO, "Fatal signal: ");
+  Say(STDERR_FILENO, name != nullptr ? name : "unknown");
+  Say(STDERR_FILENO, "\n");
+  void* frames[kMaxFrames];
+  SayFrames(STDERR_FILENO, frames, backtrace(frames, kMaxFrames));
+  // The handler is gone (SA_RESETHAND), and the signal comes again once we return.
+  raise(signal);
+}
+
+void OnTerminationSignal(int) {
+  const int saved = errno;
+  if (auto* asked = termination.load()) asked();
+  errno = saved;
+}
+
+void Handle(int signal, void (*handler)(int), int flags) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags | SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  sigaction(signal, &action, nullptr);
+}
+
+std::string NameOfThread(pid_t thread) {
+  std::string name(16, '\0');
+  FILE* file = fopen(("/proc/self/task/" + std::to_string(thread) + "/comm").c_str(), "re");
+  if (file == nullptr) return "?";
+  if (fgets(name.data(), static_cast<int>(name.size()) + 1, file) == nullptr) name = "?";
+  fclose(file);
+  name.resize(strcspn(name.c_str(), "\n"));
+  return name;
+}
+
+std::vector<pid_t> OtherThreads() {
+  std::vector<pid_t> threads;
+  DIR* directory = opendir("/proc/self/task");
+  if (directory == nullptr) return threads;
+  while (const dirent* entry = readdir(directory)) {
+    const pid_t thread = atoi(entry->d_name);
+    if (thread > 0 && thread != ThisThread()) threads.push_back(thread);
+  }
+  closedir(directory);
+  return threads;
+}
+
+// False after a second.
+bool AwaitAnswer(Question& question) {
+  timespec deadline;
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_sec += 1;
+  while (sem_timedwait(&question.answered, &deadline) != 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+bool Ask(pid_t thread) {
+  Question& question = TheQuestion();
+  if (question.thread.load() != 0) return false;
+  question.thread.store(thread);
+  const bool asked = syscall(SYS_tgkill, getpid(), thread, DumpSignal()) == 0;
+  if (!asked || !AwaitAnswer(question)) {
+    pid_t expected = thread;
+    if (question.thread.compare_exchange_strong(expected, 0)) return false;
+    if (!AwaitAnswer(question)) return false;
+  }
+  question.thread.store(0);
+  return true;
+}
+
+}  // namespace
+
+void ReportFatalSignals() {
+  absl::InitializeSymbolizer("/proc/self/exe");
+  // The first call loads what a signal handler could not.
+  void* frame;
+  backtrace(&frame, 1);
+  TheQuestion();
+  Handle(DumpSignal(), OnDumpSignal, 0);
+  // (A stack overflow leaves no stack for the handler; the signal then kills without a word.)
+  for (const int signal : kFatalSignals) {
+    struct sigaction old {};
+    if (sigaction(signal, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) continue;
+    Handle(signal, OnFatalSignal, static_cast<int>(SA_RESETHAND));
+  }
+}
+
+void OnTermination(void (*asked)()) {
+  termination.store(asked);
+  Handle(SIGTERM, OnTerminationSignal, 0);
+}
+
+void DumpAllStacks(int fd) {
+  for (const pid_t thread : OtherThreads()) {
+    const std::string title =
+        "Thread " + std::to_string(thread) + " (" + NameOfThread(thread) + ")";
+    if (!Ask(thread)) {
+      Say(fd, title + " does not tell its stack\n");
+      continue;
+    }
+    Say(fd, title + ":\n");
+    const Question& question = TheQuestion();
+    SayFrames(fd, question.frames, question.count);
+  }
+  void* frames[kMaxFrames];
+  Say(fd, "Thread " + std::to_string(ThisThread()) + " (" + NameOfThread(ThisThread()) + "):\n");
+  SayFrames(fd, frames, backtrace(frames, kMaxFrames));
+}
+
+}  // namespace launcher::testing
