@@ -2,6 +2,7 @@
 #define LAUNCHER_TESTING_FUNCTION_H_
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,15 +33,16 @@ namespace launcher::testing {
 // The arguments of one function.
 struct Arguments {
   std::string function;
-  std::string types;
   std::string bytes;
+  // As they were given: shared objects among them are there as long as this is.
+  std::shared_ptr<const void> given = nullptr;
 };
 
 // A function, with its arguments or still without.
 struct Call {
   std::string function;
-  std::string types;                 // That its arguments have to have.
   std::optional<std::string> bytes;  // Nothing: there are no arguments yet.
+  std::shared_ptr<const void> given = nullptr;
 };
 
 // What became of a call.
@@ -97,25 +99,27 @@ class Function<R(A...)> {
 
   const std::string& name() const { return name_; }
   Arguments Args(std::decay_t<A>... arguments) const {
-    return {name_, Types(), Encode(Tuple(std::move(arguments)...))};
+    auto given = std::make_shared<const Tuple>(std::move(arguments)...);
+    return {name_, Encode(*given), given};
   }
   Call With(std::decay_t<A>... arguments) const {
-    return {name_, Types(), Encode(Tuple(std::move(arguments)...))};
+    auto given = std::make_shared<const Tuple>(std::move(arguments)...);
+    return {name_, Encode(*given), given};
   }
   // Without arguments: complete only if the function has none.
   operator Call() const {  // NOLINT(google-explicit-constructor): a function is a call of it.
     if constexpr (sizeof...(A) == 0) return With();
-    return {name_, Types(), std::nullopt};
+    return {name_, std::nullopt};
   }
 
  private:
   using Tuple = std::tuple<std::decay_t<A>...>;
 
-  static std::string Types() { return Codec<Tuple>::Name(); }
   static Returned Invoke(R (*body)(A...), const std::string& name, std::string_view bytes) {
     std::optional<Tuple> arguments = Decode<Tuple>(bytes);
     if (!arguments) {
-      return {absl::InvalidArgumentError("the arguments of " + name + " are not " + Types())};
+      return {absl::InvalidArgumentError("the arguments of " + name + " are not " +
+                                         Codec<Tuple>::Name())};
     }
     if constexpr (std::is_void_v<R>) {
       std::apply(body, *std::move(arguments));

@@ -185,7 +185,7 @@ TEST(MultiProcessPoolRunnerTest, GivesUpOnAProcessThatHangs) {
 TEST(MultiProcessPoolRunnerTest, RefusesWhatIsNoCall) {
   MultiProcessPoolRunner pool(Cluster(false, 1));
   EXPECT_EQ(pool.Run(kFailAt).error, RunError::kWrongCall);
-  EXPECT_EQ(pool.Run(Call{"nobody", "()", ""}).error, RunError::kWrongCall);
+  EXPECT_EQ(pool.Run(Call{"nobody", ""}).error, RunError::kWrongCall);
 }
 
 // A test's process that ends with its pool: in any way.

@@ -43,6 +43,7 @@ absl::Status Give(const Arguments& arguments, Call* call) {
                      call->function.empty() ? "no function" : call->function));
   }
   call->bytes = arguments.bytes;
+  call->given = arguments.given;
   return absl::OkStatus();
 }
 

@@ -312,9 +312,11 @@ std::string CodeAt(const Barrier::Options& options) {
 std::vector<std::string> AtSomeBarriers() {
   if (TaskOfThisProcess()->type == "ps") return {CodeAt({.name = "some", .parties = {"worker"}})};
   std::vector<std::string> codes = {CodeAt({.name = "some", .parties = {"worker"}})};
-  if (Self() == "worker-0") codes.push_back(CodeAt({.name = "broken", .timeout = kSoon}));
+  if (Self() == "worker-0") {
+    codes.push_back(CodeAt({.name = "broken", .parties = {"worker"}, .timeout = kSoon}));
+  }
   codes.push_back(CodeAt({.name = "next", .parties = {"worker-0", "worker-1"}}));
-  codes.push_back(CodeAt({.name = "broken"}));
+  codes.push_back(CodeAt({.name = "broken", .parties = {"worker"}}));
   return codes;
 }
 const Function kAtSomeBarriers("AtSomeBarriers", AtSomeBarriers);
@@ -457,7 +459,7 @@ TEST(MultiProcessRunnerTest, RefusesWhatIsWrong) {
   EXPECT_EQ(chiefs.status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(chiefs.status.message()), HasSubstr("2"));
   EXPECT_EQ(RunProcesses(kNothing, {}).status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(RunProcesses(Call{"nobody", "()", ""}, Cluster(false, 1)).status.code(),
+  EXPECT_EQ(RunProcesses(Call{"nobody", ""}, Cluster(false, 1)).status.code(),
             absl::StatusCode::kInvalidArgument);
 
   MultiProcessRunner runner(kNothing, Cluster(false, 1));
@@ -531,7 +533,8 @@ TEST(MultiProcessRunnerTest, GivesEachWorkerGpusOfItsOwn) {
     std::vector<std::string> all;
     const auto outcome =
         RunProcesses(kOwnEnvironment.With({"CUDA_VISIBLE_DEVICES"}), Cluster(true, 1), options);
-    for (const auto& value : *outcome.result.Values<Variables>()) {
+    const auto values = outcome.result.Values<Variables>();
+    for (const auto& value : values.value()) {
       all.push_back(value.at("CUDA_VISIBLE_DEVICES"));
     }
     return all;
