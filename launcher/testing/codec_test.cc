@@ -31,7 +31,7 @@ namespace {
 
 template <typename T>
 void ExpectSame(const T& value) {
-  const auto again = EncodedValue::Of(value).As<T>();
+  const auto again = EncodedValue::Of(value).template As<T>();
   ASSERT_TRUE(again.has_value()) << Codec<T>::Name();
   EXPECT_EQ(*again, value) << Codec<T>::Name();
 }

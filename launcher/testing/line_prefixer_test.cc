@@ -26,10 +26,9 @@ TEST(LinePrefixerTest, FillsThePrefixUpTo14Columns) {
 
 TEST(LinePrefixerTest, GivesTheSameLinesWhateverThePieces) {
   const std::string bytes("one\n\ntwo \0 \xff\r\nlast", 18);
-  const std::string lines(
-      "[a-0]:         one\n[a-0]:         \n[a-0]:         two \0 \xff\r\n"
-      "[a-0]:         last\n",
-      81);
+  const std::string nul(1, '\0');
+  const std::string lines = "[a-0]:         one\n[a-0]:         \n[a-0]:         two " + nul +
+                            " \xff\r\n[a-0]:         last\n";
   for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
     EXPECT_EQ(Prefixed("a-0", bytes, piece), lines) << piece;
   }
