@@ -440,8 +440,8 @@ int PortOf(const ClusterSpec& spec) {
 TEST(MultiProcessPortTest, GivesPortsThatNobodyElseGets) {
   std::set<std::string> all;
   for (int i = 0; i < 5; ++i) {
-    for (const auto& address : Cluster(false, 20)[0].second)
-      EXPECT_TRUE(all.insert(address).second);
+    const ClusterSpec many = Cluster(false, 20);
+    for (const auto& address : many[0].second) EXPECT_TRUE(all.insert(address).second);
   }
   const ClusterSpec spec = Cluster(false, 1);
   const Outcome taken =
