@@ -790,7 +790,10 @@ void ChildrenImpl::AddUnexpected(std::vector<std::string>* messages) const {
 
 Outcome ChildrenImpl::CollectOnLoop() {
   Outcome outcome;
+  auto lines = std::exchange(result_.lines, {});
   outcome.result = result_;
+  outcome.result.lines = std::move(lines);
+  output_kept_ = 0;
   std::vector<const Entry*> order;
   for (const auto& entry : entries_) {
     if (entry->last) order.push_back(entry.get());

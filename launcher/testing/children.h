@@ -68,7 +68,7 @@ class Children {
   virtual bool AwaitEnd(absl::Duration timeout) = 0;
   // Nothing is restarted any more, SIGTERM, and after `grace` the kill.
   virtual void Stop(absl::Duration grace) = 0;
-  // Of a run that is over, or as it is now.
+  // What there is now; the lines of the output are taken: the next call has only later ones.
   virtual Outcome Collect() = 0;
   virtual bool daemon() const = 0;
   // Who still runs: "worker-0 (process 77)".

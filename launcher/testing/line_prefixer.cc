@@ -17,23 +17,35 @@ LinePrefixer::LinePrefixer(std::string_view task) {
 }
 
 void LinePrefixer::Add(std::string_view bytes, std::string* lines) {
-  while (!bytes.empty()) {
-    const void* newline = std::memchr(bytes.data(), '\n', bytes.size());
-    if (newline == nullptr) break;
-    const auto size =
-        static_cast<std::size_t>(static_cast<const char*>(newline) - bytes.data()) + 1;
-    lines->append(prefix_);
-    if (!rest_.empty()) {
-      lines->append(rest_);
-      rest_.clear();
-    }
-    lines->append(bytes.data(), size);
-    bytes.remove_prefix(size);
+  const auto last = bytes.rfind('\n');
+  if (last != std::string_view::npos) {
+    AddLines(bytes.substr(0, last + 1), lines);
+    bytes.remove_prefix(last + 1);
   }
   rest_.append(bytes);
   while (rest_.size() >= kMaxLine) {
     lines->append(prefix_).append(rest_, 0, kMaxLine).push_back('\n');
     rest_.erase(0, kMaxLine);
+  }
+}
+
+// Room for all of them at once: appending each would take longer than all else.
+void LinePrefixer::AddLines(std::string_view whole, std::string* lines) {
+  const auto count = static_cast<std::size_t>(std::count(whole.begin(), whole.end(), '\n'));
+  const std::size_t before = lines->size();
+  lines->resize(before + count * prefix_.size() + rest_.size() + whole.size());
+  char* to = lines->data() + before;
+  const auto put = [&](std::string_view text) {
+    std::memcpy(to, text.data(), text.size());
+    to += text.size();
+  };
+  while (!whole.empty()) {
+    const auto size = whole.find('\n') + 1;
+    put(prefix_);
+    put(rest_);
+    put(whole.substr(0, size));
+    rest_.clear();
+    whole.remove_prefix(size);
   }
 }
 

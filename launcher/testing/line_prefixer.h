@@ -26,6 +26,8 @@ class LinePrefixer {
   const std::string& prefix() const { return prefix_; }
 
  private:
+  void AddLines(std::string_view whole, std::string* lines);
+
   std::string prefix_;
   std::string rest_;  // The beginning of a line.
 };
