@@ -36,7 +36,6 @@
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/mutex.h"
-#include "runtime/string_view.h"
 #include "runtime/subprocess.h"
 #include "runtime/thread.h"
 #include "runtime/unique_fd.h"
@@ -284,7 +283,7 @@ class ChildrenImpl : public Children, public std::enable_shared_from_this<Childr
   void KillRound(Child& child);
   void CheckOver();
   void SettlePoolCall(std::uint64_t number, CallResult result, bool died);
-  void FailPoolCalls(const Entry& entry, const Child& child);
+  void FailPoolCalls(const Child& child);
 
   Outcome CollectOnLoop();
   void AddUnexpected(std::vector<std::string>* messages) const;
@@ -703,7 +702,7 @@ void ChildrenImpl::OnExit(Entry& entry, Child& child) {
       {entry.name, child.attempt, how, child.status, child.cause != Cause::kNone});
   ObjectClientGone(child.number, entry.name);
   AnswerBarriers(barriers_.TaskEnded(entry.name, how));
-  FailPoolCalls(entry, child);
+  FailPoolCalls(child);
   if (child.cause != Cause::kNone) Kill(child);
   if (!child.out->at_end() || !child.err->at_end()) {
     child.output_timer = loop_->RunAfter(options_.output_wait,
@@ -836,7 +835,7 @@ void ChildrenImpl::SettlePoolCall(std::uint64_t number, CallResult result, bool 
   pending.call->changed.SignalAll();
 }
 
-void ChildrenImpl::FailPoolCalls(const Entry& entry, const Child& child) {
+void ChildrenImpl::FailPoolCalls(const Child& child) {
   std::vector<std::uint64_t> numbers;
   for (const auto& [number, pending] : pool_calls_) {
     if (pending.child == child.number) numbers.push_back(number);
@@ -846,7 +845,6 @@ void ChildrenImpl::FailPoolCalls(const Entry& entry, const Child& child) {
     status = absl::UnavailableError(
         absl::StrCat("the pool's process has died with ", child.exit->ToString()));
   }
-  static_cast<void>(entry);
   for (const std::uint64_t number : numbers) SettlePoolCall(number, {status, std::nullopt}, true);
 }
 

@@ -37,6 +37,12 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kSoon = absl::Milliseconds(50);
 constexpr absl::Duration kLong = absl::Seconds(100);
+// In which a task has returned.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr absl::Duration kTimeToReturn = absl::Seconds(15);
+#else
+constexpr absl::Duration kTimeToReturn = absl::Seconds(3);
+#endif
 
 RunOptions Captured() {
   RunOptions options;
@@ -191,6 +197,7 @@ TEST(MultiProcessChiefTest, LetsTheOthersGoOnIfAsked) {
   while (*runner.ProcessExists("chief", 0)) {
     ASSERT_FALSE(IsGone(*runner.GetProcessId("worker", 0), kSoon));
   }
+  ASSERT_FALSE(IsGone(*runner.GetProcessId("worker", 0), 4 * options.chief_courtesy));
   ASSERT_TRUE(end.Set().ok());
   EXPECT_TRUE(runner.Join().ok());
 }
@@ -206,10 +213,12 @@ const Function kReturnOrHang("ReturnOrHang", ReturnOrHang);
 TEST(MultiProcessTimeTest, KillsAndNamesWhatRunsTooLong) {
   RunOptions options = Captured();
   options.auto_restart = true;
-  options.max_run_time = absl::Seconds(2);
+  options.max_run_time = kTimeToReturn;
   const Outcome outcome = RunProcesses(kReturnOrHang, Cluster(false, 3), options);
   EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
-  EXPECT_EQ(outcome.status.message(), "max_run_time of 2s is over: killed worker-1, worker-2");
+  EXPECT_EQ(outcome.status.message(),
+            absl::StrCat("max_run_time of ", absl::FormatDuration(kTimeToReturn),
+                         " is over: killed worker-1, worker-2"));
   EXPECT_THAT(*outcome.result.Values<std::string>(), ElementsAre("returned"));
   EXPECT_THAT(outcome.result.attempts, SizeIs(3)) << "nothing is restarted";
 }
@@ -376,7 +385,8 @@ void PrintBytes(const std::string& bytes) { fwrite(bytes.data(), 1, bytes.size()
 const Function kPrintBytes("PrintBytes", PrintBytes);
 
 TEST(MultiProcessOutputTest, PassesEveryByteOfALine) {
-  const std::string hostile("NUL \0 and \xff\xfe broken UTF-8, and no newline", 44);
+  const std::string nul(1, '\0');
+  const std::string hostile = "NUL " + nul + " and \xff\xfe broken UTF-8, and no newline";
   const Outcome bytes = RunProcesses(kPrintBytes.With(hostile), Cluster(false, 1), Captured());
   EXPECT_THAT(bytes.result.lines, Contains("[worker-0]:    " + hostile + "\n"));
   const std::string large(4 << 20, 'x');

@@ -9,7 +9,6 @@
 #include "launcher/testing/child.h"
 #include "launcher/testing/children.h"
 #include "launcher/testing/init.h"
-#include "runtime/string_view.h"
 
 namespace launcher::testing {
 namespace {
