@@ -357,6 +357,7 @@ std::size_t ChildrenImpl::AddEntry(const Task& task) {
 }
 
 absl::Status ChildrenImpl::StartOnLoop(const std::vector<Task>& tasks) {
+  if (tasks.empty()) return absl::OkStatus();
   if (status_.phase != JobStatus::Phase::kRuns && !HasEnded(status_)) {
     return absl::FailedPreconditionError(
         absl::StrCat("starting a task: the run ends because ", status_.ending));
@@ -630,7 +631,12 @@ void ChildrenImpl::Received(Entry& entry, Child& child, const Message& message) 
   if (message.kind != Message::Kind::kResult) return;
   auto result = Decode<CallResult>(message.content);
   if (!result) return;
-  if (message.number != 0) return SettlePoolCall(message.number, *std::move(result), false);
+  if (message.number != 0) {
+    // What the call has written is in the pipes by now.
+    child.out->Drain();
+    child.err->Drain();
+    return SettlePoolCall(message.number, *std::move(result), false);
+  }
   child.status = result->status;
   entry.last = std::move(result);
   entry.last_number = ++last_return_;

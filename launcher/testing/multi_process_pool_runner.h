@@ -43,8 +43,7 @@ class MultiProcessPoolRunner {
 
   // Calls the function in every process. What was returned is in the order of the tasks. An error
   // that a function returns (the first one, in that order) is kTaskFailed, and the processes go on.
-  // With return_output the lines since the run before are in the result, but those that a process
-  // has not written yet when it answers.
+  // With return_output the lines since the run before are in the result.
   // After kUnexpectedExit, a process has died, or kTimeout, all are shut down.
   Outcome Run(const Call& function);
   // Asks the processes to end, waits, and kills those that do not. The next Run() starts new ones.

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
 
 ClusterSpec Cluster(bool has_chief, int workers) {
   return CreateClusterSpec(has_chief, workers).value();
@@ -180,6 +182,21 @@ TEST(MultiProcessPoolRunnerTest, GivesUpOnAProcessThatHangs) {
   const Outcome outcome = pool.Run(kHangAt.With(1));
   EXPECT_EQ(outcome.error, RunError::kTimeout);
   EXPECT_THAT(outcome.result.lines, Contains(HasSubstr("HangAt"))) << "its stack";
+}
+
+void PrintNumber(int number) { printf("number %d\n", number); }
+const Function kPrintNumber("PrintNumber", PrintNumber);
+
+TEST(MultiProcessPoolRunnerTest, HasTheLinesOfEachRun) {
+  PoolOptions options;
+  options.run.return_output = true;
+  MultiProcessPoolRunner pool(Cluster(false, 2), std::nullopt, options);
+  EXPECT_THAT(pool.Run(kOwnPid).result.lines, SizeIs(2)) << "each says that it starts";
+  for (int i = 0; i < 3; ++i) {
+    const std::string line = "number " + std::to_string(i) + "\n";
+    EXPECT_THAT(pool.Run(kPrintNumber.With(i)).result.lines,
+                UnorderedElementsAre("[worker-0]:    " + line, "[worker-1]:    " + line));
+  }
 }
 
 TEST(MultiProcessPoolRunnerTest, RefusesWhatIsNoCall) {

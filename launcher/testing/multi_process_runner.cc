@@ -49,14 +49,15 @@ absl::Status Give(const Arguments& arguments, Call* call) {
 }  // namespace
 
 MultiProcessRunner::MultiProcessRunner(Call function, ClusterSpec cluster_spec, Options options)
-    : function_(std::move(function)),
-      cluster_spec_(std::move(cluster_spec)),
+    : cluster_spec_(std::move(cluster_spec)),
       options_(std::move(options)),
-      run_(Children::Create(options_, TaskNames(cluster_spec_))) {}
+      children_(Children::Create(options_, TaskNames(cluster_spec_))),
+      function_(std::move(function)) {}
 
-MultiProcessRunner::~MultiProcessRunner() { Children::Release(run_); }
+MultiProcessRunner::~MultiProcessRunner() { Children::Release(children_); }
 
 absl::Status MultiProcessRunner::SetArgs(const Arguments& arguments) {
+  runtime::MutexLock lock(mutex_);
   return Give(arguments, &function_);
 }
 
@@ -69,107 +70,112 @@ absl::Status MultiProcessRunner::CheckReady(const Call& call) const {
     return absl::InvalidArgumentError(absl::StrCat(call.function, " without its arguments"));
   }
   if (joined_) return absl::FailedPreconditionError("the runner has been joined already");
-  if (absl::Status status = CheckClusterSpec(cluster_spec_); !status.ok()) return status;
-  return absl::OkStatus();
+  return CheckClusterSpec(cluster_spec_);
 }
 
-absl::Status MultiProcessRunner::CheckStart() const {
+absl::StatusOr<Call> MultiProcessRunner::BeginStart() {
+  runtime::MutexLock lock(mutex_);
   if (absl::Status status = CheckReady(function_); !status.ok()) return status;
   if (started_) return absl::FailedPreconditionError("the runner has been started already");
-  return absl::OkStatus();
+  started_ = true;
+  return function_;
 }
 
-absl::Status MultiProcessRunner::Start() {
-  if (absl::Status status = CheckStart(); !status.ok()) return status;
-  started_ = true;
+absl::Status MultiProcessRunner::StartAllBut(const std::string& name, const Call& call) {
   LetGoOfPorts(cluster_spec_);
   std::vector<Children::Task> tasks;
   for (const auto& [type, addresses] : cluster_spec_) {
     for (std::size_t i = 0; i < addresses.size(); ++i) {
-      tasks.push_back({type, static_cast<int>(i), function_, cluster_spec_});
+      Children::Task task{type, static_cast<int>(i), call, cluster_spec_};
+      if (task.name() != name) tasks.push_back(std::move(task));
     }
   }
-  Children::Keep(run_);
-  return run_->Start(tasks);
+  Children::Keep(children_);
+  return children_->Start(tasks);
+}
+
+absl::Status MultiProcessRunner::Start() {
+  const auto call = BeginStart();
+  if (!call.ok()) return call.status();
+  return StartAllBut("", *call);
 }
 
 absl::Status MultiProcessRunner::StartInProcessAs(const std::string& type, int index) {
-  if (absl::Status status = CheckStart(); !status.ok()) return status;
-  started_ = true;
-  LetGoOfPorts(cluster_spec_);
-  std::vector<Children::Task> tasks;
-  for (const auto& [other, addresses] : cluster_spec_) {
-    for (std::size_t i = 0; i < addresses.size(); ++i) {
-      if (other == type && static_cast<int>(i) == index) continue;
-      tasks.push_back({other, static_cast<int>(i), function_, cluster_spec_});
-    }
-  }
-  if (TaskName(type, index) == "chief-0") run_->IgnoreChief();
-  Children::Keep(run_);
-  if (absl::Status status = run_->Start(tasks); !status.ok()) return status;
+  const auto call = BeginStart();
+  if (!call.ok()) return call.status();
+  const std::string name = TaskName(type, index);
+  if (name == "chief-0") children_->IgnoreChief();
+  if (absl::Status status = StartAllBut(name, *call); !status.ok()) return status;
   setenv("TF_CONFIG", TfConfigOf(cluster_spec_, options_.rpc_layer, type, index).c_str(), 1);
-  return CallHere(function_.function, *function_.bytes).status;
+  return CallHere(call->function, *call->bytes).status;
 }
 
 absl::Status MultiProcessRunner::StartSingleProcess(const std::string& type, int index,
                                                     const Overrides& overrides) {
-  Call call = overrides.function.value_or(function_);
-  if (overrides.arguments && !overrides.function) {
-    return absl::InvalidArgumentError("arguments without a function");
-  }
-  if (overrides.arguments) {
-    if (absl::Status status = Give(*overrides.arguments, &call); !status.ok()) return status;
-  }
-  if (absl::Status status = CheckReady(call); !status.ok()) return status;
   if (type.empty() || index < 0) {
     return absl::InvalidArgumentError(absl::StrCat("no task: \"", TaskName(type, index), "\""));
   }
+  if (overrides.arguments && !overrides.function) {
+    return absl::InvalidArgumentError("arguments without a function");
+  }
   const ClusterSpec& spec = overrides.cluster_spec ? *overrides.cluster_spec : cluster_spec_;
   if (absl::Status status = CheckClusterSpec(spec); !status.ok()) return status;
+  Call call;
+  {
+    runtime::MutexLock lock(mutex_);
+    call = overrides.function.value_or(function_);
+    if (overrides.arguments) {
+      if (absl::Status status = Give(*overrides.arguments, &call); !status.ok()) return status;
+    }
+    if (absl::Status status = CheckReady(call); !status.ok()) return status;
+    started_ = true;
+  }
   LetGoOfPorts(spec);
-  started_ = true;
-  Children::Keep(run_);
-  return run_->Start({{type, index, std::move(call), spec}});
+  Children::Keep(children_);
+  return children_->Start({{type, index, std::move(call), spec}});
 }
 
 std::optional<pid_t> MultiProcessRunner::GetProcessId(const std::string& type, int index) const {
-  return run_->Pid(TaskName(type, index));
+  return children_->Pid(TaskName(type, index));
 }
 
 absl::StatusOr<std::optional<int>> MultiProcessRunner::GetProcessExitCode(const std::string& type,
                                                                           int index) const {
-  const auto ended = run_->LookAt(TaskName(type, index));
+  const auto ended = children_->LookAt(TaskName(type, index));
   if (!ended.ok()) return ended.status();
   return ended->exit_code;
 }
 
 absl::StatusOr<bool> MultiProcessRunner::ProcessExists(const std::string& type, int index) const {
-  const auto ended = run_->LookAt(TaskName(type, index));
+  const auto ended = children_->LookAt(TaskName(type, index));
   if (!ended.ok()) return ended.status();
   return !ended->exit_code.has_value();
 }
 
 absl::Status MultiProcessRunner::Terminate(const std::string& type, int index) {
-  return run_->Terminate(TaskName(type, index));
+  return children_->Terminate(TaskName(type, index));
 }
 
-void MultiProcessRunner::TerminateAll(int signal) { run_->TerminateAll(signal); }
+void MultiProcessRunner::TerminateAll(int signal) { children_->TerminateAll(signal); }
 
 Outcome MultiProcessRunner::Join(absl::Duration timeout) {
   if (timeout < absl::ZeroDuration()) {
     return Failed(RunError::kWrongCall,
                   absl::InvalidArgumentError("joining with a negative time-out"));
   }
-  if (joined_ || !started_) {
-    return WrongStart(absl::FailedPreconditionError(joined_ ? "the runner has been joined already"
-                                                            : "the runner has not been started"));
+  {
+    runtime::MutexLock lock(mutex_);
+    if (joined_ || !started_) {
+      return WrongStart(absl::FailedPreconditionError(joined_ ? "the runner has been joined already"
+                                                              : "the runner has not been started"));
+    }
+    joined_ = true;
   }
-  joined_ = true;
-  if (timeout == absl::ZeroDuration() || !run_->AwaitEnd(timeout)) {
-    run_->Stop(options_.force_kill_wait);
-    run_->AwaitEnd(options_.force_kill_wait + kKillTime);
+  if (timeout == absl::ZeroDuration() || !children_->AwaitEnd(timeout)) {
+    children_->Stop(options_.force_kill_wait);
+    children_->AwaitEnd(options_.force_kill_wait + kKillTime);
   }
-  Outcome outcome = run_->Collect();
+  Outcome outcome = children_->Collect();
   if (outcome.error == RunError::kTimeout) {
     outcome.status = absl::DeadlineExceededError(
         absl::StrCat("the tasks have not ended in ", absl::FormatDuration(timeout)));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -16,6 +17,7 @@
 #include "launcher/testing/run_options.h"
 #include "launcher/testing/run_result.h"
 #include "launcher/testing/shared_objects.h"
+#include "runtime/mutex.h"
 
 namespace launcher::testing {
 
@@ -109,15 +111,20 @@ class MultiProcessRunner {
   Outcome Run(absl::Duration timeout = kDefaultTimeout);
 
  private:
-  absl::Status CheckStart() const;
-  absl::Status CheckReady(const Call& call) const;
+  absl::Status CheckReady(const Call& call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The function, for the one who may start the tasks.
+  absl::StatusOr<Call> BeginStart();
+  // All tasks of the spec but the one of that name.
+  absl::Status StartAllBut(const std::string& name, const Call& call);
 
-  Call function_;
   const ClusterSpec cluster_spec_;
   const Options options_;
-  std::shared_ptr<Children> run_;
-  bool started_ = false;
-  bool joined_ = false;
+  const std::shared_ptr<Children> children_;
+
+  runtime::Mutex mutex_;
+  Call function_ ABSL_GUARDED_BY(mutex_);
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  bool joined_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // All in one.

@@ -290,6 +290,30 @@ TEST(MultiProcessRunnerTest, RunsOneTaskInThisProcess) {
   }
 }
 
+TEST(MultiProcessRunnerTest, MayHaveNoOtherProcess) {
+  MultiProcessRunner runner(kFail.With("here"), {{"worker", {"localhost:1"}}});
+  EXPECT_EQ(runner.StartInProcessAs("worker", 0), absl::InvalidArgumentError("here"));
+  unsetenv("TF_CONFIG");
+  const Outcome outcome = runner.Join();
+  EXPECT_TRUE(outcome.ok()) << "the error was told already";
+  EXPECT_THAT(outcome.result.returns, IsEmpty());
+}
+
+// Several threads use a runner: one waits for what the others do.
+TEST(MultiProcessRunnerTest, IsUsedWhileSomebodyJoinsIt) {
+  const auto reached = SharedCounter::Make();
+  const auto go_on = SharedEvent::Make();
+  MultiProcessRunner runner(kIterate.With(reached, go_on), Cluster(false, 1), Captured());
+  ASSERT_TRUE(runner.Start().ok());
+  Outcome outcome;
+  std::thread joiner([&] { outcome = runner.Join(); });
+  EXPECT_TRUE(reached.WaitFor(1).ok());
+  EXPECT_TRUE(runner.Terminate("worker", 0).ok());
+  joiner.join();
+  EXPECT_TRUE(outcome.ok()) << outcome.status;
+  EXPECT_EQ(runner.StartSingleProcess("worker", 1).code(), absl::StatusCode::kFailedPrecondition);
+}
+
 std::optional<int> AtBarrier() {
   const auto place = GetBarrier()->Wait();
   EXPECT_TRUE(place.ok()) << place.status();

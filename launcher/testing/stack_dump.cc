@@ -46,6 +46,15 @@ Question& TheQuestion() {
 }
 std::atomic<void (*)()> termination{nullptr};
 
+// The thread that has taken SIGTERM, and where it was. (It could not be asked: it does not leave
+// the handler, and the thread sanitizer runs no other one within it.)
+struct Terminated {
+  std::atomic<pid_t> thread{0};
+  std::atomic<int> count{0};
+  void* frames[kMaxFrames];
+};
+Terminated terminated;
+
 int DumpSignal() { return SIGRTMIN + 3; }
 
 pid_t ThisThread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
@@ -97,6 +106,10 @@ void OnFatalSignal(int signal) {
 
 void OnTerminationSignal(int) {
   const int saved = errno;
+  pid_t none = 0;
+  if (terminated.thread.compare_exchange_strong(none, ThisThread())) {
+    terminated.count.store(backtrace(terminated.frames, kMaxFrames));
+  }
   if (auto* asked = termination.load()) asked();
   errno = saved;
 }
@@ -182,6 +195,11 @@ void DumpAllStacks(int fd) {
   for (const pid_t thread : OtherThreads()) {
     const std::string title =
         "Thread " + std::to_string(thread) + " (" + NameOfThread(thread) + ")";
+    if (thread == terminated.thread.load() && terminated.count.load() > 0) {
+      Say(fd, title + ":\n");
+      SayFrames(fd, terminated.frames, terminated.count.load());
+      continue;
+    }
     if (!Ask(thread)) {
       Say(fd, title + " does not tell its stack\n");
       continue;
