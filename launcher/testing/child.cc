@@ -93,13 +93,13 @@ class ParentLink {
     }
   }
 
-  void Ask(const ObjectRequest& request, ObjectDone done) {
+  void Ask(const ObjectRequest& request, const ObjectDone& done) {
     std::uint64_t number = 0;
     {
       runtime::MutexLock lock(mutex_);
       if (!closed_) {
         number = ++last_request_;
-        asked_.emplace(number, std::move(done));
+        asked_.emplace(number, done);
       }
     }
     if (number == 0) return done(Gone());
@@ -308,9 +308,8 @@ void RunIfChild() {
   termination_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   ReportFatalSignals();
   OnTermination(AskForStacks);
-  SetObjectUpstream([link](const ObjectRequest& request, ObjectDone done) {
-    link->Ask(request, std::move(done));
-  });
+  SetObjectUpstream(
+      [link](const ObjectRequest& request, const ObjectDone& done) { link->Ask(request, done); });
   link->Listen(order->daemon);
   SayStart(*order);
   exit(DoWork(link, *order));

@@ -31,7 +31,8 @@ void LinePrefixer::Add(std::string_view bytes, std::string* lines) {
 
 // Room for all of them at once: appending each would take longer than all else.
 void LinePrefixer::AddLines(std::string_view whole, std::string* lines) {
-  const auto count = static_cast<std::size_t>(std::count(whole.begin(), whole.end(), '\n'));
+  std::size_t count = 0;
+  for (std::size_t at = 0; at < whole.size(); at = whole.find('\n', at) + 1) ++count;
   const std::size_t before = lines->size();
   lines->resize(before + count * prefix_.size() + rest_.size() + whole.size());
   char* to = lines->data() + before;
