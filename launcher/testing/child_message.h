@@ -58,11 +58,13 @@ struct ObjectRequest {
     kMakeCounter,
     kMakeQueue,
     kMakeKeyValue,
+    kMakeBarrier,
     kRemove,
     kSet,      // Event; KeyValue: `key` to `value`.
-    kClear,    // Event; KeyValue: `key`.
+    kClear,    // Event; KeyValue: `key`; Barrier: it is no longer broken.
     kGet,      // What it is now: Event, Semaphore, Counter, Queue (its size); KeyValue: `key`.
-    kWait,     // Event; Counter, until it is at least `number`; KeyValue, until `key` is there.
+    kWait,     // Event; Counter, until it is at least `number`; KeyValue, until `key` is there;
+               // Barrier, until all have come.
     kAcquire,  // Lock; Semaphore.
     kRelease,  // Lock; Semaphore, `number` units.
     kAdd,      // Counter.

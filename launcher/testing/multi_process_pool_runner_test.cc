@@ -146,6 +146,7 @@ TEST(MultiProcessPoolRunnerTest, ShutsDownWhenAProcessHasDied) {
 TEST(MultiProcessPoolRunnerTest, FindsThatAProcessHasDiedBetweenTwoRuns) {
   MultiProcessPoolRunner pool(Cluster(false, 2));
   const auto before = Pids(pool);
+  ASSERT_THAT(before, SizeIs(2));
   ASSERT_EQ(kill(before[0], SIGKILL), 0);
   ASSERT_TRUE(IsGone(before[0]));
   EXPECT_EQ(pool.Run(kOwnPid).error, RunError::kUnexpectedExit);

@@ -31,7 +31,7 @@ std::vector<ObjectTable::Answer> ObjectTable::Handle(std::uint64_t client, Ticke
                                                      absl::Duration now) {
   std::vector<Answer> answers;
   ObjectReply reply;
-  if (request.operation >= Operation::kMakeEvent && request.operation <= Operation::kMakeKeyValue) {
+  if (request.operation >= Operation::kMakeEvent && request.operation <= Operation::kMakeBarrier) {
     answers.push_back({ticket, Make(request)});
     return answers;
   }
@@ -72,6 +72,7 @@ std::vector<ObjectTable::Answer> ObjectTable::Handle(std::uint64_t client, Ticke
   } else {
     object.waiting.push_back({client, ticket, request, now + request.timeout});
     ++waiting_;
+    if (object.kind == Operation::kMakeBarrier) Complete(object, &answers);
     return answers;
   }
   answers.push_back({ticket, std::move(reply)});
@@ -107,6 +108,8 @@ bool ObjectTable::Try(Object& object, std::uint64_t client, const ObjectRequest&
       return TryQueue(object, request, reply);
     case Operation::kMakeKeyValue:
       return TryKeyValue(object, request, reply);
+    case Operation::kMakeBarrier:
+      return TryBarrier(object, request, reply);
     default:
       return Refuse(reply);
   }
@@ -247,6 +250,37 @@ bool ObjectTable::TryKeyValue(Object& object, const ObjectRequest& request, Obje
   }
 }
 
+bool ObjectTable::TryBarrier(Object& object, const ObjectRequest& request, ObjectReply* reply) {
+  switch (request.operation) {
+    case Operation::kWait:
+      if (object.broken.empty()) return false;
+      return Fail(absl::FailedPreconditionError(object.broken), reply);
+    case Operation::kClear:
+      object.broken.clear();
+      return true;
+    case Operation::kGet:
+      return Answers(static_cast<std::int64_t>(object.waiting.size()), reply);
+    default:
+      return Refuse(reply);
+  }
+}
+
+void ObjectTable::Complete(Object& object, std::vector<Answer>* answers) {
+  if (static_cast<std::int64_t>(object.waiting.size()) < object.number) return;
+  ObjectReply reply;
+  for (const Waiting& waiting : object.waiting) {
+    answers->push_back({waiting.ticket, reply});
+    ++reply.number;
+  }
+  waiting_ -= object.waiting.size();
+  object.waiting.clear();
+}
+
+void ObjectTable::Break(Object& object, const std::string& why, std::vector<Answer>* answers) {
+  object.broken = "the barrier is broken: " + why;
+  Settle(object, answers);
+}
+
 void ObjectTable::Settle(Object& object, std::vector<Answer>* answers) {
   // What one of them does may be what another one waits for, who came before.
   for (bool again = true; again;) {
@@ -268,7 +302,7 @@ void ObjectTable::Settle(Object& object, std::vector<Answer>* answers) {
 std::vector<ObjectTable::Answer> ObjectTable::Expire(absl::Duration now) {
   std::vector<Answer> answers;
   for (auto& [id, object] : objects_) {
-    std::erase_if(object.waiting, [&](const Waiting& waiting) {
+    const auto expired = std::erase_if(object.waiting, [&](const Waiting& waiting) {
       if (waiting.until > now) return false;
       Answer& answer = answers.emplace_back();
       answer.ticket = waiting.ticket;
@@ -277,6 +311,8 @@ std::vector<ObjectTable::Answer> ObjectTable::Expire(absl::Duration now) {
       --waiting_;
       return true;
     });
+    if (expired == 0 || object.kind != Operation::kMakeBarrier) continue;
+    Break(object, "somebody's time was over", &answers);
   }
   return answers;
 }
@@ -293,8 +329,12 @@ std::vector<ObjectTable::Answer> ObjectTable::ClientGone(std::uint64_t client,
                                                          const std::string& name) {
   std::vector<Answer> answers;
   for (auto& [id, object] : objects_) {
-    waiting_ -= std::erase_if(object.waiting,
-                              [&](const Waiting& waiting) { return waiting.client == client; });
+    const auto left = std::erase_if(
+        object.waiting, [&](const Waiting& waiting) { return waiting.client == client; });
+    waiting_ -= left;
+    if (left > 0 && object.kind == Operation::kMakeBarrier) {
+      Break(object, name + " has ended", &answers);
+    }
     const auto held = object.held.find(client);
     if (held == object.held.end()) continue;
     object.number += held->second;

@@ -47,7 +47,7 @@ class ObjectTable {
 
   // A process has ended. It waits for nothing any more, so nothing is handed to it; a lock that it
   // holds goes to the next one, who is told its `name`; the units of a semaphore that it has
-  // acquired and not released come back.
+  // acquired and not released come back; a barrier at which it waits is broken.
   std::vector<Answer> ClientGone(std::uint64_t client, const std::string& name);
 
  private:
@@ -61,12 +61,13 @@ class ObjectTable {
   struct Object {
     Operation kind = Operation::kMakeEvent;
     std::int64_t number = 0;  // Event: 1 if set; lock: 1 if free; semaphore: units; counter; queue:
-                              // how many items at most, 0: no limit.
+                              // how many items at most, 0: no limit; barrier: parties.
     std::map<std::uint64_t, std::int64_t> held = {};  // Lock, semaphore: by whom, how much.
     std::string dead_holder = {};                     // Lock: who has died with it.
     std::deque<std::string> items = {};
     std::map<std::string, std::string> pairs = {};
     std::size_t bytes = 0;
+    std::string broken = {};  // Barrier: why.
     std::list<Waiting> waiting = {};
   };
 
@@ -81,6 +82,11 @@ class ObjectTable {
   bool TryCounter(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryQueue(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryKeyValue(Object& object, const ObjectRequest& request, ObjectReply* reply);
+  bool TryBarrier(Object& object, const ObjectRequest& request, ObjectReply* reply);
+  // All that wait have come.
+  void Complete(Object& object, std::vector<Answer>* answers);
+  // Nobody who waits will be let through.
+  void Break(Object& object, const std::string& why, std::vector<Answer>* answers);
   // Serves those who wait for it.
   void Settle(Object& object, std::vector<Answer>* answers);
 

@@ -159,6 +159,36 @@ TEST_F(ObjectTableTest, WhoWaitsForWhatIsRemovedIsTold) {
   EXPECT_EQ(replies_.at(0).status.code(), absl::StatusCode::kNotFound);
 }
 
+TEST_F(ObjectTableTest, ABarrierLetsAllGoTogetherAgainAndAgain) {
+  const auto barrier = Make(Operation::kMakeBarrier, 2);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(Ask(kAnn, barrier, Operation::kWait, absl::Seconds(5)), IsEmpty());
+    const auto ann = ticket_;
+    EXPECT_THAT(Ask(kBob, barrier, Operation::kWait, absl::Seconds(5)), ElementsAre(ann, 0));
+    EXPECT_EQ(replies_.at(0).number, 0);
+    EXPECT_EQ(replies_.at(1).number, 1);
+  }
+}
+
+TEST_F(ObjectTableTest, ABarrierBreaksWithATimeoutAndWithAnEnd) {
+  const auto barrier = Make(Operation::kMakeBarrier, 3);
+  Ask(kAnn, barrier, Operation::kWait, absl::Seconds(5));
+  const auto ann = ticket_;
+  Ask(kBob, barrier, Operation::kWait, absl::Seconds(9));
+  const auto bob = ticket_;
+  EXPECT_THAT(Note(table_.Expire(now_ + absl::Seconds(5))), ElementsAre(ann, bob));
+  EXPECT_EQ(replies_.at(0).status.code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(replies_.at(1).status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(Ask(kCid, barrier, Operation::kWait, absl::Seconds(5)), ElementsAre(0));
+  EXPECT_EQ(replies_.at(0).status.code(), absl::StatusCode::kFailedPrecondition);
+  Ask(kCid, barrier, Operation::kClear);
+  EXPECT_THAT(Ask(kAnn, barrier, Operation::kWait, absl::Seconds(5)), IsEmpty());
+  EXPECT_THAT(Ask(kBob, barrier, Operation::kWait, absl::Seconds(5)), IsEmpty());
+  const auto left = ticket_;
+  EXPECT_THAT(Note(table_.ClientGone(kAnn, "worker-0")), ElementsAre(left));
+  EXPECT_EQ(replies_.at(0).status.message(), "the barrier is broken: worker-0 has ended");
+}
+
 TEST_F(ObjectTableTest, RefusesWhatAnObjectCannotDo) {
   const auto event = Make(Operation::kMakeEvent);
   Ask(kAnn, event, Operation::kTake, absl::Seconds(5));

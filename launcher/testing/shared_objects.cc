@@ -131,6 +131,20 @@ absl::StatusOr<std::vector<std::string>> SharedKeyValue::Keys() const {
   return std::move(reply.keys);
 }
 
+absl::StatusOr<int> SharedBarrier::Wait(absl::Duration timeout) const {
+  const ObjectReply reply = Ask(Operation::kWait, timeout);
+  if (!reply.status.ok()) return reply.status;
+  return static_cast<int>(reply.number);
+}
+
+absl::Status SharedBarrier::Reset() const { return Ask(Operation::kClear).status; }
+
+absl::StatusOr<std::int64_t> SharedBarrier::Waiting() const {
+  const ObjectReply reply = Ask(Operation::kGet);
+  if (!reply.status.ok()) return reply.status;
+  return reply.number;
+}
+
 absl::StatusOr<int> Barrier::Wait(const Options& options) const {
   ObjectRequest request;
   request.operation = ObjectRequest::Operation::kBarrier;

@@ -164,6 +164,26 @@ class SharedKeyValue : public SharedObject {
   using SharedObject::SharedObject;
 };
 
+// Lets its parties go once all of them have come; again and again. The parties are whoever comes:
+// tasks, all or some, and the test itself, which is no party of the barrier of the tasks (below).
+class SharedBarrier : public SharedObject {
+ public:
+  static constexpr char kName[] = "SharedBarrier";
+  SharedBarrier() = default;
+  static SharedBarrier Make(std::int64_t parties) {
+    return SharedBarrier(Operation::kMakeBarrier, parties);
+  }
+  // In which place the caller came, from 0. DeadlineExceeded for the one whose time is over, and
+  // FailedPrecondition for everybody else then and later: it is broken, until Reset(). So it is if
+  // a process ends that waits.
+  absl::StatusOr<int> Wait(absl::Duration timeout = kSharedObjectTimeout) const;
+  absl::Status Reset() const;
+  absl::StatusOr<std::int64_t> Waiting() const;  // How many.
+
+ private:
+  using SharedObject::SharedObject;
+};
+
 // The barrier of a run's tasks. It can be used again and again; see launcher/barriers.h.
 class Barrier {
  public:

@@ -156,6 +156,30 @@ TEST(SharedObjectsTest, WorkInChildrenOfChildren) {
   EXPECT_EQ(*counter.Value(), 3);
 }
 
+int Meet(const SharedBarrier& barrier, int times) {
+  int last = -1;
+  for (int i = 0; i < times; ++i) last = barrier.Wait().value();
+  return last;
+}
+const Function kMeet("Meet", Meet);
+
+TEST(SharedObjectsTest, ABarrierIsForTheTestToo) {
+  const auto barrier = SharedBarrier::Make(3);
+  MultiProcessRunner runner(kMeet.With(barrier, 3), Workers(2));
+  ASSERT_TRUE(runner.Start().ok());
+  std::vector<int> places = {-1};
+  for (int i = 0; i < 3; ++i) places[0] = barrier.Wait().value();
+  const Outcome outcome = runner.Join();
+  ASSERT_TRUE(outcome.ok()) << outcome.status;
+  const auto others = outcome.result.Values<int>();
+  places.insert(places.end(), others->begin(), others->end());
+  EXPECT_THAT(places, UnorderedElementsAre(0, 1, 2));
+  EXPECT_EQ(barrier.Wait(kSoon).status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ(barrier.Wait().status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(barrier.Reset().ok());
+  EXPECT_EQ(*barrier.Waiting(), 0);
+}
+
 std::string UseAll(const SharedEvent& event, const SharedSemaphore& semaphore,
                    const SharedQueue<std::string>& queue, const SharedKeyValue& values) {
   EXPECT_TRUE(event.Wait().ok());
