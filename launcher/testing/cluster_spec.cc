@@ -31,16 +31,17 @@ class Ports {
   }
   absl::StatusOr<std::vector<int>> Take(int count) {
     runtime::MutexLock lock(mutex_);
-    return ports_.Take(count);
+    return ports_.Take(kOwner, count);
   }
   void LetGo(int port) {
     runtime::MutexLock lock(mutex_);
-    if (ports_.IsHeld(port)) ports_.LetGo(port);
+    ports_.LetGo(kOwner, port);
   }
 
  private:
   // (Test processes that run side by side look in different places.)
   Ports() : ports_({.ranges = {}, .start = static_cast<std::uint64_t>(getpid()) * 7919}) {}
+  static constexpr char kOwner[] = "test";  // All of them are this process's.
   runtime::Mutex mutex_;
   HeldPorts ports_ ABSL_GUARDED_BY(mutex_);
 };
