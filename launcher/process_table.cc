@@ -80,6 +80,12 @@ std::optional<std::vector<pid_t>> ReadChildren(pid_t pid) {
   return children;
 }
 
+// Of an entry of /proc/PID/fd: its mode tells how the file was opened.
+bool IsWritable(const std::string& path) {
+  struct stat status = {};
+  return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IWUSR) != 0;
+}
+
 bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
   const std::string directory = "/proc/" + std::to_string(pid) + "/fd";
   DIR* descriptors = files.empty() ? nullptr : opendir(directory.c_str());
@@ -89,7 +95,8 @@ bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
     const dirent* entry = readdir(descriptors);
     if (entry == nullptr) break;
     const std::string name = OpenFileName(directory + "/" + entry->d_name);
-    holds = !name.empty() && std::find(files.begin(), files.end(), name) != files.end();
+    holds = !name.empty() && std::find(files.begin(), files.end(), name) != files.end() &&
+            IsWritable(directory + "/" + entry->d_name);
   }
   closedir(descriptors);
   return holds;

@@ -41,7 +41,8 @@ bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 std::string OpenFileName(const std::string& path);
 // The same of a descriptor of ours, which is no pipe or socket with a path of its own.
 std::string OpenFileName(int fd);
-// Those of `table`, but ourselves, that have one of `files` open.
+// Those of `table`, but ourselves, that have one of `files` open for writing: who only reads a pipe
+// is at its other end.
 std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
                              const std::vector<std::string>& files);
 // The name of its program, as ps shows it; "?" if it is gone.
@@ -73,9 +74,9 @@ struct OrphanedTree {
 };
 // Kills with SIGKILL every process of the tree: those in its control groups, those with the
 // attempt's YARD_SOCKET or its mark in their environment, those in its session, those that hold one
-// of its files, and all descendants of these, once. Returns how many were found alive: call it
-// again until that is 0. Without a control group a process in a session of its own that has cleaned
-// its environment and closed all files is not found.
+// of its files (as in HoldersOf()), and all descendants of these, once. Returns how many were found
+// alive: call it again until that is 0. Without a control group a process in a session of its own
+// that has cleaned its environment and closed all files is not found.
 int KillOrphanedTree(const OrphanedTree& tree);
 
 }  // namespace launcher

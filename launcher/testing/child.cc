@@ -267,8 +267,14 @@ Returned CallAndCheck(const std::string& function, const std::string& arguments)
 }
 
 void SendResult(ParentLink* link, std::uint64_t number, Returned returned) {
-  link->Send(Message::Kind::kResult, number,
-             Encode(CallResult{std::move(returned.status), std::move(returned.value)}));
+  std::string content = Encode(CallResult{std::move(returned.status), std::move(returned.value)});
+  if (content.size() > kMaxContent) {
+    content = Encode(
+        CallResult{absl::ResourceExhaustedError(absl::StrCat("the result has ", content.size(),
+                                                             " bytes, more than ", kMaxContent)),
+                   std::nullopt});
+  }
+  link->Send(Message::Kind::kResult, number, std::move(content));
 }
 
 int DoWork(ParentLink* link, const StartOrder& order) {

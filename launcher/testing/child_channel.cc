@@ -19,21 +19,23 @@ ChildChannel::ChildChannel(runtime::EventLoop* loop, runtime::UniqueFd socket,
 
 void ChildChannel::Send(const Message& message) {
   if (!socket_.valid()) return;
+  if (sent_ > unsent_.size() / 2) unsent_.erase(0, std::exchange(sent_, 0));
   unsent_ += Frame(message);
   if (writing_ == 0) Write();
 }
 
 void ChildChannel::Write() {
-  while (!unsent_.empty()) {
-    const ssize_t sent = send(socket_.get(), unsent_.data(), unsent_.size(), MSG_NOSIGNAL);
+  while (sent_ < unsent_.size()) {
+    const ssize_t sent =
+        send(socket_.get(), unsent_.data() + sent_, unsent_.size() - sent_, MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) break;
-    if (sent < 0) {
-      // (Reading will tell that it is closed; there may be something to read before.)
-      unsent_.clear();
-      break;
-    }
-    unsent_.erase(0, static_cast<std::size_t>(sent));
+    // (Reading will tell that it is closed; there may be something to read before.)
+    sent_ = sent < 0 ? unsent_.size() : sent_ + static_cast<std::size_t>(sent);
+  }
+  if (sent_ == unsent_.size()) {
+    sent_ = 0;
+    unsent_ = {};
   }
   if (!unsent_.empty() && writing_ == 0) {
     writing_ = loop_->Watch(socket_.get(), Readiness::kWritable, [this] { Write(); });

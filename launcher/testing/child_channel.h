@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_TESTING_CHILD_CHANNEL_H_
 #define LAUNCHER_TESTING_CHILD_CHANNEL_H_
 
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -35,7 +36,8 @@ class ChildChannel {
   const std::function<void(const Message&)> received_;
   runtime::UniqueFd socket_;
   FrameReader reader_;
-  std::string unsent_;
+  std::string unsent_;    // Of which
+  std::size_t sent_ = 0;  // so many bytes are sent.
   runtime::EventLoop::WatchId reading_ = 0, writing_ = 0;
 };
 

@@ -21,7 +21,7 @@ namespace launcher::testing {
 // taken for it.
 inline constexpr char kChildVariable[] = "YARD_TEST_CHILD";
 // In the environment of a child and of whatever it starts, children of its own runners included:
-// with a number behind it that is like no other attempt's.
+// with a number behind it that is like no other attempt's on the machine.
 inline constexpr char kMarkVariable[] = "YARD_TEST_TASK_";
 
 // The first message, and what a child does.
@@ -125,8 +125,10 @@ struct CallOrder {
 template <>
 struct Codec<CallOrder> : Fields<&CallOrder::function, &CallOrder::arguments> {};
 
-// No message is larger; arguments and results are not either.
-inline constexpr std::size_t kMaxMessage = std::size_t{256} << 20;
+// No argument, result or item of a queue is larger, nor any other content;
+inline constexpr std::size_t kMaxContent = std::size_t{256} << 20;
+// and no message with what is around it.
+inline constexpr std::size_t kMaxMessage = kMaxContent + (std::size_t{1} << 20);
 
 // As it goes over the socket: its size (four bytes) and itself.
 std::string Frame(const Message& message);

@@ -20,10 +20,14 @@ namespace launcher::testing {
 
 // The children of a runner, and what happens to them: started by runtime/subprocess.h, decided
 // about by launcher/supervisor.h, killed with all that they have started by
-// launcher/process_table.h. A thread of its own does all of it; nothing polls. Any thread may call
-// any method; only those that say so wait.
+// launcher/process_table.h. A thread of its own does all of it. Any thread may call any method;
+// only those that say so wait. With stream_output all of them wait for whoever reads the output of
+// this process, as any printf() does.
 class Children {
  public:
+  // Nobody outlives a kill for so long but who hangs in the kernel.
+  static constexpr absl::Duration kKillTime = absl::Seconds(60);
+
   struct Task {
     std::string type;
     int index = 0;
@@ -42,12 +46,6 @@ class Children {
                                           const std::vector<std::string>& barrier_tasks);
   virtual ~Children() = default;
 
-  // The run is kept, and waited for at the exit of this process (killed there if it is a daemon),
-  // until it is over.
-  static void Keep(const std::shared_ptr<Children>& run);
-  // Its owner is done with it: no longer kept once it is over.
-  static void Release(const std::shared_ptr<Children>& run);
-
   // Starts tasks, one after the other; one that has ended starts again, as it is now.
   // AlreadyExists while one of them runs, FailedPrecondition while the run ends. That a process
   // could not be started is the error of its task.
@@ -59,16 +57,20 @@ class Children {
   // NotFound for an unknown task.
   virtual absl::StatusOr<Ended> LookAt(const std::string& task) = 0;
 
-  // Waits until its process is gone. NotFound for an unknown task.
+  // Waits until its process is gone. NotFound for an unknown task, DeadlineExceeded.
   virtual absl::Status Terminate(const std::string& task) = 0;
+  // The same without doing anything to it. Of a task that is restarted the process that runs now.
+  virtual absl::Status AwaitExit(const std::string& task, absl::Duration timeout) = 0;
   // Returns once the signal is sent; SIGKILL kills all that the tasks have started too.
   virtual void TerminateAll(int signal) = 0;
 
   // Waits until everything is over. False if `timeout` ran out first.
   virtual bool AwaitEnd(absl::Duration timeout) = 0;
-  // Nothing is restarted any more, SIGTERM, and after `grace` the kill.
+  // Nothing, if everything is over. Else nothing is restarted any more, SIGTERM, and after `grace`
+  // the kill; at once if that is zero.
   virtual void Stop(absl::Duration grace) = 0;
-  // What there is now; the lines of the output are taken: the next call has only later ones.
+  // What there is now; lines of the output (and how many were dropped) and notes are taken: the
+  // next call has only later ones.
   virtual Outcome Collect() = 0;
   virtual bool daemon() const = 0;
   // Who still runs: "worker-0 (process 77)".

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "launcher/testing/child.h"
 #include "launcher/testing/multi_process_runner.h"
 #include "runtime/subprocess.h"
@@ -37,12 +37,9 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kSoon = absl::Milliseconds(50);
 constexpr absl::Duration kLong = absl::Seconds(100);
-// In which a task has returned.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr absl::Duration kTimeToReturn = absl::Seconds(15);
-#else
-constexpr absl::Duration kTimeToReturn = absl::Seconds(3);
-#endif
+// Time limits in one of which a task has returned, on a machine however slow.
+constexpr absl::Duration kLimits[] = {absl::Milliseconds(300), absl::Seconds(1), absl::Seconds(5),
+                                      absl::Seconds(60)};
 
 RunOptions Captured() {
   RunOptions options;
@@ -119,10 +116,40 @@ TEST(MultiProcessRestartTest, GivesUpAfterSoManyRestarts) {
   options.auto_restart = true;
   options.max_restarts = 2;
   const Outcome outcome =
-      RunProcesses(kSucceedAt.With(SharedCounter::Make(10), 0), Cluster(false, 1), options);
-  EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
+      RunProcesses(kSucceedAt.With(SharedCounter::Make(), 0), Cluster(false, 1), options);
+  EXPECT_EQ(outcome.error, RunError::kUnexpectedExit) << "which came after an error";
   EXPECT_EQ(outcome.status.message(), "Subprocess worker-0 exited with exit code 3");
   EXPECT_THAT(outcome.result.attempts, SizeIs(3));
+}
+
+void Nothing() {}
+const Function kNothing("Nothing", Nothing);
+
+// The original restarts it with the function of the others.
+TEST(MultiProcessRestartTest, KeepsWhatIsDifferentForATask) {
+  RunOptions options = Captured();
+  options.auto_restart = true;
+  MultiProcessRunner runner(kNothing, Cluster(false, 1), options);
+  MultiProcessRunner::Overrides overrides;
+  overrides.function = kSucceedAt.With(SharedCounter::Make(), 2);
+  ASSERT_TRUE(runner.StartSingleProcess("worker", 0, overrides).ok());
+  const Outcome outcome = runner.Join();
+  ASSERT_TRUE(outcome.ok()) << outcome.status;
+  EXPECT_THAT(*outcome.result.Values<std::int64_t>(), ElementsAre(2));
+}
+
+TEST(MultiProcessRestartTest, ReportsTasksThatCannotBeStarted) {
+  RunOptions options = Captured();
+  options.environment = {"TOO_LARGE=" + std::string(4 << 20, 'x')};
+  MultiProcessRunner runner(kNothing, Cluster(true, 1), options);
+  ASSERT_TRUE(runner.Start().ok());
+  EXPECT_FALSE(*runner.ProcessExists("chief", 0));
+  EXPECT_FALSE(runner.GetProcessId("chief", 0).has_value());
+  const Outcome outcome = runner.Join();
+  EXPECT_EQ(outcome.error, RunError::kTaskFailed);
+  EXPECT_THAT(std::string(outcome.status.message()), HasSubstr("chief-0: "));
+  ASSERT_THAT(outcome.result.attempts, SizeIs(2));
+  for (const auto& attempt : outcome.result.attempts) EXPECT_EQ(attempt.how, "not started");
 }
 
 absl::Status CountAndWait(const SharedCounter& started, const SharedEvent& end) {
@@ -194,9 +221,7 @@ TEST(MultiProcessChiefTest, LetsTheOthersGoOnIfAsked) {
   MultiProcessRunner runner(kChiefLeads.With(others, 1, end, false), Cluster(true, 1), options);
   ASSERT_TRUE(runner.Start().ok());
   // Seen before the others are let go: nobody ends them.
-  while (*runner.ProcessExists("chief", 0)) {
-    ASSERT_FALSE(IsGone(*runner.GetProcessId("worker", 0), kSoon));
-  }
+  ASSERT_TRUE(runner.AwaitExit("chief", 0).ok());
   ASSERT_FALSE(IsGone(*runner.GetProcessId("worker", 0), 4 * options.chief_courtesy));
   ASSERT_TRUE(end.Set().ok());
   EXPECT_TRUE(runner.Join().ok());
@@ -213,14 +238,36 @@ const Function kReturnOrHang("ReturnOrHang", ReturnOrHang);
 TEST(MultiProcessTimeTest, KillsAndNamesWhatRunsTooLong) {
   RunOptions options = Captured();
   options.auto_restart = true;
-  options.max_run_time = kTimeToReturn;
-  const Outcome outcome = RunProcesses(kReturnOrHang, Cluster(false, 3), options);
-  EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
+  Outcome outcome;
+  for (const absl::Duration limit : kLimits) {
+    options.max_run_time = limit;
+    outcome = RunProcesses(kReturnOrHang, Cluster(false, 3), options);
+    EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
+    EXPECT_THAT(outcome.result.attempts, SizeIs(3)) << "nothing is restarted";
+    if (outcome.result.attempts[0].how == "exit code 0") break;
+  }
   EXPECT_EQ(outcome.status.message(),
-            absl::StrCat("max_run_time of ", absl::FormatDuration(kTimeToReturn),
+            absl::StrCat("max_run_time of ", absl::FormatDuration(options.max_run_time),
                          " is over: killed worker-1, worker-2"));
   EXPECT_THAT(*outcome.result.Values<std::string>(), ElementsAre("returned"));
-  EXPECT_THAT(outcome.result.attempts, SizeIs(3)) << "nothing is restarted";
+}
+
+TEST(MultiProcessTimeTest, LimitsWhatIsStartedAfterTheOthersHaveEnded) {
+  RunOptions options = Captured();
+  Outcome outcome;
+  for (const absl::Duration limit : kLimits) {
+    options.max_run_time = limit;
+    MultiProcessRunner runner(kReturnOrHang, Cluster(false, 2), options);
+    ASSERT_TRUE(runner.StartSingleProcess("worker", 0).ok());
+    ASSERT_TRUE(runner.AwaitExit("worker", 0).ok());
+    const absl::Status started = runner.StartSingleProcess("worker", 1);
+    outcome = runner.Join();
+    if (started.ok()) break;
+    EXPECT_EQ(started.code(), absl::StatusCode::kFailedPrecondition) << "the time was over";
+  }
+  EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
+  EXPECT_THAT(std::string(outcome.status.message()), HasSubstr("is over: killed worker-1"));
+  EXPECT_THAT(*outcome.result.Values<std::string>(), ElementsAre("returned"));
 }
 
 void IgnoreAndHang(const SharedCounter& ready) {
@@ -235,6 +282,7 @@ const Function kIgnoreAndHang("IgnoreAndHang", IgnoreAndHang);
 TEST(MultiProcessTimeTest, KillsWhatDoesNotEndInTime) {
   RunOptions options = Captured();
   options.force_kill_wait = kSoon;
+  options.output_wait = kLong;
   const auto ready = SharedCounter::Make();
   MultiProcessRunner runner(kIgnoreAndHang.With(ready), Cluster(false, 1), options);
   ASSERT_TRUE(runner.Start().ok());
@@ -297,14 +345,26 @@ void ExitAfterStop(const SharedCounter& started) {
 }
 const Function kExitAfterStop("ExitAfterStop", ExitAfterStop);
 
+TEST(MultiProcessTerminateTest, TakesNoSignalOfItsOwnForAnUnexpectedExit) {
+  const auto started = SharedCounter::Make();
+  MultiProcessRunner runner(kExitAfterStop.With(started), Cluster(false, 1), Captured());
+  ASSERT_TRUE(runner.Start().ok());
+  ASSERT_TRUE(started.WaitFor(1).ok());
+  runner.TerminateAll(SIGTERM);
+  const Outcome outcome = runner.Join();
+  EXPECT_TRUE(outcome.ok()) << outcome.status;
+  ASSERT_THAT(outcome.result.attempts, SizeIs(1));
+  EXPECT_TRUE(outcome.result.attempts[0].stopped);
+  EXPECT_THAT(outcome.result.attempts[0].how, HasSubstr("signal 15"));
+}
+
 TEST(MultiProcessTerminateTest, ForgetsTheStopOnceTheTaskStartsAgain) {
   const auto started = SharedCounter::Make();
   MultiProcessRunner runner(kExitAfterStop.With(started), Cluster(false, 1), Captured());
   ASSERT_TRUE(runner.Start().ok());
   ASSERT_TRUE(started.WaitFor(1).ok());
   runner.TerminateAll(SIGTERM);
-  ASSERT_TRUE(IsGone(*runner.GetProcessId("worker", 0)));
-  while (*runner.ProcessExists("worker", 0)) absl::SleepFor(absl::Milliseconds(1));
+  ASSERT_TRUE(runner.AwaitExit("worker", 0).ok());
   EXPECT_EQ(*runner.GetProcessExitCode("worker", 0), -SIGTERM);
   ASSERT_TRUE(runner.StartSingleProcess("worker", 0).ok());
   EXPECT_EQ(runner.Join().status.message(), "Subprocess worker-0 exited with exit code 5");
@@ -312,8 +372,9 @@ TEST(MultiProcessTerminateTest, ForgetsTheStopOnceTheTaskStartsAgain) {
 
 // ---- The end of the test's own process
 
-void SayAndWait(const SharedQueue<int>& pids, const SharedEvent& end) {
+void SayAndWait(const SharedQueue<int>& pids, const SharedEvent& said, const SharedEvent& end) {
   ASSERT_TRUE(pids.Put(getpid()).ok());
+  ASSERT_TRUE(said.Set().ok());
   ASSERT_TRUE(end.Wait().ok());
 }
 const Function kSayAndWait("SayAndWait", SayAndWait);
@@ -322,16 +383,13 @@ const Function kSayAndWait("SayAndWait", SayAndWait);
 void LeaveAChild(bool daemon, bool killed, const SharedQueue<int>& pids, const SharedEvent& end) {
   RunOptions options;
   options.daemon = daemon;
-  auto* runner = new MultiProcessRunner(kSayAndWait.With(pids, end), Cluster(false, 1), options);
+  const auto said = SharedEvent::Make();
+  static auto* const runner =  // (For the leak checker.)
+      new MultiProcessRunner(kSayAndWait.With(pids, said, end), Cluster(false, 1), options);
   ASSERT_TRUE(runner->Start().ok());
-  static MultiProcessRunner* kept = runner;  // (For the leak checker.)
-  const auto pid = kept->GetProcessId("worker", 0);
   // The child's own word, so that it is past its start.
-  while (killed) {
-    if (pids.Size().value() > 0) kill(getpid(), SIGKILL);
-    absl::SleepFor(absl::Milliseconds(1));
-  }
-  ASSERT_TRUE(pid.has_value());
+  ASSERT_TRUE(said.Wait().ok());
+  if (killed) kill(getpid(), SIGKILL);
 }
 const Function kLeaveAChild("LeaveAChild", LeaveAChild);
 
@@ -344,8 +402,25 @@ TEST(MultiProcessDaemonTest, IsKilledWithItsParent) {
     const auto outcome = runner.Join();
     EXPECT_EQ(outcome.ok(), !killed) << outcome.status;
     const auto pid = pids.Take(absl::ZeroDuration());
-    EXPECT_TRUE(!pid.ok() || IsGone(*pid)) << "or it was gone before it could say who it is";
+    ASSERT_TRUE(pid.ok());
+    EXPECT_TRUE(IsGone(*pid));
   }
+}
+
+TEST(MultiProcessDaemonTest, IsKilledWithItsRunnerAndNotRestarted) {
+  RunOptions options = Captured();
+  options.daemon = true;
+  options.auto_restart = true;
+  const auto pids = SharedQueue<int>::Make();
+  const auto said = SharedEvent::Make();
+  const auto end = SharedEvent::Make();
+  {
+    MultiProcessRunner runner(kSayAndWait.With(pids, said, end), Cluster(false, 1), options);
+    ASSERT_TRUE(runner.Start().ok());
+    ASSERT_TRUE(said.Wait().ok());
+  }
+  EXPECT_TRUE(IsGone(pids.Take().value(), absl::ZeroDuration()));
+  EXPECT_EQ(*pids.Size(), 0);
 }
 
 TEST(MultiProcessDaemonTest, IsWaitedForIfItIsNone) {
@@ -418,6 +493,16 @@ TEST(MultiProcessOutputTest, NeverMixesLines) {
     EXPECT_EQ(std::count(outcome.result.lines.begin(), outcome.result.lines.end(), line), kLines);
   }
   EXPECT_THAT(outcome.result.lines, SizeIs(3 * kLines + 3)) << "and one that says that it starts";
+}
+
+std::string Large(std::int64_t bytes) { return std::string(static_cast<std::size_t>(bytes), 'x'); }
+const Function kLarge("Large", Large);
+
+TEST(MultiProcessOutputTest, SaysThatAResultIsTooLarge) {
+  const Outcome outcome =
+      RunProcesses(kLarge.With(std::int64_t{256} << 20), Cluster(false, 1), Captured());
+  EXPECT_EQ(outcome.error, RunError::kTaskFailed);
+  EXPECT_EQ(outcome.status.code(), absl::StatusCode::kResourceExhausted) << outcome.status;
 }
 
 TEST(MultiProcessOutputTest, KeepsNoMoreThanAskedFor) {

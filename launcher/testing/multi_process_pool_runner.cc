@@ -6,15 +6,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "launcher/testing/child_message.h"
 #include "launcher/testing/children.h"
 #include "launcher/testing/init.h"
+#include "launcher/testing/kept_runs.h"
 
 namespace launcher::testing {
 namespace {
 
 // For workers that have no call any more to end by themselves.
 constexpr absl::Duration kShutDownWait = absl::Seconds(10);
-constexpr absl::Duration kKillTime = absl::Seconds(60);
 
 // The pools that there are. Never deleted.
 class Pools {
@@ -52,8 +53,12 @@ absl::Status CheckCall(const Call& call) {
   if (!IsFunction(call.function)) {
     return absl::InvalidArgumentError(absl::StrCat("\"", call.function, "\" is no function"));
   }
-  if (call.bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(call.function, " without its arguments"));
+  if (!call.bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(call.function, " without its arguments"));
+  }
+  if (call.bytes->size() <= kMaxContent) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(call.function, " with ", call.bytes->size(),
+                                                 " bytes of arguments, more than ", kMaxContent));
 }
 
 RunOptions WorkerOptions(RunOptions options) {
@@ -99,8 +104,9 @@ Outcome MultiProcessPoolRunner::Run(const Call& function) {
                          /*is_worker=*/true});
       }
     }
-    Children::Keep(run);
+    KeepRun(run);
     if (absl::Status status = run->Start(tasks); !status.ok()) {
+      ReleaseRun(run);
       return Failed(RunError::kWrongCall, std::move(status));
     }
     run_ = std::move(run);
@@ -111,7 +117,10 @@ Outcome MultiProcessPoolRunner::Run(const Call& function) {
     all.returns = std::move(outcome.result.returns);
     outcome.result = std::move(all);
   } else {
-    outcome.result.lines = run_->Collect().result.lines;
+    RunResult now = run_->Collect().result;
+    outcome.result.lines = std::move(now.lines);
+    outcome.result.lines_dropped = now.lines_dropped;
+    outcome.result.notes = std::move(now.notes);
   }
   return outcome;
 }
@@ -126,10 +135,10 @@ RunResult MultiProcessPoolRunner::ShutDownLocked(bool hangs) {
   run_->EndCalls();
   if (hangs || !run_->AwaitEnd(kShutDownWait)) {
     run_->Stop(options_.run.force_kill_wait);
-    run_->AwaitEnd(options_.run.force_kill_wait + kKillTime);
+    run_->AwaitEnd(options_.run.force_kill_wait + Children::kKillTime);
   }
   RunResult result = run_->Collect().result;
-  Children::Release(run_);
+  ReleaseRun(run_);
   run_.reset();
   return result;
 }

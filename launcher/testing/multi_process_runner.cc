@@ -7,14 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "launcher/testing/child.h"
+#include "launcher/testing/child_message.h"
 #include "launcher/testing/children.h"
 #include "launcher/testing/init.h"
+#include "launcher/testing/kept_runs.h"
 
 namespace launcher::testing {
 namespace {
-
-// What is left of the kill, once the wait before it is over.
-constexpr absl::Duration kKillTime = absl::Seconds(60);
 
 absl::Status NotInitialized() {
   return absl::FailedPreconditionError(
@@ -54,7 +53,7 @@ MultiProcessRunner::MultiProcessRunner(Call function, ClusterSpec cluster_spec, 
       children_(Children::Create(options_, TaskNames(cluster_spec_))),
       function_(std::move(function)) {}
 
-MultiProcessRunner::~MultiProcessRunner() { Children::Release(children_); }
+MultiProcessRunner::~MultiProcessRunner() { ReleaseRun(children_); }
 
 absl::Status MultiProcessRunner::SetArgs(const Arguments& arguments) {
   runtime::MutexLock lock(mutex_);
@@ -69,12 +68,15 @@ absl::Status MultiProcessRunner::CheckReady(const Call& call) const {
   if (!call.bytes) {
     return absl::InvalidArgumentError(absl::StrCat(call.function, " without its arguments"));
   }
+  if (call.bytes->size() > kMaxContent) {
+    return absl::InvalidArgumentError(absl::StrCat(call.function, " with ", call.bytes->size(),
+                                                   " bytes of arguments, more than ", kMaxContent));
+  }
   if (joined_) return absl::FailedPreconditionError("the runner has been joined already");
   return CheckClusterSpec(cluster_spec_);
 }
 
 absl::StatusOr<Call> MultiProcessRunner::BeginStart() {
-  runtime::MutexLock lock(mutex_);
   if (absl::Status status = CheckReady(function_); !status.ok()) return status;
   if (started_) return absl::FailedPreconditionError("the runner has been started already");
   started_ = true;
@@ -90,23 +92,29 @@ absl::Status MultiProcessRunner::StartAllBut(const std::string& name, const Call
       if (task.name() != name) tasks.push_back(std::move(task));
     }
   }
-  Children::Keep(children_);
+  KeepRun(children_);
   return children_->Start(tasks);
 }
 
 absl::Status MultiProcessRunner::Start() {
+  runtime::MutexLock lock(mutex_);
   const auto call = BeginStart();
   if (!call.ok()) return call.status();
   return StartAllBut("", *call);
 }
 
 absl::Status MultiProcessRunner::StartInProcessAs(const std::string& type, int index) {
-  const auto call = BeginStart();
-  if (!call.ok()) return call.status();
-  const std::string name = TaskName(type, index);
-  if (name == "chief-0") children_->IgnoreChief();
-  if (absl::Status status = StartAllBut(name, *call); !status.ok()) return status;
-  setenv("TF_CONFIG", TfConfigOf(cluster_spec_, options_.rpc_layer, type, index).c_str(), 1);
+  absl::StatusOr<Call> call;
+  {
+    runtime::MutexLock lock(mutex_);
+    call = BeginStart();
+    if (!call.ok()) return call.status();
+    const std::string name = TaskName(type, index);
+    if (name == "chief-0") children_->IgnoreChief();
+    // (Before there is a thread that reads the environment, to restart a task.)
+    setenv("TF_CONFIG", TfConfigOf(cluster_spec_, options_.rpc_layer, type, index).c_str(), 1);
+    if (absl::Status status = StartAllBut(name, *call); !status.ok()) return status;
+  }
   return CallHere(call->function, *call->bytes).status;
 }
 
@@ -120,18 +128,15 @@ absl::Status MultiProcessRunner::StartSingleProcess(const std::string& type, int
   }
   const ClusterSpec& spec = overrides.cluster_spec ? *overrides.cluster_spec : cluster_spec_;
   if (absl::Status status = CheckClusterSpec(spec); !status.ok()) return status;
-  Call call;
-  {
-    runtime::MutexLock lock(mutex_);
-    call = overrides.function.value_or(function_);
-    if (overrides.arguments) {
-      if (absl::Status status = Give(*overrides.arguments, &call); !status.ok()) return status;
-    }
-    if (absl::Status status = CheckReady(call); !status.ok()) return status;
-    started_ = true;
+  runtime::MutexLock lock(mutex_);
+  Call call = overrides.function.value_or(function_);
+  if (overrides.arguments) {
+    if (absl::Status status = Give(*overrides.arguments, &call); !status.ok()) return status;
   }
+  if (absl::Status status = CheckReady(call); !status.ok()) return status;
+  started_ = true;
   LetGoOfPorts(spec);
-  Children::Keep(children_);
+  KeepRun(children_);
   return children_->Start({{type, index, std::move(call), spec}});
 }
 
@@ -156,6 +161,11 @@ absl::Status MultiProcessRunner::Terminate(const std::string& type, int index) {
   return children_->Terminate(TaskName(type, index));
 }
 
+absl::Status MultiProcessRunner::AwaitExit(const std::string& type, int index,
+                                           absl::Duration timeout) const {
+  return children_->AwaitExit(TaskName(type, index), timeout);
+}
+
 void MultiProcessRunner::TerminateAll(int signal) { children_->TerminateAll(signal); }
 
 Outcome MultiProcessRunner::Join(absl::Duration timeout) {
@@ -171,9 +181,9 @@ Outcome MultiProcessRunner::Join(absl::Duration timeout) {
     }
     joined_ = true;
   }
-  if (timeout == absl::ZeroDuration() || !children_->AwaitEnd(timeout)) {
+  if (!children_->AwaitEnd(timeout)) {
     children_->Stop(options_.force_kill_wait);
-    children_->AwaitEnd(options_.force_kill_wait + kKillTime);
+    children_->AwaitEnd(options_.force_kill_wait + Children::kKillTime);
   }
   Outcome outcome = children_->Collect();
   if (outcome.error == RunError::kTimeout) {

@@ -37,7 +37,8 @@ class Children;
 //   "worker"));
 //
 // A child is a new process of this test's binary, in a session of its own, with TF_CONFIG; its
-// main() must be that of main.h. Nothing else has to run on the machine, and nothing polls.
+// main() must be that of main.h. Nothing else has to run on the machine, and nothing polls but for
+// the end of what is being killed.
 //
 // Any thread may call any method. Errors: FailedPrecondition in a wrong state and without the right
 // main(), InvalidArgument for what is wrong in any state, NotFound for an unknown task.
@@ -81,13 +82,17 @@ class MultiProcessRunner {
   }
   absl::Status StartSingleProcess(const std::string& type, int index, const Overrides& overrides);
 
-  // Of the last process; nothing for an unknown task.
+  // Of the last process; nothing for an unknown task, or one that could not be started again.
   std::optional<pid_t> GetProcessId(const std::string& type, int index) const;
   // Nothing while it runs (or is about to be restarted); minus its number after a signal. NotFound
   // for an unknown task.
   absl::StatusOr<std::optional<int>> GetProcessExitCode(const std::string& type, int index) const;
   // Whether it runs. NotFound for an unknown task.
   absl::StatusOr<bool> ProcessExists(const std::string& type, int index) const;
+  // Waits until its process, if one runs now, has ended. NotFound for an unknown task,
+  // DeadlineExceeded.
+  absl::Status AwaitExit(const std::string& type, int index,
+                         absl::Duration timeout = kDefaultTimeout) const;
 
   // Ends a task with exit code 1, and waits until its process is gone: one that does not answer is
   // killed after a second, with all that it has started. With auto_restart it is started again.
@@ -104,7 +109,8 @@ class MultiProcessRunner {
   // signal or another exit code than 0, or was killed for max_run_time. A task that was ended by
   // Terminate(), TerminateAll() or the end of the chief is no error.
   // InvalidArgument for a negative time-out, FailedPrecondition the second time or without a start;
-  // both kWrongCall. Infinite: waits for ever. Zero: the time is over now.
+  // both kWrongCall. Infinite: waits for ever. Zero: the time is over now,
+  // unless all tasks have ended.
   Outcome Join(absl::Duration timeout = kDefaultTimeout);
 
   // Start() and Join().
@@ -113,9 +119,10 @@ class MultiProcessRunner {
  private:
   absl::Status CheckReady(const Call& call) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // The function, for the one who may start the tasks.
-  absl::StatusOr<Call> BeginStart();
+  absl::StatusOr<Call> BeginStart() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // All tasks of the spec but the one of that name.
-  absl::Status StartAllBut(const std::string& name, const Call& call);
+  absl::Status StartAllBut(const std::string& name, const Call& call)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const ClusterSpec cluster_spec_;
   const Options options_;

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "launcher/testing/child.h"
 
 // What TensorFlow's own tests of its runner ask for, in their order, and then what they do not.
@@ -45,6 +45,7 @@ constexpr bool kSanitized = false;
 #endif
 
 constexpr absl::Duration kSoon = absl::Milliseconds(50);  // For what shall not wait any longer.
+constexpr absl::Duration kLong = absl::Seconds(100);      // For what shall not be waited for.
 
 RunOptions Captured() {
   RunOptions options;
@@ -81,7 +82,9 @@ void HangHere() { Hang(); }
 const Function kHang("Hang", HangHere);
 
 TEST(MultiProcessRunnerTest, ReturnsWhatEveryTaskReturns) {
-  const Outcome outcome = RunProcesses(kOwnType, Cluster(true, 2, 3));
+  RunOptions options;
+  options.chief_courtesy = kLong;
+  const Outcome outcome = RunProcesses(kOwnType, Cluster(true, 2, 3), options);
   ASSERT_TRUE(outcome.ok()) << outcome.status;
   EXPECT_THAT(*outcome.result.Values<std::string>(),
               UnorderedElementsAre("chief", "worker", "worker", "ps", "ps", "ps"));
@@ -322,7 +325,9 @@ std::optional<int> AtBarrier() {
 const Function kAtBarrier("AtBarrier", AtBarrier);
 
 TEST(MultiProcessRunnerTest, HasABarrierForAllTasks) {
-  const Outcome outcome = RunProcesses(kAtBarrier, Cluster(true, 2, 1));
+  RunOptions options;
+  options.chief_courtesy = kLong;
+  const Outcome outcome = RunProcesses(kAtBarrier, Cluster(true, 2, 1), options);
   ASSERT_TRUE(outcome.ok()) << outcome.status;
   EXPECT_THAT(*outcome.result.Values<int>(), UnorderedElementsAre(0, 1, 2, 3));
 }
@@ -336,7 +341,10 @@ std::string CodeAt(const Barrier::Options& options) {
 }
 
 std::vector<std::string> AtSomeBarriers() {
-  if (TaskOfThisProcess()->type == "ps") return {CodeAt({.name = "some", .parties = {"worker"}})};
+  if (TaskOfThisProcess()->type == "ps") {
+    return {CodeAt({.name = "some", .parties = {"worker"}}),
+            CodeAt({.name = "no time", .timeout = absl::ZeroDuration()})};
+  }
   std::vector<std::string> codes = {CodeAt({.name = "some", .parties = {"worker"}})};
   if (Self() == "worker-0") {
     codes.push_back(CodeAt({.name = "broken", .parties = {"worker"}, .timeout = kSoon}));
@@ -350,10 +358,11 @@ const Function kAtSomeBarriers("AtSomeBarriers", AtSomeBarriers);
 TEST(MultiProcessRunnerTest, HasBarriersForSomeAndBreaksThem) {
   const Outcome outcome = RunProcesses(kAtSomeBarriers, Cluster(false, 2, 1), Captured());
   ASSERT_TRUE(outcome.ok()) << outcome.status;
-  EXPECT_THAT(*outcome.result.Values<std::vector<std::string>>(),
-              UnorderedElementsAre(
-                  ElementsAre("OK", "DEADLINE_EXCEEDED", "OK", "FAILED_PRECONDITION"),
-                  ElementsAre("OK", "OK", "FAILED_PRECONDITION"), ElementsAre("INVALID_ARGUMENT")));
+  EXPECT_THAT(
+      *outcome.result.Values<std::vector<std::string>>(),
+      UnorderedElementsAre(ElementsAre("OK", "DEADLINE_EXCEEDED", "OK", "FAILED_PRECONDITION"),
+                           ElementsAre("OK", "OK", "FAILED_PRECONDITION"),
+                           ElementsAre("INVALID_ARGUMENT", "DEADLINE_EXCEEDED")));
 }
 
 void PrintAndHang(const SharedCounter& printed) {
@@ -384,8 +393,9 @@ TEST(MultiProcessRunnerTest, HasTheOutputAndTheStacksAfterATimeout) {
   EXPECT_THAT(outcome.result.attempts.back().how, HasSubstr("signal 15"));
 }
 
-absl::Status FailOrHang(const SharedCounter& printed) {
+absl::StatusOr<std::string> FailOrHang(const SharedCounter& printed) {
   if (TaskOfThisProcess()->index == 0) return absl::UnknownError("the first one failed");
+  if (TaskOfThisProcess()->index == 2) return "the third one returned";
   puts("the second one hangs");
   fflush(stdout);
   EXPECT_TRUE(printed.Add().ok());
@@ -395,14 +405,15 @@ const Function kFailOrHang("FailOrHang", FailOrHang);
 
 TEST(MultiProcessRunnerTest, GivesAnErrorRatherThanTheTimeout) {
   const auto printed = SharedCounter::Make();
-  MultiProcessRunner runner(kFailOrHang.With(printed), Cluster(false, 2), Captured());
+  MultiProcessRunner runner(kFailOrHang.With(printed), Cluster(false, 3), Captured());
   ASSERT_TRUE(runner.Start().ok());
   ASSERT_TRUE(printed.WaitFor(1).ok());
-  while (*runner.ProcessExists("worker", 0)) absl::SleepFor(absl::Milliseconds(1));
+  for (const int index : {0, 2}) ASSERT_TRUE(runner.AwaitExit("worker", index).ok());
   const Outcome outcome = runner.Join(kSoon);
   EXPECT_EQ(outcome.error, RunError::kTaskFailed);
   EXPECT_EQ(outcome.status.message(), "worker-0: the first one failed");
   EXPECT_THAT(outcome.result.lines, Contains(HasSubstr("the second one hangs")));
+  EXPECT_THAT(*outcome.result.Values<std::string>(), ElementsAre("the third one returned"));
 }
 
 // The chief or else worker 0 dies; others go on for ever.
@@ -563,6 +574,7 @@ TEST(MultiProcessRunnerTest, TellsTasksOfEachOther) {
 TEST(MultiProcessRunnerTest, GivesEachWorkerGpusOfItsOwn) {
   RunOptions options = Captured();
   options.share_gpu = false;
+  options.chief_courtesy = kLong;
   const auto visible = [&](const std::vector<std::string>& gpus) {
     options.gpus = gpus;
     std::vector<std::string> all;

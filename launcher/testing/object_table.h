@@ -26,7 +26,7 @@ class ObjectTable {
   static constexpr std::size_t kMaxObjects = 10'000;
   static constexpr std::size_t kMaxWaiting = 10'000;
   // Of what one queue or one key/value object holds.
-  static constexpr std::size_t kMaxBytes = std::size_t{256} << 20;
+  static constexpr std::size_t kMaxBytes = kMaxContent;
 
   using Ticket = std::uint64_t;  // Of the caller, to know what an answer is for.
   struct Answer {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "launcher/testing/object_calls.h"
 
 namespace launcher::testing {
@@ -34,6 +35,10 @@ ObjectReply SharedObject::Ask(Operation operation, absl::Duration timeout, std::
   reply.status = made_;
   if (reply.status.ok() && home_ == 0) {
     reply.status = absl::NotFoundError("a shared object that was never made");
+  }
+  if (key.size() + value.size() > kMaxContent) {
+    reply.status = absl::InvalidArgumentError(absl::StrCat(
+        key.size() + value.size(), " bytes for a shared object, more than ", kMaxContent));
   }
   if (!reply.status.ok()) return reply;
   ObjectRequest request;
@@ -146,6 +151,10 @@ absl::StatusOr<std::int64_t> SharedBarrier::Waiting() const {
 }
 
 absl::StatusOr<int> Barrier::Wait(const Options& options) const {
+  // (For launcher::Barriers it would be no limit.)
+  if (options.timeout <= absl::ZeroDuration()) {
+    return absl::DeadlineExceededError("at a barrier without any time to wait");
+  }
   ObjectRequest request;
   request.operation = ObjectRequest::Operation::kBarrier;
   request.key = options.name;

@@ -196,8 +196,9 @@ class Barrier {
   };
   // In which place this task came, from 0, once all parties have. DeadlineExceeded for the one
   // whose time was over, and FailedPrecondition for everybody else then and later: the barrier is
-  // broken. So it is when a party ends. InvalidArgument for parties that are not tasks, or that
-  // this task is not among.
+  // broken, for the rest of the run: another attempt needs another name. So it is when a party
+  // ends. Without any time to wait it is DeadlineExceeded, and the task has not come.
+  // InvalidArgument for parties that are not tasks, or that this task is not among.
   absl::StatusOr<int> Wait(const Options& options) const;
   absl::StatusOr<int> Wait() const { return Wait(Options()); }
 };

@@ -2,7 +2,7 @@
 
 #include <dirent.h>
 #include <execinfo.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
-#include <string>
+#include <cstddef>
 #include <string_view>
-#include <vector>
 
 #include "absl/debugging/symbolize.h"
 
@@ -122,26 +122,44 @@ void Handle(int signal, void (*handler)(int), int flags) {
   sigaction(signal, &action, nullptr);
 }
 
-std::string NameOfThread(pid_t thread) {
-  std::string name(16, '\0');
-  FILE* file = fopen(("/proc/self/task/" + std::to_string(thread) + "/comm").c_str(), "re");
-  if (file == nullptr) return "?";
-  if (fgets(name.data(), static_cast<int>(name.size()) + 1, file) == nullptr) name = "?";
-  fclose(file);
-  name.resize(strcspn(name.c_str(), "\n"));
-  return name;
-}
-
-std::vector<pid_t> OtherThreads() {
-  std::vector<pid_t> threads;
-  DIR* directory = opendir("/proc/self/task");
-  if (directory == nullptr) return threads;
-  while (const dirent* entry = readdir(directory)) {
-    const pid_t thread = atoi(entry->d_name);
-    if (thread > 0 && thread != ThisThread()) threads.push_back(thread);
+// "Thread 77 (worker-0)".
+struct Title {
+  explicit Title(pid_t thread) {
+    char path[64], name[32] = "?";
+    snprintf(path, sizeof path, "/proc/self/task/%d/comm", thread);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+      const ssize_t size = read(fd, name, sizeof name - 1);
+      if (size > 0) name[size] = '\0';
+      close(fd);
+    }
+    name[strcspn(name, "\n")] = '\0';
+    snprintf(text, sizeof text, "Thread %d (%s)", thread, name);
   }
-  closedir(directory);
-  return threads;
+  char text[64];
+};
+
+constexpr int kMaxThreads = 4096;
+
+// All of this process but the caller; returns how many.
+int OtherThreads(std::array<pid_t, kMaxThreads>* threads) {
+  const int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  int count = 0;
+  alignas(dirent64) char entries[4096];
+  for (;;) {
+    const long size = syscall(SYS_getdents64, fd, entries, sizeof entries);
+    if (size <= 0) break;
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
+      at += entry->d_reclen;
+      const pid_t thread = atoi(entry->d_name);
+      if (thread <= 0 || thread == ThisThread() || count == kMaxThreads) continue;
+      (*threads)[static_cast<std::size_t>(count++)] = thread;
+    }
+  }
+  close(fd);
+  return count;
 }
 
 // False after a second.
@@ -191,25 +209,27 @@ void OnTermination(void (*asked)()) {
   Handle(SIGTERM, OnTerminationSignal, 0);
 }
 
+// One of them may have been stopped in the middle of malloc() or fopen(), with their locks, and
+// never goes on: nothing here may need one.
 void DumpAllStacks(int fd) {
-  for (const pid_t thread : OtherThreads()) {
-    const std::string title =
-        "Thread " + std::to_string(thread) + " (" + NameOfThread(thread) + ")";
+  static std::array<pid_t, kMaxThreads> threads;
+  const int others = OtherThreads(&threads);
+  for (int i = 0; i < others; ++i) {
+    const pid_t thread = threads[static_cast<std::size_t>(i)];
+    Say(fd, Title(thread).text);
     if (thread == terminated.thread.load() && terminated.count.load() > 0) {
-      Say(fd, title + ":\n");
+      Say(fd, ":\n");
       SayFrames(fd, terminated.frames, terminated.count.load());
-      continue;
+    } else if (Ask(thread)) {
+      Say(fd, ":\n");
+      SayFrames(fd, TheQuestion().frames, TheQuestion().count);
+    } else {
+      Say(fd, " does not tell its stack\n");
     }
-    if (!Ask(thread)) {
-      Say(fd, title + " does not tell its stack\n");
-      continue;
-    }
-    Say(fd, title + ":\n");
-    const Question& question = TheQuestion();
-    SayFrames(fd, question.frames, question.count);
   }
   void* frames[kMaxFrames];
-  Say(fd, "Thread " + std::to_string(ThisThread()) + " (" + NameOfThread(ThisThread()) + "):\n");
+  Say(fd, Title(ThisThread()).text);
+  Say(fd, ":\n");
   SayFrames(fd, frames, backtrace(frames, kMaxFrames));
 }
 

@@ -17,8 +17,8 @@ void ReportFatalSignals();
 void OnTermination(void (*asked)());
 
 // Writes the stack of every thread of this process to the descriptor, the caller's last; each
-// thread says its own, and one that does not within a second is named without. Any thread; one
-// call at a time. Call ReportFatalSignals() first.
+// thread says its own, and one that does not within a second is named without. Takes no memory and
+// no lock. Any thread; one call at a time. Call ReportFatalSignals() first.
 void DumpAllStacks(int fd);
 
 }  // namespace launcher::testing

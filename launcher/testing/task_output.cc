@@ -57,7 +57,7 @@ void TaskOutput::Read() {
 }
 
 void TaskOutput::Finish() {
-  loop_->Unwatch(watch_);
+  loop_->Unwatch(std::exchange(watch_, 0));
   read_end_.reset();
   prefixer_.Finish(&complete_);
   if (!complete_.empty()) lines_(complete_);

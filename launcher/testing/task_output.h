@@ -21,7 +21,7 @@ class TaskOutput {
   // `lines` gets one line or many; `at_end` runs once everything was given.
   TaskOutput(runtime::EventLoop* loop, const std::string& task,
              std::function<void(std::string_view lines)> lines, std::function<void()> at_end);
-  ~TaskOutput() { Close(); }
+  ~TaskOutput() { loop_->Unwatch(watch_); }  // Without a word.
   TaskOutput(const TaskOutput&) = delete;
   TaskOutput& operator=(const TaskOutput&) = delete;
 
