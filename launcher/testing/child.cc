@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,6 +29,11 @@
 #include "launcher/testing/stack_dump.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
+
+#if defined(__SANITIZE_THREAD__)
+// Every child would stay for a second at its exit, in case another thread has something to report.
+extern "C" const char* __tsan_default_options() { return "atexit_sleep_ms=0"; }
+#endif
 
 namespace launcher::testing {
 namespace {
@@ -258,6 +264,12 @@ Returned CallAndCheck(const std::string& function, const std::string& arguments)
   if (absl::Status failed = FailedAssertions(); returned.status.ok() && !failed.ok()) {
     returned = {std::move(failed)};
   }
+  const std::size_t size =
+      returned.status.message().size() + (returned.value ? returned.value->bytes.size() : 0);
+  if (size > kMaxContent) {
+    returned = {absl::ResourceExhaustedError(
+        absl::StrCat("the result has ", size, " bytes, more than ", kMaxContent))};
+  }
   if (!returned.status.ok()) {
     fflush(stdout);
     fprintf(stderr, "%s failed: %s\n", function.c_str(), returned.status.ToString().c_str());
@@ -267,14 +279,8 @@ Returned CallAndCheck(const std::string& function, const std::string& arguments)
 }
 
 void SendResult(ParentLink* link, std::uint64_t number, Returned returned) {
-  std::string content = Encode(CallResult{std::move(returned.status), std::move(returned.value)});
-  if (content.size() > kMaxContent) {
-    content = Encode(
-        CallResult{absl::ResourceExhaustedError(absl::StrCat("the result has ", content.size(),
-                                                             " bytes, more than ", kMaxContent)),
-                   std::nullopt});
-  }
-  link->Send(Message::Kind::kResult, number, std::move(content));
+  link->Send(Message::Kind::kResult, number,
+             Encode(CallResult{std::move(returned.status), std::move(returned.value)}));
 }
 
 int DoWork(ParentLink* link, const StartOrder& order) {

@@ -30,8 +30,6 @@
 namespace launcher::testing {
 namespace {
 
-// A child that has been told to leave does so at once, unless it is stopped or its memory is gone.
-constexpr absl::Duration kTerminateWait = absl::Seconds(1);
 constexpr char kChiefName[] = "chief-0";
 
 absl::Duration Now() { return runtime::Clock::Real()->Monotonic(); }
@@ -339,11 +337,12 @@ void ChildrenImpl::AskToStop(int task, absl::Duration grace, const std::string& 
 absl::Status ChildrenImpl::Terminate(const std::string& task) {
   const auto number = OnLoop([&]() -> absl::StatusOr<std::uint64_t> {
     const auto live = LiveNumber(task);
-    if (live.ok() && *live != 0) AskToStop(by_name_.at(task), kTerminateWait, "Terminate()");
+    if (live.ok() && *live != 0)
+      AskToStop(by_name_.at(task), options_.terminate_wait, "Terminate()");
     return live;
   });
   if (!number.ok()) return number.status();
-  return AwaitGone(*number, task, kKillTime);
+  return AwaitGone(*number, task, options_.terminate_wait + kKillTime);
 }
 
 absl::Status ChildrenImpl::AwaitExit(const std::string& task, absl::Duration timeout) {

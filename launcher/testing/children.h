@@ -57,7 +57,8 @@ class Children {
   // NotFound for an unknown task.
   virtual absl::StatusOr<Ended> LookAt(const std::string& task) = 0;
 
-  // Waits until its process is gone. NotFound for an unknown task, DeadlineExceeded.
+  // Waits until its process is gone, killed after `terminate_wait` if need be. NotFound for an
+  // unknown task, DeadlineExceeded.
   virtual absl::Status Terminate(const std::string& task) = 0;
   // The same without doing anything to it. Of a task that is restarted the process that runs now.
   virtual absl::Status AwaitExit(const std::string& task, absl::Duration timeout) = 0;

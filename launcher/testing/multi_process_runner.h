@@ -95,7 +95,8 @@ class MultiProcessRunner {
                          absl::Duration timeout = kDefaultTimeout) const;
 
   // Ends a task with exit code 1, and waits until its process is gone: one that does not answer is
-  // killed after a second, with all that it has started. With auto_restart it is started again.
+  // killed after `terminate_wait`, with all that it has started. With auto_restart it is started
+  // again.
   absl::Status Terminate(const std::string& type, int index);
   // Sends a signal to all tasks that run; SIGKILL kills all that they have started, too. Does not
   // wait.

@@ -53,6 +53,7 @@ RunOptions Captured() {
   options.stream_output = false;
   options.chief_courtesy = kSoon;
   options.force_kill_wait = absl::Seconds(20);
+  options.terminate_wait = kLong;
   return options;
 }
 

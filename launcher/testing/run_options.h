@@ -50,6 +50,9 @@ struct RunOptions {
   std::optional<std::vector<std::string>> gpus = std::nullopt;
   // Between SIGTERM and SIGKILL once the time of Join() is over.
   absl::Duration force_kill_wait = kForceKillWait;
+  // Between Terminate() and the kill of a task that does not leave: one that is stopped, or has no
+  // memory left.
+  absl::Duration terminate_wait = absl::Seconds(1);
   // For the output of a task that has ended, if somebody else still holds it open.
   absl::Duration output_wait = absl::Seconds(1);
   // "NAME=value", over this process's environment.
