@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/subprocess.h"
@@ -47,6 +49,26 @@ TEST(ProcessTableTest, ADescriptorHasTheNameThatOthersSee) {
   EXPECT_EQ(OpenFileName(fds[0].get()), OpenFileName(fds[1].get()));
   EXPECT_NE(OpenFileName(fds[2].get()), OpenFileName(fds[3].get()));
   EXPECT_EQ(OpenFileName(-1), "");
+}
+
+// Who reads it, the test itself or what it forks, is on the other side.
+TEST(ProcessTableTest, HoldsAPipeWhoMayWriteToIt) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const runtime::UniqueFd fds[] = {runtime::UniqueFd(ends[0]), runtime::UniqueFd(ends[1])};
+  std::vector<runtime::Subprocess> sleepers;
+  for (const auto& fd : fds) {
+    auto process = runtime::Subprocess::Start(
+        {.argv = {"/bin/sleep", "1000"}, .program = "/bin/sleep", .fds = {{fd.get(), 5}}});
+    ASSERT_TRUE(process.ok()) << process.status();
+    sleepers.push_back(*std::move(process));
+  }
+  const std::vector<pid_t> writer = {sleepers[1].pid()};
+  EXPECT_EQ(HoldersOf(ReadProcesses(), {OpenFileName(ends[0])}), writer);
+  for (auto& sleeper : sleepers) {
+    EXPECT_TRUE(sleeper.Signal(9).ok());
+    EXPECT_TRUE(sleeper.Wait().ok());
+  }
 }
 
 }  // namespace
