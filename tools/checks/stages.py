@@ -5,9 +5,8 @@ import re
 import subprocess
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 
-from tools.checks import build_events, compile_commands, installed, layers
+from tools.checks import build_events, compile_commands, installed, layers, tidy
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -86,16 +85,10 @@ class Stages:
         sources = set(tracked_sources())
         with tempfile.TemporaryDirectory(prefix="trainyard-tidy-") as directory:
             database = compile_commands.write(os.path.join(directory, "compile_commands.json"), self._ask_bazel)
-            files = [command["file"] for command in database if command["file"] in sources]
-
-            def tidy(file):
-                answer = subprocess.run(["clang-tidy-14", "-p", directory, "--quiet", file],
-                                        capture_output=True, text=True, check=False)
-                return answer.stdout.strip() if answer.returncode else ""
-
-            with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-                complaints = [text for text in pool.map(tidy, files) if text]
-        return _one_case("tidy", complaints if files else ["there is no file to check"])
+            commands = [command for command in database if command["file"] in sources]
+            texts = tidy.complaints(commands, os.getcwd(), directory,
+                                    tidy.Passed(os.path.join(_cache(), "tidy")), self._say)
+        return _one_case("tidy", texts if commands else ["there is no file to check"])
 
     def _ask_bazel(self, *args):
         return subprocess.run([self._bazel, *args], capture_output=True, text=True, check=False)
@@ -117,6 +110,11 @@ class Stages:
                         done = len(_read_events(events_path).results)
                         self._say(f"{name}: {minutes} min, {done} test programs done")
         return _read_events(events_path)
+
+
+def _cache():
+    """What outlives a checkout (tools/environment.sh)."""
+    return os.environ.get("CACHE") or os.path.expanduser("~/.cache/trainyard")
 
 
 def tracked_sources():
