@@ -260,8 +260,9 @@ struct BareLoop {
                                                .program = program,
                                                .working_directory = "/",
                                                .new_session = true});
-    if (process.ok()) processes.push_back(*std::move(process));
-    return process.status();
+    if (!process.ok()) return process.status();
+    processes.push_back(*std::move(process));
+    return absl::OkStatus();
   }
 };
 

@@ -189,7 +189,7 @@ class Shim {
   void OnLauncher(int fd);
   void OnRequest(int fd, const ShimRequest& request);
   void RemoveLauncher(int fd);
-  bool SendState(int fd);
+  void SendState(int fd);
   void TellLaunchers(bool phase_changed);
   void UpdateOffsets();
 
@@ -470,6 +470,7 @@ void Shim::Start() {
     }
   }
   if (!state_.failure.empty()) {
+    channel_.reset();
     state_.failure = Clip(std::move(state_.failure), kMaxFailure);
     state_.pid = 0;
     state_.ended_us = WallMicros();
@@ -708,9 +709,10 @@ void Shim::OnLauncher(int fd) {
   const ssize_t got = recv(fd, packet, sizeof packet, MSG_DONTWAIT);
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
     // Only woken because there is room to write again.
-    if (!SendState(fd)) RemoveLauncher(fd);
-    return;
+    return SendState(fd);
   }
+  // It has ended without having read all: that is told once, before what it has said.
+  if (got < 0 && errno == ECONNRESET) return;
   if (got <= 0) return RemoveLauncher(fd);
   // A request of another version is answered with the state, which says what we speak.
   const auto request = ShimRequest::Decode({packet, static_cast<std::size_t>(got)});
@@ -720,7 +722,7 @@ void Shim::OnLauncher(int fd) {
 void Shim::OnRequest(int fd, const ShimRequest& request) {
   switch (request.kind) {
     case ShimRequest::Kind::kState:
-      if (!SendState(fd)) return RemoveLauncher(fd);
+      SendState(fd);
       if (relay_ != nullptr) relay_->AskAgain();
       break;
     case ShimRequest::Kind::kBarrier:
@@ -751,15 +753,15 @@ void Shim::RemoveLauncher(int fd) {
   launchers_.erase(fd);
 }
 
-bool Shim::SendState(int fd) {
+// One that has ended does not take it. But it may have let us go before, which is still to be read:
+// it is removed when all is.
+void Shim::SendState(int fd) {
   UpdateOffsets();
   std::string packet = state_.Encode();
   const ssize_t sent = send(fd, packet.data(), packet.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   const bool full = sent < 0 && (errno == EAGAIN || errno == EINTR);
   poller_.Change(fd, EPOLLIN | (full ? EPOLLOUT : 0u));
-  if (full) return true;
-  launchers_.at(fd).sent = std::move(packet);
-  return sent >= 0;
+  if (!full) launchers_.at(fd).sent = std::move(packet);
 }
 
 void Shim::TellLaunchers(bool phase_changed) {
@@ -767,13 +769,11 @@ void Shim::TellLaunchers(bool phase_changed) {
   if (!phase_changed && std::none_of(launchers_.begin(), launchers_.end(), watches)) return;
   UpdateOffsets();
   const std::string packet = state_.Encode();
-  std::vector<int> gone;
   for (auto& [fd, launcher] : launchers_) {
     if (launcher.sent == packet || (!phase_changed && !launcher.watches)) continue;
     launcher.watches = false;
-    if (!SendState(fd)) gone.push_back(fd);
+    SendState(fd);
   }
-  for (const int fd : gone) RemoveLauncher(fd);
 }
 
 // (A launcher that does not read is broken: it connects again, and asks for the state.)

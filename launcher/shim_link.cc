@@ -108,7 +108,8 @@ void ShimLink::Send(const ShimRequest& request) {
 void ShimLink::OnPacket() {
   std::vector<char> packet(kMaxShimPacket);
   const ssize_t got = recv(socket_.get(), packet.data(), packet.size(), MSG_DONTWAIT);
-  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // (The last: it has ended without having read all, which is told once, before what it has said.)
+  if (got < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNRESET)) return;
   if (got <= 0) {
     // Its process ends in this moment and is reported by its pidfd.
     loop_->Unwatch(std::exchange(socket_watch_, 0));

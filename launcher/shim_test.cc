@@ -283,6 +283,33 @@ TEST_F(ShimTest, ANewLauncherFindsItByItsSocket) {
   EXPECT_FALSE(std::filesystem::exists(spec_.task_socket));
 }
 
+// As one does that is killed when it has just let the attempt go.
+TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
+  for (const bool reads : {true, false}) {
+    SCOPED_TRACE(reads);
+    StartShell("true");
+    AwaitPhase(ShimPhase::kExited);
+    control_ = ConnectTo(spec_.control_socket, SOCK_SEQPACKET);
+    ASSERT_TRUE(control_.valid());
+    if (!reads) {
+      // What was sent to it and not read makes its end one that is reported as an error.
+      Send(control_, {.kind = ShimRequest::Kind::kState});
+      ASSERT_TRUE(WaitReadable(control_.get()));
+    }
+    ASSERT_TRUE(shim_->Signal(SIGSTOP).ok());
+    siginfo_t stopped;
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(shim_->pid()), &stopped, WSTOPPED), 0);
+    Send(control_, {.kind = ShimRequest::Kind::kState});  // Nobody is there for the answer.
+    Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
+    control_.reset();
+    ASSERT_TRUE(shim_->Signal(SIGCONT).ok());
+    const auto left = shim_->Wait(kDeadline);
+    ASSERT_TRUE(left.ok()) << left.status();
+    EXPECT_EQ(left->code, kShimDone);
+    for (const char* file : {"/started", "/exit", "/lock"}) unlink((folder_ + file).c_str());
+  }
+}
+
 TEST_F(ShimTest, StopGivesTheTaskItsGrace) {
   StartShell("trap 'echo saved; exit 7' TERM; echo ready; while :; do read r <&3; done");
   AwaitOutput("ready");
