@@ -40,12 +40,16 @@ class KeptRuns {
     std::vector<std::shared_ptr<Children>> over;  // Their threads end without the lock.
     runtime::MutexLock lock(mutex_);
     released_.insert(run);
-    std::erase_if(released_, [&](const auto& released) {
-      if (!released->AwaitEnd(absl::ZeroDuration())) return false;
+    for (auto at = released_.begin(); at != released_.end();) {
+      const std::shared_ptr<Children> released = *at;
+      if (!released->AwaitEnd(absl::ZeroDuration())) {
+        ++at;
+        continue;
+      }
       runs_.erase(released);
+      at = released_.erase(at);
       over.push_back(released);
-      return true;
-    });
+    }
   }
 
  private:
