@@ -134,7 +134,8 @@ absl::StatusOr<absl::Duration> KillEach(PeerRun* run, int programs) {
   for (int i = 0; i < programs; ++i) {
     const absl::Duration begin = MonotonicNow();
     kill((*stamps)[static_cast<std::size_t>(i)].pid, SIGKILL);
-    const auto now = run->stamps().Await(static_cast<std::size_t>(programs + i + 1), kLong);
+    const auto now = run->stamps().Await(
+        static_cast<std::size_t>(programs) + static_cast<std::size_t>(i) + 1, kLong);
     if (!now.ok()) return now.status();
     took.push_back(absl::ToDoubleSeconds(now->back().when - begin));
   }
