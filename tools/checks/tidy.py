@@ -117,7 +117,10 @@ def complaints(commands, directory, database_folder, passed, say, tool="clang-ti
         if time.monotonic() - spoke[0] >= _HEARTBEAT_S:
             spoke[0] = time.monotonic()
             say(f"tidy: {len(done)} files looked at, now at {command['file']}")
-        return (answer.stdout.strip() or answer.stderr.strip()) if answer.returncode else ""
+        if answer.returncode == 0:
+            return ""
+        ended = f"{command['file']}: {tool} ended with {answer.returncode}"
+        return answer.stdout.strip() or answer.stderr.strip() or ended
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         found = [text for text in pool.map(check, commands) if text]

@@ -26,7 +26,8 @@ class TidyTest(unittest.TestCase):
         self.write("tool", "#!/bin/sh\n"
                    'case "$1" in --version) echo "tool 1"; exit;; esac\n'
                    'for file; do :; done\necho "$file" >> asked\n'
-                   'if grep -q bad "$file"; then echo "$file: bad"; exit 1; fi\n')
+                   'if grep -q bad "$file"; then echo "$file: bad"; exit 1; fi\n'
+                   'if grep -q killed "$file"; then kill -9 $$; fi\n')
         os.chmod(os.path.join(self.directory, "tool"), 0o755)
 
     def write(self, name, text):
@@ -54,6 +55,12 @@ class TidyTest(unittest.TestCase):
         self.assertEqual(self.ask(), (["a/one.cc", "a/two.cc"], ["a/two.cc: bad"]))
         self.assertEqual(self.ask(), (["a/two.cc"], ["a/two.cc: bad"]))
         self.assertIn("tidy: a/two.cc is complained about", self.said)
+
+    def test_a_tool_that_dies_without_a_word_is_a_complaint(self):
+        self.write("a/two.cc", "int killed;\n")
+        _, found = self.ask()
+        self.assertEqual([text[:9] for text in found], ["a/two.cc:"])
+        self.assertEqual(self.ask()[0], ["a/two.cc"])
 
     def test_a_change_of_what_a_file_is_made_of_is_a_reason_to_look_at_it(self):
         self.ask()
