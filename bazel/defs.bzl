@@ -147,9 +147,17 @@ def yard_schema(name, src, deps = [], visibility = None):
         output_group = "schemas",
         visibility = visibility,
     )
+    native.filegroup(
+        name = name + "_source",
+        srcs = [":" + name + "_fbs"],
+        output_group = "source",
+    )
     native.cc_library(
         name = name,
+        srcs = [":" + name + "_source"],
         hdrs = [":" + name + "_fbs"],
+        copts = COPTS,
+        linkstatic = True,
         deps = deps + ["//third_party:flatbuffers"],
         visibility = visibility,
     )

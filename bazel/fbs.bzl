@@ -1,15 +1,17 @@
-"""Runs flatc: a generated C++ header and a binary schema for each .fbs file."""
+"""Runs flatc: a C++ header, its source file and a binary schema for each .fbs file."""
 
 FbsInfo = provider(fields = {"sources": "depset of this schema and all it includes"})
 
 def _flatbuffers_schema_impl(ctx):
     src = ctx.file.src
     stem = src.basename[:-len(".fbs")]
+    generated = ctx.actions.declare_file("flatc/" + stem + "_generated.h")
     header = ctx.actions.declare_file(stem + "_generated.h")
+    source = ctx.actions.declare_file(stem + "_generated.cc")
     bfbs = ctx.actions.declare_file(stem + ".bfbs")
     sources = depset([src], transitive = [d[FbsInfo].sources for d in ctx.attr.deps])
     for output, flags in [
-        (header, ["--cpp", "--cpp-std", "c++17", "--scoped-enums", "--keep-prefix", "--gen-object-api"]),
+        (generated, ["--cpp", "--cpp-std", "c++17", "--scoped-enums", "--keep-prefix", "--gen-object-api"]),
         (bfbs, ["--binary", "--schema", "--bfbs-comments"]),
     ]:
         ctx.actions.run(
@@ -19,9 +21,22 @@ def _flatbuffers_schema_impl(ctx):
             outputs = [output],
             mnemonic = "Flatc",
         )
+    ctx.actions.run(
+        executable = "/usr/bin/python3",
+        arguments = [
+            ctx.file._split.path,
+            generated.path,
+            header.path,
+            source.path,
+            ctx.label.package + "/" + header.basename,
+        ],
+        inputs = [generated, ctx.file._split],
+        outputs = [header, source],
+        mnemonic = "SplitSchema",
+    )
     return [
         DefaultInfo(files = depset([header])),
-        OutputGroupInfo(bfbs = depset([bfbs]), schemas = sources),
+        OutputGroupInfo(bfbs = depset([bfbs]), schemas = sources, source = depset([source])),
         FbsInfo(sources = sources),
     ]
 
@@ -30,5 +45,6 @@ flatbuffers_schema = rule(
     attrs = {
         "src": attr.label(allow_single_file = [".fbs"], mandatory = True),
         "deps": attr.label_list(providers = [FbsInfo]),
+        "_split": attr.label(default = "//bazel:split_schema.py", allow_single_file = True),
     },
 )
