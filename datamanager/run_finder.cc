@@ -58,6 +58,7 @@ class Walk {
     while (const dirent* entry = readdir(handle)) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
+      if (name == ".trash") continue;  // Removed runs: the trainer's.
       int type = entry->d_type;
       if (type == DT_LNK || type == DT_UNKNOWN) type = TypeOf(absl::StrCat(directory, "/", name));
       if (type == DT_DIR) children->push_back(name);

@@ -49,6 +49,13 @@ TEST_F(RunFinderTest, ARunIsADirectoryWithAnEventFileAtAnyDepth) {
   EXPECT_THAT(Names(), ElementsAre(".", "a/deep/er", "b"));
 }
 
+TEST_F(RunFinderTest, RemovedRunsAreNone) {
+  Touch("a/events.out.tfevents.1.host");
+  Touch(".trash/b/events.out.tfevents.1.host");
+  Touch("deep/.trash/c/events.out.tfevents.1.host");
+  EXPECT_THAT(Names(), ElementsAre("a"));
+}
+
 TEST_F(RunFinderTest, FilesOfARunAreSortedAndMarkersLeftOut) {
   Touch("r/events.out.tfevents.2.h");
   Touch("r/events.out.tfevents.1.h");

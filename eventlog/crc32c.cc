@@ -23,8 +23,9 @@ constexpr std::array<std::uint32_t, 256> MakeTable() {
 constexpr std::array<std::uint32_t, 256> kTable = MakeTable();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) std::uint32_t Crc32cHardware(std::string_view data) {
-  std::uint64_t crc = 0xFFFFFFFFu;
+__attribute__((target("sse4.2"))) std::uint32_t ExtendHardware(std::uint32_t before,
+                                                               std::string_view data) {
+  std::uint64_t crc = ~before;
   const char* at = data.data();
   std::size_t left = data.size();
   for (; left >= 8; at += 8, left -= 8) {
@@ -50,21 +51,25 @@ __attribute__((target("sse4.2"))) std::uint32_t Crc32cHardware(std::string_view 
 const bool has_instruction = __builtin_cpu_supports("sse4.2");
 #endif
 
-}  // namespace
-
-std::uint32_t Crc32cPortable(std::string_view data) {
-  std::uint32_t crc = 0xFFFFFFFFu;
+std::uint32_t ExtendPortable(std::uint32_t before, std::string_view data) {
+  std::uint32_t crc = ~before;
   for (const char c : data) {
     crc = (crc >> 8) ^ kTable[(crc ^ static_cast<unsigned char>(c)) & 0xFF];
   }
   return ~crc;
 }
 
-std::uint32_t Crc32c(std::string_view data) {
+}  // namespace
+
+std::uint32_t ExtendCrc32c(std::uint32_t before, std::string_view data) {
 #if defined(__x86_64__)
-  if (has_instruction) return Crc32cHardware(data);
+  if (has_instruction) return ExtendHardware(before, data);
 #endif
-  return Crc32cPortable(data);
+  return ExtendPortable(before, data);
 }
+
+std::uint32_t Crc32c(std::string_view data) { return ExtendCrc32c(0, data); }
+
+std::uint32_t Crc32cPortable(std::string_view data) { return ExtendPortable(0, data); }
 
 }  // namespace eventlog

@@ -10,7 +10,9 @@ namespace eventlog {
 // instructions: the fastest way for a record of one scalar, where ISA-L needs as long or longer;
 // from some hundred bytes on ISA-L is two to three times faster (reader_benchmark shows both).
 std::uint32_t Crc32c(std::string_view data);
-// The same by table, on any processor.
+// That of what had the CRC `before`, and `data` behind it.
+std::uint32_t ExtendCrc32c(std::uint32_t before, std::string_view data);
+// As Crc32c(), by table, on any processor.
 std::uint32_t Crc32cPortable(std::string_view data);
 
 // TensorFlow's masking: a CRC that is stored beside the data it covers is rotated and shifted, so

@@ -40,6 +40,13 @@ TEST(Crc32cTest, HardwareAndTableAgreeAtEveryLengthAndAlignment) {
   }
 }
 
+TEST(Crc32cTest, InPiecesAsAtOnce) {
+  const std::string_view digits = "123456789";
+  for (std::size_t cut = 0; cut <= digits.size(); ++cut) {
+    EXPECT_EQ(ExtendCrc32c(Crc32c(digits.substr(0, cut)), digits.substr(cut)), 0xE3069283u) << cut;
+  }
+}
+
 TEST(Crc32cTest, MaskingIsUndone) {
   for (const std::uint32_t crc : {0u, 1u, 0xFFFFFFFFu, 0xE3069283u}) {
     EXPECT_EQ(UnmaskCrc(MaskCrc(crc)), crc);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -35,6 +36,7 @@ constexpr int kRefused = 6;
 struct Wanted {
   std::string logdir;
   std::string trainer;  // Empty: our own.
+  std::uint64_t slots;  // For trials; 0: as many as the trainer chooses.
 };
 
 std::optional<Wanted> ReadWanted(const std::string& path) {
@@ -49,7 +51,10 @@ std::optional<Wanted> ReadWanted(const std::string& path) {
     LOG(ERROR) << path << " is not {\"logdir\": \"/path\"}: no service is started";
     return std::nullopt;
   }
-  return Wanted{text("logdir"), text("trainer")};
+  const auto slots = json.find("slots");
+  return Wanted{
+      text("logdir"), text("trainer"),
+      slots != json.end() && slots->is_number_unsigned() ? slots->get<std::uint64_t>() : 0};
 }
 
 struct Kept {
@@ -221,6 +226,9 @@ class Keeper : public ServiceKeeper {
     }
     start.argv = {start.program};
     if (service.name != "registry") start.argv.push_back("--logdir=" + wanted_->logdir);
+    if (service.name == "trainer" && wanted_->slots > 0) {
+      start.argv.push_back(absl::StrCat("--slots=", wanted_->slots));
+    }
     start.environment = options_.environment;
     start.fds = {{log.get(), 1}, {log.get(), 2}};
     start.new_session = true;

@@ -218,6 +218,15 @@ TEST_F(ServiceKeeperTest, TheTrainerMayBeTheUsersOwn) {
       Await([&] { return Starts().find("mine --logdir=/the/runs\n") != std::string::npos; }));
 }
 
+TEST_F(ServiceKeeperTest, TheTrainerHasAsManySlotsAsTheYard) {
+  WriteWanted(R"(, "slots": 3)");
+  Open();
+  AwaitHolder("trainer");
+  EXPECT_TRUE(Await([&] {
+    return Starts().find("trainer --logdir=/the/runs --slots=3\n") != std::string::npos;
+  }));
+}
+
 TEST_F(ServiceKeeperTest, StartsNothingUnderAnotherSupervisor) {
   WriteWanted();
   Open(/*external=*/true);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "eventlog/event.h"
 #include "eventlog/record.h"
@@ -22,6 +23,8 @@
 #include "runtime/file.h"
 #include "runtime/locations.h"
 #include "runtime/subprocess.h"
+#include "trainer/checkpoint_directory.h"
+#include "trainer/checkpoint_row.h"
 #include "trainer/store.h"
 #include "trainer/testing/relay_client.h"
 
@@ -36,10 +39,16 @@ constexpr int kKills = 5;
 // One in five lines is no report.
 bool IsReport(int number) { return number % 5 != 0; }
 
+// Every seventh line brings a metric that no report before it had.
+std::string MetricsOf(int number) {
+  const std::string late = number % 7 == 0 ? absl::StrCat(",\"late", number, "\":1") : "";
+  return absl::StrCat("{\"value\":", number, late, "}");
+}
+
 std::string LineText(int number) {
   if (!IsReport(number)) return number % 2 == 0 ? R"({"t":"hb"})" : R"({"t":"log","text":"x"})";
   const std::string seq = number % 2 == 0 ? "" : absl::StrCat(",\"seq\":", number);
-  return absl::StrCat(R"({"t":"report","m":{"value":)", number, "}", seq, "}");
+  return absl::StrCat(R"({"t":"report","m":)", MetricsOf(number), seq, "}");
 }
 
 std::string ExpectedAnswer(int number) {
@@ -103,7 +112,8 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
   }
 
   // Returns once it is ready or dead.
-  void StartTrainer(const std::string& point, int count) {
+  void StartTrainer(const std::string& point, int count, int trials = kTrials,
+                    const std::vector<std::string>& more = {}) {
     int fds[2];
     ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
     const runtime::UniqueFd reader(fds[0]);
@@ -111,7 +121,8 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     auto program = runtime::FindBinary("trainer/crashing_trainer");
     ASSERT_TRUE(program.ok()) << program.status();
     runtime::Subprocess::Options options;
-    options.argv = {*program, directory_, absl::StrCat(kTrials), point, absl::StrCat(count)};
+    options.argv = {*program, directory_, absl::StrCat(trials), point, absl::StrCat(count)};
+    options.argv.insert(options.argv.end(), more.begin(), more.end());
     options.fds = {{writer.get(), 1}, {2, 2}};
     auto child = runtime::Subprocess::Start(options);
     ASSERT_TRUE(child.ok()) << child.status();
@@ -137,10 +148,14 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     const auto rows = *store->RowsAfter(trial.number, 0, 1000);
     std::vector<std::string> expected, found;
     for (int i = 1; i <= kLines; ++i) {
-      if (IsReport(i)) expected.push_back(absl::StrCat("{\"value\":", i, "}"));
+      if (IsReport(i)) expected.push_back(MetricsOf(i));
     }
     for (const ResultRow& row : rows) found.push_back(row.metrics);
     EXPECT_EQ(found, expected) << "in the store";
+    for (std::string& metrics : expected) {
+      const std::size_t late = metrics.find(',');
+      if (late != metrics.npos) metrics.replace(late, metrics.npos, "}");
+    }
     ExpectText(trial, expected);
     ExpectEvents(trial, expected);
   }
@@ -172,11 +187,24 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
       eventlog::Event event;
       ASSERT_TRUE(eventlog::DecodeEvent(record.payload, &event).ok());
       for (const auto& value : event.values) {
+        if (value.tag != "value") continue;
         found.push_back(absl::StrCat("{\"value\":", *value.scalar, "}"));
       }
       rest.remove_prefix(record.size);
     }
     EXPECT_EQ(found, expected) << "in the event file";
+  }
+
+  // Their contents; they are gone then.
+  static std::string TakeFiles(const TrialRecord& trial) {
+    std::string contents;
+    for (const std::string& name :
+         {std::string("result.json"), std::string("progress.csv"), trial.run.event_file}) {
+      const std::string path = trial.spec.run_directory + "/" + name;
+      contents += runtime::ReadFile(path, 1 << 20).value_or("missing: " + name);
+      std::filesystem::remove(path);
+    }
+    return contents;
   }
 
   std::string directory_;
@@ -208,8 +236,147 @@ TEST_P(CrashTest, EachReportIsThereOnce) {
   EXPECT_EQ(kills, kKills) << "the point was not reached";
   StartTrainer("", 0);
   EndTrainer();
-  for (const TrialRecord& trial : trials) ExpectEachReportOnce(trial);
+  std::vector<std::string> files;
+  for (const TrialRecord& trial : trials) {
+    ExpectEachReportOnce(trial);
+    files.push_back(TakeFiles(trial));
+  }
+  StartTrainer("", 0);
+  EndTrainer();
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    EXPECT_EQ(TakeFiles(trials[i]), files[i]) << "rendered anew from the rows";
+  }
 }
+
+std::string NameOfPoint(const testing::TestParamInfo<std::pair<const char*, int>>& info) {
+  std::string name = absl::StrCat(info.param.first, " ", info.param.second);
+  for (char& c : name) {
+    if (c == ' ') c = '_';
+  }
+  return name;
+}
+
+// A program in lock-step that reports, begins a checkpoint, writes it and ends it, again and again,
+// with the shim between them.
+class SavingProgram {
+ public:
+  static constexpr int kSaves = 12;
+
+  SavingProgram(std::string relay, const TrialRecord& trial)
+      : relay_(std::move(relay)), nonce_(trial.nonce), run_(trial.spec.run_directory) {}
+
+  bool done() const { return answered_ == 3 * kSaves; }
+  std::string CheckpointOf(int save) const {
+    return absl::StrFormat("%s/checkpoint_%06d", run_, save);
+  }
+  static std::string ContentOf(int save) { return absl::StrCat("weights ", save); }
+  // Goes on until it is done or the trainer has gone.
+  void Run() {
+    RelayClient connection(relay_);
+    if (!connection.connected() || !connection.Send("YARD1 " + nonce_ + "\n")) return;
+    if (connection.Line() != "OK") return;
+    while (!done()) {
+      const int number = answered_ + 1;
+      if (!connection.Send(absl::StrCat(number, " ", LineOf(number), "\n"))) return;
+      const std::optional<std::string> answer = connection.Line();
+      if (!answer) return;
+      Take(number, *answer);
+      answered_ = number;
+    }
+  }
+
+ private:
+  std::string LineOf(int number) const {
+    if (number % 3 == 1) return absl::StrCat(R"({"t":"report","m":{"value":)", number, "}}");
+    if (number % 3 == 2) return R"({"t":"ckpt_begin"})";
+    return absl::StrCat(R"({"t":"ckpt_end","path":")", directory_, "\"}");
+  }
+  void Take(int number, const std::string& answer) {
+    const int save = (number + 2) / 3;
+    if (number % 3 == 2) {
+      const std::string before = absl::StrCat(number, R"( {"t":"ckpt_dir","path":")");
+      ASSERT_EQ(answer.substr(0, before.size()), before);
+      directory_ = answer.substr(before.size(), answer.size() - before.size() - 2);
+      ASSERT_TRUE(runtime::WriteFileAtomically(directory_ + "/w", ContentOf(save), 0644).ok());
+    } else if (number % 3 == 0) {
+      EXPECT_EQ(answer, absl::StrCat(number, R"( {"t":"ok","path":")", CheckpointOf(save),
+                                     R"(","events":[]})"));
+    }
+  }
+
+  const std::string relay_, nonce_, run_;
+  std::string directory_;  // The one that is being written.
+  int answered_ = 0;
+};
+
+class CheckpointCrashTest : public CrashTest {};
+
+TEST_P(CheckpointCrashTest, EachCheckpointIsThereOnceAndWhole) {
+  const auto [point, count] = GetParam();
+  StartTrainer("", 0);
+  const TrialRecord trial = StoredTrials().front();
+  EndTrainer();
+  SavingProgram program(directory_ + "/relay", trial);
+  int kills = 0;
+  while (!program.done()) {
+    StartTrainer(point, kills < kKills ? count : 0);
+    program.Run();
+    if (!program.done()) ++kills;
+    EndTrainer();
+  }
+  EXPECT_EQ(kills, kKills) << "the point was not reached";
+  auto store = *Store::Open(directory_ + "/trainer.db");
+  const auto rows = *store->Checkpoints(trial.number);
+  ASSERT_EQ(rows.size(), static_cast<std::size_t>(SavingProgram::kSaves));
+  for (int save = 1; save <= SavingProgram::kSaves; ++save) {
+    const CheckpointRow& row = rows[static_cast<std::size_t>(SavingProgram::kSaves - save)];
+    const std::string directory = program.CheckpointOf(save);
+    EXPECT_EQ(trial.spec.run_directory + "/" + row.name, directory);
+    EXPECT_EQ(row.iteration, save);
+    EXPECT_TRUE(VerifyCheckpoint(directory).ok()) << VerifyCheckpoint(directory);
+    EXPECT_EQ(runtime::ReadFile(directory + "/w", 100).value_or("missing"),
+              SavingProgram::ContentOf(save));
+  }
+  EXPECT_EQ(store->LastRow(trial.number)->row, SavingProgram::kSaves);
+}
+
+// Of three commits the third is that of the line that ends a checkpoint.
+INSTANTIATE_TEST_SUITE_P(Points, CheckpointCrashTest,
+                         testing::Values(std::pair("before checkpoint rename", 1),
+                                         std::pair("after checkpoint rename", 1),
+                                         std::pair("after checkpoint rename", 2),
+                                         std::pair("before commit", 3),
+                                         std::pair("after commit", 3),
+                                         std::pair("before commit", 2),
+                                         std::pair("after replies", 2)),
+                         NameOfPoint);
+class RemovalCrashTest : public CrashTest {};
+
+TEST_P(RemovalCrashTest, TheNextTrainerFinishesARemoval) {
+  const auto [point, count] = GetParam();
+  ASSERT_TRUE(runtime::MakeDirectories(directory_ + "/removed").ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(directory_ + "/removed/model", "x", 0644).ok());
+  StartTrainer(point, count, 0, {"remove"});
+  EXPECT_EQ(trainer_->Wait(absl::Seconds(20))->signal, SIGKILL) << "the point was not reached";
+  trainer_.reset();
+  StartTrainer("", 0, 0);
+  EndTrainer();
+  EXPECT_TRUE(StoredTrials().empty());
+  auto store = *Store::Open(directory_ + "/trainer.db");
+  const auto removal = *store->RemovalWith("rm");
+  ASSERT_TRUE(removal.has_value());
+  EXPECT_TRUE(store->UnfinishedRemovals()->empty());
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/removed"));
+  EXPECT_EQ(runtime::ReadFile(directory_ + "/.trash/" + removal->id + "/model", 10).value_or(""),
+            "x");
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, RemovalCrashTest,
+                         testing::Values(std::pair("after removal", 1),
+                                         std::pair("after trash", 1)),
+                         [](const auto& info) {
+                           return std::string(info.index == 0 ? "AfterRows" : "AfterDirectory");
+                         });
 
 INSTANTIATE_TEST_SUITE_P(
     Points, CrashTest,
@@ -218,17 +385,13 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("inside a file", 1), std::pair("inside a file", 2),
                     std::pair("inside a file", 6), std::pair("inside a file", 11),
                     std::pair("between files", 1), std::pair("between files", 2),
-                    std::pair("between files", 8), std::pair("after files", 1),
+                    std::pair("between files", 8), std::pair("before the wider table", 1),
+                    std::pair("before the wider table", 2), std::pair("after the wider table", 1),
+                    std::pair("after the wider table", 2), std::pair("after files", 1),
                     std::pair("after files", 2), std::pair("inside a reply", 3),
                     std::pair("inside a reply", 4), std::pair("after replies", 1),
                     std::pair("after replies", 2)),
-    [](const auto& info) {
-      std::string name = absl::StrCat(info.param.first, " ", info.param.second);
-      for (char& c : name) {
-        if (c == ' ') c = '_';
-      }
-      return name;
-    });
+    NameOfPoint);
 
 }  // namespace
 }  // namespace trainer

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/trial_record.h"
+
 namespace trainer {
 namespace {
 
@@ -46,7 +48,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
       auto trial = trials_->Get(trial_);
       if (!rows.ok()) return Finish(rows.status());
       if (!trial.ok()) return Finish(trial.status());
-      const bool ended = trial->state >= msg::TrialState::Done;
+      const bool ended = HasEnded(trial->state);
       if (rows->empty() && (ended || !follow_)) return Finish(Part(*trial, {}));
       if (rows->empty() && state_ == trial->state) return;
       if (!SendPart(*trial, *rows)) return;

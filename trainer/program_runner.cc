@@ -27,11 +27,12 @@ AttemptEnd EndOf(const msg::JobT& job) {
       task == nullptr || task->attempts.empty() ? nullptr : task->attempts.back().get();
   end.success = job.state == msg::TaskState::Exited &&
                 (attempt == nullptr || (attempt->exit_code == 0 && attempt->signal == 0));
+  if (task != nullptr) end.stderr_path = task->stderr_path;
   if (end.success) return end;
   end.reason = job.reason;
   if (end.reason.empty() && attempt != nullptr) end.reason = attempt->reason;
   if (end.reason.empty()) end.reason = "the launcher gives no reason";
-  if (task != nullptr) end.error_lines = LastLines(task->stderr_path, kErrorLines);
+  end.error_lines = LastErrorLines(end);
   return end;
 }
 
@@ -142,8 +143,8 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
        {absl::StrCat("YARD_TRIAL_ID=", trial.id()), absl::StrCat("YARD_TRIAL_NAME=", spec.name),
         absl::StrCat("YARD_LOGDIR=", spec.run_directory),
         absl::StrCat("YARD_CONFIG=", spec.run_directory, "/params.json"),
-        std::string("YARD_CHECKPOINT="), absl::StrCat("YARD_SEED=", spec.seed),
-        absl::StrCat("YARD_ATTEMPT=", trial.attempt)}) {
+        absl::StrCat("YARD_CHECKPOINT=", trial.start_checkpoint),
+        absl::StrCat("YARD_SEED=", spec.seed), absl::StrCat("YARD_ATTEMPT=", trial.attempt)}) {
     job.environment.push_back(variable);
   }
   job.working_directory = spec.working_directory;
@@ -161,6 +162,10 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
     job.labels.push_back(std::move(label));
   }
   return job;
+}
+
+std::vector<std::string> LastErrorLines(const AttemptEnd& end) {
+  return LastLines(end.stderr_path, kErrorLines);
 }
 
 std::vector<std::string> LastLines(const std::string& path, std::size_t count) {

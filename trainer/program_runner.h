@@ -20,6 +20,7 @@ struct AttemptEnd {
   bool success = false;
   std::string reason;                    // Why not, in words.
   std::vector<std::string> error_lines;  // The last ones of its standard error, if it failed.
+  std::string stderr_path = {};
 };
 
 // Runs one attempt of a trial as a program: a job of the launcher's. Its reports come through the
@@ -52,6 +53,9 @@ class ProgramRunner {
 
 // The job of a trial's current attempt. `relay` is the path of the report channel's socket.
 msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay);
+
+// The last lines of its standard error, however it ended.
+std::vector<std::string> LastErrorLines(const AttemptEnd& end);
 
 // The last `count` lines of a file, of its last 16 KiB at most; none if it cannot be read.
 std::vector<std::string> LastLines(const std::string& path, std::size_t count);

@@ -25,16 +25,45 @@ std::optional<ReportLine::Kind> KindOf(std::string_view type) {
   if (type == "log") return ReportLine::Kind::kLog;
   if (type == "hb") return ReportLine::Kind::kHeartbeat;
   if (type == "fail") return ReportLine::Kind::kFail;
-  if (type == "ckpt_begin" || type == "ckpt_end" || type == "barrier") {
-    return ReportLine::Kind::kUnimplemented;
-  }
+  if (type == "ckpt_begin") return ReportLine::Kind::kCheckpointBegin;
+  if (type == "ckpt_end") return ReportLine::Kind::kCheckpointEnd;
+  if (type == "barrier") return ReportLine::Kind::kUnimplemented;
   return std::nullopt;
+}
+
+absl::Status ReadPath(const JsonValue& value, std::string_view name, ReportLine& line) {
+  if (value.kind == JsonValue::Kind::kString) line.checkpoint = StringOf(value);
+  if (!line.checkpoint.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", Absl(name), "\" must be a string, the path of a directory"));
+}
+
+std::optional<std::int64_t> CountOf(const JsonValue* value) {
+  const bool is_count =
+      value != nullptr && value->kind == JsonValue::Kind::kInteger && value->integer >= 0;
+  return is_count ? std::optional(value->integer) : std::nullopt;
+}
+
+// A few long names of nested objects would be as many times longer when they are flattened.
+constexpr std::size_t kMaxNameBytes = 4 * kMaxReportLine;
+
+// Of all flattened names below an object.
+std::size_t NameBytes(std::size_t prefix, const JsonValue& object) {
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : object.members) {
+    const std::size_t path = prefix + name.size() + 1;
+    bytes += value.kind == JsonValue::Kind::kObject ? NameBytes(path, value) : path;
+  }
+  return bytes;
 }
 
 absl::Status ReadReport(const JsonValue& line, ReportLine& report) {
   const JsonValue* const metrics = line.Find("m");
   if (metrics == nullptr || metrics->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("a report needs an object \"m\"");
+  }
+  if (NameBytes(0, *metrics) > kMaxNameBytes) {
+    return absl::InvalidArgumentError("the names in \"m\" are too long for so many values");
   }
   const JsonValue* step = line.Find("step");
   if (step == nullptr || step->kind == JsonValue::Kind::kNull) {
@@ -51,12 +80,30 @@ absl::Status ReadReport(const JsonValue& line, ReportLine& report) {
   }
   const JsonValue* const time = metrics->Find("time_this_iter_s");
   if (time != nullptr && time->IsNumber()) report.time_this_iter_s = time->number;
+  report.timesteps_this_iter = CountOf(metrics->Find("timesteps_this_iter"));
+  report.episodes_this_iter = CountOf(metrics->Find("episodes_this_iter"));
+  const std::size_t said = metrics->Find("done") == nullptr ? 0 : 1;
+  report.only_done = report.done && metrics->members.size() == said;
   const JsonValue* const checkpoint = line.Find("ckpt");
-  if (checkpoint != nullptr && checkpoint->kind != JsonValue::Kind::kNull) {
-    report.kind = ReportLine::Kind::kUnimplemented;
-    report.type = "ckpt";
+  if (checkpoint == nullptr || checkpoint->kind == JsonValue::Kind::kNull) return absl::OkStatus();
+  return ReadPath(*checkpoint, "ckpt", report);
+}
+
+absl::Status ReadCheckpointBegin(const JsonValue& line, ReportLine& begin) {
+  const JsonValue* const step = line.Find("step");
+  if (step == nullptr || step->kind == JsonValue::Kind::kNull) return absl::OkStatus();
+  if (step->kind != JsonValue::Kind::kInteger || step->integer < 0) {
+    return absl::InvalidArgumentError("\"step\" of a checkpoint must be a whole number from 0 on");
   }
+  begin.step = step->integer;
   return absl::OkStatus();
+}
+
+absl::Status ReadCheckpointEnd(const JsonValue& line, ReportLine& end) {
+  const JsonValue* const path = line.Find("path");
+  if (path != nullptr) return ReadPath(*path, "path", end);
+  return absl::InvalidArgumentError(
+      "ckpt_end needs \"path\", the directory that ckpt_begin was answered");
 }
 
 Metric LeafOf(std::string name, const JsonValue& value) {
@@ -137,10 +184,15 @@ absl::StatusOr<ReportLine> ParseReportLine(std::string_view line) {
   if (const JsonValue* const seq = json->Find("seq"); seq != nullptr) {
     result.seq = CompactJson(*seq);
   }
+  if (result.kind == ReportLine::Kind::kHello) result.pid = CountOf(json->Find("pid")).value_or(0);
   if (result.kind == ReportLine::Kind::kLog) result.text = TextOf(json->Find("text"));
   if (result.kind == ReportLine::Kind::kFail) result.text = TextOf(json->Find("error"));
-  if (result.kind != ReportLine::Kind::kReport) return result;
-  if (auto status = ReadReport(*json, result); !status.ok()) return status;
+  absl::Status status;
+  if (result.kind == ReportLine::Kind::kReport) status = ReadReport(*json, result);
+  if (result.kind == ReportLine::Kind::kCheckpointBegin)
+    status = ReadCheckpointBegin(*json, result);
+  if (result.kind == ReportLine::Kind::kCheckpointEnd) status = ReadCheckpointEnd(*json, result);
+  if (!status.ok()) return status;
   return result;
 }
 
@@ -155,14 +207,24 @@ absl::StatusOr<std::vector<Metric>> FlattenMetrics(std::string_view metrics) {
   if (json->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("metrics are not a JSON object");
   }
+  return FlattenObject(*json);
+}
+
+std::vector<Metric> FlattenObject(const JsonValue& metrics) {
   std::vector<Metric> leaves;
-  AppendLeaves("", *json, leaves);
+  AppendLeaves("", metrics, leaves);
   KeepLastOfEachName(leaves);
   return leaves;
 }
 
-std::string OkLine(std::string_view seq) {
-  return absl::StrCat("{\"t\":\"ok\"", SeqMember(seq), ",\"events\":[]}");
+std::string OkLine(std::string_view seq, std::string_view events, std::string_view path) {
+  std::string line = absl::StrCat("{\"t\":\"ok\"", SeqMember(seq));
+  if (!path.empty()) absl::StrAppend(&line, ",\"path\":", Quote(path));
+  return absl::StrCat(line, ",\"events\":[", Absl(events), "]}");
+}
+
+std::string CheckpointDirectoryLine(std::string_view seq, std::string_view path) {
+  return absl::StrCat("{\"t\":\"ckpt_dir\"", SeqMember(seq), ",\"path\":", Quote(path), "}");
 }
 
 std::string StopLine(std::string_view seq, std::string_view reason, double grace_s) {
@@ -176,10 +238,11 @@ std::string ErrorLine(std::string_view seq, const absl::Status& error) {
                       "\",\"error\":", Quote(runtime::Std(error.message())), "}");
 }
 
-std::string WelcomeLine(std::string_view config, std::int64_t iteration, std::string_view trial,
-                        std::string_view name) {
+std::string WelcomeLine(std::string_view config, std::string_view checkpoint,
+                        std::int64_t iteration, std::string_view trial, std::string_view name) {
   return absl::StrCat("{\"t\":\"welcome\",\"v\":1,\"config\":", Absl(config),
-                      ",\"checkpoint\":null,\"iteration\":", iteration, ",\"trial\":", Quote(trial),
+                      ",\"checkpoint\":", checkpoint.empty() ? "null" : Quote(checkpoint),
+                      ",\"iteration\":", iteration, ",\"trial\":", Quote(trial),
                       ",\"name\":", Quote(name), "}");
 }
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -26,17 +27,53 @@ TEST(ReportLineTest, ReadsEveryKind) {
   EXPECT_EQ(Parsed(R"({"t":"log","text":"a\nb"})").text, "a\nb");
   EXPECT_EQ(Parsed(R"({"t":"fail","error":"out of data"})").text, "out of data");
   EXPECT_EQ(Parsed(R"({"t":"fail"})").kind, Kind::kFail);
-  for (const char* type : {"ckpt_begin", "ckpt_end", "barrier"}) {
-    EXPECT_EQ(Parsed(absl::StrCat("{\"t\":\"", type, "\"}")).kind, Kind::kUnimplemented);
-  }
-  EXPECT_EQ(Parsed(R"({"t":"report","m":{},"ckpt":"dir"})").kind, Kind::kUnimplemented);
-  EXPECT_EQ(Parsed(R"({"t":"report","m":{},"ckpt":null})").kind, Kind::kReport);
+  EXPECT_EQ(Parsed(R"({"t":"barrier"})").kind, Kind::kUnimplemented);
+  EXPECT_EQ(Parsed(R"({"t":"ckpt_begin"})").kind, Kind::kCheckpointBegin);
+  EXPECT_EQ(Parsed(R"({"t":"ckpt_begin"})").step, std::nullopt);
+  EXPECT_EQ(Parsed(R"({"t":"ckpt_begin","step":70})").step, 70);
+  EXPECT_EQ(Parsed(R"({"t":"ckpt_end","path":"\u002fa b"})").kind, Kind::kCheckpointEnd);
+  EXPECT_EQ(Parsed(R"({"t":"ckpt_end","path":"\u002fa b"})").checkpoint, "/a b");
+  EXPECT_EQ(Parsed(R"({"t":"report","m":{},"ckpt":"dir"})").checkpoint, "dir");
+  EXPECT_EQ(Parsed(R"({"t":"report","m":{},"ckpt":null})").checkpoint, "");
 }
 
-TEST(ReportLineTest, OnlyHelloReportsAndTheUnknownWantAnAnswer) {
+TEST(ReportLineTest, ReadsWhatAReportSaysOfItself) {
+  const ReportLine report =
+      Parsed(R"({"t":"report","m":{"timesteps_this_iter":5,"episodes_this_iter":0}})");
+  EXPECT_EQ(report.timesteps_this_iter, 5);
+  EXPECT_EQ(report.episodes_this_iter, 0);
+  EXPECT_FALSE(report.only_done);
+  for (const char* count : {"-1", "1.5", "\"5\"", "null", "NaN"}) {
+    EXPECT_EQ(Parsed(absl::StrCat(R"({"t":"report","m":{"timesteps_this_iter":)", count, "}}"))
+                  .timesteps_this_iter,
+              std::nullopt)
+        << count;
+  }
+  EXPECT_TRUE(Parsed(R"({"t":"report","m":{},"done":true})").only_done);
+  EXPECT_TRUE(Parsed(R"({"t":"report","m":{"done":true}})").only_done);
+  EXPECT_FALSE(Parsed(R"({"t":"report","m":{"done":true,"a":1}})").only_done);
+  EXPECT_FALSE(Parsed(R"({"t":"report","m":{}})").only_done);
+  EXPECT_EQ(Parsed(R"({"t":"hello","pid":77})").pid, 77);
+  EXPECT_EQ(Parsed(R"({"t":"hello","pid":-7})").pid, 0);
+}
+
+TEST(ReportLineTest, NamesThatGrowWhenTheyAreFlattenedAreRefused) {
+  std::string values;
+  for (int i = 0; i < 1000; ++i) absl::StrAppend(&values, i == 0 ? "" : ",", "\"", i, "\":0");
+  const auto line = [&](std::size_t name) {
+    return absl::StrCat(R"({"t":"report","m":{")", std::string(name, 'n'), R"(":{)", values, "}}}");
+  };
+  EXPECT_TRUE(ParseReportLine(line(1000)).ok());
+  EXPECT_THAT(std::string(ParseReportLine(line(10'000)).status().message()),
+              testing::HasSubstr("too long"));
+}
+
+TEST(ReportLineTest, OnlyWhatDecidesSomethingWantsAnAnswer) {
   EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"hello"})")));
   EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"report","m":{}})")));
   EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"barrier"})")));
+  EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"ckpt_begin"})")));
+  EXPECT_TRUE(WantsAnswer(Parsed(R"({"t":"ckpt_end","path":"x"})")));
   EXPECT_FALSE(WantsAnswer(Parsed(R"({"t":"hb"})")));
   EXPECT_FALSE(WantsAnswer(Parsed(R"({"t":"log"})")));
   EXPECT_FALSE(WantsAnswer(Parsed(R"({"t":"fail"})")));
@@ -100,6 +137,12 @@ TEST(ReportLineTest, RefusesWithTheBytePosition) {
       {R"({"t":"report"})", "a report needs an object \"m\""},
       {R"({"t":"report","m":[]})", "a report needs an object \"m\""},
       {R"({"t":"report","m":{},"step":1.5})", "\"step\" must be a whole number"},
+      {R"({"t":"report","m":{},"ckpt":3})", "\"ckpt\" must be a string"},
+      {R"({"t":"report","m":{},"ckpt":""})", "\"ckpt\" must be a string"},
+      {R"({"t":"ckpt_begin","step":-1})", "\"step\" of a checkpoint must be a whole number"},
+      {R"({"t":"ckpt_begin","step":"1"})", "\"step\" of a checkpoint must be a whole number"},
+      {R"({"t":"ckpt_end"})", "ckpt_end needs \"path\""},
+      {R"({"t":"ckpt_end","path":null})", "\"path\" must be a string"},
       {std::string(33, '['), "more than 32 levels at byte 32"},
       {std::string(kMaxReportLine + 1, ' '), "more than 1048576"},
   };
@@ -161,11 +204,17 @@ TEST(FlattenMetricsTest, OfTwoOfOneNameTheLastCounts) {
 TEST(AnswerLineTest, IsTheProtocol) {
   EXPECT_EQ(OkLine("7"), R"({"t":"ok","seq":7,"events":[]})");
   EXPECT_EQ(OkLine(""), R"({"t":"ok","events":[]})");
+  EXPECT_EQ(OkLine("", "1,[2]", "/r"), R"({"t":"ok","path":"/r","events":[1,[2]]})");
+  EXPECT_EQ(OkLine("7", {}, "/r/c"), R"({"t":"ok","seq":7,"path":"/r/c","events":[]})");
+  EXPECT_EQ(CheckpointDirectoryLine("", "/r/\"c"), R"({"t":"ckpt_dir","path":"/r/\"c"})");
   EXPECT_EQ(StopLine("7", "stop", 2.5), R"({"t":"stop","seq":7,"reason":"stop","grace_s":2.5})");
   EXPECT_EQ(ErrorLine("", absl::InvalidArgumentError("a \"b\"\n")),
             R"({"t":"error","code":"INVALID_ARGUMENT","error":"a \"b\"\n"})");
   EXPECT_EQ(
-      WelcomeLine(R"({"lr":1})", 0, "t-abcde", "n"),
+      WelcomeLine("{}", "/r/c", 7, "t-abcde", "n"),
+      R"({"t":"welcome","v":1,"config":{},"checkpoint":"/r/c","iteration":7,"trial":"t-abcde","name":"n"})");
+  EXPECT_EQ(
+      WelcomeLine(R"({"lr":1})", "", 0, "t-abcde", "n"),
       R"({"t":"welcome","v":1,"config":{"lr":1},"checkpoint":null,"iteration":0,"trial":"t-abcde","name":"n"})");
 }
 

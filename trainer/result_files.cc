@@ -1,6 +1,10 @@
 #include "trainer/result_files.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,28 +21,74 @@ namespace {
 using runtime::Absl;
 
 struct AutoField {
+  enum class Kind { kNumber, kBool, kString, kNull };
+
   std::string_view name;
-  std::string text;
-  bool is_string;
+  std::string text;  // Of a number or string; "true" or "false".
+  Kind kind = Kind::kNumber;
+
+  std::string Json() const {
+    if (kind == Kind::kNull) return "null";
+    return kind == Kind::kString ? Quote(text) : text;
+  }
+  // As it stands in a table.
+  std::string Cell() const {
+    if (kind == Kind::kBool) return text == "true" ? "True" : "False";
+    return text;
+  }
+  Metric AsMetric() const {
+    Metric metric{std::string(name), std::nullopt, Cell()};
+    if (kind == Kind::kNumber) metric.number = std::strtod(text.c_str(), nullptr);
+    if (kind == Kind::kBool) metric.number = text == "true" ? 1 : 0;
+    return metric;
+  }
 };
 
 std::string Seconds(std::int64_t us) {
   return absl::StrFormat("%d.%06d", us / 1'000'000, us % 1'000'000);
 }
 
-std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row) {
+AutoField TotalOrNull(std::string_view name, std::int64_t total) {
+  if (total < 0) return {name, "", AutoField::Kind::kNull};
+  return {name, absl::StrCat(total)};
+}
+
+// The digits of a number with the other sign.
+std::string Negated(std::string_view digits) {
+  if (digits == "NaN" || digits == "0") return std::string(digits);
+  if (digits[0] == '-') return std::string(digits.substr(1));
+  return absl::StrCat("-", Absl(digits));
+}
+
+std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
+                                  const std::vector<Metric>& leaves) {
+  using Kind = AutoField::Kind;
   const absl::Time time = absl::FromUnixMicros(row.wall_time_us);
   const std::string date = absl::FormatTime(
       "%Y-%m-%d_%H-%M-%S", time, absl::FixedTimeZone(static_cast<int>(row.utc_offset_s)));
-  return {{"done", row.done ? "true" : "false", false},
-          {"training_iteration", absl::StrCat(row.training_iteration), false},
-          {"time_this_iter_s", Seconds(row.time_this_iter_us), false},
-          {"time_total_s", Seconds(row.time_total_us), false},
-          {"timestamp", absl::StrCat(absl::ToUnixSeconds(time)), false},
-          {"date", date, true},
-          {"hostname", run.hostname, true},
-          {"trial_id", run.trial_id, true},
-          {"experiment_id", run.experiment_id, true}};
+  std::vector<AutoField> fields = {{"done", row.done ? "true" : "false", Kind::kBool},
+                                   {"training_iteration", absl::StrCat(row.training_iteration)},
+                                   {"time_this_iter_s", Seconds(row.time_this_iter_us)},
+                                   {"time_total_s", Seconds(row.time_total_us)},
+                                   {"timestamp", absl::StrCat(absl::ToUnixSeconds(time))},
+                                   {"date", date, Kind::kString},
+                                   {"hostname", run.hostname, Kind::kString},
+                                   {"trial_id", run.trial_id, Kind::kString},
+                                   {"experiment_id", run.experiment_id, Kind::kString}};
+  if (row.iterations_since_restore == 0) return fields;
+  fields.push_back({"experiment_tag", run.name, Kind::kString});
+  fields.push_back({"time_since_restore", Seconds(row.time_since_restore_us)});
+  fields.push_back({"timesteps_since_restore", absl::StrCat(row.timesteps_since_restore)});
+  fields.push_back({"iterations_since_restore", absl::StrCat(row.iterations_since_restore)});
+  fields.push_back(TotalOrNull("timesteps_total", row.timesteps_total));
+  fields.push_back(TotalOrNull("episodes_total", row.episodes_total));
+  if (row.pid > 0) fields.push_back({"pid", absl::StrCat(row.pid)});
+  for (const Metric& leaf : leaves) {
+    const bool is_loss = leaf.name == "mean_loss" && leaf.number;
+    if (!is_loss || leaf.text == "True" || leaf.text == "False") continue;
+    fields.push_back({"neg_mean_loss", Negated(leaf.text)});
+  }
+  return fields;
 }
 
 std::string ResultLine(const JsonValue& metrics, const std::vector<AutoField>& fields) {
@@ -49,7 +99,7 @@ std::string ResultLine(const JsonValue& metrics, const std::vector<AutoField>& f
   for (const auto& [name, value] : metrics.members) append(name, CompactJson(value));
   for (const AutoField& field : fields) {
     if (metrics.Find(field.name) != nullptr) continue;
-    append(field.name, field.is_string ? Quote(field.text) : field.text);
+    append(field.name, field.Json());
   }
   return line + "}\n";
 }
@@ -79,18 +129,19 @@ std::string CsvNumber(const std::string& text) {
   return text == "-Infinity" ? "-inf" : text;
 }
 
+// The first `count` columns.
 std::string CsvRow(const std::vector<Metric>& leaves, const std::vector<AutoField>& fields,
-                   const std::vector<std::string>& columns) {
+                   const std::vector<std::string>& columns, std::size_t count) {
   std::unordered_map<std::string_view, std::string> texts;
   for (const AutoField& field : fields) {
     texts[field.name] =
-        field.name == "done" ? (field.text == "true" ? "True" : "False") : field.text;
+        field.kind == AutoField::Kind::kNumber ? CsvNumber(field.text) : field.Cell();
   }
   for (const Metric& leaf : leaves) {
     texts[leaf.name] = leaf.number ? CsvNumber(leaf.text) : leaf.text;
   }
   std::vector<std::string> cells;
-  for (const std::string& column : columns) cells.push_back(texts[column]);
+  for (std::size_t i = 0; i < count; ++i) cells.push_back(texts[columns[i]]);
   return CsvLine(cells);
 }
 
@@ -105,25 +156,95 @@ std::string EventRecord(const ResultRow& row, const std::vector<Metric>& leaves)
 }
 
 // A row's metrics were parsed before they were stored; a damaged row shows as an empty one.
-std::vector<Metric> LeavesOf(const ResultRow& row) {
-  auto leaves = FlattenMetrics(row.metrics);
-  return leaves.ok() ? *std::move(leaves) : std::vector<Metric>();
+JsonValue MetricsOf(const ResultRow& row) {
+  auto metrics = ParseJson(row.metrics);
+  return metrics.ok() ? *std::move(metrics) : JsonValue();
 }
 
 }  // namespace
 
+std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row) {
+  const std::vector<Metric> leaves = FlattenObject(MetricsOf(row));
+  const std::vector<AutoField> fields = AutoFields(run, row, leaves);
+  std::unordered_set<std::string_view> reported;
+  for (const Metric& leaf : leaves) reported.insert(leaf.name);
+  std::vector<Metric> result = leaves;
+  for (const AutoField& field : fields) {
+    if (reported.count(field.name) == 0) result.push_back(field.AsMetric());
+  }
+  return result;
+}
+
 std::vector<std::string> ResultFiles::ColumnsFor(const RunIdentity& run, const ResultRow& first) {
   std::vector<std::string> columns;
-  std::unordered_map<std::string_view, bool> known;
-  const std::vector<Metric> leaves = LeavesOf(first);
-  for (const Metric& leaf : leaves) {
-    columns.push_back(leaf.name);
-    known[leaf.name] = true;
-  }
-  for (const AutoField& field : AutoFields(run, first)) {
-    if (!known[field.name]) columns.emplace_back(field.name);
-  }
+  for (Metric& field : ResultFields(run, first)) columns.push_back(std::move(field.name));
   return columns;
+}
+
+void ResultFiles::SetColumns(std::vector<std::string> first_columns,
+                             std::vector<CsvWidening> widenings) {
+  columns_ = std::move(first_columns);
+  first_columns_ = columns_.size();
+  widenings_ = std::move(widenings);
+  for (const CsvWidening& widening : widenings_) {
+    columns_.insert(columns_.end(), widening.columns.begin(), widening.columns.end());
+  }
+  known_ = {columns_.begin(), columns_.end()};
+}
+
+// Views into the row.
+struct ResultFiles::Parsed {
+  Parsed(const RunIdentity& run, const ResultRow& row)
+      : metrics(MetricsOf(row)),
+        leaves(FlattenObject(metrics)),
+        fields(AutoFields(run, row, leaves)) {}
+
+  const JsonValue metrics;
+  const std::vector<Metric> leaves;
+  const std::vector<AutoField> fields;
+};
+
+std::vector<std::string> ResultFiles::Widen(const ResultRow& row, const Parsed& parsed) {
+  if (row.row == 1) SetColumns(ColumnsFor(run_, row), {});
+  if (widenings_.size() == kMaxWidenings) return {};
+  std::vector<std::string> added;
+  for (const Metric& leaf : parsed.leaves) {
+    if (known_.count(leaf.name) == 0) added.push_back(leaf.name);
+  }
+  for (const AutoField& field : parsed.fields) {
+    const bool is_new = known_.find(field.name) == known_.end() &&
+                        std::find(added.begin(), added.end(), field.name) == added.end();
+    if (is_new) added.emplace_back(field.name);
+  }
+  if (added.empty() || columns_.size() + added.size() > kMaxColumns) return {};
+  widenings_.push_back({row.row, added});
+  columns_.insert(columns_.end(), added.begin(), added.end());
+  known_.insert(added.begin(), added.end());
+  return added;
+}
+
+void ResultFiles::ForgetWideningsAfter(std::int64_t row) {
+  while (LastWidening() > row) {
+    for (const std::string& column : widenings_.back().columns) known_.erase(column);
+    columns_.resize(columns_.size() - widenings_.back().columns.size());
+    widenings_.pop_back();
+  }
+}
+
+std::size_t ResultFiles::AddedAt(std::int64_t row) const {
+  return ColumnCount(row) - ColumnCount(row - 1);
+}
+
+std::size_t ResultFiles::ColumnCount(std::int64_t row) const {
+  std::size_t count = first_columns_;
+  for (const CsvWidening& widening : widenings_) {
+    if (widening.row <= row) count += widening.columns.size();
+  }
+  return count;
+}
+
+std::string ResultFiles::CsvHeader(std::int64_t row) const {
+  return CsvLine({columns_.begin(), columns_.begin() + static_cast<long>(ColumnCount(row))});
 }
 
 std::string ResultFiles::Name(ResultFile file) const {
@@ -135,15 +256,22 @@ FileTexts ResultFiles::Beginning() const {
   return {"", "", eventlog::RenderFileHeader(static_cast<double>(run_.created_us) / 1e6)};
 }
 
-FileTexts ResultFiles::Render(const ResultRow& row) {
-  if (row.row == 1) columns_ = ColumnsFor(run_, row);
-  auto metrics = ParseJson(row.metrics);
-  if (!metrics.ok()) metrics = JsonValue();
-  const std::vector<Metric> leaves = LeavesOf(row);
-  const std::vector<AutoField> fields = AutoFields(run_, row);
-  const std::string header = row.row == 1 ? CsvLine(columns_) : "";
-  return {ResultLine(*metrics, fields), header + CsvRow(leaves, fields, columns_),
-          EventRecord(row, leaves)};
+FileTexts ResultFiles::Render(const ResultRow& row, std::int64_t as_of) const {
+  return RenderParsed(row, Parsed(run_, row), as_of);
+}
+
+FileTexts ResultFiles::RenderNext(const ResultRow& row, std::vector<std::string>& added) {
+  const Parsed parsed(run_, row);
+  added = Widen(row, parsed);
+  return RenderParsed(row, parsed, row.row);
+}
+
+FileTexts ResultFiles::RenderParsed(const ResultRow& row, const Parsed& parsed,
+                                    std::int64_t as_of) const {
+  const std::string header = row.row == 1 ? CsvHeader(as_of) : "";
+  return {ResultLine(parsed.metrics, parsed.fields),
+          header + CsvRow(parsed.leaves, parsed.fields, columns_, ColumnCount(as_of)),
+          EventRecord(row, parsed.leaves)};
 }
 
 absl::StatusOr<std::string> RenderParams(std::string_view config) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace trainer {
 
@@ -28,6 +29,21 @@ struct ResultRow {
   bool done = false;
   std::string metrics;  // Compact JSON object, as reported.
   FileEnds ends = {};   // Where each file ends once this row is in it.
+
+  // Of the attempt: reports, their time, and what they said of their timesteps. The first is 0 in a
+  // row of a version that did not know these fields; it is written without them.
+  std::int64_t iterations_since_restore = 0;
+  std::int64_t time_since_restore_us = 0;
+  std::int64_t timesteps_since_restore = 0;
+  std::int64_t timesteps_total = -1;  // -1, also below: nothing was said of them yet.
+  std::int64_t episodes_total = -1;
+  std::int64_t pid = 0;  // As the program said; 0: it did not.
+};
+
+// Columns that progress.csv has from a row on, behind those it had before.
+struct CsvWidening {
+  std::int64_t row = 0;
+  std::vector<std::string> columns;
 };
 
 }  // namespace trainer

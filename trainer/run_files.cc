@@ -6,16 +6,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/file.h"
 #include "runtime/string_view.h"
+#include "trainer/csv_widening.h"
 
 namespace trainer {
 namespace {
 
 constexpr ResultFile kAllFiles[] = {kResultJson, kProgressCsv, kEventFile};
+// With all columns there are.
+constexpr std::int64_t kNewest = std::numeric_limits<std::int64_t>::max();
 
 absl::Status WriteAt(int fd, std::string_view text, std::int64_t offset) {
   while (!text.empty()) {
@@ -36,11 +41,19 @@ absl::Status WriteAt(int fd, std::string_view text, std::int64_t offset) {
 
 RunFiles::RunFiles(Options options) : options_(std::move(options)), files_(options_.run) {}
 
-void RunFiles::Place(const FileEnds& before, ResultRow& row) {
-  const FileTexts texts = files_.Render(row);
+std::vector<std::string> RunFiles::Place(const FileEnds& before, ResultRow& row) {
+  std::vector<std::string> added;
+  const FileTexts texts = files_.RenderNext(row, added);
   for (const ResultFile file : kAllFiles) {
     row.ends[file] = before[file] + static_cast<std::int64_t>(texts[file].size());
   }
+  if (!added.empty()) {
+    // A wider header, and an empty cell a column in each row before.
+    row.ends[kProgressCsv] += static_cast<std::int64_t>(files_.CsvHeader(row.row).size() -
+                                                        files_.CsvHeader(row.row - 1).size()) +
+                              (row.row - 1) * static_cast<std::int64_t>(added.size());
+  }
+  return added;
 }
 
 FileEnds RunFiles::Beginning() const {
@@ -57,7 +70,11 @@ absl::Status RunFiles::Repair(Rows& rows) {
   if (auto status = Open(); !status.ok()) return status;
   auto first = rows.After(0);
   if (!first.ok()) return first.status();
-  if (!first->empty()) files_.SetColumns(ResultFiles::ColumnsFor(options_.run, first->front()));
+  auto widenings = rows.Widenings();
+  if (!widenings.ok()) return widenings.status();
+  if (!first->empty()) {
+    files_.SetColumns(ResultFiles::ColumnsFor(options_.run, first->front()), *std::move(widenings));
+  }
   for (const ResultFile file : kAllFiles) {
     if (auto status = RepairFile(file, rows); !status.ok()) return status;
   }
@@ -68,8 +85,15 @@ absl::Status RunFiles::Repair(Rows& rows) {
 absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
   struct stat about {};
   if (fstat(fds_[file].get(), &about) != 0) return Error(file, strerror(errno));
-  auto last = rows.LastThatFits(file, about.st_size);
+  auto last = LastWritten(file, about.st_size, rows);
   if (!last.ok()) return last.status();
+  if (last->row == 0 && file == kProgressCsv && about.st_size > 0) {
+    // Its readers see the old table until the new one is whole.
+    if (auto status = OpenNewTable(); !status.ok()) return status;
+    std::swap(fds_[file], new_table_);
+    if (auto status = AppendAfter(file, 0, 0, rows); !status.ok()) return status;
+    return ReplaceTable();
+  }
   std::int64_t end = last->row == 0 ? 0 : last->ends[file];
   if (about.st_size > end && ftruncate(fds_[file].get(), end) != 0) {
     return Error(file, strerror(errno));
@@ -79,12 +103,31 @@ absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
     if (auto status = Write(file, beginning[file], 0); !status.ok()) return status;
     end = static_cast<std::int64_t>(beginning[file].size());
   }
-  for (std::int64_t row = last->row;;) {
+  return AppendAfter(file, last->row, end, rows);
+}
+
+absl::StatusOr<ResultRow> RunFiles::LastWritten(ResultFile file, std::int64_t size, Rows& rows) {
+  auto last = rows.LastThatFits(file, size);
+  if (!last.ok() || file != kProgressCsv || last->row == 0) return last;
+  // The ends of rows before the last widening are those of a file that should be no more; and one
+  // that is must not be taken for the wider one.
+  const std::string header = files_.CsvHeader(kNewest);
+  std::string found(header.size(), '\0');
+  const ssize_t count = pread(fds_[file].get(), found.data(), found.size(), 0);
+  if (count < 0) return Error(file, strerror(errno));
+  found.resize(static_cast<std::size_t>(count));
+  if (last->row < files_.LastWidening() || found != header) return ResultRow();
+  return last;
+}
+
+absl::Status RunFiles::AppendAfter(ResultFile file, std::int64_t row, std::int64_t end,
+                                   Rows& rows) {
+  for (;;) {
     auto more = rows.After(row);
     if (!more.ok()) return more.status();
     if (more->empty()) return absl::OkStatus();
     std::string text;
-    for (const ResultRow& next : *more) text += files_.Render(next)[file];
+    for (const ResultRow& next : *more) text += files_.Render(next, kNewest)[file];
     if (auto status = Write(file, text, end); !status.ok()) return status;
     end += static_cast<std::int64_t>(text.size());
     row = more->back().row;
@@ -97,7 +140,10 @@ absl::Status RunFiles::Append(const ResultRow& row) {
   if (!fds_[kResultJson].valid()) {
     if (auto status = Open(); !status.ok()) return status;
   }
-  const FileTexts texts = files_.Render(row);
+  if (files_.AddedAt(row.row) > 0) {
+    if (auto status = WidenTable(row); !status.ok()) return status;
+  }
+  const FileTexts texts = files_.Render(row, row.row);
   for (const ResultFile file : kAllFiles) {
     const auto size = static_cast<std::int64_t>(texts[file].size());
     if (auto status = Write(file, texts[file], row.ends[file] - size); !status.ok()) return status;
@@ -107,12 +153,50 @@ absl::Status RunFiles::Append(const ResultRow& row) {
   return absl::OkStatus();
 }
 
+absl::Status RunFiles::WidenTable(const ResultRow& row) {
+  if (auto status = OpenNewTable(); !status.ok()) return status;
+  const absl::Status copied =
+      CopyWidened(fds_[kProgressCsv].get(), new_table_.get(), files_.CsvHeader(row.row - 1),
+                  files_.CsvHeader(row.row), files_.AddedAt(row.row));
+  if (!copied.ok()) {
+    return absl::Status(copied.code(),
+                        Error(kProgressCsv, runtime::Std(copied.message())).message());
+  }
+  Fault("before the wider table");
+  std::swap(fds_[kProgressCsv], new_table_);
+  if (auto status = ReplaceTable(); !status.ok()) return status;
+  Fault("after the wider table");
+  return absl::OkStatus();
+}
+
+absl::Status RunFiles::OpenNewTable() {
+  const std::string path = NewTablePath();
+  // What a trainer left that was killed; also if it is a symbolic link.
+  unlink(path.c_str());
+  new_table_ = runtime::UniqueFd(
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
+  return new_table_.valid() ? absl::OkStatus() : Error(kProgressCsv, strerror(errno));
+}
+
+absl::Status RunFiles::ReplaceTable() {
+  new_table_.reset();
+  const std::string path = absl::StrCat(options_.directory, "/", files_.Name(kProgressCsv));
+  if (rename(NewTablePath().c_str(), path.c_str()) == 0) return absl::OkStatus();
+  return Error(kProgressCsv, strerror(errno));
+}
+
+std::string RunFiles::NewTablePath() const {
+  return absl::StrCat(options_.directory, "/", files_.Name(kProgressCsv), ".new");
+}
+
 void RunFiles::Close() {
+  new_table_.reset();
   for (runtime::UniqueFd& fd : fds_) fd.reset();
 }
 
 absl::Status RunFiles::Open() {
   if (auto status = runtime::MakeDirectories(options_.directory); !status.ok()) return status;
+  unlink(NewTablePath().c_str());
   for (const ResultFile file : kAllFiles) {
     const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
     fds_[file] =

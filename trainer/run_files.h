@@ -16,8 +16,10 @@
 namespace trainer {
 
 // The growing files of one run on disk. They are derived from the stored rows and nobody else
-// writes them, so every row has one place in each file: writing a row twice changes nothing. One
-// thread; every method blocks for the disk.
+// writes them, so every row has one place in each file: writing a row twice changes nothing. A row
+// with a name that no row before it had makes progress.csv another file, with wider rows: where
+// those before it end there is not kept, so that file is repaired from its newest widening on, or
+// as a whole. One thread; every method blocks for the disk.
 class RunFiles {
  public:
   struct Options {
@@ -34,20 +36,27 @@ class RunFiles {
     virtual absl::StatusOr<ResultRow> LastThatFits(ResultFile file, std::int64_t size) = 0;
     // Rows after `row`, oldest first; a bounded number, none at the end.
     virtual absl::StatusOr<std::vector<ResultRow>> After(std::int64_t row) = 0;
+    // In their order.
+    virtual absl::StatusOr<std::vector<CsvWidening>> Widenings() = 0;
   };
 
   explicit RunFiles(Options options);
 
-  // Fills in the row's `ends`, given those of the row before it. Touches no file.
-  void Place(const FileEnds& before, ResultRow& row);
+  // Fills in the row's `ends`, given those of the row before it. Returns the columns that it adds
+  // to the table: progress.csv is then another file from its first byte on, and the ends of the
+  // rows before are those of the old one. Touches no file.
+  std::vector<std::string> Place(const FileEnds& before, ResultRow& row);
+  // Rows after `row` were placed but do not count.
+  void ForgetPlacesAfter(std::int64_t row) { files_.ForgetWideningsAfter(row); }
   // Ends before the first row.
   FileEnds Beginning() const;
 
   // Makes the files agree with the rows: makes what is missing, cuts off what belongs to no row or
   // is torn, appends what is not there. Call it first, and again after an error of Append().
   absl::Status Repair(Rows& rows);
-  // Writes a row behind the last one. Opens the files if they are closed. An error (a full disk)
-  // leaves the files behind the rows: Repair().
+  // Writes a row behind the last one; one that adds columns after the whole table was written anew
+  // beside the old one, which it replaces in one step. Opens the files if they are closed. An error
+  // (a full disk) leaves the files behind the rows: Repair().
   absl::Status Append(const ResultRow& row);
   void Close();
   bool behind() const { return behind_; }
@@ -55,6 +64,13 @@ class RunFiles {
  private:
   absl::Status Open();
   absl::Status RepairFile(ResultFile file, Rows& rows);
+  // The row up to which the file agrees with the rows; row 0: it does not.
+  absl::StatusOr<ResultRow> LastWritten(ResultFile file, std::int64_t size, Rows& rows);
+  absl::Status AppendAfter(ResultFile file, std::int64_t row, std::int64_t end, Rows& rows);
+  absl::Status WidenTable(const ResultRow& row);
+  absl::Status OpenNewTable();
+  absl::Status ReplaceTable();
+  std::string NewTablePath() const;
   absl::Status Write(ResultFile file, std::string_view text, std::int64_t offset);
   absl::Status Error(ResultFile file, std::string_view what) const;
   void Fault(std::string_view point);
@@ -62,6 +78,7 @@ class RunFiles {
   const Options options_;
   ResultFiles files_;
   std::array<runtime::UniqueFd, kResultFiles> fds_;
+  runtime::UniqueFd new_table_;  // While the table is written anew.
   bool behind_ = true;
 };
 

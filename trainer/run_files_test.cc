@@ -3,9 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -18,6 +20,7 @@ namespace {
 class FakeRows : public RunFiles::Rows {
  public:
   std::vector<ResultRow> rows;
+  std::vector<CsvWidening> widenings;
 
   absl::StatusOr<ResultRow> LastThatFits(ResultFile file, std::int64_t size) override {
     ResultRow last;
@@ -34,6 +37,7 @@ class FakeRows : public RunFiles::Rows {
     }
     return after;
   }
+  absl::StatusOr<std::vector<CsvWidening>> Widenings() override { return widenings; }
 };
 
 class RunFilesTest : public testing::Test {
@@ -43,13 +47,17 @@ class RunFilesTest : public testing::Test {
     directory_ = mkdtemp(name);
     RunFiles files(Options());
     FileEnds ends = files.Beginning();
-    for (int i = 1; i <= 5; ++i) {
+    for (int i = 1; i <= 7; ++i) {
       ResultRow row;
       row.row = i;
       row.training_iteration = row.step = i;
       row.wall_time_us = 1'700'000'000'000'000 + i;
-      row.metrics = absl::StrCat("{\"loss\":", i, ".5,\"s\":\"x\"}");
-      files.Place(ends, row);
+      row.metrics = absl::StrCat("{\"loss\":", i, ".5,\"s\":\"x\\ny\"}");
+      // Two widenings.
+      if (i == 4) row.metrics = R"({"loss":4.5,"late":"a,b","more":1})";
+      if (i == 6) row.metrics = R"({"last":1})";
+      auto added = files.Place(ends, row);
+      if (!added.empty()) rows_.widenings.push_back({i, std::move(added)});
       ends = row.ends;
       rows_.rows.push_back(row);
     }
@@ -59,7 +67,7 @@ class RunFilesTest : public testing::Test {
   ~RunFilesTest() override { std::filesystem::remove_all(directory_); }
 
   RunFiles::Options Options() const {
-    return {directory_, {"t-abcde", "e", "host", 1'700'000'000'000'000, "events.tfevents"}, {}};
+    return {directory_, {"t-abcde", "e", "host", 1'700'000'000'000'000, "events.tfevents", ""}, {}};
   }
   std::string Path(std::size_t file) const {
     static constexpr const char* kNames[] = {"result.json", "progress.csv", "events.tfevents"};
@@ -78,6 +86,15 @@ class RunFilesTest : public testing::Test {
   std::vector<std::string> whole_;
 };
 
+TEST_F(RunFilesTest, WhatComesLaterIsAColumnOfTheWholeTable) {
+  ASSERT_EQ(rows_.widenings.size(), 2u);
+  const std::string& table = whole_[kProgressCsv];
+  const std::string header = table.substr(0, table.find('\n'));
+  EXPECT_EQ(header.substr(header.size() - 15), ",late,more,last");
+  EXPECT_NE(table.find("1.5,\"x\ny\","), table.npos);
+  EXPECT_NE(table.find(",\"a,b\",1,\n"), table.npos);
+}
+
 TEST_F(RunFilesTest, PlacesRowsWhereTheyEnd) {
   for (std::size_t i = 0; i < kResultFiles; ++i) {
     EXPECT_EQ(rows_.rows.back().ends[i], static_cast<std::int64_t>(whole_[i].size()));
@@ -89,8 +106,84 @@ TEST_F(RunFilesTest, AppendingWritesTheSameBytesAsRepair) {
   RunFiles files(Options());
   FakeRows none;
   ASSERT_TRUE(files.Repair(none).ok());
-  for (const ResultRow& row : rows_.rows) ASSERT_TRUE(files.Append(row).ok());
+  FileEnds ends = files.Beginning();
+  for (ResultRow& row : rows_.rows) {
+    files.Place(ends, row);
+    ends = row.ends;
+    ASSERT_TRUE(files.Append(row).ok());
+  }
   EXPECT_EQ(Contents(), whole_);
+  EXPECT_FALSE(std::filesystem::exists(Path(kProgressCsv) + ".new"));
+}
+
+TEST_F(RunFilesTest, RowsThatArePlacedTogetherAreWrittenOneAfterTheOther) {
+  for (std::size_t together = 1; together <= rows_.rows.size(); ++together) {
+    std::filesystem::remove_all(directory_);
+    RunFiles files(Options());
+    FakeRows none;
+    ASSERT_TRUE(files.Repair(none).ok());
+    FileEnds ends = files.Beginning();
+    for (std::size_t begin = 0; begin < rows_.rows.size(); begin += together) {
+      const std::size_t end = std::min(begin + together, rows_.rows.size());
+      for (std::size_t i = begin; i < end; ++i) {
+        files.Place(ends, rows_.rows[i]);
+        ends = rows_.rows[i].ends;
+      }
+      for (std::size_t i = begin; i < end; ++i) ASSERT_TRUE(files.Append(rows_.rows[i]).ok());
+    }
+    EXPECT_EQ(Contents(), whole_) << together;
+  }
+}
+
+TEST_F(RunFilesTest, RowsThatDoNotCountLeaveNoColumns) {
+  RunFiles files(Options());
+  ASSERT_TRUE(files.Repair(rows_).ok());
+  ResultRow row = rows_.rows.back();
+  row.row = 8;
+  row.metrics = R"({"never":1})";
+  files.Place(rows_.rows.back().ends, row);
+  files.ForgetPlacesAfter(7);
+  row.metrics = R"({"last":2})";
+  EXPECT_TRUE(files.Place(rows_.rows.back().ends, row).empty());
+  ASSERT_TRUE(files.Append(row).ok());
+  EXPECT_EQ(Contents()[kProgressCsv].find("never"), std::string::npos);
+  EXPECT_EQ(row.ends[kProgressCsv], static_cast<std::int64_t>(Contents()[kProgressCsv].size()));
+}
+
+// A trainer was killed before it had put the wider table in place.
+TEST_F(RunFilesTest, ATableThatIsTooNarrowIsWrittenAnew) {
+  const std::vector<ResultRow> all = rows_.rows;
+  const std::vector<CsvWidening> widenings = rows_.widenings;
+  for (const CsvWidening& widening : widenings) {
+    rows_.rows = all;
+    rows_.rows.resize(static_cast<std::size_t>(widening.row) - 1);
+    rows_.widenings.clear();
+    for (const CsvWidening& known : widenings) {
+      if (known.row < widening.row) rows_.widenings.push_back(known);
+    }
+    ASSERT_TRUE(RunFiles(Options()).Repair(rows_).ok());
+    ASSERT_TRUE(runtime::WriteFileAtomically(Path(kProgressCsv) + ".new", "half a", 0644).ok());
+    rows_.rows = all;
+    rows_.widenings = widenings;
+    ASSERT_TRUE(RunFiles(Options()).Repair(rows_).ok());
+    EXPECT_EQ(Contents(), whole_) << "before row " << widening.row;
+    EXPECT_FALSE(std::filesystem::exists(Path(kProgressCsv) + ".new"));
+  }
+}
+
+TEST_F(RunFilesTest, ATableThatSomebodyElseChangedIsNotWidenedButRepaired) {
+  RunFiles files(Options());
+  ASSERT_TRUE(files.Repair(rows_).ok());
+  ResultRow row = rows_.rows.back();
+  row.row = 8;
+  row.metrics = R"({"newest":1})";
+  rows_.widenings.push_back({8, files.Place(row.ends, row)});
+  rows_.rows.push_back(row);
+  ASSERT_EQ(truncate(Path(kProgressCsv).c_str(), 100), 0);
+  EXPECT_EQ(files.Append(row).code(), absl::StatusCode::kDataLoss);
+  EXPECT_TRUE(files.behind());
+  ASSERT_TRUE(files.Repair(rows_).ok());
+  EXPECT_EQ(row.ends[kProgressCsv], static_cast<std::int64_t>(Contents()[kProgressCsv].size()));
 }
 
 TEST_F(RunFilesTest, RepairsAFileTornAtAnyByte) {
@@ -106,13 +199,26 @@ TEST_F(RunFilesTest, RepairsAFileTornAtAnyByte) {
 
 TEST_F(RunFilesTest, RepairCutsOffWhatBelongsToNoRow) {
   const std::vector<ResultRow> all = rows_.rows;
+  const std::vector<CsvWidening> widenings = rows_.widenings;
   for (std::size_t kept = 0; kept <= all.size(); ++kept) {
     rows_.rows = all;
+    rows_.widenings = widenings;
     ASSERT_TRUE(RunFiles(Options()).Repair(rows_).ok());
     rows_.rows.resize(kept);
+    rows_.widenings.clear();
+    for (const CsvWidening& known : widenings) {
+      if (known.row <= static_cast<std::int64_t>(kept)) rows_.widenings.push_back(known);
+    }
     RunFiles files(Options());
     ASSERT_TRUE(files.Repair(rows_).ok());
-    for (std::size_t i = kept; i < all.size(); ++i) ASSERT_TRUE(files.Append(all[i]).ok());
+    FileEnds ends = kept == 0 ? files.Beginning() : all[kept - 1].ends;
+    for (std::size_t i = kept; i < all.size(); ++i) {
+      ResultRow row = all[i];
+      files.Place(ends, row);
+      EXPECT_EQ(row.ends, all[i].ends);
+      ends = row.ends;
+      ASSERT_TRUE(files.Append(row).ok());
+    }
     EXPECT_EQ(Contents(), whole_) << kept << " rows kept";
   }
 }

@@ -47,10 +47,13 @@ absl::StatusOr<Reply> WithTrial(absl::StatusOr<msg::TrialT> trial) {
   return reply;
 }
 
+std::string RequestId(const bus::CallContext& context) {
+  return context.request_id.empty() ? runtime::RandomHex128() : context.request_id;
+}
+
 absl::StatusOr<msg::RunTrialReplyT> RunTrial(Trials* trials, const bus::CallContext& context,
                                              const msg::RunTrialRequestT& request) {
-  const std::string id = context.request_id.empty() ? runtime::RandomHex128() : context.request_id;
-  return WithTrial<msg::RunTrialReplyT>(trials->Run(id, request, context.trace));
+  return WithTrial<msg::RunTrialReplyT>(trials->Run(RequestId(context), request, context.trace));
 }
 
 absl::StatusOr<msg::TrialsReplyT> List(Trials* trials, const bus::CallContext&,
@@ -78,6 +81,36 @@ absl::StatusOr<msg::StopTrialReplyT> StopTrial(Trials* trials, const bus::CallCo
       trials->Stop(*id, absl::Milliseconds(request.grace_ms), context.trace));
 }
 
+absl::StatusOr<msg::PauseTrialReplyT> PauseTrial(Trials* trials, const bus::CallContext& context,
+                                                 const msg::PauseTrialRequestT& request) {
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return id.status();
+  return WithTrial<msg::PauseTrialReplyT>(trials->PauseTrial(*id, context.trace));
+}
+
+absl::StatusOr<msg::ResumeTrialReplyT> ResumeTrial(Trials* trials, const bus::CallContext&,
+                                                   const msg::ResumeTrialRequestT& request) {
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return id.status();
+  return WithTrial<msg::ResumeTrialReplyT>(trials->ResumeTrial(*id));
+}
+
+absl::StatusOr<msg::RemoveTrialReplyT> RemoveTrial(Trials* trials, const bus::CallContext& context,
+                                                   const msg::RemoveTrialRequestT& request) {
+  return WithTrial<msg::RemoveTrialReplyT>(trials->RemoveTrial(request.trial, RequestId(context)));
+}
+
+absl::StatusOr<msg::TellTrialReplyT> TellTrial(Trials* trials, const bus::CallContext& context,
+                                               const msg::TellTrialRequestT& request) {
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return id.status();
+  auto number = trials->Tell(*id, request.event, RequestId(context));
+  if (!number.ok()) return number.status();
+  auto reply = WithTrial<msg::TellTrialReplyT>(trials->Get(*id));
+  if (reply.ok()) reply->number = static_cast<std::uint64_t>(*number);
+  return reply;
+}
+
 absl::StatusOr<msg::EndsReplyT> Ends(Trials* trials, const bus::CallContext&,
                                      const msg::EndsRequestT& request) {
   return EndsOfTrials(*trials, request);
@@ -99,6 +132,15 @@ void HandleOnLoop(bus::Service* service, runtime::EventLoop* loop, Trials* trial
       });
 }
 
+void Details(Trials* trials, const msg::TrialDetailsRequestT& request,
+             std::shared_ptr<bus::ReplyWriter<Trainer::TrialDetails>> writer) {
+  auto id = trials->Find(request.trial);
+  if (!id.ok()) return writer->Finish(id.status());
+  trials->Details(*id, [writer](absl::StatusOr<msg::TrialDetailsReplyT> details) {
+    writer->Finish(std::move(details));
+  });
+}
+
 void Follow(Trials* trials, runtime::EventLoop* loop, const msg::FollowTrialRequestT& request,
             std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer) {
   auto id = trials->Find(request.trial);
@@ -113,8 +155,17 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials)
   HandleOnLoop<Trainer::RunTrial>(service, loop, trials, RunTrial);
   HandleOnLoop<Trainer::Trials>(service, loop, trials, List);
   HandleOnLoop<Trainer::StopTrial>(service, loop, trials, StopTrial);
+  HandleOnLoop<Trainer::PauseTrial>(service, loop, trials, PauseTrial);
+  HandleOnLoop<Trainer::ResumeTrial>(service, loop, trials, ResumeTrial);
+  HandleOnLoop<Trainer::RemoveTrial>(service, loop, trials, RemoveTrial);
+  HandleOnLoop<Trainer::TellTrial>(service, loop, trials, TellTrial);
   HandleOnLoop<Common::Ends>(service, loop, trials, Ends);
   HandleOnLoop<Common::Since>(service, loop, trials, Since);
+  service->HandleAsync<Trainer::TrialDetails>(
+      [=](std::shared_ptr<bus::ReplyWriter<Trainer::TrialDetails>> writer,
+          const msg::TrialDetailsRequestT& request) {
+        loop->Post([=] { Details(trials, request, writer); });
+      });
   service->HandleAsync<Trainer::FollowTrial>(
       [=](std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer,
           const msg::FollowTrialRequestT& request) {

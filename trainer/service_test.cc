@@ -298,6 +298,18 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   EXPECT_EQ(shim.Line(), "OK");
   EXPECT_EQ(shim.Line(), R"(1 {"t":"ok","events":[]})");
 
+  msg::TrialDetailsRequestT about;
+  about.trial = "first";
+  const auto details = client_->Call<rpc::Trainer::TrialDetails>(about);
+  ASSERT_TRUE(details.ok()) << details.status();
+  EXPECT_EQ(details->trial->id, started->trial->id);
+  EXPECT_EQ(details->config, "{}");
+  ASSERT_EQ(details->statistics.size(), 1u);
+  EXPECT_EQ(details->statistics[0]->name, "a");
+  about.trial = "nosuch";
+  EXPECT_EQ(client_->Call<rpc::Trainer::TrialDetails>(about).status().code(),
+            absl::StatusCode::kNotFound);
+
   std::vector<std::uint64_t> rows;
   msg::FollowTrialRequestT follow;
   follow.trial = "first";
@@ -363,6 +375,47 @@ TEST_F(ServiceTest, ErrorsHaveTheirCodes) {
   EXPECT_EQ(client_->Call<rpc::Trainer::StopTrial>(stop).status().code(),
             absl::StatusCode::kNotFound);
   EXPECT_TRUE(client_->Call<rpc::Trainer::Trials>({})->trials.empty());
+}
+
+TEST_F(ServiceTest, PausesResumesTellsAndRemoves) {
+  for (const char* name : {"a", "b", "c", "d"}) Run(name);
+  const std::string waits = Run("waits");  // There are four slots.
+  msg::PauseTrialRequestT pause;
+  pause.trial = "waits";
+  const auto paused = client_->Call<rpc::Trainer::PauseTrial>(pause);
+  ASSERT_TRUE(paused.ok()) << paused.status();
+  EXPECT_EQ(paused->trial->state, msg::TrialState::Paused);
+  msg::TellTrialRequestT tell;
+  tell.trial = "waits";
+  tell.event = "{}";
+  const auto told = client_->Call<rpc::Trainer::TellTrial>(tell);
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(told->number, 1u);
+  EXPECT_EQ(TopicOfTrial(told->trial->id), waits);
+  tell.event = "{";
+  EXPECT_EQ(client_->Call<rpc::Trainer::TellTrial>(tell).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  msg::ResumeTrialRequestT resume;
+  resume.trial = "waits";
+  const auto resumed = client_->Call<rpc::Trainer::ResumeTrial>(resume);
+  ASSERT_TRUE(resumed.ok()) << resumed.status();
+  EXPECT_EQ(resumed->trial->state, msg::TrialState::Pending);
+  msg::RemoveTrialRequestT remove;
+  remove.trial = "waits";
+  EXPECT_EQ(client_->Call<rpc::Trainer::RemoveTrial>(remove).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  msg::StopTrialRequestT stop;
+  stop.trial = "waits";
+  ASSERT_TRUE(client_->Call<rpc::Trainer::StopTrial>(stop).ok());
+  const auto removed = client_->Call<rpc::Trainer::RemoveTrial>(remove);
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  EXPECT_EQ(TopicOfTrial(removed->trial->id), waits);
+  for (const auto& status : {client_->Call<rpc::Trainer::PauseTrial>(pause).status(),
+                             client_->Call<rpc::Trainer::ResumeTrial>(resume).status(),
+                             client_->Call<rpc::Trainer::TellTrial>(tell).status(),
+                             client_->Call<rpc::Trainer::RemoveTrial>(remove).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  }
 }
 
 TEST_F(ServiceTest, KeepsARecordBehindItsTopics) {

@@ -6,18 +6,38 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/envelope.h"
+#include "bus/frame.h"
+#include "bus/receive.h"
+#include "bus/schema/envelope_generated.h"
+#include "bus/schema/trainer_generated.h"
 #include "runtime/unique_fd.h"
 
 namespace trainer {
 namespace {
 
-// 2: trials.trace.
-constexpr int kVersion = 2;
+// 2: trials.trace. 3: trials.options, trials.pause_requested; where an attempt starts,
+// checkpoints; how a trial ends by itself; counters of reports; csv_columns; failures;
+// events; removals.
+constexpr int kVersion = 3;
 constexpr std::size_t kMetricsPerRead = 256 << 10;
+constexpr std::size_t kMaxOptions = 16 << 20;
+
+// What version 3 has more. A delivered event has the attempt and the line it went with.
+constexpr char kTablesSince3[] = R"sql(
+  CREATE TABLE events (
+    trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    line INTEGER NOT NULL, request_id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
+    PRIMARY KEY (trial, number)) WITHOUT ROWID;
+  CREATE TABLE removals (
+    number INTEGER PRIMARY KEY, id TEXT NOT NULL, name TEXT NOT NULL,
+    request_id TEXT NOT NULL UNIQUE, run_directory TEXT NOT NULL, moved INTEGER NOT NULL);
+)sql";
 
 // `reports` and `lines` are clustered by their key: the rows of a trial lie together, and a row
 // that is there cannot be written twice.
@@ -33,7 +53,12 @@ constexpr char kSchema[] = R"sql(
     job_request_id TEXT NOT NULL, launching INTEGER NOT NULL, job TEXT NOT NULL,
     started_us INTEGER NOT NULL, attempt_started_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
     stop_requested INTEGER NOT NULL, stop_grace_ms INTEGER NOT NULL, failure TEXT NOT NULL,
-    reason TEXT NOT NULL, error_lines BLOB NOT NULL, trace TEXT NOT NULL);
+    reason TEXT NOT NULL, error_lines BLOB NOT NULL, trace TEXT NOT NULL,
+    options BLOB NOT NULL, pause_requested INTEGER NOT NULL,
+    start_checkpoint TEXT NOT NULL, start_iteration INTEGER NOT NULL,
+    start_time_total_us INTEGER NOT NULL,
+    expelled INTEGER NOT NULL, criterion TEXT NOT NULL, earlier_attempts_us INTEGER NOT NULL,
+    failures INTEGER NOT NULL);
   CREATE TABLE reports (
     trial INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL,
     wall_time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL,
@@ -42,7 +67,18 @@ constexpr char kSchema[] = R"sql(
     metrics TEXT NOT NULL,
     result_json_end INTEGER NOT NULL, progress_csv_end INTEGER NOT NULL,
     event_file_end INTEGER NOT NULL,
+    iterations_since_restore INTEGER NOT NULL, time_since_restore_us INTEGER NOT NULL,
+    timesteps_since_restore INTEGER NOT NULL, timesteps_total INTEGER NOT NULL,
+    episodes_total INTEGER NOT NULL, pid INTEGER NOT NULL,
     PRIMARY KEY (trial, row)) WITHOUT ROWID;
+  CREATE TABLE csv_columns (
+    trial INTEGER NOT NULL, row INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL,
+    PRIMARY KEY (trial, row, place)) WITHOUT ROWID;
+  CREATE TABLE failures (
+    trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,
+    time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL, reason TEXT NOT NULL,
+    error_lines BLOB NOT NULL,
+    PRIMARY KEY (trial, number), UNIQUE (trial, attempt)) WITHOUT ROWID;
   CREATE TABLE lines (
     trial INTEGER NOT NULL, attempt INTEGER NOT NULL, number INTEGER NOT NULL,
     answer TEXT NOT NULL,
@@ -50,12 +86,52 @@ constexpr char kSchema[] = R"sql(
   CREATE TABLE logs (
     trial INTEGER NOT NULL, wall_time_us INTEGER NOT NULL, text TEXT NOT NULL);
   CREATE INDEX logs_of_trial ON logs (trial);
+  CREATE TABLE checkpoints (
+    trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL, name TEXT NOT NULL,
+    iteration INTEGER NOT NULL, time_total_us INTEGER NOT NULL, wall_time_us INTEGER NOT NULL,
+    bytes INTEGER NOT NULL, score REAL,
+    PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;
 )sql";
 
 // What each earlier version lacks, by its number less one.
 constexpr const char* kMigrations[kVersion - 1] = {
     "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
+    "ALTER TABLE trials ADD COLUMN pause_requested INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE trials ADD COLUMN start_checkpoint TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE trials ADD COLUMN start_iteration INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE trials ADD COLUMN start_time_total_us INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE checkpoints ("
+    "  trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+    "  name TEXT NOT NULL, iteration INTEGER NOT NULL, time_total_us INTEGER NOT NULL,"
+    "  wall_time_us INTEGER NOT NULL, bytes INTEGER NOT NULL, score REAL,"
+    "  PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;"
+    "ALTER TABLE trials ADD COLUMN expelled INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE trials ADD COLUMN criterion TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE trials ADD COLUMN earlier_attempts_us INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE reports ADD COLUMN iterations_since_restore INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE reports ADD COLUMN time_since_restore_us INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE reports ADD COLUMN timesteps_since_restore INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE reports ADD COLUMN timesteps_total INTEGER NOT NULL DEFAULT -1;"
+    "ALTER TABLE reports ADD COLUMN episodes_total INTEGER NOT NULL DEFAULT -1;"
+    "ALTER TABLE reports ADD COLUMN pid INTEGER NOT NULL DEFAULT 0;"
+    "CREATE TABLE csv_columns (trial INTEGER NOT NULL, row INTEGER NOT NULL,"
+    "  place INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (trial, row, place)) WITHOUT ROWID;"
+    "CREATE TABLE failures (trial INTEGER NOT NULL, number INTEGER NOT NULL,"
+    "  attempt INTEGER NOT NULL, time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL,"
+    "  reason TEXT NOT NULL, error_lines BLOB NOT NULL, PRIMARY KEY (trial, number),"
+    "  UNIQUE (trial, attempt)) WITHOUT ROWID;"
+    "ALTER TABLE trials ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE trials SET failures = attempt - 1;",
 };
+
+// The tables that have rows of trials, in their column `trial`.
+constexpr const char* kTablesOfTrials[] = {"reports",     "lines",       "logs",    "events",
+                                           "checkpoints", "csv_columns", "failures"};
+
+// Delivered events kept for each trial, and removals: so long a call that is repeated is known.
+constexpr std::int64_t kEventsKept = 1000;
+constexpr std::int64_t kRemovalsKept = 1000;
 
 // How many of its last `log` lines a trial keeps, at least.
 constexpr int kLogsKept = 1000;
@@ -66,7 +142,8 @@ constexpr int kLogsBetween = 997;
 constexpr char kSelectRow[] =
     "SELECT row, attempt, wall_time_us, utc_offset_s, training_iteration, step, "
     "time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end, "
-    "event_file_end FROM reports ";
+    "event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore, "
+    "timesteps_total, episodes_total, pid FROM reports ";
 
 constexpr const char* kEndColumns[kResultFiles] = {"result_json_end", "progress_csv_end",
                                                    "event_file_end"};
@@ -88,6 +165,28 @@ std::vector<std::string> SplitWords(std::string_view bytes) {
   return words;
 }
 
+// As a message, which is verified when it is read.
+std::string PackOptions(const msg::TrialOptionsT& options) {
+  msg::RunTrialRequestT request;
+  request.options = std::make_unique<msg::TrialOptionsT>(options);
+  msg::EnvelopeT envelope;
+  envelope.kind = msg::Kind::Request;
+  envelope.body.Set(std::move(request));
+  const bus::Frame frame = bus::Encode(envelope);
+  const auto bytes = frame.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// None of a trial that is older than they are, and none of bytes that are damaged.
+msg::TrialOptionsT UnpackOptions(const std::string& bytes) {
+  msg::TrialOptionsT options;
+  const auto received = bus::Receive(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, kMaxOptions);
+  const auto* request = received.ok() ? (*received)->body_as_RunTrialRequest() : nullptr;
+  if (request != nullptr && request->options() != nullptr) request->options()->UnPackTo(&options);
+  return options;
+}
+
 // Binds or reads the columns of a statement one after the other.
 class Binder {
  public:
@@ -100,11 +199,16 @@ class Binder {
     statement_.bind(++index_, text);
     return *this;
   }
-  Binder& operator<<(const std::vector<std::string>& words) {
-    const std::string bytes = JoinWords(words);
+  Binder& operator<<(const std::optional<double>& value) {
+    ++index_;  // One that is not bound is NULL, as a NaN becomes.
+    if (value) statement_.bind(index_, *value);
+    return *this;
+  }
+  Binder& Bytes(const std::string& bytes) {
     statement_.bind(++index_, bytes.data(), static_cast<int>(bytes.size()));
     return *this;
   }
+  Binder& operator<<(const std::vector<std::string>& words) { return Bytes(JoinWords(words)); }
 
  private:
   SQLite::Statement& statement_;
@@ -116,11 +220,16 @@ class Reader {
   explicit Reader(SQLite::Statement& statement) : statement_(statement) {}
   std::int64_t Number() { return statement_.getColumn(index_++).getInt64(); }
   std::string Text() { return statement_.getColumn(index_++).getString(); }
-  std::vector<std::string> Words() {
+  std::optional<double> MaybeReal() {
     const auto column = statement_.getColumn(index_++);
-    return SplitWords(
-        {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())});
+    return column.isNull() ? std::nullopt : std::optional<double>(column.getDouble());
   }
+  std::string Bytes() {
+    const auto column = statement_.getColumn(index_++);
+    const int size = column.getBytes();
+    return size == 0 ? "" : std::string(static_cast<const char*>(column.getBlob()), size);
+  }
+  std::vector<std::string> Words() { return SplitWords(Bytes()); }
 
  private:
   SQLite::Statement& statement_;
@@ -141,6 +250,12 @@ ResultRow ReadRow(SQLite::Statement& statement) {
   row.done = read.Number() != 0;
   row.metrics = read.Text();
   for (std::int64_t& end : row.ends) end = read.Number();
+  row.iterations_since_restore = read.Number();
+  row.time_since_restore_us = read.Number();
+  row.timesteps_since_restore = read.Number();
+  row.timesteps_total = read.Number();
+  row.episodes_total = read.Number();
+  row.pid = read.Number();
   return row;
 }
 
@@ -178,8 +293,50 @@ TrialRecord ReadTrial(SQLite::Statement& statement) {
   trial.reason = read.Text();
   trial.error_lines = read.Words();
   trial.trace = read.Text();
+  trial.spec.options = UnpackOptions(read.Bytes());
+  trial.pause_requested = read.Number() != 0;
+  trial.start_checkpoint = read.Text();
+  trial.start_iteration = read.Number();
+  trial.start_time_total_us = read.Number();
+  trial.expelled = read.Number() != 0;
+  trial.criterion = read.Text();
+  trial.earlier_attempts_us = read.Number();
+  trial.failures = static_cast<std::uint32_t>(read.Number());
   return trial;
 }
+
+CheckpointRow ReadCheckpoint(SQLite::Statement& statement) {
+  Reader read(statement);
+  CheckpointRow row;
+  row.trial = read.Number();
+  row.number = read.Number();
+  row.attempt = static_cast<int>(read.Number());
+  row.name = read.Text();
+  row.iteration = read.Number();
+  row.time_total_us = read.Number();
+  row.wall_time_us = read.Number();
+  row.bytes = read.Number();
+  row.score = read.MaybeReal();
+  return row;
+}
+
+// While one lives, transactions are synced: a checkpoint that was answered outlives a power
+// failure.
+class FullSync {
+ public:
+  FullSync(SQLite::Database& database, bool wanted) : database_(database), wanted_(wanted) {
+    if (wanted_) (void)database_.tryExec("PRAGMA synchronous=FULL");
+  }
+  ~FullSync() {
+    if (wanted_) (void)database_.tryExec("PRAGMA synchronous=NORMAL");
+  }
+  FullSync(const FullSync&) = delete;
+  FullSync& operator=(const FullSync&) = delete;
+
+ private:
+  SQLite::Database& database_;
+  const bool wanted_;
+};
 
 class SqliteStore : public Store {
  public:
@@ -201,6 +358,7 @@ class SqliteStore : public Store {
       for (int old = version; old > 0 && old < kVersion; ++old) {
         database_.exec(kMigrations[old - 1]);
       }
+      if (version < 3) database_.exec(kTablesSince3);
       if (version < kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       PrepareStatements();
@@ -222,9 +380,13 @@ class SqliteStore : public Store {
   absl::StatusOr<std::int64_t> Insert(const TrialRecord& trial) override {
     std::int64_t number = 0;
     auto status = Try(absl::StrCat("add trial ", trial.id()), [&] {
-      SQLite::Statement insert(database_,
-                               "INSERT INTO trials VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                               "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      SQLite::Statement insert(
+          database_,
+          // A relay may still know the number of a trial that was removed.
+          "INSERT INTO trials VALUES ((SELECT max(number) + 1 FROM (SELECT 0 AS "
+          "number UNION ALL SELECT max(number) FROM trials UNION ALL SELECT "
+          "max(number) FROM removals)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
       const TrialSpec& spec = trial.spec;
       Binder bind(insert);
       bind << trial.id() << trial.request_id << trial.run.experiment_id << trial.run.hostname
@@ -234,6 +396,10 @@ class SqliteStore : public Store {
            << spec.stop_grace_ms;
       BindProgress(bind, trial);
       bind << trial.trace;
+      bind.Bytes(PackOptions(spec.options)) << trial.pause_requested;
+      BindStart(bind, trial);
+      bind << trial.expelled << trial.criterion << trial.earlier_attempts_us
+           << std::int64_t{trial.failures};
       insert.exec();
       number = database_.getLastInsertRowid();
       return absl::OkStatus();
@@ -243,12 +409,17 @@ class SqliteStore : public Store {
   }
 
   absl::Status Write(const StoreBatch& batch) override {
+    const FullSync durable(database_, !batch.checkpoints.empty());
     return Try("write", [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
       for (const StoreBatch::Row& row : batch.rows) WriteRow(row.trial, row.row);
+      for (const auto& [trial, widening] : batch.widenings) WriteWidening(trial, widening);
       for (const AnsweredLine& line : batch.lines) WriteLine(line);
       for (const StoreBatch::Log& log : batch.logs) WriteLog(log);
+      for (const CheckpointRow& row : batch.checkpoints) WriteCheckpoint(row);
+      for (const CheckpointRow& row : batch.forgotten_checkpoints) ForgetCheckpoint(row);
+      for (const StoreBatch::Delivery& delivery : batch.deliveries) WriteDelivery(delivery);
       transaction.commit();
       return absl::OkStatus();
     });
@@ -283,6 +454,63 @@ class SqliteStore : public Store {
     return rows;
   }
 
+  absl::StatusOr<std::vector<CsvWidening>> Widenings(std::int64_t trial) override {
+    std::vector<CsvWidening> widenings;
+    auto status = Try("read columns", [&] {
+      SQLite::Statement select(
+          database_, "SELECT row, name FROM csv_columns WHERE trial = ? ORDER BY row, place");
+      Binder(select) << trial;
+      while (select.executeStep()) {
+        Reader read(select);
+        const std::int64_t row = read.Number();
+        if (widenings.empty() || widenings.back().row != row) widenings.push_back({row, {}});
+        widenings.back().columns.push_back(read.Text());
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return widenings;
+  }
+
+  absl::Status AddFailure(std::int64_t trial, const AttemptFailure& failure) override {
+    return Try("add a failure", [&] {
+      SQLite::Statement insert(
+          database_,
+          "INSERT INTO failures SELECT ?1, 1 + COALESCE(MAX(number), 0), ?2, ?3, ?4, ?5, ?6 FROM "
+          "failures WHERE trial = ?1 ON CONFLICT DO NOTHING");
+      Binder(insert) << trial << failure.attempt << failure.time_us << failure.utc_offset_s
+                     << failure.reason << failure.error_lines;
+      insert.exec();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::vector<AttemptFailure>> Failures(std::int64_t trial, int limit) override {
+    std::vector<AttemptFailure> failures;
+    auto status = Try("read failures", [&] {
+      SQLite::Statement select(
+          database_,
+          "SELECT attempt, number, time_us, utc_offset_s, reason, error_lines FROM failures WHERE "
+          "trial = ? ORDER BY number DESC LIMIT ?");
+      Binder(select) << trial << limit;
+      while (select.executeStep()) {
+        Reader read(select);
+        AttemptFailure failure;
+        failure.attempt = static_cast<int>(read.Number());
+        failure.number = read.Number();
+        failure.time_us = read.Number();
+        failure.utc_offset_s = read.Number();
+        failure.reason = read.Text();
+        failure.error_lines = read.Words();
+        failures.push_back(std::move(failure));
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    std::reverse(failures.begin(), failures.end());
+    return failures;
+  }
+
   absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) override {
     std::int64_t number = 0;
     auto status = Try("read lines", [&] {
@@ -311,6 +539,16 @@ class SqliteStore : public Store {
     return answer;
   }
 
+  absl::StatusOr<std::vector<CheckpointRow>> Checkpoints(std::int64_t trial) override {
+    return ReadCheckpoints(trial, -1);
+  }
+
+  absl::StatusOr<CheckpointRow> NewestCheckpoint(std::int64_t trial) override {
+    auto rows = ReadCheckpoints(trial, 1);
+    if (!rows.ok()) return rows.status();
+    return rows->empty() ? CheckpointRow() : rows->front();
+  }
+
   absl::Status ForgetOldLines(std::int64_t ended_before_us) override {
     return Try("forget old lines", [&] {
       SQLite::Statement remove(database_,
@@ -322,7 +560,189 @@ class SqliteStore : public Store {
     });
   }
 
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(std::int64_t trial) override {
+    std::optional<std::vector<std::string>> environment;
+    auto status = Try("read an environment", [&] {
+      SQLite::Statement select(database_, "SELECT environment FROM trials WHERE number = ?");
+      Binder(select) << trial;
+      if (select.executeStep()) environment = Reader(select).Words();
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    if (!environment) return absl::NotFoundError(absl::StrCat("no trial has the number ", trial));
+    return *std::move(environment);
+  }
+
+  absl::Status InsertEvent(const StoredEvent& event) override {
+    return Try("add an event", [&] {
+      SQLite::Statement insert(
+          database_,
+          "INSERT INTO events (trial, number, text, request_id, attempt, line) "
+          "VALUES (?, ?, ?, ?, 0, 0)");
+      Binder(insert) << event.trial << event.number << event.text << event.request_id;
+      insert.exec();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::optional<StoredEvent>> EventWith(const std::string& request_id) override {
+    std::optional<StoredEvent> event;
+    auto status = Try("read an event", [&] {
+      SQLite::Statement select(database_, absl::StrCat(kSelectEvent, "WHERE request_id = ?"));
+      Binder(select) << request_id;
+      if (select.executeStep()) event = ReadEvent(select);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return event;
+  }
+
+  absl::StatusOr<std::vector<StoredEvent>> EventsAfter(std::int64_t trial, std::int64_t number,
+                                                       std::size_t max_bytes) override {
+    std::vector<StoredEvent> events;
+    auto status = Try("read events", [&] {
+      SQLite::Statement select(
+          database_, absl::StrCat(kSelectEvent, "WHERE trial = ? AND number > ? ORDER BY number"));
+      Binder(select) << trial << number;
+      std::size_t bytes = 0;
+      while (select.executeStep()) {
+        StoredEvent event = ReadEvent(select);
+        bytes += event.text.size();
+        if (!events.empty() && bytes > max_bytes) break;
+        events.push_back(std::move(event));
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return events;
+  }
+
+  absl::StatusOr<EventMarks> EventMarksOf(std::int64_t trial) override {
+    EventMarks marks;
+    auto status = Try("read events", [&] {
+      SQLite::Statement select(
+          database_,
+          "SELECT coalesce(max(number), 0), coalesce(max(CASE WHEN attempt > 0 THEN number END), "
+          "0) FROM events WHERE trial = ?");
+      Binder(select) << trial;
+      select.executeStep();
+      Reader read(select);
+      marks.last = read.Number();
+      marks.last_delivered = read.Number();
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return marks;
+  }
+
+  absl::Status Remove(const Removal& removal) override {
+    return Try(absl::StrCat("remove trial ", removal.id), [&] {
+      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+      SQLite::Statement insert(database_, "INSERT INTO removals VALUES (?, ?, ?, ?, ?, 0)");
+      Binder(insert) << removal.number << removal.id << removal.name << removal.request_id
+                     << removal.run_directory;
+      insert.exec();
+      DeleteTrial(removal.number);
+      SQLite::Statement forget(
+          database_,
+          "DELETE FROM removals WHERE moved = 1 AND number NOT IN (SELECT number FROM removals "
+          "ORDER BY number DESC LIMIT ?)");
+      Binder(forget) << kRemovalsKept;
+      forget.exec();
+      transaction.commit();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::optional<Removal>> RemovalWith(const std::string& request_id) override {
+    auto removals = Removals("WHERE request_id = ?", request_id);
+    if (!removals.ok()) return removals.status();
+    return removals->empty() ? std::nullopt : std::optional<Removal>(removals->front());
+  }
+
+  absl::StatusOr<std::vector<Removal>> UnfinishedRemovals() override {
+    return Removals("WHERE moved = 0 ORDER BY number", std::nullopt);
+  }
+
+  absl::Status FinishRemoval(std::int64_t trial) override {
+    return Try("note a removal", [&] {
+      SQLite::Statement update(database_, "UPDATE removals SET moved = 1 WHERE number = ?");
+      Binder(update) << trial;
+      update.exec();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Forget(const std::vector<std::int64_t>& trials) override {
+    return Try("forget trials", [&] {
+      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+      for (const std::int64_t trial : trials) DeleteTrial(trial);
+      transaction.commit();
+      return absl::OkStatus();
+    });
+  }
+
  private:
+  static constexpr char kSelectEvent[] = "SELECT trial, number, text, request_id FROM events ";
+
+  static StoredEvent ReadEvent(SQLite::Statement& statement) {
+    Reader read(statement);
+    StoredEvent event;
+    event.trial = read.Number();
+    event.number = read.Number();
+    event.text = read.Text();
+    event.request_id = read.Text();
+    return event;
+  }
+
+  absl::StatusOr<std::vector<Removal>> Removals(const char* where,
+                                                const std::optional<std::string>& value) {
+    std::vector<Removal> removals;
+    auto status = Try("read removals", [&] {
+      SQLite::Statement select(
+          database_,
+          absl::StrCat("SELECT number, id, name, request_id, run_directory FROM removals ", where));
+      Binder bind(select);
+      if (value) bind << *value;
+      while (select.executeStep()) {
+        Reader read(select);
+        Removal removal;
+        removal.number = read.Number();
+        removal.id = read.Text();
+        removal.name = read.Text();
+        removal.request_id = read.Text();
+        removal.run_directory = read.Text();
+        removals.push_back(std::move(removal));
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return removals;
+  }
+
+  void DeleteTrial(std::int64_t trial) {
+    for (const char* const table : kTablesOfTrials) {
+      SQLite::Statement remove(database_, absl::StrCat("DELETE FROM ", table, " WHERE trial = ?"));
+      Binder(remove) << trial;
+      remove.exec();
+    }
+    SQLite::Statement remove(database_, "DELETE FROM trials WHERE number = ?");
+    Binder(remove) << trial;
+    remove.exec();
+  }
+
+  void WriteDelivery(const StoreBatch::Delivery& delivery) {
+    SQLite::Statement update(database_,
+                             "UPDATE events SET attempt = ?, line = ? WHERE trial = ? AND number "
+                             "BETWEEN ? AND ?");
+    Binder(update) << delivery.attempt << delivery.line << delivery.trial << delivery.first
+                   << delivery.last;
+    update.exec();
+    SQLite::Statement forget(database_, "DELETE FROM events WHERE trial = ? AND number <= ?");
+    Binder(forget) << delivery.trial << delivery.last - kEventsKept;
+    forget.exec();
+  }
+
   // SQLiteCpp throws; nothing above this class sees an exception.
   template <typename Body>
   absl::Status Try(const std::string& what, Body body) {
@@ -339,8 +759,10 @@ class SqliteStore : public Store {
   }
 
   void PrepareStatements() {
-    insert_row_.emplace(database_,
-                        "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert_row_.emplace(
+        database_,
+        "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+        "?, ?, ?)");
     insert_line_.emplace(database_, "INSERT INTO lines VALUES (?, ?, ?, ?)");
     forget_lines_.emplace(database_,
                           "DELETE FROM lines WHERE trial = ? AND attempt = ? AND number <= ?");
@@ -348,7 +770,11 @@ class SqliteStore : public Store {
         database_,
         "UPDATE trials SET state = ?, attempt = ?, nonce = ?, job_request_id = ?, launching = ?, "
         "job = ?, started_us = ?, attempt_started_us = ?, ended_us = ?, stop_requested = ?, "
-        "stop_grace_ms = ?, failure = ?, reason = ?, error_lines = ? WHERE number = ?");
+        "stop_grace_ms = ?, failure = ?, reason = ?, error_lines = ?, pause_requested = ?, "
+        "start_checkpoint = ?, start_iteration = ?, start_time_total_us = ?, "
+        "expelled = ?, criterion = ?, earlier_attempts_us = ?, "
+
+        "failures = ? WHERE number = ?");
   }
 
   static void BindProgress(Binder& bind, const TrialRecord& trial) {
@@ -358,11 +784,18 @@ class SqliteStore : public Store {
          << trial.stop_grace_ms << trial.failure << trial.reason << trial.error_lines;
   }
 
+  static void BindStart(Binder& bind, const TrialRecord& trial) {
+    bind << trial.start_checkpoint << trial.start_iteration << trial.start_time_total_us;
+  }
+
   void WriteTrial(const TrialRecord& trial) {
     update_trial_->tryReset();
     Binder bind(*update_trial_);
     BindProgress(bind, trial);
-    bind << trial.number;
+    bind << trial.pause_requested;
+    BindStart(bind, trial);
+    bind << trial.expelled << trial.criterion << trial.earlier_attempts_us
+         << std::int64_t{trial.failures} << trial.number;
     update_trial_->exec();
   }
 
@@ -373,7 +806,19 @@ class SqliteStore : public Store {
          << row.training_iteration << row.step << row.time_this_iter_us << row.time_total_us
          << row.done << row.metrics;
     for (const std::int64_t end : row.ends) bind << end;
+    bind << row.iterations_since_restore << row.time_since_restore_us << row.timesteps_since_restore
+         << row.timesteps_total << row.episodes_total << row.pid;
     insert_row_->exec();
+  }
+
+  void WriteWidening(std::int64_t trial, const CsvWidening& widening) {
+    std::int64_t place = 0;
+    SQLite::Statement insert(database_, "INSERT INTO csv_columns VALUES (?, ?, ?, ?)");
+    for (const std::string& column : widening.columns) {
+      insert.tryReset();
+      Binder(insert) << trial << widening.row << ++place << column;
+      insert.exec();
+    }
   }
 
   void WriteLine(const AnsweredLine& line) {
@@ -396,6 +841,34 @@ class SqliteStore : public Store {
                              "logs WHERE trial = ? ORDER BY rowid DESC LIMIT ?)");
     Binder(forget) << log.trial << log.trial << std::int64_t{kLogsKept};
     forget.exec();
+  }
+
+  void WriteCheckpoint(const CheckpointRow& row) {
+    SQLite::Statement insert(
+        database_, "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    Binder(insert) << row.trial << row.number << row.attempt << row.name << row.iteration
+                   << row.time_total_us << row.wall_time_us << row.bytes << row.score;
+    insert.exec();
+  }
+
+  void ForgetCheckpoint(const CheckpointRow& row) {
+    SQLite::Statement forget(database_, "DELETE FROM checkpoints WHERE trial = ? AND number = ?");
+    Binder(forget) << row.trial << row.number;
+    forget.exec();
+  }
+
+  // Newest first; a negative limit is none.
+  absl::StatusOr<std::vector<CheckpointRow>> ReadCheckpoints(std::int64_t trial, int limit) {
+    std::vector<CheckpointRow> rows;
+    auto status = Try("read checkpoints", [&] {
+      SQLite::Statement select(
+          database_, "SELECT * FROM checkpoints WHERE trial = ? ORDER BY number DESC LIMIT ?");
+      Binder(select) << trial << limit;
+      while (select.executeStep()) rows.push_back(ReadCheckpoint(select));
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return rows;
   }
 
   absl::StatusOr<ResultRow> OneRow(const std::string& sql, std::int64_t trial,

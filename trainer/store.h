@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/checkpoint_row.h"
+#include "trainer/failure_text.h"
 #include "trainer/result_row.h"
 #include "trainer/trial_record.h"
 
@@ -33,15 +35,47 @@ struct StoreBatch {
     std::int64_t wall_time_us = 0;
     std::string text;
   };
+  // Events `first` to `last` went with the answer to that line.
+  struct Delivery {
+    std::int64_t trial = 0;
+    std::int64_t first = 0, last = 0;
+    int attempt = 0;
+    std::int64_t line = 0;
+  };
   std::vector<TrialRecord> trials;  // Known ones, changed.
+  struct Widening {
+    std::int64_t trial = 0;
+    CsvWidening widening;
+  };
   std::vector<Row> rows;
+  std::vector<Widening> widenings;
   std::vector<AnsweredLine> lines;
   std::vector<Log> logs;
+  // One of the same number or name is replaced.
+  std::vector<CheckpointRow> checkpoints;
+  std::vector<CheckpointRow> forgotten_checkpoints;  // By trial and number.
+  std::vector<Delivery> deliveries;
+};
+
+// Something for a running program to read. Counts from 1 for each trial.
+struct StoredEvent {
+  std::int64_t trial = 0;
+  std::int64_t number = 0;
+  std::string text;        // A JSON value.
+  std::string request_id;  // Unique; of the call that told it.
+};
+
+// A trial that was removed, and where its directory is to go from.
+struct Removal {
+  std::int64_t number = 0;
+  std::string id, name;
+  std::string request_id;  // Of the call that removed it.
+  std::string run_directory;
 };
 
 // The truth about trials and acknowledged reports: one SQLite file, mode 0600, in WAL mode with
 // synchronous=NORMAL, so that it survives the kill of any process (power loss may cost the last
-// second). Every method is one transaction and blocks for it. One thread.
+// second, but never a checkpoint). Every method is one transaction and blocks for it. One thread.
 class Store {
  public:
   // Answers kept for each attempt, so that a line that is sent again gets the same one. The shim
@@ -67,14 +101,50 @@ class Store {
   // Rows after `row`, oldest first; at most `limit`, and no more after 256 KiB of metrics.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(std::int64_t trial, std::int64_t row,
                                                            int limit) = 0;
+  // Columns of progress.csv that came after those of the first row, in their order.
+  virtual absl::StatusOr<std::vector<CsvWidening>> Widenings(std::int64_t trial) = 0;
+  // Gives it the next number of the trial's failures; nothing changes if the attempt has one.
+  virtual absl::Status AddFailure(std::int64_t trial, const AttemptFailure& failure) = 0;
+  // The last `limit` ones, oldest first.
+  virtual absl::StatusOr<std::vector<AttemptFailure>> Failures(std::int64_t trial, int limit) = 0;
   // 0 if there is none.
   virtual absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) = 0;
   // Nothing if the line is not known (any more).
   virtual absl::StatusOr<std::optional<std::string>> AnswerTo(std::int64_t trial, int attempt,
                                                               std::int64_t number) = 0;
+  // Newest first.
+  virtual absl::StatusOr<std::vector<CheckpointRow>> Checkpoints(std::int64_t trial) = 0;
+  // Number 0 if the trial has none.
+  virtual absl::StatusOr<CheckpointRow> NewestCheckpoint(std::int64_t trial) = 0;
   // Forgets the lines of trials that ended before that moment (microseconds since 1970), and of
   // attempts that are over.
   virtual absl::Status ForgetOldLines(std::int64_t ended_before_us) = 0;
+
+  // The environment a trial was asked for with. NotFound.
+  virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(std::int64_t trial) = 0;
+
+  // AlreadyExists if its number or its request id is taken.
+  virtual absl::Status InsertEvent(const StoredEvent& event) = 0;
+  // Nothing if no event (that is still kept) was told with this request id.
+  virtual absl::StatusOr<std::optional<StoredEvent>> EventWith(const std::string& request_id) = 0;
+  // Those after event `number`, oldest first: one, and more up to `max_bytes` of text.
+  virtual absl::StatusOr<std::vector<StoredEvent>> EventsAfter(std::int64_t trial,
+                                                               std::int64_t number,
+                                                               std::size_t max_bytes) = 0;
+  struct EventMarks {
+    std::int64_t last = 0, last_delivered = 0;  // 0: none.
+  };
+  virtual absl::StatusOr<EventMarks> EventMarksOf(std::int64_t trial) = 0;
+
+  // Forgets a trial and all its rows, and notes that its directory is to be moved.
+  virtual absl::Status Remove(const Removal& removal) = 0;
+  // Nothing if no trial was removed with this request id (or too many were since then).
+  virtual absl::StatusOr<std::optional<Removal>> RemovalWith(const std::string& request_id) = 0;
+  // Those whose directory was not seen moved.
+  virtual absl::StatusOr<std::vector<Removal>> UnfinishedRemovals() = 0;
+  virtual absl::Status FinishRemoval(std::int64_t trial) = 0;
+  // Forgets trials and all their rows.
+  virtual absl::Status Forget(const std::vector<std::int64_t>& trials) = 0;
 };
 
 }  // namespace trainer

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/unique_fd.h"
@@ -47,6 +49,8 @@ class StoreTest : public testing::Test {
     trial.nonce = "nonce";
     trial.job_request_id = "jr";
     trial.trace = "trace";
+    trial.spec.options.priority = 7;
+    trial.spec.options.labels = {"lr=0.1"};
     return trial;
   }
   static StoreBatch::Row Row(std::int64_t trial, std::int64_t number) {
@@ -55,6 +59,12 @@ class StoreTest : public testing::Test {
     row.metrics = "{\"x\":NaN}";
     row.step = -4;
     row.ends = {number * 10, number * 20, number * 30};
+    row.iterations_since_restore = number + 1;
+    row.time_since_restore_us = number + 2;
+    row.timesteps_since_restore = number + 3;
+    row.timesteps_total = number + 4;
+    row.episodes_total = number + 5;
+    row.pid = number + 6;
     return {trial, row};
   }
 
@@ -71,6 +81,14 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   changed.attempt = 2;
   changed.reason = "exit code 3";
   changed.error_lines = {"one", "", "three"};
+  changed.pause_requested = true;
+  changed.start_checkpoint = "/runs/run/checkpoint_000004";
+  changed.start_iteration = 4;
+  changed.start_time_total_us = 5;
+  changed.expelled = true;
+  changed.criterion = "loss has reached 1";
+  changed.earlier_attempts_us = 1'234;
+  changed.failures = 5;
   StoreBatch batch;
   batch.trials.push_back(changed);
   ASSERT_TRUE(store_->Write(batch).ok());
@@ -90,6 +108,19 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   EXPECT_EQ(loaded.error_lines, changed.error_lines);
   EXPECT_EQ(loaded.nonce, "nonce");
   EXPECT_EQ(loaded.trace, "trace");
+  EXPECT_TRUE(loaded.pause_requested);
+  EXPECT_EQ(loaded.start_checkpoint, "/runs/run/checkpoint_000004");
+  EXPECT_EQ(loaded.start_iteration, 4);
+  EXPECT_EQ(loaded.start_time_total_us, 5);
+  EXPECT_TRUE(loaded.expelled);
+  EXPECT_EQ(loaded.criterion, "loss has reached 1");
+  EXPECT_EQ(loaded.earlier_attempts_us, 1'234);
+  EXPECT_EQ(loaded.failures, 5u);
+  EXPECT_EQ(*store_->EnvironmentOf(*number), changed.spec.environment);
+  EXPECT_EQ(store_->EnvironmentOf(99).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(loaded.spec.options.priority, 7);
+  EXPECT_EQ(loaded.spec.options.labels, std::vector<std::string>{"lr=0.1"});
+  EXPECT_EQ(loaded.spec.options.keep_checkpoints, -1);
 }
 
 TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
@@ -97,11 +128,32 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
   store_.reset();
   {
     SQLite::Database database(Path(), SQLite::OPEN_READWRITE);
-    database.exec("ALTER TABLE trials DROP COLUMN trace");
+    for (const char* column :
+         {"trace", "options", "pause_requested", "start_checkpoint", "start_iteration",
+          "start_time_total_us", "expelled", "criterion", "earlier_attempts_us", "failures"}) {
+      database.exec(absl::StrCat("ALTER TABLE trials DROP COLUMN ", column));
+    }
+    for (const char* column :
+         {"iterations_since_restore", "time_since_restore_us", "timesteps_since_restore",
+          "timesteps_total", "episodes_total", "pid"}) {
+      database.exec(absl::StrCat("ALTER TABLE reports DROP COLUMN ", column));
+    }
+    database.exec("DROP TABLE checkpoints; DROP TABLE csv_columns; DROP TABLE failures");
+    database.exec("DROP TABLE events; DROP TABLE removals");
+    database.exec("INSERT INTO reports VALUES (1, 1, 1, 0, 0, 1, 1, 0, 0, 0, '{}', 1, 2, 3)");
+    database.exec("UPDATE trials SET attempt = 3");
     database.exec("PRAGMA user_version=1");
   }
   Reopen();
   ASSERT_TRUE(store_->Insert(Trial("t-b")).ok());
+  const ResultRow old = *store_->LastRow(1);
+  EXPECT_EQ(old.iterations_since_restore, 0);
+  EXPECT_EQ(old.timesteps_total, -1);
+  StoreBatch batch;
+  batch.rows = {Row(1, 2)};
+  batch.widenings = {{1, {2, {"new"}}}};
+  EXPECT_TRUE(store_->Write(batch).ok());
+  EXPECT_TRUE(store_->AddFailure(1, {}).ok());
   for (int i = 0; i < 2; ++i, Reopen()) {
     const auto trials = store_->LoadTrials();
     ASSERT_TRUE(trials.ok()) << trials.status();
@@ -109,8 +161,43 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
     EXPECT_EQ(trials->at(0).id(), "t-a");
     EXPECT_EQ(trials->at(0).nonce, "nonce");
     EXPECT_EQ(trials->at(0).trace, "");
+    EXPECT_EQ(trials->at(0).failures, 2u) << "every attempt but the last one had failed";
+    EXPECT_TRUE(store_->EventsAfter(1, 0, 1)->empty());
+    EXPECT_TRUE(store_->UnfinishedRemovals()->empty());
     EXPECT_EQ(trials->at(1).trace, "trace");
+    EXPECT_EQ(trials->at(0).start_checkpoint, "");
+    EXPECT_EQ(store_->NewestCheckpoint(1)->number, 0);
   }
+}
+
+TEST_F(StoreTest, KeepsCheckpointsNewestFirstOneForEachName) {
+  StoreBatch batch;
+  batch.checkpoints = {{1, 1, 1, "checkpoint_000001", 1, 10, 100, 1000, 0.5},
+                       {1, 2, 1, "checkpoint_000002", 2, 20, 200, 2000, std::nullopt},
+                       {2, 1, 1, "checkpoint_000001", 7, 0, 0, 0, -1.5}};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  batch = {};
+  batch.checkpoints = {{1, 3, 2, "checkpoint_000001", 1, 11, 300, 3000, 0.25}};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  Reopen();
+  const auto rows = *store_->Checkpoints(1);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].number, 3);
+  EXPECT_EQ(rows[0].attempt, 2);
+  EXPECT_EQ(rows[0].name, "checkpoint_000001");
+  EXPECT_EQ(rows[0].score, 0.25);
+  EXPECT_EQ(rows[1].number, 2);
+  EXPECT_EQ(rows[1].iteration, 2);
+  EXPECT_EQ(rows[1].time_total_us, 20);
+  EXPECT_EQ(rows[1].wall_time_us, 200);
+  EXPECT_EQ(rows[1].bytes, 2000);
+  EXPECT_EQ(rows[1].score, std::nullopt);
+  EXPECT_EQ(store_->NewestCheckpoint(2)->score, -1.5);
+  batch = {};
+  batch.forgotten_checkpoints = {rows[0]};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  EXPECT_EQ(store_->NewestCheckpoint(1)->number, 2);
+  EXPECT_EQ(store_->NewestCheckpoint(3)->number, 0);
 }
 
 TEST_F(StoreTest, RefusesARequestIdASecondTime) {
@@ -149,9 +236,55 @@ TEST_F(StoreTest, FindsTheLastRowThatFits) {
   EXPECT_EQ(row.metrics, "{\"x\":NaN}");
   EXPECT_EQ(row.step, -4);
   EXPECT_EQ(row.ends, (FileEnds{40, 80, 120}));
+  EXPECT_EQ(row.iterations_since_restore, 5);
+  EXPECT_EQ(row.time_since_restore_us, 6);
+  EXPECT_EQ(row.timesteps_since_restore, 7);
+  EXPECT_EQ(row.timesteps_total, 8);
+  EXPECT_EQ(row.episodes_total, 9);
+  EXPECT_EQ(row.pid, 10);
   EXPECT_EQ(store_->RowsAfter(7, 1, 2)->size(), 2u);
   EXPECT_EQ(store_->RowsAfter(7, 1, 2)->front().row, 2);
   EXPECT_TRUE(store_->RowsAfter(7, 4, 2)->empty());
+}
+
+TEST_F(StoreTest, KeepsTheColumnsThatCameLater) {
+  const std::string odd("a\0\"b", 4);
+  StoreBatch batch;
+  batch.widenings = {{7, {3, {"z", "a"}}}, {8, {2, {"other"}}}, {7, {9, {odd}}}};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  Reopen();
+  const auto widenings = *store_->Widenings(7);
+  ASSERT_EQ(widenings.size(), 2u);
+  EXPECT_EQ(widenings[0].row, 3);
+  EXPECT_EQ(widenings[0].columns, (std::vector<std::string>{"z", "a"}));
+  EXPECT_EQ(widenings[1].row, 9);
+  EXPECT_EQ(widenings[1].columns, std::vector<std::string>{odd});
+  EXPECT_TRUE(store_->Widenings(9)->empty());
+}
+
+TEST_F(StoreTest, NumbersTheFailuresOfATrialOneAnAttempt) {
+  for (int attempt : {1, 1, 3, 4}) {
+    AttemptFailure failure;
+    failure.attempt = attempt;
+    failure.time_us = 100 + attempt;
+    failure.utc_offset_s = -3600;
+    failure.reason = absl::StrCat("reason ", attempt);
+    failure.error_lines = {"one", "", "three"};
+    ASSERT_TRUE(store_->AddFailure(7, failure).ok());
+  }
+  ASSERT_TRUE(store_->AddFailure(8, {}).ok());
+  Reopen();
+  const auto failures = *store_->Failures(7, 2);
+  ASSERT_EQ(failures.size(), 2u);
+  EXPECT_EQ(failures[0].number, 2);
+  EXPECT_EQ(failures[0].attempt, 3);
+  EXPECT_EQ(failures[1].number, 3);
+  EXPECT_EQ(failures[1].reason, "reason 4");
+  EXPECT_EQ(failures[1].time_us, 104);
+  EXPECT_EQ(failures[1].utc_offset_s, -3600);
+  EXPECT_EQ(failures[1].error_lines, (std::vector<std::string>{"one", "", "three"}));
+  EXPECT_EQ(store_->Failures(7, 100)->size(), 3u);
+  EXPECT_EQ(store_->Failures(8, 100)->front().number, 1);
 }
 
 TEST_F(StoreTest, RemembersTheLastAnswersOfEachAttempt) {
@@ -198,6 +331,68 @@ TEST_F(StoreTest, ATrialThatLogsForEverKeepsItsLastLines) {
   EXPECT_EQ(count("trial = 1 AND wall_time_us >= 4000"), 1000);
   EXPECT_LT(count("trial = 1"), 2000);
   EXPECT_EQ(count("trial = 2"), 1);
+}
+
+TEST_F(StoreTest, EventsAreReadInTheirOrderAndDeliveredWithALine) {
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(store_->InsertEvent({1, i, std::to_string(i), absl::StrCat("r", i)}).ok());
+  }
+  EXPECT_EQ(store_->InsertEvent({1, 4, "4", "r1"}).code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(store_->EventsAfter(1, 0, 2)->size(), 2u);
+  EXPECT_EQ(store_->EventsAfter(1, 0, 0)->size(), 1u) << "at least one";
+  StoreBatch batch;
+  batch.lines = {{1, 1, 7, "ok"}};
+  batch.deliveries = {{1, 1, 2, 1, 7}};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  Reopen();
+  EXPECT_EQ(store_->EventMarksOf(1)->last, 3);
+  EXPECT_EQ(store_->EventMarksOf(1)->last_delivered, 2);
+  EXPECT_EQ(store_->EventMarksOf(2)->last, 0);
+  EXPECT_EQ((*store_->EventWith("r3"))->number, 3);
+  EXPECT_FALSE(store_->EventWith("r9")->has_value());
+}
+
+TEST_F(StoreTest, OldDeliveredEventsAreForgotten) {
+  for (int i = 1; i <= 1002; ++i) {
+    ASSERT_TRUE(store_->InsertEvent({1, i, "0", absl::StrCat("r", i)}).ok());
+  }
+  StoreBatch batch;
+  batch.deliveries = {{1, 1, 1002, 1, 7}};
+  ASSERT_TRUE(store_->Write(batch).ok());
+  EXPECT_FALSE(store_->EventWith("r2")->has_value());
+  EXPECT_TRUE(store_->EventWith("r3")->has_value());
+}
+
+TEST_F(StoreTest, ARemovedTrialLeavesNoRowsAndItsNumberToNobody) {
+  StoreBatch batch;
+  for (const char* id : {"t-a", "t-b"}) {
+    const std::int64_t number = *store_->Insert(Trial(id));
+    batch.rows.push_back(Row(number, 1));
+    batch.lines.push_back({number, 1, 1, "ok"});
+    batch.logs.push_back({number, 1, "log"});
+    ASSERT_TRUE(store_->InsertEvent({number, 1, "0", id}).ok());
+  }
+  ASSERT_TRUE(store_->Write(batch).ok());
+  ASSERT_TRUE(store_->Remove({2, "t-b", "name", "request", "/runs/t-b"}).ok());
+  Reopen();
+  EXPECT_EQ(store_->LoadTrials()->size(), 1u);
+  EXPECT_EQ(store_->LastRow(1)->row, 1);
+  EXPECT_EQ(store_->LastRow(2)->row, 0);
+  EXPECT_EQ(*store_->LastLine(2, 1), 0);
+  EXPECT_EQ(store_->EventMarksOf(2)->last, 0);
+  EXPECT_EQ((*store_->RemovalWith("request"))->id, "t-b");
+  ASSERT_EQ(store_->UnfinishedRemovals()->size(), 1u);
+  EXPECT_EQ(store_->UnfinishedRemovals()->front().run_directory, "/runs/t-b");
+  ASSERT_TRUE(store_->FinishRemoval(2).ok());
+  EXPECT_TRUE(store_->UnfinishedRemovals()->empty());
+  EXPECT_EQ(*store_->Insert(Trial("t-c")), 3);
+}
+
+TEST_F(StoreTest, ForgetsTrials) {
+  for (const char* id : {"t-a", "t-b", "t-c"}) ASSERT_TRUE(store_->Insert(Trial(id)).ok());
+  ASSERT_TRUE(store_->Forget({1, 3}).ok());
+  ASSERT_EQ(store_->LoadTrials()->size(), 1u);
+  EXPECT_EQ(store_->LoadTrials()->front().id(), "t-b");
 }
 
 TEST_F(StoreTest, ItsFilesArePrivate) {

@@ -1,5 +1,6 @@
 // The trainer: runs trials and keeps what they report.
 
+#include <algorithm>
 #include <string>
 
 #include "absl/flags/flag.h"
@@ -15,6 +16,7 @@
 
 ABSL_FLAG(std::string, logdir, "./runs", "Directory of the runs.");
 ABSL_FLAG(int, slots, 0, "Trials that run at once, at most; 0: one for each core.");
+ABSL_FLAG(int, keep_trials, 10'000, "Ended trials that are known; directories always stay.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
@@ -29,7 +31,9 @@ absl::StatusOr<int> Run() {
                                               .listen = absl::GetFlag(FLAGS_listen)});
   if (!process.ok()) return process.status();
   auto service = trainer::TrainerService::Create(
-      process->get(), {.logdir = logdir, .slots = absl::GetFlag(FLAGS_slots)});
+      process->get(), {.logdir = logdir,
+                       .slots = absl::GetFlag(FLAGS_slots),
+                       .keep_trials = std::max(1, absl::GetFlag(FLAGS_keep_trials))});
   if (!service.ok()) return service.status();
   return (*process)->Run();
 }

@@ -53,6 +53,7 @@ class TrainerServiceImpl : public TrainerService {
                       .relay = relay_path,
                       .hostname = HostName(),
                       .slots = Slots(options.slots),
+                      .keep_trials = static_cast<std::size_t>(options.keep_trials),
                       .on_event = [publisher = process->publisher()](msg::TrialEventT event) {
                         Publish(publisher, std::move(event));
                       }});

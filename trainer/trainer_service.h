@@ -14,8 +14,9 @@ namespace trainer {
 class TrainerService {
  public:
   struct Options {
-    std::string logdir;  // Absolute.
-    int slots = 0;       // 0: one for each core.
+    std::string logdir;        // Absolute.
+    int slots = 0;             // 0: one for each core.
+    int keep_trials = 10'000;  // Ended ones that are known; at least 1.
   };
   // Loads STATE/trainer.db, repairs files, and listens on RUNTIME/trainer-relay. What was under way
   // goes on once the loop runs.

@@ -1,6 +1,7 @@
 #ifndef TRAINER_TRIAL_RECORD_H_
 #define TRAINER_TRIAL_RECORD_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct TrialSpec {
   std::uint32_t max_restarts = 0;
   std::uint64_t seed = 0;
   std::int64_t stop_grace_ms = 0;
+  msg::TrialOptionsT options;
 };
 
 // One trial, as it is kept.
@@ -41,16 +43,39 @@ struct TrialRecord {
   std::int64_t attempt_started_us = 0;
   std::int64_t ended_us = 0;
   bool stop_requested = false;
-  std::int64_t stop_grace_ms = 0;  // Of that stop.
-  std::string failure;             // What the attempt said in a `fail` line.
+  bool pause_requested = false;
+  std::int64_t stop_grace_ms = 0;  // Of that stop or pause.
+  std::uint32_t failures = 0;      // Attempts that failed and were followed by another one.
+  std::string failure;             // What the attempt said in a `fail` line, or the trainer of it.
+  bool expelled = false;  // The attempt has failed and is to end: it broke a rule (`failure`).
+  std::string criterion;  // What the trial has reached, in words: it is to end, Done.
+  // How long the attempts before this one ran, together.
+  std::int64_t earlier_attempts_us = 0;
   std::string reason;
   std::vector<std::string> error_lines;
+  // The directory of the checkpoint that the attempt starts from, empty: from nothing; what has
+  // been done until there.
+  std::string start_checkpoint;
+  std::int64_t start_iteration = 0;
+  std::int64_t start_time_total_us = 0;
 
   const std::string& id() const { return run.trial_id; }
+  // The trainer itself has decided that the attempt is to end.
+  bool is_to_end() const { return expelled || !criterion.empty(); }
 };
 
+// What the attempt that ends now adds to earlier_attempts_us. Once an attempt, before its job is
+// forgotten.
+inline void CountAttempt(TrialRecord& trial, std::int64_t now_us) {
+  if (trial.job.empty()) return;
+  trial.earlier_attempts_us += std::max<std::int64_t>(0, now_us - trial.attempt_started_us);
+}
+
 // True for Done, Stopped and Failed.
-inline bool HasEnded(const TrialRecord& trial) { return trial.state >= msg::TrialState::Done; }
+inline bool HasEnded(msg::TrialState state) {
+  return state >= msg::TrialState::Done && state != msg::TrialState::Paused;
+}
+inline bool HasEnded(const TrialRecord& trial) { return HasEnded(trial.state); }
 
 }  // namespace trainer
 

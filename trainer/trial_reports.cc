@@ -5,8 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "trainer/checkpoint_directory.h"
 #include "trainer/json_text.h"
 #include "trainer/report_line.h"
+#include "trainer/result_files.h"
 
 namespace trainer {
 namespace {
@@ -25,6 +28,9 @@ class StoredRows : public RunFiles::Rows {
   absl::StatusOr<std::vector<ResultRow>> After(std::int64_t row) override {
     return store_->RowsAfter(trial_, row, kRowsPerRead);
   }
+  absl::StatusOr<std::vector<CsvWidening>> Widenings() override {
+    return store_->Widenings(trial_);
+  }
 
  private:
   Store* const store_;
@@ -38,18 +44,51 @@ std::int64_t Sum(std::int64_t a, std::int64_t b) {
   return b > kLargest - a ? kLargest : a + b;
 }
 
+// -1: nothing was said of it yet.
+std::int64_t Total(std::int64_t before, std::optional<std::int64_t> more) {
+  return more ? Sum(std::max<std::int64_t>(before, 0), *more) : before;
+}
+
 std::int64_t UtcOffset(absl::Time time) { return absl::LocalTimeZone().At(time).offset; }
 
-std::string AnswerTo(const ReportLine& line, const TrialRecord& trial, bool program_is_done) {
+RunIdentity IdentityOf(const TrialRecord& trial) {
+  RunIdentity run = trial.run;
+  run.name = trial.spec.name;
+  return run;
+}
+
+// A paused trial's program may say more until it has ended.
+bool IsToPause(const TrialRecord& trial) {
+  return trial.pause_requested || trial.state == msg::TrialState::Paused;
+}
+
+bool MustStop(const TrialRecord& trial, bool is_to_end) {
+  return !HasEnded(trial) && (trial.stop_requested || is_to_end || IsToPause(trial));
+}
+
+std::string StopAnswer(const ReportLine& line, const TrialRecord& trial, bool is_to_end) {
+  const bool pause = !trial.stop_requested && !is_to_end && IsToPause(trial);
+  const double grace_ms = static_cast<double>(
+      trial.stop_requested || pause ? trial.stop_grace_ms : trial.spec.stop_grace_ms);
+  return StopLine(line.seq, pause ? "pause" : "stop", grace_ms / 1000);
+}
+
+// What a criterion can be about: also the step, wherever the program has said it.
+std::vector<Metric> JudgedFields(const RunIdentity& run, const ResultRow& row) {
+  std::vector<Metric> fields = ResultFields(run, row);
+  const bool has_step = std::any_of(fields.begin(), fields.end(),
+                                    [](const Metric& field) { return field.name == "step"; });
+  if (!has_step) {
+    fields.push_back({"step", static_cast<double>(row.step), absl::StrCat(row.step)});
+  }
+  return fields;
+}
+
+std::string AnswerTo(const ReportLine& line, const TrialRecord& trial) {
   switch (line.kind) {
     case ReportLine::Kind::kHello:
-      return WelcomeLine(trial.spec.config, 0, trial.id(), trial.spec.name);
-    case ReportLine::Kind::kReport: {
-      const bool stop = !HasEnded(trial) && (trial.stop_requested || program_is_done);
-      const double grace = static_cast<double>(trial.stop_requested ? trial.stop_grace_ms
-                                                                    : trial.spec.stop_grace_ms);
-      return stop ? StopLine(line.seq, "stop", grace / 1000) : OkLine(line.seq);
-    }
+      return WelcomeLine(trial.spec.config, trial.start_checkpoint, trial.start_iteration,
+                         trial.id(), trial.spec.name);
     case ReportLine::Kind::kUnimplemented:
       return ErrorLine(line.seq, absl::UnimplementedError(absl::StrCat(
                                      "this trainer does not serve ", line.type, " yet")));
@@ -60,10 +99,16 @@ std::string AnswerTo(const ReportLine& line, const TrialRecord& trial, bool prog
 
 }  // namespace
 
-TrialReports::TrialReports(const TrialRecord& trial, Options options)
+TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options options)
     : options_(std::move(options)),
       trial_(trial.number),
-      files_({trial.spec.run_directory, trial.run, options_.fault}) {}
+      run_(IdentityOf(trial)),
+      // They were checked when the trial was made.
+      criteria_(StopCriteria::From(trial.spec.options).value_or(StopCriteria())),
+      checkpoints_(trial, {options_.store, options_.fault}),
+      files_({trial.spec.run_directory, run_, options_.fault}),
+      start_checkpoint_(trial.start_checkpoint),
+      events_(std::move(events)) {}
 
 absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialRecord& trial,
                                                                  Options options) {
@@ -72,24 +117,91 @@ absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialReco
   if (!row.ok()) return row.status();
   auto line = store->LastLine(trial.number, trial.attempt);
   if (!line.ok()) return line.status();
-  std::unique_ptr<TrialReports> reports(new TrialReports(trial, std::move(options)));
+  auto events = TrialEvents::Load(store, trial.number);
+  if (!events.ok()) return events.status();
+  std::unique_ptr<TrialReports> reports(
+      new TrialReports(trial, *std::move(events), std::move(options)));
   Progress& progress = reports->progress_;
   progress.last_line = *line;
-  progress.failure = trial.failure;
+  progress.training_iteration = trial.start_iteration;
+  progress.time_total_us = trial.start_time_total_us;
+  if (auto status = reports->RefreshNewestCheckpoint(); !status.ok()) return status;
+  reports->Decide(trial);
   if (row->row > 0 && row->attempt == trial.attempt) {
     progress.training_iteration = row->training_iteration;
     progress.time_total_us = row->time_total_us;
     progress.last_report_us = row->wall_time_us;
     progress.done = row->done;
+    progress.timesteps_total = row->timesteps_total;
+    progress.episodes_total = row->episodes_total;
+    progress.pid = row->pid;
   }
   progress.last_row = *std::move(row);
   return reports;
 }
 
+absl::Status TrialReports::LoadWindow() {
+  progress_.window.clear();
+  const auto size = static_cast<std::int64_t>(criteria_.window_size());
+  std::int64_t last = progress_.last_row.row - size;
+  while (size > 0 && last < progress_.last_row.row) {
+    auto rows = options_.store->RowsAfter(trial_, last, kRowsPerRead);
+    if (!rows.ok()) return rows.status();
+    if (rows->empty()) break;
+    for (const ResultRow& row : *rows) {
+      criteria_.Remember(JudgedFields(run_, row), progress_.window);
+    }
+    last = rows->back().row;
+  }
+  return absl::OkStatus();
+}
+
 void TrialReports::BeginAttempt() {
-  ResultRow last = std::move(progress_.last_row);
-  progress_ = Progress();
-  progress_.last_row = std::move(last);
+  Progress next;
+  next.last_row = std::move(progress_.last_row);
+  next.newest_checkpoint = std::move(progress_.newest_checkpoint);
+  next.window = std::move(progress_.window);
+  progress_ = std::move(next);
+}
+
+absl::StatusOr<TrialCheckpoints::Start> TrialReports::ChooseStart(const TrialRecord& trial,
+                                                                  TrialReports* from) {
+  if (auto status = checkpoints_.RemoveTemporaries(); !status.ok()) return status;
+  auto own = checkpoints_.NewestWhole();
+  if (!own.ok()) return own.status();
+  if (auto status = RefreshNewestCheckpoint(); !status.ok()) return status;
+  if (own->has_value()) return **own;
+  const std::string& restore = trial.spec.options.restore;
+  if (!restore.empty()) return checkpoints_.CopyIn(restore);
+  if (trial.spec.options.from.empty()) return TrialCheckpoints::Start();
+  if (from == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("trial ", trial.spec.options.from, ", which it starts from, is gone"));
+  }
+  auto theirs = from->checkpoints_.NewestWhole();
+  if (!theirs.ok()) return theirs.status();
+  if (auto status = from->RefreshNewestCheckpoint(); !status.ok()) return status;
+  if (theirs->has_value()) return checkpoints_.CopyIn((*theirs)->directory);
+  return absl::FailedPreconditionError(
+      absl::StrCat("trial ", trial.spec.options.from, " has no whole checkpoint to start from"));
+}
+
+void TrialReports::StartFrom(const TrialRecord& trial) {
+  start_checkpoint_ = trial.start_checkpoint;
+  progress_.training_iteration = trial.start_iteration;
+  progress_.time_total_us = trial.start_time_total_us;
+}
+
+std::string TrialReports::NewestCheckpoint() const {
+  const CheckpointRow& newest = progress_.newest_checkpoint;
+  return newest.number == 0 ? "" : checkpoints_.DirectoryOf(newest);
+}
+
+absl::Status TrialReports::RefreshNewestCheckpoint() {
+  auto newest = options_.store->NewestCheckpoint(trial_);
+  if (!newest.ok()) return newest.status();
+  progress_.newest_checkpoint = *std::move(newest);
+  return absl::OkStatus();
 }
 
 absl::Status TrialReports::RepairFiles() {
@@ -106,6 +218,10 @@ absl::StatusOr<std::string> TrialReports::Take(const RelayedLine& line, const Tr
                                                absl::Time now, StoreBatch& batch) {
   if (files_.behind()) {
     if (auto status = RepairFiles(); !status.ok()) return status;
+  }
+  if (!window_loaded_) {
+    if (auto status = LoadWindow(); !status.ok()) return status;
+    window_loaded_ = true;
   }
   const std::int64_t last = Draft().last_line;
   if (line.is_end && line.number == last) return std::string();
@@ -137,34 +253,170 @@ std::string TrialReports::TakeNew(const RelayedLine& line, const TrialRecord& tr
                                   StoreBatch& batch) {
   auto report = ParseReportLine(line.text);
   if (!report.ok()) return ErrorLine("", report.status());
-  Progress& draft = Draft();
-  std::string answer = AnswerTo(*report, trial, draft.done);
   if (report->kind == ReportLine::Kind::kReport) {
-    draft.last_row = NextRow(*report, trial, now);
-    draft_rows_.push_back(draft.last_row);
-    batch.rows.push_back({trial.number, draft.last_row});
+    return TakeReport(*report, line.number, trial, now, batch);
+  }
+  Progress& draft = Draft();
+  if (report->kind == ReportLine::Kind::kCheckpointBegin) return BeginCheckpoint(*report, trial);
+  if (report->kind == ReportLine::Kind::kCheckpointEnd) {
+    const auto path = SaveCheckpoint(*report, line.number, trial, now, batch);
+    return path.ok() ? OkLine(report->seq, {}, *path) : ErrorLine(report->seq, path.status());
+  }
+  if (report->kind == ReportLine::Kind::kHello) {
+    draft.pid = report->pid;
   } else if (report->kind == ReportLine::Kind::kLog) {
     batch.logs.push_back({trial.number, absl::ToUnixMicros(now), std::move(report->text)});
-  } else if (report->kind == ReportLine::Kind::kFail) {
+  } else if (report->kind == ReportLine::Kind::kFail && !draft.expelled) {
     draft.failure = ValidUtf8(report->text.substr(0, kMaxFailure));
     if (draft.failure.empty()) draft.failure = "the program reported that it failed";
-    TrialRecord changed = trial;
-    changed.failure = draft.failure;
-    batch.trials.push_back(std::move(changed));
+    AddTrial(trial, batch);
   }
-  return answer;
+  return AnswerTo(*report, trial);
+}
+
+std::string TrialReports::TakeReport(const ReportLine& report, std::int64_t number,
+                                     const TrialRecord& trial, absl::Time now, StoreBatch& batch) {
+  Progress& draft = Draft();
+  ResultRow row = NextRow(report, trial, now);
+  const FileEnds ends_before = draft.last_row.row == 0 ? files_.Beginning() : draft.last_row.ends;
+  const bool was_to_end = IsToEnd(draft);
+  std::string path;
+  const bool judges = !was_to_end && !HasEnded(trial) && trial.state != msg::TrialState::Paused;
+  if (judges) {
+    const absl::Status verdict = Judge(report, row);
+    if (!verdict.ok()) {
+      AddTrial(trial, batch);
+      return ErrorLine(report.seq, verdict);
+    }
+  }
+  if (!report.checkpoint.empty()) {
+    Progress before = draft;
+    Count(row, draft);
+    auto saved = SaveCheckpoint(report, number, trial, now, batch);
+    // The row itself does not count yet.
+    before.newest_checkpoint = draft.newest_checkpoint;
+    before.saved_after_stop = draft.saved_after_stop;
+    draft = std::move(before);
+    if (!saved.ok()) {
+      if (judges) draft.criterion.clear();
+      return ErrorLine(report.seq, saved.status());
+    }
+    path = *std::move(saved);
+  }
+  if (judges && !draft.criterion.empty()) AddTrial(trial, batch);
+  // The trial ends with this row.
+  row.done = row.done || !draft.criterion.empty();
+  if (criteria_.window_size() > 0) criteria_.Remember(JudgedFields(run_, row), draft.window);
+  std::vector<std::string> added = files_.Place(ends_before, row);
+  if (!added.empty()) {
+    batch.widenings.push_back({trial.number, {row.row, std::move(added)}});
+  }
+  Count(row, draft);
+  draft_rows_.push_back(row);
+  batch.rows.push_back({trial.number, std::move(row)});
+  const bool is_to_end = was_to_end || !draft.criterion.empty();
+  const bool stops = MustStop(trial, is_to_end);
+  draft.stop_told = draft.stop_told || stops;
+  if (stops) return StopAnswer(report, trial, is_to_end);
+  // What is told after the end is for an attempt that goes on.
+  if (HasEnded(trial)) return OkLine(report.seq, {}, path);
+  return OkLine(report.seq, events_.TakeFor(trial.attempt, number, batch), path);
+}
+
+bool TrialReports::IsToEnd(const Progress& progress) {
+  return progress.done || progress.expelled || !progress.criterion.empty();
+}
+
+void TrialReports::Count(const ResultRow& row, Progress& draft) {
+  draft.training_iteration = row.training_iteration;
+  draft.time_total_us = row.time_total_us;
+  draft.timesteps_total = row.timesteps_total;
+  draft.episodes_total = row.episodes_total;
+  draft.last_report_us = row.wall_time_us;
+  draft.done = draft.done || row.done;
+  draft.last_row = row;
+}
+
+absl::Status TrialReports::Judge(const ReportLine& report, const ResultRow& row) {
+  if (criteria_.empty()) return absl::OkStatus();
+  Progress& draft = Draft();
+  StopCriteria::Report judged;
+  judged.number = row.row;
+  judged.result = JudgedFields(run_, row);
+  judged.done = report.done;
+  judged.says_only_done = report.only_done;
+  judged.window = draft.window;
+  criteria_.Remember(judged.result, judged.window);
+  auto verdict = criteria_.Judge(judged);
+  if (verdict.ok()) {
+    draft.criterion = std::move(*verdict).value_or("");
+    return absl::OkStatus();
+  }
+  draft.failure = std::string(verdict.status().message());
+  draft.expelled = true;
+  return verdict.status();
+}
+
+void TrialReports::Decide(const TrialRecord& trial) {
+  progress_.failure = trial.failure;
+  progress_.expelled = trial.expelled;
+  progress_.criterion = trial.criterion;
+}
+
+void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
+  TrialRecord changed = trial;
+  changed.failure = Draft().failure;
+  changed.expelled = Draft().expelled;
+  changed.criterion = Draft().criterion;
+  batch.trials.push_back(std::move(changed));
+}
+
+std::string TrialReports::BeginCheckpoint(const ReportLine& line, const TrialRecord& trial) {
+  if (HasEnded(trial)) {
+    return ErrorLine(line.seq, absl::FailedPreconditionError("the trial has ended"));
+  }
+  if (Draft().saved_after_stop) return StopAnswer(line, trial, IsToEnd(Draft()));
+  auto directory = checkpoints_.Begin(line.step);
+  if (!directory.ok()) return ErrorLine(line.seq, directory.status());
+  draft_directories_.push_back(*directory);
+  return CheckpointDirectoryLine(line.seq, *directory);
+}
+
+absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& report,
+                                                         std::int64_t number,
+                                                         const TrialRecord& trial, absl::Time now,
+                                                         StoreBatch& batch) {
+  Progress& draft = Draft();
+  TrialCheckpoints::Moment moment;
+  moment.attempt = trial.attempt;
+  moment.line = number;
+  moment.number = draft.newest_checkpoint.number + 1;
+  moment.iteration = draft.training_iteration;
+  moment.time_total_us = draft.time_total_us;
+  moment.wall_time_us = absl::ToUnixMicros(now);
+  moment.start = trial.start_checkpoint;
+  const bool reported = draft.last_row.attempt == trial.attempt;
+  moment.score = checkpoints_.ScoreOf(reported ? draft.last_row : ResultRow(), moment.iteration);
+  const bool is_report = report.kind == ReportLine::Kind::kReport;
+  auto row = is_report ? checkpoints_.Named(report.checkpoint, draft.last_row.step, moment, batch)
+                       : checkpoints_.End(report.checkpoint, moment);
+  if (!row.ok()) return row.status();
+  if (row->number >= draft.newest_checkpoint.number) draft.newest_checkpoint = *row;
+  draft.saved_after_stop = draft.stop_told;
+  draft_saves_ = true;
+  batch.checkpoints.push_back(*row);
+  return checkpoints_.DirectoryOf(*row);
 }
 
 ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& trial,
                                 absl::Time now) {
-  Progress& draft = Draft();
-  const FileEnds before = draft.last_row.row == 0 ? files_.Beginning() : draft.last_row.ends;
+  const Progress& draft = Draft();
   ResultRow row;
   row.row = draft.last_row.row + 1;
   row.attempt = trial.attempt;
   row.wall_time_us = absl::ToUnixMicros(now);
   row.utc_offset_s = UtcOffset(now);
-  row.training_iteration = ++draft.training_iteration;
+  row.training_iteration = draft.training_iteration + 1;
   row.step = report.step.value_or(report.training_iteration.value_or(row.training_iteration));
   const std::int64_t since =
       draft.last_report_us != 0 ? draft.last_report_us : trial.attempt_started_us;
@@ -173,27 +425,47 @@ ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& tri
   if (said >= 0 && said < kLongestIteration) {
     row.time_this_iter_us = static_cast<std::int64_t>(said * 1e6);
   }
-  row.time_total_us = draft.time_total_us = Sum(draft.time_total_us, row.time_this_iter_us);
-  row.done = report.done;
+  row.time_total_us = Sum(draft.time_total_us, row.time_this_iter_us);
+  row.done = report.done || draft.done;
   row.metrics = report.metrics;
-  draft.last_report_us = row.wall_time_us;
-  draft.done = draft.done || report.done;
-  files_.Place(before, row);
+  row.pid = draft.pid;
+  const bool is_first = draft.last_row.row == 0 || draft.last_row.attempt != trial.attempt;
+  const ResultRow none;
+  const ResultRow& earlier = is_first ? none : draft.last_row;
+  row.iterations_since_restore = earlier.iterations_since_restore + 1;
+  row.time_since_restore_us = Sum(earlier.time_since_restore_us, row.time_this_iter_us);
+  row.timesteps_since_restore =
+      Sum(earlier.timesteps_since_restore, report.timesteps_this_iter.value_or(0));
+  row.timesteps_total = Total(draft.timesteps_total, report.timesteps_this_iter);
+  row.episodes_total = Total(draft.episodes_total, report.episodes_this_iter);
   return row;
 }
 
 absl::Status TrialReports::Committed() {
   committed_ = std::exchange(draft_rows_, {});
   if (draft_) progress_ = *std::exchange(draft_, std::nullopt);
+  draft_directories_.clear();
+  events_.Committed();
   for (const ResultRow& row : committed_) {
     if (auto status = files_.Append(row); !status.ok()) return status;
+  }
+  if (std::exchange(draft_saves_, false)) {
+    const absl::Status removed = checkpoints_.RemoveSurplus(start_checkpoint_);
+    LOG_IF(ERROR, !removed.ok()) << "cannot remove old checkpoints: " << removed;
   }
   return absl::OkStatus();
 }
 
 void TrialReports::Abandon() {
+  files_.ForgetPlacesAfter(progress_.last_row.row);
   draft_.reset();
+  events_.Abandon();
   draft_rows_.clear();
+  draft_saves_ = false;
+  // The lines will come again, and be given others.
+  for (const std::string& directory : std::exchange(draft_directories_, {})) {
+    (void)RemoveCheckpoint(directory);
+  }
   committed_.clear();
 }
 

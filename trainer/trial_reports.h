@@ -12,10 +12,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "trainer/checkpoint_row.h"
 #include "trainer/line_receiver.h"
 #include "trainer/result_row.h"
 #include "trainer/run_files.h"
+#include "trainer/stop_criteria.h"
 #include "trainer/store.h"
+#include "trainer/trial_checkpoints.h"
+#include "trainer/trial_events.h"
 #include "trainer/trial_record.h"
 
 namespace trainer {
@@ -40,7 +44,17 @@ class TrialReports {
     std::int64_t time_total_us = 0;
     std::int64_t last_report_us = 0;  // 0: none yet.
     bool done = false;                // The program has said so.
-    std::string failure;              // What it said in a `fail` line.
+    std::string failure;              // See TrialRecord, as the two below.
+    bool expelled = false;
+    std::string criterion;
+    std::int64_t timesteps_total = -1;  // As in ResultRow, of the current attempt.
+    std::int64_t episodes_total = -1;
+    std::int64_t pid = 0;
+    StopCriteria::Window window;      // Of the trial's last reports.
+    CheckpointRow newest_checkpoint;  // number 0: none. Of any attempt.
+    // The attempt was told to stop; after that it may save once.
+    bool stop_told = false;
+    bool saved_after_stop = false;
   };
 
   // Reads what is stored; touches no file.
@@ -48,8 +62,23 @@ class TrialReports {
                                                             Options options);
 
   const Progress& progress() const { return progress_; }
-  // A new attempt starts from nothing.
+  // What the program was told; its reports are answered with it.
+  TrialEvents& events() { return events_; }
+  const StopCriteria& criteria() const { return criteria_; }
+  // A new attempt, of which nothing was heard yet.
   void BeginAttempt();
+  // Where the trial's next attempt starts: its newest checkpoint that is whole; else a copy of that
+  // of `from`, or of the path, that it was asked to start from; else nothing. Removes what earlier
+  // attempts left half-done. Any error but ResourceExhausted stands for good.
+  absl::StatusOr<TrialCheckpoints::Start> ChooseStart(const TrialRecord& trial, TrialReports* from);
+  // The attempt starts where the record says.
+  void StartFrom(const TrialRecord& trial);
+  // After the end of its program.
+  absl::Status RemoveTemporaryCheckpoints() { return checkpoints_.RemoveTemporaries(); }
+  // Of the newest checkpoint; empty if there is none.
+  std::string NewestCheckpoint() const;
+  // Whether the attempt or the trial is to end, and why, was decided by something else than a line.
+  void Decide(const TrialRecord& trial);
 
   // Makes the files agree with the store. Makes them if they are missing.
   absl::Status RepairFiles();
@@ -70,18 +99,44 @@ class TrialReports {
   const std::vector<ResultRow>& committed_rows() const { return committed_; }
 
  private:
-  TrialReports(const TrialRecord& trial, Options options);
+  TrialReports(const TrialRecord& trial, TrialEvents events, Options options);
   Progress& Draft();
+  absl::Status RefreshNewestCheckpoint();
+  std::string BeginCheckpoint(const struct ReportLine& line, const TrialRecord& trial);
+  // Commits what a ckpt_end, or a report, names; its directory.
+  absl::StatusOr<std::string> SaveCheckpoint(const struct ReportLine& report, std::int64_t number,
+                                             const TrialRecord& trial, absl::Time now,
+                                             StoreBatch& batch);
   absl::StatusOr<std::string> TakeAgain(const RelayedLine& line, const StoreBatch& batch);
   std::string TakeNew(const RelayedLine& line, const TrialRecord& trial, absl::Time now,
                       StoreBatch& batch);
+  // Told by the program, or decided here.
+  static bool IsToEnd(const Progress& progress);
+  static void Count(const ResultRow& row, Progress& draft);
+  std::string TakeReport(const struct ReportLine& report, std::int64_t number,
+                         const TrialRecord& trial, absl::Time now, StoreBatch& batch);
+  // Not placed in the files yet.
   ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial, absl::Time now);
+  // Whether the trial goes on after this row; says so in the draft. An error: the report does not
+  // count.
+  absl::Status Judge(const struct ReportLine& report, const ResultRow& row);
+  absl::Status LoadWindow();
+  // The trial as the draft has it.
+  void AddTrial(const TrialRecord& trial, StoreBatch& batch);
 
   const Options options_;
   const std::int64_t trial_;
+  const RunIdentity run_;
+  const StopCriteria criteria_;
+  const TrialCheckpoints checkpoints_;
   RunFiles files_;
+  std::string start_checkpoint_;  // Of the current attempt.
+  TrialEvents events_;
+  bool window_loaded_ = false;
   Progress progress_;
   std::optional<Progress> draft_;
+  bool draft_saves_ = false;
+  std::vector<std::string> draft_directories_;  // Made for it.
   std::vector<ResultRow> draft_rows_;
   std::vector<ResultRow> committed_;
 };

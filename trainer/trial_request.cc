@@ -6,6 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/string_view.h"
 #include "trainer/json_text.h"
+#include "trainer/run_provenance.h"
+#include "trainer/stop_criteria.h"
 
 namespace trainer {
 namespace {
@@ -24,6 +26,24 @@ absl::Status CheckWords(const std::vector<std::string>& words, std::string_view 
 
 bool IsAbsolute(const std::string& path) {
   return !path.empty() && path[0] == '/' && path.find('\0') == path.npos;
+}
+
+absl::Status CheckCheckpointOptions(const msg::TrialOptionsT& options) {
+  if (!options.from.empty() && !options.restore.empty()) {
+    return absl::InvalidArgumentError("from and restore are both given: a trial starts from one");
+  }
+  if (!options.restore.empty() && !IsAbsolute(options.restore)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("restore ", options.restore, " is no absolute path"));
+  }
+  if (options.keep_checkpoints < -1) {
+    return absl::InvalidArgumentError(absl::StrCat("keep_checkpoints ", options.keep_checkpoints,
+                                                   " is no number from 0 on, and not -1 for all"));
+  }
+  if (options.checkpoint_metric == "min-") {
+    return absl::InvalidArgumentError("checkpoint_metric min- names no metric: write min-NAME");
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ConfigFrom(const std::string& text) {
@@ -88,6 +108,13 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
   spec.max_restarts = request.max_restarts;
   spec.seed = request.seed;
   spec.stop_grace_ms = request.stop_grace_ms == 0 ? kDefaultGraceMs : request.stop_grace_ms;
+  if (request.options != nullptr) {
+    auto status = CheckLabelsAndProvenance(*request.options);
+    if (!status.ok()) return status;
+    spec.options = *request.options;
+  }
+  if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;
+  if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;
 }
 
@@ -97,7 +124,7 @@ absl::Status CheckDirectoryIsFree(const std::string& directory) {
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename();
     if (name == "result.json" || name == "progress.csv" || name == "params.json" ||
-        name.find("tfevents") != name.npos) {
+        name.find("tfevents") != name.npos || name.substr(0, 11) == "checkpoint_") {
       return absl::AlreadyExistsError(absl::StrCat(directory, " holds results already (", name,
                                                    "): choose another name or remove it"));
     }

@@ -17,16 +17,25 @@
 #include "runtime/file.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
+#include "trainer/checkpoint_directory.h"
+#include "trainer/checkpoint_row.h"
+#include "trainer/failure_text.h"
+#include "trainer/metric_statistics.h"
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
+#include "trainer/run_provenance.h"
+#include "trainer/run_trash.h"
+#include "trainer/trial_queue.h"
 #include "trainer/trial_record.h"
 #include "trainer/trial_reports.h"
 #include "trainer/trial_request.h"
 
 // Always true between two callbacks:
-// - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
+// - `record` in memory is what the store has, but for trials in unsaved_, which are behind
+// there
 //   after an error of the disk and written again by a timer.
-// - a trial has a runner exactly while it is Running or Stopping, or Pending and being launched.
+// - a trial has a runner exactly while it is Running or Stopping, or Pending and being
+// launched.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
 
@@ -72,6 +81,7 @@ class TrialsImpl : public Trials {
     for (auto& [number, trial] : trials_) {
       options_.loop->Cancel(trial.stop_timer);
       options_.loop->Cancel(trial.restart_timer);
+      options_.loop->Cancel(trial.watch_timer);
     }
     *alive_ = false;
   }
@@ -83,18 +93,22 @@ class TrialsImpl : public Trials {
       auto status = Adopt(std::move(record));
       if (!status.ok()) return status;
     }
+    if (auto status = FinishRemovals(); !status.ok()) return status;
+    ForgetOldTrials();
     return options_.store->ForgetOldLines(absl::ToUnixMicros(options_.clock->Now() - kLateReports));
   }
 
   void Resume() override {
     for (auto& [number, trial] : trials_) {
-      if (HasEnded(trial.record)) continue;
+      if (HasEnded(trial.record) || trial.record.state == TrialState::Paused) continue;
       if (!trial.record.job.empty()) {
         MakeRunner(trial);
         const absl::Time began = absl::FromUnixMicros(trial.record.attempt_started_us);
         trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
         trial.runner->TakeUp(trial.record.job);
-        if (trial.record.stop_requested) BeginStop(trial);
+        if (IsToLeave(trial.record)) BeginStop(trial);
+        trial.last_heard = options_.clock->Monotonic();
+        Watch(trial);
       } else if (trial.record.launching) {
         trial.launch_in_doubt = true;
         Launch(trial);
@@ -107,14 +121,16 @@ class TrialsImpl : public Trials {
                                   const msg::RunTrialRequestT& request,
                                   const std::string& trace) override {
     if (const auto known = requests_.find(request_id); known != requests_.end()) {
-      return Message(trials_.at(known->second));
+      return Shown(trials_.at(known->second));
     }
     const std::string id = FreeId();
     auto spec = SpecFrom(request, id, options_.logdir);
     if (!spec.ok()) return spec.status();
     if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
+    if (auto status = CheckStart(*spec); !status.ok()) return status;
     TrialRecord record = NewRecord(id, request_id, *std::move(spec));
     record.trace = trace;
+    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) Pause(record, why);
     auto number = options_.store->Insert(record);
     if (!number.ok()) return number.status();
     record.number = *number;
@@ -122,7 +138,7 @@ class TrialsImpl : public Trials {
     Trial& trial = trials_.at(*number);
     Announce(trial, nullptr);
     StartNext();
-    return Message(trial);
+    return Shown(trial);
   }
 
   absl::StatusOr<std::string> Find(std::string_view name) const override {
@@ -151,14 +167,15 @@ class TrialsImpl : public Trials {
   absl::StatusOr<msg::TrialT> Get(const std::string& id) const override {
     const Trial* const trial = ById(id);
     if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
-    return Message(*trial);
+    return Shown(*trial);
   }
 
   std::vector<msg::TrialT> List(bool live_only) const override {
     std::vector<msg::TrialT> list;
+    const std::map<std::int64_t, std::size_t> places = Places();
     for (const auto& [number, trial] : trials_) {
       if (live_only && HasEnded(trial.record)) continue;
-      list.push_back(Message(trial));
+      list.push_back(Shown(trial, places));
       if (list.back().last_metrics.size() > kMaxListedMetrics) list.back().last_metrics.clear();
     }
     return list;
@@ -171,9 +188,10 @@ class TrialsImpl : public Trials {
     if (HasEnded(trial->record)) return Message(*trial);
     TrialRecord changed = trial->record;
     changed.stop_requested = true;
+    changed.pause_requested = false;
     changed.stop_grace_ms = grace > absl::ZeroDuration() ? absl::ToInt64Milliseconds(grace)
                                                          : trial->record.spec.stop_grace_ms;
-    const bool waits = changed.state == TrialState::Pending && !changed.launching;
+    const bool waits = Waits(changed) || changed.state == TrialState::Paused;
     if (waits) {
       changed.state = TrialState::Stopped;
       changed.reason =
@@ -184,10 +202,134 @@ class TrialsImpl : public Trials {
     }
     if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
-    if (waits) Forget(*trial);
-    if (!waits) BeginStop(*trial);
+    if (waits) {
+      BringFilesUpToDate(*trial);
+      Forget(*trial);
+    } else {
+      BeginStop(*trial);
+    }
     Announce(*trial, nullptr);
     return Message(*trial);
+  }
+
+  void Details(const std::string& id,
+               std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) override {
+    Trial* const trial = ById(id);
+    if (trial == nullptr) return done(absl::NotFoundError(absl::StrCat("no trial ", id)));
+    auto statistics = trial->statistics;
+    if (statistics == nullptr) statistics = std::make_shared<MetricStatistics>();
+    if (!HasEnded(trial->record)) trial->statistics = statistics;
+    FinishDetails(id, std::move(statistics), std::move(done));
+  }
+
+  absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id, const std::string& trace) override {
+    Trial* const trial = ById(id);
+    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    if (HasEnded(trial->record) || trial->record.stop_requested) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot pause trial ", id, ": it ", StateWords(trial->record)));
+    }
+    if (IsToPause(trial->record)) return Message(*trial);
+    TrialRecord changed = trial->record;
+    Pause(changed, "it was asked to pause");
+    if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    trial->stop_trace = trace;
+    ActOnPause(*trial);
+    return Message(*trial);
+  }
+
+  absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) override {
+    Trial* const trial = ById(id);
+    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    const bool had_ended = HasEnded(trial->record);
+    const bool rests = had_ended || trial->record.state == TrialState::Paused;
+    const bool leaves = trial->record.stop_requested || trial->record.pause_requested;
+    if (trial->record.state == TrialState::Done || (!rests && leaves)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot resume trial ", id, ": it ", StateWords(trial->record)));
+    }
+    if (!rests) return Shown(*trial);
+    TrialRecord changed = trial->record;
+    if (had_ended) {
+      auto environment = options_.store->EnvironmentOf(changed.number);
+      if (!environment.ok()) return environment.status();
+      changed.spec.environment = *std::move(environment);
+    }
+    // An attempt that waited only was never begun.
+    const bool was_begun =
+        changed.launching || !changed.job.empty() || changed.state == TrialState::Failed;
+    if (was_begun) MakeNextAttempt(changed);
+    changed.state = TrialState::Pending;
+    changed.stop_requested = changed.pause_requested = false;
+    changed.criterion.clear();
+    changed.failures = 0;
+    changed.ended_us = 0;
+    changed.error_lines.clear();
+    changed.reason.clear();
+    if (was_begun && Brief(*trial).checkpoint.empty()) {
+      changed.reason = "resumed; it has no checkpoint and starts anew";
+    }
+    const std::string nonce = trial->record.nonce;
+    if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    options_.loop->Cancel(std::exchange(trial->stop_timer, 0));
+    trial->stop_trace.clear();
+    nonces_.erase(nonce);
+    nonces_[trial->record.nonce] = trial->record.number;
+    if (was_begun) trial->reports->BeginAttempt();
+    trial->quick_failures = 0;
+    if (had_ended) ++live_;
+    LOG(INFO) << "trial " << id << " goes on" << TraceWords(trial->record);
+    Announce(*trial, nullptr);
+    msg::TrialT shown = Shown(*trial);
+    StartNextLater();
+    return shown;
+  }
+
+  absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
+                                          const std::string& request_id) override {
+    const auto known = options_.store->RemovalWith(request_id);
+    if (!known.ok()) return known.status();
+    if (known->has_value()) {
+      msg::TrialT removed;
+      removed.id = (*known)->id;
+      removed.name = (*known)->name;
+      removed.log_directory = (*known)->run_directory;
+      return removed;
+    }
+    const auto id = Find(name);
+    if (!id.ok()) return id.status();
+    const Trial& trial = *ById(*id);
+    if (!HasEnded(trial.record)) {
+      return absl::FailedPreconditionError(absl::StrCat("cannot remove trial ", *id, ": it ",
+                                                        StateWords(trial.record), "; yard stop ",
+                                                        *id, " ends it"));
+    }
+    for (const auto& [number, other] : trials_) {
+      const bool is_to_start = Waits(other.record) || other.record.state == TrialState::Paused;
+      if (!is_to_start || other.record.spec.options.from != *id) continue;
+      if (!Brief(other).checkpoint.empty()) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot remove trial ", *id, ": ", other.record.id(), " waits to start from it"));
+    }
+    msg::TrialT removed = Message(trial);
+    const Removal removal = {trial.record.number, *id, trial.record.spec.name, request_id,
+                             trial.record.spec.run_directory};
+    if (auto status = options_.store->Remove(removal); !status.ok()) return status;
+    Fault("after removal");
+    Drop(removal.number);
+    if (auto status = FinishRemoval(removal); !status.ok()) return status;
+    return removed;
+  }
+
+  absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
+                                    const std::string& request_id) override {
+    Trial* const trial = ById(id);
+    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    if (HasEnded(trial->record)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot tell trial ", id, " anything: it ", StateWords(trial->record)));
+    }
+    return trial->reports->events().Tell(event, request_id);
   }
 
   absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
@@ -261,6 +403,10 @@ class TrialsImpl : public Trials {
     int quick_failures = 0;                       // In a row, known to this trainer.
     std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
     std::int64_t changed_us = 0;
+    // For what an attempt must not do: go on for too long, or be silent.
+    runtime::EventLoop::TimerId watch_timer = 0;
+    absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
+    std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
   };
   struct Observer {
     std::string id;
@@ -284,11 +430,16 @@ class TrialsImpl : public Trials {
     if (live || MayReportLate(trial.record)) nonces_[trial.record.nonce] = number;
     if (live) ++live_;
     if (!live) trial.record.spec.environment.clear();
-    if (live && trial.record.launching) {
-      // Else its directory is made when it starts.
+    // It is in the run's directory, and may be large.
+    if (trial.record.started_us > 0) trial.record.spec.options.provenance_diff.clear();
+    const bool rests = trial.record.state == TrialState::Paused;
+    if (live && !rests && trial.record.launching) {
+      // Else its directory is made when it starts, and its files are repaired before a late report.
       const absl::Status repaired = trial.reports->RepairFiles();
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
     }
+    const bool may_have_failed = trial.record.launching || trial.record.attempt > 1;
+    if (live && !rests && may_have_failed) WriteErrorFile(trial.record);
     return absl::OkStatus();
   }
 
@@ -319,6 +470,20 @@ class TrialsImpl : public Trials {
     return CheckDirectoryIsFree(spec.run_directory);
   }
 
+  // What it is to start from must be there when it is asked for. A trial is kept by its id.
+  absl::Status CheckStart(TrialSpec& spec) const {
+    if (!spec.options.restore.empty()) {
+      return FindCheckpointDirectory(spec.options.restore).status();
+    }
+    if (spec.options.from.empty()) return absl::OkStatus();
+    auto from = Find(spec.options.from);
+    if (!from.ok()) return from.status();
+    spec.options.from = *std::move(from);
+    if (!ById(spec.options.from)->reports->NewestCheckpoint().empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", spec.options.from, " has no checkpoint to start from"));
+  }
+
   TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) {
     TrialRecord record;
     record.run.trial_id = id;
@@ -341,6 +506,30 @@ class TrialsImpl : public Trials {
     message.working_directory = record.spec.working_directory;
     message.error_lines = record.error_lines;
     message.last_metrics = trial.reports->progress().last_row.metrics;
+    message.priority = record.spec.options.priority;
+    message.labels = record.spec.options.labels;
+    message.group = record.spec.options.group;
+    return message;
+  }
+
+  // With why it waits, if it does.
+  msg::TrialT Shown(const Trial& trial) const {
+    std::map<std::int64_t, std::size_t> places;
+    if (WaitsForTurn(trial) && trial.record.reason.empty()) {
+      std::size_t& before = places[trial.record.number];
+      for (const auto& [number, other] : trials_) {
+        if (WaitsForTurn(other) && StartsBefore(InQueue(other), InQueue(trial))) ++before;
+      }
+    }
+    return Shown(trial, places);
+  }
+  msg::TrialT Shown(const Trial& trial, const std::map<std::int64_t, std::size_t>& places) const {
+    msg::TrialT message = Message(trial);
+    const auto place = places.find(trial.record.number);
+    if (message.reason.empty() && place != places.end()) {
+      message.reason =
+          WhyItWaits(running_, static_cast<std::size_t>(options_.slots), place->second);
+    }
     return message;
   }
 
@@ -361,6 +550,9 @@ class TrialsImpl : public Trials {
     message.training_iteration = progress.last_row.training_iteration;
     message.reason = record.reason;
     message.stop_requested = record.stop_requested;
+    message.checkpoint = trial.reports->NewestCheckpoint();
+    message.checkpoint_iteration = progress.newest_checkpoint.iteration;
+    message.pause_requested = record.pause_requested;
     return message;
   }
 
@@ -431,6 +623,7 @@ class TrialsImpl : public Trials {
       return absl::PermissionDeniedError("this attempt is over");
     }
     touched.insert(found->first);
+    if (found->second.watch_timer != 0) found->second.last_heard = options_.clock->Monotonic();
     return found->second.reports->Take(line, found->second.record, now, batch);
   }
 
@@ -450,10 +643,63 @@ class TrialsImpl : public Trials {
     }
     const absl::Status written = trial.reports->Committed();
     LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
-    trial.record.failure = trial.reports->progress().failure;
+    TakeVerdict(trial);
     reports_ += trial.reports->committed_rows().size();
     for (const ResultRow& row : trial.reports->committed_rows()) Announce(trial, &row);
     return written;
+  }
+
+  // What the stored lines say of the trial's end.
+  void TakeVerdict(Trial& trial) {
+    const TrialReports::Progress& progress = trial.reports->progress();
+    const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
+    trial.record.failure = progress.failure;
+    trial.record.expelled = progress.expelled;
+    trial.record.criterion = progress.criterion;
+    // A late report of one that is paused stops nothing.
+    if (!was_to_end && trial.record.is_to_end() && trial.runner != nullptr) BeginStop(trial);
+  }
+
+  // ---- Details.
+
+  // Adds what the statistics lack. Between two pieces others have their turn.
+  void FinishDetails(const std::string& id, std::shared_ptr<MetricStatistics> statistics,
+                     std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) {
+    auto rows = RowsAfter(id, statistics->rows());
+    if (!rows.ok()) return done(rows.status());
+    if (rows->empty()) return done(DetailsOf(*ById(id), *statistics));
+    for (const ResultRow& row : *rows) statistics->Add(row);
+    options_.loop->Post([this, id, statistics, done, alive = alive_] {
+      if (*alive) FinishDetails(id, statistics, done);
+    });
+  }
+
+  absl::StatusOr<msg::TrialDetailsReplyT> DetailsOf(const Trial& trial,
+                                                    const MetricStatistics& statistics) const {
+    const TrialSpec& spec = trial.record.spec;
+    msg::TrialDetailsReplyT details;
+    details.trial = std::make_unique<msg::TrialT>(Message(trial));
+    details.options = std::make_unique<msg::TrialOptionsT>(spec.options);
+    details.max_restarts = spec.max_restarts;
+    details.seed = spec.seed;
+    details.config = spec.config;
+    for (msg::MetricStatisticsT& metric : statistics.Messages()) {
+      details.statistics.push_back(std::make_unique<msg::MetricStatisticsT>(std::move(metric)));
+    }
+    const auto checkpoints = options_.store->Checkpoints(trial.record.number);
+    if (!checkpoints.ok()) return checkpoints.status();
+    for (const CheckpointRow& row : *checkpoints) {
+      auto checkpoint = std::make_unique<msg::CheckpointT>();
+      checkpoint->directory = absl::StrCat(spec.run_directory, "/", row.name);
+      checkpoint->training_iteration = row.iteration;
+      checkpoint->created_us = row.wall_time_us;
+      checkpoint->bytes = static_cast<std::uint64_t>(row.bytes);
+      checkpoint->has_score = row.score.has_value();
+      checkpoint->score = row.score.value_or(0);
+      details.checkpoints.push_back(std::move(checkpoint));
+    }
+    details.events_waiting = static_cast<std::uint64_t>(trial.reports->events().waiting());
+    return details;
   }
 
   void ReportsComplete(const AttemptKey& key) {
@@ -462,6 +708,7 @@ class TrialsImpl : public Trials {
       nonces_.erase(trial.record.nonce);
       trial.reports->CloseFiles();
     }
+    if (trial.record.state == TrialState::Paused) trial.reports->CloseFiles();
     if (trial.runner != nullptr) trial.runner->ReportsComplete();
   }
 
@@ -475,25 +722,46 @@ class TrialsImpl : public Trials {
     for (auto& [number, trial] : trials_) {
       if (trial.runner != nullptr) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
-      const bool waits = trial.record.state == TrialState::Pending && trial.runner == nullptr &&
-                         trial.restart_timer == 0;
-      if (next == nullptr && waits) next = &trial;
+      if (!WaitsForTurn(trial)) continue;
+      if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
     }
     running_ = running;
     if (launch_timer_ != 0) return;
     if (next != nullptr && running < static_cast<std::uint64_t>(options_.slots)) Start(*next);
   }
 
+  static bool WaitsForTurn(const Trial& trial) {
+    return trial.record.state == TrialState::Pending && trial.runner == nullptr &&
+           trial.restart_timer == 0;
+  }
+  static WaitingTrial InQueue(const Trial& trial) {
+    return {trial.record.number, trial.record.spec.options.priority};
+  }
+  // How many start before each of those that wait for their turn.
+  std::map<std::int64_t, std::size_t> Places() const {
+    std::vector<WaitingTrial> queue;
+    for (const auto& [number, trial] : trials_) {
+      if (WaitsForTurn(trial)) queue.push_back(InQueue(trial));
+    }
+    std::sort(queue.begin(), queue.end(), StartsBefore);
+    std::map<std::int64_t, std::size_t> places;
+    for (std::size_t i = 0; i < queue.size(); ++i) places[queue[i].number] = i;
+    return places;
+  }
+
   void Start(Trial& trial) {
     // A launch that is in doubt has its directory, and perhaps a job that a failure here would
     // lose.
+    TrialRecord changed = trial.record;
     const absl::Status prepared =
-        trial.record.launching ? absl::OkStatus() : PrepareDirectory(trial);
-    if (MayTryAgain(prepared)) return TryStoreLater();
+        trial.record.launching ? absl::OkStatus() : Prepare(trial, changed);
+    if (MayTryAgain(prepared)) {
+      LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
+      return TryStoreLater();
+    }
     if (!prepared.ok())
       return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
     trial.launch_in_doubt = trial.record.launching;
-    TrialRecord changed = trial.record;
     changed.launching = true;
     changed.attempt_started_us = NowMicros();
     Fault("before launch");
@@ -504,12 +772,28 @@ class TrialsImpl : public Trials {
     Launch(trial);
   }
 
+  // Its directory, and where it starts.
+  absl::Status Prepare(Trial& trial, TrialRecord& changed) {
+    if (auto status = PrepareDirectory(trial); !status.ok()) return status;
+    Trial* const from = ById(trial.record.spec.options.from);
+    auto start =
+        trial.reports->ChooseStart(trial.record, from == nullptr ? nullptr : from->reports.get());
+    if (!start.ok()) return start.status();
+    changed.start_checkpoint = std::move(start->directory);
+    changed.start_iteration = start->iteration;
+    changed.start_time_total_us = start->time_total_us;
+    trial.reports->StartFrom(changed);
+    return absl::OkStatus();
+  }
+
   absl::Status PrepareDirectory(Trial& trial) {
     const TrialSpec& spec = trial.record.spec;
     if (auto status = runtime::MakeDirectories(spec.run_directory); !status.ok()) return status;
     auto params = RenderParams(spec.config);
     if (!params.ok()) return params.status();
     auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params, 0644);
+    if (!status.ok()) return status;
+    status = WriteProvenance(spec.run_directory, spec.options);
     if (!status.ok()) return status;
     return trial.reports->RepairFiles();
   }
@@ -532,7 +816,7 @@ class TrialsImpl : public Trials {
     MakeRunner(trial);
     running_ = running_ + 1;
     trial.runner->Launch(trial.record.job_request_id, JobSpecFor(trial.record, options_.relay));
-    if (trial.record.stop_requested) BeginStop(trial);
+    if (IsToLeave(trial.record)) BeginStop(trial);
   }
 
   void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
@@ -545,10 +829,13 @@ class TrialsImpl : public Trials {
     TrialRecord changed = trial.record;
     changed.job = *std::move(job);
     changed.state = changed.stop_requested ? TrialState::Stopping : TrialState::Running;
-    changed.reason.clear();
+    if (!changed.pause_requested) changed.reason.clear();
     if (changed.started_us == 0) changed.started_us = NowMicros();
+    changed.spec.options.provenance_diff.clear();  // It is in the run's directory.
     trial.running_since = options_.clock->Monotonic();
+    trial.last_heard = *trial.running_since;
     SaveSometime(trial, std::move(changed));
+    Watch(trial);
     LOG(INFO) << "trial " << trial.record.id() << ": attempt " << trial.record.attempt << " is job "
               << trial.record.job << TraceWords(trial.record);
     Announce(trial, nullptr);
@@ -565,7 +852,8 @@ class TrialsImpl : public Trials {
       launch_timer_ = 0;
       StartNext();
     });
-    if (trial.record.stop_requested && !trial.launch_in_doubt) {
+    const bool leaves = trial.record.stop_requested || trial.record.pause_requested;
+    if (leaves && !trial.launch_in_doubt) {
       return OnEnded(trial, {false, std::string(status.message()), {}});
     }
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
@@ -583,13 +871,18 @@ class TrialsImpl : public Trials {
     Announce(trial, nullptr);
   }
 
+  static absl::Duration GraceOf(const TrialRecord& record) {
+    return absl::Milliseconds(record.stop_requested ? record.stop_grace_ms
+                                                    : record.spec.stop_grace_ms);
+  }
+
+  // Its program hears of it with the answer to a report.
   void BeginStop(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    const absl::Duration grace = absl::Milliseconds(trial.record.stop_grace_ms);
     // A program that has not spoken may not know the channel; it is told by a signal.
     if (trial.reports->progress().last_line == 0) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
-    trial.stop_timer = options_.loop->RunAfter(grace, [this, number] {
+    trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
       Trial& late = trials_.at(number);
       late.stop_timer = 0;
       StopFromOutside(late);
@@ -597,25 +890,91 @@ class TrialsImpl : public Trials {
   }
 
   void StopFromOutside(Trial& trial) {
-    const absl::Duration grace = absl::Milliseconds(trial.record.stop_grace_ms);
     if (trial.runner == nullptr) return;
-    trial.runner->Stop(grace, "the trial was asked to stop",
-                       trial.stop_trace.empty() ? trial.record.trace : trial.stop_trace);
+    const TrialRecord& record = trial.record;
+    std::string reason =
+        record.stop_requested ? "the trial was asked to stop" : "the trial was asked to pause";
+    if (record.expelled) reason = record.failure;
+    if (!record.criterion.empty()) reason = record.criterion;
+    trial.runner->Stop(GraceOf(record), reason,
+                       trial.stop_trace.empty() ? record.trace : trial.stop_trace);
+  }
+
+  // Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
+  // either can be the next time.
+  void Watch(Trial& trial) {
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    const TrialRecord& record = trial.record;
+    if (IsToLeave(record)) return;
+    const absl::Duration now = options_.clock->Monotonic();
+    const auto budget = trial.reports->criteria().time_budget();
+    const absl::Duration silence = absl::Milliseconds(record.spec.options.heartbeat_ms);
+    absl::Duration wait = absl::InfiniteDuration();
+    if (budget) {
+      wait = *budget - absl::Microseconds(record.earlier_attempts_us) -
+             (now - trial.running_since.value_or(now));
+      if (wait <= absl::ZeroDuration()) return UseUpBudget(trial);
+    }
+    if (silence > absl::ZeroDuration()) {
+      const absl::Duration left = silence - (now - trial.last_heard);
+      if (left <= absl::ZeroDuration()) return LoseHeartbeat(trial);
+      wait = std::min(wait, left);
+    }
+    if (wait == absl::InfiniteDuration()) return;
+    const std::int64_t number = record.number;
+    trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
+      Trial& watched = trials_.at(number);
+      watched.watch_timer = 0;
+      // If this process itself was held up, so are the lines that tell of life: count anew.
+      const absl::Duration then = options_.clock->Monotonic();
+      const absl::Duration held_up = then - due;
+      const auto& options = watched.record.spec.options;
+      if (held_up > absl::Milliseconds(options.heartbeat_ms) / 20) watched.last_heard = then;
+      Watch(watched);
+    });
+  }
+
+  void UseUpBudget(Trial& trial) {
+    TrialRecord changed = trial.record;
+    changed.criterion = trial.reports->criteria().TimeBudgetWords();
+    trial.reports->Decide(changed);
+    SaveSometime(trial, std::move(changed));
+    BeginStop(trial);
+  }
+
+  void LoseHeartbeat(Trial& trial) {
+    TrialRecord changed = trial.record;
+    changed.expelled = true;
+    changed.failure =
+        absl::StrCat("no sign of life for ",
+                     absl::FormatDuration(absl::Milliseconds(changed.spec.options.heartbeat_ms)));
+    trial.reports->Decide(changed);
+    SaveSometime(trial, std::move(changed));
+    LOG(WARNING) << "trial " << trial.record.id() << ": " << trial.record.failure
+                 << TraceWords(trial.record);
+    StopFromOutside(trial);
   }
 
   void OnEnded(Trial& trial, AttemptEnd end) {
     const TrialRecord& record = trial.record;
     if (!record.failure.empty()) {
+      // How one ended that was told to end says nothing.
+      const bool says_nothing = end.success || record.expelled;
       end.reason =
-          end.success ? record.failure : absl::StrCat(record.failure, " (", end.reason, ")");
+          says_nothing ? record.failure : absl::StrCat(record.failure, " (", end.reason, ")");
+      if (end.success) end.error_lines = LastErrorLines(end);
       end.success = false;
     }
-    if (record.stop_requested) {
+    if (!record.criterion.empty()) {
+      End(trial, TrialState::Done, {true, record.criterion, {}});
+    } else if (record.stop_requested) {
       end.reason = "it was asked to stop";
       End(trial, TrialState::Stopped, std::move(end));
+    } else if (record.pause_requested && !(end.success && trial.reports->progress().done)) {
+      Park(trial);
     } else if (end.success) {
       End(trial, TrialState::Done, std::move(end));
-    } else if (static_cast<std::uint32_t>(record.attempt) <= record.spec.max_restarts) {
+    } else if (record.failures < record.spec.max_restarts) {
       BeginNextAttempt(trial, end);
     } else {
       End(trial, TrialState::Failed, std::move(end));
@@ -623,37 +982,77 @@ class TrialsImpl : public Trials {
   }
 
   void End(Trial& trial, TrialState state, AttemptEnd end) {
-    if (trial.reports->files_behind() && trial.record.launching) {
-      const absl::Status repaired = trial.reports->RepairFiles();
-      LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
-    }
+    BringFilesUpToDate(trial);
+    if (state == TrialState::Failed) RecordFailure(trial.record, end);
     TrialRecord changed = trial.record;
+    CountAttempt(changed, NowMicros());
     changed.state = state;
     changed.reason = std::move(end.reason);
     if (state == TrialState::Failed) changed.error_lines = std::move(end.error_lines);
+    changed.pause_requested = false;
     changed.ended_us = NowMicros();
+    const std::vector<Trial*> paused = PauseItsGroup(changed);
     LOG(INFO) << "trial " << changed.id() << " is " << msg::EnumNameTrialState(state)
               << (changed.reason.empty() ? "" : ": ") << Printable(changed.reason)
               << TraceWords(changed);
     SaveSometime(trial, std::move(changed));
     Forget(trial);
     Announce(trial, nullptr);
+    for (Trial* const other : paused) ActOnPause(*other);
     StartNextLater();
+  }
+
+  // After an error of the disk, before nobody looks at them again.
+  void BringFilesUpToDate(Trial& trial) {
+    if (!trial.reports->files_behind() || !trial.record.launching) return;
+    const absl::Status repaired = trial.reports->RepairFiles();
+    LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
+  }
+
+  // Before its end is stored: done again by a trainer that finds it not stored.
+  void RecordFailure(const TrialRecord& record, const AttemptEnd& end) {
+    AttemptFailure failure;
+    failure.attempt = record.attempt;
+    const absl::Time now = options_.clock->Now();
+    failure.time_us = absl::ToUnixMicros(now);
+    failure.utc_offset_s = absl::LocalTimeZone().At(now).offset;
+    failure.reason = end.reason;
+    failure.error_lines = end.error_lines;
+    const absl::Status added = options_.store->AddFailure(record.number, failure);
+    if (!added.ok()) ++store_errors_;
+    LOG_IF(ERROR, !added.ok()) << "trial " << record.id() << ": " << added;
+    WriteErrorFile(record);
+  }
+
+  void WriteErrorFile(const TrialRecord& record) {
+    const auto failures = options_.store->Failures(record.number, kFailuresInErrorFile);
+    absl::Status status = failures.status();
+    if (failures.ok() && !failures->empty()) {
+      status = runtime::WriteFileAtomically(record.spec.run_directory + "/error.txt",
+                                            RenderFailures(*failures), 0644);
+    }
+    LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
   }
 
   // What only a live trial needs. Its nonce stays, for a report that is late.
   void Forget(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    trial.statistics.reset();
     trial.runner.reset();
     trial.reports->CloseFiles();
+    const absl::Status removed = trial.reports->RemoveTemporaryCheckpoints();
+    LOG_IF(ERROR, !removed.ok()) << "trial " << trial.record.id() << ": " << removed;
     trial.record.spec.environment = {};
     --live_;
   }
 
   void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
+    RecordFailure(trial.record, end);
     const absl::Duration delay = HoldBack(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
     nonces_.erase(trial.record.nonce);
     TrialRecord changed = trial.record;
     changed.reason = absl::StrCat("attempt ", changed.attempt, " failed: ", end.reason);
@@ -662,12 +1061,9 @@ class TrialsImpl : public Trials {
     }
     LOG(INFO) << "trial " << changed.id() << ": " << Printable(changed.reason)
               << TraceWords(changed);
-    ++changed.attempt;
-    changed.nonce = runtime::RandomHex128();
-    changed.job_request_id = runtime::RandomHex128();
-    changed.launching = false;
-    changed.job.clear();
-    changed.failure.clear();
+    CountAttempt(changed, NowMicros());
+    ++changed.failures;
+    MakeNextAttempt(changed);
     changed.state = TrialState::Pending;
     nonces_[changed.nonce] = changed.number;
     trial.runner.reset();
@@ -675,6 +1071,168 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     Announce(trial, nullptr);
     StartNextLater();
+  }
+
+  static void MakeNextAttempt(TrialRecord& record) {
+    ++record.attempt;
+    record.nonce = runtime::RandomHex128();
+    record.job_request_id = runtime::RandomHex128();
+    record.launching = false;
+    record.job.clear();
+    record.failure.clear();
+    record.expelled = false;
+  }
+
+  // ---- Pauses.
+
+  // Its program is to end, whatever it wants.
+  static bool IsToLeave(const TrialRecord& record) {
+    return record.stop_requested || record.pause_requested || record.is_to_end();
+  }
+  // It waits, and the launcher was not asked to start it.
+  static bool Waits(const TrialRecord& record) {
+    return record.state == TrialState::Pending && !record.launching;
+  }
+  static bool IsToPause(const TrialRecord& record) {
+    return record.pause_requested || record.state == TrialState::Paused;
+  }
+
+  // "has ended (Done)", "runs".
+  static std::string StateWords(const TrialRecord& record) {
+    if (HasEnded(record)) {
+      return absl::StrCat("has ended (", msg::EnumNameTrialState(record.state), ")");
+    }
+    if (record.stop_requested) return "is stopping";
+    if (record.pause_requested) return "is about to pause";
+    if (record.state == TrialState::Paused) return "is paused";
+    return record.state == TrialState::Pending ? "waits for its start" : "runs";
+  }
+
+  // One that waits is paused by that; another one when it has ended.
+  static void Pause(TrialRecord& record, std::string why) {
+    if (Waits(record)) {
+      record.state = TrialState::Paused;
+    } else {
+      record.pause_requested = true;
+      record.stop_grace_ms = record.spec.stop_grace_ms;
+    }
+    record.reason = std::move(why);
+  }
+
+  // After Pause() is stored.
+  void ActOnPause(Trial& trial) {
+    LOG(INFO) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
+              << TraceWords(trial.record);
+    if (trial.record.state == TrialState::Paused) {
+      options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
+    } else if (trial.runner != nullptr) {
+      BeginStop(trial);
+    }
+    Announce(trial, nullptr);
+  }
+
+  // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
+  void Park(Trial& trial) {
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    BringFilesUpToDate(trial);
+    TrialRecord changed = trial.record;
+    CountAttempt(changed, NowMicros());
+    changed.state = TrialState::Paused;
+    changed.pause_requested = false;
+    trial.runner.reset();
+    trial.reports->CloseFiles();
+    SaveSometime(trial, std::move(changed));
+    Fault("after pause");
+    LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
+    Announce(trial, nullptr);
+    StartNextLater();
+  }
+
+  bool IsOfGroup(const TrialRecord& record, const TrialRecord& other) const {
+    return record.number != other.number && !record.spec.options.group.empty() &&
+           record.spec.options.group == other.spec.options.group;
+  }
+
+  // Empty unless a trial of its group has failed, fast.
+  std::string WhyItsGroupIsPaused(const TrialRecord& record) const {
+    if (!record.spec.options.fail_fast) return "";
+    for (const auto& [number, trial] : trials_) {
+      if (IsOfGroup(trial.record, record) && trial.record.state == TrialState::Failed) {
+        return WhyAGroupIsPaused(trial.record);
+      }
+    }
+    return "";
+  }
+  static std::string WhyAGroupIsPaused(const TrialRecord& failed) {
+    return absl::StrCat("paused: ", failed.id(), " of its group has failed");
+  }
+
+  // If `ended` has failed, fast: the others of its group. They are stored together with it, by the
+  // caller, and after that it calls ActOnPause() for each.
+  std::vector<Trial*> PauseItsGroup(const TrialRecord& ended) {
+    std::vector<Trial*> paused;
+    if (!ended.spec.options.fail_fast || ended.state != TrialState::Failed) return paused;
+    for (auto& [number, trial] : trials_) {
+      const bool goes_on =
+          !HasEnded(trial.record) && !trial.record.stop_requested && !IsToPause(trial.record);
+      if (!goes_on || !IsOfGroup(trial.record, ended)) continue;
+      Pause(trial.record, WhyAGroupIsPaused(ended));
+      unsaved_.insert(number);
+      paused.push_back(&trial);
+    }
+    return paused;
+  }
+
+  // ---- Forgetting.
+
+  // What an ended trial leaves in memory.
+  void Drop(std::int64_t number) {
+    const TrialRecord& record = trials_.at(number).record;
+    nonces_.erase(record.nonce);
+    requests_.erase(record.request_id);
+    ids_.erase(record.id());
+    unsaved_.erase(number);
+    trials_.erase(number);
+    --trial_count_;
+  }
+
+  absl::Status FinishRemoval(const Removal& removal) {
+    if (auto status = MoveToTrash(removal.run_directory, removal.id); !status.ok()) return status;
+    Fault("after trash");
+    return options_.store->FinishRemoval(removal.number);
+  }
+
+  // Those that an earlier trainer has begun. A directory that is another trial's by now stays.
+  absl::Status FinishRemovals() {
+    const auto removals = options_.store->UnfinishedRemovals();
+    if (!removals.ok()) return removals.status();
+    for (const Removal& removal : *removals) {
+      const bool is_taken = std::any_of(trials_.begin(), trials_.end(), [&](const auto& entry) {
+        return entry.second.record.spec.run_directory == removal.run_directory;
+      });
+      const absl::Status status =
+          is_taken ? options_.store->FinishRemoval(removal.number) : FinishRemoval(removal);
+      LOG_IF(ERROR, !status.ok()) << "trial " << removal.id << ": " << status;
+    }
+    return absl::OkStatus();
+  }
+
+  // Not from inside a callback of a runner.
+  void ForgetOldTrials() {
+    const std::uint64_t ended = trial_count_ - live_;
+    if (ended <= options_.keep_trials || !unsaved_.empty()) return;
+    std::vector<std::int64_t> old;
+    for (const auto& [number, trial] : trials_) {
+      if (old.size() == ended - options_.keep_trials) break;
+      if (HasEnded(trial.record)) old.push_back(number);
+    }
+    if (const auto status = options_.store->Forget(old); !status.ok()) {
+      ++store_errors_;
+      LOG(ERROR) << status;
+      return;
+    }
+    for (const std::int64_t number : old) Drop(number);
   }
 
   // How long the attempt after one that failed now is held back. A program that fails at once must
@@ -697,7 +1255,9 @@ class TrialsImpl : public Trials {
   // Not from inside a callback of a runner, nor while trials are being started.
   void StartNextLater() {
     options_.loop->Post([this, alive = alive_] {
-      if (*alive) StartNext();
+      if (!*alive) return;
+      ForgetOldTrials();
+      StartNext();
     });
   }
 

@@ -26,11 +26,12 @@ namespace trainer {
 //
 //   Pending -> Running -> Done | Stopped | Failed
 //      ^          |  `-> Stopping -> Stopped
-//      `----------'  (a new attempt, while restarts are left)
+//      |----------'  (a new attempt, while restarts are left)
+//      `-> Paused    (from Pending or Running; from there, Stopped and Failed it may go on)
 //
 // What is to be done is stored before it is done, so a trainer killed at any instant goes on where
 // the last one was: a launch is asked for again under its old request id, a running job is followed
-// again. Trials start in the order of their creation, one at a time, at most `slots` at once.
+// again. Trials start in the order of trial_queue.h, one at a time, at most `slots` at once.
 // While the launcher has no room the first of them waits, with the reason, and so do all after it.
 // After an attempt that failed within 10 s of its start the next one is held back, without a slot:
 // not the first time, then 100 ms, doubling to 30 s; a longer attempt, or a new trainer, begins the
@@ -46,6 +47,8 @@ class Trials : public LineReceiver {
     std::string relay;   // Path of the report channel's socket.
     std::string hostname;
     int slots = 1;
+    // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories.
+    std::size_t keep_trials = 10'000;
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};
@@ -78,6 +81,29 @@ class Trials : public LineReceiver {
   // the trial's own).
   virtual absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                            const std::string& trace) = 0;
+  // Takes it off its slot, or out of the queue, until ResumeTrial(): its next report is answered
+  // so, it may save, and is stopped from outside after its grace time. That counts as no failure.
+  // A paused one stays as it is. FailedPrecondition: it has ended, or stops.
+  virtual absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id,
+                                                 const std::string& trace) = 0;
+  // Lets a paused, stopped or failed trial go on: a new attempt, in its place of the queue, with
+  // all its restarts. One that has not ended otherwise stays as it is. FailedPrecondition: it is
+  // done, or about to pause or stop.
+  virtual absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) = 0;
+  // Forgets an ended trial, by any of its names, and moves its directory to .trash/ID beside it;
+  // after a crash in between, or an error, the next trainer does. The same request id again is
+  // answered the same. FailedPrecondition: it has not ended.
+  virtual absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
+                                                  const std::string& request_id) = 0;
+  // Stores an event for the program (trial_events.h) and returns its number. FailedPrecondition:
+  // the trial has ended.
+  virtual absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
+                                            const std::string& request_id) = 0;
+
+  // Everything that is known of a trial by its exact id; NotFound. Reads its reports, a piece at a
+  // time: `done` may be called later, on the loop's thread; not at all once this has gone.
+  virtual void Details(const std::string& id,
+                       std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) = 0;
 
   // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,

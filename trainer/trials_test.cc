@@ -14,6 +14,7 @@
 #include "gtest/gtest.h"
 #include "runtime/fake_clock.h"
 #include "runtime/file.h"
+#include "trainer/failure_text.h"
 #include "trainer/follow_call.h"
 #include "trainer/testing/fake_jobs.h"
 #include "trainer/testing/loop_thread.h"
@@ -303,6 +304,17 @@ TEST_F(TrialsTest, AFailLineIsTheReason) {
   EXPECT_EQ(Get(second).state, TrialState::Failed);
 }
 
+TEST_F(TrialsTest, OneThatFailedWithoutAnErrorCodeHasTheLastLinesOfItsStandardErrorToo) {
+  const std::string path = directory_ + "/stderr";
+  ASSERT_TRUE(runtime::WriteFileAtomically(path, "one\ntwo\n", 0644).ok());
+  const std::string id = Run();
+  Say("j-1", 1, R"({"t":"fail","error":"no data"})");
+  SayEnd("j-1", 1);
+  EndJob("j-1", 0, path);
+  EXPECT_EQ(Get(id).reason, "no data");
+  EXPECT_THAT(Get(id).error_lines, ElementsAre("one", "two"));
+}
+
 TEST_F(TrialsTest, ALaunchThatIsRefusedFails) {
   jobs_.refusal = absl::NotFoundError("no program prog on PATH");
   const std::string id = Run();
@@ -322,7 +334,7 @@ TEST_F(TrialsTest, WhileTheLauncherHasNoRoomTrialsWaitInTheirOrderAndSayWhy) {
     Advance(absl::Milliseconds(1));
     EXPECT_EQ(jobs_.launches, launches + 1) << pause_ms;
   }
-  EXPECT_EQ(Get(second).reason, "");
+  EXPECT_EQ(Get(second).reason, "waits for its start, 1 before it");
   EXPECT_EQ(events_.size(), 3u) << "two new trials, and the reason once";
   jobs_.refusal = absl::OkStatus();
   Advance(absl::Seconds(5));
@@ -729,6 +741,350 @@ TEST_F(TrialsTest, ItsFilesAreTheSameAfterAnyRestart) {
   Restart();
   EXPECT_EQ(File("one/result.json"), whole);
   EXPECT_THAT(File("one/progress.csv"), HasSubstr("\n4,"));
+}
+
+// ---- How a trial ends by itself.
+
+msg::RunTrialRequestT WithOptions(msg::TrialOptionsT options, const std::string& name = "r") {
+  msg::RunTrialRequestT request;
+  request.name = name;
+  request.argv = {"prog"};
+  request.working_directory = "/";
+  request.options = std::make_unique<msg::TrialOptionsT>(std::move(options));
+  return request;
+}
+
+msg::RunTrialRequestT WithStop(const std::string& stop) {
+  msg::TrialOptionsT options;
+  options.stop = stop;
+  return WithOptions(std::move(options));
+}
+
+TEST_F(TrialsTest, ACriterionThatIsMetEndsTheTrialDone) {
+  const std::string id = Run(WithStop(R"({"training_iteration":2})"));
+  EXPECT_EQ(Say("j-1", 1, Report(1)), R"({"t":"ok","events":[]})");
+  EXPECT_EQ(Say("j-1", 2, Report(2)), R"({"t":"stop","reason":"stop","grace_s":10})");
+  EXPECT_THAT(File("r/result.json"), HasSubstr(R"({"loss":2,"done":true,)"));
+  EXPECT_THAT(Say("j-1", 3, Report(3)), HasSubstr("stop")) << "as after any stop";
+  SayEnd("j-1", 3);
+  EndJob("j-1", 1);
+  EXPECT_EQ(Get(id).state, TrialState::Done) << "however its program ends";
+  EXPECT_EQ(Get(id).reason, "training_iteration has reached 2");
+  EXPECT_EQ(Get(id).reports, 3u);
+}
+
+TEST_F(TrialsTest, AProgramThatGoesOnAfterItsCriterionIsStoppedFromOutside) {
+  Run(WithStop(R"({"loss":1})"));
+  Say("j-1", 1, Report(1));
+  Advance(absl::Seconds(9));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(10)));
+}
+
+TEST_F(TrialsTest, ACriterionIsKeptOverARestart) {
+  const std::string id = Run(WithStop(R"({"loss":1})"));
+  const std::string answer = Say("j-1", 1, Report(1));
+  Restart();
+  EXPECT_EQ(Say("j-1", 1, Report(1)), answer);
+  EXPECT_THAT(Say("j-1", 2, Report(0)), HasSubstr("stop"));
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+  SayEnd("j-1", 2);
+  EndJob("j-1", 143);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_EQ(Get(id).reason, "loss has reached 1");
+}
+
+TEST_F(TrialsTest, ThoseThatMeetTheirCriterionInOneBatchWithAFailLineKeepBoth) {
+  const std::string id = Run(WithStop(R"({"loss":1})"));
+  Send("j-1", {{AttemptKey(), 1, R"({"t":"fail","error":"x"})", false},
+               {AttemptKey(), 2, Report(1), false},
+               {AttemptKey(), 3, R"({"t":"fail","error":"y"})", false}});
+  Restart();
+  SayEnd("j-1", 3);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+}
+
+TEST_F(TrialsTest, AReportThatLacksItsCriterionFailsTheTrialNamingIt) {
+  const std::string id = Run(WithStop(R"({"acc":1})"));
+  EXPECT_THAT(Say("j-1", 1, Report(1)),
+              HasSubstr(R"("code":"FAILED_PRECONDITION","error":"the stop criterion \"acc\")"));
+  EXPECT_EQ(Get(id).reports, 0u) << "it does not count";
+  EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("stop"));
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+  SayEnd("j-1", 2);
+  EndJob("j-1", 143);
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_THAT(Get(id).reason,
+              ::testing::StartsWith("the stop criterion \"acc\" is not in the report; it has: "
+                                    "loss, done, training_iteration,"));
+}
+
+TEST_F(TrialsTest, ATrialMayEndAtAStepThatTheLineSays) {
+  msg::TrialOptionsT options;
+  options.stop = R"({"step":70})";
+  const std::string id = Run(WithOptions(std::move(options)));
+  EXPECT_THAT(Say("j-1", 1, R"({"t":"report","m":{"loss":1},"step":69})"), HasSubstr("ok"));
+  EXPECT_THAT(Say("j-1", 2, R"({"t":"report","m":{"loss":1},"step":70})"), HasSubstr("stop"));
+  SayEnd("j-1", 2);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_THAT(Get(id).reason, HasSubstr("step"));
+}
+
+TEST_F(TrialsTest, ARequiredMetricThatIsMissingIsAFailureOfTheAttempt) {
+  msg::TrialOptionsT options;
+  options.required_metrics = {"acc"};
+  msg::RunTrialRequestT request = WithOptions(std::move(options));
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  EXPECT_THAT(Say("j-1", 1, R"({"t":"report","m":{"acc":1}})"), HasSubstr("ok"));
+  EXPECT_THAT(Say("j-1", 2, Report(1)), HasSubstr("required metric"));
+  Restart();
+  SayEnd("j-1", 2);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).attempt, 2u);
+  EXPECT_THAT(Say("j-2", 1, R"({"t":"report","m":{"acc":1}})"), HasSubstr("ok"))
+      << "it begins anew";
+  EXPECT_THAT(Say("j-2", 2, R"({"t":"report","m":{},"done":true})"), HasSubstr("ok"));
+  SayEnd("j-2", 2);
+  EndJob("j-2", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+}
+
+TEST_F(TrialsTest, APlateauIsSeenOverRestartsOfTheTrainer) {
+  for (int restarts_at = 0; restarts_at <= 7; ++restarts_at) {
+    msg::TrialOptionsT options;
+    options.plateau = R"({"metric":"loss"})";
+    const std::string id = Run(WithOptions(std::move(options), absl::StrCat("p", restarts_at)));
+    const std::string job = Get(id).job;
+    for (int i = 1; i <= 6; ++i) {
+      if (i == restarts_at) Restart();
+      EXPECT_THAT(Say(job, i, Report(i < 3 ? i : 9)), HasSubstr(i < 6 ? "ok" : "stop")) << i;
+    }
+    if (restarts_at == 7) Restart();
+    SayEnd(job, 6);
+    EndJob(job, 0);
+    EXPECT_THAT(Get(id).reason, HasSubstr("loss has reached a plateau"));
+  }
+}
+
+TEST_F(TrialsTest, ATimeBudgetThatIsUsedUpEndsTheTrialDone) {
+  msg::TrialOptionsT options;
+  options.time_budget_ms = 60'000;
+  const std::string id = Run(WithOptions(std::move(options)));
+  Advance(absl::Seconds(59));
+  EXPECT_THAT(Say("j-1", 1, Report(1)), HasSubstr("ok"));
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("stop"));
+  EXPECT_THAT(File("r/result.json"), HasSubstr(R"({"loss":2,"done":true,)"));
+  SayEnd("j-1", 2);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_EQ(Get(id).reason, "its time budget of 1m is used up");
+}
+
+TEST_F(TrialsTest, ASilentProgramUsesItsTimeBudgetUpToo) {
+  msg::TrialOptionsT options;
+  options.time_budget_ms = 60'000;
+  Run(WithOptions(std::move(options)));
+  Advance(absl::Minutes(1));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
+TEST_F(TrialsTest, ATimeBudgetCountsTheTimeOfAllAttemptsAndOfEveryTrainer) {
+  msg::TrialOptionsT options;
+  options.time_budget_ms = 60'000;
+  msg::RunTrialRequestT request = WithOptions(std::move(options));
+  request.max_restarts = 9;
+  const std::string id = Run(request);
+  Advance(absl::Seconds(20));
+  FailAttempt(1);
+  FailAttempt(2);
+  Advance(absl::Milliseconds(100));
+  EXPECT_EQ(Get(id).job, "j-3");
+  Advance(absl::Seconds(20));
+  Restart();
+  Say("j-3", 1, Report(1));
+  Advance(absl::Milliseconds(19'999));
+  EXPECT_THAT(Say("j-3", 2, Report(1)), HasSubstr("ok")) << "the wait is not counted";
+  Advance(absl::Milliseconds(1));
+  EXPECT_THAT(Say("j-3", 3, Report(1)), HasSubstr("stop"));
+}
+
+TEST_F(TrialsTest, OneThatGivesNoSignOfLifeHasFailed) {
+  msg::TrialOptionsT options;
+  options.heartbeat_ms = 5'000;
+  msg::RunTrialRequestT request = WithOptions(std::move(options));
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  for (int i = 1; i <= 3; ++i) {
+    Advance(absl::Milliseconds(4'999));
+    Say("j-1", i, R"({"t":"hb"})");
+  }
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Milliseconds(1));
+  Advance(absl::Milliseconds(4'998));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Milliseconds(1));
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(10)));
+  SayEnd("j-1", 3);
+  EndJob("j-1", 143);
+  EXPECT_EQ(Get(id).attempt, 2u);
+  Restart();
+  Advance(absl::Seconds(5));
+  Restart();
+  EXPECT_EQ(jobs_.jobs["j-2"].stops.size(), 2u) << "the next trainer goes on with it";
+  SayEnd("j-2", 0);
+  EndJob("j-2", 143);
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_EQ(Get(id).reason, "no sign of life for 5s");
+}
+
+TEST_F(TrialsTest, WhileTheTrainerItselfIsHeldUpNoProgramIsTakenForDead) {
+  msg::TrialOptionsT options;
+  options.heartbeat_ms = 5'000;
+  Run(WithOptions(std::move(options)));
+  Advance(absl::Seconds(60));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
+TEST_F(TrialsTest, RefusesWrongOptionsWhenTheTrialIsMade) {
+  const auto refused = TryRun(WithStop(R"({"a":{"b":1}})"), "x");
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("\"a/b\""));
+}
+
+// ---- What is kept of it.
+
+TEST_F(TrialsTest, EachFailureIsInItsErrorFileOnce) {
+  const std::string path = directory_ + "/stderr";
+  ASSERT_TRUE(runtime::WriteFileAtomically(path, "one\ntwo", 0644).ok());
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  Run(request);
+  EXPECT_EQ(File("r/error.txt"), "missing");
+  SayEnd("j-1", 0);
+  EndJob("j-1", 3, path);
+  const std::string first = File("r/error.txt");
+  EXPECT_THAT(first, ::testing::StartsWith("Failure # 1 (occurred at 2023-11-1"));
+  EXPECT_THAT(first, HasSubstr(")\nattempt 1: exit code 3\none\ntwo\n"));
+  std::filesystem::remove(directory_ + "/runs/r/error.txt");
+  Restart();
+  EXPECT_EQ(File("r/error.txt"), first) << "made again from what is stored";
+  SayEnd("j-2", 0);
+  EndJob("j-2", 4);
+  EXPECT_THAT(File("r/error.txt"), ::testing::StartsWith(first + "Failure # 2 (occurred at "));
+  EXPECT_THAT(File("r/error.txt"), ::testing::EndsWith("attempt 2: exit code 4\n"));
+}
+
+TEST_F(TrialsTest, AFailureThatATrainerStoredAndWasKilledIsTheSameForTheNextOne) {
+  Run(Request("r"));
+  On([&] {
+    AttemptFailure failure;
+    failure.attempt = 1;
+    failure.reason = "exit code 3";
+    EXPECT_TRUE(store_->AddFailure(1, failure).ok());
+  });
+  Restart();
+  SayEnd("j-1", 0);
+  EndJob("j-1", 3);
+  EXPECT_THAT(File("r/error.txt"), HasSubstr("Failure # 1 (occurred at 19"));
+  EXPECT_THAT(File("r/error.txt"), ::testing::Not(HasSubstr("Failure # 2")));
+}
+
+TEST_F(TrialsTest, CountersOfAnAttemptBeginAnewWithIt) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  const std::string report = R"({"t":"report","m":{"timesteps_this_iter":3}})";
+  Say("j-1", 1, R"({"t":"hello","v":1,"pid":77})");
+  Say("j-1", 2, report);
+  Restart();
+  Advance(absl::Seconds(2));
+  Say("j-1", 3, report);
+  SayEnd("j-1", 3);
+  EndJob("j-1", 1);
+  Say("j-2", 1, report);
+  std::vector<ResultRow> rows;
+  On([&] { rows = *trials_->RowsAfter(id, 0); });
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[1].iterations_since_restore, 2);
+  EXPECT_EQ(rows[1].timesteps_since_restore, 6);
+  EXPECT_EQ(rows[1].timesteps_total, 6);
+  EXPECT_EQ(rows[1].episodes_total, -1);
+  EXPECT_EQ(rows[1].time_since_restore_us, 2'000'000);
+  EXPECT_EQ(rows[1].pid, 77);
+  EXPECT_EQ(rows[2].iterations_since_restore, 1);
+  EXPECT_EQ(rows[2].timesteps_since_restore, 3);
+  EXPECT_EQ(rows[2].pid, 0);
+}
+
+TEST_F(TrialsTest, AMetricThatComesLateIsAColumnAlsoAfterARestart) {
+  Run(Request("r"));
+  Say("j-1", 1, Report(1));
+  Send("j-1", {{AttemptKey(), 2, R"({"t":"report","m":{"loss":2,"late":5}})", false},
+               {AttemptKey(), 3, R"({"t":"report","m":{"later":7}})", false}});
+  const std::string table = File("r/progress.csv");
+  EXPECT_THAT(table, HasSubstr(",late,later\n1,"));
+  EXPECT_THAT(table, HasSubstr(",5,\n"));
+  EXPECT_THAT(table, ::testing::EndsWith(",,7\n"));
+  std::filesystem::remove(directory_ + "/runs/r/progress.csv");
+  Restart();
+  EXPECT_EQ(File("r/progress.csv"), table);
+  Say("j-1", 4, R"({"t":"report","m":{"late":6}})");
+  EXPECT_THAT(File("r/progress.csv"), ::testing::StartsWith(table));
+  EXPECT_THAT(File("r/progress.csv"), ::testing::EndsWith(",6,\n"));
+}
+
+TEST_F(TrialsTest, ItsDetailsHaveStatisticsOfEveryReport) {
+  msg::TrialOptionsT options;
+  options.stop = R"({"loss":1000})";
+  options.provenance = R"({"host":"h"})";
+  msg::RunTrialRequestT request = WithOptions(std::move(options));
+  request.max_restarts = 4;
+  request.seed = 9;
+  request.config = R"({"lr":1})";
+  const std::string id = Run(request);
+  const auto details = [&] {
+    absl::StatusOr<msg::TrialDetailsReplyT> reply = absl::UnknownError("no answer");
+    On([&] { trials_->Details(id, [&](auto result) { reply = std::move(result); }); });
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return *std::move(reply);
+  };
+  EXPECT_TRUE(details().statistics.empty());
+  std::vector<RelayedLine> lines;
+  for (int i = 1; i <= 600; ++i) lines.push_back({AttemptKey(), i, Report(i), false});
+  Send("j-1", lines);
+  EXPECT_EQ(details().statistics.at(0)->count, 600u) << "more than one read of the store";
+  Say("j-1", 601, Report(0));
+  for (int i = 0; i < 3; ++i) {
+    const msg::TrialDetailsReplyT reply = details();
+    EXPECT_EQ(reply.trial->id, id);
+    EXPECT_EQ(reply.options->provenance, R"({"host":"h"})");
+    EXPECT_EQ(reply.options->stop, R"({"loss":1000})");
+    EXPECT_EQ(reply.max_restarts, 4u);
+    EXPECT_EQ(reply.seed, 9u);
+    EXPECT_EQ(reply.config, R"({"lr":1})");
+    ASSERT_EQ(reply.statistics.size(), 1u);
+    EXPECT_EQ(reply.statistics[0]->name, "loss");
+    EXPECT_EQ(reply.statistics[0]->count, 601u);
+    EXPECT_EQ(reply.statistics[0]->max, 600);
+    EXPECT_EQ(reply.statistics[0]->last, 0);
+    if (i == 0) Restart();
+    if (i == 1) {
+      SayEnd("j-1", 601);
+      EndJob("j-1", 0);
+    }
+  }
+  absl::Status unknown;
+  On([&] { trials_->Details("t-none", [&](auto result) { unknown = result.status(); }); });
+  EXPECT_EQ(unknown.code(), absl::StatusCode::kNotFound);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "sdk/cc/reporter.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -10,6 +11,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <system_error>
 #include <vector>
 
@@ -32,7 +34,11 @@ std::string Environment(const char* name) {
 }
 
 Reply Error(std::string message) {
-  return {.state = Reply::State::kError, .message = std::move(message), .grace = {}, .events = {}};
+  return {.state = Reply::State::kError,
+          .message = std::move(message),
+          .grace = {},
+          .events = {},
+          .path = {}};
 }
 
 // The descriptor that `spec` (`N:INODE`) names, or -1 if that is not the socket it was.
@@ -101,6 +107,20 @@ std::string TextLine(std::string_view type, std::string_view name, std::string_v
   line += ':';
   internal::AppendString(text, &line);
   return line + '}';
+}
+
+// So that the yard, which syncs all of it again and serves others too, need not wait. What is wrong
+// with a file the yard says.
+void SyncTree(const std::string& directory) {
+  std::error_code error;
+  auto entry = std::filesystem::recursive_directory_iterator(directory, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator();
+       entry.increment(error)) {
+    const int fd = ::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    ::fsync(fd);
+    ::close(fd);
+  }
 }
 
 // The part of an answer that a person may be shown.
@@ -182,7 +202,11 @@ Reply Reporter::Report(std::span<const Metric> metrics, ReportOptions options) {
   for (const Metric& metric : metrics) {
     if (metric.name.empty()) return Error("a metric has no name");
   }
-  if (!connected_) return Print(metrics, options);
+  if (!connected_) {
+    std::lock_guard lock(report_mutex_);
+    ++seq_;
+    return Print(metrics, options);
+  }
   if (channel_ == nullptr) return Error(open_error_);
   std::lock_guard lock(report_mutex_);
   if (auto error = channel_->Send(ReportLine(metrics, options, seq_ + 1))) {
@@ -192,6 +216,64 @@ Reply Reporter::Report(std::span<const Metric> metrics, ReportOptions options) {
   std::string answer;
   if (auto error = channel_->Receive(answer_timeout_, &answer)) return Error(std::move(*error));
   return ParseAnswer(answer, seq_);
+}
+
+Reply Reporter::Save(std::optional<std::int64_t> step,
+                     const std::function<bool(const std::string& directory)>& write) {
+  if (!connected_) return SaveHere(step, write);
+  std::string begin = R"({"t":"ckpt_begin")";
+  if (step.has_value()) {
+    begin += R"(,"step":)";
+    internal::AppendNumber(*step, &begin);
+  }
+  const Reply begun = AskForPath(begin + '}', "ckpt_dir");
+  if (!begun) return begun;
+  if (write(begun.path)) {
+    SyncTree(begun.path);
+    Reply saved = AskForPath(TextLine("ckpt_end", "path", begun.path), "ok");
+    // A broken channel: the yard may be about to keep it.
+    if (saved.state == Reply::State::kError && error().empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(begun.path, ignored);
+    }
+    return saved;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(begun.path, ignored);
+  return Error("the checkpoint was not written");
+}
+
+Reply Reporter::SaveHere(std::optional<std::int64_t> step,
+                         const std::function<bool(const std::string& directory)>& write) {
+  std::int64_t number = 0;
+  {
+    std::lock_guard lock(report_mutex_);
+    number = step.value_or(seq_);
+  }
+  char name[40];
+  std::snprintf(name, sizeof(name), "checkpoint_%06lld", static_cast<long long>(number));
+  std::error_code error;
+  Reply reply;
+  reply.path = std::filesystem::absolute(name, error).string();
+  std::filesystem::create_directory(reply.path, error);
+  if (error) return Error("cannot make the directory " + reply.path + ": " + error.message());
+  return write(reply.path) ? reply : Error("the checkpoint was not written");
+}
+
+Reply Reporter::AskForPath(std::string_view line, std::string_view kind) {
+  if (channel_ == nullptr) return Error(open_error_);
+  std::lock_guard lock(report_mutex_);
+  if (auto error = channel_->Send(line)) return Error(std::move(*error));
+  std::string answer;
+  if (auto error = channel_->Receive(answer_timeout_, &answer)) return Error(std::move(*error));
+  const auto members = internal::ParseObject(answer);
+  if (!members) return Error(channel_->Break("the yard's answer is not JSON: " + Excerpt(answer)));
+  const std::string type = internal::ParseString(internal::Find(*members, "t")).value_or("");
+  if (type == "stop" || type == "error") return ParseAnswer(answer, seq_);
+  Reply reply;
+  reply.path = internal::ParseString(internal::Find(*members, "path")).value_or("");
+  if (type == kind && !reply.path.empty()) return reply;
+  return Error("the yard's answer is of an unknown kind: " + Excerpt(answer));
 }
 
 Reply Reporter::ParseAnswer(std::string_view line, std::int64_t seq) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -59,6 +60,8 @@ struct Reply {
   // What was sent to this run since its last report, as the JSON text of an array; empty if
   // nothing.
   std::string events;
+  // After Save(): where the checkpoint is.
+  std::string path;
 
   explicit operator bool() const { return state == State::kContinue; }
 };
@@ -121,6 +124,14 @@ class Reporter {
   Reply Report(std::initializer_list<Metric> metrics, ReportOptions options = {});
   Reply Report(std::span<const Metric> metrics, ReportOptions options = {});
 
+  // Saves a checkpoint: `write` puts any files into the directory it is given; then the yard makes
+  // it permanent, in one step and safe from a crash. `step` numbers it; without one it is the
+  // number of reports. kError if `write` returns false, or the yard refuses: then nothing is saved.
+  // kStop if the run was told to stop and has saved since. Without a yard the directory is
+  // ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+  Reply Save(std::optional<std::int64_t> step,
+             const std::function<bool(const std::string& directory)>& write);
+
   // Sends a line for the run's log. Not answered: kContinue or kError.
   Reply Log(std::string_view text);
   // Says that the program is alive, for one that takes long between two reports. Not answered.
@@ -134,6 +145,10 @@ class Reporter {
   void SayHello();
   Reply Print(std::span<const Metric> metrics, const ReportOptions& options);
   Reply ParseAnswer(std::string_view line, std::int64_t seq);
+  // For the path in the answer of that kind.
+  Reply AskForPath(std::string_view line, std::string_view kind);
+  Reply SaveHere(std::optional<std::int64_t> step,
+                 const std::function<bool(const std::string& directory)>& write);
   Reply Send(std::string_view line);
 
   const std::chrono::milliseconds answer_timeout_;

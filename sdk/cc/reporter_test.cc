@@ -12,6 +12,8 @@
 #include <cmath>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <limits>
@@ -145,6 +147,104 @@ class ReporterTest : public ::testing::Test {
   std::optional<FakeYard> yard_;
   std::FILE* out_ = nullptr;
 };
+
+// Begins a checkpoint in `directory`, which it makes.
+Answer Saving(const std::string& directory) {
+  return [directory](const std::string& line) -> std::string {
+    if (line.find("ckpt_begin") != std::string::npos) {
+      ::mkdir(directory.c_str(), 0755);
+      return R"({"t":"ckpt_dir","path":")" + directory + "\"}\n";
+    }
+    if (line.find("ckpt_end") != std::string::npos) {
+      return "{\"t\":\"ok\",\"path\":\"/r/checkpoint_000007\",\"events\":[]}\n";
+    }
+    return Obliging(line);
+  };
+}
+
+class SaveTest : public ReporterTest {
+ protected:
+  SaveTest() {
+    char name[] = "/tmp/sv-XXXXXX";
+    root_ = ::mkdtemp(name);
+    temporary_ = root_ + "/checkpoint_tmp012345";
+  }
+  ~SaveTest() override { std::filesystem::remove_all(root_); }
+
+  std::string root_, temporary_;
+};
+
+TEST_F(SaveTest, BeginsAndEnds) {
+  Serve(Saving(temporary_));
+  Reporter reporter(Options());
+  std::string given;
+  const Reply reply = reporter.Save(7, [&](const std::string& directory) {
+    given = directory;
+    std::filesystem::create_directory(directory + "/sub");
+    std::ofstream(directory + "/sub/w") << "weights";
+    return ::mkfifo((directory + "/pipe").c_str(), 0644) == 0;
+  });
+  EXPECT_TRUE(reply) << reply.message;
+  EXPECT_EQ(reply.path, "/r/checkpoint_000007");
+  EXPECT_EQ(given, temporary_);
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  EXPECT_THAT(yard_->Lines(4), ElementsAre(kHello, R"({"t":"ckpt_begin","step":7})",
+                                           R"({"t":"ckpt_end","path":")" + temporary_ + "\"}",
+                                           R"({"t":"report","m":{"loss":1},"seq":1})"));
+}
+
+TEST_F(SaveTest, WhatIsNotWrittenIsNotSaved) {
+  Serve(Saving(temporary_));
+  Reporter reporter(Options());
+  const Reply reply = reporter.Save(std::nullopt, [](const std::string&) { return false; });
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_FALSE(std::filesystem::exists(temporary_));
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  EXPECT_THAT(yard_->Lines(3), ElementsAre(kHello, R"({"t":"ckpt_begin"})", HasSubstr("report")));
+}
+
+TEST_F(SaveTest, WhatTheYardRefusesIsTheReply) {
+  const struct {
+    const char* answer;
+    State state;
+    const char* message;
+  } kCases[] = {
+      {R"({"t":"error","code":"RESOURCE_EXHAUSTED","error":"full"})", State::kError, "full"},
+      {R"({"t":"stop","reason":"pause","grace_s":3})", State::kStop, "pause"},
+      {R"({"t":"ckpt_dir","path":7})", State::kError, "unknown kind"},
+      {R"({"t":"ok","path":"/x"})", State::kError, "unknown kind"},
+  };
+  std::size_t next = 0;
+  Serve([&](const std::string& line) -> std::string {
+    if (line.find("ckpt_begin") == std::string::npos) return Obliging(line);
+    return kCases[next].answer + std::string("\n");
+  });
+  Reporter reporter(Options());
+  for (; next < std::size(kCases); ++next) {
+    const Reply reply = reporter.Save(1, [](const std::string&) {
+      ADD_FAILURE() << "there is nothing to write into";
+      return true;
+    });
+    EXPECT_EQ(reply.state, kCases[next].state) << next;
+    EXPECT_THAT(reply.message, HasSubstr(kCases[next].message));
+    EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  }
+}
+
+TEST_F(SaveTest, WithoutAYardItIsADirectoryHere) {
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(root_);
+  ReporterOptions options;
+  options.out = Out();
+  Reporter reporter(options);
+  reporter.Report({{"loss", 1}});
+  const auto is_there = [](const std::string& directory) {
+    return std::filesystem::is_directory(directory);
+  };
+  EXPECT_THAT(reporter.Save(std::nullopt, is_there).path, HasSubstr("/checkpoint_000001"));
+  EXPECT_THAT(reporter.Save(70, is_there).path, HasSubstr("/checkpoint_000070"));
+  std::filesystem::current_path(before);
+}
 
 TEST_F(ReporterTest, SaysHelloFirst) {
   Serve(Obliging);

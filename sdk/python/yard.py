@@ -12,10 +12,12 @@ One file, standard library only, Python 3.8 or later. Without a yard, and in a t
 it prints what it is given and goes on, so that the same program runs by hand.
 """
 
+import contextlib
 import json
 import operator
 import os
 import select
+import shutil
 import socket
 import stat
 import sys
@@ -85,6 +87,7 @@ class Reporter:
         config: the run's configuration, a dict.
         checkpoint: the directory of the checkpoint to start from, or None.
         iteration: how many reports of earlier attempts that checkpoint stands for.
+        saved: the directory of the checkpoint that was saved last, or None.
     """
 
     def __init__(self, fd=None, path=None, answer_timeout=None, out=None):
@@ -92,6 +95,7 @@ class Reporter:
         self.config = {}
         self.checkpoint = None
         self.iteration = 0
+        self.saved = None
         self._out = out
         self._seq = 0
         self._buffer = b""
@@ -126,6 +130,7 @@ class Reporter:
         if not self.connected:
             words = ["%s=%s" % (name, _encode(value)) for name, value in row.items()]
             self._print(" ".join(words if step is None else ["step=%d" % step] + words))
+            self._seq += 1
             return Reply()
         with self._report_lock:
             message = {"t": "report", "m": row, "seq": self._seq + 1}
@@ -136,6 +141,40 @@ class Reporter:
             self._send(message)
             self._seq += 1
             return self._parse_answer(self._receive(), self._seq)
+
+    @contextlib.contextmanager
+    def save(self, step=None):
+        """Saves a checkpoint: `with reporter.save() as directory:` write any files into it.
+
+        At the end of the block the yard makes it permanent, in one step and safe from a crash, and
+        `saved` is where it is. Left by an exception, the block saves nothing. `step` numbers it;
+        without one it is the number of reports. Without a yard the directory is
+        ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+        """
+        if step is not None:
+            step = operator.index(step)
+        if not self.connected:
+            directory = os.path.abspath("checkpoint_%06d" % (self._seq if step is None else step))
+            os.makedirs(directory, exist_ok=True)
+            yield directory
+            self.saved = directory
+            return
+        begin = {"t": "ckpt_begin"}
+        if step is not None:
+            begin["step"] = step
+        directory = self._ask_for_path(begin, "ckpt_dir")
+        try:
+            yield directory
+        except BaseException:
+            shutil.rmtree(directory, ignore_errors=True)
+            raise
+        _sync(directory)
+        try:
+            self.saved = self._ask_for_path({"t": "ckpt_end", "path": directory}, "ok")
+        except Error:
+            if self._broken is None:  # Else the yard may be about to keep it.
+                shutil.rmtree(directory, ignore_errors=True)
+            raise
 
     def log(self, text):
         """Sends a line for the run's log. Not answered."""
@@ -189,7 +228,7 @@ class Reporter:
         print(text, file=self._out or sys.stdout, flush=True)
 
     def _say_hello(self):
-        self._send({"t": "hello", "v": 1})
+        self._send({"t": "hello", "v": 1, "pid": os.getpid()})
         line = self._receive()
         answer = _parse(line)
         kind = answer.get("t") if answer is not None else None
@@ -208,6 +247,23 @@ class Reporter:
         self.config = _of_type(answer.get("config"), dict, {})
         self.checkpoint = _of_type(answer.get("checkpoint"), str, None) or None
         self.iteration = _of_type(answer.get("iteration"), int, 0)
+
+    def _ask_for_path(self, message, kind):
+        """The path in the answer to a line of a checkpoint."""
+        with self._report_lock:
+            self._send(message)
+            line = self._receive()
+        answer = _parse(line)
+        if answer is None:
+            raise self._break("the yard's answer is not JSON: " + _excerpt(line))
+        if answer.get("t") == "error":
+            raise Error(*_error_of(answer))
+        if answer.get("t") == "stop":
+            raise Error("nothing more can be saved: the run was told to stop and has saved since")
+        path = _of_type(answer.get("path"), str, "")
+        if answer.get("t") != kind or not path:
+            raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
+        return path
 
     def _parse_answer(self, line, seq):
         answer = _parse(line)
@@ -315,6 +371,22 @@ def _inherited_socket(spec):
     if not stat.S_ISSOCK(status.st_mode) or status.st_ino != int(inode):
         return None
     return int(number)
+
+
+def _sync(directory):
+    """So that the yard, which syncs all of it again and serves others too, need not wait."""
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            try:
+                fd = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            except OSError:
+                continue  # The yard says what is wrong with it.
+            try:
+                os.fsync(fd)
+            except OSError:
+                pass
+            finally:
+                os.close(fd)
 
 
 def _encode(value):

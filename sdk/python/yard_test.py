@@ -3,6 +3,7 @@ import io
 import json
 import math
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -48,12 +49,105 @@ class YardTest(unittest.TestCase):
         return fake.messages
 
 
+class SaveTest(YardTest):
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="sdk", dir="/tmp")
+        self.addCleanup(shutil.rmtree, self.directory, True)
+        self.temporary = os.path.join(self.directory, "checkpoint_tmp012345")
+
+    def saving(self, message):
+        """A yard that makes the directory, and says where it would be."""
+        if message["t"] == "ckpt_begin":
+            os.mkdir(self.temporary)
+            return {"t": "ckpt_dir", "path": self.temporary}
+        if message["t"] == "ckpt_end":
+            return {"t": "ok", "path": "/r/checkpoint_000007", "events": []}
+        return obliging(message)
+
+    def test_begins_and_ends(self):
+        reporter, fake = self.reporter(self.saving)
+        self.assertIsNone(reporter.saved)
+        with reporter.save(7) as directory:
+            self.assertEqual(directory, self.temporary)
+            self.assertIsNone(reporter.saved)
+        self.assertEqual(reporter.saved, "/r/checkpoint_000007")
+        self.assertTrue(reporter.report(loss=1))
+        self.assertEqual(self.messages(reporter, fake)[1:], [
+            {"t": "ckpt_begin", "step": 7},
+            {"t": "ckpt_end", "path": self.temporary},
+            {"t": "report", "m": {"loss": 1}, "seq": 1}])
+
+    def test_what_was_written_is_synced_before_the_yard_waits_for_it(self):
+        synced = []
+
+        def fsync(fd, real=os.fsync):
+            synced.append(os.path.basename(os.readlink("/proc/self/fd/%d" % fd)))
+            real(fd)
+
+        self.addCleanup(setattr, os, "fsync", os.fsync)
+        os.fsync = fsync
+        reporter, _ = self.reporter(self.saving)
+        with reporter.save() as directory:
+            os.mkdir(os.path.join(directory, "sub"))
+            for name in ("a", "sub/b"):
+                open(os.path.join(directory, name), "w").close()
+            os.symlink("/etc/hostname", os.path.join(directory, "link"))
+            os.mkfifo(os.path.join(directory, "pipe"))
+        self.assertEqual([name for name in sorted(synced) if name != "pipe"], ["a", "b"])
+
+    def test_a_block_that_raises_saves_nothing(self):
+        reporter, fake = self.reporter(self.saving)
+        with self.assertRaises(KeyError):
+            with reporter.save() as directory:
+                open(os.path.join(directory, "half"), "w").close()
+                raise KeyError("x")
+        self.assertFalse(os.path.exists(self.temporary))
+        self.assertIsNone(reporter.saved)
+        self.assertEqual(self.messages(reporter, fake)[1:], [{"t": "ckpt_begin"}])
+
+    def test_what_the_yard_refuses_is_an_error_and_costs_only_itself(self):
+        refusals = [({"t": "error", "code": "RESOURCE_EXHAUSTED", "error": "full"}, "full"),
+                    ({"t": "stop", "reason": "stop"}, "told to stop"),
+                    ({"t": "ckpt_dir", "path": 7}, "unknown kind"),
+                    ({"t": "ok", "path": "/x"}, "unknown kind")]
+        for refusal, text in refusals:
+            reporter, _ = self.reporter(
+                lambda message, refusal=refusal:
+                    refusal if message["t"] == "ckpt_begin" else obliging(message))
+            with self.assertRaisesRegex(yard.Error, text):
+                with reporter.save():
+                    self.fail("there is nothing to write into")
+            self.assertTrue(reporter.report(loss=1))
+
+    def test_a_failing_commit_is_an_error(self):
+        reporter, _ = self.reporter(
+            lambda message: {"t": "error", "code": "INVALID_ARGUMENT", "error": "a link"}
+            if message["t"] == "ckpt_end" else self.saving(message))
+        with self.assertRaisesRegex(yard.Error, "a link"):
+            with reporter.save():
+                pass
+        self.assertIsNone(reporter.saved)
+
+    def test_without_a_yard_it_is_a_directory_here(self):
+        reporter = yard.Reporter(fd="", path="", out=io.StringIO())
+        before = os.getcwd()
+        self.addCleanup(os.chdir, before)
+        os.chdir(self.directory)
+        reporter.report(loss=1)
+        for step, name in ((None, "checkpoint_000001"), (70, "checkpoint_000070")):
+            with reporter.save(step) as directory:
+                self.assertTrue(os.path.isdir(directory))
+            self.assertEqual(reporter.saved, os.path.join(os.path.realpath(self.directory), name))
+
+
 class ReportTest(YardTest):
 
     def test_says_hello_first(self):
         reporter, fake = self.reporter()
         self.assertTrue(reporter.connected)
-        self.assertEqual(self.messages(reporter, fake), [{"t": "hello", "v": 1}])
+        self.assertEqual(self.messages(reporter, fake),
+                         [{"t": "hello", "v": 1, "pid": os.getpid()}])
 
     def test_knows_what_the_welcome_said(self):
         reporter, _ = self.reporter(lambda _: {

@@ -8,11 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "tools/yard/option_set.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/version.h"
 
 namespace yard {
 namespace {
-
-constexpr char kVersion[] = "yard 0.1";
 
 std::string Describe(const VerbEntry& entry) {
   return absl::StrCat("  ", entry.examples[0], "\n  ", entry.examples[1], "\n\n", entry.summary);

@@ -221,6 +221,14 @@ absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name
   return thing->job->id + name.substr(job.size());
 }
 
+absl::StatusOr<std::string> FindTrial(Context& context, const std::string& name,
+                                      const std::string& what) {
+  const auto thing = FindThing(context, name);
+  if (!thing.ok()) return thing.status();
+  if (thing->trial.has_value()) return thing->trial->id;
+  return absl::FailedPreconditionError(absl::StrCat(name, " is a job: only a trial ", what));
+}
+
 const char* StateName(msg::TrialState state) {
   switch (state) {
     case msg::TrialState::Pending:
@@ -235,6 +243,8 @@ const char* StateName(msg::TrialState state) {
       return "stopped";
     case msg::TrialState::Failed:
       return "failed";
+    case msg::TrialState::Paused:
+      return "paused";
   }
   return "unknown";
 }
@@ -259,7 +269,9 @@ const char* StateName(msg::TaskState state) {
   return "unknown";
 }
 
-bool HasEnded(msg::TrialState state) { return state >= msg::TrialState::Done; }
+bool HasEnded(msg::TrialState state) {
+  return state >= msg::TrialState::Done && state != msg::TrialState::Paused;
+}
 bool HasEnded(msg::TaskState state) { return state >= msg::TaskState::Exited; }
 
 }  // namespace yard

@@ -33,6 +33,10 @@ absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& n
 absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name,
                                        const std::string& why_not);
 
+// The id of a trial; FailedPrecondition for a job: "NAME is a job: only a trial WHAT".
+absl::StatusOr<std::string> FindTrial(Context& context, const std::string& name,
+                                      const std::string& what);
+
 // A service's answer to the name of a thing: one that fits two (FailedPrecondition, which names
 // them) is as good as not found.
 absl::Status AsLookup(const absl::Status& status);

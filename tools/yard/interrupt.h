@@ -15,9 +15,10 @@ class Interrupt {
   explicit Interrupt(std::function<void()> otherwise) : otherwise_(std::move(otherwise)) {}
 
   // Runs `handler` for each interrupt from now on, on the thread that waits for signals; it may
-  // block. Empty: back to the default.
+  // block, but must not call this. Empty: back to the default. Waits for a handler that runs.
   void Handle(std::function<void()> handler) {
     runtime::MutexLock lock(mutex_);
+    while (running_) idle_.Wait(mutex_);
     handler_ = std::move(handler);
   }
   // An interrupt has come.
@@ -26,13 +27,19 @@ class Interrupt {
     {
       runtime::MutexLock lock(mutex_);
       handler = handler_ ? handler_ : otherwise_;
+      running_ = true;
     }
     handler();
+    runtime::MutexLock lock(mutex_);
+    running_ = false;
+    idle_.SignalAll();
   }
 
  private:
   const std::function<void()> otherwise_;
   runtime::Mutex mutex_;
+  runtime::CondVar idle_;
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
   std::function<void()> handler_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -96,7 +96,13 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"metrics", MetricsToJson(trial.last_metrics)},
           {"reason", trial.reason},
           {"error_lines", trial.error_lines},
-          {"stop_requested", trial.stop_requested}};
+          {"stop_requested", trial.stop_requested},
+          {"pause_requested", trial.pause_requested},
+          {"priority", trial.priority},
+          {"labels", trial.labels},
+          {"group", trial.group},
+          {"checkpoint", trial.checkpoint},
+          {"checkpoint_iteration", trial.checkpoint_iteration}};
 }
 
 nlohmann::json ToJson(const msg::TaskT& task) {

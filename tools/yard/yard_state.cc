@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -116,6 +117,10 @@ absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locat
       if (resource.is_string()) wanted.resources.push_back(resource.get<std::string>());
     }
   }
+  if (json.contains("slots") && json["slots"].is_number_unsigned()) {
+    wanted.slots =
+        static_cast<int>(std::min<std::uint64_t>(json["slots"].get<std::uint64_t>(), kMostSlots));
+  }
   return std::optional<Wanted>(std::move(wanted));
 }
 
@@ -126,6 +131,7 @@ absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& want
   nlohmann::json json = {{"logdir", wanted.logdir}};
   if (!wanted.trainer.empty()) json["trainer"] = wanted.trainer;
   if (!wanted.resources.empty()) json["resources"] = wanted.resources;
+  if (wanted.slots > 0) json["slots"] = wanted.slots;
   return runtime::WriteFileAtomically(
       WantedPath(locations),
       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", 0600, true);

@@ -20,11 +20,13 @@ inline constexpr std::string_view kServices[] = {"registry", "launcher", "datama
 
 // The file STATE/wanted: somebody wants this yard to be up. `yard up` writes it, `yard down`
 // removes it, the launcher acts on it.
+inline constexpr int kMostSlots = 10'000;
 struct Wanted {
   std::string logdir;
   std::string trainer = {};  // A program that serves as the yard's trainer; empty: its own.
   // What tasks share: "gpu=0,1", "slots=4"; empty: the GPUs of this machine.
   std::vector<std::string> resources = {};
+  int slots = 0;  // Trials that run at once, at most; 0: one for each core.
 };
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
 absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);

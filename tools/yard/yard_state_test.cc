@@ -40,16 +40,18 @@ class YardStateTest : public ::testing::Test {
 };
 
 TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
-  ASSERT_TRUE(
-      WriteWanted(locations(),
-                  {.logdir = "/a b/\"c\"", .trainer = "/t", .resources = {"gpu=0,1", "slots=4"}})
-          .ok());
+  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a b/\"c\"",
+                                        .trainer = "/t",
+                                        .resources = {"gpu=0,1", "slots=4"},
+                                        .slots = 3})
+                  .ok());
   const auto wanted = ReadWanted(locations());
   ASSERT_TRUE(wanted.ok()) << wanted.status();
   ASSERT_TRUE(wanted->has_value());
   EXPECT_EQ((*wanted)->logdir, "/a b/\"c\"");
   EXPECT_EQ((*wanted)->trainer, "/t");
   EXPECT_THAT((*wanted)->resources, ElementsAre("gpu=0,1", "slots=4"));
+  EXPECT_EQ((*wanted)->slots, 3);
 }
 
 TEST_F(YardStateTest, RemovingWantedTwiceIsFine) {

@@ -1,6 +1,7 @@
 // The report path of a trainer, without a bus, that kills itself with SIGKILL:
-//   crashing_trainer DIRECTORY TRIALS POINT COUNT
-// the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect.
+//   crashing_trainer DIRECTORY TRIALS POINT COUNT [remove]
+// the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect. With
+// "remove" it removes a trial of its own, "removed", before.
 
 #include <signal.h>
 #include <unistd.h>
@@ -37,12 +38,25 @@ class EndlessJobs : public bus::JobControl {
   runtime::EventLoop* const loop_;
 };
 
+// It never starts: there is no slot for it.
+void RemoveOne(trainer::Trials* trials) {
+  msg::RunTrialRequestT request;
+  request.name = "removed";
+  request.argv.emplace_back("prog");
+  request.working_directory = std::string("/");
+  const auto trial = trials->Run("removed", request, "");
+  CHECK(trial.ok()) << trial.status();
+  CHECK(trials->Stop(trial->id, absl::ZeroDuration(), "").ok());
+  const auto removed = trials->RemoveTrial("removed", "rm");
+  CHECK(removed.ok()) << removed.status();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
-  CHECK_EQ(argc, 5);
+  CHECK(argc == 5 || argc == 6);
   const std::string directory = argv[1];
   const int trial_count = std::atoi(argv[2]);
   const auto fault = [&, hits = 0](std::string_view point) mutable {
@@ -76,6 +90,7 @@ int main(int argc, char** argv) {
       const auto trial = (*trials)->Run(request.name, request, "");
       CHECK(trial.ok()) << trial.status();
     }
+    if (argc == 6) RemoveOne(trials->get());
     std::puts("ready");
     std::fflush(stdout);
   });

@@ -110,6 +110,13 @@ void FakeYard::AddReport(const std::string& trial, const std::string& metrics) {
   }
 }
 
+void FakeYard::SetDetails(const std::string& trial, msg::TrialDetailsReplyT details) {
+  MutexLock lock(mutex_);
+  for (Held& held : trials_) {
+    if (held.trial.id == trial) held.details = details;
+  }
+}
+
 void FakeYard::FailTrial(const std::string& trial, const std::string& reason,
                          std::vector<std::string> error_lines) {
   MutexLock lock(mutex_);
@@ -214,6 +221,20 @@ void FakeYard::ServeRegistry() {
       });
 }
 
+template <typename Reply>
+absl::StatusOr<Reply> FakeYard::Changed(const std::string& verb, const std::string& trial,
+                                        std::optional<msg::TrialState> state) {
+  MutexLock lock(mutex_);
+  const auto found = FindThingIn(trials_, trial, kTrialOf);
+  if (!found.ok()) return found.status();
+  msg::TrialT& held = trials_[*found].trial;
+  asked_.push_back(absl::StrCat(verb, " ", held.id));
+  if (state) held.state = *state;
+  Reply reply;
+  reply.trial = std::make_unique<msg::TrialT>(held);
+  return reply;
+}
+
 void FakeYard::ServeTrainer() {
   using rpc::Trainer;
   bus::Service& service = Serve("trainer");
@@ -252,11 +273,49 @@ void FakeYard::ServeTrainer() {
         trials_[*found].trial.state = msg::TrialState::Stopped;
         return msg::StopTrialReplyT();
       });
+  service.Handle<Trainer::PauseTrial>(
+      [this](const bus::CallContext&,
+             const auto& request) -> absl::StatusOr<msg::PauseTrialReplyT> {
+        return Changed<msg::PauseTrialReplyT>("pause", request.trial, msg::TrialState::Paused);
+      });
+  service.Handle<Trainer::ResumeTrial>(
+      [this](const bus::CallContext&,
+             const auto& request) -> absl::StatusOr<msg::ResumeTrialReplyT> {
+        return Changed<msg::ResumeTrialReplyT>("resume", request.trial, msg::TrialState::Pending);
+      });
+  service.Handle<Trainer::RemoveTrial>(
+      [this](const bus::CallContext&,
+             const auto& request) -> absl::StatusOr<msg::RemoveTrialReplyT> {
+        return Changed<msg::RemoveTrialReplyT>("remove", request.trial, std::nullopt);
+      });
+  service.Handle<Trainer::TellTrial>(
+      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::TellTrialReplyT> {
+        auto reply = Changed<msg::TellTrialReplyT>("tell " + request.event + " to", request.trial,
+                                                   std::nullopt);
+        if (reply.ok()) reply->number = 7;
+        return reply;
+      });
+  service.Handle<Trainer::TrialDetails>(
+      [this](const bus::CallContext&,
+             const auto& request) -> absl::StatusOr<msg::TrialDetailsReplyT> {
+        MutexLock lock(mutex_);
+        const auto found = FindThingIn(trials_, request.trial, kTrialOf);
+        if (!found.ok()) return found.status();
+        msg::TrialDetailsReplyT reply = trials_[*found].details;
+        reply.trial = std::make_unique<msg::TrialT>(trials_[*found].trial);
+        return reply;
+      });
   service.HandleAsync<Trainer::FollowTrial>([this](auto writer, const auto& request) {
     MutexLock lock(mutex_);
     const auto found = FindThingIn(trials_, request.trial, kTrialOf);
     if (!found.ok()) return writer->Finish(found.status());
     Held& held = trials_[*found];
+    if (held.trial.state == msg::TrialState::Paused) {
+      msg::FollowTrialReplyT part;
+      part.trial = std::make_unique<msg::TrialT>(held.trial);
+      (void)writer->SendPart(std::move(part));
+      return writer->Finish(absl::UnavailableError("a paused trial goes on some day"));
+    }
     for (const auto& row : held.rows) {
       if (row.row <= request.from_row) continue;
       msg::FollowTrialReplyT part;

@@ -53,6 +53,8 @@ class FakeYard {
   // Before Start(). A trial that has not ended ends, as Done, when it is followed or waited for.
   void AddTrial(const std::string& id, const std::string& name, msg::TrialState state);
   void AddReport(const std::string& trial, const std::string& metrics);
+  // What the trainer says of it besides.
+  void SetDetails(const std::string& trial, msg::TrialDetailsReplyT details);
   void FailTrial(const std::string& trial, const std::string& reason,
                  std::vector<std::string> error_lines);
   void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
@@ -96,7 +98,8 @@ class FakeYard {
   msg::JobSpecT last_launch();
   // What `yard logs` asked for, last.
   msg::LogsRequestT last_logs();
-  // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0".
+  // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
+  // "pause t-abcde", "tell 1 to t-abcde".
   std::vector<std::string> asked();
   // Waits until somebody follows output that is held.
   bool AwaitFollower();
@@ -109,6 +112,7 @@ class FakeYard {
   struct Held {
     msg::TrialT trial;
     std::vector<msg::ResultRowT> rows;
+    msg::TrialDetailsReplyT details;
   };
   bool IsLeftOut(const std::string& service) const;
   bus::Service& Serve(const std::string& name);
@@ -117,6 +121,10 @@ class FakeYard {
   void ServeControl(bus::Service* service);
   absl::StatusOr<int> FindJob(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ServeTrainer();
+  // Notes what was asked for a trial; it is in `state` then, if there is one.
+  template <typename Reply>
+  absl::StatusOr<Reply> Changed(const std::string& verb, const std::string& trial,
+                                std::optional<msg::TrialState> state);
   void ServeDatamanager();
   absl::StatusOr<bus::Node*> CallerNode();
   absl::StatusOr<bus::Client*> CallerClient();

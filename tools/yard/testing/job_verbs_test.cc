@@ -595,14 +595,12 @@ TEST_F(JobVerbsTest, RmRemovesWhatHasEnded) {
   EXPECT_EQ(yard_.Run({"rm", "j-abcde/worker-0"}).code, kUsage);
 }
 
-TEST_F(JobVerbsTest, ATrialIsTheTrainersToRestartAndRemove) {
+TEST_F(JobVerbsTest, ATrialIsTheTrainersToRestart) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
   yard_.Start();
-  for (const char* verb : {"restart", "rm"}) {
-    const auto result = yard_.Run({verb, "first"});
-    EXPECT_EQ(result.code, kRefused) << verb;
-    EXPECT_THAT(result.err, HasSubstr("first is a trial: the trainer "));
-  }
+  const auto result = yard_.Run({"restart", "first"});
+  EXPECT_EQ(result.code, kRefused);
+  EXPECT_THAT(result.err, HasSubstr("first is a trial: the trainer "));
   EXPECT_THAT(yard_.asked(), IsEmpty());
 }
 

@@ -245,6 +245,18 @@ TEST_F(VerbsTest, UpKeepsTheResourcesOfARunningYard) {
   EXPECT_THAT(ReadWanted(yard_.locations()).value()->resources, ElementsAre("slots=4"));
 }
 
+TEST_F(VerbsTest, UpKeepsTheSlotsOfARunningYard) {
+  ASSERT_TRUE(WriteWanted(yard_.locations(), {.logdir = "/runs", .slots = 4}).ok());
+  yard_.Start();
+  const auto result = yard_.Run({"up", "--slots", "5"});
+  EXPECT_EQ(result.code, kRefused);
+  EXPECT_THAT(result.err, HasSubstr("up with 4 slots, not with 5; `yard down"));
+  EXPECT_EQ(ReadWanted(yard_.locations()).value()->slots, 4);
+  for (const char* none : {"0", "-1", "many", "1.5"}) {
+    EXPECT_EQ(yard_.Run({"up", "--slots", none}).code, kUsage) << none;
+  }
+}
+
 TEST_F(VerbsTest, UpChecksResourcesBeforeItStartsAnything) {
   const auto result = yard_.Run({"up", "--resources", "gpu=0-3"});
   EXPECT_EQ(result.code, kUsage);
@@ -273,6 +285,25 @@ TEST_F(LookupTest, AnIdAPrefixAndANameAllDo) {
   for (const char* name : {"j-qqqqq", "j-q", "sleeper", "j-qqqqq/worker-0"}) {
     EXPECT_EQ(Objects(yard_.Run({"show", name, "--json"}).out).at(0).value("id", ""), "j-qqqqq");
   }
+}
+
+TEST_F(LookupTest, ShowHasTheDetailsOfATrial) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  msg::TrialDetailsReplyT details;
+  details.options = std::make_unique<msg::TrialOptionsT>();
+  details.options->stop = R"({"loss":3})";
+  details.statistics.push_back(std::make_unique<msg::MetricStatisticsT>());
+  details.statistics[0]->name = "loss";
+  details.statistics[0]->count = 12;
+  yard_.SetDetails("t-abcde", details);
+  yard_.Start();
+  const auto result = yard_.Run({"show", "first"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("stops at   loss >= 3\n"));
+  EXPECT_THAT(result.out, HasSubstr("loss       12"));
+  const auto object = Objects(yard_.Run({"show", "first", "--json"}).out).at(0);
+  EXPECT_EQ(object["name"], "first");
+  EXPECT_EQ(object["statistics"]["loss"]["count"], 12);
 }
 
 TEST_F(LookupTest, TwoMatchesAreNotFoundNamingBoth) {
@@ -361,6 +392,23 @@ TEST_F(VerbsTest, StopAsksOnceAndWaits) {
   EXPECT_THAT(result.out, HasSubstr("t-abcde stopped"));
   EXPECT_EQ(yard_.Run({"stop", "first"}).code, kDone);
   EXPECT_EQ(yard_.stopped().size(), 2U) << "it has ended already";
+}
+
+TEST_F(VerbsTest, TrialsArePausedResumedToldAndRemoved) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.Start();
+  const auto paused = yard_.Run({"pause", "first"});
+  EXPECT_EQ(paused.code, kDone) << paused.err;
+  EXPECT_EQ(paused.out, "t-abcde paused\n");
+  EXPECT_EQ(yard_.Run({"resume", "first"}).out, "t-abcde pending\n");
+  EXPECT_EQ(yard_.Run({"tell", "first", "{\"lr\":1}"}).out, "t-abcde event 7\n");
+  EXPECT_THAT(yard_.Run({"rm", "first"}).out, HasSubstr("t-abcde removed; its files are in "));
+  EXPECT_THAT(yard_.asked(), ElementsAre("pause t-abcde", "resume t-abcde",
+                                         "tell {\"lr\":1} to t-abcde", "remove t-abcde"));
+  for (const char* verb : {"pause", "resume", "rm"}) {
+    EXPECT_EQ(yard_.Run({verb, "nobody"}).code, kNotFound) << verb;
+  }
+  EXPECT_EQ(yard_.Run({"tell", "nobody", "1"}).code, kNotFound);
 }
 
 // ---- run

@@ -85,6 +85,8 @@ class Down : public Verb {
       auto reply = client.Call<rpc::Trainer::Trials>(all_trials, Patient());
       if (!reply.ok()) return reply.status();
       for (const auto& trial : reply->trials) {
+        // It takes no slot and can be resumed when the yard is up again.
+        if (trial->state == msg::TrialState::Paused) continue;
         msg::StopTrialRequestT stop;
         stop.trial = trial->id;
         (void)client.Call<rpc::Trainer::StopTrial>(stop, Patient());

@@ -175,7 +175,7 @@ class Ps : public Verb {
                            const std::map<std::string, const msg::JobT*>& jobs) {
     const auto job = jobs.find(trial.job);
     const bool waits = trial.reason.empty() && !HasEnded(trial.state) && job != jobs.end();
-    return waits ? Short(WhyOfJob(*job->second), 100) : Short(trial.reason, 60);
+    return Short(waits ? WhyOfJob(*job->second) : trial.reason, 100);
   }
 
   // A trial's job is told by its trial.

@@ -4,7 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
+#include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -16,7 +18,7 @@ constexpr absl::Duration kRemoval = absl::Minutes(5);
 class Rm : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("job", names_, "Jobs that have ended: ids, unique prefixes or names.",
+    options.Add("thing", names_, "Ended trials and jobs: ids, unique prefixes or names.",
                 OptionSet::Need::kRequired);
   }
 
@@ -35,19 +37,38 @@ class Rm : public Verb {
       return Fail(context, "rm",
                   absl::InvalidArgumentError("a task is not removed alone; name its job"));
     }
-    const auto job = FindOwnJob(context, name, "keeps what belongs to it");
-    if (!job.ok()) return Fail(context, "rm", job.status());
+    const auto thing = FindThing(context, name);
+    if (!thing.ok()) return Fail(context, "rm", thing.status());
     auto client = context.client();
     if (!client.ok()) return Fail(context, "rm", client.status());
+    if (thing->trial.has_value()) return RemoveTrial(context, **client, thing->id());
+    const std::string& job = thing->id();
     msg::RemoveJobRequestT request;
-    request.job = *job;
+    request.job = job;
     // (It answers when all files are gone.)
     const auto reply = (*client)->Call<rpc::Launcher::RemoveJob>(request, Patient(kRemoval));
     if (!reply.ok()) return Fail(context, "rm", reply.status());
     if (context.json) {
-      PrintJson(context, {{"id", *job}, {"removed", true}});
+      PrintJson(context, {{"id", job}, {"removed", true}});
     } else {
-      *context.out << *job << " removed\n";
+      *context.out << job << " removed\n";
+    }
+    return kDone;
+  }
+
+  // Its directory goes to the trash of the runs.
+  static int RemoveTrial(Context& context, bus::Client& client, const std::string& id) {
+    msg::RemoveTrialRequestT request;
+    request.trial = id;
+    const auto reply = client.Call<rpc::Trainer::RemoveTrial>(request, Patient(kRemoval));
+    if (!reply.ok()) return Fail(context, "rm", reply.status());
+    const std::string directory = reply->trial == nullptr ? "" : reply->trial->log_directory;
+    const std::string trash =
+        absl::StrCat(directory.substr(0, directory.rfind('/')), "/.trash/", id);
+    if (context.json) {
+      PrintJson(context, {{"id", id}, {"removed", true}, {"trash", trash}});
+    } else {
+      *context.out << id << " removed; its files are in " << Printable(trash) << "\n";
     }
     return kDone;
   }

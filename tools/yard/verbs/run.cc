@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,12 +12,19 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/file.h"
 #include "runtime/mutex.h"
+#include "runtime/random_id.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/provenance.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/trial_batch.h"
+#include "tools/yard/trial_expansion.h"
+#include "tools/yard/trial_flags.h"
+#include "tools/yard/trial_template.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -26,6 +34,10 @@ using runtime::Mutex;
 using runtime::MutexLock;
 
 constexpr std::size_t kErrorLines = 10;
+// Of provenance, which says the arguments twice and is kept with the trial: it goes without them.
+constexpr std::size_t kLongProvenance = 480 << 10;
+constexpr std::size_t kManyArguments = 9'000;
+constexpr std::size_t kMaxConfigs = 64 << 20;  // Bytes of a file of --configs.
 // The program's last output follows its end closely.
 constexpr absl::Duration kOutputGrace = absl::Seconds(5);
 
@@ -178,18 +190,35 @@ class RunVerb : public Verb {
     options.Add("--max_restarts", max_restarts_, "New attempts after a failure (default: 0).");
     options.Add("--seed", seed_, "YARD_SEED for the program (default: 0).");
     options.Add("--logdir", logdir_, "Where the run's directory is made (default: the yard's).");
+    flags_.Declare(options);
   }
 
   int Run(Context& context) override {
     program_.insert(program_.end(), context.rest.begin(), context.rest.end());
-    if (program_.empty()) {
+    if (program_.empty() && flags_.from().empty()) {
       return Fail(
           context, "run",
           absl::InvalidArgumentError("no program; for example: yard run -- python3 train.py"));
     }
+    auto options = flags_.Options(context.working_directory);
+    if (!options.ok()) return Fail(context, "run", options.status());
+    working_directory_ = context.working_directory;
+    if (!flags_.from().empty()) {
+      auto from = CloneOf(context);
+      if (!from.ok()) return Fail(context, "run", from.status());
+      options->from = *std::move(from);
+    }
+    const auto drafts = Drafts();
+    if (!drafts.ok()) return Fail(context, "run", drafts.status());
     auto client = context.client();
     if (!client.ok()) return Fail(context, "run", client.status());
-    auto reply = (*client)->Call<rpc::Trainer::RunTrial>(Request(context), Patient());
+    if (IsMany() || options->fail_fast) options->group = runtime::RandomHex128();
+    const Provenance provenance = ReadProvenance(drafts->front().argv[0], working_directory_,
+                                                 CallersEnvironment(context.environment));
+    options->provenance_diff = provenance.git.diff;
+    if (IsMany()) return RunMany(context, **client, *drafts, *std::move(options), provenance);
+    auto reply = (*client)->Call<rpc::Trainer::RunTrial>(
+        Request(context, drafts->front(), *options, provenance), Patient());
     if (!reply.ok()) return Fail(context, "run", reply.status());
     if (reply->trial == nullptr) {
       return Fail(context, "run", absl::InternalError("the trainer sent no trial"));
@@ -206,19 +235,101 @@ class RunVerb : public Verb {
   }
 
  private:
-  msg::RunTrialRequestT Request(const Context& context) const {
+  bool IsMany() const { return !flags_.grid().empty() || !flags_.configs().empty(); }
+
+  // The trial it starts from. What is not said otherwise is as it was there: program with its
+  // directory, configuration.
+  absl::StatusOr<std::string> CloneOf(Context& context) {
+    const auto id = FindTrial(context, flags_.from(), "is a place to start from");
+    if (!id.ok()) return id.status();
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    msg::TrialDetailsRequestT request;
+    request.trial = *id;
+    const auto details = (*client)->Call<rpc::Trainer::TrialDetails>(request, Patient());
+    if (!details.ok()) return details.status();
+    if (details->trial == nullptr) return absl::InternalError("the trainer sent no trial");
+    if (program_.empty()) {
+      program_ = details->trial->argv;
+      working_directory_ = details->trial->working_directory;
+    }
+    if (program_.empty()) return absl::InternalError("the trainer sent no program");
+    if (config_.empty()) config_ = details->config;
+    return *id;
+  }
+
+  // One, or those that --configs and --grid stand for.
+  absl::StatusOr<std::vector<TrialDraft>> Drafts() const {
+    const TrialDraft pattern = {name_, program_, config_, logdir_};
+    if (!IsMany()) return std::vector<TrialDraft>{pattern};
+    TrialExpansion expansion;
+    expansion.config = config_;
+    expansion.grid = flags_.grid();
+    if (!flags_.configs().empty()) {
+      auto lines = runtime::ReadFile(flags_.configs(), kMaxConfigs);
+      if (!lines.ok()) return lines.status();
+      expansion.lines = *std::move(lines);
+      expansion.lines_name = flags_.configs();
+    }
+    const auto configs = ExpandTrials(expansion);
+    if (!configs.ok()) return configs.status();
+    return DraftTrials(pattern, *configs);
+  }
+
+  msg::RunTrialRequestT Request(const Context& context, const TrialDraft& draft,
+                                const msg::TrialOptionsT& options,
+                                const Provenance& provenance) const {
     msg::RunTrialRequestT request;
-    request.name = name_;
-    request.argv = program_;
+    request.name = draft.name;
+    request.argv = draft.argv;
     request.environment = CallersEnvironment(context.environment);
-    request.working_directory = context.working_directory;
-    request.logdir = logdir_.empty() || logdir_[0] == '/'
-                         ? logdir_
-                         : absl::StrCat(context.working_directory, "/", logdir_);
-    request.config = config_;
+    request.working_directory = working_directory_;
+    request.logdir = draft.logdir.empty() || draft.logdir[0] == '/'
+                         ? draft.logdir
+                         : absl::StrCat(context.working_directory, "/", draft.logdir);
+    request.config = draft.config;
     request.max_restarts = max_restarts_;
     request.seed = seed_;
+    request.options = std::make_unique<msg::TrialOptionsT>(options);
+    auto json = ToJson(provenance, draft.argv, seed_);
+    // Of many trials the first one has the differences.
+    if (!first_.empty() && !provenance.git.diff.empty()) json["git"]["diff_of"] = first_;
+    if (!first_.empty() && json.contains("git")) json["git"].erase("untracked");
+    request.options->provenance = TextOf(json);
+    if (request.options->provenance.size() > kLongProvenance ||
+        draft.argv.size() > kManyArguments) {
+      json.erase("command");
+      json.erase("argv");
+      json["argv_words"] = draft.argv.size();
+      request.options->provenance = TextOf(json);
+    }
     return request;
+  }
+
+  static std::string TextOf(const nlohmann::ordered_json& json) {
+    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
+
+  int RunMany(Context& context, bus::Client& client, const std::vector<TrialDraft>& drafts,
+              msg::TrialOptionsT options, const Provenance& provenance) {
+    const auto batch = TrialBatch::Create(&context, &client);
+    std::size_t started = 0;
+    for (const TrialDraft& draft : drafts) {
+      const auto trial = batch->Start(Request(context, draft, options, provenance));
+      if (absl::IsCancelled(trial.status())) break;
+      if (!trial.ok()) {
+        return Fail(context, "run",
+                    absl::Status(trial.status().code(),
+                                 absl::StrCat("trial ", started + 1, " of ", drafts.size(), ": ",
+                                              trial.status().message(),
+                                              "; those before it were started (yard ps)")));
+      }
+      ++started;
+      if (first_.empty()) first_ = trial->id;
+      options.provenance_diff.clear();
+      if (detach_ && context.json) PrintJson(context, ToJson(*trial));
+    }
+    return detach_ && !batch->interrupted() ? kDone : batch->Await();
   }
 
   int Attach(Context& context, bus::Client& client, const msg::TrialT& trial) {
@@ -233,6 +344,7 @@ class RunVerb : public Verb {
           if (part.trial != nullptr && !part.trial->job.empty()) {
             output.SetJob(part.trial->job);
           }
+          if (part.trial != nullptr) SayIfPaused(screen, *part.trial);
           Show(context, screen, part, context.clock->Monotonic() - begin);
           return true;
         },
@@ -256,7 +368,7 @@ class RunVerb : public Verb {
   void HandleInterrupt(Context& context, bus::Client& client, const std::string& trial,
                        Screen* screen) {
     context.interrupt->Handle([this, &client, trial, screen] {
-      if (std::exchange(interrupted_, true)) {
+      if (interrupted_.exchange(true)) {
         screen->Say(absl::StrCat("\nleft running: yard logs ", trial, " -f   yard stop ", trial));
         _exit(kInterrupted);
       }
@@ -268,6 +380,15 @@ class RunVerb : public Verb {
         screen->Say(absl::StrCat("yard run: ", Printable(std::string(stopped.status().message()))));
       }
     });
+  }
+
+  void SayIfPaused(Screen& screen, const msg::TrialT& trial) {
+    const bool is_paused = trial.state == msg::TrialState::Paused;
+    if (is_paused && !was_paused_) {
+      screen.Say(absl::StrCat(trial.id, " is paused; yard resume ", trial.id,
+                              " lets it go on (Ctrl-C stops it)"));
+    }
+    was_paused_ = is_paused;
   }
 
   void Show(Context& context, Screen& screen, const msg::FollowTrialReplyT& part,
@@ -325,8 +446,12 @@ class RunVerb : public Verb {
   std::uint32_t max_restarts_ = 0;
   std::uint64_t seed_ = 0;
   bool detach_ = false;
-  bool interrupted_ = false;
+  std::atomic<bool> interrupted_ = false;
   std::uint64_t rows_ = 0;
+  TrialFlags flags_;
+  std::string working_directory_;  // Of the program.
+  std::string first_;              // Of many trials, once it is started.
+  bool was_paused_ = false;
 };
 
 }  // namespace

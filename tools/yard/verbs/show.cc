@@ -9,12 +9,14 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
+#include "bus/schema/trainer_methods.h"
 #include "runtime/counted.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/trial_details.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -30,11 +32,10 @@ class Show : public Verb {
 
   int Run(Context& context) override {
     auto thing = FindThing(context, name_);
+    if (thing.ok() && thing->trial.has_value()) return ShowTrial(context, *thing->trial);
     if (thing.ok()) {
       if (context.json) {
-        PrintJson(context, thing->trial.has_value() ? ToJson(*thing->trial) : ToJson(*thing->job));
-      } else if (thing->trial.has_value()) {
-        ShowTrial(context, *thing->trial);
+        PrintJson(context, ToJson(*thing->job));
       } else {
         const std::size_t slash = name_.find('/');
         ShowJob(context, *thing->job,
@@ -52,7 +53,19 @@ class Show : public Verb {
     *context.out << absl::StreamFormat("%-10s ", key) << Printable(value) << "\n";
   }
 
-  static void ShowTrial(Context& context, const msg::TrialT& trial) {
+  static int ShowTrial(Context& context, const msg::TrialT& trial) {
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "show", client.status());
+    msg::TrialDetailsRequestT request;
+    request.trial = trial.id;
+    const auto details = (*client)->Call<rpc::Trainer::TrialDetails>(request, Patient());
+    if (!details.ok()) return Fail(context, "show", AsLookup(details.status()));
+    if (context.json) {
+      nlohmann::json object = ToJson(trial);
+      object.update(DetailsToJson(*details));
+      PrintJson(context, object);
+      return kDone;
+    }
     Line(context, "trial", trial.id);
     Line(context, "name", trial.name);
     Line(context, "state", StateName(trial.state));
@@ -66,9 +79,11 @@ class Show : public Verb {
     Line(context, "attempt", absl::StrCat(trial.attempt));
     Line(context, "job", trial.job);
     Line(context, "files", trial.log_directory);
+    *context.out << DetailsText(*details);
     for (const std::string& line : trial.error_lines) Line(context, "stderr", line);
     *context.out << "next       yard logs " << trial.id << "   yard plot " << Printable(trial.name)
                  << (HasEnded(trial.state) ? "" : absl::StrCat("   yard stop ", trial.id)) << "\n";
+    return kDone;
   }
 
   // `only` is one of its tasks, or empty for all.

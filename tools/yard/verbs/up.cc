@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -27,6 +28,7 @@ class Up : public Verb {
   void Declare(OptionSet& options) override {
     options.Add("--logdir", logdir_, "Where runs are (default: ./runs).");
     options.Add("--trainer", trainer_, "A program with functions of its own as the trainer.");
+    options.Add("--slots", slots_, "Trials that run at once (default: one for each core).");
     options.Add("--resources", resources_,
                 "What tasks share: gpu=0,1 or slots=4; may be repeated.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
@@ -36,10 +38,17 @@ class Up : public Verb {
     if (absl::Status good = CheckSharedResources(resources_); !good.ok()) {
       return Fail(context, "up", good);
     }
+    int slots = 0;
+    if (!slots_.empty() && (!absl::SimpleAtoi(slots_, &slots) || slots < 1 || slots > kMostSlots)) {
+      return Fail(context, "up",
+                  absl::InvalidArgumentError(
+                      absl::StrCat("--slots ", slots_, " is no number from 1 to ", kMostSlots)));
+    }
     auto running = ReadWanted(context.locations);
     if (!running.ok()) return Fail(context, "up", running.status());
     Wanted wanted = running->value_or(Wanted{.logdir = Absolute(context, "runs")});
-    if (const int refused = Refuse(context, *running); refused != kDone) return refused;
+    if (const int refused = Refuse(context, *running, slots); refused != kDone) return refused;
+    if (slots > 0) wanted.slots = slots;
     if (!logdir_.empty()) wanted.logdir = Absolute(context, logdir_);
     if (!trainer_.empty()) wanted.trainer = Absolute(context, trainer_);
     if (!resources_.empty()) wanted.resources = resources_;
@@ -53,9 +62,17 @@ class Up : public Verb {
   }
 
  private:
-  // A running yard keeps its run directory and its resources.
-  int Refuse(Context& context, const std::optional<Wanted>& running) {
+  // A running yard keeps its run directory, its resources and its slots.
+  int Refuse(Context& context, const std::optional<Wanted>& running, int slots) {
     if (!running.has_value()) return kDone;
+    if (slots > 0 && slots != running->slots) {
+      const std::string has = running->slots > 0 ? absl::StrCat(running->slots, " slots")
+                                                 : std::string("a slot for each core");
+      return Fail(context, "up",
+                  absl::AlreadyExistsError(
+                      absl::StrCat("the yard is up with ", has, ", not with ", slots,
+                                   "; `yard down --keep` first, or leave --slots out")));
+    }
     if (!resources_.empty() && resources_ != running->resources) {
       return Fail(context, "up",
                   absl::AlreadyExistsError(absl::StrCat(
@@ -120,6 +137,7 @@ class Up : public Verb {
 
   std::string logdir_;
   std::string trainer_;
+  std::string slots_;
   std::vector<std::string> resources_;
   double timeout_ = 10;
 };

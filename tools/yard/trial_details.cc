@@ -1,0 +1,131 @@
+#include "tools/yard/trial_details.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/quantities.h"
+#include "tools/yard/table.h"
+#include "tools/yard/things_json.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+
+void AddLine(std::string& text, const char* key, const std::string& value) {
+  if (value.empty()) return;
+  absl::StrAppend(&text, absl::StrFormat("%-10s ", key), Printable(value), "\n");
+}
+
+absl::Duration Milliseconds(std::uint64_t count) {
+  return absl::Milliseconds(static_cast<std::int64_t>(count));
+}
+
+// "training_iteration >= 10, acc >= 0.5"
+std::string BoundsLine(const std::string& stop) {
+  std::vector<std::string> bounds;
+  const json object = MetricsToJson(stop);
+  for (const auto& [name, bound] : object.items()) {
+    bounds.push_back(absl::StrCat(name, " >= ", bound.dump()));
+  }
+  return absl::StrJoin(bounds, ", ");
+}
+
+std::string StatisticsTable(const msg::TrialDetailsReplyT& details) {
+  if (details.statistics.empty()) return "";
+  Table table({"METRIC", ">COUNT", ">LAST", ">MIN", ">MAX", ">MEAN", ">LAST 5", ">LAST 10"});
+  for (const auto& metric : details.statistics) {
+    table.AddRow({metric->name, absl::StrCat(metric->count), ShortNumber(metric->last),
+                  ShortNumber(metric->min), ShortNumber(metric->max), ShortNumber(metric->mean),
+                  ShortNumber(metric->last_5_mean), ShortNumber(metric->last_10_mean)});
+  }
+  return table.ToString();
+}
+
+json OptionsToJson(const msg::TrialOptionsT& options) {
+  json object = {{"priority", options.priority},
+                 {"labels", options.labels},
+                 {"fail_fast", options.fail_fast},
+                 {"required_metrics", options.required_metrics},
+                 {"keep_checkpoints", options.keep_checkpoints}};
+  for (const auto& [name, text] : {std::pair("group", options.group),
+                                   {"from", options.from},
+                                   {"restore", options.restore},
+                                   {"checkpoint_metric", options.checkpoint_metric}}) {
+    if (!text.empty()) object[name] = text;
+  }
+  for (const auto& [name, text] : {std::pair("stop", options.stop),
+                                   {"plateau", options.plateau},
+                                   {"provenance", options.provenance}}) {
+    if (!text.empty()) object[name] = MetricsToJson(text);
+  }
+  for (const auto& [name, count] :
+       {std::pair("time_budget_s", options.time_budget_ms),
+        std::pair("heartbeat_s", std::uint64_t{options.heartbeat_ms})}) {
+    if (count > 0) object[name] = absl::ToDoubleSeconds(Milliseconds(count));
+  }
+  return object;
+}
+
+}  // namespace
+
+std::string DetailsText(const msg::TrialDetailsReplyT& details) {
+  std::string text;
+  if (details.options != nullptr) {
+    const msg::TrialOptionsT& options = *details.options;
+    AddLine(text, "labels", absl::StrJoin(options.labels, ", "));
+    AddLine(text, "group", options.group);
+    if (options.priority != 0) AddLine(text, "priority", absl::StrCat(options.priority));
+    AddLine(text, "stops at", BoundsLine(options.stop));
+    AddLine(text, "plateau", options.plateau);
+    if (options.time_budget_ms > 0) {
+      AddLine(text, "budget", FormatTime(Milliseconds(options.time_budget_ms)));
+    }
+    AddLine(text, "needs", absl::StrJoin(options.required_metrics, ", "));
+    if (options.heartbeat_ms > 0) {
+      AddLine(text, "heartbeat", FormatTime(Milliseconds(options.heartbeat_ms)));
+    }
+  }
+  for (const auto& checkpoint : details.checkpoints) {
+    AddLine(text, "checkpoint",
+            absl::StrCat(checkpoint->directory, "  ", ShortBytes(checkpoint->bytes),
+                         checkpoint->has_score ? "  score " + ShortNumber(checkpoint->score) : ""));
+  }
+  if (details.events_waiting > 0) AddLine(text, "told", absl::StrCat(details.events_waiting));
+  return text + StatisticsTable(details);
+}
+
+json DetailsToJson(const msg::TrialDetailsReplyT& details) {
+  json checkpoints = json::array();
+  for (const auto& checkpoint : details.checkpoints) {
+    checkpoints.push_back({{"directory", checkpoint->directory},
+                           {"training_iteration", checkpoint->training_iteration},
+                           {"created", IsoTime(checkpoint->created_us)},
+                           {"bytes", checkpoint->bytes}});
+    if (checkpoint->has_score) checkpoints.back()["score"] = NumberToJson(checkpoint->score);
+  }
+  json statistics = json::object();
+  for (const auto& metric : details.statistics) {
+    statistics[metric->name] = {{"count", metric->count},
+                                {"last", NumberToJson(metric->last)},
+                                {"min", NumberToJson(metric->min)},
+                                {"max", NumberToJson(metric->max)},
+                                {"mean", NumberToJson(metric->mean)},
+                                {"last_5_mean", NumberToJson(metric->last_5_mean)},
+                                {"last_10_mean", NumberToJson(metric->last_10_mean)}};
+  }
+  return {
+      {"options", details.options == nullptr ? json::object() : OptionsToJson(*details.options)},
+      {"config", MetricsToJson(details.config)},
+      {"seed", details.seed},
+      {"max_restarts", details.max_restarts},
+      {"statistics", statistics},
+      {"checkpoints", checkpoints},
+      {"events_waiting", details.events_waiting}};
+}
+
+}  // namespace yard

@@ -1,0 +1,22 @@
+#ifndef TOOLS_YARD_TRIAL_DETAILS_H_
+#define TOOLS_YARD_TRIAL_DETAILS_H_
+
+#include <string>
+
+#include "bus/schema/trainer_generated.h"
+#include "nlohmann/json.hpp"
+
+namespace yard {
+
+// What `yard show TRIAL` says beyond the trial itself: what was asked for, checkpoints, statistics.
+
+// Lines of "key        value" and a table of the metrics' statistics; what was not asked for has no
+// line. Printable.
+std::string DetailsText(const msg::TrialDetailsReplyT& details);
+// Members for the trial's object: `options` (times in seconds; what has no value is left out),
+// `config`, `seed`, `max_restarts`, `statistics` by metric, `checkpoints`, `events_waiting`.
+nlohmann::json DetailsToJson(const msg::TrialDetailsReplyT& details);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TRIAL_DETAILS_H_

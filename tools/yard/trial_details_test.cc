@@ -1,0 +1,86 @@
+#include "tools/yard/trial_details.h"
+
+#include <limits>
+#include <memory>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+msg::TrialDetailsReplyT Details() {
+  msg::TrialDetailsReplyT details;
+  details.options = std::make_unique<msg::TrialOptionsT>();
+  details.options->labels = {"lr=0.1", "night"};
+  details.options->stop = R"({"training_iteration":10,"eval/acc":0.5})";
+  details.options->time_budget_ms = 90'000;
+  details.options->required_metrics = {"loss"};
+  details.options->heartbeat_ms = 500;
+  details.config = R"({"lr":NaN})";
+  details.seed = 7;
+  details.max_restarts = 2;
+  auto metric = std::make_unique<msg::MetricStatisticsT>();
+  metric->name = "a\x1b[31m";
+  metric->count = 12;
+  metric->last = std::numeric_limits<double>::quiet_NaN();
+  metric->min = -1.5;
+  metric->max = std::numeric_limits<double>::infinity();
+  metric->mean = 3;
+  metric->last_5_mean = 4;
+  metric->last_10_mean = 5;
+  details.statistics.push_back(std::move(metric));
+  auto checkpoint = std::make_unique<msg::CheckpointT>();
+  checkpoint->directory = "/runs/a/checkpoint_000004";
+  checkpoint->training_iteration = 4;
+  checkpoint->bytes = 1'500'000;
+  checkpoint->has_score = true;
+  checkpoint->score = 0.25;
+  details.checkpoints.push_back(std::move(checkpoint));
+  return details;
+}
+
+TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
+  const std::string text = DetailsText(Details());
+  EXPECT_THAT(text, HasSubstr("labels     lr=0.1, night\n"));
+  EXPECT_THAT(text, HasSubstr("stops at   eval/acc >= 0.5, training_iteration >= 10\n"));
+  EXPECT_THAT(text, HasSubstr("budget     90s\n"));
+  EXPECT_THAT(text, HasSubstr("needs      loss\n"));
+  EXPECT_THAT(text, HasSubstr("heartbeat  500ms\n"));
+  EXPECT_THAT(text, HasSubstr("checkpoint /runs/a/checkpoint_000004  1.5 MB  score 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("LAST 10"));
+  EXPECT_THAT(text, HasSubstr("   12   nan  -1.5  inf     3       4        5"));
+  EXPECT_EQ(text.find('\x1b'), text.npos) << "a name cannot drive the terminal";
+}
+
+TEST(DetailsTextTest, WhatWasNotAskedForHasNoLine) {
+  EXPECT_EQ(DetailsText({}), "");
+  msg::TrialDetailsReplyT details;
+  details.options = std::make_unique<msg::TrialOptionsT>();
+  EXPECT_EQ(DetailsText(details), "");
+}
+
+TEST(DetailsToJsonTest, HasEverything) {
+  const json object = DetailsToJson(Details());
+  EXPECT_EQ(object["options"]["stop"], json({{"training_iteration", 10}, {"eval/acc", 0.5}}));
+  EXPECT_EQ(object["options"]["time_budget_s"], 90.0);
+  EXPECT_EQ(object["options"]["heartbeat_s"], 0.5);
+  EXPECT_EQ(object["options"]["keep_checkpoints"], -1);
+  EXPECT_FALSE(object["options"].contains("plateau"));
+  EXPECT_EQ(object["config"], json({{"lr", "NaN"}}));
+  EXPECT_EQ(object["seed"], 7);
+  EXPECT_EQ(object["max_restarts"], 2);
+  const json& metric = object["statistics"]["a\x1b[31m"];
+  EXPECT_EQ(metric["count"], 12);
+  EXPECT_EQ(metric["last"], "NaN");
+  EXPECT_EQ(metric["max"], "Infinity");
+  EXPECT_EQ(metric["last_10_mean"], 5.0);
+  EXPECT_EQ(object["checkpoints"][0]["score"], 0.25);
+  EXPECT_EQ(object["events_waiting"], 0);
+}
+
+}  // namespace
+}  // namespace yard

@@ -1,0 +1,142 @@
+#include "tools/yard/trial_flags.h"
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "tools/yard/printable.h"
+#include "tools/yard/quantities.h"
+
+namespace yard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kOthers[] =
+    "Also (docs/cli.md): --configs --fail_fast --from --label --priority --stop ...";
+
+absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": expected ", expected, ", not \"", Printable(text), "\""));
+}
+
+absl::StatusOr<std::int32_t> ParseNumber(const char* flag, const std::string& text,
+                                         std::int32_t unset, std::int32_t least,
+                                         const char* expected) {
+  if (text.empty()) return unset;
+  std::int32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || number < least) return Wrong(flag, expected, text);
+  return number;
+}
+
+// Milliseconds, 0 if there is none.
+absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& text,
+                                        std::int64_t largest) {
+  if (text.empty()) return 0;
+  const auto time = ParseTime(text);
+  if (!time.has_value()) return Wrong(flag, kTimeForm, text);
+  const std::int64_t milliseconds = absl::ToInt64Milliseconds(*time);
+  if (milliseconds < 1 || milliseconds > largest) {
+    return Wrong(flag, absl::StrCat("from 1ms to ", FormatTime(absl::Milliseconds(largest))), text);
+  }
+  return milliseconds;
+}
+
+constexpr std::size_t kLongestStop = 4096;
+
+// "NAME=NUMBER" and JSON objects, all as one object; empty without any.
+absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
+  static constexpr char kForm[] = "METRIC=NUMBER or a JSON object";
+  Json all = Json::object();
+  for (const std::string& word : words) {
+    if (word.size() > kLongestStop) return Wrong("--stop", kForm, word.substr(0, 80));
+    if (word[0] == '{') {
+      const auto object = Json::parse(word, nullptr, /*allow_exceptions=*/false);
+      if (!object.is_object()) return Wrong("--stop", kForm, word);
+      all.update(object);
+      continue;
+    }
+    const std::size_t equals = word.rfind('=');
+    if (equals == 0 || equals == word.npos) return Wrong("--stop", kForm, word);
+    auto number = Json::parse(word.substr(equals + 1), nullptr, /*allow_exceptions=*/false);
+    if (!number.is_number()) return Wrong("--stop", kForm, word);
+    all[word.substr(0, equals)] = std::move(number);
+  }
+  return all.empty() ? "" : all.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A metric, or the whole object.
+absl::StatusOr<std::string> ParsePlateau(const std::string& text) {
+  if (text.empty()) return text;
+  if (text[0] != '{') {
+    return Json{{"metric", text}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  if (!Json::parse(text, nullptr, /*allow_exceptions=*/false).is_object()) {
+    return Wrong("--plateau", "METRIC or a JSON object", text);
+  }
+  return text;
+}
+
+}  // namespace
+
+void TrialFlags::Declare(OptionSet& options) {
+  options.Add("--grid", grid_, "NAME=V1,V2: a trial for each combination; {NAME} is its value.");
+  options.Hidden("--configs", configs_);
+  options.HiddenFlag("--fail_fast", fail_fast_);
+  options.Hidden("--from", from_);
+  options.Hidden("--restore", restore_);
+  options.Hidden("--priority", priority_);
+  options.Hidden("--label", labels_);
+  options.Hidden("--stop", stop_);
+  options.Hidden("--plateau", plateau_);
+  options.Hidden("--time_budget", time_budget_);
+  options.Hidden("--heartbeat", heartbeat_);
+  options.Hidden("--required_metric", required_metrics_);
+  options.Hidden("--keep_checkpoints", keep_checkpoints_);
+  options.Hidden("--checkpoint_metric", checkpoint_metric_);
+  options.Footer(kOthers);
+}
+
+absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& working_directory) const {
+  msg::TrialOptionsT options;
+  const auto priority = ParseNumber("--priority", priority_, 0,
+                                    std::numeric_limits<std::int32_t>::min(), "a whole number");
+  if (!priority.ok()) return priority.status();
+  const auto keep = ParseNumber("--keep_checkpoints", keep_checkpoints_, -1, -1,
+                                "how many are kept, from 0, or -1 for all");
+  if (!keep.ok()) return keep.status();
+  const auto budget = ParseLimit("--time_budget", time_budget_, std::int64_t{1} << 40);
+  if (!budget.ok()) return budget.status();
+  const auto heartbeat =
+      ParseLimit("--heartbeat", heartbeat_, std::numeric_limits<std::uint32_t>::max());
+  if (!heartbeat.ok()) return heartbeat.status();
+  auto stop = ParseStop(stop_);
+  if (!stop.ok()) return stop.status();
+  auto plateau = ParsePlateau(plateau_);
+  if (!plateau.ok()) return plateau.status();
+  if (!from_.empty() && !restore_.empty()) {
+    return absl::InvalidArgumentError("--from and --restore: a trial starts from one of them");
+  }
+  options.priority = *priority;
+  options.keep_checkpoints = *keep;
+  options.time_budget_ms = static_cast<std::uint64_t>(*budget);
+  options.heartbeat_ms = static_cast<std::uint32_t>(*heartbeat);
+  options.stop = *std::move(stop);
+  options.plateau = *std::move(plateau);
+  options.labels = labels_;
+  options.required_metrics = required_metrics_;
+  options.checkpoint_metric = checkpoint_metric_;
+  options.restore = restore_.empty() || restore_[0] == '/'
+                        ? restore_
+                        : absl::StrCat(working_directory, "/", restore_);
+  options.fail_fast = fail_fast_;
+  return options;
+}
+
+}  // namespace yard

@@ -1,0 +1,39 @@
+#ifndef TOOLS_YARD_TRIAL_FLAGS_H_
+#define TOOLS_YARD_TRIAL_FLAGS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
+#include "tools/yard/option_set.h"
+
+namespace yard {
+
+// The flags of `yard run` that say more of a trial than its program. The object outlives the
+// OptionSet that parses into it.
+class TrialFlags {
+ public:
+  // Help has a line for --grid, and names some of the others.
+  void Declare(OptionSet& options);
+
+  // What the trainer is asked for, but for provenance and group. Relative paths begin in
+  // `working_directory`. InvalidArgument begins with the flag. (What a criterion means, the
+  // trainer checks.)
+  absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
+
+  const std::string& from() const { return from_; }
+  const std::string& configs() const { return configs_; }
+  const std::vector<std::string>& grid() const { return grid_; }
+  bool fail_fast() const { return fail_fast_; }
+
+ private:
+  std::string configs_, from_, restore_;
+  std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_;
+  std::vector<std::string> grid_, labels_, stop_, required_metrics_;
+  bool fail_fast_ = false;
+};
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TRIAL_FLAGS_H_

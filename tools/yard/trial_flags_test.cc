@@ -1,0 +1,101 @@
+#include "tools/yard/trial_flags.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace yard {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+absl::StatusOr<msg::TrialOptionsT> Parse(std::vector<std::string> words) {
+  CLI::App app;
+  OptionSet options(&app);
+  TrialFlags flags;
+  flags.Declare(options);
+  std::reverse(words.begin(), words.end());
+  app.parse(std::move(words));
+  return flags.Options("/work");
+}
+
+std::string Error(std::vector<std::string> words) {
+  const auto options = Parse(std::move(words));
+  EXPECT_EQ(options.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(options.status().message());
+}
+
+TEST(TrialFlagsTest, WithoutFlagsNothingIsAskedFor) {
+  const msg::TrialOptionsT options = Parse({}).value();
+  EXPECT_EQ(options.priority, 0);
+  EXPECT_EQ(options.keep_checkpoints, -1);
+  EXPECT_EQ(options.stop, "");
+  EXPECT_EQ(options.plateau, "");
+  EXPECT_EQ(options.time_budget_ms, 0u);
+  EXPECT_EQ(options.heartbeat_ms, 0u);
+  EXPECT_FALSE(options.fail_fast);
+}
+
+TEST(TrialFlagsTest, EachFlagIsAField) {
+  const msg::TrialOptionsT options = Parse({"--priority=-3",
+                                            "--label",
+                                            "a=1",
+                                            "--label",
+                                            "b",
+                                            "--keep_checkpoints",
+                                            "0",
+                                            "--time_budget",
+                                            "1h30m",
+                                            "--heartbeat",
+                                            "250ms",
+                                            "--required_metric",
+                                            "loss",
+                                            "--required_metric",
+                                            "eval/acc",
+                                            "--checkpoint_metric",
+                                            "min-loss",
+                                            "--restore",
+                                            "ckpt",
+                                            "--plateau",
+                                            "loss",
+                                            "--stop",
+                                            "a/b=0.5",
+                                            "--stop",
+                                            R"({"training_iteration":10})",
+                                            "--fail_fast"})
+                                         .value();
+  EXPECT_EQ(options.priority, -3);
+  EXPECT_THAT(options.labels, ElementsAre("a=1", "b"));
+  EXPECT_EQ(options.keep_checkpoints, 0);
+  EXPECT_EQ(options.time_budget_ms, 5'400'000u);
+  EXPECT_EQ(options.heartbeat_ms, 250u);
+  EXPECT_THAT(options.required_metrics, ElementsAre("loss", "eval/acc"));
+  EXPECT_EQ(options.checkpoint_metric, "min-loss");
+  EXPECT_EQ(options.restore, "/work/ckpt");
+  EXPECT_EQ(options.plateau, R"({"metric":"loss"})");
+  EXPECT_EQ(options.stop, R"({"a/b":0.5,"training_iteration":10})");
+  EXPECT_TRUE(options.fail_fast);
+}
+
+TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {
+  EXPECT_EQ(Error({"--priority", "high"}), "--priority: expected a whole number, not \"high\"");
+  EXPECT_THAT(Error({"--priority", "99999999999"}), StartsWith("--priority: "));
+  EXPECT_THAT(Error({"--keep_checkpoints=-2"}), HasSubstr("or -1 for all"));
+  EXPECT_THAT(Error({"--time_budget", "soon"}), StartsWith("--time_budget: expected a time like"));
+  EXPECT_THAT(Error({"--time_budget", "0"}), HasSubstr("from 1ms"));
+  EXPECT_THAT(Error({"--heartbeat", "60d"}), StartsWith("--heartbeat: "));
+  for (const char* stop : {"loss", "=1", "loss=low", "{", "loss="}) {
+    EXPECT_THAT(Error({"--stop", stop}), StartsWith("--stop: expected METRIC=NUMBER")) << stop;
+  }
+  EXPECT_THAT(Error({"--plateau", "{1"}), StartsWith("--plateau: "));
+  EXPECT_THAT(Error({"--from", "t-a", "--restore", "d"}), HasSubstr("one of them"));
+}
+
+}  // namespace
+}  // namespace yard

@@ -1,0 +1,129 @@
+#include "tools/yard/trial_template.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/yard/printable.h"
+
+namespace yard {
+namespace {
+
+constexpr std::size_t kNamesShown = 20;
+
+bool IsOfName(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '-' || c == '.' || c == '/';
+}
+
+// The name that begins here and is followed by `end`; empty if there is none.
+std::string_view NameBefore(std::string_view text, std::string_view end) {
+  std::size_t size = 0;
+  while (size < text.size() && IsOfName(text[size])) ++size;
+  return text.substr(size, end.size()) == end ? text.substr(0, size) : std::string_view();
+}
+
+void AddValues(const std::string& prefix, const TrialConfig& config,
+               std::map<std::string, std::string>& values) {
+  for (const auto& [key, value] : config.items()) {
+    const std::string name = prefix + key;
+    if (value.is_object()) AddValues(name + "/", value, values);
+    values[name] = value.is_string()
+                       ? value.get<std::string>()
+                       : value.dump(-1, ' ', false, TrialConfig::error_handler_t::replace);
+  }
+}
+
+absl::Status Unknown(std::string_view name, const std::map<std::string, std::string>& values) {
+  std::string known;
+  std::size_t count = 0;
+  for (const auto& [there, value] : values) {
+    if (++count > kNamesShown) break;
+    absl::StrAppend(&known, known.empty() ? "" : ", ", Printable(there));
+  }
+  if (values.size() > kNamesShown) absl::StrAppend(&known, ", ...");
+  const std::string word(name);
+  return absl::InvalidArgumentError(absl::StrCat("nothing is called {", word, "}; there is ", known,
+                                                 " (write {{", word, "}} for the word itself)"));
+}
+
+absl::Status CheckName(const std::string& name) {
+  const bool is_good = !name.empty() && name[0] != '.' && name.find('/') == name.npos;
+  if (is_good) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--name: a trial would be called \"",
+                                                 Printable(name),
+                                                 "\": a name has no slash and no dot in front"));
+}
+
+}  // namespace
+
+std::map<std::string, std::string> TemplateValues(const TrialConfig& config, std::size_t index) {
+  std::map<std::string, std::string> values = {{"index", absl::StrCat(index)}};
+  AddValues("", config, values);
+  return values;
+}
+
+absl::StatusOr<std::string> FillTemplate(std::string_view text,
+                                         const std::map<std::string, std::string>& values) {
+  std::string filled;
+  while (!text.empty()) {
+    const std::size_t brace = std::min(text.find('{'), text.size());
+    filled += text.substr(0, brace);
+    text.remove_prefix(brace);
+    if (text.substr(0, 2) == "{{") {
+      const std::string_view quoted = NameBefore(text.substr(2), "}}");
+      filled += '{';
+      filled += quoted;
+      if (!quoted.empty()) filled += '}';
+      text.remove_prefix(quoted.empty() ? 2 : quoted.size() + 4);
+      continue;
+    }
+    if (text.empty()) break;
+    const std::string_view name = NameBefore(text.substr(1), "}");
+    if (name.empty()) {
+      filled += '{';
+      text.remove_prefix(1);
+      continue;
+    }
+    const auto value = values.find(std::string(name));
+    if (value == values.end()) return Unknown(name, values);
+    filled += value->second;
+    text.remove_prefix(name.size() + 2);
+  }
+  return filled;
+}
+
+absl::StatusOr<std::vector<TrialDraft>> DraftTrials(const TrialDraft& pattern,
+                                                    const std::vector<TrialConfig>& configs) {
+  std::vector<TrialDraft> drafts;
+  std::set<std::string> runs;
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const auto values = TemplateValues(configs[i], i);
+    TrialDraft draft;
+    draft.config = configs[i].dump(-1, ' ', false, TrialConfig::error_handler_t::replace);
+    for (const std::string& word : pattern.argv) {
+      auto filled = FillTemplate(word, values);
+      if (!filled.ok()) return filled.status();
+      draft.argv.push_back(*std::move(filled));
+    }
+    auto name = FillTemplate(pattern.name, values);
+    if (!name.ok()) return name.status();
+    auto logdir = FillTemplate(pattern.logdir, values);
+    if (!logdir.ok()) return logdir.status();
+    draft.name = *std::move(name);
+    draft.logdir = *std::move(logdir);
+    if (!pattern.name.empty()) {
+      if (auto status = CheckName(draft.name); !status.ok()) return status;
+      if (!runs.insert(absl::StrCat(draft.logdir, "/", draft.name)).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--name: two trials would be called ", Printable(draft.name),
+                         "; put a {NAME} of the configuration into it, or {index}"));
+      }
+    }
+    drafts.push_back(std::move(draft));
+  }
+  return drafts;
+}
+
+}  // namespace yard

@@ -1,0 +1,79 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "bus/schema/trainer_methods.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+class Pause : public Verb {
+ public:
+  void Declare(OptionSet& options) override {
+    options.Add("trial", names_, "Trials that wait or run: ids, unique prefixes or names.",
+                OptionSet::Need::kRequired);
+    options.Add("--timeout", timeout_, "Seconds to wait for it (default: no limit); then exit 5.");
+  }
+
+  int Run(Context& context) override {
+    int code = kDone;
+    for (const std::string& name : names_) {
+      const int one = PauseOne(context, name);
+      if (one != kDone) code = one;
+    }
+    return code;
+  }
+
+ private:
+  int PauseOne(Context& context, const std::string& name) const {
+    const auto id = FindTrial(context, name, "can be paused");
+    if (!id.ok()) return Fail(context, "pause", id.status());
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "pause", client.status());
+    msg::PauseTrialRequestT request;
+    request.trial = *id;
+    auto reply = (*client)->Call<rpc::Trainer::PauseTrial>(request, Patient());
+    if (!reply.ok()) return Fail(context, "pause", reply.status());
+    if (reply->trial == nullptr) {
+      return Fail(context, "pause", absl::InternalError("the trainer sent no trial"));
+    }
+    auto trial = AwaitRest(context, std::move(*reply->trial));
+    if (!trial.ok()) return Fail(context, "pause", trial.status());
+    if (context.json) {
+      PrintJson(context, ToJson(*trial));
+    } else {
+      *context.out << trial->id << " " << StateName(trial->state)
+                   << (trial->reason.empty() ? "" : ": ") << Printable(trial->reason) << "\n";
+    }
+    return trial->state == msg::TrialState::Failed ? kFailed : kDone;
+  }
+
+  // Until it is paused, or has ended before.
+  absl::StatusOr<msg::TrialT> AwaitRest(Context& context, msg::TrialT trial) const {
+    const absl::Duration timeout =
+        timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
+    const std::string id = trial.id;
+    const auto ended =
+        FollowTrial(context, id, trial.reports, timeout, [&](const msg::FollowTrialReplyT& part) {
+          if (part.trial != nullptr) trial = *part.trial;
+          return trial.state != msg::TrialState::Paused;
+        });
+    if (ended.ok()) return *ended;
+    if (trial.state == msg::TrialState::Paused) return trial;
+    return ended.status();
+  }
+
+  std::vector<std::string> names_;
+  double timeout_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakePause() { return std::make_unique<Pause>(); }
+
+}  // namespace yard

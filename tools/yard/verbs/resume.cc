@@ -1,0 +1,59 @@
+#include <string>
+#include <vector>
+
+#include "bus/schema/trainer_methods.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/things_json.h"
+#include "tools/yard/verbs/verbs.h"
+
+namespace yard {
+namespace {
+
+class Resume : public Verb {
+ public:
+  void Declare(OptionSet& options) override {
+    options.Add("trial", names_, "Paused, stopped or failed trials: ids, unique prefixes or names.",
+                OptionSet::Need::kRequired);
+  }
+
+  int Run(Context& context) override {
+    int code = kDone;
+    for (const std::string& name : names_) {
+      const int one = ResumeOne(context, name);
+      if (one != kDone) code = one;
+    }
+    return code;
+  }
+
+ private:
+  static int ResumeOne(Context& context, const std::string& name) {
+    const auto id = FindTrial(context, name, "can be resumed");
+    if (!id.ok()) return Fail(context, "resume", id.status());
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "resume", client.status());
+    msg::ResumeTrialRequestT request;
+    request.trial = *id;
+    const auto reply = (*client)->Call<rpc::Trainer::ResumeTrial>(request, Patient());
+    if (!reply.ok()) return Fail(context, "resume", reply.status());
+    if (reply->trial == nullptr) {
+      return Fail(context, "resume", absl::InternalError("the trainer sent no trial"));
+    }
+    const msg::TrialT& trial = *reply->trial;
+    if (context.json) {
+      PrintJson(context, ToJson(trial));
+    } else {
+      *context.out << trial.id << " " << StateName(trial.state)
+                   << (trial.reason.empty() ? "" : ": ") << Printable(trial.reason) << "\n";
+    }
+    return kDone;
+  }
+
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> MakeResume() { return std::make_unique<Resume>(); }
+
+}  // namespace yard

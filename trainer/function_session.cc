@@ -1,0 +1,285 @@
+#include "trainer/function_session.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <typeinfo>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "trainer/checkpoint_directory.h"
+#include "trainer/json_text.h"
+#include "trainer/report_line.h"
+
+// Always true: the driver resumes only a function whose report it has taken, so `report_` is empty
+// whenever the function runs, unless threads of the function report one after the other.
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kMaxValues = 20'000;
+constexpr std::size_t kMaxSaved = 16;
+constexpr std::size_t kMaxErrorText = 4096;
+
+thread_local Reporter* current_reporter = nullptr;
+
+// Binds a reporter to this thread.
+class Binding {
+ public:
+  explicit Binding(Reporter* reporter) { current_reporter = reporter; }
+  ~Binding() { current_reporter = nullptr; }
+  Binding(const Binding&) = delete;
+  Binding& operator=(const Binding&) = delete;
+};
+
+void CheckBounds(const NamedValues& values, std::size_t max_bytes, const char* what) {
+  if (values.count() > kMaxValues) {
+    throw std::invalid_argument(
+        absl::StrCat(what, " of ", values.count(), " values is over the limit of ", kMaxValues));
+  }
+  if (values.size() > max_bytes) {
+    throw std::invalid_argument(
+        absl::StrCat(what, " of ", values.size(), " bytes is over the limit of ", max_bytes));
+  }
+}
+
+void CheckUtf8(std::string_view name, std::string_view text) {
+  if (ValidUtf8(text) != text) {
+    throw std::invalid_argument(absl::StrCat("the value ", Quote(name.substr(0, 100)),
+                                             " of a checkpoint is not UTF-8: save it as a file"));
+  }
+}
+
+void CheckStep(std::int64_t step) {
+  if (step >= 0) return;
+  throw std::invalid_argument(absl::StrCat("step ", step, " of a checkpoint is negative"));
+}
+
+std::string OrThrow(absl::StatusOr<std::string> path) {
+  if (!path.ok()) throw std::runtime_error(path.status().ToString());
+  return *std::move(path);
+}
+
+absl::Status Thrown(absl::StatusCode code, std::string_view text) {
+  return absl::Status(code, ValidUtf8(text.substr(0, kMaxErrorText)));
+}
+
+// Of the exception that is being handled and is no std::exception.
+std::string CurrentTypeName() {
+  const std::type_info* const type = abi::__cxa_current_exception_type();
+  if (type == nullptr) return "unknown";
+  int failed = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(
+      abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed), free);
+  return failed == 0 ? name.get() : type->name();
+}
+
+absl::Status RunCatching(const FunctionSession::Body& body, Reporter& reporter) {
+  try {
+    return body(reporter);
+  } catch (const StopTrial&) {
+    return absl::OkStatus();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError("out of memory");
+  } catch (const std::exception& error) {
+    return Thrown(absl::StatusCode::kUnknown, error.what());
+  } catch (const abi::__forced_unwind&) {
+    throw;  // The thread is cancelled.
+  } catch (...) {
+    return Thrown(absl::StatusCode::kUnknown,
+                  absl::StrCat("an exception of type ", CurrentTypeName()));
+  }
+}
+
+}  // namespace
+
+Reporter* CurrentReporter() { return current_reporter; }
+
+void Reporter::Report(NamedValues values) { session_.Report(std::move(values)); }
+void Reporter::SaveCheckpoint(std::int64_t step,
+                              const std::function<void(const std::string& directory)>& write) {
+  session_.SaveCheckpoint(step, write);
+}
+void Reporter::SaveCheckpoint(std::int64_t step, const std::string& directory) {
+  session_.SaveCheckpoint(step, directory);
+}
+void Reporter::SaveCheckpoint(const NamedValues& values) { session_.SaveCheckpoint(values); }
+std::optional<Checkpoint> Reporter::checkpoint() const { return session_.newest(); }
+const TrialInfo& Reporter::trial() const { return session_.trial(); }
+
+FunctionSession::FunctionSession(TrialInfo trial, std::optional<Checkpoint> newest,
+                                 const runtime::Clock* clock)
+    : trial_(std::move(trial)),
+      clock_(clock),
+      began_(clock->Monotonic()),
+      newest_(std::move(newest)) {}
+
+void FunctionSession::Run(const Body& body) {
+  Reporter reporter(*this);
+  absl::Status outcome;
+  {
+    const Binding binding(&reporter);
+    outcome = RunCatching(body, reporter);
+  }
+  Finish(std::move(outcome));
+}
+
+void FunctionSession::Finish(absl::Status outcome) {
+  {
+    runtime::MutexLock lock(mutex_);
+    outcome_ = std::move(outcome);
+  }
+  event_.Pass();
+}
+
+void FunctionSession::Resume() { go_on_.Pass(); }
+
+std::optional<FunctionSession::Event> FunctionSession::TakeEvent() {
+  runtime::MutexLock lock(mutex_);
+  if (report_) {
+    std::optional<Event> event = std::exchange(report_, std::nullopt);
+    event->error_is_next = outcome_ && !outcome_->ok();
+    return event;
+  }
+  if (!outcome_) return std::nullopt;
+  Event end;
+  end.kind = outcome_->ok() ? Event::Kind::kReturned : Event::Kind::kFailed;
+  end.error = *outcome_;
+  return end;
+}
+
+absl::StatusOr<FunctionSession::Event> FunctionSession::Await(absl::Duration timeout) {
+  const runtime::Clock* const clock = runtime::Clock::Real();
+  const absl::Duration deadline = clock->Monotonic() + timeout;
+  while (true) {
+    if (auto event = TakeEvent()) return *std::move(event);
+    if (!event_.Take(deadline - clock->Monotonic())) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("no report within ", absl::FormatDuration(timeout)));
+    }
+  }
+}
+
+void FunctionSession::RequestStop() {
+  {
+    runtime::MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  go_on_.Pass();
+}
+
+void FunctionSession::Close() {
+  runtime::MutexLock lock(mutex_);
+  closed_ = true;
+}
+
+bool FunctionSession::HasUnreadReport() const {
+  runtime::MutexLock lock(mutex_);
+  return report_.has_value();
+}
+
+absl::Status FunctionSession::outcome() const {
+  runtime::MutexLock lock(mutex_);
+  return outcome_.value_or(absl::OkStatus());
+}
+
+std::vector<FunctionSession::Saved> FunctionSession::TakeSaved() {
+  runtime::MutexLock lock(mutex_);
+  return std::exchange(saved_, {});
+}
+
+void FunctionSession::SetNewest(std::optional<Checkpoint> newest) {
+  runtime::MutexLock lock(mutex_);
+  newest_ = std::move(newest);
+}
+
+std::optional<Checkpoint> FunctionSession::newest() const {
+  runtime::MutexLock lock(mutex_);
+  return newest_;
+}
+
+void FunctionSession::Report(NamedValues values) {
+  CheckBounds(values, kMaxReportLine, "a report");
+  {
+    runtime::MutexLock lock(mutex_);
+    if (stopping_) throw StopTrial();
+    if (reporting_) throw std::logic_error("two threads of a function report at the same time");
+    reporting_ = true;
+    Event report;
+    report.values = std::move(values);
+    report.time = clock_->Monotonic() - began_;
+    report_ = std::move(report);
+  }
+  event_.Pass();
+  go_on_.Take();
+  runtime::MutexLock lock(mutex_);
+  reporting_ = false;
+  began_ = clock_->Monotonic();
+  if (stopping_) throw StopTrial();
+}
+
+void FunctionSession::SaveCheckpoint(
+    std::int64_t step, const std::function<void(const std::string& directory)>& write) {
+  CheckStep(step);
+  CheckOpen();
+  Keep({Fill(write), step, false}, std::nullopt);
+}
+
+void FunctionSession::SaveCheckpoint(std::int64_t step, const std::string& directory) {
+  CheckStep(step);
+  CheckOpen();
+  Keep({OrThrow(CopyInCheckpoint(directory, trial_.directory)), step, false}, std::nullopt);
+}
+
+void FunctionSession::SaveCheckpoint(const NamedValues& values) {
+  CheckBounds(values, kMaxDictionary, "a checkpoint");
+  for (const auto& [name, value] : values) {
+    CheckUtf8(name, name);
+    if (const std::string* const text = value.AsText()) CheckUtf8(name, *text);
+  }
+  CheckOpen();
+  std::string filled = Fill([&](const std::string& directory) {
+    const absl::Status written = WriteDictionary(directory, values.ToJson());
+    if (!written.ok()) throw std::runtime_error(written.ToString());
+  });
+  Keep({std::move(filled), std::nullopt, true}, values);
+}
+
+void FunctionSession::CheckOpen() const {
+  runtime::MutexLock lock(mutex_);
+  if (closed_) throw StopTrial();
+  if (saved_.size() >= kMaxSaved) {
+    throw std::logic_error(absl::StrCat(kMaxSaved, " checkpoints without a report between them"));
+  }
+}
+
+std::string FunctionSession::Fill(
+    const std::function<void(const std::string& directory)>& write) const {
+  std::string directory = OrThrow(MakeTemporaryCheckpoint(trial_.directory));
+  try {
+    write(directory);
+  } catch (...) {
+    RemoveCheckpoint(directory).IgnoreError();
+    throw;
+  }
+  return directory;
+}
+
+void FunctionSession::Keep(Saved saved, std::optional<NamedValues> values) {
+  {
+    runtime::MutexLock lock(mutex_);
+    if (!closed_) {
+      newest_ = Checkpoint{saved.temporary, std::move(values)};
+      saved_.push_back(std::move(saved));
+      return;
+    }
+  }
+  RemoveCheckpoint(saved.temporary).IgnoreError();
+  throw StopTrial();
+}
+
+}  // namespace trainer

@@ -1,0 +1,54 @@
+#include "trainer/functions.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/mutex.h"
+#include "runtime/string_view.h"
+
+namespace trainer {
+namespace {
+
+struct Registry {
+  runtime::Mutex mutex;
+  std::map<std::string, TrainableFunction, std::less<>> functions ABSL_GUARDED_BY(mutex);
+};
+
+// Never destroyed: functions may be registered before main() and used until the end.
+Registry& TheRegistry() {
+  static Registry* const registry = new Registry;
+  return *registry;
+}
+
+}  // namespace
+
+void RegisterFunction(TrainableFunction function) {
+  Registry& registry = TheRegistry();
+  runtime::MutexLock lock(registry.mutex);
+  const std::string name = function.name;
+  registry.functions.insert_or_assign(name, std::move(function));
+}
+
+absl::StatusOr<TrainableFunction> FindFunction(std::string_view name) {
+  Registry& registry = TheRegistry();
+  {
+    runtime::MutexLock lock(registry.mutex);
+    const auto found = registry.functions.find(name);
+    if (found != registry.functions.end()) return found->second;
+  }
+  const auto names = FunctionNames();
+  return absl::NotFoundError(
+      absl::StrCat("no function ", runtime::Absl(name), " is registered; there ",
+                   names.empty() ? "are none" : absl::StrCat("is ", absl::StrJoin(names, ", "))));
+}
+
+std::vector<std::string> FunctionNames() {
+  Registry& registry = TheRegistry();
+  runtime::MutexLock lock(registry.mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, function] : registry.functions) names.push_back(name);
+  return names;
+}
+
+}  // namespace trainer

@@ -1,0 +1,300 @@
+#include "trainer/trial_checkpoints.h"
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "glog/logging.h"
+#include "trainer/checkpoint_directory.h"
+#include "trainer/checkpoint_retention.h"
+#include "trainer/file_tree.h"
+#include "trainer/report_line.h"
+
+namespace trainer {
+namespace {
+
+// A program that begins checkpoints and never ends them must not fill the disk with directories.
+constexpr int kMaxOpenTemporaries = 16;
+
+// Names of the entries of a directory; none if it is missing.
+absl::StatusOr<std::vector<std::string>> NamesIn(const std::string& directory) {
+  std::vector<std::string> names;
+  std::error_code error;
+  auto entry = std::filesystem::directory_iterator(directory, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    names.push_back(entry->path().filename());
+    entry.increment(error);
+  }
+  if (!error || error == std::errc::no_such_file_or_directory) return names;
+  return absl::ErrnoToStatus(error.value(), absl::StrCat("reading ", directory));
+}
+
+bool IsCheckpointName(const std::string& name) {
+  return absl::StartsWith(name, "checkpoint_") && !IsTemporaryName(name);
+}
+
+std::string LastSegment(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+bool LiesIn(const std::string& path, const std::string& directory) {
+  return path == directory || absl::StartsWith(path, directory + "/");
+}
+
+std::int64_t SizeOf(const std::string& directory) {
+  std::uint64_t bytes = 0;
+  const absl::Status status = WalkTree(directory, [&](const TreeFile& file) {
+    bytes += file.size;
+    return absl::OkStatus();
+  });
+  return status.ok() ? static_cast<std::int64_t>(bytes) : 0;
+}
+
+std::optional<double> NumberIn(const std::string& metrics, const std::string& name) {
+  const auto leaves = FlattenMetrics(metrics);
+  if (!leaves.ok()) return std::nullopt;
+  for (const Metric& leaf : *leaves) {
+    if (leaf.name != name) continue;
+    return leaf.number && !std::isnan(*leaf.number) ? leaf.number : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TrialCheckpoints::TrialCheckpoints(const TrialRecord& trial, Options options)
+    : options_(std::move(options)),
+      trial_(trial.number),
+      id_(trial.id()),
+      experiment_id_(trial.run.experiment_id),
+      run_directory_(trial.spec.run_directory),
+      keep_(trial.spec.options.keep_checkpoints),
+      metric_(trial.spec.options.checkpoint_metric) {}
+
+std::optional<double> TrialCheckpoints::ScoreOf(const ResultRow& report,
+                                                std::int64_t iteration) const {
+  const std::string name = ParseCheckpointMetric(metric_).name;
+  if (name == "training_iteration") return static_cast<double>(iteration);
+  if (report.row == 0) return std::nullopt;
+  if (auto reported = NumberIn(report.metrics, name)) return reported;
+  if (name == "time_total_s") return static_cast<double>(report.time_total_us) / 1e6;
+  return std::nullopt;
+}
+
+std::string TrialCheckpoints::DirectoryOf(const CheckpointRow& row) const {
+  return absl::StrCat(run_directory_, "/", row.name);
+}
+
+absl::StatusOr<std::string> TrialCheckpoints::Begin(std::optional<std::int64_t> step) const {
+  auto names = NamesIn(run_directory_);
+  if (!names.ok()) return names.status();
+  int open = 0;
+  for (const std::string& name : *names) open += IsTemporaryName(name) ? 1 : 0;
+  if (open >= kMaxOpenTemporaries) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        open, " checkpoints were begun and not ended in ", run_directory_, ": end or remove some"));
+  }
+  return MakeTemporaryCheckpoint(run_directory_, step);
+}
+
+absl::StatusOr<CheckpointRow> TrialCheckpoints::End(const std::string& path,
+                                                    const Moment& moment) const {
+  auto directory = DirectoryBelow(run_directory_, path);
+  const bool is_missing = absl::IsNotFound(directory.status());
+  if (!directory.ok() && !is_missing) return directory.status();
+  CheckpointMetadata metadata;
+  if (!is_missing) {
+    if (LiesIn(moment.start, *directory)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          *directory, " is what this attempt started from: write into what ckpt_begin answers"));
+    }
+    const std::string name = LastSegment(*directory);
+    if (!IsTemporaryName(name) || *directory != absl::StrCat(run_directory_, "/", name)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          *directory, " is no temporary checkpoint of this run: name what ckpt_begin answered"));
+    }
+    metadata = ReadMetadata(*directory).value_or(CheckpointMetadata());
+  }
+  const bool tried = metadata.attempt == moment.attempt && metadata.line == moment.line;
+  if (is_missing || (!tried && metadata.line != 0)) {
+    // It was renamed already, or has changed places with what had its name.
+    auto before = Committed(moment);
+    if (!before.ok()) return before.status();
+    if (before->has_value() && !is_missing) (void)RemoveCheckpoint(*directory);
+    if (before->has_value()) return **before;
+  }
+  if (is_missing) return directory.status();
+  return Commit(*directory, tried ? metadata.step : TemporaryStep(*directory), moment);
+}
+
+absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, std::int64_t step,
+                                                      const Moment& moment,
+                                                      const StoreBatch& batch) const {
+  auto directory = DirectoryBelow(run_directory_, path);
+  // It is not there any more if this line has committed it before.
+  const bool is_start = directory.ok() && LiesIn(moment.start, *directory);
+  if (IsTemporaryName(LastSegment(path)) && !is_start) return End(path, moment);
+  if (!directory.ok()) return directory.status();
+  const std::string below = directory->substr(run_directory_.size() + 1);
+  auto known = Known(below.substr(0, below.find('/')), batch);
+  if (!known.ok()) return known.status();
+  if (known->has_value()) {
+    (*known)->score = moment.score;
+    return **known;
+  }
+  if (step < 0) step = moment.iteration;
+  if (auto before = CommittedAs(CheckpointName(step), moment)) return *before;
+  auto copy = CopyInCheckpoint(*directory, run_directory_);
+  if (!copy.ok()) return copy.status();
+  auto row = Commit(*copy, step, moment);
+  if (!row.ok()) (void)RemoveCheckpoint(*copy);
+  return row;
+}
+
+absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& temporary,
+                                                       std::optional<std::int64_t> step,
+                                                       const Moment& moment) const {
+  CheckpointMetadata metadata;
+  metadata.experiment_id = experiment_id_;
+  metadata.iteration = moment.iteration;
+  metadata.time_total_us = moment.time_total_us;
+  metadata.step = step;
+  metadata.attempt = moment.attempt;
+  metadata.line = moment.line;
+  CheckpointRow row{trial_,
+                    moment.number,
+                    moment.attempt,
+                    CheckpointName(step.value_or(moment.iteration)),
+                    moment.iteration,
+                    moment.time_total_us,
+                    moment.wall_time_us,
+                    0,
+                    moment.score};
+  auto bytes = CommitCheckpoint(temporary, row.name, metadata, options_.fault);
+  if (!bytes.ok()) return bytes.status();
+  row.bytes = static_cast<std::int64_t>(*bytes);
+  return row;
+}
+
+absl::StatusOr<std::optional<CheckpointRow>> TrialCheckpoints::Committed(
+    const Moment& moment) const {
+  auto names = NamesIn(run_directory_);
+  if (!names.ok()) return names.status();
+  for (const std::string& name : *names) {
+    if (!IsCheckpointName(name)) continue;
+    if (auto row = CommittedAs(name, moment)) return row;
+  }
+  return std::nullopt;
+}
+
+std::optional<CheckpointRow> TrialCheckpoints::CommittedAs(const std::string& name,
+                                                           const Moment& moment) const {
+  const std::string directory = absl::StrCat(run_directory_, "/", name);
+  const auto metadata = ReadMetadata(directory);
+  if (!metadata.ok() || metadata->experiment_id != experiment_id_) return std::nullopt;
+  if (metadata->attempt != moment.attempt || metadata->line != moment.line) return std::nullopt;
+  return CheckpointRow{trial_,
+                       moment.number,
+                       moment.attempt,
+                       name,
+                       metadata->iteration,
+                       metadata->time_total_us,
+                       moment.wall_time_us,
+                       SizeOf(directory),
+                       moment.score};
+}
+
+absl::StatusOr<std::optional<CheckpointRow>> TrialCheckpoints::Known(
+    const std::string& name, const StoreBatch& batch) const {
+  std::optional<CheckpointRow> known;
+  for (const CheckpointRow& row : batch.checkpoints) {
+    if (row.trial == trial_ && row.name == name) known = row;
+  }
+  if (known) return known;
+  auto rows = options_.store->Checkpoints(trial_);
+  if (!rows.ok()) return rows.status();
+  for (const CheckpointRow& row : *rows) {
+    if (row.name == name) known = row;
+  }
+  return known;
+}
+
+absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
+  if (keep_ < 0) return absl::OkStatus();
+  auto rows = options_.store->Checkpoints(trial_);
+  if (!rows.ok()) return rows.status();
+  std::vector<RankedCheckpoint> ranked;
+  for (const CheckpointRow& row : *rows) {
+    ranked.push_back({row.number, row.score, LiesIn(start, DirectoryOf(row))});
+  }
+  const auto surplus =
+      SurplusCheckpoints(ranked, keep_, ParseCheckpointMetric(metric_).smaller_is_better);
+  const std::set<std::int64_t> numbers(surplus.begin(), surplus.end());
+  StoreBatch batch;
+  absl::Status result;
+  for (CheckpointRow& row : *rows) {
+    if (numbers.count(row.number) == 0) continue;
+    const absl::Status removed = RemoveCheckpoint(DirectoryOf(row));
+    result.Update(removed);
+    if (removed.ok()) batch.forgotten_checkpoints.push_back(std::move(row));
+  }
+  if (!batch.forgotten_checkpoints.empty()) result.Update(options_.store->Write(batch));
+  return result;
+}
+
+absl::StatusOr<std::optional<TrialCheckpoints::Start>> TrialCheckpoints::NewestWhole() const {
+  auto rows = options_.store->Checkpoints(trial_);
+  if (!rows.ok()) return rows.status();
+  for (const CheckpointRow& row : *rows) {
+    const std::string directory = DirectoryOf(row);
+    const absl::Status verified = VerifyCheckpoint(directory);
+    if (verified.ok()) {
+      const auto metadata = ReadMetadata(directory);
+      if (!metadata.ok()) return metadata.status();
+      return Start{directory, metadata->iteration, metadata->time_total_us};
+    }
+    // These say nothing of the checkpoint.
+    if (absl::IsResourceExhausted(verified) || absl::IsUnavailable(verified)) return verified;
+    LOG(WARNING) << "trial " << id_ << ": " << verified
+                 << "; its checkpoint before that one is used";
+    StoreBatch batch;
+    batch.forgotten_checkpoints.push_back(row);
+    if (auto status = options_.store->Write(batch); !status.ok()) return status;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<TrialCheckpoints::Start> TrialCheckpoints::CopyIn(const std::string& path) const {
+  auto source = FindCheckpointDirectory(path);
+  if (!source.ok()) return source.status();
+  std::string below = path.substr(source->size());
+  while (!below.empty() && below.back() == '/') below.pop_back();
+  if (!below.empty()) {
+    auto status = CheckTreeName(std::string_view(below).substr(1));
+    if (!status.ok()) return status;
+  }
+  // A retry would copy it all again.
+  const auto is_final = [](const absl::Status& status) {
+    return absl::IsResourceExhausted(status) ? absl::FailedPreconditionError(status.message())
+                                             : status;
+  };
+  auto copy = CopyInCheckpoint(*source, run_directory_);
+  if (!copy.ok()) return is_final(copy.status());
+  if (IsNull(*copy)) {
+    if (auto status = RemoveCheckpoint(*copy); !status.ok()) return status;
+    return Start();
+  }
+  auto metadata = ReadMetadata(*copy);
+  if (!metadata.ok() && !absl::IsNotFound(metadata.status())) return is_final(metadata.status());
+  const CheckpointMetadata counters = metadata.ok() ? *metadata : CheckpointMetadata();
+  return Start{absl::StrCat(*copy, below), counters.iteration, counters.time_total_us};
+}
+
+absl::Status TrialCheckpoints::RemoveTemporaries() const {
+  return RemoveTemporaryCheckpoints(run_directory_);
+}
+
+}  // namespace trainer

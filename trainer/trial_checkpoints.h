@@ -1,0 +1,102 @@
+#ifndef TRAINER_TRIAL_CHECKPOINTS_H_
+#define TRAINER_TRIAL_CHECKPOINTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "trainer/checkpoint_row.h"
+#include "trainer/result_row.h"
+#include "trainer/store.h"
+#include "trainer/trial_record.h"
+
+namespace trainer {
+
+// The checkpoints of one trial: those its program saves, which of them stay, and the one an attempt
+// starts from. On the loop's thread, which waits for the disk: a checkpoint of some gigabytes holds
+// up the answers to other trials.
+//
+// A checkpoint is whole on disk before its row is stored, and its row is stored before the program
+// is answered. A line that comes again because the trainer was killed in between finds what it
+// committed by the attempt and line in the checkpoint's metadata, so it counts once.
+class TrialCheckpoints {
+ public:
+  struct Options {
+    Store* store = nullptr;  // Not owned; outlives it.
+    std::function<void(std::string_view point)> fault = {};
+  };
+  TrialCheckpoints(const TrialRecord& trial, Options options);
+
+  // The line that commits a checkpoint, and what was done until there.
+  struct Moment {
+    int attempt = 0;
+    std::int64_t line = 0;
+    std::int64_t number = 0;  // Of the next checkpoint.
+    std::int64_t iteration = 0;
+    std::int64_t time_total_us = 0;
+    std::int64_t wall_time_us = 0;
+    std::optional<double> score;
+    std::string start;  // The directory that the attempt started from.
+  };
+  // What the trial's checkpoint_metric says of a checkpoint at that iteration, `report` being the
+  // last one before it; unset if that has no such number.
+  std::optional<double> ScoreOf(const ResultRow& report, std::int64_t iteration) const;
+
+  // A directory for the program to write into. Its name will be that of `step`, else that of the
+  // iteration at its commit. ResourceExhausted if the program began many and committed none.
+  absl::StatusOr<std::string> Begin(std::optional<std::int64_t> step) const;
+  // Commits the directory that Begin() gave; the row is still to be stored. InvalidArgument and
+  // NotFound: it is none of those.
+  absl::StatusOr<CheckpointRow> End(const std::string& path, const Moment& moment) const;
+  // Of a directory inside the run that a report names. One committed before, stored or in `batch`,
+  // gets the score of the moment; one that Begin() gave is committed; any other is copied and the
+  // copy committed, for `step`, or the iteration if that is negative.
+  absl::StatusOr<CheckpointRow> Named(const std::string& path, std::int64_t step,
+                                      const Moment& moment, const StoreBatch& batch) const;
+  std::string DirectoryOf(const CheckpointRow& row) const;
+
+  // Removes what the trial's keep_checkpoints lets go, but never what `start` lies in. What cannot
+  // be removed stays known, and is tried again with the next checkpoint.
+  absl::Status RemoveSurplus(const std::string& start) const;
+
+  // Where an attempt starts.
+  struct Start {
+    std::string directory;  // Empty: from nothing.
+    std::int64_t iteration = 0;
+    std::int64_t time_total_us = 0;
+  };
+  // The newest checkpoint that is whole; one that is damaged or cannot be read is logged and
+  // forgotten, its files stay. ResourceExhausted and Unavailable: it can be tried again.
+  absl::StatusOr<std::optional<Start>> NewestWhole() const;
+  // A copy of the checkpoint that `path` lies in, as a temporary one of this run. A null checkpoint
+  // is a start from nothing.
+  absl::StatusOr<Start> CopyIn(const std::string& path) const;
+  // What crashes and earlier attempts left half-done. While no program of the trial runs.
+  absl::Status RemoveTemporaries() const;
+
+ private:
+  absl::StatusOr<CheckpointRow> Commit(const std::string& temporary,
+                                       std::optional<std::int64_t> step,
+                                       const Moment& moment) const;
+  // What the line committed before, if it did.
+  absl::StatusOr<std::optional<CheckpointRow>> Committed(const Moment& moment) const;
+  std::optional<CheckpointRow> CommittedAs(const std::string& name, const Moment& moment) const;
+  absl::StatusOr<std::optional<CheckpointRow>> Known(const std::string& name,
+                                                     const StoreBatch& batch) const;
+
+  const Options options_;
+  const std::int64_t trial_;
+  const std::string id_;
+  const std::string experiment_id_;
+  const std::string run_directory_;
+  const int keep_;
+  const std::string metric_;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRIAL_CHECKPOINTS_H_

@@ -1,0 +1,648 @@
+#include "trainer/trial_checkpoints.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/fake_clock.h"
+#include "runtime/file.h"
+#include "trainer/checkpoint_directory.h"
+#include "trainer/line_receiver.h"
+#include "trainer/testing/fake_jobs.h"
+#include "trainer/testing/loop_thread.h"
+#include "trainer/trials.h"
+
+namespace trainer {
+namespace {
+
+using msg::TrialState;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Programs that save, under a trainer that may be killed.
+class TrialCheckpointsTest : public testing::Test {
+ protected:
+  TrialCheckpointsTest() {
+    char name[] = "/tmp/tk-XXXXXX";
+    directory_ = mkdtemp(name);
+    Start();
+  }
+  ~TrialCheckpointsTest() override {
+    Kill();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void Start() {
+    loop_ = std::make_unique<LoopThread>(&clock_);
+    jobs_.SetLoop(loop_->loop());
+    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
+    store_ = *Store::Open(directory_ + "/trainer.db");
+    trials_ = *Trials::Open({.loop = loop_->loop(),
+                             .clock = &clock_,
+                             .store = store_.get(),
+                             .jobs = &jobs_,
+                             .logdir = directory_,
+                             .relay = "/relay",
+                             .hostname = "host",
+                             .slots = 4});
+    On([&] { trials_->Resume(); });
+  }
+  void Kill() {
+    loop_->Stop();
+    trials_.reset();
+    store_.reset();
+    loop_.reset();
+  }
+  void On(const std::function<void()>& body) {
+    loop_->Call(body);
+    loop_->Settle();
+  }
+
+  static msg::RunTrialRequestT Request(const std::string& name) {
+    msg::RunTrialRequestT request;
+    request.name = name;
+    request.argv = {"prog"};
+    request.working_directory = "/";
+    request.options = std::make_unique<msg::TrialOptionsT>();
+    return request;
+  }
+  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request) {
+    absl::StatusOr<msg::TrialT> trial;
+    On([&] { trial = trials_->Run(absl::StrCat("request-", ++requests_), request, ""); });
+    return trial;
+  }
+  std::string Run(const msg::RunTrialRequestT& request) {
+    auto trial = TryRun(request);
+    EXPECT_TRUE(trial.ok()) << trial.status();
+    return trial.ok() ? trial->id : "";
+  }
+  msg::TrialT Get(const std::string& id) {
+    msg::TrialT trial;
+    On([&] { trial = *trials_->Get(id); });
+    return trial;
+  }
+  // The answer to the job's next line, or to the line of that number.
+  std::string Say(const std::string& job, const std::string& line) {
+    return SayAs(job, ++lines_[job], line);
+  }
+  std::string SayAs(const std::string& job, std::int64_t number, const std::string& line) {
+    std::string answer;
+    On([&] {
+      auto key = trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce);
+      if (!key.ok()) return void(answer = key.status().ToString());
+      auto got = trials_->Receive({RelayedLine{*key, number, line, false}}).front();
+      answer = got.ok() ? *got : got.status().ToString();
+    });
+    return answer;
+  }
+  std::string Report(const std::string& job, double loss, const std::string& more = "") {
+    return Say(job, absl::StrCat(R"({"t":"report","m":{"loss":)", loss, "}", more, "}"));
+  }
+  static std::string PathIn(const std::string& answer) {
+    const std::string name = R"("path":")";
+    const std::size_t at = answer.find(name);
+    if (at == answer.npos) return "no path in " + answer;
+    const std::size_t begin = at + name.size();
+    return answer.substr(begin, answer.find('"', begin) - begin);
+  }
+  std::string Begin(const std::string& job, const std::string& more = "") {
+    return PathIn(Say(job, absl::StrCat(R"({"t":"ckpt_begin")", more, "}")));
+  }
+  static std::string EndLine(const std::string& path) {
+    return absl::StrCat(R"({"t":"ckpt_end","path":")", path, "\"}");
+  }
+  static void Put(const std::string& path, const std::string& content) {
+    ASSERT_TRUE(runtime::MakeDirectories(path.substr(0, path.find_last_of('/'))).ok());
+    ASSERT_TRUE(runtime::WriteFileAtomically(path, content, 0644).ok());
+  }
+  static std::string Read(const std::string& path) {
+    return runtime::ReadFile(path, 1 << 20).value_or("missing");
+  }
+  // Begins, writes the file `w` and ends; what the end was answered.
+  std::string SaveLine(const std::string& job, const std::string& content,
+                       const std::string& more = "") {
+    const std::string path = Begin(job, more);
+    Put(path + "/w", content);
+    return Say(job, EndLine(path));
+  }
+  std::string Save(const std::string& job, const std::string& content) {
+    return PathIn(SaveLine(job, content));
+  }
+  void Fail(const std::string& job) {
+    On([&] { jobs_.KillShim(job); });
+    clock_.Advance(absl::Minutes(1));
+    loop_->Settle();
+  }
+  std::string StartOf(const std::string& job) {
+    const std::string name = "YARD_CHECKPOINT=";
+    for (const std::string& variable : jobs_.jobs[job].spec.environment) {
+      if (variable.substr(0, name.size()) == name) return variable.substr(name.size());
+    }
+    return "not set";
+  }
+  std::string RunDirectory(const std::string& name) const { return directory_ + "/" + name; }
+  std::vector<std::string> Checkpoints(const std::string& run) const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(RunDirectory(run))) {
+      if (entry.is_directory()) names.push_back(entry.path().filename());
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  std::string directory_;
+  runtime::FakeClock clock_;
+  FakeJobs jobs_;
+  std::unique_ptr<LoopThread> loop_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Trials> trials_;
+  std::map<std::string, std::int64_t> lines_;
+  int requests_ = 0;
+};
+
+TEST_F(TrialCheckpointsTest, AProgramSavesAndIsToldWhere) {
+  const std::string id = Run(Request("r"));
+  EXPECT_EQ(StartOf("j-1"), "");
+  EXPECT_EQ(Get(id).checkpoint, "");
+  Report("j-1", 0.5);
+  const std::string temporary = Begin("j-1", R"(,"seq":4)");
+  EXPECT_TRUE(IsTemporary(temporary)) << temporary;
+  Put(temporary + "/w", "weights");
+  const std::string path = RunDirectory("r") + "/checkpoint_000001";
+  EXPECT_EQ(Say("j-1", EndLine(temporary)),
+            absl::StrCat(R"({"t":"ok","path":")", path, R"(","events":[]})"));
+  EXPECT_TRUE(VerifyCheckpoint(path).ok());
+  EXPECT_EQ(Read(path + "/w"), "weights");
+  EXPECT_EQ(Get(id).checkpoint, path);
+  EXPECT_EQ(Get(id).checkpoint_iteration, 1);
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000001"));
+}
+
+TEST_F(TrialCheckpointsTest, AStepNamesIt) {
+  const std::string id = Run(Request("r"));
+  Report("j-1", 0.5);
+  EXPECT_EQ(PathIn(SaveLine("j-1", "a", R"(,"step":500)")),
+            RunDirectory("r") + "/checkpoint_000500");
+  EXPECT_EQ(Get(id).checkpoint_iteration, 1);
+}
+
+TEST_F(TrialCheckpointsTest, ALineSentAgainGetsTheSameAnswerAndCountsOnce) {
+  const std::string id = Run(Request("r"));
+  Report("j-1", 0.5);
+  const std::string temporary = Begin("j-1");
+  EXPECT_EQ(PathIn(SayAs("j-1", 2, R"({"t":"ckpt_begin"})")), temporary);
+  const std::string answer = Say("j-1", EndLine(temporary));
+  Kill();
+  Start();
+  EXPECT_EQ(SayAs("j-1", 3, EndLine(temporary)), answer);
+  EXPECT_EQ(store_->Checkpoints(1)->size(), 1u);
+  EXPECT_EQ(Get(id).checkpoint, PathIn(answer));
+}
+
+TEST_F(TrialCheckpointsTest, ANewAttemptGoesOnFromTheNewestThatIsWhole) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 5;
+  const std::string id = Run(request);
+  Report("j-1", 0.5, R"(,"m2":0)");
+  const std::string first = Save("j-1", "one");
+  Say("j-1", R"({"t":"report","m":{"time_this_iter_s":90}})");
+  const std::string second = Save("j-1", "two");
+  Report("j-1", 0.4);
+  Begin("j-1");
+  Fail("j-1");
+  EXPECT_EQ(StartOf("j-2"), second);
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000001", "checkpoint_000002"));
+  EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"),
+              HasSubstr(absl::StrCat(R"("checkpoint":")", second, R"(","iteration":2)")));
+  Report("j-2", 0.3);
+  EXPECT_EQ(Get(id).training_iteration, 3);
+  std::vector<ResultRow> rows;
+  On([&] { rows = *trials_->RowsAfter(id, 0); });
+  EXPECT_GE(rows.back().time_total_us, 90'000'000);
+  EXPECT_EQ(rows.back().attempt, 2);
+
+  Put(second + "/w", "tw0");
+  Fail("j-2");
+  EXPECT_EQ(StartOf("j-3"), first);
+  EXPECT_EQ(Get(id).checkpoint, first);
+  EXPECT_EQ(Read(second + "/w"), "tw0") << "what is damaged is not deleted";
+  Report("j-3", 0.3);
+  EXPECT_EQ(Get(id).training_iteration, 2);
+  EXPECT_EQ(Save("j-3", "again"), second);
+  EXPECT_TRUE(VerifyCheckpoint(second).ok()) << "it has been replaced";
+
+  std::filesystem::remove_all(second);
+  Put(first + "/w", "");
+  Fail("j-3");
+  EXPECT_EQ(StartOf("j-4"), "");
+  EXPECT_THAT(Say("j-4", R"({"t":"hello","v":1})"),
+              HasSubstr(R"("checkpoint":null,"iteration":0)"));
+}
+
+TEST_F(TrialCheckpointsTest, OneThatCannotBeReadIsNotUsed) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  Run(request);
+  Report("j-1", 1);
+  const std::string first = Save("j-1", "one");
+  Report("j-1", 1);
+  const std::string second = Save("j-1", "two");
+  std::filesystem::remove_all(second);
+  ASSERT_EQ(symlink(second.c_str(), second.c_str()), 0);
+  Fail("j-1");
+  EXPECT_EQ(StartOf("j-2"), first);
+}
+
+TEST_F(TrialCheckpointsTest, TheDirectoryItStartedFromStaysAlsoAroundAPathInside) {
+  const std::string temporary = *MakeTemporaryCheckpoint(directory_ + "/other");
+  Put(temporary + "/sub/w", "theirs");
+  ASSERT_TRUE(CommitCheckpoint(temporary, "checkpoint_000001", {}).ok());
+  msg::RunTrialRequestT request = Request("r");
+  request.options->restore = directory_ + "/other/checkpoint_000001/sub";
+  Run(request);
+  const std::string start = StartOf("j-1");
+  EXPECT_EQ(Read(start + "/w"), "theirs");
+  const std::string whole = start.substr(0, start.find_last_of('/'));
+  EXPECT_THAT(Say("j-1", EndLine(whole)), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_THAT(Report("j-1", 1, absl::StrCat(R"(,"ckpt":")", whole, "\"")),
+              HasSubstr("/checkpoint_000001"));
+  EXPECT_EQ(Read(start + "/w"), "theirs");
+}
+
+TEST_F(TrialCheckpointsTest, WhereAnAttemptStartedIsKnownToTheNextTrainer) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  Report("j-1", 0.5);
+  const std::string saved = Save("j-1", "one");
+  Fail("j-1");
+  Kill();
+  Start();
+  EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"), HasSubstr(saved));
+  Report("j-2", 0.5);
+  EXPECT_EQ(Get(id).training_iteration, 2);
+}
+
+TEST_F(TrialCheckpointsTest, ATrialStartsFromAPathAndSavesItsOwn) {
+  Run(Request("source"));
+  Report("j-1", 0.5);
+  Report("j-1", 0.4);
+  const std::string source = Save("j-1", "theirs");
+  msg::RunTrialRequestT request = Request("r");
+  request.options->restore = source + "/";
+  request.max_restarts = 2;
+  const std::string id = Run(request);
+  const std::string start = StartOf("j-2");
+  EXPECT_THAT(start, HasSubstr(RunDirectory("r") + "/checkpoint_tmp"));
+  EXPECT_TRUE(IsTemporary(start));
+  EXPECT_EQ(Read(start + "/w"), "theirs");
+  EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":2)"));
+  Report("j-2", 0.3);
+  EXPECT_EQ(Get(id).training_iteration, 3);
+  EXPECT_EQ(Get(id).checkpoint, "") << "it has none of its own yet";
+  EXPECT_THAT(Say("j-2", EndLine(start)), HasSubstr("INVALID_ARGUMENT"));
+  EXPECT_EQ(PathIn(Report("j-2", 0.2, absl::StrCat(R"(,"ckpt":")", start, "\""))),
+            RunDirectory("r") + "/checkpoint_000004")
+      << "never the temporary directory";
+  EXPECT_TRUE(IsTemporary(start)) << "the program may still read it";
+
+  std::filesystem::remove_all(RunDirectory("r") + "/checkpoint_000004");
+  Fail("j-2");
+  EXPECT_NE(StartOf("j-3"), start);
+  EXPECT_EQ(Read(StartOf("j-3") + "/w"), "theirs");
+  EXPECT_EQ(Checkpoints("r").size(), 1u) << "the first copy is gone";
+  EXPECT_EQ(Save("j-3", "ours"), RunDirectory("r") + "/checkpoint_000002");
+  Fail("j-3");
+  EXPECT_EQ(Read(StartOf("j-4") + "/w"), "ours");
+  Fail("j-4");
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000002"));
+}
+
+TEST_F(TrialCheckpointsTest, ATrialStartsFromAnothersNewest) {
+  const std::string source = Run(Request("source"));
+  msg::RunTrialRequestT request = Request("r");
+  request.options->from = "source";
+  EXPECT_EQ(TryRun(request).status().code(), absl::StatusCode::kFailedPrecondition);
+  Report("j-1", 0.5);
+  Save("j-1", "one");
+  Report("j-1", 0.5);
+  const std::string rotten = Save("j-1", "two");
+  Put(rotten + "/w", "tw0");
+  Run(request);
+  EXPECT_EQ(Read(StartOf("j-2") + "/w"), "one");
+  EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":1)"));
+  EXPECT_EQ(Get(source).checkpoint_iteration, 1);
+}
+
+TEST_F(TrialCheckpointsTest, ANullCheckpointIsAStartFromNothing) {
+  ASSERT_TRUE(MakeNullCheckpoint(directory_ + "/other", "e").ok());
+  msg::RunTrialRequestT request = Request("r");
+  request.options->restore = directory_ + "/other/checkpoint_-1";
+  Run(request);
+  EXPECT_EQ(StartOf("j-1"), "");
+  EXPECT_THAT(Checkpoints("r"), IsEmpty());
+}
+
+TEST_F(TrialCheckpointsTest, RefusesAStartThatCannotBe) {
+  const auto code = [&](const std::string& from, const std::string& restore) {
+    msg::RunTrialRequestT request = Request(absl::StrCat("x", requests_));
+    request.options->from = from;
+    request.options->restore = restore;
+    return TryRun(request).status().code();
+  };
+  EXPECT_EQ(code("nobody", ""), absl::StatusCode::kNotFound);
+  EXPECT_EQ(code("", "relative"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("a", "/b"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("", directory_), absl::StatusCode::kNotFound) << "no checkpoint";
+  msg::RunTrialRequestT request = Request("x");
+  request.options->keep_checkpoints = -2;
+  EXPECT_EQ(TryRun(request).status().code(), absl::StatusCode::kInvalidArgument);
+  request.options->keep_checkpoints = 0;
+  request.options->checkpoint_metric = "min-";
+  EXPECT_EQ(TryRun(request).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(jobs_.jobs.empty());
+}
+
+TEST_F(TrialCheckpointsTest, ADirectoryWithCheckpointsOfOthersIsNotTaken) {
+  ASSERT_TRUE(MakeTemporaryCheckpoint(RunDirectory("r")).ok());
+  EXPECT_EQ(TryRun(Request("r")).status().code(), absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(TrialCheckpointsTest, ADamagedStartFailsTheTrialAndSaysWhich) {
+  const std::string saved = directory_ + "/other/checkpoint_000001";
+  const std::string temporary = *MakeTemporaryCheckpoint(directory_ + "/other");
+  Put(temporary + "/w", "weights");
+  ASSERT_TRUE(CommitCheckpoint(temporary, "checkpoint_000001", {}).ok());
+  Put(saved + "/w", "weight5");
+  msg::RunTrialRequestT request = Request("r");
+  request.options->restore = saved;
+  const msg::TrialT trial = Get(Run(request));
+  EXPECT_EQ(trial.state, TrialState::Failed);
+  EXPECT_THAT(trial.reason, HasSubstr(saved + "/w is damaged"));
+}
+
+TEST_F(TrialCheckpointsTest, KeepsTheBestAndTheNewest) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->keep_checkpoints = 1;
+  request.options->checkpoint_metric = "min-loss";
+  const std::string id = Run(request);
+  for (const double loss : {0.5, 0.1, 0.7}) {
+    Report("j-1", loss);
+    Save("j-1", "w");
+  }
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000002", "checkpoint_000003"));
+  Say("j-1", R"({"t":"report","m":{"other":1}})");
+  Save("j-1", "w");
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000002", "checkpoint_000004"));
+  EXPECT_EQ(store_->Checkpoints(1)->size(), 2u);
+  // The report that names a checkpoint gives it its score.
+  Report("j-1", 0.05, R"(,"ckpt":"checkpoint_000004")");
+  Report("j-1", 0.9);
+  Save("j-1", "w");
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000004", "checkpoint_000006"));
+}
+
+TEST_F(TrialCheckpointsTest, WhatTheAttemptStartedFromStays) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->keep_checkpoints = 0;
+  request.max_restarts = 1;
+  Run(request);
+  Report("j-1", 1);
+  Save("j-1", "w");
+  Fail("j-1");
+  for (int i = 0; i < 3; ++i) {
+    Report("j-2", 1);
+    Save("j-2", "w");
+  }
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000001", "checkpoint_000004"));
+}
+
+TEST_F(TrialCheckpointsTest, AReportNamesADirectoryOfTheRunWhichIsCopied) {
+  const std::string id = Run(Request("r"));
+  Put(RunDirectory("r") + "/mine/sub/w", "weights");
+  const std::string answer = Report("j-1", 0.5, R"(,"ckpt":"mine","step":30,"seq":1)");
+  const std::string path = RunDirectory("r") + "/checkpoint_000030";
+  EXPECT_EQ(answer, absl::StrCat(R"({"t":"ok","seq":1,"path":")", path, R"(","events":[]})"));
+  EXPECT_EQ(Read(path + "/sub/w"), "weights");
+  EXPECT_TRUE(VerifyCheckpoint(path).ok());
+  EXPECT_EQ(Read(RunDirectory("r") + "/mine/sub/w"), "weights");
+  EXPECT_EQ(Get(id).checkpoint, path);
+  EXPECT_EQ(SayAs("j-1", 1, "again"), answer);
+  const std::string begun = Begin("j-1");
+  EXPECT_EQ(PathIn(Report("j-1", 0.5, absl::StrCat(R"(,"ckpt":")", begun, "\""))),
+            RunDirectory("r") + "/checkpoint_000002");
+  EXPECT_FALSE(std::filesystem::exists(begun)) << "what ckpt_begin gave is committed itself";
+}
+
+TEST_F(TrialCheckpointsTest, AReportThatIsRefusedLeavesNoCheckpoint) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->required_metrics = {"accuracy"};
+  const std::string id = Run(request);
+  Put(RunDirectory("r") + "/mine/w", "weights");
+  EXPECT_THAT(Report("j-1", 0.5, R"(,"ckpt":"mine")"), HasSubstr("accuracy"));
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("mine"));
+  EXPECT_EQ(Get(id).checkpoint, "");
+  EXPECT_EQ(Get(id).reports, 0u);
+}
+
+TEST_F(TrialCheckpointsTest, AReportThatEndsTheTrialMayBringACheckpoint) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->stop = R"({"training_iteration":1})";
+  const std::string id = Run(request);
+  Put(RunDirectory("r") + "/mine/w", "weights");
+  EXPECT_THAT(Report("j-1", 0.5, R"(,"ckpt":"../r")"), HasSubstr("error"));
+  EXPECT_THAT(Report("j-1", 0.5, R"(,"ckpt":"mine")"), HasSubstr(R"("reason":"stop")"))
+      << "what a refused report has reached does not count";
+  EXPECT_EQ(Get(id).checkpoint_iteration, 1);
+  EXPECT_EQ(Get(id).reports, 1u);
+}
+
+TEST_F(TrialCheckpointsTest, APausedOneGoesOnFromItsNewest) {
+  const std::string id = Run(Request("r"));
+  Report("j-1", 0.5);
+  On([&] { ASSERT_TRUE(trials_->PauseTrial(id, "").ok()); });
+  EXPECT_THAT(Report("j-1", 0.4), HasSubstr(R"("reason":"pause")"));
+  const std::string path = Save("j-1", "weights");
+  Fail("j-1");
+  ASSERT_EQ(Get(id).state, TrialState::Paused) << Get(id).reason;
+  Kill();
+  Start();
+  On([&] { ASSERT_TRUE(trials_->ResumeTrial(id).ok()); });
+  EXPECT_EQ(StartOf("j-2"), path);
+  EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":2)"));
+}
+
+TEST_F(TrialCheckpointsTest, OneThatAnotherStartsFromIsNotRemoved) {
+  const std::string source = Run(Request("source"));
+  Report("j-1", 0.5);
+  Save("j-1", "weights");
+  On([&] { ASSERT_TRUE(trials_->Stop(source, absl::ZeroDuration(), "").ok()); });
+  Fail("j-1");
+  ASSERT_EQ(Get(source).state, TrialState::Stopped);
+  for (int i = 0; i < 4; ++i) Run(Request(absl::StrCat("busy-", i)));
+  msg::RunTrialRequestT request = Request("clone");
+  request.options->from = "source";
+  const std::string clone = Run(request);
+  for (const bool is_paused : {false, true}) {
+    if (is_paused) On([&] { ASSERT_TRUE(trials_->PauseTrial(clone, "").ok()); });
+    On([&] {
+      const auto removed = trials_->RemoveTrial("source", "rm");
+      EXPECT_EQ(removed.status().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(removed.status().message()), HasSubstr(clone));
+    });
+  }
+}
+
+TEST_F(TrialCheckpointsTest, NothingOutsideTheRunIsReachedAndTheReportDoesNotCount) {
+  const std::string id = Run(Request("r"));
+  Put(directory_ + "/secret/w", "secret");
+  Put(RunDirectory("r") + "/dir/file", "x");
+  ASSERT_EQ(symlink((directory_ + "/secret").c_str(), (RunDirectory("r") + "/link").c_str()), 0);
+  ASSERT_EQ(symlink("../../secret", (RunDirectory("r") + "/dir/link").c_str()), 0);
+  for (const std::string& path :
+       {std::string("../secret"), directory_ + "/secret", std::string("link"), std::string("."),
+        RunDirectory("r"), RunDirectory("r") + "/dir/../../secret", std::string("dir/link"),
+        std::string("dir"), std::string("dir/file"), std::string("params.json")}) {
+    EXPECT_THAT(Report("j-1", 1, absl::StrCat(R"(,"seq":7,"ckpt":")", path, "\"")),
+                HasSubstr(R"({"t":"error","seq":7,"code":"INVALID_ARGUMENT")"))
+        << path;
+    EXPECT_THAT(Say("j-1", EndLine(path)), HasSubstr("INVALID_ARGUMENT")) << path;
+  }
+  EXPECT_THAT(Report("j-1", 1, R"(,"ckpt":"none")"), HasSubstr("NOT_FOUND"));
+  EXPECT_THAT(Say("j-1", EndLine("checkpoint_tmp123456")), HasSubstr("NOT_FOUND"));
+  EXPECT_EQ(Get(id).reports, 0u);
+  EXPECT_EQ(Get(id).checkpoint, "");
+  EXPECT_THAT(Report("j-1", 1), HasSubstr("ok")) << "the channel goes on";
+  EXPECT_EQ(Get(id).training_iteration, 1);
+}
+
+TEST_F(TrialCheckpointsTest, AfterAStopItMaySaveOnce) {
+  const std::string id = Run(Request("r"));
+  Report("j-1", 1);
+  On([&] { EXPECT_TRUE(trials_->Stop(id, absl::ZeroDuration(), "").ok()); });
+  Save("j-1", "before it was told");
+  const std::string begun = Begin("j-1");
+  EXPECT_THAT(Report("j-1", 1, absl::StrCat(R"(,"ckpt":")", begun, "\"")),
+              HasSubstr(R"("t":"stop")"));
+  EXPECT_THAT(Report("j-1", 1), HasSubstr(R"("t":"stop")"));
+  EXPECT_EQ(Save("j-1", "last"), RunDirectory("r") + "/checkpoint_000003");
+  EXPECT_THAT(Say("j-1", R"({"t":"ckpt_begin","seq":9})"), HasSubstr(R"({"t":"stop","seq":9,)"));
+  Fail("j-1");
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(Read(Get(id).checkpoint + "/w"), "last");
+}
+
+TEST_F(TrialCheckpointsTest, ManyBegunAndNoneEndedAreRefused) {
+  Run(Request("r"));
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(IsTemporary(Begin("j-1")));
+  EXPECT_THAT(Say("j-1", R"({"t":"ckpt_begin"})"), HasSubstr("RESOURCE_EXHAUSTED"));
+  EXPECT_THAT(Say("j-1", EndLine(Checkpoints("r")[0])), HasSubstr(R"("t":"ok")"));
+  EXPECT_TRUE(IsTemporary(Begin("j-1")));
+}
+
+// The commit itself, cut off by a kill before its row is stored.
+class CommitAgainTest : public testing::Test {
+ protected:
+  CommitAgainTest() {
+    char name[] = "/tmp/ca-XXXXXX";
+    directory_ = mkdtemp(name);
+    store_ = *Store::Open(directory_ + "/trainer.db");
+    record_.number = 1;
+    record_.run.experiment_id = "e";
+    record_.spec.run_directory = directory_ + "/run";
+  }
+  ~CommitAgainTest() override { std::filesystem::remove_all(directory_); }
+
+  TrialCheckpoints Checkpoints(const std::string& kill_at = "") {
+    return TrialCheckpoints(record_, {store_.get(), [kill_at](std::string_view point) {
+                                        if (point == kill_at) throw 9;
+                                      }});
+  }
+  static TrialCheckpoints::Moment Line(int line) {
+    TrialCheckpoints::Moment moment;
+    moment.attempt = 1;
+    moment.line = line;
+    moment.number = 1;
+    moment.iteration = 3;
+    return moment;
+  }
+  std::string Begin(const std::string& content) {
+    const std::string directory = *Checkpoints().Begin(8);
+    EXPECT_TRUE(runtime::WriteFileAtomically(directory + "/w", content, 0644).ok());
+    return directory;
+  }
+  std::string Content() {
+    return runtime::ReadFile(record_.spec.run_directory + "/checkpoint_000008/w", 100)
+        .value_or("missing");
+  }
+  int Directories() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(record_.spec.run_directory)) {
+      count += entry.is_directory() ? 1 : 0;
+    }
+    return count;
+  }
+
+  std::string directory_;
+  TrialRecord record_;
+  std::unique_ptr<Store> store_;
+};
+
+TEST_F(CommitAgainTest, ALineCommitsOnceWhereverItIsCutOff) {
+  for (const char* point : {"before checkpoint rename", "after checkpoint rename", ""}) {
+    std::filesystem::remove_all(record_.spec.run_directory);
+    const std::string temporary = Begin("new");
+    if (*point != '\0') {
+      EXPECT_ANY_THROW((void)Checkpoints(point).End(temporary, Line(5)));
+    } else {
+      EXPECT_TRUE(Checkpoints().End(temporary, Line(5)).ok());
+    }
+    const auto row = Checkpoints().End(temporary, Line(5));
+    ASSERT_TRUE(row.ok()) << point << ": " << row.status();
+    EXPECT_EQ(row->name, "checkpoint_000008") << point;
+    EXPECT_EQ(row->iteration, 3);
+    EXPECT_GT(row->bytes, 3);
+    EXPECT_EQ(Content(), "new") << point;
+    EXPECT_EQ(Directories(), 1) << point;
+    EXPECT_EQ(Checkpoints().End(temporary, Line(6)).status().code(), absl::StatusCode::kNotFound)
+        << "another line did not commit it";
+  }
+}
+
+TEST_F(CommitAgainTest, OneThatReplacesAnotherStaysTheNewOne) {
+  for (const char* point : {"before checkpoint rename", "after checkpoint rename"}) {
+    std::filesystem::remove_all(record_.spec.run_directory);
+    ASSERT_TRUE(Checkpoints().End(Begin("old"), Line(2)).ok());
+    const std::string temporary = Begin("new");
+    EXPECT_ANY_THROW((void)Checkpoints(point).End(temporary, Line(5)));
+    const auto row = Checkpoints().End(temporary, Line(5));
+    ASSERT_TRUE(row.ok()) << point << ": " << row.status();
+    EXPECT_EQ(Content(), "new") << point;
+    EXPECT_EQ(Directories(), 1) << point;
+  }
+}
+
+TEST_F(CommitAgainTest, ACopyOfAReportIsMadeOnce) {
+  ASSERT_TRUE(runtime::MakeDirectories(record_.spec.run_directory + "/mine").ok());
+  EXPECT_ANY_THROW((void)Checkpoints("after checkpoint rename").Named("mine", 8, Line(5), {}));
+  const auto row = Checkpoints().Named("mine", 8, Line(5), {});
+  ASSERT_TRUE(row.ok()) << row.status();
+  EXPECT_EQ(row->name, "checkpoint_000008");
+  EXPECT_EQ(Directories(), 2);
+}
+
+}  // namespace
+}  // namespace trainer
