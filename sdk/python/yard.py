@@ -176,6 +176,37 @@ class Reporter:
                 shutil.rmtree(directory, ignore_errors=True)
             raise
 
+    def barrier(self, name, tasks=None, timeout=None):
+        """Waits until all tasks of this job have come to the barrier of that name.
+
+        Returns in which place this one came, from 0. Without a yard that is 0, at once.
+
+        Args:
+            name: each time another one, or the same once all have passed.
+            tasks: who must come, if not all: names ("worker-0") and types ("worker"); each of
+                them has to name the same.
+            timeout: seconds. When they are over the barrier is broken for all, and `Error.code` is
+                DEADLINE_EXCEEDED; FAILED_PRECONDITION if somebody else broke it.
+        """
+        if self._socket is None:
+            return 0
+        message = {"t": "barrier", "name": name}
+        if tasks is not None:
+            message["tasks"] = list(tasks)
+        if timeout is not None:
+            message["timeout_s"] = timeout
+        with self._report_lock:
+            self._send(message)
+            line = self._receive(patient=True)
+        answer = _parse(line)
+        if answer is None:
+            raise self._break("the yard's answer is not JSON: " + _excerpt(line))
+        if answer.get("t") == "error":
+            raise Error(*_error_of(answer))
+        if answer.get("t") != "ok":
+            raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
+        return _of_type(answer.get("index"), int, 0)
+
     def log(self, text):
         """Sends a line for the run's log. Not answered."""
         if not self.connected:
@@ -220,7 +251,7 @@ class Reporter:
                 self.fail("".join(traceback.format_exception_only(kind, error)).strip())
             except Error:
                 pass  # The exception that is on its way says more.
-        if self.connected:
+        if self._socket is not None:
             self.close()
         return False
 
@@ -237,8 +268,7 @@ class Reporter:
         if kind == "error" and answer.get("code") == _NOBODY_COLLECTS:
             print("yard: reports are printed only: %s" % _error_of(answer)[0], file=sys.stderr,
                   flush=True)
-            self._socket.close()
-            self.connected = False
+            self.connected = False  # The channel still serves barriers.
             return
         if kind == "error":
             raise self._break(*_error_of(answer))
@@ -301,9 +331,10 @@ class Reporter:
             except OSError as error:
                 raise self._break("cannot write to the report channel: %s" % error)
 
-    def _receive(self):
+    def _receive(self, patient=False):
         self._check()
-        deadline = None if self._timeout is None else time.monotonic() + self._timeout
+        limited = self._timeout is not None and not patient
+        deadline = time.monotonic() + self._timeout if limited else None
         try:
             while b"\n" not in self._buffer and len(self._buffer) <= _MAX_LINE:
                 if not self._wait(select.POLLIN, deadline):

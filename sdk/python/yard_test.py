@@ -417,6 +417,64 @@ class ContextTest(YardTest):
             1 / 0
 
 
+class BarrierTest(YardTest):
+
+    def test_says_what_it_waits_for_and_which_place_it_has(self):
+        reporter, fake = self.reporter(after_welcome({"t": "ok", "index": 2}))
+        self.assertEqual(reporter.barrier("epoch-1", tasks=["worker", "ps-0"], timeout=1.5), 2)
+        self.assertEqual(reporter.barrier("epoch-2"), 2)
+        self.assertEqual(self.messages(reporter, fake)[1:], [
+            {"t": "barrier", "name": "epoch-1", "tasks": ["worker", "ps-0"], "timeout_s": 1.5},
+            {"t": "barrier", "name": "epoch-2"}])
+
+    def test_a_broken_one_is_an_error_with_its_code(self):
+        broken = {"t": "error", "code": "DEADLINE_EXCEEDED", "error": "worker-1 did not come"}
+        reporter, _ = self.reporter(after_welcome(broken))
+        with self.assertRaisesRegex(yard.Error, "worker-1 did not come") as caught:
+            reporter.barrier("a")
+        self.assertEqual(caught.exception.code, "DEADLINE_EXCEEDED")
+        with self.assertRaises(yard.Error):
+            reporter.barrier("b")  # It costs only itself.
+
+    def test_other_answers_are_errors(self):
+        for answer in ({"t": "welcome"}, b"no json\n"):
+            with self.subTest(answer):
+                reporter, _ = self.reporter(after_welcome(answer))
+                with self.assertRaises(yard.Error):
+                    reporter.barrier("a")
+
+    def test_has_no_time_limit_of_its_own(self):
+        came = threading.Event()
+
+        def late(message):
+            if message["t"] == "barrier":
+                came.wait(60)
+                return {"t": "ok", "index": 0}
+            return obliging(message)
+
+        reporter, _ = self.reporter(late, answer_timeout=0.05)
+        timer = threading.Timer(0.2, came.set)
+        timer.start()
+        self.addCleanup(timer.join)
+        self.assertEqual(reporter.barrier("a"), 0)
+
+    def test_works_in_a_task_that_is_no_trial(self):
+        def no_trial(message):
+            if message["t"] == "barrier":
+                return {"t": "ok", "index": 1}
+            return {"t": "error", "code": "FAILED_PRECONDITION", "error": "this task is no trial"}
+
+        with FakeYard(no_trial) as fake, contextlib.redirect_stderr(io.StringIO()):
+            with yard.Reporter(fd=fake.spec, path="", out=io.StringIO()) as reporter:
+                self.assertFalse(reporter.connected)
+                self.assertEqual(reporter.barrier("a"), 1)
+                self.assertTrue(reporter.report(loss=1))
+            fake.finish()
+
+    def test_without_a_yard_it_waits_for_nobody(self):
+        self.assertEqual(yard.Reporter(fd="", path="").barrier("a"), 0)
+
+
 class OutsideTest(unittest.TestCase):
 
     def test_in_a_task_that_is_no_trial_it_prints(self):
