@@ -176,8 +176,7 @@ void Reporter::SayHello() {
   if (type == "stop") return;  // The first report is told so again.
   if (type == "error" && internal::Find(*members, "code") == kNobodyCollects) {
     std::fprintf(stderr, "yard: reports are printed only: %s\n", ErrorMessage(*members).c_str());
-    channel_.reset();
-    connected_ = false;
+    connected_ = false;  // The channel still serves barriers.
   } else if (type == "error") {
     channel_->Break(ErrorMessage(*members));
   } else if (type != "welcome") {
@@ -241,6 +240,36 @@ Reply Reporter::Save(std::optional<std::int64_t> step,
   std::error_code ignored;
   std::filesystem::remove_all(begun.path, ignored);
   return Error("the checkpoint was not written");
+}
+
+Reply Reporter::Barrier(std::string_view name, const BarrierOptions& options) {
+  if (channel_ == nullptr) return connected_ ? Error(open_error_) : Reply();
+  std::string line = TextLine("barrier", "name", name);
+  line.pop_back();
+  if (!options.tasks.empty()) {
+    line += R"(,"tasks":)";
+    for (const std::string& task : options.tasks) {
+      line += &task == &options.tasks.front() ? '[' : ',';
+      internal::AppendString(task, &line);
+    }
+    line += ']';
+  }
+  if (options.timeout.count() > 0) {
+    line += R"(,"timeout_s":)";
+    internal::AppendNumber(options.timeout.count(), &line);
+  }
+  std::lock_guard lock(report_mutex_);
+  if (auto error = channel_->Send(line + '}')) return Error(std::move(*error));
+  std::string answer;
+  // It may take as long as the others do.
+  const std::chrono::milliseconds no_limit{0};
+  if (auto error = channel_->Receive(no_limit, &answer)) return Error(std::move(*error));
+  const auto members = internal::ParseObject(answer);
+  Reply reply = ParseAnswer(answer, seq_);
+  if (reply && members) {
+    reply.index = internal::ParseInteger(internal::Find(*members, "index")).value_or(0);
+  }
+  return reply;
 }
 
 Reply Reporter::SaveHere(std::optional<std::int64_t> step,

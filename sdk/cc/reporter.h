@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 // What a C++ training program links to report to the yard. The standard library is all it needs,
 // and it throws nothing.
@@ -62,8 +63,18 @@ struct Reply {
   std::string events;
   // After Save(): where the checkpoint is.
   std::string path;
+  // After Barrier(): in which place this task came, from 0.
+  std::int64_t index = 0;
 
   explicit operator bool() const { return state == State::kContinue; }
+};
+
+struct BarrierOptions {
+  // Who must come, if not all tasks of the job: names ("worker-0") and types ("worker"). Each of
+  // them has to name the same.
+  std::vector<std::string> tasks = {};
+  // Zero: none.
+  std::chrono::duration<double> timeout{0};
 };
 
 struct ReporterOptions {
@@ -131,6 +142,11 @@ class Reporter {
   // ./checkpoint_NUMBER. Only files and directories can be in it, no links.
   Reply Save(std::optional<std::int64_t> step,
              const std::function<bool(const std::string& directory)>& write);
+
+  // Waits until all tasks of this job have come to the barrier of that name. kError if the time is
+  // over, which breaks it for all, or if somebody else broke it. Also in a task that is no trial;
+  // without a yard it waits for nobody.
+  Reply Barrier(std::string_view name, const BarrierOptions& options = {});
 
   // Sends a line for the run's log. Not answered: kContinue or kError.
   Reply Log(std::string_view text);

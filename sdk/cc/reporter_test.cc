@@ -231,6 +231,53 @@ TEST_F(SaveTest, WhatTheYardRefusesIsTheReply) {
   }
 }
 
+using BarrierTest = ReporterTest;
+
+TEST_F(BarrierTest, SaysWhatItWaitsForAndWhichPlaceItHas) {
+  Serve([](const std::string& line) -> std::string {
+    if (line.find(R"("barrier")") == std::string::npos) return Obliging(line);
+    return "{\"t\":\"ok\",\"index\":2}\n";
+  });
+  Reporter reporter(Options());
+  const Reply reply = reporter.Barrier(
+      "epoch \"1\"", {.tasks = {"worker", "ps-0"}, .timeout = std::chrono::milliseconds(1500)});
+  EXPECT_TRUE(reply) << reply.message;
+  EXPECT_EQ(reply.index, 2);
+  EXPECT_TRUE(reporter.Barrier("b"));
+  EXPECT_THAT(
+      yard_->Lines(3),
+      ElementsAre(
+          kHello,
+          R"({"t":"barrier","name":"epoch \"1\"","tasks":["worker","ps-0"],"timeout_s":1.5})",
+          R"({"t":"barrier","name":"b"})"));
+}
+
+TEST_F(BarrierTest, ABrokenOneIsAnErrorAndCostsOnlyItself) {
+  Serve([](const std::string& line) -> std::string {
+    if (line.find(R"("barrier")") == std::string::npos) return Obliging(line);
+    return "{\"t\":\"error\",\"code\":\"DEADLINE_EXCEEDED\",\"error\":\"late\"}\n";
+  });
+  Reporter reporter(Options());
+  const Reply reply = reporter.Barrier("a");
+  EXPECT_EQ(reply.state, State::kError);
+  EXPECT_THAT(reply.message, HasSubstr("late"));
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+}
+
+TEST_F(BarrierTest, WorksInATaskThatIsNoTrialAndWaitsForNobodyWithoutAYard) {
+  Serve([](const std::string& line) -> std::string {
+    if (line.find(R"("barrier")") != std::string::npos) return "{\"t\":\"ok\",\"index\":1}\n";
+    return "{\"t\":\"error\",\"code\":\"FAILED_PRECONDITION\",\"error\":\"no trial\"}\n";
+  });
+  testing::internal::CaptureStderr();
+  Reporter reporter(Options());
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("no trial"));
+  EXPECT_FALSE(reporter.connected());
+  EXPECT_EQ(reporter.Barrier("a").index, 1);
+  Reporter alone{ReporterOptions{}};
+  EXPECT_TRUE(alone.Barrier("a"));
+}
+
 TEST_F(SaveTest, WithoutAYardItIsADirectoryHere) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(root_);
