@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -514,11 +515,11 @@ class SqliteStore : public Store {
   absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) override {
     std::int64_t number = 0;
     auto status = Try("read lines", [&] {
-      SQLite::Statement select(database_,
-                               "SELECT number FROM lines WHERE trial = ? AND attempt = ? "
-                               "ORDER BY number DESC LIMIT 1");
-      Binder(select) << trial << attempt;
-      if (select.executeStep()) number = select.getColumn(0).getInt64();
+      const Query query(this,
+                        "SELECT number FROM lines WHERE trial = ? AND attempt = ? "
+                        "ORDER BY number DESC LIMIT 1");
+      Binder(*query) << trial << attempt;
+      if (query->executeStep()) number = query->getColumn(0).getInt64();
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
@@ -620,13 +621,13 @@ class SqliteStore : public Store {
   absl::StatusOr<EventMarks> EventMarksOf(std::int64_t trial) override {
     EventMarks marks;
     auto status = Try("read events", [&] {
-      SQLite::Statement select(
-          database_,
+      const Query query(
+          this,
           "SELECT coalesce(max(number), 0), coalesce(max(CASE WHEN attempt > 0 THEN number END), "
           "0) FROM events WHERE trial = ?");
-      Binder(select) << trial;
-      select.executeStep();
-      Reader read(select);
+      Binder(*query) << trial;
+      query->executeStep();
+      Reader read(*query);
       marks.last = read.Number();
       marks.last_delivered = read.Number();
       return absl::OkStatus();
@@ -861,10 +862,10 @@ class SqliteStore : public Store {
   absl::StatusOr<std::vector<CheckpointRow>> ReadCheckpoints(std::int64_t trial, int limit) {
     std::vector<CheckpointRow> rows;
     auto status = Try("read checkpoints", [&] {
-      SQLite::Statement select(
-          database_, "SELECT * FROM checkpoints WHERE trial = ? ORDER BY number DESC LIMIT ?");
-      Binder(select) << trial << limit;
-      while (select.executeStep()) rows.push_back(ReadCheckpoint(select));
+      const Query query(this,
+                        "SELECT * FROM checkpoints WHERE trial = ? ORDER BY number DESC LIMIT ?");
+      Binder(*query) << trial << limit;
+      while (query->executeStep()) rows.push_back(ReadCheckpoint(*query));
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
@@ -875,19 +876,36 @@ class SqliteStore : public Store {
                                    std::optional<std::int64_t> size) {
     ResultRow row;
     auto status = Try("read a report", [&] {
-      SQLite::Statement select(database_, sql);
-      Binder bind(select);
+      const Query query(this, sql);
+      Binder bind(*query);
       bind << trial;
       if (size) bind << *size;
-      if (select.executeStep()) row = ReadRow(select);
+      if (query->executeStep()) row = ReadRow(*query);
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
     return row;
   }
 
+  // A statement that is asked for each trial at a start: compiled once. Ready again when the query
+  // goes; one that is left half-read would keep the log of the database from being emptied.
+  class Query {
+   public:
+    Query(SqliteStore* store, const std::string& sql)
+        : statement_(store->queries_.try_emplace(sql, store->database_, sql).first->second) {}
+    ~Query() { statement_.tryReset(); }
+    Query(const Query&) = delete;
+    Query& operator=(const Query&) = delete;
+    SQLite::Statement& operator*() const { return statement_; }
+    SQLite::Statement* operator->() const { return &statement_; }
+
+   private:
+    SQLite::Statement& statement_;
+  };
+
   const std::string path_;
   SQLite::Database database_;
+  std::map<std::string, SQLite::Statement> queries_;
   // Those of every report; made once.
   std::optional<SQLite::Statement> insert_row_, insert_line_, forget_lines_, update_trial_;
   std::int64_t logs_written_ = 0;
