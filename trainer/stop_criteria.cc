@@ -140,7 +140,7 @@ absl::StatusOr<StopCriteria::Plateau> StopCriteria::ReadPlateau(const std::strin
   std::string mode;
   for (const auto& [name, value] : json->members) {
     const bool is_null = value.kind == JsonValue::Kind::kNull;
-    const auto whole = [&value](std::int64_t least, std::int64_t most) {
+    const auto whole = [&value = value](std::int64_t least, std::int64_t most) {
       return value.kind == JsonValue::Kind::kInteger && value.integer >= least &&
              value.integer <= most;
     };
