@@ -22,15 +22,7 @@ class Value {
  public:
   Value() = default;
   template <std::integral T>
-  Value(T value) {  // NOLINT(google-explicit-constructor): {"epoch", 3} is how one is written.
-    if constexpr (std::same_as<T, bool>) {
-      value_ = value;
-    } else if (std::in_range<std::int64_t>(value)) {
-      value_ = static_cast<std::int64_t>(value);
-    } else {
-      value_ = static_cast<double>(value);
-    }
-  }
+  Value(T value) : value_(Of(value)) {}  // NOLINT(google-explicit-constructor): {"epoch", 3}.
   template <std::floating_point T>
   Value(T value) : value_(static_cast<double>(value)) {}  // NOLINT(google-explicit-constructor)
   Value(const char* text) : value_(std::string(text)) {}  // NOLINT(google-explicit-constructor)
@@ -61,7 +53,19 @@ class Value {
     std::string text;
     bool operator==(const Json&) const = default;
   };
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, Json> value_;
+  using Storage = std::variant<std::monostate, bool, std::int64_t, double, std::string, Json>;
+  template <std::integral T>
+  static Storage Of(T value) {
+    if constexpr (std::same_as<T, bool>) {
+      return Storage(std::in_place_type<bool>, value);
+    } else if (std::in_range<std::int64_t>(value)) {
+      return Storage(std::in_place_type<std::int64_t>, static_cast<std::int64_t>(value));
+    } else {
+      return Storage(std::in_place_type<double>, static_cast<double>(value));
+    }
+  }
+
+  Storage value_;
 };
 
 // An ordered list of named values: what a function reports, is configured with, or keeps as a
