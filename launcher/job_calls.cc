@@ -136,6 +136,7 @@ class LogCall : public Call {
     for (int turn = 0; turn < kChunksATurn; ++turn) {
       const JobRow* row = context_.table->Row(job_);
       if (row == nullptr) return Finish(Gone());
+      if (MustWait(*row)) return;
       bool some = false, all = true;
       for (TaskLog& log : logs_) {
         msg::LogsReplyT part;
@@ -151,12 +152,28 @@ class LogCall : public Call {
     Wake();
   }
 
+  // What the others follow may have taken all there is for now.
+  bool MustWait(const JobRow& row) {
+    is_paced_ = request_.follow && !row.has_ended();
+    if (!is_paced_ || context_.pace->has_room()) return false;
+    if (!std::exchange(waits_for_room_, true)) {
+      context_.pace->WhenRoom([weak = weak_from_this()] {
+        const auto self = std::static_pointer_cast<LogCall>(weak.lock());
+        if (self == nullptr) return;
+        self->waits_for_room_ = false;
+        self->Wake();
+      });
+    }
+    return true;
+  }
+
   // False if the call has to wait, or is over.
   bool Send(msg::LogsReplyT part, TaskLog* log) {
     const std::size_t size = part.data.size();
     const absl::Status sent = writer_->SendPart(std::move(part));
     if (sent.ok()) {
       log->Sent(size);
+      if (is_paced_) context_.pace->Spend(static_cast<std::int64_t>(size));
     } else if (absl::IsResourceExhausted(sent)) {
       writer_->WhenWritable([self = shared_from_this()] { self->WakeFromAnywhere(); });
     } else {
@@ -183,6 +200,8 @@ class LogCall : public Call {
   const Writer writer_;
   std::deque<TaskLog> logs_;
   std::string only_;
+  bool is_paced_ = false;
+  bool waits_for_room_ = false;
 };
 
 absl::Status CheckLogsRequest(const JobRow& row, const msg::LogsRequestT& request) {

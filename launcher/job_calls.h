@@ -6,6 +6,7 @@
 
 #include "bus/schema/launcher_methods.h"
 #include "bus/service.h"
+#include "launcher/follow_pace.h"
 #include "launcher/job_table.h"
 #include "runtime/event_loop.h"
 
@@ -20,6 +21,7 @@ struct JobCallContext {
   JobTable* table = nullptr;
   runtime::EventLoop* loop = nullptr;
   std::string state_directory;
+  std::shared_ptr<FollowPace> pace;  // Of all calls together.
 };
 
 // WaitJob: the job now, at every change of its state, and finally when it has ended.
@@ -27,7 +29,8 @@ void StartWaitCall(const JobCallContext& context, const std::string& job,
                    std::shared_ptr<bus::ReplyWriter<rpc::Launcher::WaitJob>> writer);
 
 // Logs: bytes by offset, of one task or all of a job or some of its ranks, both streams of an
-// attempt in turns (task_log.h). InvalidArgument: the job has no such rank; a time and an attempt,
+// attempt in turns (task_log.h); of a job that runs, followers get as much as `pace` leaves them.
+// InvalidArgument: the job has no such rank; a time and an attempt,
 // or offsets, are asked for together. NotFound: a task has no such attempt.
 void StartLogCall(const JobCallContext& context, const JobTable::Named& named,
                   const msg::LogsRequestT& request,

@@ -19,6 +19,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/service.h"
+#include "launcher/follow_pace.h"
 #include "launcher/log_files.h"
 #include "launcher/log_times.h"
 #include "launcher/testing_table.h"
@@ -133,7 +134,10 @@ class JobCallsTest : public ::testing::Test {
     EXPECT_TRUE(job.ok()) << job.status();
     return job.ok() ? job->id : "";
   }
-  JobCallContext Context() { return {yard_.table(), yard_.loop(), yard_.state_directory()}; }
+  JobCallContext Context() {
+    return {yard_.table(), yard_.loop(), yard_.state_directory(),
+            std::make_shared<FollowPace>(yard_.loop(), pace_)};
+  }
   void Logs(const std::string& job, const msg::LogsRequestT& request) {
     yard_.OnLoop([&] {
       StartLogCall(Context(), {job, kWholeJob}, request,
@@ -177,6 +181,7 @@ class JobCallsTest : public ::testing::Test {
   static constexpr char kUntilGo[] = "while [ ! -e $FOLDER/go ]; do sleep 0.01; done;";
 
   TestingTable yard_;
+  FollowPace::Options pace_;
   const std::shared_ptr<FakeCaller> caller_ = std::make_shared<FakeCaller>();
 };
 
@@ -191,6 +196,34 @@ TEST_F(JobCallsTest, FollowSendsEveryByteAndEndsWithTheJob) {
   ASSERT_TRUE(caller_->AwaitEnd().has_value());
   EXPECT_TRUE(caller_->AwaitEnd()->ok());
   EXPECT_EQ(Out(), std::string("a\0\nno newline", 13));
+}
+
+TEST_F(JobCallsTest, FollowersOfAJobThatRunsGetOnlyWhatTheirPaceLeavesThem) {
+  pace_ = {.turn = absl::Hours(1), .bytes_a_turn = 1};
+  const std::string job = Launch(absl::StrCat("seq 1 100000; echo all >&2;", kUntilGo));
+  ASSERT_TRUE(yard_.AwaitInFile(yard_.List()[0].tasks[0]->stderr_path, "all"));
+  msg::LogsRequestT request;
+  request.follow = true;
+  Logs(job, request);
+  ASSERT_TRUE(caller_->AwaitText(msg::LogStream::Stdout, "1\n2\n"));
+  yard_.OnLoop([] {});
+  EXPECT_LE(Out().size(), 64 * 1024);
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_TRUE(caller_->AwaitEnd()->ok());
+  EXPECT_THAT(Out(), ::testing::EndsWith("\n99999\n100000\n"));
+  EXPECT_EQ(Out().size(), 588895);
+}
+
+TEST_F(JobCallsTest, AFollowerGoesOnTurnByTurn) {
+  pace_ = {.turn = absl::Milliseconds(1), .bytes_a_turn = 1000};
+  const std::string job = Launch(absl::StrCat("seq 1 100000; echo all >&2;", kUntilGo));
+  msg::LogsRequestT request;
+  request.follow = true;
+  Logs(job, request);
+  EXPECT_TRUE(caller_->AwaitText(msg::LogStream::Stdout, "\n100000\n"));
+  LetGo();
+  EXPECT_TRUE(caller_->AwaitEnd().has_value());
 }
 
 TEST_F(JobCallsTest, FollowGoesOnWithTheNextAttempt) {

@@ -10,6 +10,7 @@
 #include "bus/schema/common_methods.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
+#include "launcher/follow_pace.h"
 #include "launcher/job_calls.h"
 #include "launcher/job_row.h"
 #include "launcher/kill_mode_report.h"
@@ -27,8 +28,9 @@ struct Parts {
   JobTable* table;
   ServiceKeeper* keeper;
   std::string state_directory;
+  std::shared_ptr<FollowPace> pace;
 
-  JobCallContext Context() const { return {table, loop, state_directory}; }
+  JobCallContext Context() const { return {table, loop, state_directory, pace}; }
   LogRecord Logs() const { return {table, state_directory}; }
 };
 
@@ -161,7 +163,8 @@ void AddBarrier(bus::Service* service, const Parts& parts, BarrierCalls* barrier
 void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
                         BarrierCalls* barriers, ServiceKeeper* keeper,
                         std::string state_directory) {
-  const Parts parts{loop, table, keeper, std::move(state_directory)};
+  const Parts parts{loop, table, keeper, std::move(state_directory),
+                    std::make_shared<FollowPace>(loop)};
   Answer<rpc::Launcher::Launch>(service, parts, [parts](const auto& context, auto request) {
     return Launch(parts, context, std::move(request));
   });
