@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/synchronization/notification.h"
 #include "absl/time/time.h"
 #include "runtime/event_loop.h"
 #include "runtime/fake_clock.h"
+#include "runtime/mutex.h"
 #include "runtime/thread.h"
 
 namespace launcher {
@@ -30,12 +30,17 @@ class FollowPaceTest : public ::testing::Test {
     EXPECT_TRUE(thread_.Join());
   }
   void OnLoop(const std::function<void()>& body) {
-    absl::Notification done;
+    runtime::Mutex mutex;
+    runtime::CondVar changed;
+    bool done = false;
     loop_->Post([&] {
       body();
-      done.Notify();
+      runtime::MutexLock lock(mutex);
+      done = true;
+      changed.Signal();
     });
-    done.WaitForNotification();
+    runtime::MutexLock lock(mutex);
+    while (!done) changed.Wait(mutex);
   }
   void Spend(std::int64_t bytes) {
     OnLoop([&] { pace_->Spend(bytes); });
