@@ -10,13 +10,16 @@ def _flatbuffers_schema_impl(ctx):
     source = ctx.actions.declare_file(stem + "_generated.cc")
     bfbs = ctx.actions.declare_file(stem + ".bfbs")
     sources = depset([src], transitive = [d[FbsInfo].sources for d in ctx.attr.deps])
-    for output, flags in [
-        (generated, ["--cpp", "--cpp-std", "c++17", "--scoped-enums", "--keep-prefix", "--gen-object-api"]),
-        (bfbs, ["--binary", "--schema", "--bfbs-comments"]),
+    flatc = "/usr/bin/flatc -I . -o \"$1\" "
+    for output, command in [
+        (generated, flatc + "--cpp --cpp-std c++17 --scoped-enums --keep-prefix --gen-object-api \"$2\""),
+        # The names of files in it are as the root of the tree sees them, wherever that is.
+        (bfbs, "root=$(realpath \"$2\") && " + flatc +
+               "--binary --schema --bfbs-comments --bfbs-filenames \"${root%/$2}\" \"$2\""),
     ]:
-        ctx.actions.run(
-            executable = "/usr/bin/flatc",
-            arguments = flags + ["-I", ".", "-o", output.dirname, src.path],
+        ctx.actions.run_shell(
+            command = command,
+            arguments = [output.dirname, src.path],
             inputs = sources,
             outputs = [output],
             mnemonic = "Flatc",
