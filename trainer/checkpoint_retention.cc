@@ -23,6 +23,8 @@ std::vector<std::int64_t> SurplusCheckpoints(std::span<const RankedCheckpoint> c
     newest = std::max(newest, checkpoint.number);
     if (checkpoint.score && !std::isnan(*checkpoint.score)) ranked.push_back(checkpoint);
   }
+  // A metric that no report has, perhaps for its spelling, must not cost any of them.
+  if (keep > 0 && ranked.empty()) return {};
   std::sort(ranked.begin(), ranked.end(),
             [&](const RankedCheckpoint& a, const RankedCheckpoint& b) {
               if (*a.score == *b.score) return a.number > b.number;

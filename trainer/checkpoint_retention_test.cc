@@ -50,6 +50,12 @@ TEST(CheckpointRetentionTest, WithoutAScoreItStaysOnlyWhileItIsTheNewest) {
   EXPECT_THAT(SurplusCheckpoints(overtaken, 5, false), ElementsAre(1, 2));
 }
 
+TEST(CheckpointRetentionTest, WhileNoneHasAScoreAllStay) {
+  const RankedCheckpoint none[] = {{1, std::nullopt}, {2, kNan}, {3, std::nullopt}};
+  EXPECT_THAT(SurplusCheckpoints(none, 1, false), IsEmpty());
+  EXPECT_THAT(SurplusCheckpoints(none, 0, false), ElementsAre(1, 2)) << "then no score counts";
+}
+
 TEST(CheckpointRetentionTest, WhatIsInUseStays) {
   const RankedCheckpoint used[] = {{1, 0.0, true}, {2, std::nullopt, true}, {3, 0.0}, {4, 1.0}};
   EXPECT_THAT(SurplusCheckpoints(used, 0, false), ElementsAre(3));

@@ -1,5 +1,6 @@
 #include "trainer/trial_checkpoints.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <set>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
@@ -230,6 +232,13 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
   for (const CheckpointRow& row : *rows) {
     ranked.push_back({row.number, row.score, LiesIn(start, DirectoryOf(row))});
   }
+  const bool has_score = std::any_of(ranked.begin(), ranked.end(), [](const auto& checkpoint) {
+    return checkpoint.score.has_value();
+  });
+  LOG_IF(WARNING, !has_score && keep_ > 0 && ranked.size() == static_cast<std::size_t>(keep_) + 1)
+      << "trial " << id_ << ": no report has a number called "
+      << absl::Utf8SafeCHexEscape(ParseCheckpointMetric(metric_).name)
+      << ", by which its checkpoints are to be judged: all of them stay";
   const auto surplus =
       SurplusCheckpoints(ranked, keep_, ParseCheckpointMetric(metric_).smaller_is_better);
   const std::set<std::int64_t> numbers(surplus.begin(), surplus.end());

@@ -97,6 +97,7 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Hidden("--plateau", plateau_);
   options.Hidden("--time_budget", time_budget_);
   options.Hidden("--heartbeat", heartbeat_);
+  options.Hidden("--grace", grace_);
   options.Hidden("--required_metric", required_metrics_);
   options.Hidden("--keep_checkpoints", keep_checkpoints_);
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
@@ -137,6 +138,12 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
                         : absl::StrCat(working_directory, "/", restore_);
   options.fail_fast = fail_fast_;
   return options;
+}
+
+absl::StatusOr<std::uint32_t> TrialFlags::GraceMs() const {
+  const auto grace = ParseLimit("--grace", grace_, std::numeric_limits<std::uint32_t>::max());
+  if (!grace.ok()) return grace.status();
+  return static_cast<std::uint32_t>(*grace);
 }
 
 }  // namespace yard

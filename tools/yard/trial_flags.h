@@ -1,6 +1,7 @@
 #ifndef TOOLS_YARD_TRIAL_FLAGS_H_
 #define TOOLS_YARD_TRIAL_FLAGS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,9 @@ class TrialFlags {
   // trainer checks.)
   absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
 
+  // For the trial to save and end when it is told to; 0: the trainer's.
+  absl::StatusOr<std::uint32_t> GraceMs() const;
+
   const std::string& from() const { return from_; }
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
@@ -29,7 +33,8 @@ class TrialFlags {
 
  private:
   std::string configs_, from_, restore_;
-  std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_;
+  std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_,
+      grace_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
 };

@@ -83,6 +83,21 @@ TEST(TrialFlagsTest, EachFlagIsAField) {
   EXPECT_TRUE(options.fail_fast);
 }
 
+TEST(TrialFlagsTest, TheGraceIsATime) {
+  const auto grace = [](std::vector<std::string> words) {
+    CLI::App app;
+    OptionSet options(&app);
+    TrialFlags flags;
+    flags.Declare(options);
+    app.parse(std::move(words));
+    return flags.GraceMs();
+  };
+  EXPECT_EQ(grace({}).value(), 0u);
+  EXPECT_EQ(grace({"--grace=1.5m"}).value(), 90'000u);
+  EXPECT_THAT(std::string(grace({"--grace=long"}).status().message()),
+              StartsWith("--grace: expected a time"));
+}
+
 TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {
   EXPECT_EQ(Error({"--priority", "high"}), "--priority: expected a whole number, not \"high\"");
   EXPECT_THAT(Error({"--priority", "99999999999"}), StartsWith("--priority: "));

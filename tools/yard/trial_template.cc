@@ -11,6 +11,7 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kNamesShown = 20;
+constexpr std::size_t kLongestName = 200;
 
 bool IsOfName(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -48,12 +49,22 @@ absl::Status Unknown(std::string_view name, const std::map<std::string, std::str
                                                  " (write {{", word, "}} for the word itself)"));
 }
 
+// As the trainer wants it, before the first trial is started.
 absl::Status CheckName(const std::string& name) {
-  const bool is_good = !name.empty() && name[0] != '.' && name.find('/') == name.npos;
+  if (name.size() > kLongestName) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--name: a trial would be called \"", Printable(name.substr(0, 40)),
+                     "...\", which has ", name.size(), " bytes, more than ", kLongestName));
+  }
+  const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
+  });
+  const bool is_good =
+      !name.empty() && name[0] != '.' && name.find('/') == name.npos && !has_control;
   if (is_good) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--name: a trial would be called \"",
-                                                 Printable(name),
-                                                 "\": a name has no slash and no dot in front"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--name: a trial would be called \"", Printable(name),
+                   "\": a name has no slash, no control character and no dot in front"));
 }
 
 }  // namespace

@@ -202,6 +202,9 @@ class RunVerb : public Verb {
     }
     auto options = flags_.Options(context.working_directory);
     if (!options.ok()) return Fail(context, "run", options.status());
+    const auto grace = flags_.GraceMs();
+    if (!grace.ok()) return Fail(context, "run", grace.status());
+    grace_ms_ = *grace;
     working_directory_ = context.working_directory;
     if (!flags_.from().empty()) {
       auto from = CloneOf(context);
@@ -290,6 +293,7 @@ class RunVerb : public Verb {
     request.config = draft.config;
     request.max_restarts = max_restarts_;
     request.seed = seed_;
+    request.stop_grace_ms = grace_ms_;
     request.options = std::make_unique<msg::TrialOptionsT>(options);
     auto json = ToJson(provenance, draft.argv, seed_);
     // Of many trials the first one has the differences.
@@ -444,6 +448,7 @@ class RunVerb : public Verb {
   std::vector<std::string> program_;
   std::string name_, config_, logdir_;
   std::uint32_t max_restarts_ = 0;
+  std::uint32_t grace_ms_ = 0;  // The trainer's.
   std::uint64_t seed_ = 0;
   bool detach_ = false;
   std::atomic<bool> interrupted_ = false;

@@ -85,6 +85,7 @@ TEST_F(RunTest, WhatIsWrongIsSaidBeforeAnythingStarts) {
   ExpectUsage({"--grid", "lr=1", "--config", "{"}, "--config: ");
   ExpectUsage({"--priority", "high"}, "--priority: expected a whole number");
   ExpectUsage({"--time_budget", "long"}, "--time_budget: expected a time");
+  ExpectUsage({"--grace", "long"}, "--grace: expected a time");
 }
 
 TEST_F(RunTest, AMissingFileIsNotFound) {
