@@ -1,4 +1,4 @@
-#include "sdk/cc/json.h"
+#include "sdk/cc/yard.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "sdk/cc/line_channel.h"
+#include "sdk/cc/yard.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
