@@ -1,5 +1,3 @@
-#include "sdk/cc/yard.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/cc/yard.h"
+
 namespace yard {
 namespace {
 
@@ -32,8 +32,7 @@ using ::testing::IsEmpty;
 using State = Reply::State;
 
 constexpr char kWelcome[] = R"({"t":"welcome","v":1,"config":{},"checkpoint":null,"iteration":0})";
-const std::string kHello =
-    R"({"t":"hello","v":1,"pid":)" + std::to_string(::getpid()) + '}';
+const std::string kHello = R"({"t":"hello","v":1,"pid":)" + std::to_string(::getpid()) + '}';
 
 // What the yard does with one line: the bytes to send back, or "hang up".
 using Answer = std::function<std::string(const std::string& line)>;

@@ -46,7 +46,7 @@ class BuildWheelTest(unittest.TestCase):
         self.run_quietly("/usr/bin/python3", "-m", "venv", venv)
         self.run_quietly(os.path.join(venv, "bin", "pip"), "install", "--no-index", folder)
         with FakeYard() as yard:
-            result = yard.run([os.path.join(venv, "bin", "python3"), "-c", _REPORT], cwd=self.directory)
+            result = yard.run([os.path.join(venv, "bin", "python3"), "-I", "-c", _REPORT], cwd=self.directory)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual([report["m"] for report in yard.reports()], [{"loss": 1}])
             self.assertIn("/site-packages/yard/", result.stdout)
