@@ -134,14 +134,10 @@ class OutputFollower {
       const absl::Duration begin = context_.clock->Monotonic();
       while (!ended_) {
         // Who reads slowly what is printed here is waited for.
-        const absl::Duration deadline = std::max(begin, printed_) + kOutputGrace;
-        if (printing_) {
-          changed_.Wait(mutex_);
-        } else if (context_.clock->Monotonic() >= deadline) {
-          return false;
-        } else {
-          context_.clock->WaitUntil(changed_, mutex_, deadline);
-        }
+        const absl::Duration deadline =
+            printing_ ? absl::InfiniteDuration() : std::max(begin, printed_) + kOutputGrace;
+        if (context_.clock->Monotonic() >= deadline) return false;
+        context_.clock->WaitUntil(changed_, mutex_, deadline);
       }
     }
     thread_.join();
