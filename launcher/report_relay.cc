@@ -21,6 +21,7 @@ constexpr std::size_t kReadChunk = 64 * 1024;
 // Answers a program has not read; then no more lines are taken from it.
 constexpr std::size_t kMaxUnreadAnswers = 256 * 1024;
 constexpr std::size_t kMaxReporters = 16;
+constexpr char kBeat[] = R"({"t":"hb"})";
 constexpr std::size_t kMaxAnswer = 16 << 20;
 
 // Writes what the socket takes of `out`. False if the connection is broken.
@@ -52,6 +53,7 @@ ReportRelay::~ReportRelay() {
   if (listener_.valid()) poller_->Forget(listener_.get());
   if (trainer_.valid()) poller_->Forget(trainer_.get());
   poller_->Cancel(retry_timer_);
+  poller_->Cancel(beat_timer_);
 }
 
 void ReportRelay::AddReporter(runtime::UniqueFd socket) {
@@ -163,7 +165,7 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
     }
     return;
   }
-  Queue({id, Line::Kind::kReport, ++last_number_, std::move(line)});
+  Queue({id, Line::Kind::kReport, 0, std::move(line)});
 }
 
 void ReportRelay::Queue(Line line) {
@@ -191,26 +193,48 @@ void ReportRelay::Advance() {
   }
   if (queue_.empty() || queue_.front().kind != Line::Kind::kBarrier) return;
   Line& barrier = queue_.front();
-  if (!std::exchange(barrier.asked, true)) options_.on_barrier(barrier.number, barrier.text);
+  if (std::exchange(barrier.asked, true)) return;
+  if (!options_.trainer_socket.empty()) BeatLater();
+  options_.on_barrier(barrier.number, barrier.text);
+}
+
+ReportRelay::Line* ReportRelay::AwaitedBarrier() {
+  const auto barrier = std::find_if(queue_.begin(), queue_.end(), [](const Line& line) {
+    return line.kind == Line::Kind::kBarrier;
+  });
+  return barrier != queue_.end() && barrier->asked ? &*barrier : nullptr;
+}
+
+void ReportRelay::BeatLater() {
+  poller_->Cancel(beat_timer_);
+  beat_timer_ = poller_->RunAfter(options_.beat, [this] {
+    beat_timer_ = 0;
+    if (AwaitedBarrier() == nullptr) return;
+    // One at a time, and none for a trainer that is away: it will count anew.
+    if (link_ == Link::kUp && queue_.front().kind == Line::Kind::kBarrier) {
+      queue_.push_front({0, Line::Kind::kReport, 0, kBeat});
+      queue_bytes_ += queue_.front().text.size();
+      Pump();
+    }
+    BeatLater();
+  });
 }
 
 void ReportRelay::Answered(std::uint64_t number, std::string answer) {
-  if (queue_.empty()) return;
-  const Line& first = queue_.front();
-  if (first.kind != Line::Kind::kBarrier || first.number != number || !first.asked) return;
-  Deliver(TakeFirst().reporter, answer);
+  const Line* const barrier = AwaitedBarrier();
+  if (barrier == nullptr || barrier->number != number) return;
+  const ReporterId id = barrier->reporter;
+  DropBarriers([number](const Line& line) { return line.number == number; });
+  Deliver(id, answer);
   Advance();
   UpdateReporters();
   Pump();
   CheckEnd();
 }
 
-void ReportRelay::AskAgain() const {
-  if (queue_.empty()) return;
-  const Line& first = queue_.front();
-  if (first.kind == Line::Kind::kBarrier && first.asked) {
-    options_.on_barrier(first.number, first.text);
-  }
+void ReportRelay::AskAgain() {
+  const Line* const barrier = AwaitedBarrier();
+  if (barrier != nullptr) options_.on_barrier(barrier->number, barrier->text);
 }
 
 void ReportRelay::DropBarriers(const std::function<bool(const Line&)>& which) {
@@ -362,10 +386,12 @@ bool ReportRelay::OnTrainerLine(std::string_view line) {
 void ReportRelay::Pump() {
   if (link_ != Link::kUp && link_ != Link::kGreeting) return;
   if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
-  for (const Line& line : queue_) {
+  for (Line& line : queue_) {
     if (link_ != Link::kUp || !trainer_out_.empty()) break;
     if (line.kind == Line::Kind::kBarrier) break;
-    if (line.kind != Line::Kind::kReport || line.number <= sent_number_) continue;
+    if (line.kind != Line::Kind::kReport) continue;
+    if (line.number == 0) line.number = ++last_number_;
+    if (line.number <= sent_number_) continue;
     trainer_out_ = std::to_string(line.number) + " " + line.text + "\n";
     sent_number_ = line.number;
     if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();

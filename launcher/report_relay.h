@@ -20,7 +20,8 @@ namespace launcher {
 //
 // Every line has one place in `queue_` until it is answered, so a program gets its answers in the
 // order of its lines, also those that the relay itself gives. A barrier is asked for when all
-// lines before it are answered (the reports are safe then), and what follows it waits.
+// lines before it are answered (the reports are safe then), and what follows it waits. While the
+// program waits there, which it may do for long, the relay says for it that it is alive.
 class ReportRelay {
  public:
   struct Options {
@@ -30,6 +31,7 @@ class ReportRelay {
     std::function<void(std::uint64_t number, const std::string& line)> on_barrier = {};
     std::chrono::milliseconds first_retry{20};
     std::chrono::milliseconds longest_retry{500};
+    std::chrono::milliseconds beat{2000};  // Between signs of life at a barrier.
     // Lines, and bytes of lines, without an answer at most; then the program waits.
     std::size_t window_lines = 64;
     std::size_t window_bytes = 4 << 20;
@@ -49,7 +51,7 @@ class ReportRelay {
   // What the program gets for the barrier of that number, if it still waits there.
   void Answered(std::uint64_t number, std::string answer);
   // Passes the line of the barrier on again at which the program waits, if it does.
-  void AskAgain() const;
+  void AskAgain();
   // No process of the task is left: passes on what it has written, then END. `done` runs once
   // the trainer has confirmed that; without a trainer as soon as everything is read.
   void TaskEnded(std::function<void()> done);
@@ -72,9 +74,9 @@ class ReportRelay {
       kBarrier,  // By the launcher.
       kAnswer,   // `text` is the answer.
     };
-    ReporterId reporter;
+    ReporterId reporter;  // 0: the relay itself.
     Kind kind;
-    std::uint64_t number;  // Each kind has its own.
+    std::uint64_t number;  // Each kind has its own; that of a report is 0 until it is sent.
     std::string text;
     bool asked = false;  // kBarrier.
   };
@@ -99,6 +101,9 @@ class ReportRelay {
   bool IsDone(ReporterId id) const;
   bool WindowOpen(const Reporter& reporter) const;
   void Advance();
+  // The barrier that was asked for; null if there is none. Only signs of life can be before it.
+  Line* AwaitedBarrier();
+  void BeatLater();
 
   void Connect();
   void Disconnect();
@@ -119,6 +124,7 @@ class ReportRelay {
   std::size_t queue_bytes_ = 0;
   std::uint64_t last_number_ = 0;
   std::uint64_t last_barrier_ = 0;
+  Poller::TimerId beat_timer_ = 0;
 
   Link link_ = Link::kNone;
   runtime::UniqueFd trainer_;

@@ -383,6 +383,27 @@ TEST_F(ShimRelayTest, ALaterLauncherIsAskedAgain) {
   EXPECT_EQ(Output(), "met\n");
 }
 
+TEST_F(ShimRelayTest, WhoWaitsAtABarrierIsSaidToBeAlive) {
+  StartShell(absl::StrCat(kAtBarrier, "; echo behind >&3; read -r a <&3; echo \"$a\""));
+  EXPECT_EQ(trainer_.Greet(), "YARD1 n0nce");
+  const ShimBarrier barrier = AwaitBarrier(control_);
+  EXPECT_EQ(trainer_.Next(), R"(1 {"t":"hb"})");
+  trainer_.Send("1\n");
+  EXPECT_EQ(trainer_.Next(), R"(2 {"t":"hb"})");
+  // The barrier is passed before that one is answered, and the next trainer gets it again.
+  Answer(control_, barrier.number, "met");
+  EXPECT_EQ(trainer_.Next(), "3 behind");
+  trainer_.Break();
+  EXPECT_EQ(trainer_.Greet(), "YARD1 n0nce");
+  EXPECT_EQ(trainer_.Next(), R"(2 {"t":"hb"})");
+  trainer_.Send("2\n");
+  EXPECT_EQ(trainer_.Next(), "3 behind");
+  trainer_.Send("3 ok\n");
+  ExpectEnd(3);
+  Finish();
+  EXPECT_EQ(Output(), "met\nok\n");
+}
+
 TEST_F(ShimRelayTest, WhoEndsAtABarrierIsNotWaitedFor) {
   StartShell(R"(echo '{"t":"barrier","name":"a"}' >&3; echo '{"t":"hb"}' >&3)");
   trainer_.Greet();

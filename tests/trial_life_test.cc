@@ -49,8 +49,8 @@ with yard.Reporter() as reporter:
 class TrialLifeTest : public testing::Test {
  protected:
   TrialLifeTest() {
-    const std::string sdk = Yard::Binary("sdk/python/yard.py");
-    yard_.SetEnvironment("PYTHONPATH", sdk.substr(0, sdk.rfind('/')));
+    const std::filesystem::path module = Yard::Binary("sdk/python/yard/__init__.py");
+    yard_.SetEnvironment("PYTHONPATH", module.parent_path().parent_path());
     Write("loop.py", kProgram);
     for (const std::string service : {"registry", "launcher", "datamanager"}) {
       services_.push_back(

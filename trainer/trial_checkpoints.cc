@@ -163,6 +163,8 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& tempor
   metadata.experiment_id = experiment_id_;
   metadata.iteration = moment.iteration;
   metadata.time_total_us = moment.time_total_us;
+  metadata.timesteps_total = moment.timesteps_total;
+  metadata.episodes_total = moment.episodes_total;
   metadata.step = step;
   metadata.attempt = moment.attempt;
   metadata.line = moment.line;
@@ -300,6 +302,14 @@ absl::StatusOr<TrialCheckpoints::Start> TrialCheckpoints::CopyIn(const std::stri
   if (!metadata.ok() && !absl::IsNotFound(metadata.status())) return is_final(metadata.status());
   const CheckpointMetadata counters = metadata.ok() ? *metadata : CheckpointMetadata();
   return Start{absl::StrCat(*copy, below), counters.iteration, counters.time_total_us};
+}
+
+TrialCheckpoints::Counted TrialCheckpoints::CountedUntil(const std::string& start) {
+  if (start.empty()) return {};
+  const auto checkpoint = FindCheckpointDirectory(start);
+  if (!checkpoint.ok()) return {};
+  const CheckpointMetadata metadata = ReadMetadata(*checkpoint).value_or(CheckpointMetadata());
+  return {metadata.timesteps_total, metadata.episodes_total};
 }
 
 absl::Status TrialCheckpoints::RemoveTemporaries() const {

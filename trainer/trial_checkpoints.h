@@ -38,6 +38,7 @@ class TrialCheckpoints {
     std::int64_t number = 0;  // Of the next checkpoint.
     std::int64_t iteration = 0;
     std::int64_t time_total_us = 0;
+    std::optional<std::int64_t> timesteps_total, episodes_total;
     std::int64_t wall_time_us = 0;
     std::optional<double> score;
     std::string start;  // The directory that the attempt started from.
@@ -75,6 +76,11 @@ class TrialCheckpoints {
   // A copy of the checkpoint that `path` lies in, as a temporary one of this run. A null checkpoint
   // is a start from nothing.
   absl::StatusOr<Start> CopyIn(const std::string& path) const;
+  // What was counted until the checkpoint that `start` lies in; nothing if that says nothing.
+  struct Counted {
+    std::optional<std::int64_t> timesteps_total, episodes_total;
+  };
+  static Counted CountedUntil(const std::string& start);
   // What crashes and earlier attempts left half-done. While no program of the trial runs.
   absl::Status RemoveTemporaries() const;
 

@@ -251,6 +251,51 @@ TEST_F(TrialCheckpointsTest, ANewAttemptGoesOnFromTheNewestThatIsWhole) {
               HasSubstr(R"("checkpoint":null,"iteration":0)"));
 }
 
+TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 5;
+  const std::string id = Run(request);
+  const std::string report =
+      R"({"t":"report","m":{"timesteps_this_iter":3,"episodes_this_iter":2}})";
+  const auto last = [&] {
+    std::vector<ResultRow> rows;
+    On([&] { rows = *trials_->RowsAfter(id, 0); });
+    return rows.back();
+  };
+  Say("j-1", report);
+  Save("j-1", "one");
+  Say("j-1", report);  // Is done again.
+  Fail("j-1");
+  EXPECT_EQ(Say("j-2", R"({"t":"hb"})"), "");
+  // The next trainer knows of no report of this attempt.
+  Kill();
+  Start();
+  Say("j-2", report);
+  EXPECT_EQ(last().timesteps_total, 6);
+  EXPECT_EQ(last().episodes_total, 4);
+  EXPECT_EQ(last().timesteps_since_restore, 3);
+  EXPECT_THAT(Read(absl::StrCat(directory_, "/r/result.json")),
+              HasSubstr(R"("timesteps_total":6,"episodes_total":4)"));
+
+  // Of a checkpoint that a report names, the report counts.
+  Put(directory_ + "/r/mine/w", "x");
+  Say("j-2", R"({"t":"report","m":{"timesteps_this_iter":3},"ckpt":"mine"})");
+  Fail("j-2");
+  Say("j-3", report);
+  EXPECT_EQ(last().timesteps_total, 12);
+  EXPECT_EQ(last().episodes_total, 6);
+
+  // Another trial that starts there has them, too.
+  msg::RunTrialRequestT other = Request("other");
+  other.options->from = id;
+  const std::string clone = Run(other);
+  Say("j-4", report);
+  std::vector<ResultRow> rows;
+  On([&] { rows = *trials_->RowsAfter(clone, 0); });
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].timesteps_total, 12);
+}
+
 TEST_F(TrialCheckpointsTest, OneThatCannotBeReadIsNotUsed) {
   msg::RunTrialRequestT request = Request("r");
   request.max_restarts = 1;

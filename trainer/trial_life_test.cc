@@ -483,6 +483,17 @@ TEST_F(TrialLifeTest, ARemovedOneIsForgottenAndItsDirectoryIsInTheTrash) {
   EXPECT_EQ(Known().size(), 1u);
 }
 
+TEST_F(TrialLifeTest, ARemovalSaysWhereTheDirectoryIsThen) {
+  const std::string id = Run(Request("r"));
+  EndJob("j-1", 0, 0);
+  ASSERT_TRUE(runtime::MakeDirectories(Path(".trash/" + id)).ok());
+  EXPECT_EQ(Remove("r")->log_directory, Path(absl::StrCat(".trash/", id, ".2")));
+  Restart();
+  EXPECT_EQ(Remove("r")->log_directory, Path(absl::StrCat(".trash/", id, ".2")))
+      << "the same request again";
+  EXPECT_TRUE(std::filesystem::exists(Path(absl::StrCat(".trash/", id, ".2/params.json"))));
+}
+
 TEST_F(TrialLifeTest, ARemovalThatWasCutShortIsFinishedByTheNextTrainer) {
   const std::string before = Run(Request("before")), after = Run(Request("after"));
   EndJob("j-1", 0, 0);
@@ -513,8 +524,10 @@ TEST_F(TrialLifeTest, TheTrashKeepsWhatHasTheSameName) {
   for (const char* text : {"one", "two"}) {
     ASSERT_TRUE(runtime::MakeDirectories(Path("r")).ok());
     ASSERT_TRUE(runtime::WriteFileAtomically(Path("r/text"), text, 0644).ok());
-    ASSERT_TRUE(MoveToTrash(Path("r"), "t-a").ok());
+    EXPECT_EQ(*MoveToTrash(Path("r"), "t-a"), PlaceInTrash(Path("r"), "t-a"));
   }
+  EXPECT_EQ(*MoveToTrash(Path("r"), "t-a"), Path(".trash/t-a.2")) << "it is gone already";
+  EXPECT_EQ(PlaceInTrash(Path("r"), "t-b"), "");
   EXPECT_EQ(File(".trash/t-a/text"), "one");
   EXPECT_EQ(File(".trash/t-a.2/text"), "two");
 }

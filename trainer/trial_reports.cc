@@ -123,8 +123,6 @@ absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialReco
       new TrialReports(trial, *std::move(events), std::move(options)));
   Progress& progress = reports->progress_;
   progress.last_line = *line;
-  progress.training_iteration = trial.start_iteration;
-  progress.time_total_us = trial.start_time_total_us;
   if (auto status = reports->RefreshNewestCheckpoint(); !status.ok()) return status;
   reports->Decide(trial);
   if (row->row > 0 && row->attempt == trial.attempt) {
@@ -135,6 +133,8 @@ absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialReco
     progress.timesteps_total = row->timesteps_total;
     progress.episodes_total = row->episodes_total;
     progress.pid = row->pid;
+  } else {
+    reports->StartFrom(trial);
   }
   progress.last_row = *std::move(row);
   return reports;
@@ -190,6 +190,11 @@ void TrialReports::StartFrom(const TrialRecord& trial) {
   start_checkpoint_ = trial.start_checkpoint;
   progress_.training_iteration = trial.start_iteration;
   progress_.time_total_us = trial.start_time_total_us;
+  if (HasEnded(trial)) return;
+  const TrialCheckpoints::Counted counted = TrialCheckpoints::CountedUntil(trial.start_checkpoint);
+  // (A checkpoint that was copied from elsewhere may say anything.)
+  progress_.timesteps_total = std::max<std::int64_t>(-1, counted.timesteps_total.value_or(-1));
+  progress_.episodes_total = std::max<std::int64_t>(-1, counted.episodes_total.value_or(-1));
 }
 
 std::string TrialReports::NewestCheckpoint() const {
@@ -393,6 +398,8 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   moment.number = draft.newest_checkpoint.number + 1;
   moment.iteration = draft.training_iteration;
   moment.time_total_us = draft.time_total_us;
+  if (draft.timesteps_total >= 0) moment.timesteps_total = draft.timesteps_total;
+  if (draft.episodes_total >= 0) moment.episodes_total = draft.episodes_total;
   moment.wall_time_us = absl::ToUnixMicros(now);
   moment.start = trial.start_checkpoint;
   const bool reported = draft.last_row.attempt == trial.attempt;

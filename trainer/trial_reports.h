@@ -57,7 +57,8 @@ class TrialReports {
     bool saved_after_stop = false;
   };
 
-  // Reads what is stored; touches no file.
+  // Reads what is stored, and touches no file; but of an attempt that has reported nothing yet the
+  // counters of the checkpoint that it starts from.
   static absl::StatusOr<std::unique_ptr<TrialReports>> Load(const TrialRecord& trial,
                                                             Options options);
 
@@ -71,7 +72,7 @@ class TrialReports {
   // of `from`, or of the path, that it was asked to start from; else nothing. Removes what earlier
   // attempts left half-done. Any error but ResourceExhausted stands for good.
   absl::StatusOr<TrialCheckpoints::Start> ChooseStart(const TrialRecord& trial, TrialReports* from);
-  // The attempt starts where the record says.
+  // The attempt starts where the record says; its counters go on from there.
   void StartFrom(const TrialRecord& trial);
   // After the end of its program.
   absl::Status RemoveTemporaryCheckpoints() { return checkpoints_.RemoveTemporaries(); }

@@ -293,7 +293,7 @@ class TrialsImpl : public Trials {
       msg::TrialT removed;
       removed.id = (*known)->id;
       removed.name = (*known)->name;
-      removed.log_directory = (*known)->run_directory;
+      removed.log_directory = PlaceInTrash((*known)->run_directory, (*known)->id);
       return removed;
     }
     const auto id = Find(name);
@@ -317,7 +317,9 @@ class TrialsImpl : public Trials {
     if (auto status = options_.store->Remove(removal); !status.ok()) return status;
     Fault("after removal");
     Drop(removal.number);
-    if (auto status = FinishRemoval(removal); !status.ok()) return status;
+    auto place = FinishRemoval(removal);
+    if (!place.ok()) return place.status();
+    removed.log_directory = *std::move(place);
     return removed;
   }
 
@@ -1197,10 +1199,13 @@ class TrialsImpl : public Trials {
     --trial_count_;
   }
 
-  absl::Status FinishRemoval(const Removal& removal) {
-    if (auto status = MoveToTrash(removal.run_directory, removal.id); !status.ok()) return status;
+  // Where its directory is then.
+  absl::StatusOr<std::string> FinishRemoval(const Removal& removal) {
+    auto place = MoveToTrash(removal.run_directory, removal.id);
+    if (!place.ok()) return place.status();
     Fault("after trash");
-    return options_.store->FinishRemoval(removal.number);
+    if (auto status = options_.store->FinishRemoval(removal.number); !status.ok()) return status;
+    return place;
   }
 
   // Those that an earlier trainer has begun. A directory that is another trial's by now stays.
@@ -1211,8 +1216,8 @@ class TrialsImpl : public Trials {
       const bool is_taken = std::any_of(trials_.begin(), trials_.end(), [&](const auto& entry) {
         return entry.second.record.spec.run_directory == removal.run_directory;
       });
-      const absl::Status status =
-          is_taken ? options_.store->FinishRemoval(removal.number) : FinishRemoval(removal);
+      const absl::Status status = is_taken ? options_.store->FinishRemoval(removal.number)
+                                           : FinishRemoval(removal).status();
       LOG_IF(ERROR, !status.ok()) << "trial " << removal.id << ": " << status;
     }
     return absl::OkStatus();

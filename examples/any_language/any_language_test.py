@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -13,6 +14,24 @@ import xml_runner
 from fake_yard import FakeYard, obliging, stopping_at
 
 _INTERPRETERS = {"trial.sh": "/bin/sh", "trial.mjs": "/usr/bin/node", "trial.pl": "/usr/bin/perl"}
+_COMPILED = tempfile.TemporaryDirectory()
+
+
+def setUpModule():
+    # As the page says.
+    subprocess.run(["/usr/bin/cc", "-Wall", "-Wextra", "-Werror", os.path.join(_HERE, "trial.c"), "-o",
+                    os.path.join(_COMPILED.name, "trial.c")], check=True)
+
+
+def tearDownModule():
+    _COMPILED.cleanup()
+
+
+def commands():
+    """Name and command of each program."""
+    for name, interpreter in _INTERPRETERS.items():
+        yield name, [interpreter, os.path.join(_HERE, name)]
+    yield "trial.c", [os.path.join(_COMPILED.name, "trial.c")]
 
 
 class Checkpoints:
@@ -42,12 +61,12 @@ class AnyLanguageTest(unittest.TestCase):
 
     def each(self, answer, environment=None, code=0):
         """(name, result, reported steps, saved steps) of each program under a yard of its own."""
-        for name, interpreter in _INTERPRETERS.items():
+        for name, command in commands():
             directory = os.path.join(self._directory.name, name)
             os.mkdir(directory)
             checkpoints = Checkpoints(directory, answer())
             with self.subTest(name), FakeYard(checkpoints) as yard:
-                result = yard.run([interpreter, os.path.join(_HERE, name)], env=environment or {})
+                result = yard.run(command, env=environment or {})
                 self.assertEqual(result.returncode, code, result.stderr)
                 self.assertEqual(result.stdout, "")
                 yield name, result, [report["step"] for report in yard.reports()], checkpoints.saved
@@ -104,11 +123,11 @@ class AnyLanguageTest(unittest.TestCase):
             self.assertEqual([report["m"]["loss"] for report in yard.reports()][:3], [0.1, 6, 4])
 
     def test_each_prints_and_goes_on_without_a_yard(self):
-        for name, interpreter in _INTERPRETERS.items():
+        for name, command in commands():
             with self.subTest(name):
                 with FakeYard() as yard:
                     # Another socket than the yard's: nothing is sent there.
-                    result = yard.run(["/usr/bin/env", "YARD_FD=3:1", interpreter, os.path.join(_HERE, name)])
+                    result = yard.run(["/usr/bin/env", "YARD_FD=3:1", *command])
                     self.assertEqual(yard.messages, [])
                 self.assertEqual(result.returncode, 0, result.stderr)
                 reports = [json.loads(line) for line in result.stdout.splitlines()]
@@ -118,7 +137,7 @@ class AnyLanguageTest(unittest.TestCase):
     def test_the_page_shows_them(self):
         with open(os.path.join(_HERE, "README.md")) as file:
             blocks = [block.split("\n", 1)[1] for block in file.read().split("```")[1::2]]
-        for name in _INTERPRETERS:
+        for name, _ in commands():
             with self.subTest(name), open(os.path.join(_HERE, name)) as file:
                 self.assertIn(file.read(), blocks)
 

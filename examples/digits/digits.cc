@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "examples/digits/dataset.h"
 #include "examples/digits/network.h"
-#include "sdk/cc/reporter.h"
+#include "sdk/cc/yard.h"
 
 namespace {
 

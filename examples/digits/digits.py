@@ -21,7 +21,7 @@ def _find(name):
 
 
 # Installed, or on PYTHONPATH, the module would be found without this.
-sys.path.insert(0, os.path.dirname(_find("../../sdk/python/yard.py")))
+sys.path.insert(0, _find("../../sdk/python"))
 import yard
 
 

@@ -1,4 +1,4 @@
-#include "sdk/cc/reporter.h"
+#include "yard.h"
 
 int main() {
   yard::Reporter reporter;

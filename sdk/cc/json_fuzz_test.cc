@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sdk/cc/json.h"
+#include "sdk/cc/yard.h"
 
 // Whatever parses must still parse after its strings were written again.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

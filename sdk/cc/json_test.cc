@@ -1,5 +1,3 @@
-#include "sdk/cc/json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,8 @@
 #include <limits>
 #include <random>
 #include <string>
+
+#include "sdk/cc/yard.h"
 
 namespace yard::internal {
 namespace {

@@ -1,5 +1,3 @@
-#include "sdk/cc/line_channel.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +5,8 @@
 #include <unistd.h>
 
 #include <thread>
+
+#include "sdk/cc/yard.h"
 
 namespace yard::internal {
 namespace {

@@ -1,5 +1,3 @@
-#include "sdk/cc/reporter.h"
-
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+#include "sdk/cc/yard.h"
+
 namespace yard {
 namespace {
 
@@ -32,7 +32,7 @@ using ::testing::IsEmpty;
 using State = Reply::State;
 
 constexpr char kWelcome[] = R"({"t":"welcome","v":1,"config":{},"checkpoint":null,"iteration":0})";
-constexpr char kHello[] = R"({"t":"hello","v":1})";
+const std::string kHello = R"({"t":"hello","v":1,"pid":)" + std::to_string(::getpid()) + '}';
 
 // What the yard does with one line: the bytes to send back, or "hang up".
 using Answer = std::function<std::string(const std::string& line)>;
@@ -352,6 +352,26 @@ TEST_F(ReporterTest, ReportsRowsBuiltAtRunTime) {
   EXPECT_EQ(yard_->Lines(3)[2], R"({"t":"report","m":{"a \"b\"":1},"seq":2,"step":3})");
 }
 
+TEST_F(ReporterTest, SendsTextsAndNestedMetrics) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  const std::string split = "test \"a\"";
+  const std::vector<Metric> nested = {{"f1", 0.5f}};
+  EXPECT_TRUE(reporter.Report(
+      {{"eval", {{"split", split}, {"top", {{"1", 0.5}, {"5", 1}}}}}, {"more", nested}}));
+  EXPECT_TRUE(reporter.Report({{"best", true},
+                               {"last", "no"},
+                               {"step", std::int64_t{9007199254740993}},
+                               {"bytes", std::uint64_t{1} << 63},
+                               {"none", std::vector<Metric>{}}}));
+  EXPECT_THAT(
+      yard_->Lines(3),
+      ElementsAre(
+          kHello,
+          R"({"t":"report","m":{"eval":{"split":"test \"a\"","top":{"1":0.5,"5":1}},"more":{"f1":0.5}},"seq":1})",
+          R"({"t":"report","m":{"best":true,"last":"no","step":9007199254740993,"bytes":9223372036854775808,"none":{}},"seq":2})"));
+}
+
 TEST_F(ReporterTest, RefusesAMetricWithoutName) {
   Serve(Obliging);
   Reporter reporter(Options());
@@ -367,13 +387,16 @@ TEST_F(ReporterTest, OkMeansGoOn) {
   EXPECT_TRUE(reply);
   EXPECT_EQ(reply.state, State::kContinue);
   EXPECT_EQ(reply.message, "");
-  EXPECT_EQ(reply.events, "");
+  EXPECT_THAT(reply.events, IsEmpty());
 }
 
 TEST_F(ReporterTest, HandsOverTheEvents) {
-  ServeAfterWelcome("{\"t\":\"ok\",\"seq\":1,\"events\":[{\"lr\":0.5},2]}\n");
+  ServeAfterWelcome(R"({"t":"ok","seq":1,"events":[ {"lr":0.5}, [2, "]"],null ]})"
+                    "\n");
   Reporter reporter(Options());
-  EXPECT_EQ(reporter.Report({}).events, R"([{"lr":0.5},2])");
+  const Reply reply = reporter.Report({});
+  EXPECT_THAT(reply.events, ElementsAre(R"({"lr":0.5})", R"([2, "]"])", "null"));
+  EXPECT_EQ(NumberIn(reply.events[0], "lr"), 0.5);
 }
 
 TEST_F(ReporterTest, StopCarriesItsReasonAndItsGrace) {
@@ -612,6 +635,7 @@ TEST_F(ReporterTest, PrintsWithoutAYard) {
   EXPECT_TRUE(reporter.Heartbeat());
   EXPECT_EQ(Printed(), "step=4 loss=0.1 accuracy=NaN\na line\n");
   EXPECT_EQ(reporter.config(), "{}");
+  EXPECT_EQ(reporter.checkpoint(), "");
   EXPECT_EQ(reporter.error(), "");
 }
 
@@ -720,12 +744,100 @@ TEST_F(ReporterPathTest, APathWhereNobodyListensIsAnErrorThatNamesIt) {
   EXPECT_THAT(Printed(), IsEmpty());
 }
 
+// What a program starts from where no trainer says it.
+class StartTest : public SaveTest {
+ protected:
+  // With a configuration file that holds `text`.
+  ReporterOptions Files(std::string_view text) {
+    ReporterOptions options = Options();
+    options.config_file = root_ + "/params.json";
+    options.checkpoint = "/r/checkpoint_000004";
+    std::ofstream(options.config_file) << text;
+    return options;
+  }
+};
+
+TEST_F(StartTest, InATaskThatIsNoTrialItIsWhatTheFilesSay) {
+  Serve([](const std::string&) {
+    return R"({"t":"error","code":"FAILED_PRECONDITION","error":"this task is no trial"})"
+           "\n";
+  });
+  Reporter reporter(Files(" {\n  \"lr\": 0.5}\n"));
+  EXPECT_FALSE(reporter.connected());
+  EXPECT_EQ(reporter.error(), "");
+  EXPECT_EQ(reporter.config(), "{\n  \"lr\": 0.5}");
+  EXPECT_EQ(reporter.checkpoint(), "/r/checkpoint_000004");
+  EXPECT_EQ(reporter.iteration(), 0);
+}
+
+TEST_F(StartTest, WithoutAYardItIsWhatTheFilesSay) {
+  ReporterOptions options = Files("{\"lr\":0.5}");
+  options.fd = "";
+  Reporter reporter(options);
+  EXPECT_EQ(NumberIn(reporter.config(), "lr"), 0.5);
+  EXPECT_EQ(reporter.checkpoint(), "/r/checkpoint_000004");
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+}
+
+TEST_F(StartTest, ASecondReporterStartsFromTheSame) {
+  Serve([](const std::string&) { return "{\"t\":\"error\",\"error\":\"another one reports\"}\n"; });
+  Reporter reporter(Files("{\"lr\":0.5}"));
+  EXPECT_EQ(reporter.error(), "another one reports");
+  EXPECT_EQ(reporter.config(), "{\"lr\":0.5}");
+  EXPECT_EQ(reporter.checkpoint(), "/r/checkpoint_000004");
+}
+
+TEST_F(StartTest, ATrainersWelcomeCounts) {
+  Serve(Obliging);
+  Reporter reporter(Files("{\"lr\":0.5}"));
+  EXPECT_EQ(reporter.config(), "{}");
+  EXPECT_EQ(reporter.checkpoint(), "");
+}
+
+TEST_F(StartTest, AConfigurationThatCannotBeReadIsAnErrorThatNamesIt) {
+  for (const std::string& text :
+       {std::string("[1]"), std::string("{\"lr\":"), std::string(), std::string(5 << 20, ' ')}) {
+    ReporterOptions options = Files(text);
+    options.fd = "";
+    Reporter reporter(options);
+    EXPECT_THAT(reporter.error(), HasSubstr(options.config_file));
+    EXPECT_EQ(reporter.Report({{"loss", 1}}).message, reporter.error());
+    EXPECT_EQ(reporter.config(), "{}");
+  }
+  ReporterOptions options = Files("");
+  options.config_file = root_ + "/none.json";
+  options.fd = "";
+  EXPECT_THAT(Reporter(options).error(), HasSubstr("none.json: No such file"));
+  ::close(ends_[1]);
+}
+
+TEST(JsonInTest, FindsWhatTheConfigurationHolds) {
+  constexpr std::string_view kConfig =
+      R"({"lr":0.1,"warm":true,"cold":false,"net":{"name":"mlp","a/b":2,"sizes":[1,2]},"a/b":3})";
+  EXPECT_EQ(NumberIn(kConfig, "lr"), 0.1);
+  EXPECT_EQ(NumberIn(kConfig, "warm"), 1);
+  EXPECT_EQ(NumberIn(kConfig, "cold"), 0);
+  EXPECT_EQ(NumberIn(kConfig, "net/a/b"), 2);
+  EXPECT_EQ(NumberIn(kConfig, "a/b"), 3);
+  EXPECT_EQ(TextIn(kConfig, "net/name"), "mlp");
+  for (const char* path : {"", "l", "net", "net/sizes", "net/name", "net/", "/lr", "lr/x", "x/y"}) {
+    EXPECT_EQ(NumberIn(kConfig, path), std::nullopt) << path;
+  }
+  EXPECT_EQ(TextIn(kConfig, "lr"), std::nullopt);
+  EXPECT_EQ(NumberIn("no json", "lr"), std::nullopt);
+}
+
 TEST(ReporterOptionsTest, ComeFromTheEnvironment) {
   ::setenv("YARD_FD", "3:5", 1);
   ::setenv("YARD_SOCKET", "/tmp/s", 1);
+  ::setenv("YARD_CONFIG", "/r/params.json", 1);
+  ::setenv("YARD_CHECKPOINT", "/r/c", 1);
   const ReporterOptions options = ReporterOptions::FromEnvironment();
-  ::unsetenv("YARD_FD");
-  ::unsetenv("YARD_SOCKET");
+  for (const char* name : {"YARD_FD", "YARD_SOCKET", "YARD_CONFIG", "YARD_CHECKPOINT"}) {
+    ::unsetenv(name);
+  }
+  EXPECT_EQ(options.config_file, "/r/params.json");
+  EXPECT_EQ(options.checkpoint, "/r/c");
   EXPECT_EQ(options.fd, "3:5");
   EXPECT_EQ(options.socket, "/tmp/s");
   EXPECT_EQ(options.answer_timeout.count(), 0);

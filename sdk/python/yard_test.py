@@ -11,6 +11,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 _HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path[:0] = [_HERE, os.path.join(_HERE, "testing")]
@@ -499,6 +500,44 @@ class OutsideTest(unittest.TestCase):
             reporter.heartbeat()
         self.assertEqual(out.getvalue(), "step=4 loss=0.1 a=NaN b=1\na line\n")
         self.assertEqual(reporter.config, {})
+
+    def starting(self, config, answer=None):
+        """A reporter that is told where to start by the environment, and by the yard's `answer`."""
+        directory = tempfile.mkdtemp(prefix="sdk", dir="/tmp")
+        self.addCleanup(shutil.rmtree, directory)
+        path = os.path.join(directory, "params.json")
+        with open(path, "w") as file:
+            file.write(config)
+        said = {"YARD_CONFIG": path, "YARD_CHECKPOINT": "/r/checkpoint_000004"}
+        with unittest.mock.patch.dict(os.environ, said), contextlib.redirect_stderr(io.StringIO()):
+            if answer is None:
+                return yard.Reporter(fd="", path="")
+            fake = FakeYard(lambda _: answer)
+            self.addCleanup(fake.__exit__)
+            reporter = yard.Reporter(fd=fake.spec, path="")
+            self.addCleanup(reporter.close)
+            return reporter
+
+    def test_where_no_trainer_says_it_the_environment_says_what_to_start_from(self):
+        no_trial = {"t": "error", "code": "FAILED_PRECONDITION", "error": "this task is no trial"}
+        for answer in (None, no_trial, {"t": "stop"}):
+            with self.subTest(answer):
+                reporter = self.starting(' {"lr": 0.5}\n', answer)
+                self.assertEqual(reporter.config, {"lr": 0.5})
+                self.assertEqual(reporter.checkpoint, "/r/checkpoint_000004")
+                self.assertEqual(reporter.iteration, 0)
+
+    def test_a_trainers_welcome_counts(self):
+        reporter = self.starting('{"lr": 0.5}', WELCOME)
+        self.assertEqual((reporter.config, reporter.checkpoint), ({}, None))
+
+    def test_a_configuration_that_cannot_be_read_is_an_error_that_names_it(self):
+        for config in ("[1]", '{"lr":', "", " " * (5 << 20) + "{}"):
+            with self.assertRaisesRegex(yard.Error, "params.json: it is not a JSON object"):
+                self.starting(config)
+        with unittest.mock.patch.dict(os.environ, {"YARD_CONFIG": "/r/none.json"}):
+            with self.assertRaisesRegex(yard.Error, "/r/none.json: No such file"):
+                yard.Reporter(fd="", path="")
 
     def test_a_descriptor_that_became_another_file_is_not_used(self):
         ours, theirs = socket.socketpair()

@@ -7,6 +7,9 @@ import tempfile
 
 SERVICES = {"registry", "launcher", "datamanager", "trainer"}
 _SECONDS = 60
+_PROGRAM = '#include "yard.h"\nint main() { return yard::Reporter().Report({{"loss", 1}}) ? 0 : 1; }\n'
+# The first is what pip calls to install the second.
+_SCRIPT = "import build_wheel, yard; build_wheel.build_wheel('.'); yard.Reporter().report(loss=1)"
 
 
 def check(checkout, install=None):
@@ -18,7 +21,8 @@ def check(checkout, install=None):
         made = install(prefix)
         if made.returncode != 0:
             return ["tools/install failed: " + made.stdout.strip()]
-        return _mentions(prefix, checkout) + _first_steps(os.path.join(prefix, "bin", "yard"), directory)
+        return (_mentions(prefix, checkout) + _programs_report(prefix, directory) +
+                _first_steps(os.path.join(prefix, "bin", "yard"), directory))
 
 
 def _mentions(prefix, checkout):
@@ -30,6 +34,29 @@ def _mentions(prefix, checkout):
                 if checkout.encode() in file.read():
                     sentences.append(f"{name} has the path of the checkout in it")
     return sorted(sentences)
+
+
+def _programs_report(prefix, directory):
+    """A training program of each language, made of nothing but what is installed."""
+    source, program = (os.path.join(directory, name) for name in ("train.cc", "train"))
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(_PROGRAM)
+    commands = {
+        "a C++ program": [["c++", "-std=c++20", "-I", os.path.join(prefix, "include"), source, "-o", program], [program]],
+        "a Python program": [["python3", "-B", "-c", _SCRIPT]],
+    }
+    environment = {"PATH": "/usr/bin:/bin", "HOME": directory, "PYTHONPATH": os.path.join(prefix, "share/yard/python")}
+    sentences = []
+    for name, steps in commands.items():
+        for step in steps:
+            answer = _run(step, environment, directory)
+            if answer.returncode != 0:
+                sentences.append(f"{name} cannot report by what is installed: {answer.stdout.strip()}")
+                break
+        else:
+            if "loss=1\n" not in answer.stdout:
+                sentences.append(f"{name} does not print its report by hand: {answer.stdout.strip()}")
+    return sentences
 
 
 def _first_steps(yard, directory):

@@ -7,15 +7,30 @@ import unittest
 from bazel.python import xml_runner
 from tools.checks import installed
 
+HEADER = """#include <cstdio>
+#include <vector>
+namespace yard {
+struct Metric { const char* name; double value; };
+struct Reporter { bool Report(std::vector<Metric>) { return std::puts("loss=1") >= 0; } };
+}
+"""
+MODULE = """class Reporter:
+    def report(self, loss):
+        print("loss=%s" % loss)
+"""
+BACKEND = "def build_wheel(folder): open(folder + '/made', 'w').close()\n"
 UP = "".join('{"service":"%s","state":"up","pid":1}\\n' % name for name in sorted(installed.SERVICES))
 
 
-def check(yard, libexec="", code=0):
+def check(yard, libexec="", code=0, header=HEADER, module=MODULE):
     """`yard` is a shell script that stands for the installed program."""
+    files = {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec, "include/yard.h": header,
+             "share/yard/python/build_wheel.py": BACKEND, "share/yard/python/yard.py": module}
+
     def install(prefix):
-        for name, text in {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec}.items():
+        for name, text in files.items():
             path = os.path.join(prefix, name)
-            os.makedirs(os.path.dirname(path))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
             os.chmod(path, 0o755)
@@ -33,6 +48,17 @@ class InstalledTest(unittest.TestCase):
     def test_a_path_of_the_checkout_is_found(self):
         self.assertEqual(check(f"printf '{UP}'", libexec="\0/the/checkout/x\0"),
                          ["trainer has the path of the checkout in it"])
+
+    def test_a_header_that_needs_more_than_is_installed_is_found(self):
+        found = check(f"printf '{UP}'", header='#include "sdk/cc/json.h"\n' + HEADER)
+        self.assertEqual(len(found), 1)
+        self.assertIn("a C++ program cannot report", found[0])
+        self.assertIn("sdk/cc/json.h", found[0])
+
+    def test_a_module_that_does_not_print_by_hand_is_found(self):
+        found = check(f"printf '{UP}'", module=MODULE.replace("print", "str"))
+        self.assertEqual(len(found), 1)
+        self.assertIn("a Python program does not print its report", found[0])
 
     def test_a_verb_that_fails_is_named_with_what_it_said(self):
         found = check(f'printf \'{UP}\'; [ "$1" != down ] || {{ echo no >&2; exit 4; }}')

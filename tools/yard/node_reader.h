@@ -106,9 +106,6 @@ void NodeReader::Keys(const YamlNode& map, std::span<const NodeKey<Target>> know
   }
 }
 
-// That of `words` which is nearest to `word`, if it is near enough to be meant; else empty.
-std::string_view NearestWord(std::string_view word, const std::vector<std::string_view>& words);
-
 }  // namespace yard
 
 #endif  // TOOLS_YARD_NODE_READER_H_

@@ -1,11 +1,14 @@
 #include "tools/yard/things_json.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/string_view.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
@@ -13,7 +16,19 @@
 namespace yard {
 namespace {
 
-// Puts quotes around NaN, Infinity and -Infinity where they stand outside of strings.
+// The length of the number that `text` begins with, if no double is as large; else 0.
+std::size_t LengthOfHuge(std::string_view text) {
+  if (text.empty() || (text[0] != '-' && std::isdigit(static_cast<unsigned char>(text[0])) == 0)) {
+    return 0;
+  }
+  const std::size_t length = std::min(text.size(), text.find_first_not_of("+-.0123456789eE"));
+  double value = 0;
+  const bool is_number = absl::SimpleAtod(runtime::Absl(text.substr(0, length)), &value);
+  return is_number && std::isinf(value) ? length : 0;
+}
+
+// Puts quotes around NaN, Infinity and -Infinity where they stand outside of strings; a number that
+// is too large for a double is one of them.
 std::string QuoteNotFinite(std::string_view text) {
   std::string result;
   bool in_string = false;
@@ -34,6 +49,11 @@ std::string QuoteNotFinite(std::string_view text) {
       break;
     }
     if (quoted) continue;
+    if (const std::size_t length = LengthOfHuge(text.substr(i)); length > 0) {
+      result += c == '-' ? "\"-Infinity\"" : "\"Infinity\"";
+      i += length - 1;
+      continue;
+    }
     in_string = c == '"';
     result.push_back(c);
   }

@@ -13,6 +13,13 @@ TEST(MetricsToJsonTest, NotFiniteNumbersAreStrings) {
             R"({"a":"NaN","b":"Infinity","c":["-Infinity",1],"d":0.5})");
 }
 
+TEST(MetricsToJsonTest, NumbersOverTheLargestAreInfinite) {
+  EXPECT_EQ(MetricsToJson(R"({"a":1e400,"b":[-2E+999,1e-400],"c":1.5e308,"d1e400":"1e400","e":12})")
+                .dump(),
+            R"({"a":"Infinity","b":["-Infinity",0.0],"c":1.5e+308,"d1e400":"1e400","e":12})");
+  EXPECT_EQ(MetricsLine(R"({"loss":1e400,"n":3})"), "loss Infinity  n 3");
+}
+
 TEST(MetricsToJsonTest, TextThatSaysNaNStaysAsItIs) {
   EXPECT_EQ(MetricsToJson(R"({"NaN":"say \"NaN\" or Infinity\\"})").dump(),
             R"({"NaN":"say \"NaN\" or Infinity\\"})");

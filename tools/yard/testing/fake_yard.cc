@@ -337,7 +337,7 @@ void FakeYard::ServeDatamanager() {
       [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::RunsReplyT> {
         if (absl::Status broken = Check("datamanager"); !broken.ok()) return broken;
         msg::RunsReplyT reply;
-        reply.logdir = directory_ + "/runs";
+        reply.logdir = logdir();
         for (const Series& series : series_) {
           auto run = std::make_unique<msg::RunT>();
           run->name = series.run;

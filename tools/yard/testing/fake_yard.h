@@ -91,6 +91,8 @@ class FakeYard {
   Output Run(std::vector<std::string> words);
   // Terminal, environment and so on for Run(); out and err are its own.
   Context& context() { return context_; }
+  // What the data manager says its runs are in.
+  std::string logdir() const { return directory_ + "/runs"; }
   const runtime::Locations& locations() const { return context_.locations; }
   // What `yard run` asked for, last.
   msg::RunTrialRequestT last_run();

@@ -9,6 +9,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "runtime/fake_clock.h"
 #include "tools/yard/testing/fake_yard.h"
 #include "tools/yard/verb.h"
 #include "tools/yard/yard_state.h"
@@ -449,6 +451,39 @@ TEST_F(RunTest, StreamsTheOutputAndEndsWithASummary) {
   EXPECT_EQ(result.err.find('\r'), std::string::npos) << "a live line, but no terminal";
 }
 
+// A terminal whose reader takes 10 s, by the verb's clock, for the first line of output.
+class SlowTerminal : public std::stringbuf {
+ public:
+  explicit SlowTerminal(runtime::FakeClock* clock) : clock_(clock) {}
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize size) override {
+    if (std::string_view(text, static_cast<std::size_t>(size)) == "epoch 1\n") {
+      EXPECT_TRUE(clock_->AwaitWaiters(1)) << "the trial has ended, and the output is waited for";
+      clock_->Advance(absl::Seconds(10));
+    }
+    return std::stringbuf::xsputn(text, size);
+  }
+
+ private:
+  runtime::FakeClock* const clock_;
+};
+
+TEST_F(RunTest, WaitsForWhoReadsTheOutputSlowly) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stderr, "epoch 1\n");
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stderr, "epoch 2\n");
+  runtime::FakeClock clock;
+  SlowTerminal terminal(&clock);
+  std::ostream err(&terminal);
+  yard_.SetErr(&err);
+  yard_.context().clock = &clock;
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"run", "--", "train"}).code, kDone);
+  EXPECT_THAT(terminal.str(), HasSubstr("epoch 1\nepoch 2\n"));
+  EXPECT_THAT(terminal.str(), Not(HasSubstr("is missing")));
+}
+
 TEST_F(RunTest, ShowsALiveLineOnATerminal) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
   yard_.AddReport("t-abcde", R"({"loss":0.25})");
@@ -566,6 +601,29 @@ TEST_F(VerbsTest, PlotGivesItsColumnsAsJson) {
   ASSERT_EQ(objects.size(), 1U);
   ASSERT_EQ(objects[0]["columns"].size(), 3U);
   EXPECT_EQ(objects[0]["columns"][1]["max"], "NaN");
+}
+
+TEST_F(VerbsTest, PlotOfARunThatIsNowhereIsAnsweredAtOnceWithTheNearestName) {
+  yard_.AddSeries({.run = "baseline", .tag = "loss", .values = {1}});
+  // It never comes to its end.
+  runtime::FakeClock clock;
+  yard_.context().clock = &clock;
+  yard_.Start();
+  const auto result = yard_.Run({"plot", "basline"});
+  EXPECT_EQ(result.code, kNotFound);
+  EXPECT_THAT(result.err, HasSubstr("no run basline; did you mean baseline?"));
+  EXPECT_THAT(yard_.Run({"plot", "something else"}).err, Not(HasSubstr("mean")));
+}
+
+TEST_F(VerbsTest, PlotWaitsForARunThatIsOnTheDiskAndNotReadYet) {
+  yard_.Start();
+  const std::string runs = yard_.logdir();
+  std::filesystem::create_directories(runs + "/group/first");
+  for (const char* name : {"group/first", "gro", "group/f"}) {
+    const auto result = yard_.Run({"plot", name, "--timeout", "0"});
+    EXPECT_EQ(result.code, kNotFound) << name;
+    EXPECT_THAT(result.err, HasSubstr("nothing of it has been read within 0 s")) << name;
+  }
 }
 
 // ---- pub, sub, call

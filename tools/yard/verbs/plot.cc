@@ -2,6 +2,8 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "runtime/mutex.h"
 #include "tools/yard/braille_plot.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/nearest_word.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -75,10 +78,21 @@ class Plot : public Verb {
     runtime::Mutex mutex;
     runtime::CondVar never;
     for (bool said = false;; said = true) {
-      auto run = FindRun(context, client, name);
+      bool is_trial = false;
+      auto run = FindRun(context, client, name, &is_trial);
       const bool there = run.ok() ? HasTags(*run) : !absl::IsNotFound(run.status());
       const absl::Duration now = context.clock->Monotonic();
-      if (there || now >= deadline) return run;
+      if (there) return run;
+      if (!said && !run.ok() && !is_trial) {
+        const absl::Status nowhere = LookOnDisk(client, name);
+        if (!nowhere.ok()) return nowhere;
+      }
+      if (now >= deadline) {
+        if (run.ok() || is_trial) return run;
+        return absl::NotFoundError(absl::StrCat("no run ", name,
+                                                ": nothing of it has been read within ", timeout_,
+                                                " s; `yard runs` lists what has"));
+      }
       if (!said && context.err_is_terminal) {
         *context.err << "yard plot: waiting for " << Printable(name) << "\n";
       }
@@ -95,17 +109,36 @@ class Plot : public Verb {
     });
   }
 
-  // A trial is known by its directory's name.
+  // OK if there is a directory of that name, or one that begins so, which the data manager has not
+  // read yet. Else the error, with the name that may have been meant.
+  static absl::Status LookOnDisk(bus::Client& client, const std::string& name) {
+    const auto runs = client.Call<rpc::Datamanager::Runs>(msg::RunsRequestT(), Patient());
+    if (!runs.ok()) return runs.status();
+    const std::filesystem::path path = std::filesystem::path(runs->logdir) / name;
+    const std::string begin = path.filename();
+    std::error_code error;
+    auto entry = std::filesystem::directory_iterator(path.parent_path(), error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+      if (absl::StartsWith(entry->path().filename().string(), begin)) return absl::OkStatus();
+    }
+    std::vector<std::string_view> names;
+    for (const auto& run : runs->runs) names.push_back(run->name);
+    const std::string nearest(NearestWord(name, names));
+    return absl::NotFoundError(absl::StrCat("no run ", name,
+                                            nearest.empty() ? "" : "; did you mean ", nearest,
+                                            nearest.empty() ? "; `yard runs` lists them" : "?"));
+  }
+
+  // A trial is known by its directory's name; `is_trial`: it is one, also if nothing was read yet.
   static absl::StatusOr<msg::TagsReplyT> FindRun(Context& context, bus::Client& client,
-                                                 const std::string& name) {
+                                                 const std::string& name, bool* is_trial) {
     msg::TagsRequestT request;
     request.run = name;
     auto tags = client.Call<rpc::Datamanager::Tags>(request, Patient());
     if (!absl::IsNotFound(tags.status())) return tags;
     const auto thing = FindThing(context, name);
-    if (!thing.ok() || !thing->trial.has_value()) {
-      return absl::NotFoundError(absl::StrCat("no run ", name, "; `yard runs` lists them"));
-    }
+    *is_trial = thing.ok() && thing->trial.has_value();
+    if (!*is_trial) return tags;
     request.run = std::filesystem::path(thing->trial->log_directory).filename().string();
     return client.Call<rpc::Datamanager::Tags>(request, Patient());
   }

@@ -1,7 +1,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -62,9 +61,7 @@ class Rm : public Verb {
     request.trial = id;
     const auto reply = client.Call<rpc::Trainer::RemoveTrial>(request, Patient(kRemoval));
     if (!reply.ok()) return Fail(context, "rm", reply.status());
-    const std::string directory = reply->trial == nullptr ? "" : reply->trial->log_directory;
-    const std::string trash =
-        absl::StrCat(directory.substr(0, directory.rfind('/')), "/.trash/", id);
+    const std::string trash = reply->trial == nullptr ? "" : reply->trial->log_directory;
     if (context.json) {
       PrintJson(context, {{"id", id}, {"removed", true}, {"trash", trash}});
     } else {

@@ -38,7 +38,7 @@ constexpr std::size_t kErrorLines = 10;
 constexpr std::size_t kLongProvenance = 480 << 10;
 constexpr std::size_t kManyArguments = 9'000;
 constexpr std::size_t kMaxConfigs = 64 << 20;  // Bytes of a file of --configs.
-// The program's last output follows its end closely.
+// The program's last output follows its end closely, and each part the one before.
 constexpr absl::Duration kOutputGrace = absl::Seconds(5);
 
 // "t-abcde first", or the id alone where that is the name.
@@ -131,9 +131,13 @@ class OutputFollower {
       MutexLock lock(mutex_);
       last_ = true;
       changed_.SignalAll();
-      const absl::Duration deadline = context_.clock->Monotonic() + kOutputGrace;
+      const absl::Duration begin = context_.clock->Monotonic();
       while (!ended_) {
-        if (!context_.clock->WaitUntil(changed_, mutex_, deadline)) return false;
+        // Who reads slowly what is printed here is waited for.
+        const absl::Duration deadline =
+            printing_ ? absl::InfiniteDuration() : std::max(begin, printed_) + kOutputGrace;
+        if (context_.clock->Monotonic() >= deadline) return false;
+        context_.clock->WaitUntil(changed_, mutex_, deadline);
       }
     }
     thread_.join();
@@ -155,8 +159,10 @@ class OutputFollower {
       const absl::Status status = FollowLogs(
           context_, std::move(request),
           [this](const msg::LogsReplyT& part) {
+            SetPrinting(true);
             screen_->Output(part.stream,
                             {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
+            SetPrinting(false);
             return true;
           },
           [this](const std::string& line) { screen_->Say(line); });
@@ -170,6 +176,13 @@ class OutputFollower {
     changed_.SignalAll();
   }
 
+  void SetPrinting(bool printing) {
+    MutexLock lock(mutex_);
+    printing_ = printing;
+    printed_ = context_.clock->Monotonic();
+    changed_.SignalAll();
+  }
+
   Context& context_;
   Screen* const screen_;
   Mutex mutex_;
@@ -177,6 +190,8 @@ class OutputFollower {
   std::string job_ ABSL_GUARDED_BY(mutex_);
   bool last_ ABSL_GUARDED_BY(mutex_) = false;
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+  bool printing_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration printed_ ABSL_GUARDED_BY(mutex_);  // When the last output was; or 0.
   std::thread thread_;
 };
 

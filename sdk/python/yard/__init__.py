@@ -8,9 +8,12 @@
             if not reporter.report(loss=loss, step=epoch):
                 break
 
-One file, standard library only, Python 3.8 or later. Without a yard, and in a task that is no trial,
-it prints what it is given and goes on, so that the same program runs by hand.
+Standard library only, Python 3.8 or later; this file alone, copied as yard.py, works too. Without a
+yard, and in a task that is no trial, it prints what it is given and goes on, so that the same program
+runs by hand.
 """
+
+from __future__ import annotations
 
 import contextlib
 import json
@@ -24,18 +27,25 @@ import sys
 import threading
 import time
 import traceback
+import types
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple, Type, TypeVar
 
 __all__ = ["Error", "Reply", "Reporter"]
 
 _MAX_LINE = 1 << 20  # Bytes; when sending, the newline counts too.
 _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no trial.
 _MAX_FAIL_TEXT = 64 << 10
+_MAX_CONFIG = 4 << 20
+
+_T = TypeVar("_T")
 
 
 class Error(RuntimeError):
     """A report was not stored. `code` is the yard's code for it, or None if it is not from the yard."""
 
-    def __init__(self, message, code=None):
+    code: Optional[str]
+
+    def __init__(self, message: str, code: Optional[str] = None) -> None:
         super().__init__(message if code is None else "%s: %s" % (code, message))
         self.code = code
 
@@ -45,16 +55,22 @@ class Reply:
 
     __slots__ = ("stop", "reason", "grace_s", "events")
 
-    def __init__(self, stop=False, reason="", grace_s=0.0, events=()):
-        self.stop = stop
-        self.reason = reason  # "stop" or "pause"; empty when told to go on.
-        self.grace_s = grace_s  # Seconds.
-        self.events = list(events)  # What was sent to this run since its last report.
+    stop: bool
+    reason: str  # "stop" or "pause"; empty when told to go on.
+    grace_s: float  # Seconds.
+    events: List[Any]  # What was sent to this run (`yard tell`) since its last report, in order.
 
-    def __bool__(self):
+    def __init__(self, stop: bool = False, reason: str = "", grace_s: float = 0.0,
+                 events: Iterable[Any] = ()) -> None:
+        self.stop = stop
+        self.reason = reason
+        self.grace_s = grace_s
+        self.events = list(events)
+
+    def __bool__(self) -> bool:
         return not self.stop
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return "Reply(stop=%r, reason=%r, grace_s=%r, events=%r)" % (
             self.stop, self.reason, self.grace_s, self.events)
 
@@ -84,13 +100,22 @@ class Reporter:
 
     Attributes:
         connected: False if nobody collects reports and they are printed.
-        config: the run's configuration, a dict.
-        checkpoint: the directory of the checkpoint to start from, or None.
+        config: the run's configuration, a dict. Where no trainer says it (by hand, or in a task that
+            is not its trial's reporter) it is what the file $YARD_CONFIG holds, at most 4 MiB.
+        checkpoint: the directory of the checkpoint to start from, or None. Where no trainer says it,
+            it is $YARD_CHECKPOINT.
         iteration: how many reports of earlier attempts that checkpoint stands for.
         saved: the directory of the checkpoint that was saved last, or None.
     """
 
-    def __init__(self, fd=None, path=None, answer_timeout=None, out=None):
+    connected: bool
+    config: Dict[str, Any]
+    checkpoint: Optional[str]
+    iteration: int
+    saved: Optional[str]
+
+    def __init__(self, fd: Optional[str] = None, path: Optional[str] = None,
+                 answer_timeout: Optional[float] = None, out: Optional[TextIO] = None) -> None:
         self.connected = False
         self.config = {}
         self.checkpoint = None
@@ -99,7 +124,7 @@ class Reporter:
         self._out = out
         self._seq = 0
         self._buffer = b""
-        self._broken = None
+        self._broken: Optional[Tuple[str, Optional[str]]] = None
         self._pid = os.getpid()
         self._report_lock = threading.Lock()  # Held from a report to its answer.
         self._send_lock = threading.Lock()  # Held for a line. Taken after _report_lock.
@@ -107,11 +132,13 @@ class Reporter:
         self._socket = _open(
             os.environ.get("YARD_FD", "") if fd is None else fd,
             os.environ.get("YARD_SOCKET", "") if path is None else path)
-        if self._socket is not None:
-            self.connected = True
-            self._say_hello()
+        self.connected = self._socket is not None
+        if not (self.connected and self._say_hello()):
+            self.config = _read_config(os.environ.get("YARD_CONFIG", ""))
+            self.checkpoint = os.environ.get("YARD_CHECKPOINT") or None
 
-    def report(self, _metrics=None, *, step=None, done=False, **metrics):
+    def report(self, _metrics: Optional[Mapping[str, Any]] = None, *, step: Optional[int] = None,
+               done: bool = False, **metrics: Any) -> Reply:
         """Reports one row: numbers, strings, and mappings of them, by name. Returns a Reply.
 
         Names that are no Python words can be given as a mapping in the first argument. The yard
@@ -133,7 +160,7 @@ class Reporter:
             self._seq += 1
             return Reply()
         with self._report_lock:
-            message = {"t": "report", "m": row, "seq": self._seq + 1}
+            message: Dict[str, Any] = {"t": "report", "m": row, "seq": self._seq + 1}
             if step is not None:
                 message["step"] = step
             if done:
@@ -143,7 +170,7 @@ class Reporter:
             return self._parse_answer(self._receive(), self._seq)
 
     @contextlib.contextmanager
-    def save(self, step=None):
+    def save(self, step: Optional[int] = None) -> Iterator[str]:
         """Saves a checkpoint: `with reporter.save() as directory:` write any files into it.
 
         At the end of the block the yard makes it permanent, in one step and safe from a crash, and
@@ -159,7 +186,7 @@ class Reporter:
             yield directory
             self.saved = directory
             return
-        begin = {"t": "ckpt_begin"}
+        begin: Dict[str, Any] = {"t": "ckpt_begin"}
         if step is not None:
             begin["step"] = step
         directory = self._ask_for_path(begin, "ckpt_dir")
@@ -176,7 +203,8 @@ class Reporter:
                 shutil.rmtree(directory, ignore_errors=True)
             raise
 
-    def barrier(self, name, tasks=None, timeout=None):
+    def barrier(self, name: str, tasks: Optional[Iterable[str]] = None,
+                timeout: Optional[float] = None) -> int:
         """Waits until all tasks of this job have come to the barrier of that name.
 
         Returns in which place this one came, from 0. Without a yard that is 0, at once.
@@ -190,7 +218,7 @@ class Reporter:
         """
         if self._socket is None:
             return 0
-        message = {"t": "barrier", "name": name}
+        message: Dict[str, Any] = {"t": "barrier", "name": name}
         if tasks is not None:
             message["tasks"] = list(tasks)
         if timeout is not None:
@@ -205,21 +233,21 @@ class Reporter:
             raise Error(*_error_of(answer))
         if answer.get("t") != "ok":
             raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
-        return _of_type(answer.get("index"), int, 0)
+        return _of_type(answer.get("index"), int) or 0
 
-    def log(self, text):
+    def log(self, text: object) -> None:
         """Sends a line for the run's log. Not answered."""
         if not self.connected:
             self._print(str(text))
             return
         self._send({"t": "log", "text": str(text)})
 
-    def heartbeat(self):
+    def heartbeat(self) -> None:
         """Says that the program is alive, for one that takes long between two reports."""
         if self.connected:
             self._send({"t": "hb"})
 
-    def fail(self, error):
+    def fail(self, error: object) -> None:
         """Says why the program fails; it should then exit with a status other than 0.
 
         Text over 64 KiB is cut. Without a yard it goes to standard error.
@@ -231,20 +259,21 @@ class Reporter:
         cut = text.encode("utf-8", "replace")[:_MAX_FAIL_TEXT].decode("utf-8", "ignore")
         self._send({"t": "fail", "error": cut})
 
-    def close(self):
+    def close(self) -> None:
         """Gives the channel up; later calls raise. Called at the end of a `with` block."""
         self._break("the report channel is closed")
         if self._socket is not None:
             self._socket.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Reporter:
         return self
 
-    def __exit__(self, kind, error, trace):
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[types.TracebackType]) -> None:
         del trace
         # A child made by fork leaves the block too; the run is its parent's.
         if os.getpid() != self._pid:
-            return False
+            return
         clean_exit = isinstance(error, SystemExit) and error.code in (None, 0)
         if error is not None and not clean_exit and self._broken is None:
             try:
@@ -253,32 +282,32 @@ class Reporter:
                 pass  # The exception that is on its way says more.
         if self._socket is not None:
             self.close()
-        return False
 
-    def _print(self, text):
+    def _print(self, text: str) -> None:
         print(text, file=self._out or sys.stdout, flush=True)
 
-    def _say_hello(self):
+    def _say_hello(self) -> bool:
+        """False if no trainer has said what to start from."""
         self._send({"t": "hello", "v": 1, "pid": os.getpid()})
         line = self._receive()
         answer = _parse(line)
         kind = answer.get("t") if answer is not None else None
-        if kind == "stop":
-            return  # The first report is told so again.
-        if kind == "error" and answer.get("code") == _NOBODY_COLLECTS:
-            print("yard: reports are printed only: %s" % _error_of(answer)[0], file=sys.stderr,
-                  flush=True)
-            self.connected = False  # The channel still serves barriers.
-            return
-        if kind == "error":
-            raise self._break(*_error_of(answer))
-        if kind != "welcome":
+        if answer is None or kind not in ("welcome", "stop", "error"):
             raise self._break("the yard answered hello with " + _excerpt(line))
-        self.config = _of_type(answer.get("config"), dict, {})
-        self.checkpoint = _of_type(answer.get("checkpoint"), str, None) or None
-        self.iteration = _of_type(answer.get("iteration"), int, 0)
+        if kind == "welcome":
+            self.config = _of_type(answer.get("config"), dict) or {}
+            self.checkpoint = _of_type(answer.get("checkpoint"), str) or None
+            self.iteration = _of_type(answer.get("iteration"), int) or 0
+            return True
+        if kind == "error":
+            message, code = _error_of(answer)
+            if code != _NOBODY_COLLECTS:
+                raise self._break(message, code)
+            print("yard: reports are printed only: " + message, file=sys.stderr, flush=True)
+            self.connected = False  # The channel still serves barriers.
+        return False  # Told to stop: the first report is told so again.
 
-    def _ask_for_path(self, message, kind):
+    def _ask_for_path(self, message: Dict[str, Any], kind: str) -> str:
         """The path in the answer to a line of a checkpoint."""
         with self._report_lock:
             self._send(message)
@@ -290,12 +319,12 @@ class Reporter:
             raise Error(*_error_of(answer))
         if answer.get("t") == "stop":
             raise Error("nothing more can be saved: the run was told to stop and has saved since")
-        path = _of_type(answer.get("path"), str, "")
+        path = _of_type(answer.get("path"), str)
         if answer.get("t") != kind or not path:
             raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
         return path
 
-    def _parse_answer(self, line, seq):
+    def _parse_answer(self, line: bytes, seq: int) -> Reply:
         answer = _parse(line)
         if answer is None:
             raise self._break("the yard's answer is not JSON: " + _excerpt(line))
@@ -304,43 +333,43 @@ class Reporter:
             if answer.get("seq") not in (None, seq):
                 raise self._break("the yard answered report %.24s instead of %d" % (
                     json.dumps(answer["seq"]), seq))
-            return Reply(events=_of_type(answer.get("events"), list, []))
+            return Reply(events=_of_type(answer.get("events"), list) or [])
         if kind == "stop":
             return Reply(
                 stop=True,
-                reason=_of_type(answer.get("reason"), str, "") or "stop",
+                reason=_of_type(answer.get("reason"), str) or "stop",
                 grace_s=_seconds(answer.get("grace_s")))
         if kind == "error":
             raise Error(*_error_of(answer))
         raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
 
-    def _send(self, message):
+    def _send(self, message: Dict[str, Any]) -> None:
         line = _encode(message).encode("utf-8", "replace") + b"\n"
         if len(line) > _MAX_LINE:
             raise Error("a line of %d bytes is over the limit of %d" % (len(line), _MAX_LINE))
         with self._send_lock:
-            self._check()
+            channel = self._channel()
             try:
                 # No signal: Python ignores SIGPIPE, a program may not.
                 rest = memoryview(line)
                 while rest:
                     try:
-                        rest = rest[self._socket.send(rest, socket.MSG_NOSIGNAL):]
+                        rest = rest[channel.send(rest, socket.MSG_NOSIGNAL):]
                     except BlockingIOError:  # Another process made the socket non-blocking.
                         self._wait(select.POLLOUT, None)
             except OSError as error:
                 raise self._break("cannot write to the report channel: %s" % error)
 
-    def _receive(self, patient=False):
-        self._check()
-        limited = self._timeout is not None and not patient
-        deadline = time.monotonic() + self._timeout if limited else None
+    def _receive(self, patient: bool = False) -> bytes:
+        channel = self._channel()
+        timeout = None if patient else self._timeout
+        deadline = None if timeout is None else time.monotonic() + timeout
         try:
             while b"\n" not in self._buffer and len(self._buffer) <= _MAX_LINE:
                 if not self._wait(select.POLLIN, deadline):
-                    raise self._break("no answer of the yard within %g s" % self._timeout)
+                    raise self._break("no answer of the yard within %s s" % timeout)
                 try:
-                    got = self._socket.recv(1 << 16)
+                    got = channel.recv(1 << 16)
                 except BlockingIOError:
                     continue
                 if not got:
@@ -353,24 +382,26 @@ class Reporter:
             raise self._break("an answer of the yard is longer than %d bytes" % _MAX_LINE)
         return line
 
-    def _wait(self, event, deadline):
+    def _wait(self, event: int, deadline: Optional[float]) -> bool:
         """False if the deadline passed before the socket was ready."""
         poll = select.poll()
-        poll.register(self._socket, event)
+        poll.register(self._channel(), event)
         left = None if deadline is None else max(0.0, deadline - time.monotonic()) * 1000
         return bool(poll.poll(left))
 
-    def _check(self):
+    def _channel(self) -> socket.socket:
         if self._broken is not None:
             raise Error(*self._broken)
+        assert self._socket is not None
+        return self._socket
 
-    def _break(self, message, code=None):
+    def _break(self, message: str, code: Optional[str] = None) -> Error:
         if self._broken is None:
             self._broken = (message, code)
         return Error(*self._broken)
 
 
-def _open(spec, path):
+def _open(spec: str, path: str) -> Optional[socket.socket]:
     """The channel's socket, or None if there is no yard."""
     fd = _inherited_socket(spec)
     if fd is not None:
@@ -391,7 +422,7 @@ def _open(spec, path):
     return channel
 
 
-def _inherited_socket(spec):
+def _inherited_socket(spec: str) -> Optional[int]:
     number, colon, inode = spec.partition(":")
     if not (colon and number.isdecimal() and inode.isdecimal()):
         return None
@@ -404,7 +435,21 @@ def _inherited_socket(spec):
     return int(number)
 
 
-def _sync(directory):
+def _read_config(path: str) -> Dict[str, Any]:
+    if not path:
+        return {}
+    try:
+        with open(path, "rb") as file:
+            text = file.read(_MAX_CONFIG + 1)
+    except OSError as error:
+        raise Error("cannot read the configuration %s: %s" % (path, error.strerror))
+    config = _parse(text) if len(text) <= _MAX_CONFIG else None
+    if config is None:
+        raise Error("cannot read the configuration %s: it is not a JSON object of at most 4 MiB" % path)
+    return config
+
+
+def _sync(directory: str) -> None:
     """So that the yard, which syncs all of it again and serves others too, need not wait."""
     for folder, _, names in os.walk(directory):
         for name in names:
@@ -420,11 +465,11 @@ def _sync(directory):
                 os.close(fd)
 
 
-def _encode(value):
+def _encode(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """The Python number that a scalar of NumPy, PyTorch and others holds."""
     item = getattr(value, "item", None)
     if not callable(item):
@@ -432,7 +477,7 @@ def _plain(value):
     return item()
 
 
-def _parse(line):
+def _parse(line: bytes) -> Optional[Dict[str, Any]]:
     try:
         answer = json.loads(line.decode("utf-8"))
     except (ValueError, RecursionError):
@@ -440,25 +485,25 @@ def _parse(line):
     return answer if isinstance(answer, dict) else None
 
 
-def _of_type(value, kind, otherwise):
-    return value if isinstance(value, kind) and not isinstance(value, bool) else otherwise
+def _of_type(value: Any, kind: Type[_T]) -> Optional[_T]:
+    return value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
-def _seconds(value):
+def _seconds(value: Any) -> float:
     try:
-        return max(0.0, float(_of_type(value, (int, float), 0)))
+        return max(0.0, float(_of_type(value, float) or _of_type(value, int) or 0))
     except OverflowError:
         return 0.0
 
 
-def _error_of(answer):
-    code = _of_type(answer.get("code"), str, None)
-    text = _of_type(answer.get("error"), str, "")
+def _error_of(answer: Dict[str, Any]) -> Tuple[str, Optional[str]]:
+    code = _of_type(answer.get("code"), str)
+    text = _of_type(answer.get("error"), str) or ""
     if not code and not text:
         text = "the yard answered with an error and did not say which"
     return text, code or None
 
 
-def _excerpt(line):
+def _excerpt(line: bytes) -> str:
     text = ascii(line[:80].decode("utf-8", "replace"))
     return text + "..." if len(line) > 80 else text

@@ -1,0 +1,1149 @@
+#ifndef SDK_CC_YARD_H_
+#define SDK_CC_YARD_H_
+
+// What a C++ training program includes to report to the yard: this file, and nothing to link.
+// Linux, C++17 or later, a standard library that has std::from_chars of double (GCC 11's has).
+// It throws nothing but std::bad_alloc.
+//
+//     #include "yard.h"
+//
+//     yard::Reporter reporter;
+//     const double rate = yard::NumberIn(reporter.config(), "lr").value_or(0.1);
+//     for (int epoch = 1; epoch <= 30; ++epoch) {
+//       if (!reporter.Report({{"loss", Train(rate)}}, {.step = epoch})) break;
+//     }
+//
+// (`{.step = epoch}` is C++20; C++17 has `yard::ReportOptions options; options.step = epoch;`.)
+// The protocol is in docs/report-channel.md.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace yard {
+
+namespace internal {
+class LineChannel;
+void AppendString(std::string_view text, std::string* out);
+void AppendNumber(double value, std::string* out);
+void AppendNumber(std::int64_t value, std::string* out);
+}  // namespace internal
+
+// A named value of a report: a number (NaN and the infinities are fine, and every double arrives
+// exactly), a truth, a text, or metrics again: {"eval", {{"loss", 0.1}, {"split", "test"}}}.
+struct Metric {
+  template <typename Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
+  Metric(std::string_view metric_name, Number number) : name(metric_name) {
+    if constexpr (std::is_same_v<Number, bool>) {
+      json = number ? "true" : "false";
+    } else if constexpr (std::is_integral_v<Number> &&
+                         (std::is_signed_v<Number> || sizeof(Number) < sizeof(std::int64_t))) {
+      internal::AppendNumber(static_cast<std::int64_t>(number), &json);
+    } else {
+      internal::AppendNumber(static_cast<double>(number), &json);
+    }
+  }
+  template <typename Text,
+            std::enable_if_t<std::is_convertible_v<const Text&, std::string_view>, int> = 0>
+  Metric(std::string_view metric_name, const Text& text) : name(metric_name) {
+    internal::AppendString(text, &json);
+  }
+  Metric(std::string_view metric_name, std::initializer_list<Metric> metrics)
+      : Metric(metric_name, metrics.begin(), metrics.size()) {}
+  Metric(std::string_view metric_name, const std::vector<Metric>& metrics)
+      : Metric(metric_name, metrics.data(), metrics.size()) {}
+
+  std::string name;
+  std::string json;
+
+ private:
+  Metric(std::string_view metric_name, const Metric* metrics, std::size_t count);
+};
+
+struct ReportOptions {
+  // What the yard draws curves over. Unset: the yard counts reports.
+  std::optional<std::int64_t> step = std::nullopt;
+  // This is the last report.
+  bool done = false;
+};
+
+// The answer to a report. True means go on.
+struct Reply {
+  enum class State {
+    kContinue,
+    kStop,   // Save if need be and return from main() within `grace`.
+    kError,  // This report was not stored.
+  };
+  State state = State::kContinue;
+  // kStop: the reason, "stop" or "pause". kError: what went wrong. Else empty.
+  std::string message = {};
+  // With kStop only.
+  std::chrono::duration<double> grace{0};
+  // What was sent to this run (`yard tell`) since its last report, in order, each as JSON text:
+  // NumberIn() and TextIn() read it.
+  std::vector<std::string> events = {};
+  // After Save(): where the checkpoint is.
+  std::string path = {};
+  // After Barrier(): in which place this task came, from 0.
+  std::int64_t index = 0;
+
+  explicit operator bool() const { return state == State::kContinue; }
+};
+
+struct BarrierOptions {
+  // Who must come, if not all tasks of the job: names ("worker-0") and types ("worker"). Each of
+  // them has to name the same.
+  std::vector<std::string> tasks = {};
+  // Zero: none.
+  std::chrono::duration<double> timeout{0};
+};
+
+struct ReporterOptions {
+  // `N:INODE`: descriptor N is the channel, if it is a socket with that inode. (Programs that start
+  // other programs close descriptors and give their numbers to other files.) Anything else is as
+  // good as empty.
+  std::string fd = {};
+  // Path of a unix socket that is the channel where `fd` is not.
+  std::string socket = {};
+  // What to start from where no trainer says it (by hand, or in a task that is not its trial's
+  // reporter): a file that holds the configuration, a JSON object of at most 4 MiB, and the
+  // directory of a checkpoint. Empty: none.
+  std::string config_file = {};
+  std::string checkpoint = {};
+  // How long to wait for an answer; zero: for ever, which is right in a yard. While the yard's
+  // trainer is restarted the answer just takes longer, and a yard that is gone for good closes the
+  // channel. When the time runs out the channel is broken, since a late answer would be taken for
+  // that of the next report.
+  std::chrono::milliseconds answer_timeout{0};
+  // Where reports and log lines are printed when there is no yard. Not owned.
+  std::FILE* out = stdout;
+
+  // The first four from YARD_FD, YARD_SOCKET, YARD_CONFIG and YARD_CHECKPOINT.
+  static ReporterOptions FromEnvironment();
+};
+
+// The report channel of this process. There can be one Reporter at a time in a process, and one
+// process of a task that has one: a second is answered with an error.
+//
+// Without a yard, and in a task that is no trial, it prints what it is given and every reply is "go
+// on", so that the same program runs by hand.
+//
+// Any thread may call any method. Report() is in lock-step: it returns when the yard has stored the
+// report and decided, and a second thread's report waits for that. Log() and Heartbeat() only wait
+// while the socket is full.
+//
+// Errors are replies of state kError. A line over 1 MiB, and what the yard refuses, costs only
+// itself. Everything else (the yard's end is gone, or does not speak the protocol; the
+// configuration cannot be read) breaks the channel: error() says why, and so does every later
+// reply.
+class Reporter {
+ public:
+  // Opens the channel and says hello; waits for the welcome as Report() waits for its answer.
+  explicit Reporter(ReporterOptions options = ReporterOptions::FromEnvironment());
+  // Closes a channel opened by path; an inherited descriptor stays open.
+  ~Reporter();
+  Reporter(const Reporter&) = delete;
+  Reporter& operator=(const Reporter&) = delete;
+
+  // False if nobody collects reports and they are printed. True also for a channel that broke.
+  bool connected() const { return connected_; }
+  // Why the channel is broken, empty if it is not.
+  std::string error() const;
+
+  // From the welcome, else from the options; constant from then on. The run's configuration as JSON
+  // text ("{}" if none), the directory of the checkpoint to start from (empty if none), and how
+  // many reports of earlier attempts that checkpoint stands for.
+  const std::string& config() const { return config_; }
+  const std::string& checkpoint() const { return checkpoint_; }
+  std::int64_t iteration() const { return iteration_; }
+
+  // Reports one row of metrics. After a stop further reports may be sent, and are told to stop
+  // again.
+  Reply Report(std::initializer_list<Metric> metrics, ReportOptions options = {});
+  Reply Report(const std::vector<Metric>& metrics, ReportOptions options = {});
+
+  // Saves a checkpoint: `write` puts any files into the directory it is given; then the yard makes
+  // it permanent, in one step and safe from a crash. `step` numbers it; without one it is the
+  // number of reports. kError if `write` returns false, or the yard refuses: then nothing is saved.
+  // kStop if the run was told to stop and has saved since. Without a yard the directory is
+  // ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+  Reply Save(std::optional<std::int64_t> step,
+             const std::function<bool(const std::string& directory)>& write);
+
+  // Waits until all tasks of this job have come to the barrier of that name. kError if the time is
+  // over, which breaks it for all, or if somebody else broke it. Also in a task that is no trial;
+  // without a yard it waits for nobody.
+  Reply Barrier(std::string_view name, const BarrierOptions& options = {});
+
+  // Sends a line for the run's log. Not answered: kContinue or kError.
+  Reply Log(std::string_view text);
+  // Says that the program is alive, for one that takes long between two reports. Not answered.
+  Reply Heartbeat();
+  // Says why the program fails; it should then exit with a status other than 0. Not answered. Text
+  // over 64 KiB is cut. Without a yard the text goes to standard error.
+  Reply Fail(std::string_view error);
+
+ private:
+  using Write = std::function<bool(const std::string& directory)>;
+
+  void Open(const ReporterOptions& options);
+  // False if no trainer has said what to start from.
+  bool SayHello();
+  void StartFrom(const ReporterOptions& options);
+  void Break(std::string why);
+  Reply ReportRow(const Metric* metrics, std::size_t count, const ReportOptions& options);
+  Reply Print(const Metric* metrics, std::size_t count, const ReportOptions& options);
+  Reply ParseAnswer(std::string_view line, std::int64_t seq);
+  // For the path in the answer of that kind.
+  Reply AskForPath(std::string_view line, std::string_view kind);
+  Reply SaveHere(std::optional<std::int64_t> step, const Write& write);
+  Reply Send(std::string_view line);
+
+  const std::chrono::milliseconds answer_timeout_;
+  std::FILE* const out_;
+
+  // Constant after construction; the channel locks itself.
+  bool connected_ = false;
+  std::unique_ptr<internal::LineChannel> channel_;
+  std::string open_error_;
+  std::string config_ = "{}";
+  std::string checkpoint_;
+  std::int64_t iteration_ = 0;
+
+  std::mutex report_mutex_;  // Held from a report to its answer.
+  std::int64_t seq_ = 0;     // Guarded by report_mutex_.
+};
+
+// The number (true is 1, false is 0) or the text at `path`, names joined by `/`, in a JSON object
+// such as Reporter::config() or one of Reply::events. nullopt if there is none of that type.
+std::optional<double> NumberIn(std::string_view object, std::string_view path);
+std::optional<std::string> TextIn(std::string_view object, std::string_view path);
+
+// From here on it is how, not what.
+
+namespace internal {
+
+// The little JSON that the report channel needs, in both directions, on the standard library
+// alone. Beyond the standard, `NaN`, `Infinity` and `-Infinity` are numbers: training produces
+// them and Python writes them.
+//
+// Reading takes one object apart into its members and leaves each value as its JSON text, so that
+// what the SDK does not know passes through unharmed. Everything here is pure: any thread, no
+// allocation beyond the results, no exceptions but std::bad_alloc.
+
+struct Member {
+  std::string name;
+  std::string_view value;  // JSON text, checked; points into the text given to ParseObject().
+};
+
+inline constexpr int kMaxDepth = 64;
+inline constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+
+inline bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The length of the well-formed UTF-8 character that `text` begins with, 0 if it begins with none.
+inline std::size_t CharacterLength(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t length = first >= 0xC2 && first <= 0xDF   ? 2
+                             : first >= 0xE0 && first <= 0xEF ? 3
+                             : first >= 0xF0 && first <= 0xF4 ? 4
+                                                              : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+  }
+  // Overlong forms, surrogates, and what lies beyond U+10FFFF.
+  if (first == 0xE0 && byte(1) < 0xA0) return 0;
+  if (first == 0xED && byte(1) > 0x9F) return 0;
+  if (first == 0xF0 && byte(1) < 0x90) return 0;
+  if (first == 0xF4 && byte(1) > 0x8F) return 0;
+  return length;
+}
+
+inline void AppendCodePoint(std::uint32_t code, std::string* out) {
+  const auto put = [&](std::uint32_t byte) { out->push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
+// Walks over JSON text. Each method that returns bool says whether what it is named after stood at
+// the position, which then is behind it; after a false the position means nothing.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) : text_(text) {}
+
+  bool AtEnd() const { return position_ == text_.size(); }
+
+  void Spaces() {
+    while (!AtEnd() && (Peek() == ' ' || Peek() == '\t' || Peek() == '\r' || Peek() == '\n')) {
+      ++position_;
+    }
+  }
+
+  bool Literal(std::string_view word) {
+    if (text_.substr(position_, word.size()) != word) return false;
+    position_ += word.size();
+    return true;
+  }
+
+  bool Value(int depth) {
+    if (depth > kMaxDepth) return false;
+    switch (Peek()) {
+      case '{':
+        return Object(depth, nullptr);
+      case '[':
+        return Array(depth, nullptr);
+      case '"':
+        return String(nullptr);
+      case 't':
+        return Literal("true");
+      case 'f':
+        return Literal("false");
+      case 'n':
+        return Literal("null");
+      default:
+        return Number();
+    }
+  }
+
+  // Collects the members if `members` is not null.
+  bool Object(int depth, std::vector<Member>* members) {
+    if (!Literal("{")) return false;
+    Spaces();
+    if (Literal("}")) return true;
+    for (;;) {
+      std::string name;
+      Spaces();
+      if (!String(members == nullptr ? nullptr : &name)) return false;
+      Spaces();
+      if (!Literal(":")) return false;
+      Spaces();
+      const std::size_t begin = position_;
+      if (!Value(depth + 1)) return false;
+      if (members != nullptr) {
+        members->push_back({std::move(name), text_.substr(begin, position_ - begin)});
+      }
+      Spaces();
+      if (Literal("}")) return true;
+      if (!Literal(",")) return false;
+    }
+  }
+
+  // Collects the texts of the elements if `elements` is not null.
+  bool Array(int depth, std::vector<std::string>* elements) {
+    if (!Literal("[")) return false;
+    Spaces();
+    if (Literal("]")) return true;
+    for (;;) {
+      Spaces();
+      const std::size_t begin = position_;
+      if (!Value(depth + 1)) return false;
+      if (elements != nullptr) elements->emplace_back(text_.substr(begin, position_ - begin));
+      Spaces();
+      if (Literal("]")) return true;
+      if (!Literal(",")) return false;
+    }
+  }
+
+  // Decodes into `out` if it is not null.
+  bool String(std::string* out) {
+    if (!Literal("\"")) return false;
+    while (!AtEnd()) {
+      const char c = text_[position_++];
+      if (c == '"') return true;
+      if (static_cast<unsigned char>(c) < 0x20) return false;
+      if (c == '\\') {
+        if (!Escape(out)) return false;
+      } else if (out != nullptr) {
+        out->push_back(c);
+      }
+    }
+    return false;
+  }
+
+  bool Number() {
+    if (Literal("NaN")) return true;
+    Literal("-");
+    if (Literal("Infinity")) return true;
+    if (!Literal("0") && !Digits()) return false;
+    if (Literal(".") && !Digits()) return false;
+    if (Literal("e") || Literal("E")) {
+      if (!Literal("+")) Literal("-");
+      if (!Digits()) return false;
+    }
+    return true;
+  }
+
+ private:
+  char Peek() const { return AtEnd() ? '\0' : text_[position_]; }
+
+  bool Digits() {
+    const std::size_t begin = position_;
+    while (IsDigit(Peek())) ++position_;
+    return position_ > begin;
+  }
+
+  bool Escape(std::string* out) {
+    if (AtEnd()) return false;
+    constexpr std::string_view kNames = "\"\\/bfnrt";
+    constexpr std::string_view kCharacters = "\"\\/\b\f\n\r\t";
+    const char name = text_[position_++];
+    if (name == 'u') return UnicodeEscape(out);
+    const std::size_t index = kNames.find(name);
+    if (index == std::string_view::npos) return false;
+    if (out != nullptr) out->push_back(kCharacters[index]);
+    return true;
+  }
+
+  // A surrogate without its partner becomes U+FFFD.
+  bool UnicodeEscape(std::string* out) {
+    std::uint32_t code = 0;
+    if (!FourHexDigits(&code)) return false;
+    if (code >= 0xD800 && code <= 0xDBFF) {
+      const std::size_t behind = position_;
+      std::uint32_t low = 0;
+      if (Literal("\\u") && FourHexDigits(&low) && low >= 0xDC00 && low <= 0xDFFF) {
+        code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+      } else {
+        position_ = behind;
+      }
+    }
+    if (out == nullptr) return true;
+    if (code >= 0xD800 && code <= 0xDFFF) {
+      out->append(kReplacement);
+    } else {
+      AppendCodePoint(code, out);
+    }
+    return true;
+  }
+
+  bool FourHexDigits(std::uint32_t* code) {
+    const std::string_view digits = text_.substr(position_, 4);
+    if (digits.size() < 4) return false;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + 4, *code, 16);
+    position_ += 4;
+    return error == std::errc() && end == digits.data() + 4;
+  }
+
+  const std::string_view text_;
+  std::size_t position_ = 0;
+};
+
+// Appends `text` as a JSON string. Bytes that are not UTF-8 become U+FFFD.
+inline void AppendString(std::string_view text, std::string* out) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  out->push_back('"');
+  while (!text.empty()) {
+    const std::size_t length = CharacterLength(text);
+    const char c = text.front();
+    if (length == 0) {
+      out->append(kReplacement);
+    } else if (c == '"' || c == '\\') {
+      out->append({'\\', c});
+    } else if (c == '\n') {
+      out->append("\\n");
+    } else if (length == 1 && (c < 0x20 || c == 0x7F)) {
+      out->append({'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 0xF]});
+    } else {
+      out->append(text.substr(0, length));
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  out->push_back('"');
+}
+
+// Appends the shortest text that reads back as exactly `value`.
+inline void AppendNumber(double value, std::string* out) {
+  if (std::isnan(value)) {
+    out->append("NaN");
+  } else if (std::isinf(value)) {
+    out->append(value < 0 ? "-Infinity" : "Infinity");
+  } else {
+    char text[32];
+    out->append(text, std::to_chars(text, text + sizeof(text), value).ptr);
+  }
+}
+
+inline void AppendNumber(std::int64_t value, std::string* out) {
+  char text[32];
+  out->append(text, std::to_chars(text, text + sizeof(text), value).ptr);
+}
+
+// The members of the object that `text` is, in its order, or nullopt if `text` is anything else:
+// not JSON, another type, nested deeper than 64, or with something after it.
+inline std::optional<std::vector<Member>> ParseObject(std::string_view text) {
+  Scanner scanner(text);
+  std::vector<Member> members;
+  scanner.Spaces();
+  if (!scanner.Object(1, &members)) return std::nullopt;
+  scanner.Spaces();
+  if (!scanner.AtEnd()) return std::nullopt;
+  return members;
+}
+
+// The JSON texts of the elements of the array that `text` is; none if it is anything else.
+inline std::vector<std::string> Elements(std::string_view text) {
+  Scanner scanner(text);
+  std::vector<std::string> elements;
+  if (!scanner.Array(1, &elements) || !scanner.AtEnd()) return {};
+  return elements;
+}
+
+// The text of the first member called `name`; empty if there is none.
+inline std::string_view Find(const std::vector<Member>& members, std::string_view name) {
+  for (const Member& member : members) {
+    if (member.name == name) return member.value;
+  }
+  return {};
+}
+
+// The value of a member's JSON text, or nullopt if it is of another type or does not fit.
+inline std::optional<std::string> ParseString(std::string_view value) {
+  Scanner scanner(value);
+  std::string text;
+  if (!scanner.String(&text) || !scanner.AtEnd()) return std::nullopt;
+  return text;
+}
+
+inline std::optional<double> ParseNumber(std::string_view value) {
+  Scanner scanner(value);
+  if (!scanner.Number() || !scanner.AtEnd()) return std::nullopt;
+  if (value == "NaN") return std::numeric_limits<double>::quiet_NaN();
+  if (value == "Infinity") return std::numeric_limits<double>::infinity();
+  if (value == "-Infinity") return -std::numeric_limits<double>::infinity();
+  double number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc()) return std::nullopt;
+  return number;
+}
+
+inline std::optional<std::int64_t> ParseInteger(std::string_view value) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size()) return std::nullopt;
+  return number;
+}
+
+// Lines over a connected stream socket.
+//
+// Any thread may call Send(); one thread at a time may call Receive(). The first failure that
+// leaves the two ends out of step breaks the channel for good: every later call returns that same
+// error at once. A blocking and a non-blocking socket behave alike, signals do not interrupt, and
+// SIGPIPE is never raised.
+class LineChannel {
+ public:
+  // The longest line in bytes; when sending, its newline counts too.
+  static constexpr std::size_t kMaxLine = 1 << 20;
+
+  // Takes over `fd` if `owned`, else leaves it open in the end. Either way a program started by
+  // this one does not inherit it.
+  LineChannel(int fd, bool owned);
+  ~LineChannel();
+  LineChannel(const LineChannel&) = delete;
+  LineChannel& operator=(const LineChannel&) = delete;
+
+  // Sends `line`, which holds no newline, and one newline. Blocks while the socket is full. Returns
+  // nullopt, or the error; a line that is too long is an error that does not break the channel.
+  std::optional<std::string> Send(std::string_view line);
+
+  // Waits for a whole line and puts it, without its newline, into `line`. A `timeout` of zero
+  // means none. Returns nullopt, or the error.
+  std::optional<std::string> Receive(std::chrono::milliseconds timeout, std::string* line);
+
+  // Breaks the channel, for a reason that the caller saw in what it received.
+  std::string Break(std::string_view why);
+
+  // Why the channel is broken, or nullopt.
+  std::optional<std::string> error() const;
+
+ private:
+  const int fd_;
+  const bool owned_;
+
+  std::string received_;   // Bytes behind the last line; touched by Receive() only.
+  std::mutex send_mutex_;  // Held for a whole line. Before state_mutex_.
+  mutable std::mutex state_mutex_;
+  std::optional<std::string> error_;  // Guarded by state_mutex_.
+};
+
+using Clock = std::chrono::steady_clock;
+
+inline std::string ErrorText(int error) { return std::system_category().message(error); }
+
+// Waits until `fd` is ready for `events`. False if `deadline` passed first.
+inline bool WaitFor(int fd, short events, std::optional<Clock::time_point> deadline) {
+  for (;;) {
+    int wait = -1;
+    if (deadline.has_value()) {
+      // Rounded up, so that the last round does not spin.
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+      if (left <= 0) return false;
+      wait = static_cast<int>(std::min<std::chrono::milliseconds::rep>(left, 1000 * 1000));
+    }
+    pollfd poll_fd = {fd, events, 0};
+    const int ready = ::poll(&poll_fd, 1, wait);
+    // Whatever else is wrong, the call that follows says it best.
+    if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
+  }
+}
+
+inline LineChannel::LineChannel(int fd, bool owned) : fd_(fd), owned_(owned) {
+  const int flags = ::fcntl(fd_, F_GETFD);
+  if (flags >= 0) ::fcntl(fd_, F_SETFD, flags | FD_CLOEXEC);
+}
+
+inline LineChannel::~LineChannel() {
+  if (owned_) ::close(fd_);
+}
+
+inline std::optional<std::string> LineChannel::Send(std::string_view line) {
+  if (line.size() + 1 > kMaxLine) {
+    return "a line of " + std::to_string(line.size() + 1) + " bytes is over the limit of " +
+           std::to_string(kMaxLine);
+  }
+  const std::string text = std::string(line) + '\n';
+  std::lock_guard<std::mutex> lock(send_mutex_);
+  if (auto broken = error()) return broken;
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t sent = ::send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      rest.remove_prefix(static_cast<std::size_t>(sent));
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      WaitFor(fd_, POLLOUT, std::nullopt);
+    } else if (errno != EINTR) {
+      return Break("cannot write to the report channel: " + ErrorText(errno));
+    }
+  }
+  return std::nullopt;
+}
+
+inline std::optional<std::string> LineChannel::Receive(std::chrono::milliseconds timeout,
+                                                       std::string* line) {
+  if (auto broken = error()) return broken;
+  std::optional<Clock::time_point> deadline;
+  if (timeout > std::chrono::milliseconds::zero()) deadline = Clock::now() + timeout;
+  std::size_t searched = 0;
+  for (;;) {
+    const std::size_t end = received_.find('\n', searched);
+    if (std::min(end, received_.size()) > kMaxLine) {
+      return Break("an answer of the yard is longer than " + std::to_string(kMaxLine) + " bytes");
+    }
+    if (end != std::string::npos) {
+      *line = received_.substr(0, end);
+      received_.erase(0, end + 1);
+      return std::nullopt;
+    }
+    searched = received_.size();
+    if (!WaitFor(fd_, POLLIN, deadline)) {
+      return Break("no answer of the yard within " + std::to_string(timeout.count()) + " ms");
+    }
+    char buffer[1 << 16];
+    const ssize_t got = ::recv(fd_, buffer, sizeof(buffer), 0);
+    if (got > 0) {
+      received_.append(buffer, static_cast<std::size_t>(got));
+    } else if (got == 0) {
+      return Break("the yard closed the report channel");
+    } else if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) {
+      return Break("cannot read from the report channel: " + ErrorText(errno));
+    }
+  }
+}
+
+inline std::string LineChannel::Break(std::string_view why) {
+  std::lock_guard<std::mutex> lock(state_mutex_);
+  if (!error_.has_value()) error_ = std::string(why);
+  return *error_;
+}
+
+inline std::optional<std::string> LineChannel::error() const {
+  std::lock_guard<std::mutex> lock(state_mutex_);
+  return error_;
+}
+
+// What hello is answered with in a task that is no trial.
+inline constexpr std::string_view kNobodyCollects = R"("FAILED_PRECONDITION")";
+inline constexpr std::size_t kMaxFailText = 64 << 10;
+inline constexpr std::size_t kMaxConfig = 4 << 20;
+
+inline std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+inline Reply Error(std::string message) {
+  Reply reply;
+  reply.state = Reply::State::kError;
+  reply.message = std::move(message);
+  return reply;
+}
+
+// The descriptor that `spec` (`N:INODE`) names, or -1 if that is not the socket it was.
+inline int InheritedSocket(std::string_view spec) {
+  int fd = -1;
+  std::uint64_t inode = 0;
+  const char* const end = spec.data() + spec.size();
+  const auto number = std::from_chars(spec.data(), end, fd);
+  if (number.ec != std::errc() || number.ptr == end || *number.ptr != ':' || fd < 0) return -1;
+  const auto id = std::from_chars(number.ptr + 1, end, inode);
+  if (id.ec != std::errc() || id.ptr != end) return -1;
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode) return -1;
+  return fd;
+}
+
+// Connects to the unix socket `path`. Returns the descriptor, or -1 and says why in `error`.
+inline int Connect(const std::string& path, std::string* error) {
+  const auto failed = [&](const std::string& why) {
+    *error = "cannot connect to the yard at " + path + ": " + why;
+    return -1;
+  };
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return failed("the path is too long");
+  path.copy(address.sun_path, path.size());
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return failed(ErrorText(errno));
+  int result;
+  do {
+    result = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  } while (result != 0 && errno == EINTR);
+  if (result == 0) return fd;
+  const int why = errno;
+  ::close(fd);
+  return failed(ErrorText(why));
+}
+
+// The JSON object in the file `path`. Returns nullopt and says why in `error` if there is none.
+inline std::optional<std::string> ReadObject(const std::string& path, std::string* error) {
+  const auto failed = [&](const std::string& why) {
+    *error = "cannot read the configuration " + path + ": " + why;
+    return std::nullopt;
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "re"),
+                                                             &std::fclose);
+  if (file == nullptr) return failed(ErrorText(errno));
+  std::string text(kMaxConfig + 1, '\0');
+  text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+  if (std::ferror(file.get()) != 0) return failed(ErrorText(errno));
+  if (text.size() > kMaxConfig) return failed("it is larger than 4 MiB");
+  if (!ParseObject(text).has_value()) return failed("it is not a JSON object");
+  const std::size_t begin = text.find('{');
+  return text.substr(begin, text.rfind('}') + 1 - begin);
+}
+
+inline void AppendMembers(const Metric* metrics, std::size_t count, std::string* out) {
+  *out += '{';
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) *out += ',';
+    AppendString(metrics[i].name, out);
+    *out += ':';
+    *out += metrics[i].json;
+  }
+  *out += '}';
+}
+
+inline std::string ReportLine(const Metric* metrics, std::size_t count,
+                              const ReportOptions& options, std::int64_t seq) {
+  std::string line = R"({"t":"report","m":)";
+  AppendMembers(metrics, count, &line);
+  line += R"(,"seq":)";
+  AppendNumber(seq, &line);
+  if (options.step.has_value()) {
+    line += R"(,"step":)";
+    AppendNumber(*options.step, &line);
+  }
+  if (options.done) line += R"(,"done":true)";
+  return line + '}';
+}
+
+inline std::string TextLine(std::string_view type, std::string_view name, std::string_view text) {
+  std::string line = R"({"t":)";
+  AppendString(type, &line);
+  line += ',';
+  AppendString(name, &line);
+  line += ':';
+  AppendString(text, &line);
+  return line + '}';
+}
+
+// So that the yard, which syncs all of it again and serves others too, need not wait. What is wrong
+// with a file the yard says.
+inline void SyncTree(const std::string& directory) {
+  std::error_code error;
+  auto entry = std::filesystem::recursive_directory_iterator(directory, error);
+  for (; !error && entry != std::filesystem::recursive_directory_iterator();
+       entry.increment(error)) {
+    const int fd = ::open(entry->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) continue;
+    ::fsync(fd);
+    ::close(fd);
+  }
+}
+
+// The part of an answer that a person may be shown.
+inline std::string Excerpt(std::string_view line) {
+  constexpr std::size_t kMost = 80;
+  std::string quoted;
+  AppendString(line.substr(0, kMost), &quoted);
+  return line.size() > kMost ? quoted + "..." : quoted;
+}
+
+inline std::string TypeOf(const std::vector<Member>& members) {
+  return ParseString(Find(members, "t")).value_or("");
+}
+
+inline std::string ErrorMessage(const std::vector<Member>& members) {
+  const std::string code = ParseString(Find(members, "code")).value_or("");
+  const std::string text = ParseString(Find(members, "error")).value_or("");
+  if (code.empty() && text.empty()) return "the yard answered with an error and did not say which";
+  return code.empty() || text.empty() ? code + text : code + ": " + text;
+}
+
+// The JSON text at `path` in `object`, empty if there is none. A name that has a `/` itself comes
+// first.
+inline std::string_view ValueAt(std::string_view object, std::string_view path) {
+  const auto members = ParseObject(object);
+  if (!members.has_value()) return {};
+  const std::string_view value = Find(*members, path);
+  const std::size_t slash = path.find('/');
+  if (!value.empty() || slash == std::string_view::npos) return value;
+  return ValueAt(Find(*members, path.substr(0, slash)), path.substr(slash + 1));
+}
+
+}  // namespace internal
+
+inline Metric::Metric(std::string_view metric_name, const Metric* metrics, std::size_t count)
+    : name(metric_name) {
+  internal::AppendMembers(metrics, count, &json);
+}
+
+inline std::optional<double> NumberIn(std::string_view object, std::string_view path) {
+  const std::string_view value = internal::ValueAt(object, path);
+  if (value == "true") return 1;
+  if (value == "false") return 0;
+  return internal::ParseNumber(value);
+}
+
+inline std::optional<std::string> TextIn(std::string_view object, std::string_view path) {
+  return internal::ParseString(internal::ValueAt(object, path));
+}
+
+inline ReporterOptions ReporterOptions::FromEnvironment() {
+  ReporterOptions options;
+  options.fd = internal::Environment("YARD_FD");
+  options.socket = internal::Environment("YARD_SOCKET");
+  options.config_file = internal::Environment("YARD_CONFIG");
+  options.checkpoint = internal::Environment("YARD_CHECKPOINT");
+  return options;
+}
+
+inline Reporter::Reporter(ReporterOptions options)
+    : answer_timeout_(options.answer_timeout), out_(options.out) {
+  Open(options);
+  if (channel_ == nullptr || !SayHello()) StartFrom(options);
+}
+
+inline Reporter::~Reporter() = default;
+
+inline void Reporter::Open(const ReporterOptions& options) {
+  if (const int fd = internal::InheritedSocket(options.fd); fd >= 0) {
+    connected_ = true;
+    channel_ = std::make_unique<internal::LineChannel>(fd, /*owned=*/false);
+  } else if (!options.socket.empty()) {
+    connected_ = true;
+    const int connection = internal::Connect(options.socket, &open_error_);
+    if (connection >= 0) {
+      channel_ = std::make_unique<internal::LineChannel>(connection, /*owned=*/true);
+    }
+  }
+}
+
+inline bool Reporter::SayHello() {
+  std::string hello = R"({"t":"hello","v":1,"pid":)";
+  internal::AppendNumber(static_cast<std::int64_t>(::getpid()), &hello);
+  std::string line;
+  if (channel_->Send(hello + '}').has_value()) return false;
+  if (channel_->Receive(answer_timeout_, &line).has_value()) return false;
+  const auto members = internal::ParseObject(line);
+  const std::string type = members ? internal::TypeOf(*members) : "";
+  if (type == "welcome") {
+    const std::string_view config = internal::Find(*members, "config");
+    if (internal::ParseObject(config).has_value()) config_ = config;
+    checkpoint_ = internal::ParseString(internal::Find(*members, "checkpoint")).value_or("");
+    iteration_ = internal::ParseInteger(internal::Find(*members, "iteration")).value_or(0);
+    return true;
+  }
+  if (type == "stop") return false;  // The first report is told so again.
+  if (type == "error" && internal::Find(*members, "code") == internal::kNobodyCollects) {
+    std::fprintf(stderr, "yard: reports are printed only: %s\n",
+                 internal::ErrorMessage(*members).c_str());
+    connected_ = false;  // The channel still serves barriers.
+  } else if (type == "error") {
+    channel_->Break(internal::ErrorMessage(*members));
+  } else {
+    channel_->Break("the yard answered hello with " + internal::Excerpt(line));
+  }
+  return false;
+}
+
+inline void Reporter::StartFrom(const ReporterOptions& options) {
+  checkpoint_ = options.checkpoint;
+  if (options.config_file.empty()) return;
+  std::string error;
+  if (auto config = internal::ReadObject(options.config_file, &error)) {
+    config_ = std::move(*config);
+  } else {
+    Break(std::move(error));
+  }
+}
+
+// Training on with another configuration than was asked for would be worse than not to.
+inline void Reporter::Break(std::string why) {
+  connected_ = true;
+  if (channel_ != nullptr) {
+    channel_->Break(why);
+  } else if (open_error_.empty()) {
+    open_error_ = std::move(why);
+  }
+}
+
+inline std::string Reporter::error() const {
+  return channel_ == nullptr ? open_error_ : channel_->error().value_or("");
+}
+
+inline Reply Reporter::Report(std::initializer_list<Metric> metrics, ReportOptions options) {
+  return ReportRow(metrics.begin(), metrics.size(), options);
+}
+
+inline Reply Reporter::Report(const std::vector<Metric>& metrics, ReportOptions options) {
+  return ReportRow(metrics.data(), metrics.size(), options);
+}
+
+inline Reply Reporter::ReportRow(const Metric* metrics, std::size_t count,
+                                 const ReportOptions& options) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (metrics[i].name.empty()) return internal::Error("a metric has no name");
+  }
+  if (!connected_) {
+    std::lock_guard<std::mutex> lock(report_mutex_);
+    ++seq_;
+    return Print(metrics, count, options);
+  }
+  if (channel_ == nullptr) return internal::Error(open_error_);
+  std::lock_guard<std::mutex> lock(report_mutex_);
+  if (auto error = channel_->Send(internal::ReportLine(metrics, count, options, seq_ + 1))) {
+    return internal::Error(std::move(*error));
+  }
+  ++seq_;
+  std::string answer;
+  if (auto error = channel_->Receive(answer_timeout_, &answer)) {
+    return internal::Error(std::move(*error));
+  }
+  return ParseAnswer(answer, seq_);
+}
+
+inline Reply Reporter::Save(std::optional<std::int64_t> step, const Write& write) {
+  if (!connected_) return SaveHere(step, write);
+  std::string begin = R"({"t":"ckpt_begin")";
+  if (step.has_value()) {
+    begin += R"(,"step":)";
+    internal::AppendNumber(*step, &begin);
+  }
+  const Reply begun = AskForPath(begin + '}', "ckpt_dir");
+  if (!begun) return begun;
+  if (write(begun.path)) {
+    internal::SyncTree(begun.path);
+    Reply saved = AskForPath(internal::TextLine("ckpt_end", "path", begun.path), "ok");
+    // A broken channel: the yard may be about to keep it.
+    if (saved.state == Reply::State::kError && error().empty()) {
+      std::error_code ignored;
+      std::filesystem::remove_all(begun.path, ignored);
+    }
+    return saved;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(begun.path, ignored);
+  return internal::Error("the checkpoint was not written");
+}
+
+inline Reply Reporter::Barrier(std::string_view name, const BarrierOptions& options) {
+  if (channel_ == nullptr) return connected_ ? internal::Error(open_error_) : Reply();
+  std::string line = internal::TextLine("barrier", "name", name);
+  line.pop_back();
+  if (!options.tasks.empty()) {
+    line += R"(,"tasks":)";
+    for (const std::string& task : options.tasks) {
+      line += &task == &options.tasks.front() ? '[' : ',';
+      internal::AppendString(task, &line);
+    }
+    line += ']';
+  }
+  if (options.timeout.count() > 0) {
+    line += R"(,"timeout_s":)";
+    internal::AppendNumber(options.timeout.count(), &line);
+  }
+  std::lock_guard<std::mutex> lock(report_mutex_);
+  if (auto error = channel_->Send(line + '}')) return internal::Error(std::move(*error));
+  std::string answer;
+  // It may take as long as the others do.
+  const std::chrono::milliseconds no_limit{0};
+  if (auto error = channel_->Receive(no_limit, &answer)) return internal::Error(std::move(*error));
+  const auto members = internal::ParseObject(answer);
+  Reply reply = ParseAnswer(answer, seq_);
+  if (reply && members) {
+    reply.index = internal::ParseInteger(internal::Find(*members, "index")).value_or(0);
+  }
+  return reply;
+}
+
+inline Reply Reporter::SaveHere(std::optional<std::int64_t> step, const Write& write) {
+  std::int64_t number = 0;
+  {
+    std::lock_guard<std::mutex> lock(report_mutex_);
+    number = step.value_or(seq_);
+  }
+  char name[40];
+  std::snprintf(name, sizeof(name), "checkpoint_%06lld", static_cast<long long>(number));
+  std::error_code error;
+  Reply reply;
+  reply.path = std::filesystem::absolute(name, error).string();
+  std::filesystem::create_directory(reply.path, error);
+  if (error) {
+    return internal::Error("cannot make the directory " + reply.path + ": " + error.message());
+  }
+  return write(reply.path) ? reply : internal::Error("the checkpoint was not written");
+}
+
+inline Reply Reporter::AskForPath(std::string_view line, std::string_view kind) {
+  if (channel_ == nullptr) return internal::Error(open_error_);
+  std::lock_guard<std::mutex> lock(report_mutex_);
+  if (auto error = channel_->Send(line)) return internal::Error(std::move(*error));
+  std::string answer;
+  if (auto error = channel_->Receive(answer_timeout_, &answer)) {
+    return internal::Error(std::move(*error));
+  }
+  const auto members = internal::ParseObject(answer);
+  const std::string type = members ? internal::TypeOf(*members) : "";
+  if (!members || type == "stop" || type == "error") return ParseAnswer(answer, seq_);
+  Reply reply;
+  reply.path = internal::ParseString(internal::Find(*members, "path")).value_or("");
+  if (type == kind && !reply.path.empty()) return reply;
+  return internal::Error("the yard's answer is of an unknown kind: " + internal::Excerpt(answer));
+}
+
+inline Reply Reporter::ParseAnswer(std::string_view line, std::int64_t seq) {
+  const auto members = internal::ParseObject(line);
+  if (!members) {
+    return internal::Error(
+        channel_->Break("the yard's answer is not JSON: " + internal::Excerpt(line)));
+  }
+  const std::string type = internal::TypeOf(*members);
+  if (type == "error") return internal::Error(internal::ErrorMessage(*members));
+  Reply reply;
+  if (type == "ok") {
+    const std::string_view of = internal::Find(*members, "seq");
+    if (!of.empty() && of != "null" && internal::ParseInteger(of) != seq) {
+      return internal::Error(channel_->Break("the yard answered report " +
+                                             std::string(of.substr(0, 24)) + " instead of " +
+                                             std::to_string(seq)));
+    }
+    reply.events = internal::Elements(internal::Find(*members, "events"));
+    return reply;
+  }
+  if (type == "stop") {
+    reply.state = Reply::State::kStop;
+    reply.message =
+        internal::ParseString(internal::Find(*members, "reason")).value_or(std::string("stop"));
+    const double grace = internal::ParseNumber(internal::Find(*members, "grace_s")).value_or(0);
+    reply.grace = std::chrono::duration<double>(grace > 0 ? grace : 0);
+    return reply;
+  }
+  return internal::Error("the yard's answer is of an unknown kind: " + internal::Excerpt(line));
+}
+
+inline Reply Reporter::Print(const Metric* metrics, std::size_t count,
+                             const ReportOptions& options) {
+  std::string line;
+  if (options.step.has_value()) {
+    line += "step=";
+    internal::AppendNumber(*options.step, &line);
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!line.empty()) line += ' ';
+    line += metrics[i].name + '=' + metrics[i].json;
+  }
+  std::fprintf(out_, "%s\n", line.c_str());
+  std::fflush(out_);
+  return {};
+}
+
+inline Reply Reporter::Send(std::string_view line) {
+  if (!connected_) return {};
+  if (channel_ == nullptr) return internal::Error(open_error_);
+  if (auto error = channel_->Send(line)) return internal::Error(std::move(*error));
+  return {};
+}
+
+inline Reply Reporter::Log(std::string_view text) {
+  if (!connected_) {
+    std::fprintf(out_, "%.*s\n", static_cast<int>(text.size()), text.data());
+    std::fflush(out_);
+  }
+  return Send(internal::TextLine("log", "text", text));
+}
+
+inline Reply Reporter::Heartbeat() { return Send(R"({"t":"hb"})"); }
+
+inline Reply Reporter::Fail(std::string_view error) {
+  if (!connected_) {
+    std::fprintf(stderr, "failed: %.*s\n", static_cast<int>(error.size()), error.data());
+  }
+  return Send(internal::TextLine("fail", "error", error.substr(0, internal::kMaxFailText)));
+}
+
+}  // namespace yard
+
+#endif  // SDK_CC_YARD_H_
