@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -177,6 +179,8 @@ void Reporter::SayHello() {
   if (type == "error" && internal::Find(*members, "code") == kNobodyCollects) {
     std::fprintf(stderr, "yard: reports are printed only: %s\n", ErrorMessage(*members).c_str());
     connected_ = false;  // The channel still serves barriers.
+    in_trial_ = internal::Find(*members, "trial") == "true";
+    if (in_trial_) ReadEnvironment();
   } else if (type == "error") {
     channel_->Break(ErrorMessage(*members));
   } else if (type != "welcome") {
@@ -187,6 +191,22 @@ void Reporter::SayHello() {
     checkpoint_ = internal::ParseString(internal::Find(*members, "checkpoint")).value_or("");
     iteration_ = internal::ParseInteger(internal::Find(*members, "iteration")).value_or(0);
   }
+}
+
+// What rank 0 has from its welcome.
+void Reporter::ReadEnvironment() {
+  const std::string path = Environment("YARD_CONFIG");
+  std::ifstream file(path);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  if (!file || !internal::ParseObject(text)) {
+    channel_->Break("cannot read the configuration " + path);
+    connected_ = true;  // Every later call says so.
+    return;
+  }
+  config_ = std::move(text);
+  checkpoint_ = Environment("YARD_CHECKPOINT");
+  iteration_ = internal::ParseInteger(Environment("YARD_ITERATION")).value_or(0);
 }
 
 std::string Reporter::error() const {
@@ -219,7 +239,7 @@ Reply Reporter::Report(std::span<const Metric> metrics, ReportOptions options) {
 
 Reply Reporter::Save(std::optional<std::int64_t> step,
                      const std::function<bool(const std::string& directory)>& write) {
-  if (!connected_) return SaveHere(step, write);
+  if (!connected_ && !in_trial_) return SaveHere(step, write);
   std::string begin = R"({"t":"ckpt_begin")";
   if (step.has_value()) {
     begin += R"(,"step":)";

@@ -125,7 +125,7 @@ class Reporter {
 
   // From the welcome, constant from then on. The run's configuration as JSON text ("{}" if none),
   // the directory of the checkpoint to start from (empty if none), and how many reports of earlier
-  // attempts that checkpoint stands for.
+  // attempts that checkpoint stands for. On every rank of a cluster.
   const std::string& config() const { return config_; }
   const std::string& checkpoint() const { return checkpoint_; }
   std::int64_t iteration() const { return iteration_; }
@@ -139,7 +139,8 @@ class Reporter {
   // it permanent, in one step and safe from a crash. `step` numbers it; without one it is the
   // number of reports. kError if `write` returns false, or the yard refuses: then nothing is saved.
   // kStop if the run was told to stop and has saved since. Without a yard the directory is
-  // ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+  // ./checkpoint_NUMBER. Only files and directories can be in it, no links. In a trial that is a
+  // cluster only rank 0 saves: kError elsewhere.
   Reply Save(std::optional<std::int64_t> step,
              const std::function<bool(const std::string& directory)>& write);
 
@@ -159,6 +160,7 @@ class Reporter {
  private:
   void Open(const ReporterOptions& options);
   void SayHello();
+  void ReadEnvironment();
   Reply Print(std::span<const Metric> metrics, const ReportOptions& options);
   Reply ParseAnswer(std::string_view line, std::int64_t seq);
   // For the path in the answer of that kind.
@@ -172,6 +174,7 @@ class Reporter {
 
   // Constant after construction; the channel locks itself.
   bool connected_ = false;
+  bool in_trial_ = false;  // Without being its reporter: not rank 0 of a cluster.
   std::unique_ptr<internal::LineChannel> channel_;
   std::string open_error_;
   std::string config_ = "{}";

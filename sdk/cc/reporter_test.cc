@@ -442,6 +442,56 @@ TEST_F(ReporterTest, InATaskThatIsNoTrialItPrints) {
   EXPECT_THAT(yard_->Lines(1), ElementsAre(kHello));
 }
 
+// What another rank of a cluster than the reporter is answered.
+std::string NotTheReporter(const std::string&) {
+  return R"({"t":"error","code":"FAILED_PRECONDITION","error":"rank 0 does","trial":true})"
+         "\n";
+}
+
+class OtherRankTest : public SaveTest {
+ protected:
+  ~OtherRankTest() override {
+    for (const char* name : {"YARD_CONFIG", "YARD_CHECKPOINT", "YARD_ITERATION"}) ::unsetenv(name);
+  }
+};
+
+TEST_F(OtherRankTest, KnowsWhatItIsToDoAndLeavesTheRestToTheReporter) {
+  const std::string path = root_ + "/params.json";
+  std::ofstream(path) << "{\n  \"lr\": NaN\n}\n";
+  ::setenv("YARD_CONFIG", path.c_str(), 1);
+  ::setenv("YARD_CHECKPOINT", "/runs/a/checkpoint_000007", 1);
+  ::setenv("YARD_ITERATION", "7", 1);
+  Serve(NotTheReporter);
+  Reporter reporter(Options());
+  EXPECT_FALSE(reporter.connected());
+  EXPECT_EQ(reporter.config(), "{\n  \"lr\": NaN\n}");
+  EXPECT_EQ(reporter.checkpoint(), "/runs/a/checkpoint_000007");
+  EXPECT_EQ(reporter.iteration(), 7);
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  const Reply saved = reporter.Save(1, [](const std::string&) {
+    ADD_FAILURE() << "there is nowhere to save";
+    return true;
+  });
+  EXPECT_EQ(saved.state, State::kError);
+  EXPECT_THAT(saved.message, HasSubstr("rank 0 does"));
+  EXPECT_EQ(reporter.error(), "");
+}
+
+class BadConfigTest : public OtherRankTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(BadConfigTest, EveryCallSaysThatItsConfigurationCannotBeRead) {
+  const std::string path = root_ + "/params.json";
+  if (*GetParam() != '\0') std::ofstream(path) << GetParam();
+  ::setenv("YARD_CONFIG", path.c_str(), 1);
+  Serve(NotTheReporter);
+  Reporter reporter(Options());
+  EXPECT_THAT(reporter.error(), HasSubstr(path));
+  EXPECT_THAT(reporter.Report({{"loss", 1}}).message, HasSubstr(path));
+}
+
+INSTANTIATE_TEST_SUITE_P(MissingOrNoObject, BadConfigTest,
+                         ::testing::Values("", "[1]", "{\"lr\":"));
+
 TEST_F(ReporterTest, LogsHeartbeatsAndFailuresAreNotAnswered) {
   Serve(Obliging);
   Reporter reporter(Options());

@@ -84,7 +84,7 @@ class Reporter:
 
     Attributes:
         connected: False if nobody collects reports and they are printed.
-        config: the run's configuration, a dict.
+        config: the run's configuration, a dict; on every rank of a cluster, as the next two.
         checkpoint: the directory of the checkpoint to start from, or None.
         iteration: how many reports of earlier attempts that checkpoint stands for.
         saved: the directory of the checkpoint that was saved last, or None.
@@ -100,6 +100,7 @@ class Reporter:
         self._seq = 0
         self._buffer = b""
         self._broken = None
+        self._in_trial = False  # Without being its reporter: not rank 0 of a cluster.
         self._pid = os.getpid()
         self._report_lock = threading.Lock()  # Held from a report to its answer.
         self._send_lock = threading.Lock()  # Held for a line. Taken after _report_lock.
@@ -149,11 +150,12 @@ class Reporter:
         At the end of the block the yard makes it permanent, in one step and safe from a crash, and
         `saved` is where it is. Left by an exception, the block saves nothing. `step` numbers it;
         without one it is the number of reports. Without a yard the directory is
-        ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+        ./checkpoint_NUMBER. Only files and directories can be in it, no links. In a trial that is a
+        cluster only rank 0 saves: it is an Error elsewhere.
         """
         if step is not None:
             step = operator.index(step)
-        if not self.connected:
+        if not self.connected and not self._in_trial:
             directory = os.path.abspath("checkpoint_%06d" % (self._seq if step is None else step))
             os.makedirs(directory, exist_ok=True)
             yield directory
@@ -269,6 +271,9 @@ class Reporter:
             print("yard: reports are printed only: %s" % _error_of(answer)[0], file=sys.stderr,
                   flush=True)
             self.connected = False  # The channel still serves barriers.
+            self._in_trial = answer.get("trial") is True
+            if self._in_trial:
+                self._read_environment()
             return
         if kind == "error":
             raise self._break(*_error_of(answer))
@@ -277,6 +282,18 @@ class Reporter:
         self.config = _of_type(answer.get("config"), dict, {})
         self.checkpoint = _of_type(answer.get("checkpoint"), str, None) or None
         self.iteration = _of_type(answer.get("iteration"), int, 0)
+
+    def _read_environment(self):
+        """What rank 0 has from its welcome."""
+        path = os.environ.get("YARD_CONFIG", "")
+        try:
+            with open(path, encoding="utf-8") as file:
+                self.config = _of_type(json.load(file), dict, {})
+        except (OSError, ValueError, RecursionError) as error:
+            raise self._break("cannot read the configuration %s: %s" % (path, error))
+        self.checkpoint = os.environ.get("YARD_CHECKPOINT") or None
+        iteration = os.environ.get("YARD_ITERATION", "")
+        self.iteration = int(iteration) if iteration.isdecimal() else 0
 
     def _ask_for_path(self, message, kind):
         """The path in the answer to a line of a checkpoint."""

@@ -577,6 +577,40 @@ class ProgramTest(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual([m["t"] for m in fake.messages], ["hello", "report"])
 
+    def test_another_rank_than_the_reporter_knows_what_it_is_to_do(self):
+        answer = {"t": "error", "code": "FAILED_PRECONDITION", "trial": True,
+                  "error": "rank 2 does not report: rank 0 does"}
+        body = [
+            "r = yard.Reporter()",
+            "print(r.connected, r.config, r.checkpoint, r.iteration, bool(r.report(a=1)))",
+            "try:",
+            "    with r.save(): print('saves')",
+            "except yard.Error as error: print(error)"]
+        with tempfile.TemporaryDirectory() as directory, FakeYard(lambda _: answer) as fake:
+            path = os.path.join(directory, "params.json")
+            with open(path, "w") as file:
+                file.write('{"lr": NaN}\n')
+            environment = {"YARD_CONFIG": path, "YARD_CHECKPOINT": "/c", "YARD_ITERATION": "7"}
+            result = fake.run(self.command(*body), env=environment)
+        self.assertEqual(result.stdout.splitlines(), [
+            "a=1", "False {'lr': nan} /c 7 True",
+            "FAILED_PRECONDITION: rank 2 does not report: rank 0 does"], result.stderr)
+
+    def test_a_rank_without_its_configuration_says_so(self):
+        answer = {"t": "error", "code": "FAILED_PRECONDITION", "trial": True, "error": "rank 1"}
+        with FakeYard(lambda _: answer) as fake:
+            result = fake.run(self.command("yard.Reporter()"),
+                              env={"YARD_CONFIG": "/none/params.json"})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("cannot read the configuration /none/params.json", result.stderr)
+
+    def test_a_job_that_a_trial_started_is_no_part_of_it(self):
+        answer = {"t": "error", "code": "FAILED_PRECONDITION", "error": "this task is no trial"}
+        with FakeYard(lambda _: answer) as fake:
+            result = fake.run(self.command("print(yard.Reporter().checkpoint)"),
+                              env={"YARD_CONFIG": "/none", "YARD_CHECKPOINT": "/c"})
+        self.assertEqual(result.stdout, "None\n", result.stderr)
+
     def test_prints_outside(self):
         result = subprocess.run(self.command("yard.Reporter().report(a=1)"), env=outside(),
                                 stdout=subprocess.PIPE, text=True, timeout=60)

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
 #include "tools/yard/option_set.h"
+#include "tools/yard/task_count_flags.h"
 
 namespace yard {
 
@@ -32,6 +33,7 @@ class TrialFlags {
   std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
+  TaskCountFlags tasks_;
 };
 
 }  // namespace yard

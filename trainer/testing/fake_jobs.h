@@ -85,6 +85,11 @@ class FakeJobs : public bus::JobControl {
     Finish(id, exit_code == 0 ? "" : absl::StrCat("exit code ", exit_code), exit_code, stderr_path,
            false);
   }
+  // As it is told, for a job of several tasks.
+  void EndAs(const std::string& id, msg::JobT job) {
+    jobs[id].ended = std::move(job);
+    Tell(id);
+  }
   void KillShim(const std::string& id) { Finish(id, "killed", 0, "", true); }
 
  private:
