@@ -1,5 +1,5 @@
-// Trials that are clusters, with a launcher that behaves: what is asked of it, whose end counts, and
-// how all tasks hear of a stop.
+// Trials that are clusters, with a launcher that behaves: what is asked of it, whose end counts,
+// and how all tasks hear of a stop.
 
 #include <cstdint>
 #include <cstdlib>

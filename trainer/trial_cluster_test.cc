@@ -28,8 +28,7 @@ TEST(CheckTasksTest, TakesWhatTheLauncherTakes) {
   EXPECT_TRUE(CheckTasks(Options({})).ok());
   EXPECT_TRUE(CheckTasks(Options({{"worker", 1}})).ok());
   EXPECT_TRUE(CheckTasks(Options({{"worker", 1000}})).ok());
-  EXPECT_TRUE(
-      CheckTasks(Options({{"chief", 1}, {"worker", 3}, {"my_kind-2", 2}, {"ps", 1}})).ok());
+  EXPECT_TRUE(CheckTasks(Options({{"chief", 1}, {"worker", 3}, {"my_kind-2", 2}, {"ps", 1}})).ok());
 }
 
 TEST(CheckTasksTest, RefusesEverythingElseAndSaysWhy) {
