@@ -442,6 +442,57 @@ TEST_F(ReporterTest, InATaskThatIsNoTrialItPrints) {
   EXPECT_THAT(yard_->Lines(1), ElementsAre(kHello));
 }
 
+// A yard that knows hello, report, log, hb and fail.
+std::string FirstVersion(const std::string& line) {
+  if (line == kHello)
+    return R"({"t":"welcome","config":{"lr":1},"checkpoint":null})"
+           "\n";
+  if (line.find(R"("t":"report")") != std::string::npos)
+    return R"({"t":"ok","seq":1})"
+           "\n";
+  return R"({"t":"error","code":"INVALID_ARGUMENT","error":"no kind of line is called that"})"
+         "\n";
+}
+
+TEST_F(ReporterTest, WhatAnOlderYardDoesNotKnowIsAnErrorThatCostsOnlyItself) {
+  Serve(FirstVersion);
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.config(), R"({"lr":1})");
+  const Reply saved = reporter.Save(1, [](const std::string&) { return true; });
+  EXPECT_EQ(saved.state, State::kError);
+  EXPECT_THAT(saved.message, HasSubstr("no kind of line"));
+  EXPECT_EQ(reporter.Barrier("a").state, State::kError);
+  const Reply reply = reporter.Report({{"loss", 1}});
+  EXPECT_TRUE(reply) << reply.message;
+  EXPECT_EQ(reply.events, "");
+  EXPECT_EQ(reporter.error(), "");
+}
+
+TEST_F(ReporterTest, WhatANewerYardSaysBesidesIsIgnored) {
+  Serve([](const std::string& line) -> std::string {
+    if (line == kHello) {
+      return R"({"t":"welcome","v":9,"config":{"lr":1},"checkpoint":"/c","iteration":3,)"
+             R"("cluster":{"worker":3},"advice":[null]})"
+             "\n";
+    }
+    if (line.find(R"("seq":1)") != std::string::npos) {
+      return R"({"t":"ok","seq":1,"events":[2],"stored":{"row":1}})"
+             "\n";
+    }
+    return R"({"t":"stop","seq":2,"reason":"preempted","grace_s":5,"by":"somebody"})"
+           "\n";
+  });
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.config(), R"({"lr":1})");
+  EXPECT_EQ(reporter.checkpoint(), "/c");
+  EXPECT_EQ(reporter.iteration(), 3);
+  EXPECT_EQ(reporter.Report({{"loss", 1}}).events, "[2]");
+  const Reply stop = reporter.Report({{"loss", 1}});
+  EXPECT_EQ(stop.state, State::kStop);
+  EXPECT_EQ(stop.message, "preempted");
+  EXPECT_EQ(stop.grace.count(), 5);
+}
+
 // What another rank of a cluster than the reporter is answered.
 std::string NotTheReporter(const std::string&) {
   return R"({"t":"error","code":"FAILED_PRECONDITION","error":"rank 0 does","trial":true})"

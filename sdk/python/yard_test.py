@@ -475,6 +475,51 @@ class BarrierTest(YardTest):
         self.assertEqual(yard.Reporter(fd="", path="").barrier("a"), 0)
 
 
+class OtherVersionTest(YardTest):
+    """A yard that is older or newer than this file."""
+
+    @staticmethod
+    def first_version(message):
+        """Knows hello, report, log, hb and fail."""
+        if message["t"] == "hello":
+            return {"t": "welcome", "config": {"lr": 1}, "checkpoint": None, "iteration": 0}
+        if message["t"] == "report":
+            return {"t": "ok", "seq": message["seq"]}
+        if message["t"] in ("log", "hb", "fail"):
+            return None
+        return {"t": "error", "code": "INVALID_ARGUMENT",
+                "error": 'no kind of line is called "%s"' % message["t"]}
+
+    def test_what_an_older_one_does_not_know_is_an_error_that_costs_only_itself(self):
+        reporter, fake = self.reporter(self.first_version)
+        self.assertEqual(reporter.config, {"lr": 1})
+        for call in (lambda: reporter.save().__enter__(), lambda: reporter.barrier("a")):
+            with self.assertRaisesRegex(yard.Error, "no kind of line is called") as raised:
+                call()
+            self.assertEqual(raised.exception.code, "INVALID_ARGUMENT")
+        reply = reporter.report(loss=1)
+        self.assertTrue(reply)
+        self.assertEqual(reply.events, [])
+        self.assertEqual([message["t"] for message in self.messages(reporter, fake)],
+                         ["hello", "ckpt_begin", "barrier", "report"])
+
+    def test_what_a_newer_one_says_besides_is_ignored(self):
+        def newer(message):
+            if message["t"] == "hello":
+                return {"t": "welcome", "v": 9, "config": {"lr": 1}, "checkpoint": "/c", "iteration": 3,
+                        "cluster": {"worker": 3}, "advice": [None]}
+            if message.get("seq") == 1:
+                return {"t": "ok", "seq": 1, "events": [2], "stored": {"row": 1}}
+            return {"t": "stop", "seq": 2, "reason": "preempted", "grace_s": 5, "by": "somebody"}
+
+        reporter, _ = self.reporter(newer)
+        self.assertEqual((reporter.config, reporter.checkpoint, reporter.iteration),
+                         ({"lr": 1}, "/c", 3))
+        self.assertEqual(reporter.report(loss=1).events, [2])
+        reply = reporter.report(loss=1)
+        self.assertEqual((reply.stop, reply.reason, reply.grace_s), (True, "preempted", 5))
+
+
 class OutsideTest(unittest.TestCase):
 
     def test_in_a_task_that_is_no_trial_it_prints(self):
