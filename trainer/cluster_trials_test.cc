@@ -307,5 +307,23 @@ TEST_F(ClusterTrialsTest, AReporterThatHasEndedNeedsNoHeartbeat) {
   EXPECT_EQ(Get(id).state, TrialState::Done);
 }
 
+TEST_F(ClusterTrialsTest, ThatTheReporterHasEndedTheNextTrainerHearsFromTheLauncher) {
+  msg::RunTrialRequestT request = Request();
+  request.options->heartbeat_ms = 1000;
+  const std::string id = Run(request);
+  Say("j-1", 1, kReport);
+  SayEnd("j-1", 1);
+  Kill();
+  Start();
+  msg::JobT job = JobOf({{}, {}, {}});
+  job.state = msg::TaskState::Running;
+  job.tasks[0]->state = msg::TaskState::Exited;
+  On([&] { jobs_.Change("j-1", job); });
+  Advance(absl::Seconds(60));
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, IsEmpty());
+  Stop(id);
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u) << "at once";
+}
+
 }  // namespace
 }  // namespace trainer

@@ -64,9 +64,14 @@ class ProgramRunnerImpl : public ProgramRunner,
 
   void TakeUp(const std::string& job) override {
     job_ = job;
-    options_.jobs->Follow(job, nullptr, [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
-      if (auto self = weak.lock()) self->OnJobEnded(std::move(ended));
-    });
+    options_.jobs->Follow(
+        job,
+        [weak = weak_from_this()](const msg::JobT& now) {
+          if (auto self = weak.lock()) self->reporter_ended_ = ReporterHasEnded(now);
+        },
+        [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
+          if (auto self = weak.lock()) self->OnJobEnded(std::move(ended));
+        });
   }
 
   void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) override {
@@ -81,7 +86,7 @@ class ProgramRunnerImpl : public ProgramRunner,
     reports_complete_ = true;
     if (end_) Finish();
   }
-  bool reports_complete() const override { return reports_complete_; }
+  bool nobody_reports() const override { return reports_complete_ || reporter_ended_; }
 
  private:
   struct StopOrder {
@@ -119,6 +124,7 @@ class ProgramRunnerImpl : public ProgramRunner,
   std::optional<StopOrder> stop_;
   std::optional<AttemptEnd> end_;
   bool reports_complete_ = false;
+  bool reporter_ended_ = false;
   bool finished_ = false;
   runtime::EventLoop::TimerId timer_ = 0;
 };

@@ -50,7 +50,8 @@ class ProgramRunner {
   virtual void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) = 0;
   // The shim has said that every line of the program was sent.
   virtual void ReportsComplete() = 0;
-  virtual bool reports_complete() const = 0;  // It has.
+  // It has, or the launcher has told that the task which reports has ended.
+  virtual bool nobody_reports() const = 0;
 };
 
 // The job of a trial's current attempt. `relay` is the path of the report channel's socket.

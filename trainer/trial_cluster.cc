@@ -69,6 +69,11 @@ const msg::TaskT* ReportingTask(const msg::JobT& job) {
   return job.tasks.empty() ? nullptr : job.tasks.front().get();
 }
 
+bool ReporterHasEnded(const msg::JobT& job) {
+  const msg::TaskT* const task = ReportingTask(job);
+  return task != nullptr && task->state >= msg::TaskState::Exited;
+}
+
 const msg::TaskT* DecisiveTask(const msg::JobT& job) {
   for (const auto& task : job.tasks) {
     if (job.failure == nullptr || job.failure->task.empty()) break;

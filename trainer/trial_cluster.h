@@ -25,6 +25,9 @@ void SetTasks(const msg::TrialOptionsT& options, msg::JobSpecT* job);
 // The task that reports; null if the job has none.
 const msg::TaskT* ReportingTask(const msg::JobT& job);
 
+// True once that one will say no more, whatever the others do.
+bool ReporterHasEnded(const msg::JobT& job);
+
 // Whose end is the end of an ended job: the task that failed first, else the chief, else that of
 // rank 0; null if the job has none.
 const msg::TaskT* DecisiveTask(const msg::JobT& job);

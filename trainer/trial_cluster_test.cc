@@ -89,6 +89,21 @@ msg::JobT Job(const std::vector<std::pair<std::string, std::uint32_t>>& tasks) {
   return job;
 }
 
+TEST(ReporterHasEndedTest, IsAboutRankZeroAlone) {
+  EXPECT_FALSE(ReporterHasEnded(Job({})));
+  msg::JobT job = Job({{"worker", 0}, {"worker", 1}});
+  job.tasks[1]->state = msg::TaskState::Exited;
+  for (const auto state :
+       {msg::TaskState::Pending, msg::TaskState::Running, msg::TaskState::Stopping}) {
+    job.tasks[0]->state = state;
+    EXPECT_FALSE(ReporterHasEnded(job)) << msg::EnumNameTaskState(state);
+  }
+  for (const auto state : {msg::TaskState::Exited, msg::TaskState::Failed, msg::TaskState::Lost}) {
+    job.tasks[0]->state = state;
+    EXPECT_TRUE(ReporterHasEnded(job)) << msg::EnumNameTaskState(state);
+  }
+}
+
 TEST(DecisiveTaskTest, TheFirstFailureElseTheChiefElseRankZero) {
   EXPECT_EQ(DecisiveTask(Job({})), nullptr);
   EXPECT_EQ(ReportingTask(Job({})), nullptr);

@@ -888,7 +888,7 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     // A program that has not spoken may not know the channel; it is told by a signal. So are the
     // tasks of a cluster whose reporter has ended.
-    const bool nobody_hears = trial.runner != nullptr && trial.runner->reports_complete();
+    const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
     if (nobody_hears || trial.reports->progress().last_line == 0) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
     trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
@@ -924,7 +924,7 @@ class TrialsImpl : public Trials {
              (now - trial.running_since.value_or(now));
       if (wait <= absl::ZeroDuration()) return UseUpBudget(trial);
     }
-    const bool may_speak = trial.runner == nullptr || !trial.runner->reports_complete();
+    const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
     if (silence > absl::ZeroDuration() && may_speak) {
       const absl::Duration left = silence - (now - trial.last_heard);
       if (left <= absl::ZeroDuration()) return LoseHeartbeat(trial);
