@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "launcher/kill_modes.h"
 #include "launcher/resources.h"
@@ -85,9 +86,11 @@ ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row,
     AddLimits(*job.groups[static_cast<std::size_t>(planned.group)], &spec);
   }
   AddMissingLimits(host.limits, &spec);
-  if (job.report_channel != nullptr) {
+  if (job.report_channel != nullptr && planned.rank == 0) {
     spec.trainer_socket = job.report_channel->socket;
     spec.nonce = job.report_channel->nonce;
+  } else if (job.report_channel != nullptr) {
+    spec.no_reports = absl::StrCat("rank ", planned.rank, " does not report: rank 0 does");
   }
   return spec;
 }

@@ -160,12 +160,21 @@ void ReportRelay::TakeLine(ReporterId id, std::string line) {
   }
   if (options_.trainer_socket.empty()) {
     if (WantsAnswer(ReportLineType(line))) {
-      AnswerLocally(id, ErrorLine("FAILED_PRECONDITION",
-                                  "this task is no trial: nobody collects its reports"));
+      AnswerLocally(id, Refusal());
     }
     return;
   }
   Queue({id, Line::Kind::kReport, 0, std::move(line)});
+}
+
+std::string ReportRelay::Refusal() const {
+  constexpr char kCode[] = "FAILED_PRECONDITION";
+  if (options_.no_reports.empty()) {
+    return ErrorLine(kCode, "this task is no trial: nobody collects its reports");
+  }
+  std::string line = ErrorLine(kCode, options_.no_reports);
+  line.pop_back();
+  return line + ",\"trial\":true}";
 }
 
 void ReportRelay::Queue(Line line) {

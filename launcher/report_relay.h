@@ -27,6 +27,8 @@ class ReportRelay {
   struct Options {
     std::string trainer_socket;  // Empty: nobody collects reports; answered with an error.
     std::string nonce;
+    // Why, without a trainer_socket, in that error; empty: the task is no trial.
+    std::string no_reports = {};
     // Passes the line of a barrier on; Answered() tells what came of it. Unset: there are none.
     std::function<void(std::uint64_t number, const std::string& line)> on_barrier = {};
     std::chrono::milliseconds first_retry{20};
@@ -89,6 +91,8 @@ class ReportRelay {
   void ReadRest(ReporterId id);
   void TakeLines(ReporterId id);
   void TakeLine(ReporterId id, std::string line);
+  // What a line is answered that nobody collects.
+  std::string Refusal() const;
   bool MaySpeak(ReporterId id);
   void Queue(Line line);
   Line TakeFirst();

@@ -280,6 +280,7 @@ bool Shim::Prepare(std::string* error) {
       &poller_,
       ReportRelay::Options{.trainer_socket = spec_.trainer_socket,
                            .nonce = spec_.nonce,
+                           .no_reports = spec_.no_reports,
                            .on_barrier = [this](std::uint64_t number, const std::string& line) {
                              OnBarrier(number, line);
                            }});

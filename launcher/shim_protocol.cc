@@ -53,6 +53,7 @@ std::string ShimSpec::Encode() const {
   record.Add("task_socket", task_socket);
   record.Add("trainer_socket", trainer_socket);
   record.Add("nonce", nonce);
+  record.Add("no_reports", no_reports);
   record.AddNumber("log_limit", Signed(log_limit));
   record.AddNumber("rotate_bytes", Signed(rotate_bytes));
   record.AddNumber("rotate_files", Signed(rotate_files));
@@ -90,6 +91,7 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
                   .task_socket = record->Get("task_socket"),
                   .trainer_socket = record->Get("trainer_socket"),
                   .nonce = record->Get("nonce"),
+                  .no_reports = record->Get("no_reports"),
                   .log_limit = number("log_limit"),
                   .rotate_bytes = number("rotate_bytes"),
                   .rotate_files = record->Has("rotate_files") ? number("rotate_files") : 1,

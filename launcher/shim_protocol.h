@@ -71,6 +71,9 @@ struct ShimSpec {
   std::string task_socket;     // YARD_SOCKET of the task.
   std::string trainer_socket;  // Empty: reports are answered with an error.
   std::string nonce;
+  // Without a trainer_socket: why nobody collects the reports. Empty: the task is no trial. Must
+  // need no JSON escapes.
+  std::string no_reports;
   // Neither output stream grows past it, what earlier attempts have left included; 0: no limit.
   std::uint64_t log_limit = 0;
   // Rotation of the output files (OutputPipe::Bounds); 0 bytes: none.

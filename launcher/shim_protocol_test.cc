@@ -25,6 +25,7 @@ ShimSpec FullSpec() {
           .task_socket = "/tmp/task",
           .trainer_socket = "/tmp/trainer",
           .nonce = "nonce",
+          .no_reports = "rank 2 does not report",
           .log_limit = 1,
           .rotate_bytes = 2,
           .rotate_files = 3,
@@ -49,6 +50,7 @@ TEST(ShimProtocolTest, ASpecOfAnOldLauncherHasTheDefaults) {
   ASSERT_TRUE(spec.has_value());
   EXPECT_EQ(spec->rotate_bytes, 0u);
   EXPECT_EQ(spec->rotate_files, 1u);
+  EXPECT_EQ(spec->no_reports, "");
   EXPECT_EQ(spec->kill_mode, "");
   EXPECT_EQ(spec->ready_fd, 0);
   EXPECT_THAT(spec->limits, IsEmpty());

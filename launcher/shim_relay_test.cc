@@ -337,6 +337,19 @@ TEST_F(ShimRelayTest, WithoutATrainerItAnswersItself) {
   EXPECT_EQ(std::count(output.begin(), output.end(), '\n'), 1);
 }
 
+TEST_F(ShimRelayTest, ARankThatDoesNotReportIsToldWhoDoes) {
+  spec_.trainer_socket.clear();
+  spec_.no_reports = "rank 2 does not report: rank 0 does";
+  StartShell(R"(echo '{"t":"hello","v":1}' >&3; read -r a <&3; echo "$a"
+    echo '{"t":"ckpt_begin"}' >&3; read -r a <&3; echo "$a"
+    echo '{"t":"fail","error":"x"}' >&3)");
+  Finish();
+  const std::string refused =
+      R"({"t":"error","code":"FAILED_PRECONDITION","error":"rank 2 does not report: rank 0 does",)"
+      R"("trial":true})";
+  EXPECT_EQ(Output(), absl::StrCat(refused, "\n", refused, "\n"));
+}
+
 constexpr char kAtBarrier[] = R"(echo '{"t":"barrier","name":"a"}' >&3; read -r a <&3; echo "$a")";
 
 TEST_F(ShimRelayTest, ABarrierIsAnsweredByTheLauncher) {

@@ -13,6 +13,7 @@
 #include "runtime/string_view.h"
 #include "runtime/unique_fd.h"
 #include "trainer/json_text.h"
+#include "trainer/trial_cluster.h"
 
 namespace trainer {
 namespace {
@@ -22,7 +23,7 @@ constexpr off_t kErrorBytes = 16 << 10;
 
 AttemptEnd EndOf(const msg::JobT& job) {
   AttemptEnd end;
-  const msg::TaskT* const task = job.tasks.empty() ? nullptr : job.tasks.front().get();
+  const msg::TaskT* const task = DecisiveTask(job);
   const msg::AttemptT* const attempt =
       task == nullptr || task->attempts.empty() ? nullptr : task->attempts.back().get();
   end.success = job.state == msg::TaskState::Exited &&
@@ -30,6 +31,9 @@ AttemptEnd EndOf(const msg::JobT& job) {
   if (task != nullptr) end.stderr_path = task->stderr_path;
   if (end.success) return end;
   end.reason = job.reason;
+  if (job.tasks.size() > 1 && job.failure != nullptr && !job.failure->task.empty()) {
+    end.reason = absl::StrCat(job.failure->task, ": ", job.failure->reason);
+  }
   if (end.reason.empty() && attempt != nullptr) end.reason = attempt->reason;
   if (end.reason.empty()) end.reason = "the launcher gives no reason";
   end.error_lines = LastErrorLines(end);
@@ -38,9 +42,11 @@ AttemptEnd EndOf(const msg::JobT& job) {
 
 // Without a shim there is nobody who could bring more reports.
 bool ShimIsGone(const msg::JobT& job) {
-  if (job.state == msg::TaskState::Lost) return true;
-  const bool has_attempt = !job.tasks.empty() && !job.tasks.front()->attempts.empty();
-  return has_attempt && job.tasks.front()->attempts.back()->shim_lost;
+  if (job.state == msg::TaskState::Lost && job.tasks.size() <= 1) return true;
+  const msg::TaskT* const task = ReportingTask(job);
+  if (task == nullptr) return false;
+  return task->state == msg::TaskState::Lost ||
+         (!task->attempts.empty() && task->attempts.back()->shim_lost);
 }
 
 class ProgramRunnerImpl : public ProgramRunner,
@@ -58,9 +64,14 @@ class ProgramRunnerImpl : public ProgramRunner,
 
   void TakeUp(const std::string& job) override {
     job_ = job;
-    options_.jobs->Follow(job, nullptr, [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
-      if (auto self = weak.lock()) self->OnJobEnded(std::move(ended));
-    });
+    options_.jobs->Follow(
+        job,
+        [weak = weak_from_this()](const msg::JobT& now) {
+          if (auto self = weak.lock()) self->reporter_ended_ = ReporterHasEnded(now);
+        },
+        [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
+          if (auto self = weak.lock()) self->OnJobEnded(std::move(ended));
+        });
   }
 
   void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) override {
@@ -75,6 +86,7 @@ class ProgramRunnerImpl : public ProgramRunner,
     reports_complete_ = true;
     if (end_) Finish();
   }
+  bool nobody_reports() const override { return reports_complete_ || reporter_ended_; }
 
  private:
   struct StopOrder {
@@ -112,6 +124,7 @@ class ProgramRunnerImpl : public ProgramRunner,
   std::optional<StopOrder> stop_;
   std::optional<AttemptEnd> end_;
   bool reports_complete_ = false;
+  bool reporter_ended_ = false;
   bool finished_ = false;
   runtime::EventLoop::TimerId timer_ = 0;
 };
@@ -119,7 +132,7 @@ class ProgramRunnerImpl : public ProgramRunner,
 bool SetByUs(std::string_view variable) {
   for (const std::string_view name :
        {"YARD_TRIAL_ID=", "YARD_TRIAL_NAME=", "YARD_LOGDIR=", "YARD_CONFIG=", "YARD_CHECKPOINT=",
-        "YARD_SEED=", "YARD_ATTEMPT="}) {
+        "YARD_ITERATION=", "YARD_SEED=", "YARD_ATTEMPT="}) {
     if (variable.substr(0, name.size()) == name) return true;
   }
   return false;
@@ -134,7 +147,7 @@ std::shared_ptr<ProgramRunner> ProgramRunner::Create(Options options) {
 msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
   const TrialSpec& spec = trial.spec;
   msg::JobSpecT job;
-  job.task_type = "worker";
+  SetTasks(spec.options, &job);
   job.argv = spec.argv;
   for (const std::string& variable : spec.environment) {
     if (!SetByUs(variable)) job.environment.push_back(variable);
@@ -144,6 +157,7 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
         absl::StrCat("YARD_LOGDIR=", spec.run_directory),
         absl::StrCat("YARD_CONFIG=", spec.run_directory, "/params.json"),
         absl::StrCat("YARD_CHECKPOINT=", trial.start_checkpoint),
+        absl::StrCat("YARD_ITERATION=", trial.start_iteration),
         absl::StrCat("YARD_SEED=", spec.seed), absl::StrCat("YARD_ATTEMPT=", trial.attempt)}) {
     job.environment.push_back(variable);
   }

@@ -23,7 +23,8 @@ struct AttemptEnd {
   std::string stderr_path = {};
 };
 
-// Runs one attempt of a trial as a program: a job of the launcher's. Its reports come through the
+// Runs one attempt of a trial as a program: a job of the launcher's, of one task or of a cluster
+// (trial_cluster.h). Its reports come through the
 // Relay; here is its life. On the loop's thread. One that is destroyed leaves the program alone.
 class ProgramRunner {
  public:
@@ -49,6 +50,8 @@ class ProgramRunner {
   virtual void Stop(absl::Duration grace, const std::string& reason, const std::string& trace) = 0;
   // The shim has said that every line of the program was sent.
   virtual void ReportsComplete() = 0;
+  // It has, or the launcher has told that the task which reports has ended.
+  virtual bool nobody_reports() const = 0;
 };
 
 // The job of a trial's current attempt. `relay` is the path of the report channel's socket.

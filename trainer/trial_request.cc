@@ -8,6 +8,7 @@
 #include "trainer/json_text.h"
 #include "trainer/run_provenance.h"
 #include "trainer/stop_criteria.h"
+#include "trainer/trial_cluster.h"
 
 namespace trainer {
 namespace {
@@ -114,6 +115,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
     spec.options = *request.options;
   }
   if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;
+  if (auto status = CheckTasks(spec.options); !status.ok()) return status;
   if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;
 }

@@ -711,7 +711,14 @@ class TrialsImpl : public Trials {
       trial.reports->CloseFiles();
     }
     if (trial.record.state == TrialState::Paused) trial.reports->CloseFiles();
-    if (trial.runner != nullptr) trial.runner->ReportsComplete();
+    if (trial.runner == nullptr) return;
+    // The others of a cluster do not hear of a stop by themselves.
+    const bool has_others = !trial.record.spec.options.tasks.empty();
+    if (has_others && IsToLeave(trial.record)) {
+      options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+      StopFromOutside(trial);
+    }
+    trial.runner->ReportsComplete();
   }
 
   // ---- Life.
@@ -881,8 +888,10 @@ class TrialsImpl : public Trials {
   // Its program hears of it with the answer to a report.
   void BeginStop(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    // A program that has not spoken may not know the channel; it is told by a signal.
-    if (trial.reports->progress().last_line == 0) return StopFromOutside(trial);
+    // A program that has not spoken may not know the channel; it is told by a signal. So are the
+    // tasks of a cluster whose reporter has ended.
+    const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
+    if (nobody_hears || trial.reports->progress().last_line == 0) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
     trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
       Trial& late = trials_.at(number);
@@ -917,7 +926,8 @@ class TrialsImpl : public Trials {
              (now - trial.running_since.value_or(now));
       if (wait <= absl::ZeroDuration()) return UseUpBudget(trial);
     }
-    if (silence > absl::ZeroDuration()) {
+    const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
+    if (silence > absl::ZeroDuration() && may_speak) {
       const absl::Duration left = silence - (now - trial.last_heard);
       if (left <= absl::ZeroDuration()) return LoseHeartbeat(trial);
       wait = std::min(wait, left);

@@ -203,7 +203,7 @@ TEST_F(TrialsTest, TheJobKnowsItsTrial) {
   EXPECT_THAT(spec.environment,
               ElementsAre("PATH=/bin", "YARD_TRIAL_ID=" + id, "YARD_TRIAL_NAME=n",
                           "YARD_LOGDIR=" + run, "YARD_CONFIG=" + run + "/params.json",
-                          "YARD_CHECKPOINT=", "YARD_SEED=7", "YARD_ATTEMPT=1"));
+                          "YARD_CHECKPOINT=", "YARD_ITERATION=0", "YARD_SEED=7", "YARD_ATTEMPT=1"));
   EXPECT_EQ(spec.argv, (std::vector<std::string>{"prog", "--x"}));
   EXPECT_EQ(spec.log_directory, run);
   EXPECT_EQ(spec.restart, msg::RestartPolicy::Never);

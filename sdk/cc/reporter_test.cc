@@ -465,6 +465,86 @@ TEST_F(ReporterTest, InATaskThatIsNoTrialItPrints) {
   EXPECT_THAT(yard_->Lines(1), ElementsAre(kHello));
 }
 
+// A yard that knows hello, report, log, hb and fail.
+std::string FirstVersion(const std::string& line) {
+  if (line == kHello)
+    return R"({"t":"welcome","config":{"lr":1},"checkpoint":null})"
+           "\n";
+  if (line.find(R"("t":"report")") != std::string::npos)
+    return R"({"t":"ok","seq":1})"
+           "\n";
+  return R"({"t":"error","code":"INVALID_ARGUMENT","error":"no kind of line is called that"})"
+         "\n";
+}
+
+TEST_F(ReporterTest, WhatAnOlderYardDoesNotKnowIsAnErrorThatCostsOnlyItself) {
+  Serve(FirstVersion);
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.config(), R"({"lr":1})");
+  const Reply saved = reporter.Save(1, [](const std::string&) { return true; });
+  EXPECT_EQ(saved.state, State::kError);
+  EXPECT_THAT(saved.message, HasSubstr("no kind of line"));
+  EXPECT_EQ(reporter.Barrier("a").state, State::kError);
+  const Reply reply = reporter.Report({{"loss", 1}});
+  EXPECT_TRUE(reply) << reply.message;
+  EXPECT_EQ(reply.events, "");
+  EXPECT_EQ(reporter.error(), "");
+}
+
+TEST_F(ReporterTest, WhatANewerYardSaysBesidesIsIgnored) {
+  Serve([](const std::string& line) -> std::string {
+    if (line == kHello) {
+      return R"({"t":"welcome","v":9,"config":{"lr":1},"checkpoint":"/c","iteration":3,)"
+             R"("cluster":{"worker":3},"advice":[null]})"
+             "\n";
+    }
+    if (line.find(R"("seq":1)") != std::string::npos) {
+      return R"({"t":"ok","seq":1,"events":[2],"stored":{"row":1}})"
+             "\n";
+    }
+    return R"({"t":"stop","seq":2,"reason":"preempted","grace_s":5,"by":"somebody"})"
+           "\n";
+  });
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.config(), R"({"lr":1})");
+  EXPECT_EQ(reporter.checkpoint(), "/c");
+  EXPECT_EQ(reporter.iteration(), 3);
+  EXPECT_EQ(reporter.Report({{"loss", 1}}).events, "[2]");
+  const Reply stop = reporter.Report({{"loss", 1}});
+  EXPECT_EQ(stop.state, State::kStop);
+  EXPECT_EQ(stop.message, "preempted");
+  EXPECT_EQ(stop.grace.count(), 5);
+}
+
+// What another rank of a cluster than the reporter is answered.
+std::string NotTheReporter(const std::string&) {
+  return R"({"t":"error","code":"FAILED_PRECONDITION","error":"rank 0 does","trial":true})"
+         "\n";
+}
+
+TEST_F(SaveTest, AnotherRankKnowsWhatItIsToDoAndLeavesTheRestToTheReporter) {
+  const std::string path = root_ + "/params.json";
+  std::ofstream(path) << "{\n  \"lr\": NaN\n}\n";
+  ReporterOptions options = Options();
+  options.config_file = path;
+  options.checkpoint = "/runs/a/checkpoint_000007";
+  options.iteration = 7;
+  Serve(NotTheReporter);
+  Reporter reporter(options);
+  EXPECT_FALSE(reporter.connected());
+  EXPECT_EQ(reporter.config(), "{\n  \"lr\": NaN\n}");
+  EXPECT_EQ(reporter.checkpoint(), "/runs/a/checkpoint_000007");
+  EXPECT_EQ(reporter.iteration(), 7);
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  const Reply saved = reporter.Save(1, [](const std::string&) {
+    ADD_FAILURE() << "there is nowhere to save";
+    return true;
+  });
+  EXPECT_EQ(saved.state, State::kError);
+  EXPECT_THAT(saved.message, HasSubstr("rank 0 does"));
+  EXPECT_EQ(reporter.error(), "");
+}
+
 TEST_F(ReporterTest, LogsHeartbeatsAndFailuresAreNotAnswered) {
   Serve(Obliging);
   Reporter reporter(Options());
@@ -832,10 +912,13 @@ TEST(ReporterOptionsTest, ComeFromTheEnvironment) {
   ::setenv("YARD_SOCKET", "/tmp/s", 1);
   ::setenv("YARD_CONFIG", "/r/params.json", 1);
   ::setenv("YARD_CHECKPOINT", "/r/c", 1);
+  ::setenv("YARD_ITERATION", "7", 1);
   const ReporterOptions options = ReporterOptions::FromEnvironment();
-  for (const char* name : {"YARD_FD", "YARD_SOCKET", "YARD_CONFIG", "YARD_CHECKPOINT"}) {
+  for (const char* name :
+       {"YARD_FD", "YARD_SOCKET", "YARD_CONFIG", "YARD_CHECKPOINT", "YARD_ITERATION"}) {
     ::unsetenv(name);
   }
+  EXPECT_EQ(options.iteration, 7);
   EXPECT_EQ(options.config_file, "/r/params.json");
   EXPECT_EQ(options.checkpoint, "/r/c");
   EXPECT_EQ(options.fd, "3:5");

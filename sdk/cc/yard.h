@@ -137,6 +137,7 @@ struct ReporterOptions {
   // directory of a checkpoint. Empty: none.
   std::string config_file = {};
   std::string checkpoint = {};
+  std::int64_t iteration = 0;  // That the checkpoint stands for.
   // How long to wait for an answer; zero: for ever, which is right in a yard. While the yard's
   // trainer is restarted the answer just takes longer, and a yard that is gone for good closes the
   // channel. When the time runs out the channel is broken, since a late answer would be taken for
@@ -145,7 +146,7 @@ struct ReporterOptions {
   // Where reports and log lines are printed when there is no yard. Not owned.
   std::FILE* out = stdout;
 
-  // The first four from YARD_FD, YARD_SOCKET, YARD_CONFIG and YARD_CHECKPOINT.
+  // The first five from YARD_FD, YARD_SOCKET, YARD_CONFIG, YARD_CHECKPOINT and YARD_ITERATION.
   static ReporterOptions FromEnvironment();
 };
 
@@ -193,7 +194,8 @@ class Reporter {
   // it permanent, in one step and safe from a crash. `step` numbers it; without one it is the
   // number of reports. kError if `write` returns false, or the yard refuses: then nothing is saved.
   // kStop if the run was told to stop and has saved since. Without a yard the directory is
-  // ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+  // ./checkpoint_NUMBER. Only files and directories can be in it, no links. In a trial that is a
+  // cluster only rank 0 saves: kError elsewhere.
   Reply Save(std::optional<std::int64_t> step,
              const std::function<bool(const std::string& directory)>& write);
 
@@ -231,6 +233,7 @@ class Reporter {
 
   // Constant after construction; the channel locks itself.
   bool connected_ = false;
+  bool in_trial_ = false;  // Without being its reporter: not rank 0 of a cluster.
   std::unique_ptr<internal::LineChannel> channel_;
   std::string open_error_;
   std::string config_ = "{}";
@@ -877,6 +880,7 @@ inline ReporterOptions ReporterOptions::FromEnvironment() {
   options.socket = internal::Environment("YARD_SOCKET");
   options.config_file = internal::Environment("YARD_CONFIG");
   options.checkpoint = internal::Environment("YARD_CHECKPOINT");
+  options.iteration = internal::ParseInteger(internal::Environment("YARD_ITERATION")).value_or(0);
   return options;
 }
 
@@ -921,6 +925,7 @@ inline bool Reporter::SayHello() {
     std::fprintf(stderr, "yard: reports are printed only: %s\n",
                  internal::ErrorMessage(*members).c_str());
     connected_ = false;  // The channel still serves barriers.
+    in_trial_ = internal::Find(*members, "trial") == "true";
   } else if (type == "error") {
     channel_->Break(internal::ErrorMessage(*members));
   } else {
@@ -931,6 +936,7 @@ inline bool Reporter::SayHello() {
 
 inline void Reporter::StartFrom(const ReporterOptions& options) {
   checkpoint_ = options.checkpoint;
+  iteration_ = options.iteration;
   if (options.config_file.empty()) return;
   std::string error;
   if (auto config = internal::ReadObject(options.config_file, &error)) {
@@ -986,7 +992,7 @@ inline Reply Reporter::ReportRow(const Metric* metrics, std::size_t count,
 }
 
 inline Reply Reporter::Save(std::optional<std::int64_t> step, const Write& write) {
-  if (!connected_) return SaveHere(step, write);
+  if (!connected_ && !in_trial_) return SaveHere(step, write);
   std::string begin = R"({"t":"ckpt_begin")";
   if (step.has_value()) {
     begin += R"(,"step":)";

@@ -476,6 +476,51 @@ class BarrierTest(YardTest):
         self.assertEqual(yard.Reporter(fd="", path="").barrier("a"), 0)
 
 
+class OtherVersionTest(YardTest):
+    """A yard that is older or newer than this file."""
+
+    @staticmethod
+    def first_version(message):
+        """Knows hello, report, log, hb and fail."""
+        if message["t"] == "hello":
+            return {"t": "welcome", "config": {"lr": 1}, "checkpoint": None, "iteration": 0}
+        if message["t"] == "report":
+            return {"t": "ok", "seq": message["seq"]}
+        if message["t"] in ("log", "hb", "fail"):
+            return None
+        return {"t": "error", "code": "INVALID_ARGUMENT",
+                "error": 'no kind of line is called "%s"' % message["t"]}
+
+    def test_what_an_older_one_does_not_know_is_an_error_that_costs_only_itself(self):
+        reporter, fake = self.reporter(self.first_version)
+        self.assertEqual(reporter.config, {"lr": 1})
+        for call in (lambda: reporter.save().__enter__(), lambda: reporter.barrier("a")):
+            with self.assertRaisesRegex(yard.Error, "no kind of line is called") as raised:
+                call()
+            self.assertEqual(raised.exception.code, "INVALID_ARGUMENT")
+        reply = reporter.report(loss=1)
+        self.assertTrue(reply)
+        self.assertEqual(reply.events, [])
+        self.assertEqual([message["t"] for message in self.messages(reporter, fake)],
+                         ["hello", "ckpt_begin", "barrier", "report"])
+
+    def test_what_a_newer_one_says_besides_is_ignored(self):
+        def newer(message):
+            if message["t"] == "hello":
+                return {"t": "welcome", "v": 9, "config": {"lr": 1}, "checkpoint": "/c", "iteration": 3,
+                        "cluster": {"worker": 3}, "advice": [None]}
+            if message.get("seq") == 1:
+                return {"t": "ok", "seq": 1, "events": [2], "stored": {"row": 1}}
+            return {"t": "stop", "seq": 2, "reason": "preempted", "grace_s": 5, "by": "somebody"}
+
+        reporter, _ = self.reporter(newer)
+        self.assertEqual((reporter.config, reporter.checkpoint, reporter.iteration),
+                         ({"lr": 1}, "/c", 3))
+        self.assertEqual(reporter.report(loss=1).events, [2])
+        reply = reporter.report(loss=1)
+        self.assertEqual((reply.stop, reply.reason, reply.grace_s), (True, "preempted", 5))
+
+
 class OutsideTest(unittest.TestCase):
 
     def test_in_a_task_that_is_no_trial_it_prints(self):
@@ -615,6 +660,33 @@ class ProgramTest(unittest.TestCase):
                 "    r.report(a=1)"))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual([m["t"] for m in fake.messages], ["hello", "report"])
+
+    def test_another_rank_than_the_reporter_knows_what_it_is_to_do(self):
+        answer = {"t": "error", "code": "FAILED_PRECONDITION", "trial": True,
+                  "error": "rank 2 does not report: rank 0 does"}
+        body = [
+            "r = yard.Reporter()",
+            "print(r.connected, r.config, r.checkpoint, r.iteration, bool(r.report(a=1)))",
+            "try:",
+            "    with r.save(): print('saves')",
+            "except yard.Error as error: print(error)"]
+        with tempfile.TemporaryDirectory() as directory, FakeYard(lambda _: answer) as fake:
+            path = os.path.join(directory, "params.json")
+            with open(path, "w") as file:
+                file.write('{"lr": NaN}\n')
+            environment = {"YARD_CONFIG": path, "YARD_CHECKPOINT": "/c", "YARD_ITERATION": "7"}
+            result = fake.run(self.command(*body), env=environment)
+        self.assertEqual(result.stdout.splitlines(), [
+            "a=1", "False {'lr': nan} /c 7 True",
+            "FAILED_PRECONDITION: rank 2 does not report: rank 0 does"], result.stderr)
+
+    def test_a_rank_without_its_configuration_says_so(self):
+        answer = {"t": "error", "code": "FAILED_PRECONDITION", "trial": True, "error": "rank 1"}
+        with FakeYard(lambda _: answer) as fake:
+            result = fake.run(self.command("yard.Reporter()"),
+                              env={"YARD_CONFIG": "/none/params.json"})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("cannot read the configuration /none/params.json", result.stderr)
 
     def test_prints_outside(self):
         result = subprocess.run(self.command("yard.Reporter().report(a=1)"), env=outside(),

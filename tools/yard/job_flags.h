@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "tools/yard/job_draft.h"
 #include "tools/yard/option_set.h"
+#include "tools/yard/task_count_flags.h"
 
 namespace yard {
 
@@ -26,9 +27,7 @@ class JobFlags {
  private:
   absl::Status SetCounts(JobDraft* draft) const;
 
-  bool chief_ = false, evaluator_ = false;
-  std::string worker_, ps_;
-  std::vector<std::string> tasks_;
+  TaskCountFlags counts_;
   // By key; what was not given is empty.
   std::map<std::string, std::string> values_;
   std::map<std::string, std::vector<std::string>> assignments_;

@@ -46,6 +46,13 @@ std::string StatisticsTable(const msg::TrialDetailsReplyT& details) {
   return table.ToString();
 }
 
+// "chief 1, worker 3"
+std::string TasksLine(const msg::TrialOptionsT& options) {
+  return absl::StrJoin(options.tasks, ", ", [](std::string* text, const auto& tasks) {
+    absl::StrAppend(text, tasks->type, " ", tasks->count);
+  });
+}
+
 json OptionsToJson(const msg::TrialOptionsT& options) {
   json object = {{"priority", options.priority},
                  {"labels", options.labels},
@@ -68,6 +75,9 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
         std::pair("heartbeat_s", std::uint64_t{options.heartbeat_ms})}) {
     if (count > 0) object[name] = absl::ToDoubleSeconds(Milliseconds(count));
   }
+  for (const auto& tasks : options.tasks) {
+    object["tasks"].push_back({{"type", tasks->type}, {"count", tasks->count}});
+  }
   return object;
 }
 
@@ -77,6 +87,7 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
   std::string text;
   if (details.options != nullptr) {
     const msg::TrialOptionsT& options = *details.options;
+    AddLine(text, "tasks", TasksLine(options));
     AddLine(text, "labels", absl::StrJoin(options.labels, ", "));
     AddLine(text, "group", options.group);
     if (options.priority != 0) AddLine(text, "priority", absl::StrCat(options.priority));

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,6 +21,11 @@ msg::TrialDetailsReplyT Details() {
   details.options->time_budget_ms = 90'000;
   details.options->required_metrics = {"loss"};
   details.options->heartbeat_ms = 500;
+  for (const auto& [type, count] : {std::pair("chief", 1u), std::pair("worker", 3u)}) {
+    details.options->tasks.push_back(std::make_unique<msg::TrialTasksT>());
+    details.options->tasks.back()->type = type;
+    details.options->tasks.back()->count = count;
+  }
   details.config = R"({"lr":NaN})";
   details.seed = 7;
   details.max_restarts = 2;
@@ -45,6 +51,7 @@ msg::TrialDetailsReplyT Details() {
 
 TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   const std::string text = DetailsText(Details());
+  EXPECT_THAT(text, HasSubstr("tasks      chief 1, worker 3\n"));
   EXPECT_THAT(text, HasSubstr("labels     lr=0.1, night\n"));
   EXPECT_THAT(text, HasSubstr("stops at   eval/acc >= 0.5, training_iteration >= 10\n"));
   EXPECT_THAT(text, HasSubstr("budget     90s\n"));
@@ -70,6 +77,8 @@ TEST(DetailsToJsonTest, HasEverything) {
   EXPECT_EQ(object["options"]["heartbeat_s"], 0.5);
   EXPECT_EQ(object["options"]["keep_checkpoints"], -1);
   EXPECT_FALSE(object["options"].contains("plateau"));
+  EXPECT_EQ(object["options"]["tasks"],
+            json::parse(R"([{"type":"chief","count":1},{"type":"worker","count":3}])"));
   EXPECT_EQ(object["config"], json({{"lr", "NaN"}}));
   EXPECT_EQ(object["seed"], 7);
   EXPECT_EQ(object["max_restarts"], 2);

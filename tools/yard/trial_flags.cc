@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli.md): --configs --fail_fast --from --label --priority --stop ...";
+    "Also (docs/cli.md): --configs --fail_fast --from --label --stop --worker ...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(
@@ -83,6 +84,24 @@ absl::StatusOr<std::string> ParsePlateau(const std::string& text) {
   return text;
 }
 
+// Those of a cluster; none of one task.
+absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
+    const TaskCountFlags& flags) {
+  const auto counts = flags.Counts();
+  if (!counts.ok()) return counts.status();
+  std::vector<std::unique_ptr<msg::TrialTasksT>> tasks;
+  for (const TaskCountFlags::Count& count : *counts) {
+    if (count.count == 0) continue;
+    tasks.push_back(std::make_unique<msg::TrialTasksT>());
+    tasks.back()->type = count.type;
+    tasks.back()->count = count.count;
+  }
+  if (tasks.empty() && !counts->empty()) {
+    return absl::InvalidArgumentError("no tasks: every count is 0");
+  }
+  return tasks;
+}
+
 }  // namespace
 
 void TrialFlags::Declare(OptionSet& options) {
@@ -101,6 +120,7 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Hidden("--required_metric", required_metrics_);
   options.Hidden("--keep_checkpoints", keep_checkpoints_);
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
+  tasks_.DeclareHidden(options);
   options.Footer(kOthers);
 }
 
@@ -137,6 +157,9 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
                         ? restore_
                         : absl::StrCat(working_directory, "/", restore_);
   options.fail_fast = fail_fast_;
+  auto tasks = ParseTasks(tasks_);
+  if (!tasks.ok()) return tasks.status();
+  options.tasks = *std::move(tasks);
   return options;
 }
 

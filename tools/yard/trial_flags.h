@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
 #include "tools/yard/option_set.h"
+#include "tools/yard/task_count_flags.h"
 
 namespace yard {
 
@@ -37,6 +38,7 @@ class TrialFlags {
       grace_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
+  TaskCountFlags tasks_;
 };
 
 }  // namespace yard

@@ -98,6 +98,23 @@ TEST(TrialFlagsTest, TheGraceIsATime) {
               StartsWith("--grace: expected a time"));
 }
 
+TEST(TrialFlagsTest, ACountOfTasksMakesItACluster) {
+  EXPECT_TRUE(Parse({})->tasks.empty());
+  const msg::TrialOptionsT options =
+      Parse({"--task=eval=2", "--ps=1", "--worker", "3", "--chief", "--evaluator"}).value();
+  std::vector<std::string> tasks;
+  for (const auto& one : options.tasks) {
+    tasks.push_back(one->type + "=" + std::to_string(one->count));
+  }
+  EXPECT_THAT(tasks, ElementsAre("chief=1", "worker=3", "ps=1", "evaluator=1", "eval=2"));
+  EXPECT_EQ(Parse({"--worker=0", "--chief"})->tasks.size(), 1u);
+  EXPECT_EQ(Error({"--worker=0"}), "no tasks: every count is 0");
+  EXPECT_THAT(Error({"--worker", "many"}), StartsWith("--worker: expected a whole number"));
+  EXPECT_THAT(Error({"--worker", "1001"}), StartsWith("--worker: expected a whole number"));
+  EXPECT_THAT(Error({"--task", "eval"}), StartsWith("--task: expected TYPE=N"));
+  EXPECT_THAT(Error({"--task", "a/b=2"}), StartsWith("--task: "));
+}
+
 TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {
   EXPECT_EQ(Error({"--priority", "high"}), "--priority: expected a whole number, not \"high\"");
   EXPECT_THAT(Error({"--priority", "99999999999"}), StartsWith("--priority: "));

@@ -29,6 +29,7 @@ class FakeJobs : public bus::JobControl {
     std::optional<msg::JobT> ended;
     std::vector<absl::Duration> stops;
     std::vector<std::string> stop_traces;
+    std::function<void(const msg::JobT&)> watcher;
     std::function<void(absl::StatusOr<msg::JobT>)> follower;
   };
   std::map<std::string, Job> jobs;  // By id: "j-1", "j-2", ...
@@ -66,11 +67,12 @@ class FakeJobs : public bus::JobControl {
   // The last launch of that job hears of it.
   void Answer(const std::string& id) { loop_->Post(jobs[id].answer); }
 
-  void Follow(const std::string& id, std::function<void(const msg::JobT&)>,
+  void Follow(const std::string& id, std::function<void(const msg::JobT&)> changed,
               std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
     if (jobs.count(id) == 0) {
       return loop_->Post([=] { ended(absl::NotFoundError(absl::StrCat("no job ", id))); });
     }
+    jobs[id].watcher = std::move(changed);
     jobs[id].follower = std::move(ended);
     if (jobs[id].ended) Tell(id);
   }
@@ -84,6 +86,15 @@ class FakeJobs : public bus::JobControl {
   void End(const std::string& id, int exit_code, const std::string& stderr_path = "") {
     Finish(id, exit_code == 0 ? "" : absl::StrCat("exit code ", exit_code), exit_code, stderr_path,
            false);
+  }
+  // It is like that now, and goes on.
+  void Change(const std::string& id, const msg::JobT& job) {
+    if (jobs[id].watcher) jobs[id].watcher(job);
+  }
+  // As it is told, for a job of several tasks.
+  void EndAs(const std::string& id, msg::JobT job) {
+    jobs[id].ended = std::move(job);
+    Tell(id);
   }
   void KillShim(const std::string& id) { Finish(id, "killed", 0, "", true); }
 

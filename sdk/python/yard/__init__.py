@@ -125,6 +125,7 @@ class Reporter:
         self._seq = 0
         self._buffer = b""
         self._broken: Optional[Tuple[str, Optional[str]]] = None
+        self._in_trial = False  # Without being its reporter: not rank 0 of a cluster.
         self._pid = os.getpid()
         self._report_lock = threading.Lock()  # Held from a report to its answer.
         self._send_lock = threading.Lock()  # Held for a line. Taken after _report_lock.
@@ -136,6 +137,8 @@ class Reporter:
         if not (self.connected and self._say_hello()):
             self.config = _read_config(os.environ.get("YARD_CONFIG", ""))
             self.checkpoint = os.environ.get("YARD_CHECKPOINT") or None
+            iteration = os.environ.get("YARD_ITERATION", "")
+            self.iteration = int(iteration) if iteration.isdecimal() else 0
 
     def report(self, _metrics: Optional[Mapping[str, Any]] = None, *, step: Optional[int] = None,
                done: bool = False, **metrics: Any) -> Reply:
@@ -176,11 +179,12 @@ class Reporter:
         At the end of the block the yard makes it permanent, in one step and safe from a crash, and
         `saved` is where it is. Left by an exception, the block saves nothing. `step` numbers it;
         without one it is the number of reports. Without a yard the directory is
-        ./checkpoint_NUMBER. Only files and directories can be in it, no links.
+        ./checkpoint_NUMBER. Only files and directories can be in it, no links. In a trial that is a
+        cluster only rank 0 saves: it is an Error elsewhere.
         """
         if step is not None:
             step = operator.index(step)
-        if not self.connected:
+        if not self.connected and not self._in_trial:
             directory = os.path.abspath("checkpoint_%06d" % (self._seq if step is None else step))
             os.makedirs(directory, exist_ok=True)
             yield directory
@@ -305,6 +309,7 @@ class Reporter:
                 raise self._break(message, code)
             print("yard: reports are printed only: " + message, file=sys.stderr, flush=True)
             self.connected = False  # The channel still serves barriers.
+            self._in_trial = answer is not None and answer.get("trial") is True
         return False  # Told to stop: the first report is told so again.
 
     def _ask_for_path(self, message: Dict[str, Any], kind: str) -> str:

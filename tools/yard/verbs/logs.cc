@@ -201,7 +201,8 @@ class Logs : public Verb {
 
   static absl::StatusOr<std::size_t> CountTasks(const Thing& thing,
                                                 const msg::LogsRequestT& request) {
-    if (!thing.job.has_value() || request.job.find('/') != std::string::npos) return 1;
+    if (!thing.job.has_value()) return 0;  // A trial may be a cluster.
+    if (request.job.find('/') != std::string::npos) return 1;
     const std::size_t tasks = thing.job->tasks.size();
     if (request.ranks.empty()) return tasks;
     if (request.ranks.back() >= tasks && tasks > 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -17,15 +18,18 @@
 #include "runtime/random_id.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/line_printer.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/provenance.h"
 #include "tools/yard/table.h"
+#include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/trial_batch.h"
 #include "tools/yard/trial_expansion.h"
 #include "tools/yard/trial_flags.h"
 #include "tools/yard/trial_template.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/whole_lines.h"
 
 namespace yard {
 namespace {
@@ -111,10 +115,39 @@ class Screen {
   std::string line_ ABSL_GUARDED_BY(mutex_);
 };
 
-// Streams the output of a trial's jobs, one attempt after another, on a thread of its own.
+// The output of a cluster on a screen: whole lines with the names of their tasks. One thread.
+class TaskLines {
+ public:
+  TaskLines(const Context& context, Screen* screen)
+      : out_is_terminal_(context.out_is_terminal),
+        err_is_terminal_(context.err_is_terminal),
+        screen_(screen),
+        lines_([this](const std::string& task, bool is_error, std::string_view line) {
+          Print(task, is_error, line);
+        }) {}
+
+  void Add(const msg::LogsReplyT& part) { lines_.Add(part); }
+  void Finish() { lines_.Finish(); }
+
+ private:
+  void Print(const std::string& task, bool is_error, std::string_view line) {
+    std::ostringstream text;
+    LinePrinter({.out = &text, .printable = is_error ? err_is_terminal_ : out_is_terminal_})
+        .Print(TaskName(task), line);
+    screen_->Output(is_error ? msg::LogStream::Stderr : msg::LogStream::Stdout, text.str());
+  }
+
+  const bool out_is_terminal_, err_is_terminal_;
+  Screen* const screen_;
+  WholeLines lines_;
+};
+
+// Streams the output of a trial's jobs, one attempt after another, on a thread of its own: as it
+// is, or that of a cluster line by line.
 class OutputFollower {
  public:
-  OutputFollower(Context& context, Screen* screen) : context_(context), screen_(screen) {
+  OutputFollower(Context& context, Screen* screen, bool is_cluster)
+      : context_(context), screen_(screen), is_cluster_(is_cluster) {
     thread_ = std::thread([this] { Work(); });
   }
   // The trial runs as this job now.
@@ -156,16 +189,22 @@ class OutputFollower {
         followed = request.job = job_;
       }
       request.follow = true;
+      TaskLines lines(context_, screen_);
       const absl::Status status = FollowLogs(
           context_, std::move(request),
-          [this](const msg::LogsReplyT& part) {
+          [this, &lines](const msg::LogsReplyT& part) {
             SetPrinting(true);
-            screen_->Output(part.stream,
-                            {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
+            if (is_cluster_) {
+              lines.Add(part);
+            } else {
+              screen_->Output(part.stream,
+                              {reinterpret_cast<const char*>(part.data.data()), part.data.size()});
+            }
             SetPrinting(false);
             return true;
           },
           [this](const std::string& line) { screen_->Say(line); });
+      lines.Finish();
       if (!status.ok()) {
         screen_->Say(
             absl::StrCat("yard run: no output: ", Printable(std::string(status.message()))));
@@ -185,6 +224,7 @@ class OutputFollower {
 
   Context& context_;
   Screen* const screen_;
+  const bool is_cluster_;
   Mutex mutex_;
   runtime::CondVar changed_;
   std::string job_ ABSL_GUARDED_BY(mutex_);
@@ -222,10 +262,10 @@ class RunVerb : public Verb {
     grace_ms_ = *grace;
     working_directory_ = context.working_directory;
     if (!flags_.from().empty()) {
-      auto from = CloneOf(context);
-      if (!from.ok()) return Fail(context, "run", from.status());
-      options->from = *std::move(from);
+      const auto cloned = Clone(context, &*options);
+      if (!cloned.ok()) return Fail(context, "run", cloned);
     }
+    is_cluster_ = !options->tasks.empty();
     const auto drafts = Drafts();
     if (!drafts.ok()) return Fail(context, "run", drafts.status());
     auto client = context.client();
@@ -255,9 +295,9 @@ class RunVerb : public Verb {
  private:
   bool IsMany() const { return !flags_.grid().empty() || !flags_.configs().empty(); }
 
-  // The trial it starts from. What is not said otherwise is as it was there: program with its
-  // directory, configuration.
-  absl::StatusOr<std::string> CloneOf(Context& context) {
+  // Names the trial it starts from. What is not said otherwise is as it was there: program with its
+  // directory and its tasks, configuration.
+  absl::Status Clone(Context& context, msg::TrialOptionsT* options) {
     const auto id = FindTrial(context, flags_.from(), "is a place to start from");
     if (!id.ok()) return id.status();
     auto client = context.client();
@@ -270,10 +310,14 @@ class RunVerb : public Verb {
     if (program_.empty()) {
       program_ = details->trial->argv;
       working_directory_ = details->trial->working_directory;
+      if (options->tasks.empty() && details->options != nullptr) {
+        options->tasks = msg::TrialOptionsT(*details->options).tasks;
+      }
     }
     if (program_.empty()) return absl::InternalError("the trainer sent no program");
     if (config_.empty()) config_ = details->config;
-    return *id;
+    options->from = *id;
+    return absl::OkStatus();
   }
 
   // One, or those that --configs and --grid stand for.
@@ -355,7 +399,7 @@ class RunVerb : public Verb {
     if (!context.json) *context.err << Title(trial) << " started\n";
     Screen screen(context);
     HandleInterrupt(context, client, trial.id, &screen);
-    OutputFollower output(context, &screen);
+    OutputFollower output(context, &screen, is_cluster_);
     const absl::Duration begin = context.clock->Monotonic();
     auto ended = FollowTrial(
         context, trial.id, 0, absl::InfiniteDuration(),
@@ -466,6 +510,7 @@ class RunVerb : public Verb {
   std::uint32_t grace_ms_ = 0;  // The trainer's.
   std::uint64_t seed_ = 0;
   bool detach_ = false;
+  bool is_cluster_ = false;
   std::atomic<bool> interrupted_ = false;
   std::uint64_t rows_ = 0;
   TrialFlags flags_;

@@ -1,0 +1,152 @@
+// Programs that are older or newer than the trainer: conversations that were recorded once and must
+// go on to work (testdata/conversations). What the protocol learns later may add members to
+// answers; those that are recorded stay.
+//
+//     up LINE      the program says it
+//     down OBJECT  the answer has these members, whatever else it has
+//     none         there is no answer
+//     stop         somebody asks the trial to stop
+//     reports N    so many reports count in the end
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/fake_clock.h"
+#include "runtime/file.h"
+#include "trainer/line_receiver.h"
+#include "trainer/store.h"
+#include "trainer/testing/fake_jobs.h"
+#include "trainer/testing/loop_thread.h"
+#include "trainer/trials.h"
+
+namespace trainer {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kFolder[] = "trainer/testdata/conversations";
+
+class ConversationTest : public testing::TestWithParam<std::string> {
+ protected:
+  ConversationTest() : loop_(std::make_unique<LoopThread>(&clock_)) {
+    char name[] = "/tmp/cv-XXXXXX";
+    directory_ = mkdtemp(name);
+    jobs_.SetLoop(loop_->loop());
+    store_ = *Store::Open(directory_ + "/trainer.db");
+    trials_ = *Trials::Open({.loop = loop_->loop(),
+                             .clock = &clock_,
+                             .store = store_.get(),
+                             .jobs = &jobs_,
+                             .logdir = directory_ + "/runs",
+                             .relay = "/relay",
+                             .hostname = "host"});
+    msg::RunTrialRequestT request;
+    request.argv = {"prog"};
+    request.working_directory = "/";
+    request.config = R"({"lr":0.1})";
+    request.stop_grace_ms = 5000;
+    On([&] {
+      trials_->Resume();
+      id_ = trials_->Run("request", request, "")->id;
+    });
+  }
+  ~ConversationTest() override {
+    loop_->Stop();
+    trials_.reset();
+    store_.reset();
+    loop_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void On(const std::function<void()>& body) {
+    loop_->Call(body);
+    loop_->Settle();
+  }
+  std::string Say(const std::string& text) {
+    std::string answer;
+    On([&] {
+      const auto key = trials_->Greet(jobs_.jobs["j-1"].spec.report_channel->nonce);
+      ASSERT_TRUE(key.ok()) << key.status();
+      const auto answers = trials_->Receive({{*key, ++lines_, text, false}});
+      ASSERT_TRUE(answers.front().ok()) << answers.front().status();
+      answer = *answers.front();
+    });
+    return answer;
+  }
+  // The members of `wanted` are those of `answer`.
+  static void ExpectMembers(const std::string& answer, const json& wanted) {
+    const json got = json::parse(answer, nullptr, /*allow_exceptions=*/false);
+    ASSERT_TRUE(got.is_object()) << answer;
+    for (const auto& [name, value] : wanted.items()) {
+      ASSERT_TRUE(got.contains(name)) << name << " is missing in " << answer;
+      EXPECT_EQ(got[name], value) << name << " in " << answer;
+    }
+  }
+
+  std::string directory_, id_;
+  runtime::FakeClock clock_;
+  FakeJobs jobs_;
+  std::unique_ptr<LoopThread> loop_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Trials> trials_;
+  std::int64_t lines_ = 0;
+};
+
+TEST_P(ConversationTest, GoesOnAsItWasRecorded) {
+  const auto text = runtime::ReadFile(absl::StrCat(kFolder, "/", GetParam()), 1 << 20);
+  ASSERT_TRUE(text.ok()) << text.status();
+  std::string answer;
+  int directives = 0;
+  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
+    if (line.empty() || line[0] == '#') continue;
+    SCOPED_TRACE(std::string(line));
+    ++directives;
+    const std::string rest(absl::StripAsciiWhitespace(line.substr(line.find(' ') + 1)));
+    if (absl::StartsWith(line, "up ")) {
+      answer = Say(rest);
+    } else if (absl::StartsWith(line, "down ")) {
+      ExpectMembers(answer, json::parse(rest));
+    } else if (line == "none") {
+      EXPECT_EQ(answer, "");
+    } else if (line == "stop") {
+      On([&] { ASSERT_TRUE(trials_->Stop(id_, absl::ZeroDuration(), "").ok()); });
+    } else if (absl::StartsWith(line, "reports ")) {
+      On([&] { EXPECT_EQ(absl::StrCat(trials_->Get(id_)->reports), rest); });
+    } else {
+      ADD_FAILURE() << "not a line of a conversation";
+    }
+  }
+  EXPECT_GT(directives, 2);
+}
+
+// Every file of the folder.
+std::vector<std::string> Conversations() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(kFolder)) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ConversationTest, testing::ValuesIn(Conversations()),
+                         [](const auto& info) {
+                           return info.param.substr(0, info.param.find('.'));
+                         });
+
+}  // namespace
+}  // namespace trainer
