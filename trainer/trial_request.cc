@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/string_view.h"
+#include "trainer/functions.h"
 #include "trainer/json_text.h"
 #include "trainer/run_provenance.h"
 #include "trainer/stop_criteria.h"
@@ -46,6 +47,25 @@ absl::Status CheckCheckpointOptions(const msg::TrialOptionsT& options) {
   return absl::OkStatus();
 }
 
+// A program, or a function of this one.
+absl::Status CheckWhatRuns(const msg::RunTrialRequestT& request) {
+  const std::string function = request.options == nullptr ? "" : request.options->function;
+  if (function.empty()) {
+    if (!request.argv.empty() && !request.argv[0].empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("argv is empty: no program to run");
+  }
+  if (!request.argv.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argv and function ", function, " are both given: a trial runs one of them"));
+  }
+  if (!request.options->tasks.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("function ", function, " and tasks are both given: a function is one task"));
+  }
+  const auto found = FindFunction(function);
+  return found.ok() ? absl::OkStatus() : absl::InvalidArgumentError(found.status().message());
+}
+
 absl::StatusOr<std::string> ConfigFrom(const std::string& text) {
   if (text.empty()) return "{}";
   if (text.size() > kMaxConfig) {
@@ -82,9 +102,7 @@ absl::Status CheckRunName(std::string_view name) {
 
 absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,
                                    const std::string& logdir) {
-  if (request.argv.empty() || request.argv[0].empty()) {
-    return absl::InvalidArgumentError("argv is empty: no program to run");
-  }
+  if (auto status = CheckWhatRuns(request); !status.ok()) return status;
   TrialSpec spec;
   spec.name = request.name.empty() ? id : request.name;
   if (auto status = CheckRunName(spec.name); !status.ok()) return status;

@@ -20,6 +20,7 @@
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_row.h"
 #include "trainer/failure_text.h"
+#include "trainer/function_main.h"
 #include "trainer/metric_statistics.h"
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
@@ -815,7 +816,14 @@ class TrialsImpl : public Trials {
   void Launch(Trial& trial) {
     MakeRunner(trial);
     running_ = running_ + 1;
-    trial.runner->Launch(trial.record.job_request_id, JobSpecFor(trial.record, options_.relay));
+    msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
+    const msg::TrialOptionsT& asked = trial.record.spec.options;
+    if (!asked.function.empty()) {
+      // As it is now, which may be a newer one than that of the attempt before.
+      job.argv = FunctionCommand(options_.executable, asked.function,
+                                 absl::Milliseconds(asked.heartbeat_ms));
+    }
+    trial.runner->Launch(trial.record.job_request_id, job);
     if (IsToLeave(trial.record)) BeginStop(trial);
   }
 

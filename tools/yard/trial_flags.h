@@ -22,13 +22,15 @@ class TrialFlags {
   // trainer checks.)
   absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
 
+  // Of the trainer, to run instead of a program; empty: none.
+  const std::string& function() const { return function_; }
   const std::string& from() const { return from_; }
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
   bool fail_fast() const { return fail_fast_; }
 
  private:
-  std::string configs_, from_, restore_;
+  std::string function_, output_, configs_, from_, restore_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
