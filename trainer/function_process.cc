@@ -169,8 +169,8 @@ absl::Status FunctionProcess::Start(const Welcome& welcome) {
     if (stop_requested_) session->RequestStop();
   }
   // The thread owns all that the function can reach: it may outlive this.
-  thread_ = std::make_unique<runtime::Thread>(
-      function_.name, [session, config, run = function_.run] {
+  thread_ =
+      std::make_unique<runtime::Thread>(function_.name, [session, config, run = function_.run] {
         session->Run([&](Reporter& reporter) { return run(*config, reporter); });
       });
   return absl::OkStatus();
@@ -230,11 +230,12 @@ absl::StatusOr<FunctionProcess::Answer> FunctionProcess::Report(NamedValues valu
   if (!answer.ok()) return Prefixed(absl::StrCat("report ", seq_), answer.status());
   if (auto newest = session()->newest(); newest && !saved.empty()) {
     // Where a stop is answered the place is known by its name.
-    newest->directory = !answer->path.empty()
-                            ? answer->path
-                            : absl::StrCat(options_.run_directory, "/",
-                                           CheckpointName(saved.back().step.value_or(
-                                               progress_.training_iteration())));
+    newest->directory =
+        !answer->path.empty()
+            ? answer->path
+            : absl::StrCat(
+                  options_.run_directory, "/",
+                  CheckpointName(saved.back().step.value_or(progress_.training_iteration())));
     session()->SetNewest(std::move(newest));
   }
   return answer;

@@ -60,9 +60,8 @@ class FunctionProcessTest : public ::testing::Test {
     process_ = std::make_unique<FunctionProcess>(
         MakeFunction("train", std::move(function), std::move(options)),
         ProgramChannel(std::move(program_)),
-        FunctionProcess::Options{.run_directory = directory_,
-                                 .heartbeat = heartbeat,
-                                 .end_timeout = end_timeout_});
+        FunctionProcess::Options{
+            .run_directory = directory_, .heartbeat = heartbeat, .end_timeout = end_timeout_});
     thread_ = std::make_unique<runtime::Thread>("process", [this] { ended_ = process_->Run(); });
   }
   // It has said hello, and is welcome.
@@ -378,9 +377,7 @@ TEST_F(FunctionProcessTest, AReportWithDoneIsItsLast) {
 
 TEST_F(FunctionProcessTest, AStopFunctionThatThrowsIsItsFailure) {
   FunctionOptions options;
-  options.stop = [](const Result& result) {
-    return result.reported.Number("loss") < 0.1;
-  };
+  options.stop = [](const Result& result) { return result.reported.Number("loss") < 0.1; };
   Start([](const NamedValues&, Reporter& reporter) { reporter.Report({{"acc", 1}}); }, options);
   Welcome();
   EXPECT_THAT(Next(), AllOf(HasSubstr("fail"), HasSubstr("the stop function of train failed"),

@@ -56,8 +56,7 @@ absl::StatusOr<runtime::UniqueFd> ConnectTo(const std::string& path) {
 }
 
 absl::Status Gone(int error) {
-  return absl::UnavailableError(absl::StrCat("the report channel is closed",
-                                             error == 0 ? "" : ": ",
+  return absl::UnavailableError(absl::StrCat("the report channel is closed", error == 0 ? "" : ": ",
                                              error == 0 ? "" : strerror(error)));
 }
 

@@ -7,6 +7,7 @@
 #include "runtime/string_view.h"
 #include "trainer/functions.h"
 #include "trainer/json_text.h"
+#include "trainer/output_format.h"
 #include "trainer/run_provenance.h"
 #include "trainer/stop_criteria.h"
 
@@ -45,6 +46,19 @@ absl::Status CheckCheckpointOptions(const msg::TrialOptionsT& options) {
     return absl::InvalidArgumentError("checkpoint_metric min- names no metric: write min-NAME");
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckOutput(const msg::TrialOptionsT& options) {
+  if (options.output_reports.empty()) return absl::OkStatus();
+  if (auto format = OutputFormat::From(options.output_reports); !format.ok()) {
+    return format.status();
+  }
+  if (options.function.empty() && options.tasks.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("output ", options.output_reports,
+                   ": reports are read from the output of a "
+                   "program of one task, not of ",
+                   options.function.empty() ? "several" : "a function"));
 }
 
 // A program, or a function of this one.
@@ -132,6 +146,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
     spec.options = *request.options;
   }
   if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;
+  if (auto status = CheckOutput(spec.options); !status.ok()) return status;
   if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;
 }

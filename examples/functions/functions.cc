@@ -3,6 +3,8 @@
 //
 //   functions DIRECTORY [CONFIG]     e.g. functions /tmp/run '{"target": 2}'
 
+#include "trainer/functions.h"
+
 #include <cstdio>
 #include <string>
 
@@ -10,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "examples/functions/newton.h"
 #include "trainer/function_runner.h"
-#include "trainer/functions.h"
 #include "trainer/named_values.h"
 #include "trainer/training_progress.h"
 

@@ -77,7 +77,8 @@ class Up : public Verb {
     }
     if (access(path.c_str(), X_OK) != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--trainer: ", path, " cannot be executed; build a program that links "
+          absl::StrCat("--trainer: ", path,
+                       " cannot be executed; build a program that links "
                        "//trainer:trainer_main"));
     }
     if (!running.has_value() || running->trainer == path) return absl::OkStatus();
