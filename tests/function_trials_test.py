@@ -3,11 +3,9 @@
 import json
 import os
 import pathlib
-import shutil
 import signal
-import time
-import unittest
 
+from bazel.python import xml_runner
 from tests import yard_case
 
 
@@ -17,35 +15,17 @@ class FunctionTrialsTest(yard_case.YardCase):
     def trial(self, name):
         return json.loads(self.yard("show", name, "--json")[0])
 
-    def until(self, what, *arguments):
-        for _ in range(yard_case.LONG * 20):
-            found = what(*arguments)
-            if found:
-                return found
-            time.sleep(0.05)
-        self.fail("it never came to that: %s%s" % (what, arguments))
-
     def rows(self, name):
-        path = os.path.join(self.directory, "runs", name, "result.json")
-        if not os.path.exists(path):
-            return []
-        with open(path) as lines:
-            return [json.loads(line) for line in lines if line.endswith("\n")]
+        with open(os.path.join(self.directory, "runs", name, "result.json")) as lines:
+            return [json.loads(line) for line in lines]
 
-    def has_rows(self, name, count):
-        return len(self.rows(name)) >= count
-
-    def trainer_pid(self):
-        for line in self.yard("status", "--json")[0].splitlines():
-            service = json.loads(line)
-            if service.get("service") == "trainer" and service.get("state") == "up":
-                return service["pid"]
-        return None
+    def await_rows(self, name, count):
+        self.yard("watch", name, "--all", "-n", str(count))
 
     def kill_trainer(self):
-        before = self.trainer_pid()
-        os.kill(before, signal.SIGKILL)
-        self.until(lambda: self.trainer_pid() not in (None, before))
+        services = map(json.loads, self.yard("status", "--json")[0].splitlines())
+        pid = [service["pid"] for service in services if service.get("service") == "trainer"][0]
+        os.kill(pid, signal.SIGKILL)
 
     def test_a_function_runs_to_its_end(self):
         _, err = self.yard("run", "--function", "newton", "--name", "root", "--label", "a",
@@ -90,10 +70,10 @@ class FunctionTrialsTest(yard_case.YardCase):
     def test_it_survives_a_killed_trainer_and_others_go_on_from_it(self):
         self.yard("run", "--detach", "--function", "descent", "--name", "long", "--stop",
                   "training_iteration=60", "--config", '{"rate": 0.001, "min_ms": 20}')
-        self.until(self.has_rows, "long", 5)
+        self.await_rows("long", 5)
         job = self.trial("long")["job"]
         self.kill_trainer()
-        self.until(self.has_rows, "long", 15)
+        self.await_rows("long", 15)
         self.kill_trainer()
         self.yard("wait", "long")
         trial = self.trial("long")
@@ -113,13 +93,13 @@ class FunctionTrialsTest(yard_case.YardCase):
     def test_it_is_paused_goes_on_and_is_stopped(self):
         self.yard("run", "--detach", "--function", "newton", "--name", "p", "--config",
                   '{"target": 1e300, "start": 1, "min_ms": 10}')
-        self.until(self.has_rows, "p", 3)
+        self.await_rows("p", 3)
         self.yard("pause", "p")
         rows = len(self.rows("p"))
         checkpoints = self.trial("p")["checkpoints"]
         self.assertEqual(checkpoints[0]["training_iteration"], rows)
         self.yard("resume", "p")
-        self.until(self.has_rows, "p", rows + 2)
+        self.await_rows("p", rows + 2)
         # From values, not from the start.
         after = self.rows("p")[rows]
         self.assertEqual(after["training_iteration"], rows + 1)
@@ -132,7 +112,7 @@ class FunctionTrialsTest(yard_case.YardCase):
     def test_one_that_is_killed_goes_on_from_its_checkpoint(self):
         self.yard("run", "--detach", "--function", "descent", "--name", "k", "--max_restarts", "1",
                   "--stop", "step=40", "--config", '{"rate": 0.001, "min_ms": 20}')
-        self.until(self.has_rows, "k", 4)
+        self.await_rows("k", 4)
         os.kill(self.rows("k")[-1]["pid"], signal.SIGKILL)
         self.yard("wait", "k")
         self.assertEqual(self.trial("k")["attempt"], 2)
@@ -141,5 +121,43 @@ class FunctionTrialsTest(yard_case.YardCase):
             self.assertIn("signal 9", file.read())
 
 
+
+class OutputTest(yard_case.YardCase):
+    """Reports of programs that know nothing of the yard, from what they print."""
+
+    def steps(self, name):
+        with open(os.path.join(self.directory, "runs", name, "result.json")) as lines:
+            return [json.loads(line)["step"] for line in lines]
+
+    def test_each_form_of_line_is_read(self):
+        for form, line in [("json", '{"loss": 1, "step": 7}'), ("values", "at loss=1 step=7 ."),
+                           ("tag:MINE", "MINE: loss=1, step=7")]:
+            self.yard("run", "--output", form, "--name", form.replace(":", "-"), "--", "sh", "-c",
+                      "echo hello; echo '%s'" % line)
+            self.assertEqual(self.steps(form.replace(":", "-")), [7])
+
+    def test_a_killed_trainer_loses_and_doubles_nothing(self):
+        program = "i=0; while [ $i -lt 40 ]; do i=$((i + 1)); echo step=$i; sleep 0.05; done"
+        self.yard("run", "--detach", "--output", "values", "--name", "long", "--", "sh", "-c", program)
+        self.yard("watch", "long", "--all", "-n", "5")
+        services = map(json.loads, self.yard("status", "--json")[0].splitlines())
+        pid = [service["pid"] for service in services if service.get("service") == "trainer"][0]
+        os.kill(pid, signal.SIGKILL)
+        self.yard("wait", "long")
+        self.assertEqual(self.steps("long"), list(range(1, 41)))
+        self.assertIn("values", self.yard("show", "long")[0])
+
+    def test_a_criterion_ends_it(self):
+        program = "i=0; while :; do i=$((i + 1)); echo acc=0.$i step=$i; sleep 0.05; done"
+        self.yard("run", "--output", "values", "--name", "stops", "--stop", "step=5", "--", "sh",
+                  "-c", program)
+        self.assertEqual(json.loads(self.yard("show", "stops", "--json")[0])["state"], "done")
+        self.assertEqual(self.steps("stops")[:5], [1, 2, 3, 4, 5])
+
+    def test_what_is_no_form_is_refused(self):
+        err = self.finish(self.start_yard("run", "--output", "xml", "--", "true"), exit_code=2)[1]
+        self.assertIn('output "xml" is not json, values or tag:WORD', err)
+
+
 if __name__ == "__main__":
-    unittest.main()
+    xml_runner.main()
