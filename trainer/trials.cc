@@ -670,12 +670,12 @@ class TrialsImpl : public Trials {
   // Where the output of the next attempt begins; a line of the attempt if that is not the file's
   // beginning.
   static std::vector<AnsweredLine> OutputBefore(const Trial& trial) {
+    if (!ReportsByOutput(trial.record)) return {};
     std::error_code missing;
     const auto size = std::filesystem::file_size(OutputPathOf(trial.record), missing);
-    if (!ReportsByOutput(trial.record) || missing) return {};
-    const auto begin = static_cast<std::int64_t>(size);
+    const std::int64_t begin = missing ? 0 : static_cast<std::int64_t>(size);
     if (begin <= trial.reports->progress().last_line) return {};
-    return {{trial.record.number, trial.record.attempt, begin, ""}};
+    return {AnsweredLine{trial.record.number, trial.record.attempt, begin, ""}};
   }
 
   void FollowOutput(Trial& trial) {
