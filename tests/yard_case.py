@@ -15,9 +15,11 @@ class YardCase(unittest.TestCase):
     """All cases of a class share a fresh yard; `directory` is where they run.
 
     `peer` names the environment of $YARD_PEERS whose programs are first on PATH; empty: none is needed.
+    `up_words` go with `yard up`.
     """
 
     peer = ""
+    up_words = ()
 
     @classmethod
     def setUpClass(cls):
@@ -40,12 +42,12 @@ class YardCase(unittest.TestCase):
             "RUNFILES_DIR": os.environ["TEST_SRCDIR"],
         }
         cls.yard_program = str(pathlib.Path(YARD).absolute())
-        cls._services("up")
+        cls._services("up", *cls.up_words)
         cls.addClassCleanup(cls._services, "down")
 
     @classmethod
-    def _services(cls, verb):
-        subprocess.run([cls.yard_program, verb], cwd=cls.directory, env=cls.environment,
+    def _services(cls, *words):
+        subprocess.run([cls.yard_program, *words], cwd=cls.directory, env=cls.environment,
                        stdin=subprocess.DEVNULL, timeout=LONG, check=True)
 
     def start(self, *words):

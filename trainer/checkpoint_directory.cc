@@ -450,7 +450,8 @@ absl::Status VerifyCheckpoint(const std::string& directory) {
 }
 
 absl::StatusOr<std::string> CopyInCheckpoint(const std::string& source,
-                                             const std::string& run_directory) {
+                                             const std::string& run_directory,
+                                             std::optional<std::int64_t> step) {
   std::optional<Manifest> expected;
   auto manifest = ReadManifest(source);
   if (manifest.ok()) {
@@ -458,7 +459,7 @@ absl::StatusOr<std::string> CopyInCheckpoint(const std::string& source,
   } else if (!absl::IsNotFound(manifest.status())) {
     return manifest.status();
   }
-  auto target = MakeTemporaryCheckpoint(run_directory);
+  auto target = MakeTemporaryCheckpoint(run_directory, step);
   if (!target.ok()) return target.status();
   if (auto status = CopyTree(source, *target, std::move(expected)); !status.ok()) {
     (void)RemoveCheckpoint(*target);

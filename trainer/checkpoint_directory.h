@@ -96,9 +96,10 @@ absl::Status VerifyCheckpoint(const std::string& directory);
 
 // Copies a directory into a new temporary checkpoint of the run. A checkpoint with a manifest is
 // verified on the way (as above), one without is copied as it is; so may any other directory be.
-// Not synced.
+// Not synced. It remembers for which step it is, if that is known.
 absl::StatusOr<std::string> CopyInCheckpoint(const std::string& source,
-                                             const std::string& run_directory);
+                                             const std::string& run_directory,
+                                             std::optional<std::int64_t> step = std::nullopt);
 
 // The null checkpoint of the run, made anew: all counters are 0.
 absl::StatusOr<std::string> MakeNullCheckpoint(const std::string& run_directory,

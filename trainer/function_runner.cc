@@ -13,6 +13,7 @@
 #include "runtime/string_view.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_object.h"
+#include "trainer/function_checkpoint.h"
 
 // Between two calls the function is parked, has ended, or was not started, unless `awaiting_`. A
 // result counts before its checkpoints are committed, so that they keep the counters with it; it is
@@ -151,27 +152,22 @@ void FunctionRunner::DropDamaged() {
 
 absl::StatusOr<std::optional<Checkpoint>> FunctionRunner::LoadNewest() const {
   if (!newest_) return std::optional<Checkpoint>();
-  Checkpoint checkpoint{newest_->path, std::nullopt};
-  auto directory = FindCheckpointDirectory(newest_->path);
-  if (!directory.ok()) return directory.status();
-  const auto metadata = ReadMetadata(*directory);
-  if (!metadata.ok()) return metadata.status();
-  if (metadata->saved_as_dict) {
-    const auto json = ReadDictionary(*directory);
-    if (!json.ok()) return json.status();
-    auto values = NamedValues::FromJson(*json);
-    if (!values.ok()) return values.status();
-    checkpoint.values = *std::move(values);
-  }
-  return std::optional<Checkpoint>(std::move(checkpoint));
+  auto checkpoint = LoadCheckpoint(newest_->path);
+  if (!checkpoint.ok()) return checkpoint.status();
+  return std::optional<Checkpoint>(*std::move(checkpoint));
 }
 
 absl::StatusOr<Result> FunctionRunner::TakeEvent(FunctionSession::Event event) {
   switch (event.kind) {
-    case FunctionSession::Event::Kind::kReport:
+    case FunctionSession::Event::Kind::kReport: {
       if (event.error_is_next) Warn(Named() + " has failed; its results come before the error");
       undelivered_ = progress_.Count(std::move(event.values), event.time, options_.clock->Now());
+      // An error is that of this step; the result comes with the next one.
+      const auto ends = EndsAt(function_, *undelivered_);
+      if (!ends.ok()) return Prefixed(Named(), ends.status());
+      undelivered_->done = undelivered_->done || *ends;
       break;
+    }
     case FunctionSession::Event::Kind::kReturned:
       undelivered_ = progress_.Duplicate(last_, options_.clock->Now());
       returned_ = true;

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -24,6 +25,7 @@ namespace {
 constexpr std::size_t kMaxValues = 20'000;
 constexpr std::size_t kMaxSaved = 16;
 constexpr std::size_t kMaxErrorText = 4096;
+constexpr std::size_t kMaxEvents = 1000;
 
 thread_local Reporter* current_reporter = nullptr;
 
@@ -109,6 +111,7 @@ void Reporter::SaveCheckpoint(std::int64_t step, const std::string& directory) {
 }
 void Reporter::SaveCheckpoint(const NamedValues& values) { session_.SaveCheckpoint(values); }
 std::optional<Checkpoint> Reporter::checkpoint() const { return session_.newest(); }
+std::vector<std::string> Reporter::TakeEvents() { return session_.TakeEvents(); }
 const TrialInfo& Reporter::trial() const { return session_.trial(); }
 
 FunctionSession::FunctionSession(TrialInfo trial, std::optional<Checkpoint> newest,
@@ -197,6 +200,20 @@ void FunctionSession::SetNewest(std::optional<Checkpoint> newest) {
   newest_ = std::move(newest);
 }
 
+void FunctionSession::AddEvents(std::vector<std::string> events) {
+  runtime::MutexLock lock(mutex_);
+  events_.insert(events_.end(), std::make_move_iterator(events.begin()),
+                 std::make_move_iterator(events.end()));
+  if (events_.size() > kMaxEvents) {
+    events_.erase(events_.begin(), events_.end() - static_cast<std::ptrdiff_t>(kMaxEvents));
+  }
+}
+
+std::vector<std::string> FunctionSession::TakeEvents() {
+  runtime::MutexLock lock(mutex_);
+  return std::exchange(events_, {});
+}
+
 std::optional<Checkpoint> FunctionSession::newest() const {
   runtime::MutexLock lock(mutex_);
   return newest_;
@@ -226,13 +243,13 @@ void FunctionSession::SaveCheckpoint(
     std::int64_t step, const std::function<void(const std::string& directory)>& write) {
   CheckStep(step);
   CheckOpen();
-  Keep({Fill(write), step, false}, std::nullopt);
+  Keep({Fill(step, write), step, false}, std::nullopt);
 }
 
 void FunctionSession::SaveCheckpoint(std::int64_t step, const std::string& directory) {
   CheckStep(step);
   CheckOpen();
-  Keep({OrThrow(CopyInCheckpoint(directory, trial_.directory)), step, false}, std::nullopt);
+  Keep({OrThrow(CopyInCheckpoint(directory, trial_.directory, step)), step, false}, std::nullopt);
 }
 
 void FunctionSession::SaveCheckpoint(const NamedValues& values) {
@@ -242,8 +259,12 @@ void FunctionSession::SaveCheckpoint(const NamedValues& values) {
     if (const std::string* const text = value.AsText()) CheckUtf8(name, *text);
   }
   CheckOpen();
-  std::string filled = Fill([&](const std::string& directory) {
-    const absl::Status written = WriteDictionary(directory, values.ToJson());
+  std::string filled = Fill(std::nullopt, [&](const std::string& directory) {
+    absl::Status written = WriteDictionary(directory, values.ToJson());
+    // Whoever commits it, and counts, may be another process.
+    CheckpointMetadata metadata;
+    metadata.saved_as_dict = true;
+    written.Update(WriteMetadata(directory, metadata));
     if (!written.ok()) throw std::runtime_error(written.ToString());
   });
   Keep({std::move(filled), std::nullopt, true}, values);
@@ -258,8 +279,9 @@ void FunctionSession::CheckOpen() const {
 }
 
 std::string FunctionSession::Fill(
+    std::optional<std::int64_t> step,
     const std::function<void(const std::string& directory)>& write) const {
-  std::string directory = OrThrow(MakeTemporaryCheckpoint(trial_.directory));
+  std::string directory = OrThrow(MakeTemporaryCheckpoint(trial_.directory, step));
   try {
     write(directory);
   } catch (...) {

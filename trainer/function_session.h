@@ -63,6 +63,8 @@ class FunctionSession {
   // What was saved since it was asked last.
   std::vector<Saved> TakeSaved();
   void SetNewest(std::optional<Checkpoint> newest);
+  // For TakeEvents(); of more than 1,000 the oldest are dropped.
+  void AddEvents(std::vector<std::string> events);
 
   // Function: see Reporter.
   void Report(NamedValues values);
@@ -71,14 +73,16 @@ class FunctionSession {
   void SaveCheckpoint(std::int64_t step, const std::string& directory);
   void SaveCheckpoint(const NamedValues& values);
   std::optional<Checkpoint> newest() const;
+  std::vector<std::string> TakeEvents();
   const TrialInfo& trial() const { return trial_; }
 
  private:
   void Finish(absl::Status outcome);
   // Throws if no checkpoint is taken now.
   void CheckOpen() const;
-  // A new temporary directory that `write` has filled.
-  std::string Fill(const std::function<void(const std::string& directory)>& write) const;
+  // A new temporary directory, for `step` if there is one, that `write` has filled.
+  std::string Fill(std::optional<std::int64_t> step,
+                   const std::function<void(const std::string& directory)>& write) const;
   void Keep(Saved saved, std::optional<NamedValues> values);
   std::optional<Event> TakeEvent();
 
@@ -97,6 +101,7 @@ class FunctionSession {
   absl::Duration began_ ABSL_GUARDED_BY(mutex_);  // The iteration, monotonic.
   std::optional<Checkpoint> newest_ ABSL_GUARDED_BY(mutex_);
   std::vector<Saved> saved_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> events_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trainer

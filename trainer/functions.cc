@@ -1,5 +1,6 @@
 #include "trainer/functions.h"
 
+#include <exception>
 #include <map>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,16 @@ std::vector<std::string> FunctionNames() {
   std::vector<std::string> names;
   for (const auto& [name, function] : registry.functions) names.push_back(name);
   return names;
+}
+
+absl::StatusOr<bool> EndsAt(const TrainableFunction& function, const Result& result) {
+  if (!function.options.stop) return false;
+  try {
+    return function.options.stop(result);
+  } catch (const std::exception& error) {
+    return absl::UnknownError(
+        absl::StrCat("the stop function of ", function.name, " failed: ", error.what()));
+  }
 }
 
 }  // namespace trainer

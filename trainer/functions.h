@@ -16,12 +16,16 @@
 #include "trainer/named_values.h"
 #include "trainer/reporter.h"
 #include "trainer/results.h"
+#include "trainer/training_progress.h"
 
 namespace trainer {
 
 struct FunctionOptions {
   // Says once that a function which takes no reporter cannot go on from a checkpoint.
   bool warn_without_checkpoints = true;
+  // Whether the trial ends, done, with this result: called after each one, while the function is
+  // parked. What it throws is the function's failure. Unset: never.
+  std::function<bool(const Result& result)> stop = {};
 };
 
 // A function that can be trained: any of the signatures below, brought into one.
@@ -97,7 +101,7 @@ TrainableFunction MakeFunction(std::string name, F function, FunctionOptions opt
   TrainableFunction made;
   made.name = std::move(name);
   made.can_checkpoint = TakesReporter<F>;
-  made.options = options;
+  made.options = std::move(options);
   if constexpr (TrainableCallable<F>) {
     made.run = [function = std::move(function)](const NamedValues& config, Reporter& reporter) {
       return ReportResultOf(reporter, [&]() -> typename FunctionResult<F>::type {
@@ -116,12 +120,26 @@ TrainableFunction MakeFunction(std::string name, F function, FunctionOptions opt
 void RegisterFunction(TrainableFunction function);
 template <typename F>
 void RegisterFunction(std::string name, F function, FunctionOptions options = {}) {
-  RegisterFunction(MakeFunction(std::move(name), std::move(function), options));
+  RegisterFunction(MakeFunction(std::move(name), std::move(function), std::move(options)));
 }
+// The same before main(), in one line of a program that is linked with //trainer:trainer_main:
+//
+//   const trainer::RegisteredFunction kTrain("train", Train);
+class RegisteredFunction {
+ public:
+  template <typename F>
+  RegisteredFunction(std::string name, F function, FunctionOptions options = {}) {
+    RegisterFunction(std::move(name), std::move(function), std::move(options));
+  }
+};
+
 // NotFound names those there are.
 absl::StatusOr<TrainableFunction> FindFunction(std::string_view name);
 // Sorted.
 std::vector<std::string> FunctionNames();
+
+// Whether the function's own `stop` ends the trial with this result; what it throws is the error.
+absl::StatusOr<bool> EndsAt(const TrainableFunction& function, const Result& result);
 
 }  // namespace trainer
 

@@ -165,9 +165,12 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
   job.restart = msg::RestartPolicy::Never;
   job.stop_grace_ms = static_cast<std::uint32_t>(spec.stop_grace_ms);
   job.log_directory = spec.run_directory;
-  job.report_channel = std::make_unique<msg::ReportChannelT>();
-  job.report_channel->socket = relay;
-  job.report_channel->nonce = trial.nonce;
+  // Reports come one way or the other.
+  if (spec.options.output_reports.empty()) {
+    job.report_channel = std::make_unique<msg::ReportChannelT>();
+    job.report_channel->socket = relay;
+    job.report_channel->nonce = trial.nonce;
+  }
   for (const auto& [key, value] :
        {std::pair<std::string, std::string>("trial", trial.id()), {"trial_name", spec.name}}) {
     auto label = std::make_unique<msg::KeyValueT>();
@@ -176,6 +179,10 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
     job.labels.push_back(std::move(label));
   }
   return job;
+}
+
+std::string OutputPathOf(const TrialRecord& trial) {
+  return trial.spec.run_directory + "/worker-0.1.stdout";
 }
 
 std::vector<std::string> LastErrorLines(const AttemptEnd& end) {

@@ -57,6 +57,10 @@ class ProgramRunner {
 // The job of a trial's current attempt. `relay` is the path of the report channel's socket.
 msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay);
 
+// The file of its standard output, which all attempts of the trial have in common
+// (docs/launcher.md).
+std::string OutputPathOf(const TrialRecord& trial);
+
 // The last lines of its standard error, however it ended.
 std::vector<std::string> LastErrorLines(const AttemptEnd& end);
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "trainer/named_values.h"
 
@@ -65,6 +66,9 @@ class Reporter {
   // The newest checkpoint, saved by this run of the function or one before it, or restored; none if
   // it starts from nothing. Its directory is there at least until the next report.
   std::optional<Checkpoint> checkpoint() const;
+  // What the trial was told (`yard tell`) with the answers to its reports, since this was asked
+  // last: JSON values in their order, each once. Of more than 1,000 the oldest are gone.
+  std::vector<std::string> TakeEvents();
   const TrialInfo& trial() const;
 
  private:

@@ -1,4 +1,6 @@
-// The trainer: runs trials and keeps what they report.
+// The trainer: runs trials and keeps what they report. A program of the user's own that links this
+// is a trainer with the functions that it registers (docs/trainables.md), each of which runs as a
+// trial in a process of its own: this program again, with --run_function.
 
 #include <algorithm>
 #include <string>
@@ -12,6 +14,7 @@
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
 #include "runtime/locations.h"
+#include "trainer/function_main.h"
 #include "trainer/trainer_service.h"
 
 ABSL_FLAG(std::string, logdir, "./runs", "Directory of the runs.");
@@ -19,6 +22,8 @@ ABSL_FLAG(int, slots, 0, "Trials that run at once, at most; 0: one for each core
 ABSL_FLAG(int, keep_trials, 10'000, "Ended trials that are known; directories always stay.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, run_function, "", "Runs this function as a trial; the trainer says so.");
+ABSL_FLAG(absl::Duration, heartbeat, absl::ZeroDuration(), "Of the function: a line so often.");
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
 
 namespace {
@@ -43,6 +48,9 @@ absl::StatusOr<int> Run() {
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("The yard's trainer: runs trials and keeps what they report.");
   absl::ParseCommandLine(argc, argv);
+  if (const std::string function = absl::GetFlag(FLAGS_run_function); !function.empty()) {
+    return trainer::FunctionMain(function, absl::GetFlag(FLAGS_heartbeat));
+  }
   runtime::RaiseFileLimit();
   const absl::Status entered = runtime::EnterCallersDirectory();
   if (!entered.ok()) return runtime::ReportAndExitCode("trainer", entered);

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -43,6 +45,7 @@ class TrainerServiceImpl : public TrainerService {
     auto store = Store::Open(locations.state_directory + "/trainer.db");
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
+    std::error_code unknown;  // Then a function cannot be started, and its trial says so.
     jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
     auto trials =
         Trials::Open({.loop = process->loop(),
@@ -53,6 +56,7 @@ class TrainerServiceImpl : public TrainerService {
                       .relay = relay_path,
                       .hostname = HostName(),
                       .slots = Slots(options.slots),
+                      .executable = std::filesystem::read_symlink("/proc/self/exe", unknown),
                       .keep_trials = static_cast<std::size_t>(options.keep_trials),
                       .on_event = [publisher = process->publisher()](msg::TrialEventT event) {
                         Publish(publisher, std::move(event));

@@ -168,6 +168,8 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& tempor
   metadata.step = step;
   metadata.attempt = moment.attempt;
   metadata.line = moment.line;
+  // Values of a function, which it is given as such again.
+  metadata.saved_as_dict = ReadMetadata(temporary).value_or(CheckpointMetadata()).saved_as_dict;
   CheckpointRow row{trial_,
                     moment.number,
                     moment.attempt,

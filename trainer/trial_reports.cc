@@ -221,6 +221,15 @@ TrialReports::Progress& TrialReports::Draft() {
 
 absl::StatusOr<std::string> TrialReports::Take(const RelayedLine& line, const TrialRecord& trial,
                                                absl::Time now, StoreBatch& batch) {
+  if (!draft_error_.ok()) return draft_error_;
+  auto answer = TakeChecked(line, trial, now, batch);
+  if (!trial.spec.options.output_reports.empty()) draft_error_ = answer.status();
+  return answer;
+}
+
+absl::StatusOr<std::string> TrialReports::TakeChecked(const RelayedLine& line,
+                                                      const TrialRecord& trial, absl::Time now,
+                                                      StoreBatch& batch) {
   if (files_.behind()) {
     if (auto status = RepairFiles(); !status.ok()) return status;
   }
@@ -229,6 +238,7 @@ absl::StatusOr<std::string> TrialReports::Take(const RelayedLine& line, const Tr
     window_loaded_ = true;
   }
   const std::int64_t last = Draft().last_line;
+  if (!trial.spec.options.output_reports.empty()) return TakeFromOutput(line, trial, now, batch);
   if (line.is_end && line.number == last) return std::string();
   if (!line.is_end && line.number <= last) return TakeAgain(line, batch);
   if (line.is_end || line.number != last + 1) {
@@ -239,6 +249,22 @@ absl::StatusOr<std::string> TrialReports::Take(const RelayedLine& line, const Tr
   std::string answer = TakeNew(line, trial, now, batch);
   Draft().last_line = line.number;
   batch.lines.push_back({trial.number, trial.attempt, line.number, answer});
+  return answer;
+}
+
+absl::StatusOr<std::string> TrialReports::TakeFromOutput(const RelayedLine& line,
+                                                         const TrialRecord& trial, absl::Time now,
+                                                         StoreBatch& batch) {
+  if (line.number <= Draft().last_line) return std::string();
+  std::string answer = TakeNew(line, trial, now, batch);
+  Draft().last_line = line.number;
+  // Nobody asks for its answer; how far the output was read is kept once a transaction.
+  AnsweredLine* const before = batch.lines.empty() ? nullptr : &batch.lines.back();
+  if (before != nullptr && before->trial == trial.number) {
+    before->number = line.number;
+  } else {
+    batch.lines.push_back({trial.number, trial.attempt, line.number, ""});
+  }
   return answer;
 }
 
@@ -289,6 +315,12 @@ std::string TrialReports::TakeReport(const ReportLine& report, std::int64_t numb
   const bool judges = !was_to_end && !HasEnded(trial) && trial.state != msg::TrialState::Paused;
   if (judges) {
     const absl::Status verdict = Judge(report, row);
+    if (!verdict.ok() && !trial.spec.options.output_reports.empty()) {
+      // Such a line was printed for somebody else.
+      draft.failure.clear();
+      draft.expelled = false;
+      return ErrorLine(report.seq, verdict);
+    }
     if (!verdict.ok()) {
       AddTrial(trial, batch);
       return ErrorLine(report.seq, verdict);
@@ -449,6 +481,7 @@ ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& tri
 }
 
 absl::Status TrialReports::Committed() {
+  draft_error_ = absl::OkStatus();
   committed_ = std::exchange(draft_rows_, {});
   if (draft_) progress_ = *std::exchange(draft_, std::nullopt);
   draft_directories_.clear();
@@ -469,6 +502,7 @@ void TrialReports::Abandon() {
   events_.Abandon();
   draft_rows_.clear();
   draft_saves_ = false;
+  draft_error_ = absl::OkStatus();
   // The lines will come again, and be given others.
   for (const std::string& directory : std::exchange(draft_directories_, {})) {
     (void)RemoveCheckpoint(directory);

@@ -74,6 +74,8 @@ class TrialReports {
   absl::StatusOr<TrialCheckpoints::Start> ChooseStart(const TrialRecord& trial, TrialReports* from);
   // The attempt starts where the record says; its counters go on from there.
   void StartFrom(const TrialRecord& trial);
+  // What is in the output of its program until that offset is of attempts before this one.
+  void SkipTo(std::int64_t offset) { progress_.last_line = offset; }
   // After the end of its program.
   absl::Status RemoveTemporaryCheckpoints() { return checkpoints_.RemoveTemporaries(); }
   // Of the newest checkpoint; empty if there is none.
@@ -88,7 +90,8 @@ class TrialReports {
 
   // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
   // gets the same answer and counts no second time. FailedPrecondition: a line before it is
-  // missing.
+  // missing. The lines of a trial that reports by its output are numbered by their offsets there,
+  // so others may be between them; after one that cannot be taken now no other is.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
                                    absl::Time now, StoreBatch& batch);
   // The store has the draft: it is what stands now, and its rows go to the files. An error means
@@ -108,6 +111,10 @@ class TrialReports {
   absl::StatusOr<std::string> SaveCheckpoint(const struct ReportLine& report, std::int64_t number,
                                              const TrialRecord& trial, absl::Time now,
                                              StoreBatch& batch);
+  absl::StatusOr<std::string> TakeChecked(const RelayedLine& line, const TrialRecord& trial,
+                                          absl::Time now, StoreBatch& batch);
+  absl::StatusOr<std::string> TakeFromOutput(const RelayedLine& line, const TrialRecord& trial,
+                                             absl::Time now, StoreBatch& batch);
   absl::StatusOr<std::string> TakeAgain(const RelayedLine& line, const StoreBatch& batch);
   std::string TakeNew(const RelayedLine& line, const TrialRecord& trial, absl::Time now,
                       StoreBatch& batch);
@@ -137,6 +144,7 @@ class TrialReports {
   Progress progress_;
   std::optional<Progress> draft_;
   bool draft_saves_ = false;
+  absl::Status draft_error_;                    // Of a line of the output.
   std::vector<std::string> draft_directories_;  // Made for it.
   std::vector<ResultRow> draft_rows_;
   std::vector<ResultRow> committed_;

@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/string_view.h"
+#include "trainer/functions.h"
 #include "trainer/json_text.h"
+#include "trainer/output_format.h"
 #include "trainer/run_provenance.h"
 #include "trainer/stop_criteria.h"
 #include "trainer/trial_cluster.h"
@@ -47,6 +49,38 @@ absl::Status CheckCheckpointOptions(const msg::TrialOptionsT& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckOutput(const msg::TrialOptionsT& options) {
+  if (options.output_reports.empty()) return absl::OkStatus();
+  if (auto format = OutputFormat::From(options.output_reports); !format.ok()) {
+    return format.status();
+  }
+  if (options.function.empty() && options.tasks.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("output ", options.output_reports,
+                   ": reports are read from the output of a "
+                   "program of one task, not of ",
+                   options.function.empty() ? "several" : "a function"));
+}
+
+// A program, or a function of this one.
+absl::Status CheckWhatRuns(const msg::RunTrialRequestT& request) {
+  const std::string function = request.options == nullptr ? "" : request.options->function;
+  if (function.empty()) {
+    if (!request.argv.empty() && !request.argv[0].empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("argv is empty: no program to run");
+  }
+  if (!request.argv.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("argv and function ", function, " are both given: a trial runs one of them"));
+  }
+  if (!request.options->tasks.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("function ", function, " and tasks are both given: a function is one task"));
+  }
+  const auto found = FindFunction(function);
+  return found.ok() ? absl::OkStatus() : absl::InvalidArgumentError(found.status().message());
+}
+
 absl::StatusOr<std::string> ConfigFrom(const std::string& text) {
   if (text.empty()) return "{}";
   if (text.size() > kMaxConfig) {
@@ -83,9 +117,7 @@ absl::Status CheckRunName(std::string_view name) {
 
 absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,
                                    const std::string& logdir) {
-  if (request.argv.empty() || request.argv[0].empty()) {
-    return absl::InvalidArgumentError("argv is empty: no program to run");
-  }
+  if (auto status = CheckWhatRuns(request); !status.ok()) return status;
   TrialSpec spec;
   spec.name = request.name.empty() ? id : request.name;
   if (auto status = CheckRunName(spec.name); !status.ok()) return status;
@@ -116,6 +148,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
   }
   if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;
   if (auto status = CheckTasks(spec.options); !status.ok()) return status;
+  if (auto status = CheckOutput(spec.options); !status.ok()) return status;
   if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;
 }

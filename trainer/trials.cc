@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -20,7 +22,10 @@
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_row.h"
 #include "trainer/failure_text.h"
+#include "trainer/function_main.h"
 #include "trainer/metric_statistics.h"
+#include "trainer/output_format.h"
+#include "trainer/output_reader.h"
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
 #include "trainer/run_provenance.h"
@@ -106,6 +111,7 @@ class TrialsImpl : public Trials {
         const absl::Time began = absl::FromUnixMicros(trial.record.attempt_started_us);
         trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
         trial.runner->TakeUp(trial.record.job);
+        FollowOutput(trial);
         if (IsToLeave(trial.record)) BeginStop(trial);
         trial.last_heard = options_.clock->Monotonic();
         Watch(trial);
@@ -331,6 +337,10 @@ class TrialsImpl : public Trials {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot tell trial ", id, " anything: it ", StateWords(trial->record)));
     }
+    if (ReportsByOutput(trial->record)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot tell trial ", id, " anything: it reports by its output and gets no answers"));
+    }
     return trial->reports->events().Tell(event, request_id);
   }
 
@@ -396,6 +406,7 @@ class TrialsImpl : public Trials {
     TrialRecord record;
     std::unique_ptr<TrialReports> reports;
     std::shared_ptr<ProgramRunner> runner;
+    std::unique_ptr<OutputReader> output;  // While an attempt runs that reports by its output.
     runtime::EventLoop::TimerId stop_timer = 0;
     std::string stop_trace;  // Empty: that of the trial.
     // While the next attempt is held back.
@@ -576,9 +587,10 @@ class TrialsImpl : public Trials {
   // ---- Keeping it.
 
   // The change stands once it is stored.
-  absl::Status SaveNow(Trial& trial, TrialRecord changed) {
+  absl::Status SaveNow(Trial& trial, TrialRecord changed, std::vector<AnsweredLine> lines = {}) {
     StoreBatch batch;
     batch.trials.push_back(changed);
+    batch.lines = std::move(lines);
     auto status = options_.store->Write(batch);
     if (!status.ok()) {
       ++store_errors_;
@@ -649,6 +661,49 @@ class TrialsImpl : public Trials {
     reports_ += trial.reports->committed_rows().size();
     for (const ResultRow& row : trial.reports->committed_rows()) Announce(trial, &row);
     return written;
+  }
+
+  // ---- Reports in the output of a program.
+
+  static bool ReportsByOutput(const TrialRecord& record) {
+    return !record.spec.options.output_reports.empty();
+  }
+
+  // Where the output of the next attempt begins; a line of the attempt if that is not the file's
+  // beginning.
+  static std::vector<AnsweredLine> OutputBefore(const Trial& trial) {
+    if (!ReportsByOutput(trial.record)) return {};
+    std::error_code missing;
+    const auto size = std::filesystem::file_size(OutputPathOf(trial.record), missing);
+    const std::int64_t begin = missing ? 0 : static_cast<std::int64_t>(size);
+    if (begin <= trial.reports->progress().last_line) return {};
+    return {AnsweredLine{trial.record.number, trial.record.attempt, begin, ""}};
+  }
+
+  void FollowOutput(Trial& trial) {
+    if (!ReportsByOutput(trial.record)) return;
+    auto format = OutputFormat::From(trial.record.spec.options.output_reports);
+    if (!format.ok()) return;  // Never: it was checked when the trial was made.
+    const AttemptKey attempt{trial.record.number, trial.record.attempt};
+    trial.output = std::make_unique<OutputReader>(OutputReader::Options{
+        .loop = options_.loop,
+        .path = OutputPathOf(trial.record),
+        .offset = trial.reports->progress().last_line,
+        .format = *std::move(format),
+        .take = [this, attempt](const auto& lines) { return TakeOutput(attempt, lines); }});
+  }
+
+  bool TakeOutput(const AttemptKey& attempt, const std::vector<OutputReader::Line>& lines) {
+    trials_.at(attempt.trial).last_heard = options_.clock->Monotonic();
+    std::vector<RelayedLine> reports;
+    for (const OutputReader::Line& line : lines) {
+      reports.push_back(
+          {attempt, line.end, absl::StrCat(R"({"t":"report","m":)", line.metrics, "}"), false});
+    }
+    if (reports.empty()) return true;
+    const auto answers = Receive(reports);
+    return std::all_of(answers.begin(), answers.end(),
+                       [](const auto& answer) { return answer.ok(); });
   }
 
   // What the stored lines say of the trial's end.
@@ -774,10 +829,13 @@ class TrialsImpl : public Trials {
     changed.launching = true;
     changed.attempt_started_us = NowMicros();
     Fault("before launch");
-    if (const auto status = SaveNow(trial, std::move(changed)); !status.ok()) {
+    const std::vector<AnsweredLine> before =
+        trial.record.launching ? std::vector<AnsweredLine>() : OutputBefore(trial);
+    if (const auto status = SaveNow(trial, std::move(changed), before); !status.ok()) {
       LOG(ERROR) << "cannot start trial " << trial.record.id() << ": " << status;
       return TryStoreLater();
     }
+    if (!before.empty()) trial.reports->SkipTo(before.back().number);
     Launch(trial);
   }
 
@@ -813,6 +871,7 @@ class TrialsImpl : public Trials {
         {.loop = options_.loop,
          .jobs = options_.jobs,
          .trace = trial.record.trace,
+         .last_reports = absl::Seconds(ReportsByOutput(trial.record) ? 0 : 2),
          .on_launched =
              [this, number](absl::StatusOr<std::string> job) {
                OnLaunched(trials_.at(number), std::move(job));
@@ -824,7 +883,14 @@ class TrialsImpl : public Trials {
   void Launch(Trial& trial) {
     MakeRunner(trial);
     running_ = running_ + 1;
-    trial.runner->Launch(trial.record.job_request_id, JobSpecFor(trial.record, options_.relay));
+    msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
+    const msg::TrialOptionsT& asked = trial.record.spec.options;
+    if (!asked.function.empty()) {
+      // As it is now, which may be a newer one than that of the attempt before.
+      job.argv = FunctionCommand(options_.executable, asked.function,
+                                 absl::Milliseconds(asked.heartbeat_ms));
+    }
+    trial.runner->Launch(trial.record.job_request_id, job);
     if (IsToLeave(trial.record)) BeginStop(trial);
   }
 
@@ -844,6 +910,7 @@ class TrialsImpl : public Trials {
     trial.running_since = options_.clock->Monotonic();
     trial.last_heard = *trial.running_since;
     SaveSometime(trial, std::move(changed));
+    FollowOutput(trial);
     Watch(trial);
     LOG(INFO) << "trial " << trial.record.id() << ": attempt " << trial.record.attempt << " is job "
               << trial.record.job << TraceWords(trial.record);
@@ -891,7 +958,9 @@ class TrialsImpl : public Trials {
     // A program that has not spoken may not know the channel; it is told by a signal. So are the
     // tasks of a cluster whose reporter has ended.
     const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
-    if (nobody_hears || trial.reports->progress().last_line == 0) return StopFromOutside(trial);
+    const bool has_spoken =
+        trial.reports->progress().last_line > 0 && !ReportsByOutput(trial.record);
+    if (nobody_hears || !has_spoken) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
     trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
       Trial& late = trials_.at(number);
@@ -968,6 +1037,14 @@ class TrialsImpl : public Trials {
   }
 
   void OnEnded(Trial& trial, AttemptEnd end) {
+    if (trial.output != nullptr) {
+      // What it has written counts before its end.
+      return trial.output->Finish([this, number = trial.record.number, end = std::move(end)] {
+        Trial& ended = trials_.at(number);
+        ended.output.reset();
+        OnEnded(ended, end);
+      });
+    }
     const TrialRecord& record = trial.record;
     if (!record.failure.empty()) {
       // How one ended that was told to end says nothing.

@@ -47,6 +47,7 @@ class Trials : public LineReceiver {
     std::string relay;   // Path of the report channel's socket.
     std::string hostname;
     int slots = 1;
+    std::string executable = {};  // This program, which runs its functions as trials.
     // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories.
     std::size_t keep_trials = 10'000;
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of

@@ -1,37 +1,23 @@
-// A trainable function: Newton's way to the square root of `target`, a result an iteration. It is
-// trained for a while, saved, and another trial goes on from the checkpoint.
+// A trainable function in a program of its own, without a yard: it is trained for a while, saved,
+// and another trial goes on from the checkpoint.
 //
 //   functions DIRECTORY [CONFIG]     e.g. functions /tmp/run '{"target": 2}'
 
 #include "trainer/functions.h"
 
-#include <cmath>
 #include <cstdio>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "examples/functions/newton.h"
 #include "trainer/function_runner.h"
 #include "trainer/named_values.h"
-#include "trainer/reporter.h"
 #include "trainer/training_progress.h"
 
 namespace {
 
 using trainer::NamedValues;
-
-void Train(const NamedValues& config, trainer::Reporter& reporter) {
-  const double target = config.Number("target", 2);
-  double root = config.Number("start", target);
-  const auto checkpoint = reporter.checkpoint();
-  if (checkpoint) root = checkpoint->values->Number("root");
-  for (double loss = 1; loss > 1e-12;) {
-    root = (root + target / root) / 2;
-    loss = std::abs(root * root - target);
-    reporter.SaveCheckpoint({{"root", root}});
-    reporter.Report({{"root", root}, {"loss", loss}});
-  }
-}
 
 // Steps `steps` times, or to the end.
 absl::Status StepAndPrint(trainer::FunctionRunner& runner, int steps) {
@@ -49,19 +35,17 @@ absl::Status StepAndPrint(trainer::FunctionRunner& runner, int steps) {
 absl::Status Run(const std::string& directory, const std::string& json) {
   const auto config = NamedValues::FromJson(json);
   if (!config.ok()) return config.status();
-  trainer::RegisterFunction("newton", Train);
-  const auto function = trainer::FindFunction("newton");
-  if (!function.ok()) return function.status();
+  const trainer::TrainableFunction function = trainer::MakeFunction("newton", Newton);
 
   trainer::FunctionRunner first(
-      *function, {.trial = {"first", "first", directory + "/first"}, .config = *config});
+      function, {.trial = {"first", "first", directory + "/first"}, .config = *config});
   if (auto stepped = StepAndPrint(first, 2); !stepped.ok()) return stepped;
   const auto checkpoint = first.Save();
   if (!checkpoint.ok()) return checkpoint.status();
   if (auto stopped = first.Stop(); !stopped.ok()) return stopped;
 
   trainer::FunctionRunner second(
-      *function, {.trial = {"second", "second", directory + "/second"}, .config = *config});
+      function, {.trial = {"second", "second", directory + "/second"}, .config = *config});
   if (auto restored = second.Restore(*checkpoint); !restored.ok()) return restored;
   if (auto stepped = StepAndPrint(second, 100); !stepped.ok()) return stepped;
   return second.Stop();

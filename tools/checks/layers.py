@@ -29,7 +29,8 @@ ALLOWED = {
     "trainer": _BELOW_SERVICES,
     "sdk": _BELOW_SERVICES,
     "tools": _BELOW_SERVICES | {"sdk"},
-    "examples": _BELOW_SERVICES | {"sdk"},
+    # A program of a user's: with functions of its own it is a trainer.
+    "examples": _BELOW_SERVICES | {"sdk", "trainer"},
 }
 # What needs more than one process may use anything; so may the root's aliases.
 FREE = {"tests", "bench", ""}

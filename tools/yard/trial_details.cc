@@ -59,7 +59,9 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
                  {"fail_fast", options.fail_fast},
                  {"required_metrics", options.required_metrics},
                  {"keep_checkpoints", options.keep_checkpoints}};
-  for (const auto& [name, text] : {std::pair("group", options.group),
+  for (const auto& [name, text] : {std::pair("function", options.function),
+                                   {"output", options.output_reports},
+                                   {"group", options.group},
                                    {"from", options.from},
                                    {"restore", options.restore},
                                    {"checkpoint_metric", options.checkpoint_metric}}) {
@@ -87,6 +89,8 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
   std::string text;
   if (details.options != nullptr) {
     const msg::TrialOptionsT& options = *details.options;
+    AddLine(text, "function", options.function);
+    AddLine(text, "output", options.output_reports);
     AddLine(text, "tasks", TasksLine(options));
     AddLine(text, "labels", absl::StrJoin(options.labels, ", "));
     AddLine(text, "group", options.group);

@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli.md): --configs --fail_fast --from --label --stop --worker ...";
+    "Also (docs/cli.md): --configs --fail_fast --from --label --output --stop --worker ...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(
@@ -106,6 +106,8 @@ absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
 
 void TrialFlags::Declare(OptionSet& options) {
   options.Add("--grid", grid_, "NAME=V1,V2: a trial for each combination; {NAME} is its value.");
+  options.Add("--function", function_, "A function of the yard's trainer, instead of a program.");
+  options.Hidden("--output", output_);
   options.Hidden("--configs", configs_);
   options.HiddenFlag("--fail_fast", fail_fast_);
   options.Hidden("--from", from_);
@@ -144,6 +146,8 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   if (!from_.empty() && !restore_.empty()) {
     return absl::InvalidArgumentError("--from and --restore: a trial starts from one of them");
   }
+  options.function = function_;
+  options.output_reports = output_;
   options.priority = *priority;
   options.keep_checkpoints = *keep;
   options.time_budget_ms = static_cast<std::uint64_t>(*budget);

@@ -27,13 +27,15 @@ class TrialFlags {
   // For the trial to save and end when it is told to; 0: the trainer's.
   absl::StatusOr<std::uint32_t> GraceMs() const;
 
+  // Of the trainer, to run instead of a program; empty: none.
+  const std::string& function() const { return function_; }
   const std::string& from() const { return from_; }
   const std::string& configs() const { return configs_; }
   const std::vector<std::string>& grid() const { return grid_; }
   bool fail_fast() const { return fail_fast_; }
 
  private:
-  std::string configs_, from_, restore_;
+  std::string function_, output_, configs_, from_, restore_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_,
       grace_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;

@@ -250,10 +250,16 @@ class RunVerb : public Verb {
 
   int Run(Context& context) override {
     program_.insert(program_.end(), context.rest.begin(), context.rest.end());
-    if (program_.empty() && flags_.from().empty()) {
+    if (program_.empty() && flags_.from().empty() && flags_.function().empty()) {
       return Fail(
           context, "run",
           absl::InvalidArgumentError("no program; for example: yard run -- python3 train.py"));
+    }
+    if (!program_.empty() && !flags_.function().empty()) {
+      return Fail(context, "run",
+                  absl::InvalidArgumentError(absl::StrCat("--function ", flags_.function(),
+                                                          " and a program (", program_[0],
+                                                          "): a trial runs one of them")));
     }
     auto options = flags_.Options(context.working_directory);
     if (!options.ok()) return Fail(context, "run", options.status());
@@ -266,13 +272,16 @@ class RunVerb : public Verb {
       if (!cloned.ok()) return Fail(context, "run", cloned);
     }
     is_cluster_ = !options->tasks.empty();
+    if (function_.empty()) function_ = flags_.function();
+    options->function = function_;
     const auto drafts = Drafts();
     if (!drafts.ok()) return Fail(context, "run", drafts.status());
     auto client = context.client();
     if (!client.ok()) return Fail(context, "run", client.status());
     if (IsMany() || options->fail_fast) options->group = runtime::RandomHex128();
-    const Provenance provenance = ReadProvenance(drafts->front().argv[0], working_directory_,
-                                                 CallersEnvironment(context.environment));
+    const Provenance provenance =
+        ReadProvenance(function_.empty() ? drafts->front().argv[0] : "", working_directory_,
+                       CallersEnvironment(context.environment));
     options->provenance_diff = provenance.git.diff;
     if (IsMany()) return RunMany(context, **client, *drafts, *std::move(options), provenance);
     auto reply = (*client)->Call<rpc::Trainer::RunTrial>(
@@ -307,14 +316,17 @@ class RunVerb : public Verb {
     const auto details = (*client)->Call<rpc::Trainer::TrialDetails>(request, Patient());
     if (!details.ok()) return details.status();
     if (details->trial == nullptr) return absl::InternalError("the trainer sent no trial");
-    if (program_.empty()) {
+    if (program_.empty() && flags_.function().empty()) {
       program_ = details->trial->argv;
+      if (details->options != nullptr) function_ = details->options->function;
       working_directory_ = details->trial->working_directory;
+      if (program_.empty() && function_.empty()) {
+        return absl::InternalError("the trainer sent no program");
+      }
       if (options->tasks.empty() && details->options != nullptr) {
         options->tasks = msg::TrialOptionsT(*details->options).tasks;
       }
     }
-    if (program_.empty()) return absl::InternalError("the trainer sent no program");
     if (config_.empty()) config_ = details->config;
     options->from = *id;
     return absl::OkStatus();
@@ -355,6 +367,7 @@ class RunVerb : public Verb {
     request.stop_grace_ms = grace_ms_;
     request.options = std::make_unique<msg::TrialOptionsT>(options);
     auto json = ToJson(provenance, draft.argv, seed_);
+    if (!function_.empty()) json["function"] = function_;
     // Of many trials the first one has the differences.
     if (!first_.empty() && !provenance.git.diff.empty()) json["git"]["diff_of"] = first_;
     if (!first_.empty() && json.contains("git")) json["git"].erase("untracked");
@@ -489,7 +502,7 @@ class RunVerb : public Verb {
   }
 
   // The last thing that is printed, and all that is needed to find the cause.
-  static void PrintFailure(Context& context, const msg::TrialT& trial) {
+  void PrintFailure(Context& context, const msg::TrialT& trial) const {
     std::ostream& err = *context.err;
     err << "\n" << Title(trial) << " FAILED: " << Printable(trial.reason) << "\n";
     const auto& lines = trial.error_lines;
@@ -497,7 +510,7 @@ class RunVerb : public Verb {
          ++i) {
       err << "  | " << Printable(lines[i]) << "\n";
     }
-    err << "  program   ";
+    err << (function_.empty() ? "  program   " : "  function  ") << Printable(function_);
     for (const std::string& word : trial.argv) err << Printable(word) << " ";
     err << "\n  attempt   " << trial.attempt << ", after " << trial.reports
         << " reports\n  files     " << Printable(trial.log_directory) << "\n  next      yard logs "
@@ -515,6 +528,7 @@ class RunVerb : public Verb {
   std::uint64_t rows_ = 0;
   TrialFlags flags_;
   std::string working_directory_;  // Of the program.
+  std::string function_;           // Instead of one.
   std::string first_;              // Of many trials, once it is started.
   bool was_paused_ = false;
 };

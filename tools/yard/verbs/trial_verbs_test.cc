@@ -106,6 +106,21 @@ TEST_F(RunTest, ATrialToStartFromNeedsNoProgram) {
   EXPECT_EQ(RunWords({"run"}).code, kUsage);
 }
 
+TEST_F(RunTest, AFunctionStandsForTheProgram) {
+  EXPECT_EQ(RunWords({"run", "--function", "train"}).code, kUnreachable);
+  EXPECT_EQ(RunWords({"run", "--function", "train", "--grid", "lr=1,2"}).code, kUnreachable);
+  ExpectUsage({"--function", "train"}, "--function train and a program (prog)");
+}
+
+TEST(UpTest, ATrainerOfOnesOwnMustBeAProgram) {
+  const Result missing = RunWords({"up", "--trainer", "none/trainer"});
+  EXPECT_EQ(missing.code, kNotFound);
+  EXPECT_THAT(missing.err, HasSubstr("--trainer: there is no program /none/trainer"));
+  const Result text = RunWords({"up", "--trainer", "etc/passwd"});
+  EXPECT_EQ(text.code, kUsage);
+  EXPECT_THAT(text.err, HasSubstr("/etc/passwd cannot be executed"));
+}
+
 TEST(TrialVerbsTest, WithoutAYardTheyAreUnreachable) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"pause", "x"}, {"resume", "x"}, {"tell", "x", "1"}, {"rm", "x"}}) {

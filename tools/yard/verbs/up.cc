@@ -1,5 +1,8 @@
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -50,7 +53,7 @@ class Up : public Verb {
     if (const int refused = Refuse(context, *running, slots); refused != kDone) return refused;
     if (slots > 0) wanted.slots = slots;
     if (!logdir_.empty()) wanted.logdir = Absolute(context, logdir_);
-    if (!trainer_.empty()) wanted.trainer = Absolute(context, trainer_);
+    if (!trainer_.empty()) wanted.trainer = TrainerPath(context);
     if (!resources_.empty()) wanted.resources = resources_;
     const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
@@ -62,8 +65,34 @@ class Up : public Verb {
   }
 
  private:
-  // A running yard keeps its run directory, its resources and its slots.
+  std::string TrainerPath(const Context& context) const { return Absolute(context, trainer_); }
+
+  // A program that can be started, and that of the yard if it is up.
+  absl::Status CheckTrainer(const Context& context, const std::optional<Wanted>& running) const {
+    if (trainer_.empty()) return absl::OkStatus();
+    const std::string path = TrainerPath(context);
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+      return absl::NotFoundError(absl::StrCat("--trainer: there is no program ", path));
+    }
+    if (access(path.c_str(), X_OK) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--trainer: ", path,
+                       " cannot be executed; build a program that links "
+                       "//trainer:trainer_main"));
+    }
+    if (!running.has_value() || running->trainer == path) return absl::OkStatus();
+    return absl::AlreadyExistsError(absl::StrCat(
+        "the yard is up with ",
+        running->trainer.empty() ? "its own trainer" : "the trainer " + running->trainer, ", not ",
+        path, "; `yard down --keep` first, or leave --trainer out"));
+  }
+
+  // A running yard keeps its run directory, its resources, its slots and its trainer.
   int Refuse(Context& context, const std::optional<Wanted>& running, int slots) {
+    if (absl::Status good = CheckTrainer(context, running); !good.ok()) {
+      return Fail(context, "up", good);
+    }
     if (!running.has_value()) return kDone;
     if (slots > 0 && slots != running->slots) {
       const std::string has = running->slots > 0 ? absl::StrCat(running->slots, " slots")
