@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "bus/launcher_jobs.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
+#include "runtime/thread_pool.h"
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store.h"
@@ -43,20 +45,25 @@ class TrainerServiceImpl : public TrainerService {
     auto store = Store::Open(locations.state_directory + "/trainer.db");
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
+    // Of their own, so that large checkpoints keep no call waiting.
+    disk_threads_ = runtime::ThreadPool::Create(
+        process->coordinator(),
+        {.name = "disk", .threads = 2, .on_stop = runtime::ThreadPool::OnStop::kDrop});
     jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
-    auto trials =
-        Trials::Open({.loop = process->loop(),
-                      .clock = process->clock(),
-                      .store = store_.get(),
-                      .jobs = jobs_.get(),
-                      .logdir = options.logdir,
-                      .relay = relay_path,
-                      .hostname = HostName(),
-                      .slots = Slots(options.slots),
-                      .keep_trials = static_cast<std::size_t>(options.keep_trials),
-                      .on_event = [publisher = process->publisher()](msg::TrialEventT event) {
-                        Publish(publisher, std::move(event));
-                      }});
+    auto trials = Trials::Open(
+        {.loop = process->loop(),
+         .clock = process->clock(),
+         .store = store_.get(),
+         .jobs = jobs_.get(),
+         .logdir = options.logdir,
+         .relay = relay_path,
+         .hostname = HostName(),
+         .slots = Slots(options.slots),
+         .keep_trials = static_cast<std::size_t>(options.keep_trials),
+         .background = [threads = disk_threads_.get()](
+                           std::function<void()> work) { RunOn(threads, std::move(work)); },
+         .on_event = [publisher = process->publisher()](
+                         msg::TrialEventT event) { Publish(publisher, std::move(event)); }});
     if (!trials.ok()) return trials.status();
     trials_ = *std::move(trials);
     auto relay = Relay::Listen(
@@ -76,6 +83,16 @@ class TrainerServiceImpl : public TrainerService {
     LOG_IF(WARNING, !published.ok()) << published;
   }
 
+  // At the end of the process nobody waits for it any more; when too much is queued it is done
+  // here.
+  static void RunOn(runtime::ThreadPool* threads, std::function<void()> work) {
+    const absl::Status queued = threads->Submit([work] {
+      work();
+      return absl::OkStatus();
+    });
+    if (absl::IsResourceExhausted(queued)) work();
+  }
+
   void AddCounters(bus::ServiceProcess* process) {
     const Trials* const trials = trials_.get();
     const Relay* const relay = relay_.get();
@@ -92,6 +109,7 @@ class TrainerServiceImpl : public TrainerService {
 
   // Destroyed in the opposite order: what uses comes after what is used.
   std::unique_ptr<Store> store_;
+  std::unique_ptr<runtime::ThreadPool> disk_threads_;
   std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;

@@ -29,9 +29,11 @@ class TrialFlags {
 
  private:
   std::string configs_, from_, restore_;
-  std::string priority_, keep_checkpoints_, checkpoint_metric_, plateau_, time_budget_, heartbeat_;
+  std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
+  std::string plateau_, time_budget_, heartbeat_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
+  bool durable_ = false;
 };
 
 }  // namespace yard
