@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <system_error>
 #include <utility>
 
@@ -41,13 +41,6 @@ constexpr std::int64_t kMostIterations = 1'000'000'000'000'000;  // It is counte
 constexpr std::size_t kMaxManifest = 32 << 20;
 // Of a manifest: an array and three members a file.
 constexpr JsonLimits kManifestLimits = {8, 8 * kMaxTreeEntries};
-
-struct FileSum {
-  std::uint64_t size = 0;
-  std::uint32_t crc = 0;
-  bool operator==(const FileSum&) const = default;
-};
-using Manifest = std::map<std::string, FileSum>;
 
 std::string Join(const std::string& directory, std::string_view name) {
   return absl::StrCat(directory, "/", Absl(name));
@@ -101,6 +94,15 @@ absl::Status SyncDirectory(const std::string& path) {
   return Sync(fd.get(), path);
 }
 
+// A file of ours that is too large is none of ours.
+absl::StatusOr<std::string> ReadSmall(const std::string& path, std::size_t limit) {
+  struct stat about {};
+  if (stat(path.c_str(), &about) == 0 && static_cast<std::uint64_t>(about.st_size) > limit) {
+    return absl::DataLossError(absl::StrCat(path, " is damaged: it has ", about.st_size, " bytes"));
+  }
+  return runtime::ReadFile(path, limit);
+}
+
 absl::StatusOr<FileSum> SumOf(const TreeFile& file) {
   FileSum sum{file.size, 0};
   auto status = ReadPieces(file, [&](std::string_view piece) {
@@ -111,7 +113,7 @@ absl::StatusOr<FileSum> SumOf(const TreeFile& file) {
   return sum;
 }
 
-std::string RenderManifest(const Manifest& manifest) {
+std::string RenderManifest(const CheckpointManifest& manifest) {
   std::string text = "{\"files\":[";
   for (const auto& [name, sum] : manifest) {
     absl::StrAppend(&text, text.back() == '[' ? "\n" : ",\n", "{\"path\":", Quote(name),
@@ -125,7 +127,7 @@ std::optional<std::int64_t> Whole(const JsonValue* value) {
   return value->integer;
 }
 
-bool ReadManifestEntry(const JsonValue& entry, Manifest& manifest) {
+bool ReadManifestEntry(const JsonValue& entry, CheckpointManifest& manifest) {
   const JsonValue* const path = entry.Find("path");
   const auto size = Whole(entry.Find("size")), crc = Whole(entry.Find("crc32c"));
   if (path == nullptr || path->kind != JsonValue::Kind::kString || !size || !crc) return false;
@@ -135,14 +137,14 @@ bool ReadManifestEntry(const JsonValue& entry, Manifest& manifest) {
 }
 
 // NotFound if there is none.
-absl::StatusOr<Manifest> ReadManifest(const std::string& directory) {
+absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& directory) {
   const std::string path = Join(directory, kManifestFile);
-  auto text = runtime::ReadFile(path, kMaxManifest);
+  auto text = ReadSmall(path, kMaxManifest);
   if (!text.ok()) return text.status();
   auto json = ParseJson(*text, kManifestLimits);
   const JsonValue* const files =
       json.ok() && json->kind == JsonValue::Kind::kObject ? json->Find("files") : nullptr;
-  Manifest manifest;
+  CheckpointManifest manifest;
   bool good = files != nullptr && files->kind == JsonValue::Kind::kArray;
   for (std::size_t i = 0; good && i < files->items.size(); ++i) {
     const JsonValue& entry = files->items[i];
@@ -155,21 +157,6 @@ absl::StatusOr<Manifest> ReadManifest(const std::string& directory) {
 absl::Status Damaged(const std::string& directory, const std::string& name) {
   return absl::DataLossError(absl::StrCat(Join(directory, name), " is damaged: it is not what ",
                                           "the manifest of the checkpoint says"));
-}
-
-// All files of a checkpoint but the manifest, with their sums; each is synced, and each directory.
-absl::StatusOr<Manifest> SyncAndSum(const std::string& directory) {
-  Manifest manifest;
-  const auto visit = [&](const TreeFile& file) -> absl::Status {
-    if (file.name == kManifestFile || file.name == kTemporaryMarker) return absl::OkStatus();
-    auto sum = SumOf(file);
-    if (!sum.ok()) return sum.status();
-    manifest[file.name] = *sum;
-    return Sync(file.fd, Join(directory, file.name));
-  };
-  auto status = WalkTree(directory, visit, [&](int fd) { return Sync(fd, directory); });
-  if (!status.ok()) return status;
-  return manifest;
 }
 
 // Puts `temporary` in the place of `final`, which may be there, in one step where the file system
@@ -236,10 +223,27 @@ absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target
   return absl::Status(status.code(), absl::StrCat("copying to ", path, ": ", status.message()));
 }
 
+// So that one for which there is no room is not begun again and again. What cannot be told is no
+// reason.
+absl::Status CheckRoomForCopy(const std::string& source, const std::string& run_directory) {
+  struct statvfs room {};
+  if (statvfs(run_directory.c_str(), &room) != 0) return absl::OkStatus();
+  std::uint64_t bytes = 0;
+  (void)WalkTree(source, [&](const TreeFile& file) {
+    bytes += file.size;
+    return absl::OkStatus();
+  });
+  const std::uint64_t available = std::uint64_t{room.f_bavail} * room.f_frsize;
+  if (bytes <= available) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat("a copy of ", source, " needs ", bytes,
+                                                   " bytes, and the disk of ", run_directory,
+                                                   " has ", available));
+}
+
 // All of a tree but the marker of a temporary one. With a manifest, everything it names must be
 // there and be what it says.
 absl::Status CopyTree(const std::string& source, const std::string& target,
-                      std::optional<Manifest> expected) {
+                      std::optional<CheckpointManifest> expected) {
   const auto visit = [&](const TreeFile& file) -> absl::Status {
     if (file.name == kTemporaryMarker) return absl::OkStatus();
     auto sum = CopyFile(file, target);
@@ -350,7 +354,7 @@ absl::Status WriteMetadata(const std::string& directory, const CheckpointMetadat
 
 absl::StatusOr<CheckpointMetadata> ReadMetadata(const std::string& directory) {
   const std::string path = Join(directory, kMetadataFile);
-  auto text = runtime::ReadFile(path, kMaxMetadata);
+  auto text = ReadSmall(path, kMaxMetadata);
   if (!text.ok()) return text.status();
   auto json = ParseJson(*text);
   const bool is_object = json.ok() && json->kind == JsonValue::Kind::kObject;
@@ -389,43 +393,67 @@ absl::Status WriteDictionary(const std::string& directory, std::string_view json
 
 absl::StatusOr<std::string> ReadDictionary(const std::string& directory) {
   const std::string path = Join(directory, kDictionaryFile);
-  auto text = runtime::ReadFile(path, kMaxDictionary);
+  auto text = ReadSmall(path, kMaxDictionary);
   if (!text.ok()) return text.status();
   auto parsed = ParseJson(*text, {64, kMaxDictionary});
   if (parsed.ok() && parsed->kind == JsonValue::Kind::kObject) return *std::move(text);
   return absl::DataLossError(absl::StrCat(path, " holds no dictionary"));
 }
 
-absl::StatusOr<std::uint64_t> CommitCheckpoint(
-    const std::string& temporary, const std::string& name, const CheckpointMetadata& metadata,
-    const std::function<void(std::string_view point)>& fault) {
-  const auto [run_directory, own_name] = ParentAndName(temporary);
-  if (!IsTemporaryName(own_name) || !IsDirectory(temporary)) {
+absl::StatusOr<CheckpointManifest> SyncCheckpoint(const std::string& temporary) {
+  if (!IsTemporaryName(ParentAndName(temporary).second) || !IsDirectory(temporary)) {
     return absl::FailedPreconditionError(absl::StrCat(
         temporary, " is no temporary checkpoint: only one of those can be made permanent"));
   }
-  auto status = Touch(temporary, kCheckpointMarker);
-  if (status.ok()) status = WriteMetadata(temporary, metadata);
+  if (auto status = Touch(temporary, kCheckpointMarker); !status.ok()) return status;
+  CheckpointManifest manifest;
+  const auto visit = [&](const TreeFile& file) -> absl::Status {
+    for (const std::string_view own : {kMetadataFile, kManifestFile, kTemporaryMarker}) {
+      if (file.name == own) return absl::OkStatus();
+    }
+    auto sum = SumOf(file);
+    if (!sum.ok()) return sum.status();
+    manifest[file.name] = *sum;
+    return Sync(file.fd, Join(temporary, file.name));
+  };
+  auto status = WalkTree(temporary, visit, [&](int fd) { return Sync(fd, temporary); });
   if (!status.ok()) return status;
-  auto manifest = SyncAndSum(temporary);
-  if (!manifest.ok()) return manifest.status();
-  const std::string text = RenderManifest(*manifest);
+  return manifest;
+}
+
+absl::StatusOr<std::uint64_t> CommitCheckpoint(
+    const std::string& temporary, const std::string& name, const CheckpointMetadata& metadata,
+    const std::function<void(std::string_view point)>& fault,
+    std::optional<CheckpointManifest> synced) {
+  if (!synced) {
+    auto manifest = SyncCheckpoint(temporary);
+    if (!manifest.ok()) return manifest.status();
+    synced = *std::move(manifest);
+  }
+  const std::string counters = RenderMetadata(metadata);
+  auto status = runtime::WriteFileAtomically(Join(temporary, kMetadataFile), counters, 0644, true);
+  if (!status.ok()) return status;
+  (*synced)[std::string(kMetadataFile)] = {counters.size(), eventlog::ExtendCrc32c(0, counters)};
+  const std::string text = RenderManifest(*synced);
   if (text.size() > kMaxManifest) {
-    return absl::ResourceExhaustedError(
+    return absl::OutOfRangeError(
         absl::StrCat(temporary, " has too many files with long names: pack them into one"));
   }
   unlink(Join(temporary, kTemporaryMarker).c_str());
   status = runtime::WriteFileAtomically(Join(temporary, kManifestFile), text, 0644, true);
   if (!status.ok()) return status;
+  const std::string run_directory = ParentAndName(temporary).first;
   if (fault) fault("before checkpoint rename");
   status = MoveInto(temporary, Join(run_directory, name));
   if (fault) fault("after checkpoint rename");
   if (status.ok()) status = SyncDirectory(run_directory);
+  // A run's directory is no older than its trial.
+  if (status.ok()) status = SyncDirectory(ParentAndName(run_directory).first);
   if (!status.ok()) return status;
   // What was replaced now has the temporary name; where it cannot be removed the next start tries.
   (void)RemoveCheckpoint(temporary);
   std::uint64_t bytes = text.size();
-  for (const auto& [file, sum] : *manifest) bytes += sum.size;
+  for (const auto& [file, sum] : *synced) bytes += sum.size;
   return bytes;
 }
 
@@ -452,13 +480,14 @@ absl::Status VerifyCheckpoint(const std::string& directory) {
 absl::StatusOr<std::string> CopyInCheckpoint(const std::string& source,
                                              const std::string& run_directory,
                                              std::optional<std::int64_t> step) {
-  std::optional<Manifest> expected;
+  std::optional<CheckpointManifest> expected;
   auto manifest = ReadManifest(source);
   if (manifest.ok()) {
     expected = *std::move(manifest);
   } else if (!absl::IsNotFound(manifest.status())) {
     return manifest.status();
   }
+  if (auto status = CheckRoomForCopy(source, run_directory); !status.ok()) return status;
   auto target = MakeTemporaryCheckpoint(run_directory, step);
   if (!target.ok()) return target.status();
   if (auto status = CopyTree(source, *target, std::move(expected)); !status.ok()) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,8 +26,9 @@ namespace trainer {
 // least.
 //
 // Nothing follows a symbolic link inside a checkpoint (file_tree.h has the bounds). Every error
-// names the path. All functions block for the disk, as long as the files are large; any thread, one
-// at a time for one run.
+// names the path; ResourceExhausted: there is no room now (on the disk, or for descriptors), so it
+// may be tried again. All functions block for the disk, as long as the files are large; any thread,
+// one at a time for one run.
 
 inline constexpr std::string_view kCheckpointMarker = ".is_checkpoint";
 inline constexpr std::string_view kTemporaryMarker = ".temp_marker";
@@ -81,13 +83,29 @@ absl::Status WriteDictionary(const std::string& directory, std::string_view json
 // DataLoss if it is damaged.
 absl::StatusOr<std::string> ReadDictionary(const std::string& directory);
 
+// The files of a checkpoint by their names, with size and CRC-32C.
+struct FileSum {
+  std::uint64_t size = 0;
+  std::uint32_t crc = 0;
+  bool operator==(const FileSum&) const = default;
+};
+using CheckpointManifest = std::map<std::string, FileSum>;
+
+// Reads and syncs all that is in a temporary checkpoint, each file and each directory: the long
+// part of its commit, which may be done before, on another thread. FailedPrecondition if it is
+// none.
+absl::StatusOr<CheckpointManifest> SyncCheckpoint(const std::string& temporary);
+
 // Makes a temporary checkpoint permanent under `name`, in the same run directory; one of that name
 // is replaced. Returns the size of its files in bytes. FailedPrecondition if `temporary` is none: a
 // permanent one is not made permanent again. After any other error it may be tried again. Durable
-// once it returns. `fault` is called at each named point between two steps.
+// once it returns, with the run's directory. `synced` is what SyncCheckpoint() has returned since
+// anything in it was changed; without it that is done here. `fault` is called at each named point
+// between two steps.
 absl::StatusOr<std::uint64_t> CommitCheckpoint(
     const std::string& temporary, const std::string& name, const CheckpointMetadata& metadata,
-    const std::function<void(std::string_view point)>& fault = nullptr);
+    const std::function<void(std::string_view point)>& fault = nullptr,
+    std::optional<CheckpointManifest> synced = std::nullopt);
 
 // Reads all of a checkpoint and compares it with its manifest. DataLoss naming the file that is
 // damaged, missing or no file any more; NotFound if the directory or its manifest is not there.
@@ -96,7 +114,8 @@ absl::Status VerifyCheckpoint(const std::string& directory);
 
 // Copies a directory into a new temporary checkpoint of the run. A checkpoint with a manifest is
 // verified on the way (as above), one without is copied as it is; so may any other directory be.
-// Not synced. It remembers for which step it is, if that is known.
+// Not synced. It remembers for which step it is, if that is known. A copy that is larger than the
+// room on the run's disk is not begun.
 absl::StatusOr<std::string> CopyInCheckpoint(const std::string& source,
                                              const std::string& run_directory,
                                              std::optional<std::int64_t> step = std::nullopt);

@@ -6,6 +6,13 @@
 #include <set>
 
 namespace trainer {
+namespace {
+
+bool HasScore(const RankedCheckpoint& checkpoint) {
+  return checkpoint.score && !std::isnan(*checkpoint.score);
+}
+
+}  // namespace
 
 CheckpointMetric ParseCheckpointMetric(std::string_view text) {
   constexpr std::string_view kSmaller = "min-";
@@ -15,30 +22,49 @@ CheckpointMetric ParseCheckpointMetric(std::string_view text) {
 }
 
 std::vector<std::int64_t> SurplusCheckpoints(std::span<const RankedCheckpoint> checkpoints,
-                                             int keep, bool smaller_is_better) {
-  if (keep < 0 || checkpoints.empty()) return {};
-  std::int64_t newest = checkpoints.front().number;
-  std::vector<RankedCheckpoint> ranked;
-  for (const RankedCheckpoint& checkpoint : checkpoints) {
-    newest = std::max(newest, checkpoint.number);
-    if (checkpoint.score && !std::isnan(*checkpoint.score)) ranked.push_back(checkpoint);
-  }
+                                             int keep, bool smaller_is_better,
+                                             std::uint64_t max_bytes) {
   // A metric that no report has, perhaps for its spelling, must not cost any of them.
-  if (keep > 0 && ranked.empty()) return {};
+  if (keep > 0 && std::none_of(checkpoints.begin(), checkpoints.end(), HasScore)) keep = -1;
+  std::vector<RankedCheckpoint> ranked(checkpoints.begin(), checkpoints.end());
+  // The best first, those without a score last.
   std::sort(ranked.begin(), ranked.end(),
             [&](const RankedCheckpoint& a, const RankedCheckpoint& b) {
-              if (*a.score == *b.score) return a.number > b.number;
+              if (HasScore(a) != HasScore(b)) return HasScore(a);
+              if (!HasScore(a) || *a.score == *b.score) return a.number > b.number;
               return smaller_is_better ? *a.score < *b.score : *a.score > *b.score;
             });
-  ranked.resize(std::min(ranked.size(), static_cast<std::size_t>(keep)));
-  std::set<std::int64_t> stay = {newest};
-  for (const RankedCheckpoint& best : ranked) stay.insert(best.number);
-  std::vector<std::int64_t> surplus;
-  for (const RankedCheckpoint& checkpoint : checkpoints) {
-    const bool stays = checkpoint.in_use || stay.count(checkpoint.number) != 0;
-    if (!stays) surplus.push_back(checkpoint.number);
+  const auto newest = std::max_element(
+      ranked.begin(), ranked.end(),
+      [](const RankedCheckpoint& a, const RankedCheckpoint& b) { return a.number < b.number; });
+  if (newest == ranked.end()) return {};
+  const std::int64_t newest_number = newest->number;
+  const auto must_stay = [&](const RankedCheckpoint& checkpoint) {
+    return checkpoint.in_use || checkpoint.number == newest_number;
+  };
+  std::uint64_t bytes = 0;
+  for (const RankedCheckpoint& checkpoint : ranked) {
+    if (must_stay(checkpoint)) bytes += checkpoint.bytes;
   }
-  return surplus;
+  std::set<std::int64_t> surplus;
+  std::int64_t place = 0;
+  bool fits = true;
+  for (const RankedCheckpoint& checkpoint : ranked) {
+    const bool is_best = keep < 0 || (place++ < keep && HasScore(checkpoint));
+    if (must_stay(checkpoint)) continue;
+    // None that is worse stays in the place of one for which there is no room.
+    fits = fits && (max_bytes == 0 || checkpoint.bytes <= max_bytes - std::min(bytes, max_bytes));
+    if (is_best && fits) {
+      bytes += checkpoint.bytes;
+    } else {
+      surplus.insert(checkpoint.number);
+    }
+  }
+  std::vector<std::int64_t> in_order;
+  for (const RankedCheckpoint& checkpoint : checkpoints) {
+    if (surplus.count(checkpoint.number) != 0) in_order.push_back(checkpoint.number);
+  }
+  return in_order;
 }
 
 }  // namespace trainer

@@ -61,5 +61,43 @@ TEST(CheckpointRetentionTest, WhatIsInUseStays) {
   EXPECT_THAT(SurplusCheckpoints(used, 0, false), ElementsAre(3));
 }
 
+TEST(CheckpointRetentionTest, TheWorstGoUntilTheRestFits) {
+  const RankedCheckpoint four[] = {
+      {1, 5.0, false, 10}, {2, 9.0, false, 20}, {3, 1.0, false, 30}, {4, 3.0, false, 40}};
+  EXPECT_THAT(SurplusCheckpoints(four, -1, false, 0), IsEmpty());
+  EXPECT_THAT(SurplusCheckpoints(four, -1, false, 100), IsEmpty());
+  EXPECT_THAT(SurplusCheckpoints(four, -1, false, 99), ElementsAre(3));
+  EXPECT_THAT(SurplusCheckpoints(four, -1, false, 70), ElementsAre(3));
+  EXPECT_THAT(SurplusCheckpoints(four, -1, false, 69), ElementsAre(1, 3));
+  EXPECT_THAT(SurplusCheckpoints(four, -1, true, 99), ElementsAre(2)) << "smaller is better";
+  EXPECT_THAT(SurplusCheckpoints(four, 1, false, 99), ElementsAre(1, 3)) << "both limits hold";
+  EXPECT_THAT(SurplusCheckpoints(four, 9, false, 60), ElementsAre(1, 3));
+}
+
+TEST(CheckpointRetentionTest, TheNewestAndWhatIsInUseStayWhateverTheirSize) {
+  const RankedCheckpoint large[] = {{1, 9.0, false, 1}, {2, 0.0, true, 500}, {3, 1.0, false, 500}};
+  EXPECT_THAT(SurplusCheckpoints(large, -1, false, 1), ElementsAre(1));
+  EXPECT_THAT(SurplusCheckpoints(large, -1, false, 1000), ElementsAre(1)) << "they count";
+  EXPECT_THAT(SurplusCheckpoints(large, -1, false, 1001), IsEmpty());
+  const RankedCheckpoint alone[] = {{1, std::nullopt, false, ~std::uint64_t{0}}};
+  EXPECT_THAT(SurplusCheckpoints(alone, -1, false, 1), IsEmpty());
+}
+
+TEST(CheckpointRetentionTest, WithoutRoomThoseWithoutAScoreGoFirstTheOldestOfThemBeforeOthers) {
+  const RankedCheckpoint mixed[] = {{1, std::nullopt, false, 10},
+                                    {2, kNan, false, 10},
+                                    {3, -5.0, false, 10},
+                                    {4, std::nullopt, false, 10}};
+  EXPECT_THAT(SurplusCheckpoints(mixed, -1, false, 39), ElementsAre(1));
+  EXPECT_THAT(SurplusCheckpoints(mixed, -1, false, 29), ElementsAre(1, 2));
+  EXPECT_THAT(SurplusCheckpoints(mixed, -1, false, 19), ElementsAre(1, 2, 3));
+}
+
+// A small one that is worse does not stay in the place of a large one that is better.
+TEST(CheckpointRetentionTest, NoneStaysThatIsWorseThanOneThatGoes) {
+  const RankedCheckpoint sizes[] = {{1, 1.0, false, 1}, {2, 5.0, false, 90}, {3, 9.0, false, 20}};
+  EXPECT_THAT(SurplusCheckpoints(sizes, -1, false, 100), ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace trainer

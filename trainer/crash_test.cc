@@ -341,15 +341,15 @@ TEST_P(CheckpointCrashTest, EachCheckpointIsThereOnceAndWhole) {
 }
 
 // Of three commits the third is that of the line that ends a checkpoint.
-INSTANTIATE_TEST_SUITE_P(Points, CheckpointCrashTest,
-                         testing::Values(std::pair("before checkpoint rename", 1),
-                                         std::pair("after checkpoint rename", 1),
-                                         std::pair("after checkpoint rename", 2),
-                                         std::pair("before commit", 3),
-                                         std::pair("after commit", 3),
-                                         std::pair("before commit", 2),
-                                         std::pair("after replies", 2)),
-                         NameOfPoint);
+INSTANTIATE_TEST_SUITE_P(
+    Points, CheckpointCrashTest,
+    testing::Values(std::pair("before background work", 1), std::pair("after background work", 1),
+                    std::pair("before checkpoint rename", 1),
+                    std::pair("after checkpoint rename", 1),
+                    std::pair("after checkpoint rename", 2), std::pair("before commit", 3),
+                    std::pair("after commit", 3), std::pair("before commit", 2),
+                    std::pair("after replies", 2)),
+    NameOfPoint);
 class RemovalCrashTest : public CrashTest {};
 
 TEST_P(RemovalCrashTest, TheNextTrainerFinishesARemoval) {

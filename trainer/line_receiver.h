@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,9 +35,14 @@ class LineReceiver {
   virtual absl::StatusOr<AttemptKey> Greet(std::string_view nonce) = 0;
   // Takes lines that arrived together, in their order, in one transaction. An answer for each of
   // them: empty for an acknowledgement without one. With an error the line counts as never
-  // received: the connection is refused, and the shim sends it again.
+  // received: the connection is refused, and the shim sends it again. Unavailable: it is held back;
+  // so are those behind it of the same attempt, and all are brought again, in their order, once
+  // the receiver calls for them.
   virtual std::vector<absl::StatusOr<std::string>> Receive(
       const std::vector<RelayedLine>& lines) = 0;
+  // Sets who is called when the lines of an attempt that were held back are wanted. Never called
+  // inside of Receive(), and perhaps when there are none (any more).
+  virtual void OnWanted(std::function<void(const AttemptKey&)> wanted) = 0;
 };
 
 }  // namespace trainer

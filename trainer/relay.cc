@@ -22,7 +22,8 @@
 #include "trainer/report_line.h"
 
 // Always true: lines_ holds lines of connections in the order of arrival, and Commit() is posted
-// while it is not empty; a connection that is closing neither reads nor gets more answers.
+// while it is not empty; a connection with lines that are held back has none there; one that is
+// closing neither reads nor gets more answers.
 
 namespace trainer {
 namespace {
@@ -75,8 +76,10 @@ class RelayImpl : public Relay {
   explicit RelayImpl(Options options, runtime::UniqueFd listener)
       : options_(std::move(options)), listener_(std::move(listener)) {
     WatchListener();
+    options_.receiver->OnWanted([this](const AttemptKey& attempt) { BringAgain(attempt); });
   }
   ~RelayImpl() override {
+    options_.receiver->OnWanted(nullptr);
     options_.loop->Unwatch(accept_watch_);
     options_.loop->Cancel(accept_timer_);
     for (auto& [id, connection] : connections_) Unwatch(connection);
@@ -97,8 +100,9 @@ class RelayImpl : public Relay {
     std::string out;
     bool greeted = false;
     AttemptKey attempt;
-    std::size_t waiting = 0;  // Its lines in lines_.
-    bool closing = false;     // Closed once `out` is written.
+    std::size_t waiting = 0;  // Its lines in lines_ and in held.
+    std::vector<RelayedLine> held;
+    bool closing = false;  // Closed once `out` is written.
   };
   using ConnectionId = std::uint64_t;
 
@@ -206,12 +210,24 @@ class RelayImpl : public Relay {
     }
     ++connection.waiting;
     ++received_;
+    if (!connection.held.empty()) return connection.held.push_back(std::move(line));
+    Queue(id, std::move(line));
+  }
+
+  void Queue(ConnectionId id, RelayedLine line) {
     lines_.push_back(std::move(line));
     origins_.push_back(id);
     if (lines_.size() == 1) {
       options_.loop->Post([this, alive = alive_] {
         if (*alive) Commit();
       });
+    }
+  }
+
+  void BringAgain(const AttemptKey& attempt) {
+    for (auto& [id, connection] : connections_) {
+      if (!connection.greeted || connection.attempt != attempt || connection.closing) continue;
+      for (RelayedLine& line : std::exchange(connection.held, {})) Queue(id, std::move(line));
     }
   }
 
@@ -251,6 +267,10 @@ class RelayImpl : public Relay {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const auto found = connections_.find(origins[i]);
       if (found == connections_.end()) continue;
+      if (absl::IsUnavailable(answers[i].status()) && !found->second.closing) {
+        found->second.held.push_back(std::move(lines[i]));
+        continue;
+      }
       --found->second.waiting;
       if (!found->second.closing) Answer(origins[i], lines[i], answers[i]);
     }

@@ -17,9 +17,9 @@ namespace trainer {
 // shims connect. Lines that arrive in one turn of the loop, on whatever connections, go to the
 // receiver together. On the loop's thread.
 //
-// Input of a connection is bounded by one line and a few more that wait for their turn; one that
-// does not read its answers is not read from. A second connection with the same nonce replaces the
-// first.
+// Input of a connection is bounded by one line and a few more that wait for their turn, or are held
+// back by the receiver; one that does not read its answers is not read from. A second connection
+// with the same nonce replaces the first.
 class Relay {
  public:
   struct Options {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -38,6 +39,15 @@ class FakeReceiver : public LineReceiver {
     return answers;
   }
 
+  void OnWanted(std::function<void(const AttemptKey&)> wanted) override {
+    wanted_ = std::move(wanted);
+  }
+  void Want(std::int64_t trial) {
+    held = 0;
+    wanted_({trial, 1});
+  }
+
+  std::int64_t held = 0;  // The trial whose lines from "hold" on are held back.
   std::vector<std::size_t> batches;
   std::map<std::int64_t, std::vector<std::string>> taken;
   absl::Status error;
@@ -47,11 +57,14 @@ class FakeReceiver : public LineReceiver {
     std::vector<std::string>& known = taken[line.attempt.trial];
     if (!error.ok()) return error;
     const auto count = static_cast<std::int64_t>(known.size());
+    const bool waits = line.text == "hold" || line.number > count + 1 || line.is_end;
+    if (held == line.attempt.trial && waits) return absl::UnavailableError("held");
     if (line.number > count + (line.is_end ? 0 : 1)) return absl::FailedPreconditionError("a gap");
     if (line.number == count + 1) known.push_back(line.text);
     if (line.is_end || line.text == "hb") return std::string();
     return absl::StrCat("got ", known[static_cast<std::size_t>(line.number) - 1].substr(0, 10));
   }
+  std::function<void(const AttemptKey&)> wanted_;
 };
 
 class RelayTest : public testing::Test {
@@ -193,6 +206,46 @@ TEST_F(RelayTest, AnErrorOfTheReceiverRefusesTheConnectionOnce) {
   EXPECT_EQ(shim.Line(), "OK");
   EXPECT_EQ(shim.Line(), "ERR disk full");
   EXPECT_EQ(shim.Line(), std::nullopt);
+}
+
+TEST_F(RelayTest, LinesThatAreHeldBackWaitInTheirOrderWhileOthersAreAnswered) {
+  loop_.Call([&] { receiver_.held = 1; });
+  RelayClient first(path_), second(path_);
+  ASSERT_TRUE(first.Send("YARD1 one\n1 a\n2 hold\n3 b\n"));
+  EXPECT_EQ(first.Line(), "OK");
+  EXPECT_EQ(first.Line(), "1 got a");
+  ASSERT_TRUE(first.Send("4 c\nEND 4\n"));
+  ASSERT_TRUE(second.Send("YARD1 two\n1 x\n"));
+  EXPECT_EQ(second.Line(), "OK");
+  EXPECT_EQ(second.Line(), "1 got x");
+  std::size_t batches = 0;
+  loop_.Call([&] { batches = receiver_.batches.size(); });
+  loop_.Settle();
+  loop_.Call([&] {
+    EXPECT_EQ(receiver_.batches.size(), batches) << "it asks only when it is called";
+    receiver_.Want(2);
+    receiver_.Want(1);
+  });
+  for (const char* const answer : {"2 got hold", "3 got b", "4 got c", "END"}) {
+    EXPECT_EQ(first.Line(), answer);
+  }
+  EXPECT_EQ(relay_->GetStats().refused, 0u);
+}
+
+TEST_F(RelayTest, LinesThatAreHeldBackAreLostWithTheirConnectionAndComeAgain) {
+  loop_.Call([&] { receiver_.held = 1; });
+  RelayClient first(path_);
+  ASSERT_TRUE(first.Send("YARD1 one\n1 hold\n2 b\n"));
+  EXPECT_EQ(first.Line(), "OK");
+  RelayClient second(path_);
+  ASSERT_TRUE(second.Send("YARD1 one\n1 hold\n2 b\n"));
+  EXPECT_EQ(second.Line(), "OK");
+  EXPECT_EQ(first.Line(), std::nullopt);
+  loop_.Settle();
+  loop_.Call([&] { receiver_.Want(1); });
+  EXPECT_EQ(second.Line(), "1 got hold");
+  EXPECT_EQ(second.Line(), "2 got b");
+  EXPECT_EQ(receiver_.taken[1].size(), 2u);
 }
 
 TEST(RelayListenTest, RefusesAPathThatIsTooLong) {

@@ -84,7 +84,7 @@ absl::Status RunFiles::Repair(Rows& rows) {
 
 absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
   struct stat about {};
-  if (fstat(fds_[file].get(), &about) != 0) return Error(file, strerror(errno));
+  if (fstat(fds_[file].get(), &about) != 0) return ErrnoError(file);
   auto last = LastWritten(file, about.st_size, rows);
   if (!last.ok()) return last.status();
   if (last->row == 0 && file == kProgressCsv && about.st_size > 0) {
@@ -96,7 +96,7 @@ absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
   }
   std::int64_t end = last->row == 0 ? 0 : last->ends[file];
   if (about.st_size > end && ftruncate(fds_[file].get(), end) != 0) {
-    return Error(file, strerror(errno));
+    return ErrnoError(file);
   }
   if (last->row == 0) {
     const FileTexts beginning = files_.Beginning();
@@ -114,7 +114,7 @@ absl::StatusOr<ResultRow> RunFiles::LastWritten(ResultFile file, std::int64_t si
   const std::string header = files_.CsvHeader(kNewest);
   std::string found(header.size(), '\0');
   const ssize_t count = pread(fds_[file].get(), found.data(), found.size(), 0);
-  if (count < 0) return Error(file, strerror(errno));
+  if (count < 0) return ErrnoError(file);
   found.resize(static_cast<std::size_t>(count));
   if (last->row < files_.LastWidening() || found != header) return ResultRow();
   return last;
@@ -175,14 +175,23 @@ absl::Status RunFiles::OpenNewTable() {
   unlink(path.c_str());
   new_table_ = runtime::UniqueFd(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
-  return new_table_.valid() ? absl::OkStatus() : Error(kProgressCsv, strerror(errno));
+  return new_table_.valid() ? absl::OkStatus() : ErrnoError(kProgressCsv);
 }
 
 absl::Status RunFiles::ReplaceTable() {
   new_table_.reset();
   const std::string path = absl::StrCat(options_.directory, "/", files_.Name(kProgressCsv));
   if (rename(NewTablePath().c_str(), path.c_str()) == 0) return absl::OkStatus();
-  return Error(kProgressCsv, strerror(errno));
+  return ErrnoError(kProgressCsv);
+}
+
+bool RunFiles::AreShorterThan(const FileEnds& ends) const {
+  for (const ResultFile file : kAllFiles) {
+    const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
+    struct stat about {};
+    if (stat(path.c_str(), &about) == 0 && about.st_size < ends[file]) return true;
+  }
+  return false;
 }
 
 std::string RunFiles::NewTablePath() const {
@@ -201,7 +210,7 @@ absl::Status RunFiles::Open() {
     const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
     fds_[file] =
         runtime::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (!fds_[file].valid()) return Error(file, strerror(errno));
+    if (!fds_[file].valid()) return ErrnoError(file);
   }
   return absl::OkStatus();
 }
@@ -222,6 +231,13 @@ absl::Status RunFiles::Write(ResultFile file, std::string_view text, std::int64_
 absl::Status RunFiles::Error(ResultFile file, std::string_view what) const {
   return absl::InternalError(absl::StrCat("cannot write ", options_.directory, "/",
                                           files_.Name(file), ": ", runtime::Absl(what)));
+}
+
+absl::Status RunFiles::ErrnoError(ResultFile file) const {
+  const int error = errno;
+  const absl::Status status = Error(file, strerror(error));
+  const bool is_lack = absl::ErrnoToStatusCode(error) == absl::StatusCode::kResourceExhausted;
+  return is_lack ? absl::ResourceExhaustedError(status.message()) : status;
 }
 
 void RunFiles::Fault(std::string_view point) {

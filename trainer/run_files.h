@@ -53,6 +53,7 @@ class RunFiles {
 
   // Makes the files agree with the rows: makes what is missing, cuts off what belongs to no row or
   // is torn, appends what is not there. Call it first, and again after an error of Append().
+  // ResourceExhausted: the disk is full; it may be tried again.
   absl::Status Repair(Rows& rows);
   // Writes a row behind the last one; one that adds columns after the whole table was written anew
   // beside the old one, which it replaces in one step. Opens the files if they are closed. An error
@@ -60,6 +61,8 @@ class RunFiles {
   absl::Status Append(const ResultRow& row);
   void Close();
   bool behind() const { return behind_; }
+  // One that is there ends before that.
+  bool AreShorterThan(const FileEnds& ends) const;
 
  private:
   absl::Status Open();
@@ -73,6 +76,8 @@ class RunFiles {
   std::string NewTablePath() const;
   absl::Status Write(ResultFile file, std::string_view text, std::int64_t offset);
   absl::Status Error(ResultFile file, std::string_view what) const;
+  // ResourceExhausted for a lack of room or descriptors.
+  absl::Status ErrnoError(ResultFile file) const;
   void Fault(std::string_view point);
 
   const Options options_;

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -321,8 +322,7 @@ CheckpointRow ReadCheckpoint(SQLite::Statement& statement) {
   return row;
 }
 
-// While one lives, transactions are synced: a checkpoint that was answered outlives a power
-// failure.
+// While one lives, transactions are synced, and with them those before.
 class FullSync {
  public:
   FullSync(SQLite::Database& database, bool wanted) : database_(database), wanted_(wanted) {
@@ -343,6 +343,8 @@ class SqliteStore : public Store {
  public:
   explicit SqliteStore(const std::string& path)
       : path_(path), database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 5000) {}
+
+  const std::string& path() const override { return path_; }
 
   absl::Status Prepare() {
     return Try("open", [&] {
@@ -410,7 +412,7 @@ class SqliteStore : public Store {
   }
 
   absl::Status Write(const StoreBatch& batch) override {
-    const FullSync durable(database_, !batch.checkpoints.empty());
+    const FullSync durable(database_, batch.durable || !batch.checkpoints.empty());
     return Try("write", [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
@@ -752,11 +754,22 @@ class SqliteStore : public Store {
     } catch (const SQLite::Exception& error) {
       const std::string text = absl::StrCat("cannot ", what, " in ", path_, ": ", error.what());
       if (error.getErrorCode() == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
-      if (error.getErrorCode() == SQLITE_FULL) return absl::ResourceExhaustedError(text);
+      if (IsNoRoom(error)) {
+        // What is in the log twice and more takes the room of what is to come.
+        (void)database_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+        return absl::ResourceExhaustedError(text);
+      }
       return absl::InternalError(text);
     } catch (const std::exception& error) {
       return absl::InternalError(absl::StrCat("cannot ", what, ": ", error.what()));
     }
+  }
+
+  // Also where SQLite calls it an input/output error: the index of its log cannot grow.
+  bool IsNoRoom(const SQLite::Exception& error) {
+    if (error.getErrorCode() == SQLITE_FULL) return true;
+    const int cause = sqlite3_system_errno(database_.getHandle());
+    return error.getErrorCode() == SQLITE_IOERR && (cause == ENOSPC || cause == EDQUOT);
   }
 
   void PrepareStatements() {
@@ -913,6 +926,16 @@ class SqliteStore : public Store {
 
 }  // namespace
 
+absl::Status Store::Sync(const std::string& path) {
+  // A checkpoint of the database syncs by itself, so what the log does not hold is safe. Nobody
+  // locks the log, so that to close it ends no lock.
+  const std::string log_path = path + "-wal";
+  const runtime::UniqueFd log(open(log_path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!log.valid() && errno == ENOENT) return absl::OkStatus();
+  if (log.valid() && fdatasync(log.get()) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, absl::StrCat("syncing ", log_path));
+}
+
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
   // SQLite gives its WAL files the mode of the database.
   runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -920,6 +943,13 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
     return absl::InternalError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
   }
   file.reset();  // Now: it would end SQLite's locks on the file.
+  // Its name outlives a loss of power, too. (SQLite does so for its log.)
+  const std::size_t slash = path.find_last_of('/');
+  const std::string parent = slash == path.npos ? "." : path.substr(0, slash + 1);
+  const runtime::UniqueFd directory(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.valid() || fsync(directory.get()) != 0) {
+    return absl::InternalError(absl::StrCat("cannot sync ", parent, ": ", strerror(errno)));
+  }
   try {
     auto store = std::make_unique<SqliteStore>(path);
     if (auto status = store->Prepare(); !status.ok()) return status;

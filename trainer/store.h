@@ -55,6 +55,7 @@ struct StoreBatch {
   std::vector<CheckpointRow> checkpoints;
   std::vector<CheckpointRow> forgotten_checkpoints;  // By trial and number.
   std::vector<Delivery> deliveries;
+  bool durable = false;  // Survives a loss of power once it is written.
 };
 
 // Something for a running program to read. Counts from 1 for each trial.
@@ -74,8 +75,10 @@ struct Removal {
 };
 
 // The truth about trials and acknowledged reports: one SQLite file, mode 0600, in WAL mode with
-// synchronous=NORMAL, so that it survives the kill of any process (power loss may cost the last
-// second, but never a checkpoint). Every method is one transaction and blocks for it. One thread.
+// synchronous=NORMAL, so that it survives the kill of any process. What was written survives a loss
+// of power after the next Sync(); a batch with a checkpoint, or one that says `durable`, at once,
+// and with it all that was written before. Every method is one transaction and blocks for it. One
+// thread.
 class Store {
  public:
   // Answers kept for each attempt, so that a line that is sent again gets the same one. The shim
@@ -86,12 +89,19 @@ class Store {
   // if a newer version of this program wrote it, naming both versions.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path);
   virtual ~Store() = default;
+  virtual const std::string& path() const = 0;
+
+  // What was written until now to the store of that path survives a loss of power. Any thread;
+  // blocks for the disk, but no other method.
+  static absl::Status Sync(const std::string& path);
 
   // Oldest first.
   virtual absl::StatusOr<std::vector<TrialRecord>> LoadTrials() = 0;
   // Returns its number. AlreadyExists if the id or the request id is taken.
   virtual absl::StatusOr<std::int64_t> Insert(const TrialRecord& trial) = 0;
   // All or nothing. AlreadyExists for a row or line that is there; ResourceExhausted: disk full.
+  // (That goes for every method that writes. Its log is then emptied as far as there is room for
+  // that.)
   virtual absl::Status Write(const StoreBatch& batch) = 0;
 
   // Row 0 if the trial has none.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "bus/launcher_jobs.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
+#include "runtime/thread_pool.h"
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store.h"
@@ -46,21 +48,26 @@ class TrainerServiceImpl : public TrainerService {
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
     std::error_code unknown;  // Then a function cannot be started, and its trial says so.
+    // Of their own, so that large checkpoints keep no call waiting.
+    disk_threads_ = runtime::ThreadPool::Create(
+        process->coordinator(),
+        {.name = "disk", .threads = 2, .on_stop = runtime::ThreadPool::OnStop::kDrop});
     jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
-    auto trials =
-        Trials::Open({.loop = process->loop(),
-                      .clock = process->clock(),
-                      .store = store_.get(),
-                      .jobs = jobs_.get(),
-                      .logdir = options.logdir,
-                      .relay = relay_path,
-                      .hostname = HostName(),
-                      .slots = Slots(options.slots),
-                      .executable = std::filesystem::read_symlink("/proc/self/exe", unknown),
-                      .keep_trials = static_cast<std::size_t>(options.keep_trials),
-                      .on_event = [publisher = process->publisher()](msg::TrialEventT event) {
-                        Publish(publisher, std::move(event));
-                      }});
+    auto trials = Trials::Open(
+        {.loop = process->loop(),
+         .clock = process->clock(),
+         .store = store_.get(),
+         .jobs = jobs_.get(),
+         .logdir = options.logdir,
+         .relay = relay_path,
+         .hostname = HostName(),
+         .slots = Slots(options.slots),
+         .executable = std::filesystem::read_symlink("/proc/self/exe", unknown),
+         .keep_trials = static_cast<std::size_t>(options.keep_trials),
+         .background = [threads = disk_threads_.get()](
+                           std::function<void()> work) { RunOn(threads, std::move(work)); },
+         .on_event = [publisher = process->publisher()](
+                         msg::TrialEventT event) { Publish(publisher, std::move(event)); }});
     if (!trials.ok()) return trials.status();
     trials_ = *std::move(trials);
     auto relay = Relay::Listen(
@@ -80,6 +87,16 @@ class TrainerServiceImpl : public TrainerService {
     LOG_IF(WARNING, !published.ok()) << published;
   }
 
+  // At the end of the process nobody waits for it any more; when too much is queued it is done
+  // here.
+  static void RunOn(runtime::ThreadPool* threads, std::function<void()> work) {
+    const absl::Status queued = threads->Submit([work] {
+      work();
+      return absl::OkStatus();
+    });
+    if (absl::IsResourceExhausted(queued)) work();
+  }
+
   void AddCounters(bus::ServiceProcess* process) {
     const Trials* const trials = trials_.get();
     const Relay* const relay = relay_.get();
@@ -96,6 +113,7 @@ class TrainerServiceImpl : public TrainerService {
 
   // Destroyed in the opposite order: what uses comes after what is used.
   std::unique_ptr<Store> store_;
+  std::unique_ptr<runtime::ThreadPool> disk_threads_;
   std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;

@@ -74,6 +74,7 @@ TrialCheckpoints::TrialCheckpoints(const TrialRecord& trial, Options options)
       experiment_id_(trial.run.experiment_id),
       run_directory_(trial.spec.run_directory),
       keep_(trial.spec.options.keep_checkpoints),
+      max_bytes_(trial.spec.options.checkpoint_bytes),
       metric_(trial.spec.options.checkpoint_metric) {}
 
 std::optional<double> TrialCheckpoints::ScoreOf(const ResultRow& report,
@@ -96,14 +97,14 @@ absl::StatusOr<std::string> TrialCheckpoints::Begin(std::optional<std::int64_t> 
   int open = 0;
   for (const std::string& name : *names) open += IsTemporaryName(name) ? 1 : 0;
   if (open >= kMaxOpenTemporaries) {
-    return absl::ResourceExhaustedError(absl::StrCat(
+    return absl::FailedPreconditionError(absl::StrCat(
         open, " checkpoints were begun and not ended in ", run_directory_, ": end or remove some"));
   }
   return MakeTemporaryCheckpoint(run_directory_, step);
 }
 
-absl::StatusOr<CheckpointRow> TrialCheckpoints::End(const std::string& path,
-                                                    const Moment& moment) const {
+absl::StatusOr<CheckpointRow> TrialCheckpoints::End(const std::string& path, const Moment& moment,
+                                                    const PreparedCheckpoint& prepared) const {
   auto directory = DirectoryBelow(run_directory_, path);
   const bool is_missing = absl::IsNotFound(directory.status());
   if (!directory.ok() && !is_missing) return directory.status();
@@ -129,16 +130,16 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::End(const std::string& path,
     if (before->has_value()) return **before;
   }
   if (is_missing) return directory.status();
-  return Commit(*directory, tried ? metadata.step : TemporaryStep(*directory), moment);
+  return Commit(*directory, tried ? metadata.step : TemporaryStep(*directory), moment, prepared);
 }
 
 absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, std::int64_t step,
-                                                      const Moment& moment,
-                                                      const StoreBatch& batch) const {
+                                                      const Moment& moment, const StoreBatch& batch,
+                                                      const PreparedCheckpoint& prepared) const {
   auto directory = DirectoryBelow(run_directory_, path);
   // It is not there any more if this line has committed it before.
   const bool is_start = directory.ok() && LiesIn(moment.start, *directory);
-  if (IsTemporaryName(LastSegment(path)) && !is_start) return End(path, moment);
+  if (IsTemporaryName(LastSegment(path)) && !is_start) return End(path, moment, prepared);
   if (!directory.ok()) return directory.status();
   const std::string below = directory->substr(run_directory_.size() + 1);
   auto known = Known(below.substr(0, below.find('/')), batch);
@@ -149,16 +150,51 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, s
   }
   if (step < 0) step = moment.iteration;
   if (auto before = CommittedAs(CheckpointName(step), moment)) return *before;
+  // A copy that was prepared is its owner's, who may try again.
+  if (!prepared.copy.empty()) return Commit(prepared.copy, step, moment, prepared);
   auto copy = CopyInCheckpoint(*directory, run_directory_);
   if (!copy.ok()) return copy.status();
-  auto row = Commit(*copy, step, moment);
+  auto row = Commit(*copy, step, moment, {});
   if (!row.ok()) (void)RemoveCheckpoint(*copy);
   return row;
 }
 
+CheckpointPreparation::Work TrialCheckpoints::LongPart(const std::string& path,
+                                                       std::optional<std::int64_t> step,
+                                                       const Moment& moment,
+                                                       const StoreBatch& batch) const {
+  const auto directory = DirectoryBelow(run_directory_, path);
+  if (!directory.ok()) return nullptr;
+  const bool is_start = LiesIn(moment.start, *directory);
+  const std::string name = LastSegment(*directory);
+  if (IsTemporaryName(name) && !is_start) {
+    if (*directory != absl::StrCat(run_directory_, "/", name)) return nullptr;
+    return [temporary = *directory]() -> absl::StatusOr<PreparedCheckpoint> {
+      auto manifest = SyncCheckpoint(temporary);
+      if (!manifest.ok()) return manifest.status();
+      return PreparedCheckpoint{*std::move(manifest), ""};
+    };
+  }
+  if (!step) return nullptr;
+  const std::string below = directory->substr(run_directory_.size() + 1);
+  const auto known = Known(below.substr(0, below.find('/')), batch);
+  const std::int64_t number = *step < 0 ? moment.iteration : *step;
+  if (!known.ok() || known->has_value()) return nullptr;
+  if (CommittedAs(CheckpointName(number), moment)) return nullptr;
+  return [source = *directory, run = run_directory_]() -> absl::StatusOr<PreparedCheckpoint> {
+    auto copy = CopyInCheckpoint(source, run);
+    if (!copy.ok()) return copy.status();
+    auto manifest = SyncCheckpoint(*copy);
+    if (manifest.ok()) return PreparedCheckpoint{*std::move(manifest), *copy};
+    (void)RemoveCheckpoint(*copy);
+    return manifest.status();
+  };
+}
+
 absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& temporary,
                                                        std::optional<std::int64_t> step,
-                                                       const Moment& moment) const {
+                                                       const Moment& moment,
+                                                       const PreparedCheckpoint& prepared) const {
   CheckpointMetadata metadata;
   metadata.experiment_id = experiment_id_;
   metadata.iteration = moment.iteration;
@@ -179,7 +215,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& tempor
                     moment.wall_time_us,
                     0,
                     moment.score};
-  auto bytes = CommitCheckpoint(temporary, row.name, metadata, options_.fault);
+  auto bytes = CommitCheckpoint(temporary, row.name, metadata, options_.fault, prepared.manifest);
   if (!bytes.ok()) return bytes.status();
   row.bytes = static_cast<std::int64_t>(*bytes);
   return row;
@@ -229,12 +265,13 @@ absl::StatusOr<std::optional<CheckpointRow>> TrialCheckpoints::Known(
 }
 
 absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
-  if (keep_ < 0) return absl::OkStatus();
+  if (keep_ < 0 && max_bytes_ == 0) return absl::OkStatus();
   auto rows = options_.store->Checkpoints(trial_);
   if (!rows.ok()) return rows.status();
   std::vector<RankedCheckpoint> ranked;
   for (const CheckpointRow& row : *rows) {
-    ranked.push_back({row.number, row.score, LiesIn(start, DirectoryOf(row))});
+    ranked.push_back({row.number, row.score, LiesIn(start, DirectoryOf(row)),
+                      static_cast<std::uint64_t>(row.bytes)});
   }
   const bool has_score = std::any_of(ranked.begin(), ranked.end(), [](const auto& checkpoint) {
     return checkpoint.score.has_value();
@@ -243,8 +280,8 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
       << "trial " << id_ << ": no report has a number called "
       << absl::Utf8SafeCHexEscape(ParseCheckpointMetric(metric_).name)
       << ", by which its checkpoints are to be judged: all of them stay";
-  const auto surplus =
-      SurplusCheckpoints(ranked, keep_, ParseCheckpointMetric(metric_).smaller_is_better);
+  const auto surplus = SurplusCheckpoints(
+      ranked, keep_, ParseCheckpointMetric(metric_).smaller_is_better, max_bytes_);
   const std::set<std::int64_t> numbers(surplus.begin(), surplus.end());
   StoreBatch batch;
   absl::Status result;
@@ -289,19 +326,14 @@ absl::StatusOr<TrialCheckpoints::Start> TrialCheckpoints::CopyIn(const std::stri
     auto status = CheckTreeName(std::string_view(below).substr(1));
     if (!status.ok()) return status;
   }
-  // A retry would copy it all again.
-  const auto is_final = [](const absl::Status& status) {
-    return absl::IsResourceExhausted(status) ? absl::FailedPreconditionError(status.message())
-                                             : status;
-  };
   auto copy = CopyInCheckpoint(*source, run_directory_);
-  if (!copy.ok()) return is_final(copy.status());
+  if (!copy.ok()) return copy.status();
   if (IsNull(*copy)) {
     if (auto status = RemoveCheckpoint(*copy); !status.ok()) return status;
     return Start();
   }
   auto metadata = ReadMetadata(*copy);
-  if (!metadata.ok() && !absl::IsNotFound(metadata.status())) return is_final(metadata.status());
+  if (!metadata.ok() && !absl::IsNotFound(metadata.status())) return metadata.status();
   const CheckpointMetadata counters = metadata.ok() ? *metadata : CheckpointMetadata();
   return Start{absl::StrCat(*copy, below), counters.iteration, counters.time_total_us};
 }

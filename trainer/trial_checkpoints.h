@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "trainer/checkpoint_directory.h"
+#include "trainer/checkpoint_preparation.h"
 #include "trainer/checkpoint_row.h"
 #include "trainer/result_row.h"
 #include "trainer/store.h"
@@ -17,8 +19,11 @@
 namespace trainer {
 
 // The checkpoints of one trial: those its program saves, which of them stay, and the one an attempt
-// starts from. On the loop's thread, which waits for the disk: a checkpoint of some gigabytes holds
-// up the answers to other trials.
+// starts from. On the loop's thread, which waits for the disk: to commit what was not prepared, and
+// to verify what an attempt starts from, takes seconds for a gigabyte, and holds up the answers to
+// other trials.
+//
+// ResourceExhausted is a lack of room that may end: it can be tried again.
 //
 // A checkpoint is whole on disk before its row is stored, and its row is stored before the program
 // is answered. A line that comes again because the trainer was killed in between finds what it
@@ -48,20 +53,26 @@ class TrialCheckpoints {
   std::optional<double> ScoreOf(const ResultRow& report, std::int64_t iteration) const;
 
   // A directory for the program to write into. Its name will be that of `step`, else that of the
-  // iteration at its commit. ResourceExhausted if the program began many and committed none.
+  // iteration at its commit. FailedPrecondition if the program began many and committed none.
   absl::StatusOr<std::string> Begin(std::optional<std::int64_t> step) const;
   // Commits the directory that Begin() gave; the row is still to be stored. InvalidArgument and
   // NotFound: it is none of those.
-  absl::StatusOr<CheckpointRow> End(const std::string& path, const Moment& moment) const;
+  absl::StatusOr<CheckpointRow> End(const std::string& path, const Moment& moment,
+                                    const PreparedCheckpoint& prepared = {}) const;
   // Of a directory inside the run that a report names. One committed before, stored or in `batch`,
   // gets the score of the moment; one that Begin() gave is committed; any other is copied and the
   // copy committed, for `step`, or the iteration if that is negative.
   absl::StatusOr<CheckpointRow> Named(const std::string& path, std::int64_t step,
-                                      const Moment& moment, const StoreBatch& batch) const;
+                                      const Moment& moment, const StoreBatch& batch,
+                                      const PreparedCheckpoint& prepared = {}) const;
+  // The long part of End(), or with a step of Named(): for any thread, once. None if there is
+  // nothing to read: it was committed before, or cannot be.
+  CheckpointPreparation::Work LongPart(const std::string& path, std::optional<std::int64_t> step,
+                                       const Moment& moment, const StoreBatch& batch) const;
   std::string DirectoryOf(const CheckpointRow& row) const;
 
-  // Removes what the trial's keep_checkpoints lets go, but never what `start` lies in. What cannot
-  // be removed stays known, and is tried again with the next checkpoint.
+  // Removes what the trial's keep_checkpoints and checkpoint_bytes let go, but never what `start`
+  // lies in. What cannot be removed stays known, and is tried again with the next checkpoint.
   absl::Status RemoveSurplus(const std::string& start) const;
 
   // Where an attempt starts.
@@ -86,8 +97,8 @@ class TrialCheckpoints {
 
  private:
   absl::StatusOr<CheckpointRow> Commit(const std::string& temporary,
-                                       std::optional<std::int64_t> step,
-                                       const Moment& moment) const;
+                                       std::optional<std::int64_t> step, const Moment& moment,
+                                       const PreparedCheckpoint& prepared) const;
   // What the line committed before, if it did.
   absl::StatusOr<std::optional<CheckpointRow>> Committed(const Moment& moment) const;
   std::optional<CheckpointRow> CommittedAs(const std::string& name, const Moment& moment) const;
@@ -100,6 +111,7 @@ class TrialCheckpoints {
   const std::string experiment_id_;
   const std::string run_directory_;
   const int keep_;
+  const std::uint64_t max_bytes_;
   const std::string metric_;
 };
 

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -56,7 +57,9 @@ class TrialCheckpointsTest : public testing::Test {
                              .logdir = directory_,
                              .relay = "/relay",
                              .hostname = "host",
-                             .slots = 4});
+                             .slots = 4,
+                             .background = background_});
+    trials_->OnWanted([this](const AttemptKey&) { ++wanted_; });
     On([&] { trials_->Resume(); });
   }
   void Kill() {
@@ -168,8 +171,23 @@ class TrialCheckpointsTest : public testing::Test {
   std::unique_ptr<LoopThread> loop_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Trials> trials_;
+  // From the next start on checkpoints are read when the test does it.
+  void ReadLater() {
+    background_ = [this](std::function<void()> work) { work_.push_back(std::move(work)); };
+    Kill();
+    Start();
+  }
+  void ReadNow() {
+    On([&] {
+      for (const auto& work : std::exchange(work_, {})) work();
+    });
+  }
+
   std::map<std::string, std::int64_t> lines_;
   int requests_ = 0;
+  std::function<void(std::function<void()>)> background_;
+  std::vector<std::function<void()>> work_;
+  int wanted_ = 0;  // How often lines that were held back were called for.
 };
 
 TEST_F(TrialCheckpointsTest, AProgramSavesAndIsToldWhere) {
@@ -460,6 +478,110 @@ TEST_F(TrialCheckpointsTest, KeepsTheBestAndTheNewest) {
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000004", "checkpoint_000006"));
 }
 
+TEST_F(TrialCheckpointsTest, TheWorstGoWhenAllAreMoreThanTheirLimitOfBytes) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->checkpoint_metric = "min-loss";
+  request.options->checkpoint_bytes = 25'000;  // Two of them.
+  Run(request);
+  const std::string content(10'000, 'x');
+  for (const double loss : {0.5, 0.3, 0.4, 0.6}) {
+    Report("j-1", loss);
+    Save("j-1", content);
+  }
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000002", "checkpoint_000004"));
+  Report("j-1", 0.7);
+  Save("j-1", std::string(30'000, 'x'));
+  EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000005")) << "the newest stays";
+}
+
+TEST_F(TrialCheckpointsTest, OthersAreAnsweredWhileACheckpointIsRead) {
+  ReadLater();
+  const std::string id = Run(Request("a"));
+  Run(Request("b"));
+  Report("j-1", 0.5);
+  const std::string path = Begin("j-1");
+  Put(path + "/w", "weights");
+  EXPECT_THAT(SayAs("j-1", 3, EndLine(path)), HasSubstr("UNAVAILABLE"));
+  EXPECT_THAT(SayAs("j-1", 3, EndLine(path)), HasSubstr("UNAVAILABLE"));
+  EXPECT_EQ(work_.size(), 1u) << "it is read once";
+  EXPECT_THAT(Report("j-2", 1), HasSubstr(R"("t":"ok")"));
+  EXPECT_EQ(Get(id).checkpoint, "");
+  EXPECT_EQ(wanted_, 0);
+  ReadNow();
+  EXPECT_EQ(wanted_, 1);
+  EXPECT_EQ(PathIn(SayAs("j-1", 3, EndLine(path))), RunDirectory("a") + "/checkpoint_000001");
+  EXPECT_TRUE(work_.empty());
+  EXPECT_TRUE(VerifyCheckpoint(Get(id).checkpoint).ok());
+  EXPECT_THAT(SayAs("j-1", 3, EndLine(path)), HasSubstr("checkpoint_000001")) << "and once stored";
+}
+
+TEST_F(TrialCheckpointsTest, LinesBehindACheckpointThatIsReadWaitAndThoseBeforeItAreAnswered) {
+  ReadLater();
+  const std::string id = Run(Request("a"));
+  const std::string path = Begin("j-1");
+  Put(path + "/w", "weights");
+  std::vector<absl::Status> got;
+  const auto send = [&](std::int64_t from, const std::vector<std::string>& texts) {
+    On([&] {
+      const auto key = *trials_->Greet(jobs_.jobs["j-1"].spec.report_channel->nonce);
+      std::vector<RelayedLine> lines;
+      for (const std::string& text : texts) lines.push_back({key, from++, text, false});
+      got.clear();
+      for (const auto& answer : trials_->Receive(lines)) got.push_back(answer.status());
+    });
+  };
+  const std::string report = R"({"t":"report","m":{"loss":1}})";
+  const std::string named = R"({"t":"report","m":{"loss":1},"ckpt":"own"})";
+  Put(RunDirectory("a") + "/own/w", "theirs");
+  send(2, {report, EndLine(path), named});
+  EXPECT_TRUE(got[0].ok()) << got[0];
+  EXPECT_TRUE(absl::IsUnavailable(got[1])) << got[1];
+  EXPECT_TRUE(absl::IsUnavailable(got[2])) << got[2];
+  EXPECT_EQ(Get(id).reports, 1u);
+  ReadNow();
+  send(3, {EndLine(path), named});
+  EXPECT_TRUE(got[0].ok()) << got[0];
+  EXPECT_TRUE(absl::IsUnavailable(got[1])) << "the second one is read next";
+  EXPECT_EQ(Get(id).reports, 1u) << "a report counts with its checkpoint";
+  ReadNow();
+  send(4, {named});
+  EXPECT_TRUE(got[0].ok()) << got[0];
+  EXPECT_EQ(Get(id).reports, 2u);
+  EXPECT_EQ(Read(Get(id).checkpoint + "/w"), "theirs");
+}
+
+TEST_F(TrialCheckpointsTest, WhatWasReadForAnAttemptThatIsOverIsDropped) {
+  ReadLater();
+  msg::RunTrialRequestT request = Request("a");
+  request.max_restarts = 1;
+  const std::string id = Run(request);
+  Put(RunDirectory("a") + "/own/w", "theirs");
+  EXPECT_THAT(Report("j-1", 1, R"(,"ckpt":"own")"), HasSubstr("UNAVAILABLE"));
+  Fail("j-1");
+  ReadNow();
+  EXPECT_THAT(Checkpoints("a"), ElementsAre("own")) << "no copy is left";
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_THAT(Report("j-2", 1), HasSubstr(R"("t":"ok")"));
+  EXPECT_EQ(Get(id).checkpoint, "");
+}
+
+TEST_F(TrialCheckpointsTest, WhileItsCheckpointIsReadAProgramIsNotTakenForDead) {
+  ReadLater();
+  msg::RunTrialRequestT request = Request("a");
+  request.options->heartbeat_ms = 1000;
+  const std::string id = Run(request);
+  const std::string path = Begin("j-1");
+  SayAs("j-1", 2, EndLine(path));
+  clock_.Advance(absl::Seconds(1));
+  loop_->Settle();
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  ReadNow();
+  EXPECT_THAT(SayAs("j-1", 2, EndLine(path)), HasSubstr(R"("t":"ok")"));
+  clock_.Advance(absl::Seconds(1));
+  loop_->Settle();
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
 TEST_F(TrialCheckpointsTest, WhatTheAttemptStartedFromStays) {
   msg::RunTrialRequestT request = Request("r");
   request.options->keep_checkpoints = 0;
@@ -593,7 +715,7 @@ TEST_F(TrialCheckpointsTest, AfterAStopItMaySaveOnce) {
 TEST_F(TrialCheckpointsTest, ManyBegunAndNoneEndedAreRefused) {
   Run(Request("r"));
   for (int i = 0; i < 16; ++i) EXPECT_TRUE(IsTemporary(Begin("j-1")));
-  EXPECT_THAT(Say("j-1", R"({"t":"ckpt_begin"})"), HasSubstr("RESOURCE_EXHAUSTED"));
+  EXPECT_THAT(Say("j-1", R"({"t":"ckpt_begin"})"), HasSubstr("FAILED_PRECONDITION"));
   EXPECT_THAT(Say("j-1", EndLine(Checkpoints("r")[0])), HasSubstr(R"("t":"ok")"));
   EXPECT_TRUE(IsTemporary(Begin("j-1")));
 }

@@ -66,6 +66,11 @@ bool MustStop(const TrialRecord& trial, bool is_to_end) {
   return !HasEnded(trial) && (trial.stop_requested || is_to_end || IsToPause(trial));
 }
 
+// No answer: the line is taken again.
+bool MustWait(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
+
 std::string StopAnswer(const ReportLine& line, const TrialRecord& trial, bool is_to_end) {
   const bool pause = !trial.stop_requested && !is_to_end && IsToPause(trial);
   const double grace_ms = static_cast<double>(
@@ -157,6 +162,7 @@ absl::Status TrialReports::LoadWindow() {
 }
 
 void TrialReports::BeginAttempt() {
+  preparation_.reset();
   Progress next;
   next.last_row = std::move(progress_.last_row);
   next.newest_checkpoint = std::move(progress_.newest_checkpoint);
@@ -246,9 +252,11 @@ absl::StatusOr<std::string> TrialReports::TakeChecked(const RelayedLine& line,
                                                       trial.attempt, " of ", trial.id(), ", got ",
                                                       line.is_end ? "END " : "", line.number));
   }
-  std::string answer = TakeNew(line, trial, now, batch);
+  auto answer = TakeNew(line, trial, now, batch);
+  if (!answer.ok()) return answer;
   Draft().last_line = line.number;
-  batch.lines.push_back({trial.number, trial.attempt, line.number, answer});
+  batch.lines.push_back({trial.number, trial.attempt, line.number, *answer});
+  batch.durable = batch.durable || trial.spec.options.durable;
   return answer;
 }
 
@@ -280,19 +288,35 @@ absl::StatusOr<std::string> TrialReports::TakeAgain(const RelayedLine& line,
       absl::StrCat("line ", line.number, " was answered too long ago to be sent again"));
 }
 
-std::string TrialReports::TakeNew(const RelayedLine& line, const TrialRecord& trial, absl::Time now,
-                                  StoreBatch& batch) {
+absl::StatusOr<std::string> TrialReports::TakeSave(const ReportLine& report, std::int64_t number,
+                                                   const TrialRecord& trial, absl::Time now,
+                                                   StoreBatch& batch) {
+  const Progress before = Draft();
+  absl::StatusOr<std::string> answer;
+  if (report.kind == ReportLine::Kind::kReport) {
+    answer = TakeReport(report, number, trial, now, batch);
+  } else {
+    answer = SaveCheckpoint(report, number, trial, now, batch);
+    if (answer.ok()) {
+      answer = OkLine(report.seq, {}, *answer);
+    } else if (!MustWait(answer.status())) {
+      answer = ErrorLine(report.seq, answer.status());
+    }
+  }
+  if (!answer.ok()) Draft() = before;
+  return answer;
+}
+
+absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const TrialRecord& trial,
+                                                  absl::Time now, StoreBatch& batch) {
   auto report = ParseReportLine(line.text);
   if (!report.ok()) return ErrorLine("", report.status());
+  if (!report->checkpoint.empty()) return TakeSave(*report, line.number, trial, now, batch);
   if (report->kind == ReportLine::Kind::kReport) {
     return TakeReport(*report, line.number, trial, now, batch);
   }
   Progress& draft = Draft();
   if (report->kind == ReportLine::Kind::kCheckpointBegin) return BeginCheckpoint(*report, trial);
-  if (report->kind == ReportLine::Kind::kCheckpointEnd) {
-    const auto path = SaveCheckpoint(*report, line.number, trial, now, batch);
-    return path.ok() ? OkLine(report->seq, {}, *path) : ErrorLine(report->seq, path.status());
-  }
   if (report->kind == ReportLine::Kind::kHello) {
     draft.pid = report->pid;
   } else if (report->kind == ReportLine::Kind::kLog) {
@@ -305,8 +329,9 @@ std::string TrialReports::TakeNew(const RelayedLine& line, const TrialRecord& tr
   return AnswerTo(*report, trial);
 }
 
-std::string TrialReports::TakeReport(const ReportLine& report, std::int64_t number,
-                                     const TrialRecord& trial, absl::Time now, StoreBatch& batch) {
+absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, std::int64_t number,
+                                                     const TrialRecord& trial, absl::Time now,
+                                                     StoreBatch& batch) {
   Progress& draft = Draft();
   ResultRow row = NextRow(report, trial, now);
   const FileEnds ends_before = draft.last_row.row == 0 ? files_.Beginning() : draft.last_row.ends;
@@ -334,6 +359,7 @@ std::string TrialReports::TakeReport(const ReportLine& report, std::int64_t numb
     before.newest_checkpoint = draft.newest_checkpoint;
     before.saved_after_stop = draft.saved_after_stop;
     draft = std::move(before);
+    if (MustWait(saved.status())) return saved;
     if (!saved.ok()) {
       if (judges) draft.criterion.clear();
       return ErrorLine(report.seq, saved.status());
@@ -408,12 +434,14 @@ void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
   batch.trials.push_back(std::move(changed));
 }
 
-std::string TrialReports::BeginCheckpoint(const ReportLine& line, const TrialRecord& trial) {
+absl::StatusOr<std::string> TrialReports::BeginCheckpoint(const ReportLine& line,
+                                                          const TrialRecord& trial) {
   if (HasEnded(trial)) {
     return ErrorLine(line.seq, absl::FailedPreconditionError("the trial has ended"));
   }
   if (Draft().saved_after_stop) return StopAnswer(line, trial, IsToEnd(Draft()));
   auto directory = checkpoints_.Begin(line.step);
+  if (absl::IsResourceExhausted(directory.status())) return directory.status();
   if (!directory.ok()) return ErrorLine(line.seq, directory.status());
   draft_directories_.push_back(*directory);
   return CheckpointDirectoryLine(line.seq, *directory);
@@ -437,14 +465,39 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   const bool reported = draft.last_row.attempt == trial.attempt;
   moment.score = checkpoints_.ScoreOf(reported ? draft.last_row : ResultRow(), moment.iteration);
   const bool is_report = report.kind == ReportLine::Kind::kReport;
-  auto row = is_report ? checkpoints_.Named(report.checkpoint, draft.last_row.step, moment, batch)
-                       : checkpoints_.End(report.checkpoint, moment);
+  auto prepared = Prepare(report, moment, batch);
+  if (!prepared.ok()) return prepared.status();
+  auto row = is_report ? checkpoints_.Named(report.checkpoint, draft.last_row.step, moment, batch,
+                                            *prepared)
+                       : checkpoints_.End(report.checkpoint, moment, *prepared);
+  // What was read needs not be read again when there is room.
+  if (!absl::IsResourceExhausted(row.status())) preparation_.reset();
   if (!row.ok()) return row.status();
   if (row->number >= draft.newest_checkpoint.number) draft.newest_checkpoint = *row;
   draft.saved_after_stop = draft.stop_told;
   draft_saves_ = true;
   batch.checkpoints.push_back(*row);
   return checkpoints_.DirectoryOf(*row);
+}
+
+absl::StatusOr<PreparedCheckpoint> TrialReports::Prepare(const ReportLine& report,
+                                                         const TrialCheckpoints::Moment& moment,
+                                                         const StoreBatch& batch) {
+  if (preparation_ == nullptr || !preparation_->IsFor(moment.attempt, moment.line)) {
+    preparation_.reset();
+    std::optional<std::int64_t> step;
+    if (report.kind == ReportLine::Kind::kReport) step = Draft().last_row.step;
+    auto work = checkpoints_.LongPart(report.checkpoint, step, moment, batch);
+    if (!work) return PreparedCheckpoint();
+    preparation_ = std::make_unique<CheckpointPreparation>(
+        moment.attempt, moment.line, std::move(work), options_.background, options_.on_ready);
+  }
+  const auto* const result = preparation_->result();
+  if (result == nullptr) return absl::UnavailableError("its checkpoint is being read");
+  if (result->ok()) return **result;
+  const absl::Status error = result->status();
+  preparation_.reset();
+  return error;
 }
 
 ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& trial,

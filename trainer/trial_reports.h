@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "trainer/checkpoint_preparation.h"
 #include "trainer/checkpoint_row.h"
 #include "trainer/line_receiver.h"
 #include "trainer/result_row.h"
@@ -35,6 +36,10 @@ class TrialReports {
   struct Options {
     Store* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
+    // For what takes long; unset: here and now.
+    CheckpointPreparation::Background background = {};
+    // A line that was Unavailable may be taken now. Never called inside of Take().
+    std::function<void()> on_ready = {};
   };
   // What stands of the trial's lines.
   struct Progress {
@@ -87,16 +92,22 @@ class TrialReports {
   absl::Status RepairFiles();
   void CloseFiles() { files_.Close(); }
   bool files_behind() const { return files_.behind(); }
+  // One that is there ends before the last report.
+  bool FilesAreShort() const { return files_.AreShorterThan(progress_.last_row.ends); }
 
   // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
   // gets the same answer and counts no second time. FailedPrecondition: a line before it is
   // missing. The lines of a trial that reports by its output are numbered by their offsets there,
-  // so others may be between them; after one that cannot be taken now no other is.
+  // so others may be between them; after one that cannot be taken now no other is. Unavailable: it
+  // waits for its checkpoint, until on_ready, while saves(); ResourceExhausted: for room on the
+  // disk of the run. Either has changed nothing, and is to be taken again before those behind it.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
                                    absl::Time now, StoreBatch& batch);
   // The store has the draft: it is what stands now, and its rows go to the files. An error means
   // that the files are behind and RepairFiles() is due before anything else is answered.
   absl::Status Committed();
+  // A line waits for its checkpoint.
+  bool saves() const { return preparation_ != nullptr && preparation_->result() == nullptr; }
   // The store did not take the draft.
   void Abandon();
   // Rows of the last Committed().
@@ -106,7 +117,8 @@ class TrialReports {
   TrialReports(const TrialRecord& trial, TrialEvents events, Options options);
   Progress& Draft();
   absl::Status RefreshNewestCheckpoint();
-  std::string BeginCheckpoint(const struct ReportLine& line, const TrialRecord& trial);
+  absl::StatusOr<std::string> BeginCheckpoint(const struct ReportLine& line,
+                                              const TrialRecord& trial);
   // Commits what a ckpt_end, or a report, names; its directory.
   absl::StatusOr<std::string> SaveCheckpoint(const struct ReportLine& report, std::int64_t number,
                                              const TrialRecord& trial, absl::Time now,
@@ -115,14 +127,21 @@ class TrialReports {
                                           absl::Time now, StoreBatch& batch);
   absl::StatusOr<std::string> TakeFromOutput(const RelayedLine& line, const TrialRecord& trial,
                                              absl::Time now, StoreBatch& batch);
+  // What was read of it. Unavailable while that is under way.
+  absl::StatusOr<PreparedCheckpoint> Prepare(const struct ReportLine& report,
+                                             const TrialCheckpoints::Moment& moment,
+                                             const StoreBatch& batch);
   absl::StatusOr<std::string> TakeAgain(const RelayedLine& line, const StoreBatch& batch);
-  std::string TakeNew(const RelayedLine& line, const TrialRecord& trial, absl::Time now,
-                      StoreBatch& batch);
+  absl::StatusOr<std::string> TakeNew(const RelayedLine& line, const TrialRecord& trial,
+                                      absl::Time now, StoreBatch& batch);
+  absl::StatusOr<std::string> TakeSave(const struct ReportLine& report, std::int64_t number,
+                                       const TrialRecord& trial, absl::Time now, StoreBatch& batch);
   // Told by the program, or decided here.
   static bool IsToEnd(const Progress& progress);
   static void Count(const ResultRow& row, Progress& draft);
-  std::string TakeReport(const struct ReportLine& report, std::int64_t number,
-                         const TrialRecord& trial, absl::Time now, StoreBatch& batch);
+  absl::StatusOr<std::string> TakeReport(const struct ReportLine& report, std::int64_t number,
+                                         const TrialRecord& trial, absl::Time now,
+                                         StoreBatch& batch);
   // Not placed in the files yet.
   ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial, absl::Time now);
   // Whether the trial goes on after this row; says so in the draft. An error: the report does not
@@ -144,8 +163,9 @@ class TrialReports {
   Progress progress_;
   std::optional<Progress> draft_;
   bool draft_saves_ = false;
-  absl::Status draft_error_;                    // Of a line of the output.
-  std::vector<std::string> draft_directories_;  // Made for it.
+  std::unique_ptr<CheckpointPreparation> preparation_;  // Of the line that is to commit one.
+  absl::Status draft_error_;                            // Of a line of the output.
+  std::vector<std::string> draft_directories_;          // Made for it.
   std::vector<ResultRow> draft_rows_;
   std::vector<ResultRow> committed_;
 };

@@ -28,6 +28,7 @@
 #include "trainer/output_reader.h"
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
+#include "trainer/room_waits.h"
 #include "trainer/run_provenance.h"
 #include "trainer/run_trash.h"
 #include "trainer/trial_queue.h"
@@ -52,6 +53,8 @@ using msg::TrialState;
 constexpr int kRowsPerRead = 256;
 constexpr std::size_t kMaxListedMetrics = 4096;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
+// What was stored survives a loss of power so much later.
+constexpr absl::Duration kSyncInterval = absl::Seconds(1);
 // For so long after its end a trial's last reports may still arrive at a new trainer.
 constexpr absl::Duration kLateReports = absl::Minutes(1);
 // An attempt that ran for so long was no quick failure.
@@ -79,8 +82,13 @@ std::string TraceWords(const TrialRecord& trial) {
 
 class TrialsImpl : public Trials {
  public:
-  explicit TrialsImpl(Options options) : options_(std::move(options)) {}
+  explicit TrialsImpl(Options options)
+      : options_(std::move(options)),
+        room_waits_(options_.loop, [this](const std::vector<AttemptKey>& attempts) {
+          for (const AttemptKey& attempt : attempts) Want(attempt);
+        }) {}
   ~TrialsImpl() override {
+    options_.loop->Cancel(sync_timer_);
     options_.loop->Cancel(store_timer_);
     options_.loop->Cancel(launch_timer_);
     for (auto& [number, trial] : trials_) {
@@ -100,7 +108,12 @@ class TrialsImpl : public Trials {
     }
     if (auto status = FinishRemovals(); !status.ok()) return status;
     ForgetOldTrials();
-    return options_.store->ForgetOldLines(absl::ToUnixMicros(options_.clock->Now() - kLateReports));
+    const absl::Status forgotten =
+        options_.store->ForgetOldLines(absl::ToUnixMicros(options_.clock->Now() - kLateReports));
+    // Without room for that the reports of those that run may wait, but this start must not.
+    if (!absl::IsResourceExhausted(forgotten)) return forgotten;
+    LOG(ERROR) << forgotten;
+    return absl::OkStatus();
   }
 
   void Resume() override {
@@ -139,6 +152,7 @@ class TrialsImpl : public Trials {
     if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) Pause(record, why);
     auto number = options_.store->Insert(record);
     if (!number.ok()) return number.status();
+    SyncSoon();
     record.number = *number;
     if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     Trial& trial = trials_.at(*number);
@@ -206,7 +220,7 @@ class TrialsImpl : public Trials {
     } else if (changed.state == TrialState::Running) {
       changed.state = TrialState::Stopping;
     }
-    if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
     if (waits) {
       BringFilesUpToDate(*trial);
@@ -238,7 +252,7 @@ class TrialsImpl : public Trials {
     if (IsToPause(trial->record)) return Message(*trial);
     TrialRecord changed = trial->record;
     Pause(changed, "it was asked to pause");
-    if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
     ActOnPause(*trial);
     return Message(*trial);
@@ -341,7 +355,9 @@ class TrialsImpl : public Trials {
       return absl::FailedPreconditionError(absl::StrCat(
           "cannot tell trial ", id, " anything: it reports by its output and gets no answers"));
     }
-    return trial->reports->events().Tell(event, request_id);
+    auto number = trial->reports->events().Tell(event, request_id);
+    if (number.ok()) SyncSoon();
+    return number;
   }
 
   absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
@@ -381,9 +397,17 @@ class TrialsImpl : public Trials {
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
     std::vector<absl::StatusOr<std::string>> answers;
     std::set<std::int64_t> touched;
+    std::set<AttemptKey> held;
     StoreBatch batch;
     const absl::Time now = options_.clock->Now();
-    for (const RelayedLine& line : lines) answers.push_back(Take(line, now, batch, touched));
+    for (const RelayedLine& line : lines) {
+      if (held.count(line.attempt) != 0) {
+        answers.push_back(absl::UnavailableError("a line before it is held back"));
+        continue;
+      }
+      answers.push_back(Take(line, now, batch, touched));
+      if (IsHeldBack(answers.back().status())) held.insert(line.attempt);
+    }
     Fault("before commit");
     const absl::Status stored = StoreLines(batch);
     Fault("after commit");
@@ -396,9 +420,13 @@ class TrialsImpl : public Trials {
     for (std::size_t i = 0; i < lines.size(); ++i) {
       const auto error = failed.find(lines[i].attempt.trial);
       if (error != failed.end()) answers[i] = error->second;
+      HoldForRoom(lines[i].attempt, stored.ok(), answers[i]);
       if (answers[i].ok() && lines[i].is_end) ReportsComplete(lines[i].attempt);
     }
     return answers;
+  }
+  void OnWanted(std::function<void(const AttemptKey&)> wanted) override {
+    wanted_ = std::move(wanted);
   }
 
  private:
@@ -429,9 +457,19 @@ class TrialsImpl : public Trials {
   // ---- What is known of trials.
 
   absl::Status Adopt(TrialRecord record) {
-    auto reports = TrialReports::Load(record, {.store = options_.store, .fault = options_.fault});
-    if (!reports.ok()) return reports.status();
     const std::int64_t number = record.number;
+    TrialReports::Options options = {.store = options_.store, .fault = options_.fault};
+    options.on_ready = [this, number] {
+      const auto ready = trials_.find(number);
+      if (ready != trials_.end()) Want({number, ready->second.record.attempt});
+    };
+    if (options_.background) {
+      options.background = [this](std::function<void()> work, std::function<void()> done) {
+        InBackground(std::move(work), std::move(done));
+      };
+    }
+    auto reports = TrialReports::Load(record, std::move(options));
+    if (!reports.ok()) return reports.status();
     requests_[record.request_id] = number;
     ids_[record.id()] = number;
     Trial& trial = trials_[number];
@@ -443,6 +481,8 @@ class TrialsImpl : public Trials {
     if (live || MayReportLate(trial.record)) nonces_[trial.record.nonce] = number;
     if (live) ++live_;
     if (!live) trial.record.spec.environment.clear();
+    // It ended while the disk was full, or before a loss of power.
+    if (!live && trial.reports->FilesAreShort()) WriteFilesLate(number);
     // It is in the run's directory, and may be large.
     if (trial.record.started_us > 0) trial.record.spec.options.provenance_diff.clear();
     const bool rests = trial.record.state == TrialState::Paused;
@@ -566,6 +606,7 @@ class TrialsImpl : public Trials {
     message.checkpoint = trial.reports->NewestCheckpoint();
     message.checkpoint_iteration = progress.newest_checkpoint.iteration;
     message.pause_requested = record.pause_requested;
+    if (auto why = room_waits_.WhyOf(record.number); !why.empty()) message.reason = std::move(why);
     return message;
   }
 
@@ -597,7 +638,19 @@ class TrialsImpl : public Trials {
       return status;
     }
     trial.record = std::move(changed);
+    SyncSoon();
     return status;
+  }
+
+  // As SaveNow(), but a full disk stops nobody from stopping: it is stored later.
+  absl::Status SaveOrder(Trial& trial, TrialRecord changed) {
+    const absl::Status status = SaveNow(trial, changed);
+    if (!absl::IsResourceExhausted(status)) return status;
+    LOG(ERROR) << status;
+    trial.record = std::move(changed);
+    unsaved_.insert(trial.record.number);
+    TryStoreLater();
+    return absl::OkStatus();
   }
 
   // For what has happened already: stored later if it cannot be stored now.
@@ -611,24 +664,104 @@ class TrialsImpl : public Trials {
     StoreBatch batch;
     for (const std::int64_t number : unsaved_) batch.trials.push_back(trials_.at(number).record);
     const absl::Status status = options_.store->Write(batch);
-    if (status.ok()) return unsaved_.clear();
+    if (status.ok()) {
+      SyncSoon();
+      return unsaved_.clear();
+    }
     ++store_errors_;
-    LOG(ERROR) << status;
+    LOG_EVERY_N(ERROR, 20) << status;
     TryStoreLater();
+  }
+
+  // What there was no room for when their attempts ended.
+  void FinishLateFiles() {
+    std::erase_if(unsaved_failures_, [&](const auto& entry) {
+      return trials_.count(entry.first) == 0 ||
+             options_.store->AddFailure(entry.first, entry.second).ok();
+    });
+    if (!unsaved_failures_.empty()) return TryStoreLater();
+    for (const std::int64_t number : std::exchange(late_files_, {})) {
+      const auto found = trials_.find(number);
+      if (found == trials_.end()) continue;
+      BringFilesUpToDate(found->second);
+      if (found->second.record.launching) WriteErrorFile(found->second.record);
+    }
   }
 
   void TryStoreLater() {
     if (store_timer_ != 0) return;
     store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
       store_timer_ = 0;
+      FinishLateFiles();
       if (!unsaved_.empty()) SaveUnsaved();
       StartNext();
+    });
+  }
+
+  void InBackground(std::function<void()> work, std::function<void()> done) {
+    options_.background(
+        [work = std::move(work), done = std::move(done), loop = options_.loop, alive = alive_] {
+          work();
+          loop->Post([done, alive] {
+            if (*alive) done();
+          });
+        });
+  }
+
+  // Something was stored. What is stored while a sync is under way gets one of its own.
+  void SyncSoon() {
+    is_synced_ = false;
+    if (sync_timer_ != 0 || syncs_) return;
+    sync_timer_ = options_.loop->RunAfter(kSyncInterval, [this] { Sync(); });
+  }
+  void Sync() {
+    sync_timer_ = 0;
+    is_synced_ = true;
+    const auto sync = [path = options_.store->path()] {
+      const absl::Status status = Store::Sync(path);
+      LOG_IF(ERROR, !status.ok()) << status;
+    };
+    if (!options_.background) return sync();
+    syncs_ = true;
+    InBackground(sync, [this] {
+      syncs_ = false;
+      if (!is_synced_) SyncSoon();
     });
   }
 
   std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
 
   // ---- Reports.
+
+  static bool IsHeldBack(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+  }
+
+  void Want(const AttemptKey& attempt) {
+    if (wanted_) wanted_(attempt);
+  }
+
+  // A line for which there is no room is held back, and called for again.
+  void HoldForRoom(const AttemptKey& attempt, bool is_stored, absl::StatusOr<std::string>& answer) {
+    const auto found = trials_.find(attempt.trial);
+    if (found == trials_.end() || found->second.record.attempt != attempt.attempt) return;
+    Trial& trial = found->second;
+    if (answer.ok()) {
+      if (room_waits_.Remove(attempt.trial)) Announce(trial, nullptr);
+      return;
+    }
+    if (!absl::IsResourceExhausted(answer.status())) return;
+    std::string why = NoRoomWords(
+        is_stored ? trial.record.spec.run_directory
+                  : std::filesystem::path(options_.store->path()).parent_path().string());
+    if (room_waits_.Add(attempt, why)) {
+      LOG(ERROR) << "trial " << trial.record.id() << " waits: " << why << ": " << answer.status();
+      Announce(trial, nullptr);
+      // It is told to leave with the answer to a report, for which there is no room.
+      if (trial.stop_timer != 0) StopFromOutside(trial);
+    }
+    answer = absl::UnavailableError(why);
+  }
 
   absl::StatusOr<std::string> Take(const RelayedLine& line, absl::Time now, StoreBatch& batch,
                                    std::set<std::int64_t>& touched) {
@@ -638,12 +771,18 @@ class TrialsImpl : public Trials {
     }
     touched.insert(found->first);
     if (found->second.watch_timer != 0) found->second.last_heard = options_.clock->Monotonic();
-    return found->second.reports->Take(line, found->second.record, now, batch);
+    auto answer = found->second.reports->Take(line, found->second.record, now, batch);
+    // Nobody would call for it again.
+    if (absl::IsUnavailable(answer.status()) && !found->second.reports->saves()) {
+      return absl::InternalError(answer.status().message());
+    }
+    return answer;
   }
 
   absl::Status StoreLines(const StoreBatch& batch) {
     if (batch.lines.empty()) return absl::OkStatus();
     auto status = options_.store->Write(batch);
+    if (status.ok()) SyncSoon();
     if (status.ok()) return status;
     ++store_errors_;
     LOG_EVERY_N(ERROR, 20) << status;
@@ -821,8 +960,13 @@ class TrialsImpl : public Trials {
         trial.record.launching ? absl::OkStatus() : Prepare(trial, changed);
     if (MayTryAgain(prepared)) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
+      if (absl::IsResourceExhausted(prepared)) {
+        room_waits_.Add({trial.record.number, trial.record.attempt},
+                        NoRoomWords(trial.record.spec.run_directory));
+      }
       return TryStoreLater();
     }
+    room_waits_.Remove(trial.record.number);
     if (!prepared.ok())
       return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
     trial.launch_in_doubt = trial.record.launching;
@@ -955,12 +1099,14 @@ class TrialsImpl : public Trials {
   // Its program hears of it with the answer to a report.
   void BeginStop(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
-    // A program that has not spoken may not know the channel; it is told by a signal. So are the
-    // tasks of a cluster whose reporter has ended.
+    // A program that has not spoken may not know the channel, and one whose reports there is no
+    // room for gets no answers; it is told by a signal. So are the tasks of a cluster whose
+    // reporter has ended.
     const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
     const bool has_spoken =
         trial.reports->progress().last_line > 0 && !ReportsByOutput(trial.record);
-    if (nobody_hears || !has_spoken) return StopFromOutside(trial);
+    const bool is_answered = room_waits_.WhyOf(trial.record.number).empty();
+    if (nobody_hears || !has_spoken || !is_answered) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
     trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
       Trial& late = trials_.at(number);
@@ -987,6 +1133,9 @@ class TrialsImpl : public Trials {
     const TrialRecord& record = trial.record;
     if (IsToLeave(record)) return;
     const absl::Duration now = options_.clock->Monotonic();
+    // It waits for us, and is not silent.
+    const bool is_held = trial.reports->saves() || !room_waits_.WhyOf(record.number).empty();
+    if (is_held) trial.last_heard = now;
     const auto budget = trial.reports->criteria().time_budget();
     const absl::Duration silence = absl::Milliseconds(record.spec.options.heartbeat_ms);
     absl::Duration wait = absl::InfiniteDuration();
@@ -1096,6 +1245,12 @@ class TrialsImpl : public Trials {
     if (!trial.reports->files_behind() || !trial.record.launching) return;
     const absl::Status repaired = trial.reports->RepairFiles();
     LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
+    if (trial.runner == nullptr) trial.reports->CloseFiles();
+    if (absl::IsResourceExhausted(repaired)) WriteFilesLate(trial.record.number);
+  }
+  void WriteFilesLate(std::int64_t trial) {
+    late_files_.insert(trial);
+    TryStoreLater();
   }
 
   // Before its end is stored: done again by a trainer that finds it not stored.
@@ -1110,6 +1265,10 @@ class TrialsImpl : public Trials {
     const absl::Status added = options_.store->AddFailure(record.number, failure);
     if (!added.ok()) ++store_errors_;
     LOG_IF(ERROR, !added.ok()) << "trial " << record.id() << ": " << added;
+    if (absl::IsResourceExhausted(added)) {
+      unsaved_failures_.emplace_back(record.number, std::move(failure));
+      WriteFilesLate(record.number);
+    }
     WriteErrorFile(record);
   }
 
@@ -1121,10 +1280,12 @@ class TrialsImpl : public Trials {
                                             RenderFailures(*failures), 0644);
     }
     LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
+    if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
   }
 
   // What only a live trial needs. Its nonce stays, for a report that is late.
   void Forget(Trial& trial) {
+    room_waits_.Remove(trial.record.number);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
@@ -1139,6 +1300,7 @@ class TrialsImpl : public Trials {
 
   void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
     RecordFailure(trial.record, end);
+    room_waits_.Remove(trial.record.number);
     const absl::Duration delay = HoldBack(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
@@ -1231,6 +1393,7 @@ class TrialsImpl : public Trials {
     changed.pause_requested = false;
     trial.runner.reset();
     trial.reports->CloseFiles();
+    room_waits_.Remove(trial.record.number);
     SaveSometime(trial, std::move(changed));
     Fault("after pause");
     LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
@@ -1282,6 +1445,7 @@ class TrialsImpl : public Trials {
     requests_.erase(record.request_id);
     ids_.erase(record.id());
     unsaved_.erase(number);
+    late_files_.erase(number);
     trials_.erase(number);
     --trial_count_;
   }
@@ -1363,6 +1527,14 @@ class TrialsImpl : public Trials {
   std::map<std::string, std::int64_t> requests_;
   std::map<std::string, std::int64_t> nonces_;
   std::set<std::int64_t> unsaved_;
+  // What there was no room for: failures, and files of trials that nobody looks at again.
+  std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
+  std::set<std::int64_t> late_files_;
+  RoomWaits room_waits_;
+  std::function<void(const AttemptKey&)> wanted_;
+  runtime::EventLoop::TimerId sync_timer_ = 0;
+  bool syncs_ = false;     // Now, in the background.
+  bool is_synced_ = true;  // Or will be, by the sync that was begun.
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
   runtime::EventLoop::TimerId launch_timer_ = 0;

@@ -35,7 +35,12 @@ namespace trainer {
 // While the launcher has no room the first of them waits, with the reason, and so do all after it.
 // After an attempt that failed within 10 s of its start the next one is held back, without a slot:
 // not the first time, then 100 ms, doubling to 30 s; a longer attempt, or a new trainer, begins the
-// count anew. On the loop's thread; blocks for the disk.
+// count anew.
+//
+// Without room on the disk of the store, or of its run, a trial's lines are held back, so its
+// program waits; its `reason` says so. They are taken as soon as there is room. A stop or a pause
+// is then carried out at once, and stored later; all other calls that have to store something are
+// ResourceExhausted. On the loop's thread; blocks for the disk.
 class Trials : public LineReceiver {
  public:
   struct Options {
@@ -50,6 +55,9 @@ class Trials : public LineReceiver {
     std::string executable = {};  // This program, which runs its functions as trials.
     // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories.
     std::size_t keep_trials = 10'000;
+    // Runs work that waits long for the disk on another thread; it touches nothing that the loop's
+    // thread does but files. Unset: done at once, on the loop's thread.
+    std::function<void(std::function<void()> work)> background = {};
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};

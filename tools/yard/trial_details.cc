@@ -58,7 +58,9 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
                  {"labels", options.labels},
                  {"fail_fast", options.fail_fast},
                  {"required_metrics", options.required_metrics},
-                 {"keep_checkpoints", options.keep_checkpoints}};
+                 {"keep_checkpoints", options.keep_checkpoints},
+                 {"durable", options.durable}};
+  if (options.checkpoint_bytes > 0) object["checkpoint_bytes"] = options.checkpoint_bytes;
   for (const auto& [name, text] : {std::pair("function", options.function),
                                    {"output", options.output_reports},
                                    {"group", options.group},
@@ -100,15 +102,24 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
     if (options.time_budget_ms > 0) {
       AddLine(text, "budget", FormatTime(Milliseconds(options.time_budget_ms)));
     }
+    if (options.durable) AddLine(text, "durable", "every report is synced to the disk");
     AddLine(text, "needs", absl::StrJoin(options.required_metrics, ", "));
     if (options.heartbeat_ms > 0) {
       AddLine(text, "heartbeat", FormatTime(Milliseconds(options.heartbeat_ms)));
     }
   }
+  std::uint64_t checkpoint_bytes = 0;
   for (const auto& checkpoint : details.checkpoints) {
+    checkpoint_bytes += checkpoint->bytes;
     AddLine(text, "checkpoint",
             absl::StrCat(checkpoint->directory, "  ", ShortBytes(checkpoint->bytes),
                          checkpoint->has_score ? "  score " + ShortNumber(checkpoint->score) : ""));
+  }
+  if (!details.checkpoints.empty()) {
+    const std::uint64_t limit = details.options == nullptr ? 0 : details.options->checkpoint_bytes;
+    AddLine(text, "together",
+            absl::StrCat(ShortBytes(checkpoint_bytes),
+                         limit > 0 ? absl::StrCat(" of ", ShortBytes(limit)) : ""));
   }
   if (details.events_waiting > 0) AddLine(text, "told", absl::StrCat(details.events_waiting));
   return text + StatisticsTable(details);

@@ -123,6 +123,8 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Hidden("--keep_checkpoints", keep_checkpoints_);
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
   tasks_.DeclareHidden(options);
+  options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
+  options.HiddenFlag("--durable", durable_);
   options.Footer(kOthers);
 }
 
@@ -134,6 +136,10 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   const auto keep = ParseNumber("--keep_checkpoints", keep_checkpoints_, -1, -1,
                                 "how many are kept, from 0, or -1 for all");
   if (!keep.ok()) return keep.status();
+  const auto bytes = ParseSize(checkpoint_bytes_.empty() ? "0" : checkpoint_bytes_);
+  if (!bytes || (*bytes == 0 && !checkpoint_bytes_.empty())) {
+    return Wrong("--checkpoint_bytes", kSizeForm, checkpoint_bytes_);
+  }
   const auto budget = ParseLimit("--time_budget", time_budget_, std::int64_t{1} << 40);
   if (!budget.ok()) return budget.status();
   const auto heartbeat =
@@ -157,6 +163,8 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   options.labels = labels_;
   options.required_metrics = required_metrics_;
   options.checkpoint_metric = checkpoint_metric_;
+  options.checkpoint_bytes = *bytes;
+  options.durable = durable_;
   options.restore = restore_.empty() || restore_[0] == '/'
                         ? restore_
                         : absl::StrCat(working_directory, "/", restore_);

@@ -40,6 +40,8 @@ TEST(TrialFlagsTest, WithoutFlagsNothingIsAskedFor) {
   EXPECT_EQ(options.time_budget_ms, 0u);
   EXPECT_EQ(options.heartbeat_ms, 0u);
   EXPECT_FALSE(options.fail_fast);
+  EXPECT_EQ(options.checkpoint_bytes, 0u);
+  EXPECT_FALSE(options.durable);
 }
 
 TEST(TrialFlagsTest, EachFlagIsAField) {
@@ -60,6 +62,9 @@ TEST(TrialFlagsTest, EachFlagIsAField) {
                                             "eval/acc",
                                             "--checkpoint_metric",
                                             "min-loss",
+                                            "--checkpoint_bytes",
+                                            "2G",
+                                            "--durable",
                                             "--restore",
                                             "ckpt",
                                             "--plateau",
@@ -77,6 +82,8 @@ TEST(TrialFlagsTest, EachFlagIsAField) {
   EXPECT_EQ(options.heartbeat_ms, 250u);
   EXPECT_THAT(options.required_metrics, ElementsAre("loss", "eval/acc"));
   EXPECT_EQ(options.checkpoint_metric, "min-loss");
+  EXPECT_EQ(options.checkpoint_bytes, std::uint64_t{2} << 30);
+  EXPECT_TRUE(options.durable);
   EXPECT_EQ(options.restore, "/work/ckpt");
   EXPECT_EQ(options.plateau, R"({"metric":"loss"})");
   EXPECT_EQ(options.stop, R"({"a/b":0.5,"training_iteration":10})");
@@ -119,6 +126,9 @@ TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {
   EXPECT_EQ(Error({"--priority", "high"}), "--priority: expected a whole number, not \"high\"");
   EXPECT_THAT(Error({"--priority", "99999999999"}), StartsWith("--priority: "));
   EXPECT_THAT(Error({"--keep_checkpoints=-2"}), HasSubstr("or -1 for all"));
+  EXPECT_THAT(Error({"--checkpoint_bytes", "much"}),
+              StartsWith("--checkpoint_bytes: expected a size like"));
+  EXPECT_THAT(Error({"--checkpoint_bytes", "0"}), StartsWith("--checkpoint_bytes: "));
   EXPECT_THAT(Error({"--time_budget", "soon"}), StartsWith("--time_budget: expected a time like"));
   EXPECT_THAT(Error({"--time_budget", "0"}), HasSubstr("from 1ms"));
   EXPECT_THAT(Error({"--heartbeat", "60d"}), StartsWith("--heartbeat: "));

@@ -8,6 +8,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,7 +16,9 @@
 #include "absl/strings/str_cat.h"
 #include "bus/job_control.h"
 #include "glog/logging.h"
+#include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
+#include "runtime/thread_pool.h"
 #include "trainer/relay.h"
 #include "trainer/store.h"
 #include "trainer/trials.h"
@@ -59,8 +62,20 @@ int main(int argc, char** argv) {
   CHECK(argc == 5 || argc == 6);
   const std::string directory = argv[1];
   const int trial_count = std::atoi(argv[2]);
-  const auto fault = [&, hits = 0](std::string_view point) mutable {
+  runtime::Coordinator coordinator;
+  const auto threads = runtime::ThreadPool::Create(&coordinator, {.name = "disk", .threads = 1});
+  std::function<void(std::string_view)> fault = [&, hits = 0](std::string_view point) mutable {
     if (point == argv[3] && ++hits == std::atoi(argv[4])) kill(getpid(), SIGKILL);
+  };
+  const std::function<void(std::function<void()>)> background = [&](std::function<void()> work) {
+    CHECK(threads
+              ->Submit([&fault, work] {
+                fault("before background work");
+                work();
+                fault("after background work");
+                return absl::OkStatus();
+              })
+              .ok());
   };
   const auto loop = runtime::EventLoop::Create();
   auto store = trainer::Store::Open(directory + "/trainer.db");
@@ -73,6 +88,7 @@ int main(int argc, char** argv) {
                                        .relay = directory + "/relay",
                                        .hostname = "host",
                                        .slots = trial_count,
+                                       .background = background,
                                        .fault = fault});
   CHECK(trials.ok()) << trials.status();
   auto relay = trainer::Relay::Listen({.loop = loop.get(),

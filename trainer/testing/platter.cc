@@ -1,0 +1,127 @@
+#include "trainer/testing/platter.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/file.h"
+#include "runtime/unique_fd.h"
+
+namespace trainer {
+namespace {
+
+Platter* followed = nullptr;
+
+std::string PathOf(int fd) {
+  char path[4096];
+  const ssize_t size = readlink(absl::StrCat("/proc/self/fd/", fd).c_str(), path, sizeof(path));
+  return {path, size > 0 ? static_cast<std::size_t>(size) : 0};
+}
+
+}  // namespace
+
+Platter::Platter(const std::string& root) : root_(root) {
+  const runtime::UniqueFd fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  Note(fd.get());
+  struct stat about {};
+  fstat(fd.get(), &about);
+  root_inode_ = about.st_ino;
+  followed = this;
+}
+
+Platter::~Platter() {
+  followed = nullptr;
+  for (auto& [inode, content] : synced_) close(content.keeps_inode);
+}
+
+void Platter::Synced(int fd) {
+  if (followed == nullptr) return;
+  const std::string path = PathOf(fd);
+  if (path != followed->root_ && !absl::StartsWith(path, followed->root_ + "/")) return;
+  followed->Note(fd);
+  ++followed->syncs_;
+  if (followed->on_sync_) followed->on_sync_();
+}
+
+Platter::Content Platter::Read(int fd) {
+  Content content;
+  const std::string path = absl::StrCat("/proc/self/fd/", fd);
+  struct stat about {};
+  fstat(fd, &about);
+  content.is_directory = S_ISDIR(about.st_mode);
+  if (!content.is_directory) {
+    content.bytes = runtime::ReadFile(path, std::size_t{1} << 30).value_or("");
+    return content;
+  }
+  DIR* const directory = opendir(path.c_str());
+  while (const dirent* const entry = readdir(directory)) {
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    // A directory is told from a file by what it holds, when it is written.
+    content.entries[name] = entry->d_ino;
+  }
+  closedir(directory);
+  return content;
+}
+
+void Platter::Note(int fd) {
+  struct stat about {};
+  if (fstat(fd, &about) != 0) return;
+  Content content = Read(fd);
+  Content& known = synced_[about.st_ino];
+  content.keeps_inode = known.keeps_inode >= 0 ? known.keeps_inode : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+  known = std::move(content);
+}
+
+void Platter::Recover(const std::string& target, const WrittenBack& written_back) {
+  now_.clear();
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root_)) {
+    const runtime::UniqueFd fd(open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat about {};
+    if (fd.valid() && fstat(fd.get(), &about) == 0) now_[about.st_ino] = Read(fd.get());
+  }
+  Write(root_inode_, true, "", target, written_back);
+}
+
+void Platter::Write(Inode inode, bool is_directory, const std::string& below,
+                    const std::string& target, const WrittenBack& written_back) {
+  const auto synced = synced_.find(inode);
+  const auto now = now_.find(inode);
+  const bool is_now = now != now_.end() && written_back(below, is_directory);
+  const Content none;
+  const Content& content = is_now ? now->second : synced != synced_.end() ? synced->second : none;
+  const std::string path = target + below;
+  if (!is_directory) {
+    (void)runtime::WriteFileAtomically(path, content.bytes, 0644);
+    return;
+  }
+  std::filesystem::create_directories(path);
+  for (const auto& [name, child] : content.entries) {
+    const auto known = synced_.find(child);
+    const auto there = now_.find(child);
+    const bool is_tree = (known != synced_.end() && known->second.is_directory) ||
+                         (there != now_.end() && there->second.is_directory);
+    Write(child, is_tree, absl::StrCat(below, "/", name), target, written_back);
+  }
+}
+
+}  // namespace trainer
+
+// In the place of the C library's, for every library of this process.
+extern "C" int fsync(int fd) {
+  const int result = static_cast<int>(syscall(SYS_fsync, fd));
+  if (result == 0) trainer::Platter::Synced(fd);
+  return result;
+}
+extern "C" int fdatasync(int fd) {
+  const int result = static_cast<int>(syscall(SYS_fdatasync, fd));
+  if (result == 0) trainer::Platter::Synced(fd);
+  return result;
+}
