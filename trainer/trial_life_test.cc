@@ -524,7 +524,9 @@ TEST_F(TrialLifeTest, TheTrashKeepsWhatHasTheSameName) {
   for (const char* text : {"one", "two"}) {
     ASSERT_TRUE(runtime::MakeDirectories(Path("r")).ok());
     ASSERT_TRUE(runtime::WriteFileAtomically(Path("r/text"), text, 0644).ok());
-    EXPECT_EQ(*MoveToTrash(Path("r"), "t-a"), PlaceInTrash(Path("r"), "t-a"));
+    const auto place = MoveToTrash(Path("r"), "t-a");
+    ASSERT_TRUE(place.ok()) << place.status();
+    EXPECT_EQ(PlaceInTrash(Path("r"), "t-a"), *place);
   }
   EXPECT_EQ(*MoveToTrash(Path("r"), "t-a"), Path(".trash/t-a.2")) << "it is gone already";
   EXPECT_EQ(PlaceInTrash(Path("r"), "t-b"), "");

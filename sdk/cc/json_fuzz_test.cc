@@ -20,6 +20,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     yard::internal::ParseNumber(member.value);
     yard::internal::ParseInteger(member.value);
     yard::internal::ParseString(member.value);
+    for (const std::string& element : yard::internal::Elements(member.value)) {
+      if (!yard::internal::ParseObject("{\"e\":" + element + '}').has_value()) std::abort();
+    }
+    yard::NumberIn(text, member.name);
+    yard::TextIn(member.value, "a/b");
   }
   again += '}';
   const auto second = yard::internal::ParseObject(again);

@@ -1,6 +1,5 @@
 #include "tools/yard/things_json.h"
 
-#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <string_view>
@@ -16,15 +15,15 @@
 namespace yard {
 namespace {
 
-// The length of the number that `text` begins with, if no double is as large; else 0.
-std::size_t LengthOfHuge(std::string_view text) {
-  if (text.empty() || (text[0] != '-' && std::isdigit(static_cast<unsigned char>(text[0])) == 0)) {
-    return 0;
-  }
-  const std::size_t length = std::min(text.size(), text.find_first_not_of("+-.0123456789eE"));
+// The number that `text` begins with, empty if it begins with none.
+std::string_view NumberAt(std::string_view text) {
+  const bool is_number = text[0] == '-' || std::isdigit(static_cast<unsigned char>(text[0])) != 0;
+  return is_number ? text.substr(0, text.find_first_not_of("+-.0123456789eE")) : "";
+}
+
+bool IsTooLarge(std::string_view number) {
   double value = 0;
-  const bool is_number = absl::SimpleAtod(runtime::Absl(text.substr(0, length)), &value);
-  return is_number && std::isinf(value) ? length : 0;
+  return absl::SimpleAtod(runtime::Absl(number), &value) && std::isinf(value);
 }
 
 // Puts quotes around NaN, Infinity and -Infinity where they stand outside of strings; a number that
@@ -49,9 +48,13 @@ std::string QuoteNotFinite(std::string_view text) {
       break;
     }
     if (quoted) continue;
-    if (const std::size_t length = LengthOfHuge(text.substr(i)); length > 0) {
-      result += c == '-' ? "\"-Infinity\"" : "\"Infinity\"";
-      i += length - 1;
+    if (const std::string_view number = NumberAt(text.substr(i)); !number.empty()) {
+      if (IsTooLarge(number)) {
+        result += c == '-' ? "\"-Infinity\"" : "\"Infinity\"";
+      } else {
+        result += number;
+      }
+      i += number.size() - 1;
       continue;
     }
     in_string = c == '"';
