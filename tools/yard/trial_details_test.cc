@@ -20,6 +20,8 @@ msg::TrialDetailsReplyT Details() {
   details.options->time_budget_ms = 90'000;
   details.options->required_metrics = {"loss"};
   details.options->heartbeat_ms = 500;
+  details.options->checkpoint_bytes = 2'000'000;
+  details.options->durable = true;
   details.config = R"({"lr":NaN})";
   details.seed = 7;
   details.max_restarts = 2;
@@ -51,6 +53,8 @@ TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   EXPECT_THAT(text, HasSubstr("needs      loss\n"));
   EXPECT_THAT(text, HasSubstr("heartbeat  500ms\n"));
   EXPECT_THAT(text, HasSubstr("checkpoint /runs/a/checkpoint_000004  1.5 MB  score 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("together   1.5 MB of 2.0 MB\n"));
+  EXPECT_THAT(text, HasSubstr("durable    every report is synced to the disk\n"));
   EXPECT_THAT(text, HasSubstr("LAST 10"));
   EXPECT_THAT(text, HasSubstr("   12   nan  -1.5  inf     3       4        5"));
   EXPECT_EQ(text.find('\x1b'), text.npos) << "a name cannot drive the terminal";
@@ -70,6 +74,8 @@ TEST(DetailsToJsonTest, HasEverything) {
   EXPECT_EQ(object["options"]["heartbeat_s"], 0.5);
   EXPECT_EQ(object["options"]["keep_checkpoints"], -1);
   EXPECT_FALSE(object["options"].contains("plateau"));
+  EXPECT_EQ(object["options"]["checkpoint_bytes"], 2'000'000);
+  EXPECT_EQ(object["options"]["durable"], true);
   EXPECT_EQ(object["config"], json({{"lr", "NaN"}}));
   EXPECT_EQ(object["seed"], 7);
   EXPECT_EQ(object["max_restarts"], 2);
