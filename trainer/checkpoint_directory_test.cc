@@ -149,6 +149,25 @@ TEST_F(CheckpointDirectoryTest, BeforeTheRenameItIsSyncedUnderItsTemporaryName) 
   EXPECT_THAT(points, ElementsAre("before checkpoint rename", "after checkpoint rename"));
 }
 
+TEST_F(CheckpointDirectoryTest, ItsLongPartMayBeDoneBefore) {
+  const std::string temporary = Temporary();
+  auto synced = SyncCheckpoint(temporary);
+  ASSERT_TRUE(synced.ok()) << synced.status();
+  EXPECT_EQ(synced->count("sub/b"), 1u);
+  EXPECT_TRUE(IsTemporary(temporary)) << "it may still be given up";
+  ASSERT_TRUE(CommitCheckpoint(temporary, "checkpoint_000001", {}, nullptr, *synced).ok());
+  EXPECT_TRUE(VerifyCheckpoint(run_ + "/checkpoint_000001").ok());
+  EXPECT_EQ(SyncCheckpoint(run_ + "/checkpoint_000001").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+
+  const std::string changed = Temporary();
+  synced = SyncCheckpoint(changed);
+  Put(changed + "/a", "another one");
+  ASSERT_TRUE(CommitCheckpoint(changed, "checkpoint_000002", {}, nullptr, *synced).ok());
+  EXPECT_EQ(VerifyCheckpoint(run_ + "/checkpoint_000002").code(), absl::StatusCode::kDataLoss)
+      << "the sums are those of what was synced";
+}
+
 TEST_F(CheckpointDirectoryTest, EveryKindOfDamageIsFoundAndNamed) {
   const auto damage = [&](const std::function<void(const std::string&)>& how) {
     const std::string directory = Committed(1);

@@ -432,17 +432,20 @@ TEST_P(FullRunDiskTest, ACopyForWhichThereIsNoRoomIsMadeWhenThereIs) {
   EXPECT_EQ(Get(id).reports, 1u);
 }
 
-TEST_P(FullRunDiskTest, ATrialStartsWhenThereIsRoom) {
+TEST_P(FullDiskTest, ATrialStartsWhenThereIsRoom) {
+  for (const char* const name : {"a", "b", "c", "d"}) Run(name);
+  const std::string id = Run("e");
   Fill();
-  // A state that lies there, too, has some left in its log.
-  const auto trial = TryRun(Request("a"));
-  ASSERT_TRUE(trial.ok()) << trial.status();
-  EXPECT_EQ(Get(trial->id).state, TrialState::Pending);
-  EXPECT_THAT(Get(trial->id).reason, HasSubstr("no room on the disk of " + runs_ + "/a"));
+  if (GetParam().has_state) ReportUntilItWaits("j-2");
+  On([&] { jobs_.KillShim("j-1"); });
+  Advance(absl::Seconds(3));
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  EXPECT_THAT(Get(id).reason, HasSubstr("no room on the disk of "));
+  EXPECT_EQ(jobs_.jobs.count("j-5"), 0u);
   MakeRoom();
-  Advance(absl::Seconds(1));
-  EXPECT_EQ(Get(trial->id).state, TrialState::Running);
-  EXPECT_EQ(Get(trial->id).reason, "");
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(Get(id).reason, "");
 }
 
 TEST_P(FullStateDiskTest, ATrialThatCannotBeStoredIsRefused) {

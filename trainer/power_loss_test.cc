@@ -91,6 +91,15 @@ TEST_F(PlatterTest, HoldsWhatWasSyncedWithItsNames) {
   EXPECT_EQ(Read(directory_ + "/all/unnamed"), "x");
 }
 
+TEST_F(PlatterTest, TakesWhatIsThereForSynced) {
+  Put(root_ + "/a/b", "one");
+  Platter platter(root_);
+  Put(root_ + "/a/b", "two");
+  platter.Recover(directory_ + "/strict", kNothing);
+  EXPECT_EQ(Read(directory_ + "/strict/a/b"), "one");
+  EXPECT_EQ(platter.syncs(), 0);
+}
+
 // The power goes after each sync of a commit, and at its named points.
 TEST_F(PlatterTest, WhateverCarriesTheNameOfACheckpointIsWholeAtEveryMoment) {
   const std::string run = root_ + "/run";

@@ -53,6 +53,8 @@ using msg::TrialState;
 constexpr int kRowsPerRead = 256;
 constexpr std::size_t kMaxListedMetrics = 4096;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
+// After a loss of power there may be thousands: others have their turn between them.
+constexpr int kLateFilesPerTurn = 16;
 // What was stored survives a loss of power so much later.
 constexpr absl::Duration kSyncInterval = absl::Seconds(1);
 // For so long after its end a trial's last reports may still arrive at a new trainer.
@@ -680,12 +682,19 @@ class TrialsImpl : public Trials {
              options_.store->AddFailure(entry.first, entry.second).ok();
     });
     if (!unsaved_failures_.empty()) return TryStoreLater();
-    for (const std::int64_t number : std::exchange(late_files_, {})) {
-      const auto found = trials_.find(number);
+    FinishFilesOf(std::exchange(late_files_, {}));
+  }
+  void FinishFilesOf(std::set<std::int64_t> late) {
+    for (int i = 0; i < kLateFilesPerTurn && !late.empty(); ++i) {
+      const auto found = trials_.find(late.extract(late.begin()).value());
       if (found == trials_.end()) continue;
       BringFilesUpToDate(found->second);
       if (found->second.record.launching) WriteErrorFile(found->second.record);
     }
+    if (late.empty()) return;
+    options_.loop->Post([this, late = std::move(late), alive = alive_] {
+      if (*alive) FinishFilesOf(late);
+    });
   }
 
   void TryStoreLater() {
@@ -751,16 +760,18 @@ class TrialsImpl : public Trials {
       return;
     }
     if (!absl::IsResourceExhausted(answer.status())) return;
-    std::string why = NoRoomWords(
-        is_stored ? trial.record.spec.run_directory
-                  : std::filesystem::path(options_.store->path()).parent_path().string());
-    if (room_waits_.Add(attempt, why)) {
-      LOG(ERROR) << "trial " << trial.record.id() << " waits: " << why << ": " << answer.status();
+    if (WaitForRoom(trial, is_stored)) {
+      LOG(ERROR) << "trial " << trial.record.id() << " waits for room: " << answer.status();
       Announce(trial, nullptr);
-      // It is told to leave with the answer to a report, for which there is no room.
-      if (trial.stop_timer != 0) StopFromOutside(trial);
     }
-    answer = absl::UnavailableError(why);
+    answer = absl::UnavailableError("there is no room for it");
+  }
+
+  // On the disk of its run, or on the store's. True if it did not wait before.
+  bool WaitForRoom(const Trial& trial, bool is_stored) {
+    const std::string state = std::filesystem::path(options_.store->path()).parent_path();
+    return room_waits_.Add({trial.record.number, trial.record.attempt},
+                           NoRoomWords(is_stored ? trial.record.spec.run_directory : state));
   }
 
   absl::StatusOr<std::string> Take(const RelayedLine& line, absl::Time now, StoreBatch& batch,
@@ -960,13 +971,9 @@ class TrialsImpl : public Trials {
         trial.record.launching ? absl::OkStatus() : Prepare(trial, changed);
     if (MayTryAgain(prepared)) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
-      if (absl::IsResourceExhausted(prepared)) {
-        room_waits_.Add({trial.record.number, trial.record.attempt},
-                        NoRoomWords(trial.record.spec.run_directory));
-      }
+      if (absl::IsResourceExhausted(prepared)) WaitForRoom(trial, true);
       return TryStoreLater();
     }
-    room_waits_.Remove(trial.record.number);
     if (!prepared.ok())
       return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
     trial.launch_in_doubt = trial.record.launching;
@@ -976,9 +983,11 @@ class TrialsImpl : public Trials {
     const std::vector<AnsweredLine> before =
         trial.record.launching ? std::vector<AnsweredLine>() : OutputBefore(trial);
     if (const auto status = SaveNow(trial, std::move(changed), before); !status.ok()) {
-      LOG(ERROR) << "cannot start trial " << trial.record.id() << ": " << status;
+      LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << status;
+      if (absl::IsResourceExhausted(status)) WaitForRoom(trial, false);
       return TryStoreLater();
     }
+    room_waits_.Remove(trial.record.number);
     if (!before.empty()) trial.reports->SkipTo(before.back().number);
     Launch(trial);
   }
@@ -1375,6 +1384,7 @@ class TrialsImpl : public Trials {
     LOG(INFO) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
               << TraceWords(trial.record);
     if (trial.record.state == TrialState::Paused) {
+      room_waits_.Remove(trial.record.number);
       options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     } else if (trial.runner != nullptr) {
       BeginStop(trial);

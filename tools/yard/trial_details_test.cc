@@ -26,6 +26,8 @@ msg::TrialDetailsReplyT Details() {
     details.options->tasks.back()->type = type;
     details.options->tasks.back()->count = count;
   }
+  details.options->checkpoint_bytes = 2'000'000;
+  details.options->durable = true;
   details.config = R"({"lr":NaN})";
   details.seed = 7;
   details.max_restarts = 2;
@@ -58,6 +60,8 @@ TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   EXPECT_THAT(text, HasSubstr("needs      loss\n"));
   EXPECT_THAT(text, HasSubstr("heartbeat  500ms\n"));
   EXPECT_THAT(text, HasSubstr("checkpoint /runs/a/checkpoint_000004  1.5 MB  score 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("together   1.5 MB of 2.0 MB\n"));
+  EXPECT_THAT(text, HasSubstr("durable    every report is synced to the disk\n"));
   EXPECT_THAT(text, HasSubstr("LAST 10"));
   EXPECT_THAT(text, HasSubstr("   12   nan  -1.5  inf     3       4        5"));
   EXPECT_EQ(text.find('\x1b'), text.npos) << "a name cannot drive the terminal";
@@ -79,6 +83,8 @@ TEST(DetailsToJsonTest, HasEverything) {
   EXPECT_FALSE(object["options"].contains("plateau"));
   EXPECT_EQ(object["options"]["tasks"],
             json::parse(R"([{"type":"chief","count":1},{"type":"worker","count":3}])"));
+  EXPECT_EQ(object["options"]["checkpoint_bytes"], 2'000'000);
+  EXPECT_EQ(object["options"]["durable"], true);
   EXPECT_EQ(object["config"], json({{"lr", "NaN"}}));
   EXPECT_EQ(object["seed"], 7);
   EXPECT_EQ(object["max_restarts"], 2);

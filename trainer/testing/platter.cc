@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -28,10 +29,9 @@ std::string PathOf(int fd) {
 }  // namespace
 
 Platter::Platter(const std::string& root) : root_(root) {
-  const runtime::UniqueFd fd(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  Note(fd.get());
+  ForEach([this](int fd) { Note(fd); });
   struct stat about {};
-  fstat(fd.get(), &about);
+  stat(root.c_str(), &about);
   root_inode_ = about.st_ino;
   followed = this;
 }
@@ -39,6 +39,17 @@ Platter::Platter(const std::string& root) : root_(root) {
 Platter::~Platter() {
   followed = nullptr;
   for (auto& [inode, content] : synced_) close(content.keeps_inode);
+}
+
+void Platter::ForEach(const std::function<void(int fd)>& visit) const {
+  std::vector<std::string> paths = {root_};
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root_)) {
+    paths.push_back(entry.path());
+  }
+  for (const std::string& path : paths) {
+    const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (fd.valid()) visit(fd.get());
+  }
 }
 
 void Platter::Synced(int fd) {
@@ -82,11 +93,10 @@ void Platter::Note(int fd) {
 
 void Platter::Recover(const std::string& target, const WrittenBack& written_back) {
   now_.clear();
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root_)) {
-    const runtime::UniqueFd fd(open(entry.path().c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  ForEach([this](int fd) {
     struct stat about {};
-    if (fd.valid() && fstat(fd.get(), &about) == 0) now_[about.st_ino] = Read(fd.get());
-  }
+    if (fstat(fd, &about) == 0) now_[about.st_ino] = Read(fd);
+  });
   Write(root_inode_, true, "", target, written_back);
 }
 

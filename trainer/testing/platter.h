@@ -48,6 +48,8 @@ class Platter {
     int keeps_inode = -1;  // A descriptor, so that its number is not given to another file.
   };
   static Content Read(int fd);
+  // The root, and all that is below it now.
+  void ForEach(const std::function<void(int fd)>& visit) const;
   void Note(int fd);
   void Write(Inode inode, bool is_directory, const std::string& below, const std::string& target,
              const WrittenBack& written_back);
