@@ -264,8 +264,10 @@ absl::StatusOr<std::string> TrialReports::TakeFromOutput(const RelayedLine& line
                                                          const TrialRecord& trial, absl::Time now,
                                                          StoreBatch& batch) {
   if (line.number <= Draft().last_line) return std::string();
-  std::string answer = TakeNew(line, trial, now, batch);
+  auto answer = TakeNew(line, trial, now, batch);
+  if (!answer.ok()) return answer;
   Draft().last_line = line.number;
+  batch.durable = batch.durable || trial.spec.options.durable;
   // Nobody asks for its answer; how far the output was read is kept once a transaction.
   AnsweredLine* const before = batch.lines.empty() ? nullptr : &batch.lines.back();
   if (before != nullptr && before->trial == trial.number) {
