@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "bus/job_control.h"
 #include "bus/launcher_jobs.h"
 #include "glog/logging.h"
@@ -18,6 +19,9 @@
 
 namespace trainer {
 namespace {
+
+// Nobody sees a file or a plot change more often.
+constexpr absl::Duration kSpreadEvery = absl::Milliseconds(20);
 
 std::string HostName() {
   char name[256] = "";
@@ -54,6 +58,7 @@ class TrainerServiceImpl : public TrainerService {
                       .hostname = HostName(),
                       .slots = Slots(options.slots),
                       .keep_trials = static_cast<std::size_t>(options.keep_trials),
+                      .spread_every = kSpreadEvery,
                       .on_event = [publisher = process->publisher()](msg::TrialEventT event) {
                         Publish(publisher, std::move(event));
                       }});

@@ -28,8 +28,9 @@ namespace trainer {
 // On the loop's thread.
 //
 // Lines are taken into a draft, which the caller stores in one transaction with those of other
-// trials. Then either Committed() or Abandon(): nothing is written to a file that the store lacks,
-// and nothing is answered before it is in both.
+// trials. Then either Committed() or Abandon(): nothing is answered, or written to a file, before
+// the store has it. What is committed is fresh until the caller has it written to the files
+// (WriteFiles()) and has told it (TakeFresh()), soon: many rows together cost little more than one.
 class TrialReports {
  public:
   struct Options {
@@ -82,23 +83,31 @@ class TrialReports {
 
   // Makes the files agree with the store. Makes them if they are missing.
   absl::Status RepairFiles();
+  // Writes the fresh rows that are not in the files. An error means that the files are behind, and
+  // RepairFiles() is due before anything else is answered.
+  absl::Status WriteFiles();
   void CloseFiles() { files_.Close(); }
   bool files_behind() const { return files_.behind(); }
+  bool has_fresh() const { return !fresh_.empty(); }
+  // So many, or large, fresh rows that they should not wait.
+  bool has_much_fresh() const { return fresh_.size() >= kMuch || fresh_bytes_ >= kMuchBytes; }
+  // After WriteFiles(); oldest first.
+  std::vector<ResultRow> TakeFresh();
 
   // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
   // gets the same answer and counts no second time. FailedPrecondition: a line before it is
   // missing.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
                                    absl::Time now, StoreBatch& batch);
-  // The store has the draft: it is what stands now, and its rows go to the files. An error means
-  // that the files are behind and RepairFiles() is due before anything else is answered.
-  absl::Status Committed();
+  // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.
+  std::size_t Committed();
   // The store did not take the draft.
   void Abandon();
-  // Rows of the last Committed().
-  const std::vector<ResultRow>& committed_rows() const { return committed_; }
 
  private:
+  static constexpr std::size_t kMuch = 256;
+  static constexpr std::size_t kMuchBytes = 256 << 10;
+
   TrialReports(const TrialRecord& trial, TrialEvents events, Options options);
   Progress& Draft();
   absl::Status RefreshNewestCheckpoint();
@@ -138,7 +147,9 @@ class TrialReports {
   bool draft_saves_ = false;
   std::vector<std::string> draft_directories_;  // Made for it.
   std::vector<ResultRow> draft_rows_;
-  std::vector<ResultRow> committed_;
+  std::vector<ResultRow> fresh_;
+  std::size_t fresh_bytes_ = 0;    // Of their metrics.
+  std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
 };
 
 }  // namespace trainer

@@ -49,6 +49,10 @@ class Trials : public LineReceiver {
     int slots = 1;
     // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories.
     std::size_t keep_trials = 10'000;
+    // A report is in the files, and told, at once; but what a program says within this time after
+    // that is so together, at its end, so that one that reports often costs little. Zero: each at
+    // once.
+    absl::Duration spread_every = absl::ZeroDuration();
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};

@@ -1,7 +1,8 @@
 // The report path of a trainer, without a bus, that kills itself with SIGKILL:
-//   crashing_trainer DIRECTORY TRIALS POINT COUNT [remove]
+//   crashing_trainer DIRECTORY TRIALS POINT COUNT [remove | spread]
 // the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect. With
-// "remove" it removes a trial of its own, "removed", before.
+// "remove" it removes a trial of its own, "removed", before. With "spread" files are written some
+// time after the answers.
 
 #include <signal.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/job_control.h"
 #include "glog/logging.h"
 #include "runtime/event_loop.h"
@@ -59,6 +61,7 @@ int main(int argc, char** argv) {
   CHECK(argc == 5 || argc == 6);
   const std::string directory = argv[1];
   const int trial_count = std::atoi(argv[2]);
+  const std::string_view more = argc == 6 ? argv[5] : "";
   const auto fault = [&, hits = 0](std::string_view point) mutable {
     if (point == argv[3] && ++hits == std::atoi(argv[4])) kill(getpid(), SIGKILL);
   };
@@ -66,14 +69,16 @@ int main(int argc, char** argv) {
   auto store = trainer::Store::Open(directory + "/trainer.db");
   CHECK(store.ok()) << store.status();
   EndlessJobs jobs(loop.get());
-  auto trials = trainer::Trials::Open({.loop = loop.get(),
-                                       .store = store->get(),
-                                       .jobs = &jobs,
-                                       .logdir = directory,
-                                       .relay = directory + "/relay",
-                                       .hostname = "host",
-                                       .slots = trial_count,
-                                       .fault = fault});
+  auto trials = trainer::Trials::Open(
+      {.loop = loop.get(),
+       .store = store->get(),
+       .jobs = &jobs,
+       .logdir = directory,
+       .relay = directory + "/relay",
+       .hostname = "host",
+       .slots = trial_count,
+       .spread_every = more == "spread" ? absl::Milliseconds(5) : absl::ZeroDuration(),
+       .fault = fault});
   CHECK(trials.ok()) << trials.status();
   auto relay = trainer::Relay::Listen({.loop = loop.get(),
                                        .receiver = trials->get(),
@@ -90,7 +95,7 @@ int main(int argc, char** argv) {
       const auto trial = (*trials)->Run(request.name, request, "");
       CHECK(trial.ok()) << trial.status();
     }
-    if (argc == 6) RemoveOne(trials->get());
+    if (more == "remove") RemoveOne(trials->get());
     std::puts("ready");
     std::fflush(stdout);
   });
