@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -19,6 +18,7 @@
 #include "bench/comparison_app.h"
 #include "bench/launcher_figures.h"
 #include "bench/supervisors.h"
+#include "bench/together.h"
 
 namespace bench {
 namespace {
@@ -44,43 +44,6 @@ struct Sizes {
   std::int64_t paced_lines() const { return Of(1'600'000, 8'000) / 8 * 8; }
   int spawns() const { return Of(500); }
 };
-
-// Figures that one measurement gives together: it is made again once a figure is asked for that
-// was had before, which is once in a round.
-template <typename Figures>
-class Together {
- public:
-  using Measure = std::function<absl::StatusOr<Figures>()>;
-  static std::shared_ptr<Together> Of(Measure measure) {
-    return std::shared_ptr<Together>(new Together(std::move(measure)));
-  }
-  const absl::StatusOr<Figures>& Get(int* seen) {
-    if (*seen == times_) {
-      figures_ = measure_();
-      ++times_;
-    }
-    *seen = times_;
-    return figures_;
-  }
-
- private:
-  explicit Together(Measure measure) : measure_(std::move(measure)) {}
-  const Measure measure_;
-  int times_ = 0;
-  absl::StatusOr<Figures> figures_;
-};
-
-template <typename Figures>
-void Add(Comparison& comparison, const std::string& name,
-         const std::shared_ptr<Together<Figures>>& together,
-         std::function<double(const Figures&)> of) {
-  comparison.Add(name,
-                 [together, of = std::move(of), seen = 0]() mutable -> absl::StatusOr<double> {
-                   const auto& figures = together->Get(&seen);
-                   if (!figures.ok()) return figures.status();
-                   return of(*figures);
-                 });
-}
 
 double Ms(absl::Duration duration) { return absl::ToDoubleMilliseconds(duration); }
 

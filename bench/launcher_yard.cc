@@ -100,6 +100,21 @@ absl::Status LauncherYard::StartAll() {
   return client_->Call<Launcher::Jobs>({}, {.timeout = kLong, .wait_for_service = true}).status();
 }
 
+absl::StatusOr<pid_t> LauncherYard::StartService(const std::string& label_path,
+                                                 std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "--supervisor=external");
+  auto started = Run(label_path, std::move(arguments));
+  if (!started.ok()) return started.status();
+  others_.push_back(*std::move(started));
+  return others_.back()->pid();
+}
+
+std::vector<pid_t> LauncherYard::Services() const {
+  std::vector<pid_t> pids = {registry_->pid(), launcher_->pid()};
+  for (const auto& process : others_) pids.push_back(process->pid());
+  return pids;
+}
+
 std::vector<pid_t> LauncherYard::Shims() const {
   std::vector<pid_t> shims;
   std::error_code error;
@@ -128,11 +143,13 @@ LauncherYard::~LauncherYard() {
   if (client_ != nullptr) StopAll();
   client_.reset();
   node_.reset();
-  for (const auto& process : {launcher_.get(), registry_.get()}) {
-    if (process == nullptr) continue;
+  const auto end = [](runtime::Subprocess* process) {
+    if (process == nullptr) return;
     (void)process->Signal(SIGKILL);
     (void)process->Wait(kLong);
-  }
+  };
+  for (const auto& process : others_) end(process.get());
+  for (const auto& process : {launcher_.get(), registry_.get()}) end(process);
   // Their tasks die with them.
   for (const pid_t shim : Shims()) kill(shim, SIGKILL);
   std::error_code ignored;

@@ -28,7 +28,14 @@ class LauncherYard {
   LauncherYard(const LauncherYard&) = delete;
   LauncherYard& operator=(const LauncherYard&) = delete;
 
+  // One more service of this yard ("trainer/trainer"); its pid.
+  absl::StatusOr<pid_t> StartService(const std::string& label_path,
+                                     std::vector<std::string> arguments);
+  // All that run.
+  std::vector<pid_t> Services() const;
+
   bus::Client& client() { return *client_; }
+  const std::string& directory() const { return directory_; }
   pid_t launcher() const { return launcher_->pid(); }
   std::string StampPath() const { return directory_ + "/stamps"; }
   // Of the shims that run.
@@ -62,6 +69,7 @@ class LauncherYard {
   const std::string directory_;
   const runtime::Locations locations_;
   std::unique_ptr<runtime::Subprocess> registry_, launcher_;
+  std::vector<std::unique_ptr<runtime::Subprocess>> others_;
   std::unique_ptr<bus::Node> node_;
   std::unique_ptr<bus::Client> client_;
 };

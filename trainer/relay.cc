@@ -175,13 +175,10 @@ class RelayImpl : public Relay {
 
   void Read(ConnectionId id) {
     Connection& connection = connections_.at(id);
-    const std::size_t before = connection.in.size();
-    connection.in.resize(before + kReadBytes);
-    const ssize_t count =
-        recv(connection.fd.get(), connection.in.data() + before, kReadBytes, MSG_DONTWAIT);
-    connection.in.resize(before + (count > 0 ? static_cast<std::size_t>(count) : 0));
+    const ssize_t count = recv(connection.fd.get(), chunk_.get(), kReadBytes, MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (count <= 0) return Close(id);
+    connection.in.append(chunk_.get(), static_cast<std::size_t>(count));
     TakeLines(id);
   }
 
@@ -316,6 +313,8 @@ class RelayImpl : public Relay {
   const runtime::UniqueFd listener_;
   runtime::EventLoop::WatchId accept_watch_ = 0;
   runtime::EventLoop::TimerId accept_timer_ = 0;
+  // Of every read in turn: to make room for as much in each `in` would be to fill it with zeros.
+  const std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_id_ = 0;
   std::vector<RelayedLine> lines_;     // For the next transaction,

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "eventlog/event.h"
 #include "runtime/string_view.h"
@@ -45,7 +44,22 @@ struct AutoField {
 };
 
 std::string Seconds(std::int64_t us) {
-  return absl::StrFormat("%d.%06d", us / 1'000'000, us % 1'000'000);
+  return absl::StrCat(us / 1'000'000, ".", absl::Dec(us % 1'000'000, absl::kZeroPad6));
+}
+
+// The last one is kept: reports of one second have the same.
+std::string DateOf(std::int64_t second, std::int64_t utc_offset_s) {
+  struct Last {
+    std::int64_t second = 0, offset = 0;
+    std::string text;
+  };
+  static thread_local Last last;
+  if (last.text.empty() || last.second != second || last.offset != utc_offset_s) {
+    last = {second, utc_offset_s,
+            absl::FormatTime("%Y-%m-%d_%H-%M-%S", absl::FromUnixSeconds(second),
+                             absl::FixedTimeZone(static_cast<int>(utc_offset_s)))};
+  }
+  return last.text;
 }
 
 AutoField TotalOrNull(std::string_view name, std::int64_t total) {
@@ -63,14 +77,13 @@ std::string Negated(std::string_view digits) {
 std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
                                   const std::vector<Metric>& leaves) {
   using Kind = AutoField::Kind;
-  const absl::Time time = absl::FromUnixMicros(row.wall_time_us);
-  const std::string date = absl::FormatTime(
-      "%Y-%m-%d_%H-%M-%S", time, absl::FixedTimeZone(static_cast<int>(row.utc_offset_s)));
+  const std::int64_t second = absl::ToUnixSeconds(absl::FromUnixMicros(row.wall_time_us));
+  const std::string date = DateOf(second, row.utc_offset_s);
   std::vector<AutoField> fields = {{"done", row.done ? "true" : "false", Kind::kBool},
                                    {"training_iteration", absl::StrCat(row.training_iteration)},
                                    {"time_this_iter_s", Seconds(row.time_this_iter_us)},
                                    {"time_total_s", Seconds(row.time_total_us)},
-                                   {"timestamp", absl::StrCat(absl::ToUnixSeconds(time))},
+                                   {"timestamp", absl::StrCat(second)},
                                    {"date", date, Kind::kString},
                                    {"hostname", run.hostname, Kind::kString},
                                    {"trial_id", run.trial_id, Kind::kString},
@@ -91,35 +104,29 @@ std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
   return fields;
 }
 
-std::string ResultLine(const JsonValue& metrics, const std::vector<AutoField>& fields) {
-  std::string line = "{";
-  const auto append = [&](std::string_view name, std::string_view value) {
-    absl::StrAppend(&line, line.size() > 1 ? "," : "", Quote(name), ":", Absl(value));
-  };
-  for (const auto& [name, value] : metrics.members) append(name, CompactJson(value));
+// `text` is that of the metrics, compact; empty if they were damaged.
+std::string ResultLine(std::string_view text, const JsonValue& metrics,
+                       const std::vector<AutoField>& fields) {
+  std::string line(text.empty() ? "{" : text.substr(0, text.size() - 1));
   for (const AutoField& field : fields) {
     if (metrics.Find(field.name) != nullptr) continue;
-    append(field.name, field.Json());
+    // (Their names need no escapes.)
+    absl::StrAppend(&line, line.size() > 1 ? ",\"" : "\"", Absl(field.name), "\":", field.Json());
   }
   return line + "}\n";
 }
 
-std::string CsvCell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
-  std::string cell = "\"";
+void AppendCsvCell(std::string_view text, std::string& line) {
+  if (text.find_first_of(",\"\r\n") == text.npos) {
+    line += text;
+    return;
+  }
+  line += '"';
   for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
+    if (c == '"') line += '"';
+    line += c;
   }
-  return cell + '"';
-}
-
-std::string CsvLine(const std::vector<std::string>& cells) {
-  std::string line;
-  for (const std::string& cell : cells) {
-    absl::StrAppend(&line, &cell == &cells.front() ? "" : ",", CsvCell(cell));
-  }
-  return line + "\n";
+  line += '"';
 }
 
 // Python's csv module writes numbers as Python prints them.
@@ -129,21 +136,52 @@ std::string CsvNumber(const std::string& text) {
   return text == "-Infinity" ? "-inf" : text;
 }
 
-// The first `count` columns.
-std::string CsvRow(const std::vector<Metric>& leaves, const std::vector<AutoField>& fields,
-                   const std::vector<std::string>& columns, std::size_t count) {
-  std::unordered_map<std::string_view, std::string> texts;
-  for (const AutoField& field : fields) {
-    texts[field.name] =
-        field.kind == AutoField::Kind::kNumber ? CsvNumber(field.text) : field.Cell();
-  }
+// What a row has for the table.
+struct Cell {
+  std::string_view name;
+  std::string text;
+};
+
+// What was reported, and behind it the fields that were not.
+std::vector<Cell> CellsOf(const std::vector<Metric>& leaves, const std::vector<AutoField>& fields) {
+  std::vector<Cell> cells;
+  cells.reserve(leaves.size() + fields.size());
+  std::vector<bool> reported(fields.size(), false);
   for (const Metric& leaf : leaves) {
-    texts[leaf.name] = leaf.number ? CsvNumber(leaf.text) : leaf.text;
+    cells.push_back({leaf.name, leaf.number ? CsvNumber(leaf.text) : leaf.text});
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      if (fields[i].name == leaf.name) reported[i] = true;
+    }
   }
-  std::vector<std::string> cells;
-  for (std::size_t i = 0; i < count; ++i) cells.push_back(texts[columns[i]]);
-  return CsvLine(cells);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (reported[i]) continue;
+    const bool is_number = fields[i].kind == AutoField::Kind::kNumber;
+    cells.push_back({fields[i].name, is_number ? CsvNumber(fields[i].text) : fields[i].Cell()});
+  }
+  return cells;
 }
+
+// Of the cells of a row, by their names. Mostly they are asked for in their order.
+class CellFinder {
+ public:
+  explicit CellFinder(const std::vector<Cell>& cells) : cells_(cells) {}
+  // Null: it has none.
+  const Cell* Find(std::string_view name) {
+    if (next_ < cells_.size() && cells_[next_].name == name) return &cells_[next_++];
+    if (places_.empty()) {
+      for (std::size_t i = 0; i < cells_.size(); ++i) places_[cells_[i].name] = i;
+    }
+    const auto found = places_.find(name);
+    if (found == places_.end()) return nullptr;
+    next_ = found->second + 1;
+    return &cells_[found->second];
+  }
+
+ private:
+  const std::vector<Cell>& cells_;
+  std::size_t next_ = 0;
+  std::unordered_map<std::string_view, std::size_t> places_;
+};
 
 std::string EventRecord(const ResultRow& row, const std::vector<Metric>& leaves) {
   std::vector<eventlog::Scalar> scalars;
@@ -197,24 +235,27 @@ struct ResultFiles::Parsed {
   Parsed(const RunIdentity& run, const ResultRow& row)
       : metrics(MetricsOf(row)),
         leaves(FlattenObject(metrics)),
-        fields(AutoFields(run, row, leaves)) {}
+        fields(AutoFields(run, row, leaves)),
+        cells(CellsOf(leaves, fields)) {}
 
   const JsonValue metrics;
   const std::vector<Metric> leaves;
   const std::vector<AutoField> fields;
+  const std::vector<Cell> cells;
 };
 
 std::vector<std::string> ResultFiles::Widen(const ResultRow& row, const Parsed& parsed) {
-  if (row.row == 1) SetColumns(ColumnsFor(run_, row), {});
+  if (row.row == 1) {
+    std::vector<std::string> columns;
+    for (const Cell& cell : parsed.cells) columns.emplace_back(cell.name);
+    SetColumns(std::move(columns), {});
+  }
   if (widenings_.size() == kMaxWidenings) return {};
   std::vector<std::string> added;
-  for (const Metric& leaf : parsed.leaves) {
-    if (known_.count(leaf.name) == 0) added.push_back(leaf.name);
-  }
-  for (const AutoField& field : parsed.fields) {
-    const bool is_new = known_.find(field.name) == known_.end() &&
-                        std::find(added.begin(), added.end(), field.name) == added.end();
-    if (is_new) added.emplace_back(field.name);
+  for (std::size_t i = 0; i < parsed.cells.size(); ++i) {
+    const std::string_view name = parsed.cells[i].name;
+    const bool is_in_its_place = i < columns_.size() && columns_[i] == name;
+    if (!is_in_its_place && known_.count(name) == 0) added.emplace_back(name);
   }
   if (added.empty() || columns_.size() + added.size() > kMaxColumns) return {};
   widenings_.push_back({row.row, added});
@@ -244,7 +285,26 @@ std::size_t ResultFiles::ColumnCount(std::int64_t row) const {
 }
 
 std::string ResultFiles::CsvHeader(std::int64_t row) const {
-  return CsvLine({columns_.begin(), columns_.begin() + static_cast<long>(ColumnCount(row))});
+  std::string line;
+  const std::size_t count = ColumnCount(row);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) line += ',';
+    AppendCsvCell(columns_[i], line);
+  }
+  return line + "\n";
+}
+
+std::string ResultFiles::CsvRow(const Parsed& parsed, std::int64_t as_of) const {
+  std::string line;
+  CellFinder cells(parsed.cells);
+  const std::size_t count = ColumnCount(as_of);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i > 0) line += ',';
+    if (const Cell* const cell = cells.Find(columns_[i]); cell != nullptr) {
+      AppendCsvCell(cell->text, line);
+    }
+  }
+  return line + "\n";
 }
 
 std::string ResultFiles::Name(ResultFile file) const {
@@ -269,9 +329,9 @@ FileTexts ResultFiles::RenderNext(const ResultRow& row, std::vector<std::string>
 FileTexts ResultFiles::RenderParsed(const ResultRow& row, const Parsed& parsed,
                                     std::int64_t as_of) const {
   const std::string header = row.row == 1 ? CsvHeader(as_of) : "";
-  return {ResultLine(parsed.metrics, parsed.fields),
-          header + CsvRow(parsed.leaves, parsed.fields, columns_, ColumnCount(as_of)),
-          EventRecord(row, parsed.leaves)};
+  const bool is_whole = parsed.metrics.kind == JsonValue::Kind::kObject;
+  return {ResultLine(is_whole ? row.metrics : "", parsed.metrics, parsed.fields),
+          header + CsvRow(parsed, as_of), EventRecord(row, parsed.leaves)};
 }
 
 absl::StatusOr<std::string> RenderParams(std::string_view config) {

@@ -83,6 +83,7 @@ class ResultFiles {
   struct Parsed;
   std::size_t ColumnCount(std::int64_t row) const;
   std::vector<std::string> Widen(const ResultRow& row, const Parsed& parsed);
+  std::string CsvRow(const Parsed& parsed, std::int64_t as_of) const;
   FileTexts RenderParsed(const ResultRow& row, const Parsed& parsed, std::int64_t as_of) const;
 
   const RunIdentity run_;

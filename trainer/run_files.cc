@@ -43,7 +43,7 @@ RunFiles::RunFiles(Options options) : options_(std::move(options)), files_(optio
 
 std::vector<std::string> RunFiles::Place(const FileEnds& before, ResultRow& row) {
   std::vector<std::string> added;
-  const FileTexts texts = files_.RenderNext(row, added);
+  FileTexts texts = files_.RenderNext(row, added);
   for (const ResultFile file : kAllFiles) {
     row.ends[file] = before[file] + static_cast<std::int64_t>(texts[file].size());
   }
@@ -53,7 +53,13 @@ std::vector<std::string> RunFiles::Place(const FileEnds& before, ResultRow& row)
                                                         files_.CsvHeader(row.row - 1).size()) +
                               (row.row - 1) * static_cast<std::int64_t>(added.size());
   }
+  placed_.push_back({row.row, std::move(texts)});
   return added;
+}
+
+void RunFiles::ForgetPlacesAfter(std::int64_t row) {
+  while (!placed_.empty() && placed_.back().row > row) placed_.pop_back();
+  files_.ForgetWideningsAfter(row);
 }
 
 FileEnds RunFiles::Beginning() const {
@@ -67,6 +73,7 @@ FileEnds RunFiles::Beginning() const {
 absl::Status RunFiles::Repair(Rows& rows) {
   behind_ = true;
   Close();
+  placed_.clear();
   if (auto status = Open(); !status.ok()) return status;
   auto first = rows.After(0);
   if (!first.ok()) return first.status();
@@ -134,23 +141,47 @@ absl::Status RunFiles::AppendAfter(ResultFile file, std::int64_t row, std::int64
   }
 }
 
-absl::Status RunFiles::Append(const ResultRow& row) {
+absl::Status RunFiles::Append(std::span<const ResultRow> rows) {
   if (behind_) return absl::FailedPreconditionError("the files are behind: repair them first");
   behind_ = true;
   if (!fds_[kResultJson].valid()) {
     if (auto status = Open(); !status.ok()) return status;
   }
-  if (files_.AddedAt(row.row) > 0) {
-    if (auto status = WidenTable(row); !status.ok()) return status;
-  }
-  const FileTexts texts = files_.Render(row, row.row);
-  for (const ResultFile file : kAllFiles) {
-    const auto size = static_cast<std::int64_t>(texts[file].size());
-    if (auto status = Write(file, texts[file], row.ends[file] - size); !status.ok()) return status;
-    Fault("between files");
+  while (!rows.empty()) {
+    // Up to the next one that makes the table another file.
+    std::size_t count = 1;
+    while (count < rows.size() && files_.AddedAt(rows[count].row) == 0) ++count;
+    if (files_.AddedAt(rows.front().row) > 0) {
+      if (auto status = WidenTable(rows.front()); !status.ok()) return status;
+    }
+    if (auto status = AppendTogether(rows.first(count)); !status.ok()) return status;
+    rows = rows.subspan(count);
   }
   behind_ = false;
   return absl::OkStatus();
+}
+
+absl::Status RunFiles::AppendTogether(std::span<const ResultRow> rows) {
+  FileTexts together;
+  for (const ResultRow& row : rows) {
+    FileTexts texts = TextsOf(row);
+    for (const ResultFile file : kAllFiles) together[file] += texts[file];
+  }
+  for (const ResultFile file : kAllFiles) {
+    const auto size = static_cast<std::int64_t>(together[file].size());
+    const absl::Status written = Write(file, together[file], rows.back().ends[file] - size);
+    if (!written.ok()) return written;
+    Fault("between files");
+  }
+  return absl::OkStatus();
+}
+
+FileTexts RunFiles::TextsOf(const ResultRow& row) {
+  while (!placed_.empty() && placed_.front().row < row.row) placed_.pop_front();
+  if (placed_.empty() || placed_.front().row != row.row) return files_.Render(row, row.row);
+  FileTexts texts = std::move(placed_.front().texts);
+  placed_.pop_front();
+  return texts;
 }
 
 absl::Status RunFiles::WidenTable(const ResultRow& row) {

@@ -2,7 +2,10 @@
 #define TRAINER_RUN_FILES_H_
 
 #include <array>
+#include <cstdint>
+#include <deque>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +48,10 @@ class RunFiles {
   // Fills in the row's `ends`, given those of the row before it. Returns the columns that it adds
   // to the table: progress.csv is then another file from its first byte on, and the ends of the
   // rows before are those of the old one. Touches no file.
+  // What the row is in each file is kept until it is written.
   std::vector<std::string> Place(const FileEnds& before, ResultRow& row);
   // Rows after `row` were placed but do not count.
-  void ForgetPlacesAfter(std::int64_t row) { files_.ForgetWideningsAfter(row); }
+  void ForgetPlacesAfter(std::int64_t row);
   // Ends before the first row.
   FileEnds Beginning() const;
 
@@ -55,10 +59,11 @@ class RunFiles {
   // is torn, appends what is not there. Call it first, and again after an error of Append().
   // ResourceExhausted: the disk is full; it may be tried again.
   absl::Status Repair(Rows& rows);
-  // Writes a row behind the last one; one that adds columns after the whole table was written anew
-  // beside the old one, which it replaces in one step. Opens the files if they are closed. An error
-  // (a full disk) leaves the files behind the rows: Repair().
-  absl::Status Append(const ResultRow& row);
+  // Writes rows, in their order, behind the last one, each file once; one that adds columns after
+  // the whole table was written anew beside the old one, which it replaces in one step. Opens the
+  // files if they are closed. An error (a full disk) leaves the files behind the rows: Repair().
+  absl::Status Append(std::span<const ResultRow> rows);
+  absl::Status Append(const ResultRow& row) { return Append(std::span(&row, 1)); }
   void Close();
   bool behind() const { return behind_; }
   // One that is there ends before that.
@@ -69,6 +74,8 @@ class RunFiles {
   absl::Status RepairFile(ResultFile file, Rows& rows);
   // The row up to which the file agrees with the rows; row 0: it does not.
   absl::StatusOr<ResultRow> LastWritten(ResultFile file, std::int64_t size, Rows& rows);
+  absl::Status AppendTogether(std::span<const ResultRow> rows);
+  FileTexts TextsOf(const ResultRow& row);
   absl::Status AppendAfter(ResultFile file, std::int64_t row, std::int64_t end, Rows& rows);
   absl::Status WidenTable(const ResultRow& row);
   absl::Status OpenNewTable();
@@ -82,6 +89,11 @@ class RunFiles {
 
   const Options options_;
   ResultFiles files_;
+  struct Placed {
+    std::int64_t row = 0;
+    FileTexts texts;
+  };
+  std::deque<Placed> placed_;  // In the order of rows; not written yet.
   std::array<runtime::UniqueFd, kResultFiles> fds_;
   runtime::UniqueFd new_table_;  // While the table is written anew.
   bool behind_ = true;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -19,14 +20,16 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/unique_fd.h"
+#include "trainer/recent_reports.h"
+#include "trainer/statement_columns.h"
 
 namespace trainer {
 namespace {
 
 // 2: trials.trace. 3: trials.options, trials.pause_requested; where an attempt starts,
 // checkpoints; how a trial ends by itself; counters of reports; csv_columns; failures;
-// events; removals.
-constexpr int kVersion = 3;
+// events; removals. 4: recent.
+constexpr int kVersion = 4;
 constexpr std::size_t kMetricsPerRead = 256 << 10;
 constexpr std::size_t kMaxOptions = 16 << 20;
 
@@ -42,7 +45,7 @@ constexpr char kTablesSince3[] = R"sql(
 )sql";
 
 // `reports` and `lines` are clustered by their key: the rows of a trial lie together, and a row
-// that is there cannot be written twice.
+// that is there cannot be written twice. What is new comes to them by way of `recent`.
 constexpr char kSchema[] = R"sql(
   CREATE TABLE trials (
     number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, request_id TEXT NOT NULL UNIQUE,
@@ -125,6 +128,7 @@ constexpr const char* kMigrations[kVersion - 1] = {
     "  UNIQUE (trial, attempt)) WITHOUT ROWID;"
     "ALTER TABLE trials ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;"
     "UPDATE trials SET failures = attempt - 1;",
+    RecentReports::kSchema,
 };
 
 // The tables that have rows of trials, in their column `trial`.
@@ -150,23 +154,6 @@ constexpr char kSelectRow[] =
 constexpr const char* kEndColumns[kResultFiles] = {"result_json_end", "progress_csv_end",
                                                    "event_file_end"};
 
-// Words that hold no NUL byte, each followed by one.
-std::string JoinWords(const std::vector<std::string>& words) {
-  std::string bytes;
-  for (const std::string& word : words) bytes.append(word.c_str(), word.size() + 1);
-  return bytes;
-}
-
-std::vector<std::string> SplitWords(std::string_view bytes) {
-  std::vector<std::string> words;
-  while (!bytes.empty()) {
-    const std::size_t end = bytes.find('\0');
-    words.emplace_back(bytes.substr(0, end));
-    bytes.remove_prefix(end == bytes.npos ? bytes.size() : end + 1);
-  }
-  return words;
-}
-
 // As a message, which is verified when it is read.
 std::string PackOptions(const msg::TrialOptionsT& options) {
   msg::RunTrialRequestT request;
@@ -188,55 +175,6 @@ msg::TrialOptionsT UnpackOptions(const std::string& bytes) {
   if (request != nullptr && request->options() != nullptr) request->options()->UnPackTo(&options);
   return options;
 }
-
-// Binds or reads the columns of a statement one after the other.
-class Binder {
- public:
-  explicit Binder(SQLite::Statement& statement) : statement_(statement) {}
-  Binder& operator<<(std::int64_t value) {
-    statement_.bind(++index_, value);
-    return *this;
-  }
-  Binder& operator<<(const std::string& text) {
-    statement_.bind(++index_, text);
-    return *this;
-  }
-  Binder& operator<<(const std::optional<double>& value) {
-    ++index_;  // One that is not bound is NULL, as a NaN becomes.
-    if (value) statement_.bind(index_, *value);
-    return *this;
-  }
-  Binder& Bytes(const std::string& bytes) {
-    statement_.bind(++index_, bytes.data(), static_cast<int>(bytes.size()));
-    return *this;
-  }
-  Binder& operator<<(const std::vector<std::string>& words) { return Bytes(JoinWords(words)); }
-
- private:
-  SQLite::Statement& statement_;
-  int index_ = 0;
-};
-
-class Reader {
- public:
-  explicit Reader(SQLite::Statement& statement) : statement_(statement) {}
-  std::int64_t Number() { return statement_.getColumn(index_++).getInt64(); }
-  std::string Text() { return statement_.getColumn(index_++).getString(); }
-  std::optional<double> MaybeReal() {
-    const auto column = statement_.getColumn(index_++);
-    return column.isNull() ? std::nullopt : std::optional<double>(column.getDouble());
-  }
-  std::string Bytes() {
-    const auto column = statement_.getColumn(index_++);
-    const int size = column.getBytes();
-    return size == 0 ? "" : std::string(static_cast<const char*>(column.getBlob()), size);
-  }
-  std::vector<std::string> Words() { return SplitWords(Bytes()); }
-
- private:
-  SQLite::Statement& statement_;
-  int index_ = 0;
-};
 
 ResultRow ReadRow(SQLite::Statement& statement) {
   Reader read(statement);
@@ -357,7 +295,7 @@ class SqliteStore : public Store {
             absl::StrCat(path_, " was written by a newer version (", version, ", this one knows ",
                          kVersion, ")"));
       }
-      if (version == 0) database_.exec(kSchema);
+      if (version == 0) database_.exec(absl::StrCat(kSchema, RecentReports::kSchema));
       for (int old = version; old > 0 && old < kVersion; ++old) {
         database_.exec(kMigrations[old - 1]);
       }
@@ -365,19 +303,32 @@ class SqliteStore : public Store {
       if (version < kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       PrepareStatements();
+      recent_->Settle();
       return absl::OkStatus();
     });
   }
 
-  absl::StatusOr<std::vector<TrialRecord>> LoadTrials() override {
-    std::vector<TrialRecord> trials;
-    auto status = Try("read the trials", [&] {
+  absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) override {
+    return Try("read the trials", [&] {
       SQLite::Statement rows(database_, "SELECT * FROM trials ORDER BY number");
-      while (rows.executeStep()) trials.push_back(ReadTrial(rows));
+      while (rows.executeStep()) {
+        if (auto status = take(ReadTrial(rows)); !status.ok()) return status;
+      }
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) override {
+    std::optional<TrialRecord> trial;
+    auto status = Try("read a trial", [&] {
+      const Query query(this, "SELECT * FROM trials WHERE number = ?");
+      Binder(*query) << number;
+      if (query->executeStep()) trial = ReadTrial(*query);
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
-    return trials;
+    if (!trial) return absl::NotFoundError(absl::StrCat("no trial has the number ", number));
+    return *std::move(trial);
   }
 
   absl::StatusOr<std::int64_t> Insert(const TrialRecord& trial) override {
@@ -416,14 +367,22 @@ class SqliteStore : public Store {
     return Try("write", [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
-      for (const StoreBatch::Row& row : batch.rows) WriteRow(row.trial, row.row);
+      if (auto status = WriteReports(batch); !status.ok()) return status;
       for (const auto& [trial, widening] : batch.widenings) WriteWidening(trial, widening);
-      for (const AnsweredLine& line : batch.lines) WriteLine(line);
       for (const StoreBatch::Log& log : batch.logs) WriteLog(log);
       for (const CheckpointRow& row : batch.checkpoints) WriteCheckpoint(row);
       for (const CheckpointRow& row : batch.forgotten_checkpoints) ForgetCheckpoint(row);
       for (const StoreBatch::Delivery& delivery : batch.deliveries) WriteDelivery(delivery);
       transaction.commit();
+      recent_->Committed();
+      return absl::OkStatus();
+    });
+  }
+
+  bool IsUntidy() const override { return recent_->is_full(); }
+  absl::Status Tidy() override {
+    return Try("put reports in their places", [&] {
+      recent_->Settle();
       return absl::OkStatus();
     });
   }
@@ -443,6 +402,7 @@ class SqliteStore : public Store {
                                                    int limit) override {
     std::vector<ResultRow> rows;
     auto status = Try("read reports", [&] {
+      SettleBefore(trial);
       SQLite::Statement select(
           database_, absl::StrCat(kSelectRow, "WHERE trial = ? AND row > ? ORDER BY row LIMIT ?"));
       Binder(select) << trial << row << limit;
@@ -517,6 +477,7 @@ class SqliteStore : public Store {
   absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) override {
     std::int64_t number = 0;
     auto status = Try("read lines", [&] {
+      SettleBefore(trial);
       const Query query(this,
                         "SELECT number FROM lines WHERE trial = ? AND attempt = ? "
                         "ORDER BY number DESC LIMIT 1");
@@ -532,6 +493,7 @@ class SqliteStore : public Store {
                                                       std::int64_t number) override {
     std::optional<std::string> answer;
     auto status = Try("read a line", [&] {
+      SettleBefore(trial);
       SQLite::Statement select(
           database_, "SELECT answer FROM lines WHERE trial = ? AND attempt = ? AND number = ?");
       Binder(select) << trial << attempt << number;
@@ -554,6 +516,7 @@ class SqliteStore : public Store {
 
   absl::Status ForgetOldLines(std::int64_t ended_before_us) override {
     return Try("forget old lines", [&] {
+      recent_->Settle();
       SQLite::Statement remove(database_,
                                "DELETE FROM lines WHERE (SELECT attempt > lines.attempt OR "
                                "(ended_us > 0 AND ended_us < ?) FROM trials WHERE number = trial)");
@@ -640,6 +603,7 @@ class SqliteStore : public Store {
 
   absl::Status Remove(const Removal& removal) override {
     return Try(absl::StrCat("remove trial ", removal.id), [&] {
+      SettleBefore(removal.number);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       SQLite::Statement insert(database_, "INSERT INTO removals VALUES (?, ?, ?, ?, ?, 0)");
       Binder(insert) << removal.number << removal.id << removal.name << removal.request_id
@@ -678,6 +642,7 @@ class SqliteStore : public Store {
 
   absl::Status Forget(const std::vector<std::int64_t>& trials) override {
     return Try("forget trials", [&] {
+      for (const std::int64_t trial : trials) SettleBefore(trial);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       for (const std::int64_t trial : trials) DeleteTrial(trial);
       transaction.commit();
@@ -773,13 +738,7 @@ class SqliteStore : public Store {
   }
 
   void PrepareStatements() {
-    insert_row_.emplace(
-        database_,
-        "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-        "?, ?, ?)");
-    insert_line_.emplace(database_, "INSERT INTO lines VALUES (?, ?, ?, ?)");
-    forget_lines_.emplace(database_,
-                          "DELETE FROM lines WHERE trial = ? AND attempt = ? AND number <= ?");
+    recent_.emplace(database_);
     update_trial_.emplace(
         database_,
         "UPDATE trials SET state = ?, attempt = ?, nonce = ?, job_request_id = ?, launching = ?, "
@@ -813,16 +772,29 @@ class SqliteStore : public Store {
     update_trial_->exec();
   }
 
-  void WriteRow(std::int64_t trial, const ResultRow& row) {
-    insert_row_->tryReset();
-    Binder bind(*insert_row_);
-    bind << trial << row.row << row.attempt << row.wall_time_us << row.utc_offset_s
-         << row.training_iteration << row.step << row.time_this_iter_us << row.time_total_us
-         << row.done << row.metrics;
-    for (const std::int64_t end : row.ends) bind << end;
-    bind << row.iterations_since_restore << row.time_since_restore_us << row.timesteps_since_restore
-         << row.timesteps_total << row.episodes_total << row.pid;
-    insert_row_->exec();
+  // A report and its answer go together: both are in the order of the lines.
+  absl::Status WriteReports(const StoreBatch& batch) {
+    recent_->Begin();
+    auto row = batch.rows.begin();
+    for (const AnsweredLine& line : batch.lines) {
+      const bool is_its =
+          row != batch.rows.end() && row->trial == line.trial && row->row.attempt == line.attempt;
+      const ResultRow* const report = is_its ? &row++->row : nullptr;
+      const auto status =
+          recent_->Add({line.trial, line.attempt, report, line.number, &line.answer});
+      if (!status.ok()) return status;
+    }
+    for (; row != batch.rows.end(); ++row) {
+      const auto status =
+          recent_->Add({.trial = row->trial, .attempt = row->row.attempt, .row = &row->row});
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  // Before the reports or lines of a trial are read or removed.
+  void SettleBefore(std::int64_t trial) {
+    if (recent_->Has(trial)) recent_->Settle();
   }
 
   void WriteWidening(std::int64_t trial, const CsvWidening& widening) {
@@ -833,16 +805,6 @@ class SqliteStore : public Store {
       Binder(insert) << trial << widening.row << ++place << column;
       insert.exec();
     }
-  }
-
-  void WriteLine(const AnsweredLine& line) {
-    insert_line_->tryReset();
-    Binder(*insert_line_) << line.trial << line.attempt << line.number << line.answer;
-    insert_line_->exec();
-    if (line.number % (kAnswersKept / 2) != 0) return;
-    forget_lines_->tryReset();
-    Binder(*forget_lines_) << line.trial << line.attempt << line.number - kAnswersKept;
-    forget_lines_->exec();
   }
 
   void WriteLog(const StoreBatch::Log& log) {
@@ -889,6 +851,7 @@ class SqliteStore : public Store {
                                    std::optional<std::int64_t> size) {
     ResultRow row;
     auto status = Try("read a report", [&] {
+      SettleBefore(trial);
       const Query query(this, sql);
       Binder bind(*query);
       bind << trial;
@@ -919,8 +882,9 @@ class SqliteStore : public Store {
   const std::string path_;
   SQLite::Database database_;
   std::map<std::string, SQLite::Statement> queries_;
-  // Those of every report; made once.
-  std::optional<SQLite::Statement> insert_row_, insert_line_, forget_lines_, update_trial_;
+  // Made once there are tables.
+  std::optional<RecentReports> recent_;
+  std::optional<SQLite::Statement> update_trial_;
   std::int64_t logs_written_ = 0;
 };
 

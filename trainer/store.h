@@ -2,6 +2,7 @@
 #define TRAINER_STORE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -81,10 +82,6 @@ struct Removal {
 // thread.
 class Store {
  public:
-  // Answers kept for each attempt, so that a line that is sent again gets the same one. The shim
-  // has at most 64 lines under way.
-  static constexpr std::int64_t kAnswersKept = 256;
-
   // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
   // if a newer version of this program wrote it, naming both versions.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path);
@@ -95,14 +92,20 @@ class Store {
   // blocks for the disk, but no other method.
   static absl::Status Sync(const std::string& path);
 
-  // Oldest first.
-  virtual absl::StatusOr<std::vector<TrialRecord>> LoadTrials() = 0;
+  // Of all trials, oldest first, until an error. It may read the store meanwhile.
+  virtual absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) = 0;
+  // NotFound.
+  virtual absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) = 0;
   // Returns its number. AlreadyExists if the id or the request id is taken.
   virtual absl::StatusOr<std::int64_t> Insert(const TrialRecord& trial) = 0;
-  // All or nothing. AlreadyExists for a row or line that is there; ResourceExhausted: disk full.
-  // (That goes for every method that writes. Its log is then emptied as far as there is room for
-  // that.)
+  // All or nothing. AlreadyExists for a row or line that is there (those of a trial come in the
+  // order of their numbers); ResourceExhausted: disk full. (That goes for every method that writes.
+  // Its log is then emptied as far as there is room for that.)
   virtual absl::Status Write(const StoreBatch& batch) = 0;
+  // It is time to Tidy(), when nobody waits for an answer: to put what was written in its places
+  // (recent_reports.h).
+  virtual bool IsUntidy() const = 0;
+  virtual absl::Status Tidy() = 0;
 
   // Row 0 if the trial has none.
   virtual absl::StatusOr<ResultRow> LastRow(std::int64_t trial) = 0;
@@ -119,7 +122,8 @@ class Store {
   virtual absl::StatusOr<std::vector<AttemptFailure>> Failures(std::int64_t trial, int limit) = 0;
   // 0 if there is none.
   virtual absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) = 0;
-  // Nothing if the line is not known (any more).
+  // So that a line that is sent again gets the same one. Nothing if it is not known (any more): the
+  // last 256 of each attempt are. (The shim has at most 64 lines under way.)
   virtual absl::StatusOr<std::optional<std::string>> AnswerTo(std::int64_t trial, int attempt,
                                                               std::int64_t number) = 0;
   // Newest first.

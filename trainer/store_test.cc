@@ -53,6 +53,16 @@ class StoreTest : public testing::Test {
     trial.spec.options.labels = {"lr=0.1"};
     return trial;
   }
+  std::vector<TrialRecord> LoadTrials() {
+    std::vector<TrialRecord> trials;
+    const absl::Status loaded = store_->ForEachTrial([&](TrialRecord trial) {
+      EXPECT_EQ(store_->LoadTrial(trial.number)->id(), trial.id());
+      trials.push_back(std::move(trial));
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(loaded.ok()) << loaded;
+    return trials;
+  }
   static StoreBatch::Row Row(std::int64_t trial, std::int64_t number) {
     ResultRow row;
     row.row = number;
@@ -93,10 +103,9 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   batch.trials.push_back(changed);
   ASSERT_TRUE(store_->Write(batch).ok());
   Reopen();
-  auto trials = store_->LoadTrials();
-  ASSERT_TRUE(trials.ok()) << trials.status();
-  ASSERT_EQ(trials->size(), 1u);
-  const TrialRecord& loaded = trials->front();
+  const auto trials = LoadTrials();
+  ASSERT_EQ(trials.size(), 1u);
+  const TrialRecord& loaded = trials.front();
   EXPECT_EQ(loaded.id(), "t-a");
   EXPECT_EQ(loaded.spec.argv, changed.spec.argv);
   EXPECT_EQ(loaded.spec.environment, changed.spec.environment);
@@ -117,6 +126,7 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   EXPECT_EQ(loaded.earlier_attempts_us, 1'234);
   EXPECT_EQ(loaded.failures, 5u);
   EXPECT_EQ(*store_->EnvironmentOf(*number), changed.spec.environment);
+  EXPECT_EQ(store_->LoadTrial(99).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(store_->EnvironmentOf(99).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(loaded.spec.options.priority, 7);
   EXPECT_EQ(loaded.spec.options.labels, std::vector<std::string>{"lr=0.1"});
@@ -139,7 +149,7 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
       database.exec(absl::StrCat("ALTER TABLE reports DROP COLUMN ", column));
     }
     database.exec("DROP TABLE checkpoints; DROP TABLE csv_columns; DROP TABLE failures");
-    database.exec("DROP TABLE events; DROP TABLE removals");
+    database.exec("DROP TABLE events; DROP TABLE removals; DROP TABLE recent");
     database.exec("INSERT INTO reports VALUES (1, 1, 1, 0, 0, 1, 1, 0, 0, 0, '{}', 1, 2, 3)");
     database.exec("UPDATE trials SET attempt = 3");
     database.exec("PRAGMA user_version=1");
@@ -155,17 +165,16 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
   EXPECT_TRUE(store_->Write(batch).ok());
   EXPECT_TRUE(store_->AddFailure(1, {}).ok());
   for (int i = 0; i < 2; ++i, Reopen()) {
-    const auto trials = store_->LoadTrials();
-    ASSERT_TRUE(trials.ok()) << trials.status();
-    ASSERT_EQ(trials->size(), 2u);
-    EXPECT_EQ(trials->at(0).id(), "t-a");
-    EXPECT_EQ(trials->at(0).nonce, "nonce");
-    EXPECT_EQ(trials->at(0).trace, "");
-    EXPECT_EQ(trials->at(0).failures, 2u) << "every attempt but the last one had failed";
+    const auto trials = LoadTrials();
+    ASSERT_EQ(trials.size(), 2u);
+    EXPECT_EQ(trials.at(0).id(), "t-a");
+    EXPECT_EQ(trials.at(0).nonce, "nonce");
+    EXPECT_EQ(trials.at(0).trace, "");
+    EXPECT_EQ(trials.at(0).failures, 2u) << "every attempt but the last one had failed";
     EXPECT_TRUE(store_->EventsAfter(1, 0, 1)->empty());
     EXPECT_TRUE(store_->UnfinishedRemovals()->empty());
-    EXPECT_EQ(trials->at(1).trace, "trace");
-    EXPECT_EQ(trials->at(0).start_checkpoint, "");
+    EXPECT_EQ(trials.at(1).trace, "trace");
+    EXPECT_EQ(trials.at(0).start_checkpoint, "");
     EXPECT_EQ(store_->NewestCheckpoint(1)->number, 0);
   }
 }
@@ -245,6 +254,73 @@ TEST_F(StoreTest, FindsTheLastRowThatFits) {
   EXPECT_EQ(store_->RowsAfter(7, 1, 2)->size(), 2u);
   EXPECT_EQ(store_->RowsAfter(7, 1, 2)->front().row, 2);
   EXPECT_TRUE(store_->RowsAfter(7, 4, 2)->empty());
+}
+
+// What waits in the order of its coming is in its place for everybody who reads, in this process
+// and, after a kill, in the next one.
+TEST_F(StoreTest, ReportsOfManyTrialsThatTakeTurnsAreReadInTheirOrder) {
+  constexpr int kRounds = 1500;  // More than wait together.
+  for (int i = 1; i <= kRounds; ++i) {
+    StoreBatch batch;
+    for (std::int64_t trial : {3, 1, 2}) {
+      if (i % 5 != 0) batch.rows.push_back(Row(trial, i - i / 5));
+      batch.lines.push_back({trial, 1, i, absl::StrCat("answer ", trial, " ", i)});
+    }
+    ASSERT_TRUE(store_->Write(batch).ok());
+    if (store_->IsUntidy()) {
+      ASSERT_TRUE(store_->Tidy().ok());
+    }
+    if (i % 700 == 0) {
+      EXPECT_EQ(store_->LastRow(2)->row, i - i / 5);
+    }
+  }
+  for (const bool reopened : {false, true}) {
+    for (std::int64_t trial : {1, 2, 3}) {
+      std::int64_t last = 0;
+      for (auto rows = *store_->RowsAfter(trial, 0, 512); !rows.empty();
+           rows = *store_->RowsAfter(trial, last, 512)) {
+        for (const ResultRow& row : rows) ASSERT_EQ(row.row, ++last);
+      }
+      EXPECT_EQ(last, kRounds - kRounds / 5);
+      EXPECT_EQ(*store_->LastLine(trial, 1), kRounds);
+      EXPECT_EQ(**store_->AnswerTo(trial, 1, kRounds - 255),
+                absl::StrCat("answer ", trial, " ", kRounds - 255));
+      EXPECT_FALSE(store_->AnswerTo(trial, 1, kRounds - 256)->has_value());
+    }
+    if (!reopened) Reopen();
+  }
+}
+
+TEST_F(StoreTest, NoRowAndNoLineIsStoredTwice) {
+  for (const bool is_read_between : {false, true}) {
+    const std::int64_t trial = is_read_between ? 1 : 2;
+    StoreBatch batch;
+    batch.rows = {Row(trial, 1), Row(trial, 2)};
+    batch.lines = {{trial, 1, 1, "a"}, {trial, 1, 2, ""}};
+    ASSERT_TRUE(store_->Write(batch).ok());
+    if (is_read_between) {
+      EXPECT_EQ(store_->LastRow(trial)->row, 2);
+    }
+    StoreBatch row, line;
+    row.rows = {Row(trial, 2)};
+    line.lines = {{trial, 1, 2, "b"}};
+    EXPECT_EQ(store_->Write(row).code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(store_->Write(line).code(), absl::StatusCode::kAlreadyExists);
+    line.lines = {{trial, 2, 1, "of the next attempt"}};
+    EXPECT_TRUE(store_->Write(line).ok());
+    EXPECT_EQ(**store_->AnswerTo(trial, 1, 2), "");
+    EXPECT_EQ(*store_->LastLine(trial, 2), 1);
+  }
+}
+
+TEST_F(StoreTest, LargeReportsDoNotWaitForMany) {
+  StoreBatch batch;
+  batch.rows = {Row(1, 1)};
+  batch.rows.back().row.metrics = std::string(5 << 20, 'x');
+  ASSERT_TRUE(store_->Write(batch).ok());
+  EXPECT_TRUE(store_->IsUntidy());
+  ASSERT_TRUE(store_->Tidy().ok());
+  EXPECT_FALSE(store_->IsUntidy());
 }
 
 TEST_F(StoreTest, KeepsTheColumnsThatCameLater) {
@@ -375,7 +451,7 @@ TEST_F(StoreTest, ARemovedTrialLeavesNoRowsAndItsNumberToNobody) {
   ASSERT_TRUE(store_->Write(batch).ok());
   ASSERT_TRUE(store_->Remove({2, "t-b", "name", "request", "/runs/t-b"}).ok());
   Reopen();
-  EXPECT_EQ(store_->LoadTrials()->size(), 1u);
+  EXPECT_EQ(LoadTrials().size(), 1u);
   EXPECT_EQ(store_->LastRow(1)->row, 1);
   EXPECT_EQ(store_->LastRow(2)->row, 0);
   EXPECT_EQ(*store_->LastLine(2, 1), 0);
@@ -391,8 +467,8 @@ TEST_F(StoreTest, ARemovedTrialLeavesNoRowsAndItsNumberToNobody) {
 TEST_F(StoreTest, ForgetsTrials) {
   for (const char* id : {"t-a", "t-b", "t-c"}) ASSERT_TRUE(store_->Insert(Trial(id)).ok());
   ASSERT_TRUE(store_->Forget({1, 3}).ok());
-  ASSERT_EQ(store_->LoadTrials()->size(), 1u);
-  EXPECT_EQ(store_->LoadTrials()->front().id(), "t-b");
+  ASSERT_EQ(LoadTrials().size(), 1u);
+  EXPECT_EQ(LoadTrials().front().id(), "t-b");
 }
 
 TEST_F(StoreTest, ItsFilesArePrivate) {

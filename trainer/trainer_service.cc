@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "bus/job_control.h"
 #include "bus/launcher_jobs.h"
 #include "glog/logging.h"
@@ -22,6 +23,9 @@
 
 namespace trainer {
 namespace {
+
+// Nobody sees a file or a plot change more often.
+constexpr absl::Duration kSpreadEvery = absl::Milliseconds(20);
 
 std::string HostName() {
   char name[256] = "";
@@ -66,6 +70,7 @@ class TrainerServiceImpl : public TrainerService {
          .keep_trials = static_cast<std::size_t>(options.keep_trials),
          .background = [threads = disk_threads_.get()](
                            std::function<void()> work) { RunOn(threads, std::move(work)); },
+         .spread_every = kSpreadEvery,
          .on_event = [publisher = process->publisher()](
                          msg::TrialEventT event) { Publish(publisher, std::move(event)); }});
     if (!trials.ok()) return trials.status();

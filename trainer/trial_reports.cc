@@ -1,7 +1,9 @@
 #include "trainer/trial_reports.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -217,7 +219,21 @@ absl::Status TrialReports::RefreshNewestCheckpoint() {
 
 absl::Status TrialReports::RepairFiles() {
   StoredRows rows(options_.store, trial_);
-  return files_.Repair(rows);
+  auto status = files_.Repair(rows);
+  if (status.ok()) fresh_written_ = fresh_.size();
+  return status;
+}
+
+absl::Status TrialReports::WriteFiles() {
+  if (fresh_written_ == fresh_.size()) return absl::OkStatus();
+  auto status = files_.Append(std::span(fresh_).subspan(fresh_written_));
+  if (status.ok()) fresh_written_ = fresh_.size();
+  return status;
+}
+
+std::vector<ResultRow> TrialReports::TakeFresh() {
+  fresh_written_ = fresh_bytes_ = 0;
+  return std::exchange(fresh_, {});
 }
 
 TrialReports::Progress& TrialReports::Draft() {
@@ -535,20 +551,20 @@ ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& tri
   return row;
 }
 
-absl::Status TrialReports::Committed() {
+std::size_t TrialReports::Committed() {
   draft_error_ = absl::OkStatus();
-  committed_ = std::exchange(draft_rows_, {});
+  const std::size_t count = draft_rows_.size();
+  for (const ResultRow& row : draft_rows_) fresh_bytes_ += row.metrics.size();
+  std::move(draft_rows_.begin(), draft_rows_.end(), std::back_inserter(fresh_));
+  draft_rows_.clear();
   if (draft_) progress_ = *std::exchange(draft_, std::nullopt);
   draft_directories_.clear();
   events_.Committed();
-  for (const ResultRow& row : committed_) {
-    if (auto status = files_.Append(row); !status.ok()) return status;
-  }
   if (std::exchange(draft_saves_, false)) {
     const absl::Status removed = checkpoints_.RemoveSurplus(start_checkpoint_);
     LOG_IF(ERROR, !removed.ok()) << "cannot remove old checkpoints: " << removed;
   }
-  return absl::OkStatus();
+  return count;
 }
 
 void TrialReports::Abandon() {
@@ -562,7 +578,6 @@ void TrialReports::Abandon() {
   for (const std::string& directory : std::exchange(draft_directories_, {})) {
     (void)RemoveCheckpoint(directory);
   }
-  committed_.clear();
 }
 
 }  // namespace trainer

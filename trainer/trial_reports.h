@@ -29,8 +29,9 @@ namespace trainer {
 // On the loop's thread.
 //
 // Lines are taken into a draft, which the caller stores in one transaction with those of other
-// trials. Then either Committed() or Abandon(): nothing is written to a file that the store lacks,
-// and nothing is answered before it is in both.
+// trials. Then either Committed() or Abandon(): nothing is answered, or written to a file, before
+// the store has it. What is committed is fresh until the caller has it written to the files
+// (WriteFiles()) and has told it (TakeFresh()), soon: many rows together cost little more than one.
 class TrialReports {
  public:
   struct Options {
@@ -90,10 +91,16 @@ class TrialReports {
 
   // Makes the files agree with the store. Makes them if they are missing.
   absl::Status RepairFiles();
+  // Writes the fresh rows that are not in the files. An error means that the files are behind, and
+  // RepairFiles() is due before anything else is answered.
+  absl::Status WriteFiles();
   void CloseFiles() { files_.Close(); }
   bool files_behind() const { return files_.behind(); }
-  // One that is there ends before the last report.
-  bool FilesAreShort() const { return files_.AreShorterThan(progress_.last_row.ends); }
+  bool has_fresh() const { return !fresh_.empty(); }
+  // So many, or large, fresh rows that they should not wait.
+  bool has_much_fresh() const { return fresh_.size() >= kMuch || fresh_bytes_ >= kMuchBytes; }
+  // After WriteFiles(); oldest first.
+  std::vector<ResultRow> TakeFresh();
 
   // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
   // gets the same answer and counts no second time. FailedPrecondition: a line before it is
@@ -103,17 +110,17 @@ class TrialReports {
   // disk of the run. Either has changed nothing, and is to be taken again before those behind it.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
                                    absl::Time now, StoreBatch& batch);
-  // The store has the draft: it is what stands now, and its rows go to the files. An error means
-  // that the files are behind and RepairFiles() is due before anything else is answered.
-  absl::Status Committed();
+  // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.
+  std::size_t Committed();
   // A line waits for its checkpoint.
   bool saves() const { return preparation_ != nullptr && preparation_->result() == nullptr; }
   // The store did not take the draft.
   void Abandon();
-  // Rows of the last Committed().
-  const std::vector<ResultRow>& committed_rows() const { return committed_; }
 
  private:
+  static constexpr std::size_t kMuch = 256;
+  static constexpr std::size_t kMuchBytes = 256 << 10;
+
   TrialReports(const TrialRecord& trial, TrialEvents events, Options options);
   Progress& Draft();
   absl::Status RefreshNewestCheckpoint();
@@ -167,7 +174,9 @@ class TrialReports {
   absl::Status draft_error_;                            // Of a line of the output.
   std::vector<std::string> draft_directories_;          // Made for it.
   std::vector<ResultRow> draft_rows_;
-  std::vector<ResultRow> committed_;
+  std::vector<ResultRow> fresh_;
+  std::size_t fresh_bytes_ = 0;    // Of their metrics.
+  std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
 };
 
 }  // namespace trainer

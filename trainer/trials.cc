@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -21,6 +22,7 @@
 #include "runtime/string_view.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_row.h"
+#include "trainer/ended_trials.h"
 #include "trainer/failure_text.h"
 #include "trainer/function_main.h"
 #include "trainer/metric_statistics.h"
@@ -29,8 +31,10 @@
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
 #include "trainer/room_waits.h"
+#include "trainer/run_files.h"
 #include "trainer/run_provenance.h"
 #include "trainer/run_trash.h"
+#include "trainer/trial_message.h"
 #include "trainer/trial_queue.h"
 #include "trainer/trial_record.h"
 #include "trainer/trial_reports.h"
@@ -44,6 +48,8 @@
 // launched.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
+// - a trial is in trials_ or, if it has ended, in ended_: a second after its end it is put aside
+//   there, and what needs more of it than it shows recalls it for as long from the store.
 
 namespace trainer {
 namespace {
@@ -57,7 +63,9 @@ constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 constexpr int kLateFilesPerTurn = 16;
 // What was stored survives a loss of power so much later.
 constexpr absl::Duration kSyncInterval = absl::Seconds(1);
-// For so long after its end a trial's last reports may still arrive at a new trainer.
+// For so long after its end, or after something was asked of it, an ended trial is at hand whole.
+constexpr absl::Duration kAtHand = absl::Seconds(1);
+// For so long after its end a trial's last reports may still arrive.
 constexpr absl::Duration kLateReports = absl::Minutes(1);
 // An attempt that ran for so long was no quick failure.
 constexpr absl::Duration kLongAttempt = absl::Seconds(10);
@@ -93,6 +101,10 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(sync_timer_);
     options_.loop->Cancel(store_timer_);
     options_.loop->Cancel(launch_timer_);
+    options_.loop->Cancel(spread_timer_);
+    options_.loop->Cancel(aside_timer_);
+    options_.loop->Cancel(late_timer_);
+    for (const std::int64_t number : to_spread_) (void)trials_.at(number).reports->WriteFiles();
     for (auto& [number, trial] : trials_) {
       options_.loop->Cancel(trial.stop_timer);
       options_.loop->Cancel(trial.restart_timer);
@@ -102,11 +114,15 @@ class TrialsImpl : public Trials {
   }
 
   absl::Status Load() {
-    auto records = options_.store->LoadTrials();
-    if (!records.ok()) return records.status();
-    for (TrialRecord& record : *records) {
-      auto status = Adopt(std::move(record));
-      if (!status.ok()) return status;
+    std::vector<TrialRecord> live;
+    const absl::Status loaded = options_.store->ForEachTrial([&](TrialRecord record) {
+      if (HasEnded(record)) return AdoptEnded(std::move(record));
+      live.push_back(std::move(record));
+      return absl::OkStatus();
+    });
+    if (!loaded.ok()) return loaded;
+    for (TrialRecord& record : live) {
+      if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     }
     if (auto status = FinishRemovals(); !status.ok()) return status;
     ForgetOldTrials();
@@ -144,6 +160,9 @@ class TrialsImpl : public Trials {
     if (const auto known = requests_.find(request_id); known != requests_.end()) {
       return Shown(trials_.at(known->second));
     }
+    if (const EndedTrial* const ended = ended_.ByRequest(request_id); ended != nullptr) {
+      return MessageOf(*ended);
+    }
     const std::string id = FreeId();
     auto spec = SpecFrom(request, id, options_.logdir);
     if (!spec.ok()) return spec.status();
@@ -165,42 +184,64 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::string> Find(std::string_view name) const override {
     if (ids_.count(std::string(name)) != 0) return std::string(name);
-    const Trial* named = nullptr;
-    std::vector<std::string> prefixed;
-    for (const auto& [number, trial] : trials_) {
-      const bool better = named == nullptr || HasEnded(named->record) || !HasEnded(trial.record);
-      if (trial.record.spec.name == name && better) named = &trial;
-      if (trial.record.id().substr(0, name.size()) == name) prefixed.push_back(trial.record.id());
+    if (ended_.ById(name) != nullptr) return std::string(name);
+    std::string named;
+    std::pair<bool, std::int64_t> best(false, 0);               // Whether it lives, its number.
+    std::vector<std::pair<std::string, std::string>> prefixed;  // Id, name.
+    const auto look_at = [&](bool lives, std::int64_t number, const std::string& id,
+                             const std::string& its_name) {
+      if (its_name == name && best < std::pair(lives, number)) {
+        named = id;
+        best = {lives, number};
+      }
+      if (id.substr(0, name.size()) == name) prefixed.emplace_back(id, its_name);
+    };
+    for (const auto& [number, trial] : ended_.all()) {
+      look_at(false, number, trial.id, trial.name);
     }
-    if (named != nullptr) return named->record.id();
-    if (prefixed.size() == 1 && !name.empty()) return prefixed.front();
+    for (const auto& [number, trial] : trials_) {
+      look_at(!HasEnded(trial.record), number, trial.record.id(), trial.record.spec.name);
+    }
+    if (!named.empty()) return named;
+    if (prefixed.size() == 1 && !name.empty()) return prefixed.front().first;
     if (prefixed.empty() || name.empty()) {
       return absl::NotFoundError(absl::StrCat("no trial is called ", runtime::Absl(name)));
     }
     std::string list;
-    for (const std::string& id : prefixed) {
-      absl::StrAppend(&list, list.empty() ? "" : ", ", id, " (",
-                      trials_.at(ids_.at(id)).record.spec.name, ")");
+    for (const auto& [id, its_name] : prefixed) {
+      absl::StrAppend(&list, list.empty() ? "" : ", ", id, " (", its_name, ")");
     }
     return absl::FailedPreconditionError(
         absl::StrCat(runtime::Absl(name), " is ambiguous: ", list));
   }
 
   absl::StatusOr<msg::TrialT> Get(const std::string& id) const override {
-    const Trial* const trial = ById(id);
-    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
-    return Shown(*trial);
+    if (const auto known = ids_.find(id); known != ids_.end()) {
+      return Shown(trials_.at(known->second));
+    }
+    const EndedTrial* const ended = ended_.ById(id);
+    if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    return MessageOf(*ended);
   }
 
   std::vector<msg::TrialT> List(bool live_only) const override {
-    std::vector<msg::TrialT> list;
+    std::map<std::int64_t, msg::TrialT> list;
     const std::map<std::int64_t, std::size_t> places = Places();
     for (const auto& [number, trial] : trials_) {
-      if (live_only && HasEnded(trial.record)) continue;
-      list.push_back(Shown(trial, places));
-      if (list.back().last_metrics.size() > kMaxListedMetrics) list.back().last_metrics.clear();
+      if (!live_only || !HasEnded(trial.record)) list[number] = Shown(trial, places);
     }
-    return list;
+    for (const auto& [number, trial] : ended_.all()) {
+      if (live_only) break;
+      auto message = MessageOf(trial);
+      LOG_IF(ERROR, !message.ok()) << "trial " << trial.id << ": " << message.status();
+      if (message.ok()) list[number] = *std::move(message);
+    }
+    std::vector<msg::TrialT> trials;
+    for (auto& [number, message] : list) {
+      if (message.last_metrics.size() > kMaxListedMetrics) message.last_metrics.clear();
+      trials.push_back(std::move(message));
+    }
+    return trials;
   }
 
   absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
@@ -296,7 +337,7 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(trial->stop_timer, 0));
     trial->stop_trace.clear();
     nonces_.erase(nonce);
-    nonces_[trial->record.nonce] = trial->record.number;
+    nonces_[trial->record.nonce] = {trial->record.number, trial->record.attempt};
     if (was_begun) trial->reports->BeginAttempt();
     trial->quick_failures = 0;
     if (had_ended) ++live_;
@@ -320,7 +361,9 @@ class TrialsImpl : public Trials {
     }
     const auto id = Find(name);
     if (!id.ok()) return id.status();
-    const Trial& trial = *ById(*id);
+    const Trial* const found = ById(*id);
+    if (found == nullptr) return absl::InternalError(absl::StrCat("cannot read trial ", *id));
+    const Trial& trial = *found;
     if (!HasEnded(trial.record)) {
       return absl::FailedPreconditionError(absl::StrCat("cannot remove trial ", *id, ": it ",
                                                         StateWords(trial.record), "; yard stop ",
@@ -364,15 +407,22 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                    std::int64_t row) override {
-    const Trial* const trial = ById(id);
-    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
-    return options_.store->RowsAfter(trial->record.number, row, kRowsPerRead);
+    const auto known = ids_.find(id);
+    const EndedTrial* const ended = known != ids_.end() ? nullptr : ended_.ById(id);
+    if (known == ids_.end() && ended == nullptr) {
+      return absl::NotFoundError(absl::StrCat("no trial ", id));
+    }
+    const std::int64_t number = ended == nullptr ? known->second : ended->number;
+    return options_.store->RowsAfter(number, row, kRowsPerRead);
   }
 
   std::map<std::string, Extent> Extents() const override {
     std::map<std::string, Extent> extents;
     for (const auto& [number, trial] : trials_) {
       extents[trial.record.id()] = {trial.reports->progress().last_row.row, trial.changed_us};
+    }
+    for (const auto& [number, trial] : ended_.all()) {
+      extents[trial.id] = {trial.reports, trial.changed_us};
     }
     return extents;
   }
@@ -393,7 +443,7 @@ class TrialsImpl : public Trials {
     if (found == nonces_.end()) {
       return absl::PermissionDeniedError("no attempt of a trial has this nonce");
     }
-    return AttemptKey{found->second, trials_.at(found->second).record.attempt};
+    return found->second;
   }
 
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
@@ -425,6 +475,7 @@ class TrialsImpl : public Trials {
       HoldForRoom(lines[i].attempt, stored.ok(), answers[i]);
       if (answers[i].ok() && lines[i].is_end) ReportsComplete(lines[i].attempt);
     }
+    if (options_.store->IsUntidy()) TidyLater();
     return answers;
   }
   void OnWanted(std::function<void(const AttemptKey&)> wanted) override {
@@ -450,6 +501,7 @@ class TrialsImpl : public Trials {
     runtime::EventLoop::TimerId watch_timer = 0;
     absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
     std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
+    absl::Duration spread_at = -absl::InfiniteDuration();  // Monotonic; the last time.
   };
   struct Observer {
     std::string id;
@@ -477,14 +529,12 @@ class TrialsImpl : public Trials {
     Trial& trial = trials_[number];
     trial.record = std::move(record);
     trial.reports = *std::move(reports);
-    ++trial_count_;
+    CountTrials();
     const bool live = !HasEnded(trial.record);
     trial.changed_us = live ? NowMicros() : trial.record.ended_us;
-    if (live || MayReportLate(trial.record)) nonces_[trial.record.nonce] = number;
+    if (live) nonces_[trial.record.nonce] = {number, trial.record.attempt};
     if (live) ++live_;
     if (!live) trial.record.spec.environment.clear();
-    // It ended while the disk was full, or before a loss of power.
-    if (!live && trial.reports->FilesAreShort()) WriteFilesLate(number);
     // It is in the run's directory, and may be large.
     if (trial.record.started_us > 0) trial.record.spec.options.provenance_diff.clear();
     const bool rests = trial.record.state == TrialState::Paused;
@@ -498,35 +548,166 @@ class TrialsImpl : public Trials {
     return absl::OkStatus();
   }
 
+  // ---- Ended trials.
+
+  // One of an earlier trainer.
+  absl::Status AdoptEnded(TrialRecord record) {
+    const auto last = options_.store->LastRow(record.number);
+    if (!last.ok()) return last.status();
+    const auto newest = options_.store->NewestCheckpoint(record.number);
+    if (!newest.ok()) return newest.status();
+    if (MayReportLate(record)) {
+      nonces_[record.nonce] = {record.number, record.attempt};
+      ForgetNonceLater(record);
+    }
+    PutAside(record, last->row, record.ended_us, WholeMessage(record, *last, *newest));
+    CountTrials();
+    // It ended while the disk was full, or before a loss of power.
+    const RunFiles files({.directory = record.spec.run_directory, .run = record.run});
+    if (files.AreShorterThan(last->ends)) WriteFilesLate(record.number);
+    return absl::OkStatus();
+  }
+
+  void PutAside(const TrialRecord& record, std::int64_t reports, std::int64_t changed_us,
+                const msg::TrialT& message) {
+    EndedTrial ended;
+    ended.number = record.number;
+    ended.id = record.id();
+    ended.request_id = record.request_id;
+    ended.name = record.spec.name;
+    ended.run_directory = record.spec.run_directory;
+    ended.group = record.spec.options.group;
+    ended.state = record.state;
+    ended.reports = reports;
+    ended.changed_us = changed_us;
+    ended_.Add(std::move(ended), message);
+  }
+
+  // Soon. For one that has ended or was recalled.
+  void PutAsideLater() {
+    if (aside_timer_ != 0) return;
+    aside_timer_ = options_.loop->RunAfter(kAtHand, [this] {
+      aside_timer_ = 0;
+      PutAsideThatHaveEnded();
+      ForgetOldTrials();
+    });
+  }
+
+  // Not from inside a callback of a runner.
+  void PutAsideThatHaveEnded() {
+    for (auto place = trials_.begin(); place != trials_.end();) {
+      const auto& [number, trial] = *place;
+      const bool is_behind = unsaved_.count(number) != 0 || late_files_.count(number) != 0;
+      if (!HasEnded(trial.record) || is_behind) {
+        if (HasEnded(trial.record)) PutAsideLater();
+        ++place;
+        continue;
+      }
+      PutAside(trial.record, trial.reports->progress().last_row.row, trial.changed_us,
+               Message(trial));
+      requests_.erase(trial.record.request_id);
+      ids_.erase(trial.record.id());
+      to_spread_.erase(number);
+      place = trials_.erase(place);
+    }
+  }
+
+  // An ended trial, whole.
+  absl::StatusOr<Trial*> Recall(const EndedTrial& ended) {
+    const std::int64_t number = ended.number;
+    const std::int64_t changed_us = ended.changed_us;
+    auto record = options_.store->LoadTrial(number);
+    if (!record.ok()) return record.status();
+    if (auto status = Adopt(*std::move(record)); !status.ok()) return status;
+    ended_.Remove(number);
+    CountTrials();
+    Trial& trial = trials_.at(number);
+    trial.changed_us = changed_us;
+    PutAsideLater();
+    return &trial;
+  }
+
+  // As in its message. (A large one is not kept.)
+  absl::StatusOr<msg::TrialT> MessageOf(const EndedTrial& ended) const {
+    if (auto message = EndedTrials::MessageOf(ended)) return *std::move(message);
+    const auto record = options_.store->LoadTrial(ended.number);
+    if (!record.ok()) return record.status();
+    const auto last = options_.store->LastRow(ended.number);
+    if (!last.ok()) return last.status();
+    const auto newest = options_.store->NewestCheckpoint(ended.number);
+    if (!newest.ok()) return newest.status();
+    return WholeMessage(*record, *last, *newest);
+  }
+
+  // Its nonce, until no report can be under way any more.
+  void ForgetNonceLater(const TrialRecord& ended) {
+    late_.push_back({options_.clock->Now() + kLateReports, ended.nonce});
+    ForgetNonces();
+  }
+  void ForgetNonces() {
+    for (; !late_.empty() && late_.front().until <= options_.clock->Now(); late_.pop_front()) {
+      const auto known = nonces_.find(late_.front().nonce);
+      if (known == nonces_.end()) continue;
+      const auto trial = trials_.find(known->second.trial);
+      // It may have been resumed meanwhile.
+      if (trial == trials_.end() || HasEnded(trial->second.record)) nonces_.erase(known);
+    }
+    if (late_.empty() || late_timer_ != 0) return;
+    late_timer_ = options_.loop->RunAfter(kLateReports / 4, [this] {
+      late_timer_ = 0;
+      ForgetNonces();
+    });
+  }
+
+  void CountTrials() { trial_count_ = trials_.size() + ended_.size(); }
+
   bool MayReportLate(const TrialRecord& record) const {
     return options_.clock->Now() - absl::FromUnixMicros(record.ended_us) < kLateReports;
   }
 
+  // Null: there is none, or it cannot be read, which is logged.
   Trial* ById(const std::string& id) {
-    const auto found = ids_.find(id);
-    return found == ids_.end() ? nullptr : &trials_.at(found->second);
+    if (const auto found = ids_.find(id); found != ids_.end()) return &trials_.at(found->second);
+    const EndedTrial* const ended = ended_.ById(id);
+    return ended == nullptr ? nullptr : Whole(*ended);
   }
-  const Trial* ById(const std::string& id) const { return const_cast<TrialsImpl*>(this)->ById(id); }
+  Trial* ByNumber(std::int64_t number) {
+    if (const auto found = trials_.find(number); found != trials_.end()) return &found->second;
+    const EndedTrial* const ended = ended_.ByNumber(number);
+    return ended == nullptr ? nullptr : Whole(*ended);
+  }
+  Trial* Whole(const EndedTrial& ended) {
+    const std::string id = ended.id;
+    const auto recalled = Recall(ended);
+    LOG_IF(ERROR, !recalled.ok()) << "trial " << id << ": " << recalled.status();
+    return recalled.ok() ? *recalled : nullptr;
+  }
 
   std::string FreeId() const {
     for (;;) {
       std::string id = runtime::RandomName("t-");
-      if (ids_.count(id) == 0) return id;
+      if (ids_.count(id) == 0 && ended_.ById(id) == nullptr) return id;
     }
   }
 
   absl::Status CheckNameIsFree(const TrialSpec& spec) const {
+    const auto taken = [&](const std::string& id, TrialState state) {
+      return absl::AlreadyExistsError(absl::StrCat("the name ", spec.name, " is taken by trial ",
+                                                   id, " (", msg::EnumNameTrialState(state),
+                                                   "): choose another --name, or none"));
+    };
     for (const auto& [number, trial] : trials_) {
       if (trial.record.spec.run_directory != spec.run_directory) continue;
-      return absl::AlreadyExistsError(absl::StrCat(
-          "the name ", spec.name, " is taken by trial ", trial.record.id(), " (",
-          msg::EnumNameTrialState(trial.record.state), "): choose another --name, or none"));
+      return taken(trial.record.id(), trial.record.state);
+    }
+    for (const auto& [number, trial] : ended_.all()) {
+      if (trial.run_directory == spec.run_directory) return taken(trial.id, trial.state);
     }
     return CheckDirectoryIsFree(spec.run_directory);
   }
 
   // What it is to start from must be there when it is asked for. A trial is kept by its id.
-  absl::Status CheckStart(TrialSpec& spec) const {
+  absl::Status CheckStart(TrialSpec& spec) {
     if (!spec.options.restore.empty()) {
       return FindCheckpointDirectory(spec.options.restore).status();
     }
@@ -534,7 +715,9 @@ class TrialsImpl : public Trials {
     auto from = Find(spec.options.from);
     if (!from.ok()) return from.status();
     spec.options.from = *std::move(from);
-    if (!ById(spec.options.from)->reports->NewestCheckpoint().empty()) return absl::OkStatus();
+    const auto trial = Get(spec.options.from);
+    if (!trial.ok()) return trial.status();
+    if (!trial->checkpoint.empty()) return absl::OkStatus();
     return absl::FailedPreconditionError(
         absl::StrCat("trial ", spec.options.from, " has no checkpoint to start from"));
   }
@@ -555,15 +738,19 @@ class TrialsImpl : public Trials {
   }
 
   msg::TrialT Message(const Trial& trial) const {
-    const TrialRecord& record = trial.record;
-    msg::TrialT message = Brief(trial);
-    message.argv = record.spec.argv;
-    message.working_directory = record.spec.working_directory;
-    message.error_lines = record.error_lines;
-    message.last_metrics = trial.reports->progress().last_row.metrics;
-    message.priority = record.spec.options.priority;
-    message.labels = record.spec.options.labels;
-    message.group = record.spec.options.group;
+    const TrialReports::Progress& progress = trial.reports->progress();
+    return WithRoom(trial,
+                    WholeMessage(trial.record, progress.last_row, progress.newest_checkpoint));
+  }
+  msg::TrialT Brief(const Trial& trial) const {
+    const TrialReports::Progress& progress = trial.reports->progress();
+    return WithRoom(trial,
+                    BriefMessage(trial.record, progress.last_row, progress.newest_checkpoint));
+  }
+  // That it waits for room goes over any other reason.
+  msg::TrialT WithRoom(const Trial& trial, msg::TrialT message) const {
+    auto why = room_waits_.WhyOf(trial.record.number);
+    if (!why.empty()) message.reason = std::move(why);
     return message;
   }
 
@@ -588,32 +775,11 @@ class TrialsImpl : public Trials {
     return message;
   }
 
-  msg::TrialT Brief(const Trial& trial) const {
-    const TrialRecord& record = trial.record;
-    const TrialReports::Progress& progress = trial.reports->progress();
-    msg::TrialT message;
-    message.id = record.id();
-    message.name = record.spec.name;
-    message.state = record.state;
-    message.log_directory = record.spec.run_directory;
-    message.job = record.job;
-    message.attempt = static_cast<std::uint32_t>(record.attempt);
-    message.created_us = record.run.created_us;
-    message.started_us = record.started_us;
-    message.ended_us = record.ended_us;
-    message.reports = static_cast<std::uint64_t>(progress.last_row.row);
-    message.training_iteration = progress.last_row.training_iteration;
-    message.reason = record.reason;
-    message.stop_requested = record.stop_requested;
-    message.checkpoint = trial.reports->NewestCheckpoint();
-    message.checkpoint_iteration = progress.newest_checkpoint.iteration;
-    message.pause_requested = record.pause_requested;
-    if (auto why = room_waits_.WhyOf(record.number); !why.empty()) message.reason = std::move(why);
-    return message;
-  }
-
   void Announce(Trial& trial, const ResultRow* row) {
-    if (row == nullptr) trial.changed_us = NowMicros();
+    if (row == nullptr) {
+      (void)Spread(trial);
+      trial.changed_us = NowMicros();
+    }
     if (options_.on_event) {
       msg::TrialEventT event;
       event.trial = std::make_unique<msg::TrialT>(row == nullptr ? Message(trial) : Brief(trial));
@@ -678,7 +844,7 @@ class TrialsImpl : public Trials {
   // What there was no room for when their attempts ended.
   void FinishLateFiles() {
     std::erase_if(unsaved_failures_, [&](const auto& entry) {
-      return trials_.count(entry.first) == 0 ||
+      return ByNumber(entry.first) == nullptr ||
              options_.store->AddFailure(entry.first, entry.second).ok();
     });
     if (!unsaved_failures_.empty()) return TryStoreLater();
@@ -686,10 +852,10 @@ class TrialsImpl : public Trials {
   }
   void FinishFilesOf(std::set<std::int64_t> late) {
     for (int i = 0; i < kLateFilesPerTurn && !late.empty(); ++i) {
-      const auto found = trials_.find(late.extract(late.begin()).value());
-      if (found == trials_.end()) continue;
-      BringFilesUpToDate(found->second);
-      if (found->second.record.launching) WriteErrorFile(found->second.record);
+      Trial* const trial = ByNumber(late.extract(late.begin()).value());
+      if (trial == nullptr) continue;
+      BringFilesUpToDate(*trial);
+      if (trial->record.launching) WriteErrorFile(trial->record);
     }
     if (late.empty()) return;
     options_.loop->Post([this, late = std::move(late), alive = alive_] {
@@ -776,15 +942,15 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::string> Take(const RelayedLine& line, absl::Time now, StoreBatch& batch,
                                    std::set<std::int64_t>& touched) {
-    const auto found = trials_.find(line.attempt.trial);
-    if (found == trials_.end() || found->second.record.attempt != line.attempt.attempt) {
+    Trial* const trial = ByNumber(line.attempt.trial);
+    if (trial == nullptr || trial->record.attempt != line.attempt.attempt) {
       return absl::PermissionDeniedError("this attempt is over");
     }
-    touched.insert(found->first);
-    if (found->second.watch_timer != 0) found->second.last_heard = options_.clock->Monotonic();
-    auto answer = found->second.reports->Take(line, found->second.record, now, batch);
+    touched.insert(trial->record.number);
+    if (trial->watch_timer != 0) trial->last_heard = options_.clock->Monotonic();
+    auto answer = trial->reports->Take(line, trial->record, now, batch);
     // Nobody would call for it again.
-    if (absl::IsUnavailable(answer.status()) && !found->second.reports->saves()) {
+    if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {
       return absl::InternalError(answer.status().message());
     }
     return answer;
@@ -805,12 +971,51 @@ class TrialsImpl : public Trials {
       trial.reports->Abandon();
       return stored;
     }
-    const absl::Status written = trial.reports->Committed();
-    LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
+    reports_ += trial.reports->Committed();
     TakeVerdict(trial);
-    reports_ += trial.reports->committed_rows().size();
-    for (const ResultRow& row : trial.reports->committed_rows()) Announce(trial, &row);
+    return SpreadSoon(trial);
+  }
+
+  // Its rows go into the files and to those who listen: at once, if that was not done just before.
+  absl::Status SpreadSoon(Trial& trial) {
+    if (!trial.reports->has_fresh()) return absl::OkStatus();
+    const bool was_just_done =
+        options_.clock->Monotonic() - trial.spread_at < options_.spread_every;
+    // (Late reports of a trial that has ended are not waited for.)
+    if (!was_just_done || trial.runner == nullptr || trial.reports->has_much_fresh()) {
+      return Spread(trial);
+    }
+    to_spread_.insert(trial.record.number);
+    if (spread_timer_ != 0) return absl::OkStatus();
+    spread_timer_ = options_.loop->RunAfter(options_.spread_every, [this] {
+      spread_timer_ = 0;
+      for (const std::int64_t number : std::exchange(to_spread_, {})) {
+        (void)Spread(trials_.at(number));
+      }
+    });
+    return absl::OkStatus();
+  }
+
+  // An error is logged: the files are repaired before the next line is answered.
+  absl::Status Spread(Trial& trial) {
+    if (!trial.reports->has_fresh()) return absl::OkStatus();
+    to_spread_.erase(trial.record.number);
+    trial.spread_at = options_.clock->Monotonic();
+    const absl::Status written = trial.reports->WriteFiles();
+    LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
+    for (const ResultRow& row : trial.reports->TakeFresh()) Announce(trial, &row);
     return written;
+  }
+
+  void TidyLater() {
+    if (std::exchange(tidies_, true)) return;
+    options_.loop->Post([this, alive = alive_] {
+      if (!*alive) return;
+      tidies_ = false;
+      const absl::Status tidied = options_.store->Tidy();
+      if (!tidied.ok()) ++store_errors_;
+      LOG_IF(ERROR, !tidied.ok()) << tidied;
+    });
   }
 
   // ---- Reports in the output of a program.
@@ -874,7 +1079,11 @@ class TrialsImpl : public Trials {
                      std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) {
     auto rows = RowsAfter(id, statistics->rows());
     if (!rows.ok()) return done(rows.status());
-    if (rows->empty()) return done(DetailsOf(*ById(id), *statistics));
+    if (rows->empty()) {
+      const Trial* const trial = ById(id);
+      if (trial == nullptr) return done(absl::NotFoundError(absl::StrCat("no trial ", id)));
+      return done(DetailsOf(*trial, *statistics));
+    }
     for (const ResultRow& row : *rows) statistics->Add(row);
     options_.loop->Post([this, id, statistics, done, alive = alive_] {
       if (*alive) FinishDetails(id, statistics, done);
@@ -911,6 +1120,7 @@ class TrialsImpl : public Trials {
 
   void ReportsComplete(const AttemptKey& key) {
     Trial& trial = trials_.at(key.trial);
+    (void)Spread(trial);
     if (HasEnded(trial.record)) {
       nonces_.erase(trial.record.nonce);
       trial.reports->CloseFiles();
@@ -1249,8 +1459,9 @@ class TrialsImpl : public Trials {
     StartNextLater();
   }
 
-  // After an error of the disk, before nobody looks at them again.
+  // Before nobody looks at them again.
   void BringFilesUpToDate(Trial& trial) {
+    (void)Spread(trial);
     if (!trial.reports->files_behind() || !trial.record.launching) return;
     const absl::Status repaired = trial.reports->RepairFiles();
     LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
@@ -1305,6 +1516,8 @@ class TrialsImpl : public Trials {
     LOG_IF(ERROR, !removed.ok()) << "trial " << trial.record.id() << ": " << removed;
     trial.record.spec.environment = {};
     --live_;
+    ForgetNonceLater(trial.record);
+    PutAsideLater();
   }
 
   void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
@@ -1325,7 +1538,7 @@ class TrialsImpl : public Trials {
     ++changed.failures;
     MakeNextAttempt(changed);
     changed.state = TrialState::Pending;
-    nonces_[changed.nonce] = changed.number;
+    nonces_[changed.nonce] = {changed.number, changed.attempt};
     trial.runner.reset();
     trial.reports->BeginAttempt();
     SaveSometime(trial, std::move(changed));
@@ -1421,13 +1634,19 @@ class TrialsImpl : public Trials {
     if (!record.spec.options.fail_fast) return "";
     for (const auto& [number, trial] : trials_) {
       if (IsOfGroup(trial.record, record) && trial.record.state == TrialState::Failed) {
-        return WhyAGroupIsPaused(trial.record);
+        return WhyAGroupIsPaused(trial.record.id());
+      }
+    }
+    for (const auto& [number, trial] : ended_.all()) {
+      const bool has_failed = trial.state == TrialState::Failed && !trial.group.empty();
+      if (has_failed && trial.group == record.spec.options.group) {
+        return WhyAGroupIsPaused(trial.id);
       }
     }
     return "";
   }
-  static std::string WhyAGroupIsPaused(const TrialRecord& failed) {
-    return absl::StrCat("paused: ", failed.id(), " of its group has failed");
+  static std::string WhyAGroupIsPaused(const std::string& failed) {
+    return absl::StrCat("paused: ", failed, " of its group has failed");
   }
 
   // If `ended` has failed, fast: the others of its group. They are stored together with it, by the
@@ -1439,7 +1658,7 @@ class TrialsImpl : public Trials {
       const bool goes_on =
           !HasEnded(trial.record) && !trial.record.stop_requested && !IsToPause(trial.record);
       if (!goes_on || !IsOfGroup(trial.record, ended)) continue;
-      Pause(trial.record, WhyAGroupIsPaused(ended));
+      Pause(trial.record, WhyAGroupIsPaused(ended.id()));
       unsaved_.insert(number);
       paused.push_back(&trial);
     }
@@ -1448,16 +1667,19 @@ class TrialsImpl : public Trials {
 
   // ---- Forgetting.
 
-  // What an ended trial leaves in memory.
+  // An ended trial leaves nothing in memory.
   void Drop(std::int64_t number) {
-    const TrialRecord& record = trials_.at(number).record;
-    nonces_.erase(record.nonce);
-    requests_.erase(record.request_id);
-    ids_.erase(record.id());
-    unsaved_.erase(number);
-    late_files_.erase(number);
-    trials_.erase(number);
-    --trial_count_;
+    if (const auto found = trials_.find(number); found != trials_.end()) {
+      nonces_.erase(found->second.record.nonce);
+      requests_.erase(found->second.record.request_id);
+      ids_.erase(found->second.record.id());
+      unsaved_.erase(number);
+      late_files_.erase(number);
+      to_spread_.erase(number);
+      trials_.erase(found);
+    }
+    ended_.Remove(number);
+    CountTrials();
   }
 
   // Where its directory is then.
@@ -1474,9 +1696,14 @@ class TrialsImpl : public Trials {
     const auto removals = options_.store->UnfinishedRemovals();
     if (!removals.ok()) return removals.status();
     for (const Removal& removal : *removals) {
-      const bool is_taken = std::any_of(trials_.begin(), trials_.end(), [&](const auto& entry) {
-        return entry.second.record.spec.run_directory == removal.run_directory;
-      });
+      const bool is_taken =
+          std::any_of(trials_.begin(), trials_.end(),
+                      [&](const auto& entry) {
+                        return entry.second.record.spec.run_directory == removal.run_directory;
+                      }) ||
+          std::any_of(ended_.all().begin(), ended_.all().end(), [&](const auto& entry) {
+            return entry.second.run_directory == removal.run_directory;
+          });
       const absl::Status status = is_taken ? options_.store->FinishRemoval(removal.number)
                                            : FinishRemoval(removal).status();
       LOG_IF(ERROR, !status.ok()) << "trial " << removal.id << ": " << status;
@@ -1488,10 +1715,11 @@ class TrialsImpl : public Trials {
   void ForgetOldTrials() {
     const std::uint64_t ended = trial_count_ - live_;
     if (ended <= options_.keep_trials || !unsaved_.empty()) return;
+    PutAsideThatHaveEnded();
     std::vector<std::int64_t> old;
-    for (const auto& [number, trial] : trials_) {
+    for (const auto& [number, trial] : ended_.all()) {
       if (old.size() == ended - options_.keep_trials) break;
-      if (HasEnded(trial.record)) old.push_back(number);
+      old.push_back(number);
     }
     if (const auto status = options_.store->Forget(old); !status.ok()) {
       ++store_errors_;
@@ -1535,7 +1763,15 @@ class TrialsImpl : public Trials {
   std::map<std::int64_t, Trial> trials_;  // By number; oldest first.
   std::map<std::string, std::int64_t> ids_;
   std::map<std::string, std::int64_t> requests_;
-  std::map<std::string, std::int64_t> nonces_;
+  EndedTrials ended_;
+  runtime::EventLoop::TimerId aside_timer_ = 0;
+  std::map<std::string, AttemptKey> nonces_;
+  struct Late {
+    absl::Time until;
+    std::string nonce;
+  };
+  std::deque<Late> late_;  // Of ended trials, in the order of their ends.
+  runtime::EventLoop::TimerId late_timer_ = 0;
   std::set<std::int64_t> unsaved_;
   // What there was no room for: failures, and files of trials that nobody looks at again.
   std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
@@ -1548,7 +1784,10 @@ class TrialsImpl : public Trials {
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
   runtime::EventLoop::TimerId launch_timer_ = 0;
-  int refused_launches_ = 0;  // In a row.
+  int refused_launches_ = 0;          // In a row.
+  std::set<std::int64_t> to_spread_;  // Trials with fresh rows, for the timer.
+  runtime::EventLoop::TimerId spread_timer_ = 0;
+  bool tidies_ = false;  // Soon.
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

@@ -58,6 +58,10 @@ class Trials : public LineReceiver {
     // Runs work that waits long for the disk on another thread; it touches nothing that the loop's
     // thread does but files. Unset: done at once, on the loop's thread.
     std::function<void(std::function<void()> work)> background = {};
+    // A report is in the files, and told, at once; but what a program says within this time after
+    // that is so together, at its end, so that one that reports often costs little. Zero: each at
+    // once.
+    absl::Duration spread_every = absl::ZeroDuration();
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};

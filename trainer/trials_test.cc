@@ -78,6 +78,7 @@ class TrialsTest : public testing::Test {
          .relay = "/relay",
          .hostname = "host",
          .slots = 2,
+         .spread_every = spread_every_,
          .on_event = [this](msg::TrialEventT event) { events_.push_back(std::move(event)); }});
     ASSERT_TRUE(trials.ok()) << trials.status();
     trials_ = *std::move(trials);
@@ -175,7 +176,8 @@ class TrialsTest : public testing::Test {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Trials> trials_;
   int requests_ = 0;
-  std::string trace_;  // Of what is asked for next.
+  std::string trace_;            // Of what is asked for next.
+  absl::Duration spread_every_;  // Of the next trainer.
 };
 
 TEST_F(TrialsTest, ATrialRunsReportsAndIsDone) {
@@ -217,6 +219,86 @@ TEST_F(TrialsTest, TheSameRequestIsTheSameTrialAlsoAfterARestart) {
   Restart();
   EXPECT_EQ(TryRun(Request("a"), "r")->id, id);
   EXPECT_EQ(jobs_.jobs.size(), 1u);
+}
+
+// Whole it is in the store only, but nobody sees that.
+TEST_F(TrialsTest, AnEndedTrialThatWasPutAsideIsWhatItWas) {
+  for (const std::size_t size : {1u, 2000u}) {  // The large one is not kept to be shown.
+    const std::string name = absl::StrCat("n", size);
+    const std::string id = TryRun(Request(name), "request of " + name)->id;
+    const std::string job = Get(id).job;
+    const std::string metrics = absl::StrCat(R"({"loss":0.5,"x":")", std::string(size, 'x'), "\"}");
+    Say(job, 1, absl::StrCat(R"({"t":"report","m":)", metrics, "}"));
+    SayEnd(job, 1);
+    EndJob(job, 1);
+    for (const bool restarted : {false, true}) {
+      Advance(absl::Seconds(1));
+      if (restarted) Restart();
+      const msg::TrialT trial = Get(id);
+      EXPECT_EQ(trial.state, TrialState::Failed);
+      EXPECT_EQ(trial.reason, "exit code 1");
+      EXPECT_EQ(trial.reports, 1u);
+      EXPECT_EQ(trial.last_metrics, metrics);
+      EXPECT_EQ(trial.argv, Request().argv);
+      EXPECT_EQ(trial.job, job);
+      EXPECT_EQ(TryRun(Request(name), "request of " + name)->id, id) << "it is known";
+      EXPECT_EQ(TryRun(Request(name), "another").status().code(), absl::StatusCode::kAlreadyExists);
+      On([&] {
+        EXPECT_EQ(*trials_->Find(name), id);
+        EXPECT_EQ(*trials_->Find(id), id);
+        EXPECT_EQ(trials_->Extents().at(id).reports, 1);
+        EXPECT_EQ(trials_->RowsAfter(id, 0)->size(), 1u);
+        const auto all = trials_->List(false);
+        EXPECT_EQ(std::count_if(all.begin(), all.end(), [&](const auto& t) { return t.id == id; }),
+                  1);
+        EXPECT_TRUE(trials_->List(true).empty());
+      });
+    }
+  }
+}
+
+TEST_F(TrialsTest, AnEndedTrialThatWasPutAsideTakesLateReportsForAMinute) {
+  const std::string id = Run(Request("n"));
+  Say("j-1", 1, Report(1));
+  SayEnd("j-1", 1);
+  EndJob("j-1", 0);
+  Advance(absl::Seconds(5));
+  EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("ok"));
+  EXPECT_EQ(Get(id).reports, 2u);
+  EXPECT_THAT(File("n/result.json"), HasSubstr(R"({"loss":2,)"));
+  Advance(absl::Seconds(5));
+  EXPECT_EQ(Get(id).reports, 2u);
+  EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("ok")) << "the same again";
+  EXPECT_EQ(Get(id).reports, 2u);
+  for (int i = 0; i < 8; ++i) Advance(absl::Seconds(10));
+  EXPECT_THAT(Say("j-1", 3, Report(3)), HasSubstr("ERR"));
+}
+
+TEST_F(TrialsTest, OneThatWasPutAsideGoesOn) {
+  const std::string id = Run(Request("n"));
+  Say("j-1", 1, Report(1));
+  SayEnd("j-1", 1);
+  EndJob("j-1", 1);
+  Advance(absl::Minutes(5));
+  On([&] { EXPECT_TRUE(trials_->ResumeTrial(id).ok()); });
+  const std::string job = Get(id).job;
+  EXPECT_EQ(job, "j-2");
+  for (int i = 0; i < 8; ++i) Advance(absl::Seconds(10));
+  EXPECT_THAT(Say(job, 1, Report(2)), HasSubstr("ok"));
+  EXPECT_EQ(Get(id).reports, 2u);
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+}
+
+TEST_F(TrialsTest, OneThatWasStoppedBeforeItStartedIsHeardWhenItGoesOn) {
+  Run();
+  Run();
+  const std::string id = Run(Request("n"));
+  Stop(id);
+  On([&] { EXPECT_TRUE(trials_->ResumeTrial(id).ok()); });
+  for (int i = 0; i < 8; ++i) Advance(absl::Seconds(10));
+  SayEnd("j-1", 0);
+  EndJob("j-1", 0);
+  EXPECT_THAT(Say("j-3", 1, Report(1)), HasSubstr("ok"));
 }
 
 TEST_F(TrialsTest, RefusesWhatCannotRun) {
@@ -697,6 +779,69 @@ TEST_F(TrialsTest, AnnouncesEveryReportAndChangeOfState) {
                              : msg::EnumNameTrialState(event.trial->state));
   }
   EXPECT_THAT(seen, ElementsAre("Pending", "Running", "row 1", "Done"));
+}
+
+// How often `text` has a line with `part`.
+std::size_t Count(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST_F(TrialsTest, AProgramThatReportsOftenHasItsRowsWrittenAndToldTogether) {
+  spread_every_ = absl::Milliseconds(20);
+  Restart();
+  const std::string id = Run(Request("n"));
+  events_.clear();
+  Say("j-1", 1, Report(1));
+  EXPECT_EQ(events_.size(), 1u) << "the first one at once";
+  for (int i = 2; i <= 5; ++i) Say("j-1", i, Report(i));
+  EXPECT_EQ(events_.size(), 1u);
+  EXPECT_EQ(Count(File("n/result.json"), "loss"), 1u);
+  EXPECT_EQ(Get(id).reports, 5u) << "stored and answered";
+  Advance(absl::Milliseconds(20));
+  ASSERT_EQ(events_.size(), 5u);
+  for (std::uint64_t i = 0; i < 5; ++i) EXPECT_EQ(events_[i].row->row, i + 1);
+  EXPECT_EQ(Count(File("n/result.json"), "loss"), 5u);
+  Advance(absl::Milliseconds(20));
+  Say("j-1", 6, Report(6));
+  EXPECT_EQ(events_.size(), 6u) << "nothing was said for so long";
+}
+
+TEST_F(TrialsTest, RowsThatWaitComeBeforeAChangeOfStateAndBeforeTheEnd) {
+  spread_every_ = absl::Seconds(20);
+  Restart();
+  const std::string id = Run(Request("n"));
+  events_.clear();
+  for (int i = 1; i <= 3; ++i) Say("j-1", i, Report(i));
+  Stop(id);
+  ASSERT_EQ(events_.size(), 4u);
+  EXPECT_EQ(events_[2].row->row, 3u);
+  EXPECT_EQ(events_[3].row, nullptr);
+  EXPECT_THAT(Say("j-1", 4, Report(4)), HasSubstr("stop"));
+  SayEnd("j-1", 4);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Count(File("n/result.json"), "loss"), 4u);
+}
+
+TEST_F(TrialsTest, ManyRowsDoNotWait) {
+  spread_every_ = absl::Seconds(20);
+  Restart();
+  Run(Request("n"));
+  events_.clear();
+  for (int i = 1; i <= 300; ++i) Say("j-1", i, Report(i));
+  EXPECT_EQ(events_.size(), 257u) << "the first one, and 256 together";
+}
+
+TEST_F(TrialsTest, ATrainerThatLeavesWritesWhatWaits) {
+  spread_every_ = absl::Seconds(20);
+  Restart();
+  Run(Request("n"));
+  for (int i = 1; i <= 3; ++i) Say("j-1", i, Report(i));
+  EXPECT_EQ(Count(File("n/result.json"), "loss"), 1u);
+  Kill();
+  EXPECT_EQ(Count(File("n/result.json"), "loss"), 3u);
+  Start();
 }
 
 TEST_F(TrialsTest, AFollowerGetsEachRowOnceAndTheEnd) {

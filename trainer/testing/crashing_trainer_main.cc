@@ -1,7 +1,8 @@
 // The report path of a trainer, without a bus, that kills itself with SIGKILL:
-//   crashing_trainer DIRECTORY TRIALS POINT COUNT [remove]
+//   crashing_trainer DIRECTORY TRIALS POINT COUNT [remove | spread]
 // the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect. With
-// "remove" it removes a trial of its own, "removed", before.
+// "remove" it removes a trial of its own, "removed", before. With "spread" files are written some
+// time after the answers.
 
 #include <signal.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/job_control.h"
 #include "glog/logging.h"
 #include "runtime/coordinator.h"
@@ -62,6 +64,7 @@ int main(int argc, char** argv) {
   CHECK(argc == 5 || argc == 6);
   const std::string directory = argv[1];
   const int trial_count = std::atoi(argv[2]);
+  const std::string_view more = argc == 6 ? argv[5] : "";
   runtime::Coordinator coordinator;
   const auto threads = runtime::ThreadPool::Create(&coordinator, {.name = "disk", .threads = 1});
   std::function<void(std::string_view)> fault = [&, hits = 0](std::string_view point) mutable {
@@ -81,15 +84,17 @@ int main(int argc, char** argv) {
   auto store = trainer::Store::Open(directory + "/trainer.db");
   CHECK(store.ok()) << store.status();
   EndlessJobs jobs(loop.get());
-  auto trials = trainer::Trials::Open({.loop = loop.get(),
-                                       .store = store->get(),
-                                       .jobs = &jobs,
-                                       .logdir = directory,
-                                       .relay = directory + "/relay",
-                                       .hostname = "host",
-                                       .slots = trial_count,
-                                       .background = background,
-                                       .fault = fault});
+  auto trials = trainer::Trials::Open(
+      {.loop = loop.get(),
+       .store = store->get(),
+       .jobs = &jobs,
+       .logdir = directory,
+       .relay = directory + "/relay",
+       .hostname = "host",
+       .slots = trial_count,
+       .background = background,
+       .spread_every = more == "spread" ? absl::Milliseconds(5) : absl::ZeroDuration(),
+       .fault = fault});
   CHECK(trials.ok()) << trials.status();
   auto relay = trainer::Relay::Listen({.loop = loop.get(),
                                        .receiver = trials->get(),
@@ -106,7 +111,7 @@ int main(int argc, char** argv) {
       const auto trial = (*trials)->Run(request.name, request, "");
       CHECK(trial.ok()) << trial.status();
     }
-    if (argc == 6) RemoveOne(trials->get());
+    if (more == "remove") RemoveOne(trials->get());
     std::puts("ready");
     std::fflush(stdout);
   });

@@ -1,0 +1,371 @@
+#include "bench/trainer_figures.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "bench/launcher_yard.h"
+#include "bench/stamps.h"
+#include "bus/client.h"
+#include "bus/schema/common_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "runtime/locations.h"
+#include "runtime/subprocess.h"
+#include "runtime/unique_fd.h"
+
+namespace bench {
+namespace {
+
+using rpc::Trainer;
+
+constexpr absl::Duration kLong = absl::Seconds(120);
+constexpr absl::Duration kLook = absl::Milliseconds(5);
+// For memory to be what it is at rest.
+constexpr absl::Duration kRest = absl::Milliseconds(500);
+constexpr int kPrograms = 8;
+constexpr int kSlots = 16;
+
+absl::StatusOr<std::string> ReporterProgram() {
+  auto found = runtime::FindBinary("bench/reporter");
+  if (!found.ok()) return absl::InternalError(found.status().message());
+  return found;
+}
+
+// ---- What reporters have noted
+
+struct Notes {
+  std::int64_t first = 0, last = 0;  // Nanoseconds.
+  std::vector<double> seconds;       // Of each answer.
+};
+
+absl::StatusOr<Notes> ReadNotes(const std::string& folder, int programs, int reports) {
+  Notes notes;
+  int files = 0;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    std::ifstream file(entry.path());
+    std::int64_t begin = 0, end = 0, nanoseconds = 0;
+    file >> begin >> end;
+    notes.first = files == 0 ? begin : std::min(notes.first, begin);
+    notes.last = std::max(notes.last, end);
+    while (file >> nanoseconds) notes.seconds.push_back(static_cast<double>(nanoseconds) / 1e9);
+    ++files;
+  }
+  const auto answers = static_cast<std::size_t>(programs) * static_cast<std::size_t>(reports);
+  if (files == programs && notes.seconds.size() == answers) return notes;
+  return absl::InternalError(absl::StrCat(files, " of ", programs, " programs have noted ",
+                                          notes.seconds.size(), " of ", answers, " answers"));
+}
+
+ReportRate RateOf(const Notes& notes) {
+  const double seconds = static_cast<double>(notes.last - notes.first) / 1e9;
+  return {static_cast<double>(notes.seconds.size()) / seconds,
+          absl::Seconds(Quantile(notes.seconds, 0.5)),
+          absl::Seconds(Quantile(notes.seconds, 0.99))};
+}
+
+// ---- A yard with a trainer
+
+class TrainerYard {
+ public:
+  static absl::StatusOr<std::unique_ptr<TrainerYard>> Start(int slots) {
+    auto yard = LauncherYard::Start();
+    if (!yard.ok()) return yard.status();
+    auto trainer = std::unique_ptr<TrainerYard>(new TrainerYard(*std::move(yard)));
+    const std::string runs = absl::StrCat("--logdir=", trainer->directory(), "/runs");
+    auto pid =
+        trainer->yard_->StartService("trainer/trainer", {runs, absl::StrCat("--slots=", slots)});
+    if (!pid.ok()) return pid.status();
+    trainer->pid_ = *pid;
+    pid = trainer->yard_->StartService("datamanager/datamanager", {runs});
+    if (!pid.ok()) return pid.status();
+    const auto answered =
+        trainer->client().Call<Trainer::Trials>({}, {.timeout = kLong, .wait_for_service = true});
+    if (!answered.ok()) return answered.status();
+    std::filesystem::create_directory(trainer->NotesFolder());
+    return trainer;
+  }
+
+  const std::string& directory() const { return yard_->directory(); }
+  std::string NotesFolder() const { return directory() + "/notes"; }
+  std::string StampPath() const { return yard_->StampPath(); }
+  pid_t pid() const { return pid_; }
+  double AllResidentKilobytes() const {
+    double all = 0;
+    for (const pid_t pid : yard_->Services()) all += ResidentKilobytes(pid);
+    return all;
+  }
+
+  static msg::RunTrialRequestT TrialOf(std::vector<std::string> argv) {
+    msg::RunTrialRequestT request;
+    request.argv = std::move(argv);
+    request.environment = {"PATH=/usr/bin:/bin"};
+    request.working_directory = "/";
+    request.config = "{}";
+    request.stop_grace_ms = 1000;
+    request.options = std::make_unique<msg::TrialOptionsT>();
+    return request;
+  }
+  absl::StatusOr<std::string> Run(const msg::RunTrialRequestT& request) {
+    const auto reply = client().Call<Trainer::RunTrial>(request, {.timeout = kLong});
+    if (!reply.ok()) return reply.status();
+    return reply->trial->id;
+  }
+  // Until it has ended, without asking again and again.
+  absl::Status AwaitEnd(const std::string& trial) {
+    msg::FollowTrialRequestT request;
+    request.trial = trial;
+    const auto go_on = [](const msg::FollowTrialReplyT&) { return true; };
+    return client().Stream<Trainer::FollowTrial>(request, go_on, {.timeout = kLong}).status();
+  }
+  // Until no trial lives any more. (The counter costs the trainer nothing, whatever it runs.)
+  absl::Status AwaitAll(absl::Duration timeout) {
+    const absl::Duration deadline = MonotonicNow() + timeout;
+    for (;;) {
+      const auto stats =
+          client().Call<rpc::Common::Stats>({}, {.timeout = kLong, .service = "trainer"});
+      if (!stats.ok()) return stats.status();
+      const auto live =
+          std::find_if(stats->counters.begin(), stats->counters.end(),
+                       [](const auto& counter) { return counter->name == "trials_live"; });
+      if (live != stats->counters.end() && (*live)->value == 0) return absl::OkStatus();
+      if (MonotonicNow() > deadline) {
+        return absl::DeadlineExceededError("not all trials have ended in time");
+      }
+      absl::SleepFor(kLook);
+    }
+  }
+  // Each trial is done, with so many reports, which are in its files too.
+  absl::Status Expect(std::size_t trials, int reports) {
+    const auto reply = client().Call<Trainer::Trials>({}, {.timeout = kLong});
+    if (!reply.ok()) return reply.status();
+    if (reply->trials.size() != trials) {
+      return absl::InternalError(absl::StrCat(reply->trials.size(), " trials, not ", trials));
+    }
+    for (const auto& trial : reply->trials) {
+      const auto in_file = LinesOf(trial->log_directory + "/result.json");
+      if (trial->state == msg::TrialState::Done &&
+          trial->reports == static_cast<std::uint64_t>(reports) && in_file == reports) {
+        continue;
+      }
+      return absl::InternalError(absl::StrCat(
+          "trial ", trial->id, " is ", msg::EnumNameTrialState(trial->state), " with ",
+          trial->reports, " reports, ", in_file, " of them in result.json: ", trial->reason));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  explicit TrainerYard(std::unique_ptr<LauncherYard> yard) : yard_(std::move(yard)) {}
+  bus::Client& client() { return yard_->client(); }
+  static std::int64_t LinesOf(const std::string& path) {
+    std::ifstream file(path);
+    std::string line;
+    std::int64_t count = 0;
+    while (std::getline(file, line)) ++count;
+    return count;
+  }
+
+  const std::unique_ptr<LauncherYard> yard_;
+  pid_t pid_ = 0;
+};
+
+// ---- Programs that nobody but this process answers
+
+class BareAnswers {
+ public:
+  absl::Status Start(const std::string& program, const std::vector<std::string>& arguments) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
+      return absl::InternalError("no socket pair");
+    }
+    const runtime::UniqueFd theirs(ends[1]);
+    channels_.emplace_back(ends[0]);
+    std::vector<std::string> argv = arguments;
+    argv.insert(argv.begin(), program);
+    auto process = runtime::Subprocess::Start({.argv = std::move(argv),
+                                               .program = program,
+                                               .working_directory = "/",
+                                               .fds = {{theirs.get(), 3}}});
+    if (!process.ok()) return process.status();
+    processes_.push_back(*std::move(process));
+    return absl::OkStatus();
+  }
+  // Until all have ended.
+  absl::Status Answer() {
+    std::vector<pollfd> polled;
+    for (const runtime::UniqueFd& channel : channels_) polled.push_back({channel.get(), POLLIN, 0});
+    for (std::size_t open = polled.size(); open > 0;) {
+      if (poll(polled.data(), polled.size(), 60'000) <= 0) {
+        return absl::DeadlineExceededError("a bare program says nothing");
+      }
+      for (pollfd& channel : polled) {
+        if (channel.revents == 0 || AnswerOne(channel.fd)) continue;
+        channel.fd = -1;
+        --open;
+      }
+    }
+    for (runtime::Subprocess& process : processes_) {
+      const auto ended = process.Wait(kLong);
+      if (!ended.ok()) return ended.status();
+      if (ended->code != 0) return absl::InternalError("a bare program has failed");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static bool AnswerOne(int fd) {
+    constexpr std::string_view kOk = "{\"t\":\"ok\",\"events\":[]}\n";
+    char line[4096];
+    return read(fd, line, sizeof line) > 0 &&
+           write(fd, kOk.data(), kOk.size()) == static_cast<ssize_t>(kOk.size());
+  }
+
+  std::vector<runtime::UniqueFd> channels_;
+  std::vector<runtime::Subprocess> processes_;
+};
+
+std::vector<std::string> Arguments(const std::string& folder, int reports,
+                                   absl::Duration interval) {
+  return {folder, absl::StrCat(reports), absl::StrCat(absl::ToInt64Microseconds(interval))};
+}
+
+absl::Duration MedianOf(const std::vector<double>& seconds) {
+  return absl::Seconds(Median(seconds));
+}
+
+}  // namespace
+
+absl::StatusOr<ReportRate> MeasureReports(int reports, absl::Duration interval, bool durable) {
+  const auto program = ReporterProgram();
+  if (!program.ok()) return program.status();
+  auto started = TrainerYard::Start(kPrograms);
+  if (!started.ok()) return started.status();
+  TrainerYard& yard = **started;
+  const std::string gate = yard.directory() + "/gate";
+  std::vector<std::string> argv = Arguments(yard.NotesFolder(), reports, interval);
+  argv.insert(argv.begin(), *program);
+  argv.push_back(gate);
+  msg::RunTrialRequestT request = TrainerYard::TrialOf(std::move(argv));
+  request.options->durable = durable;
+  for (int i = 0; i < kPrograms; ++i) {
+    if (auto id = yard.Run(request); !id.ok()) return id.status();
+  }
+  absl::SleepFor(kRest);  // All of them wait at the gate then.
+  std::ofstream(gate).close();
+  if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
+  if (auto exact = yard.Expect(kPrograms, reports); !exact.ok()) return exact;
+  const auto notes = ReadNotes(yard.NotesFolder(), kPrograms, reports);
+  if (!notes.ok()) return notes.status();
+  return RateOf(*notes);
+}
+
+absl::StatusOr<ReportRate> MeasureBareReports(int reports, absl::Duration interval) {
+  const auto program = ReporterProgram();
+  if (!program.ok()) return program.status();
+  const std::string folder = NewFolder();
+  BareAnswers answers;
+  absl::Status status;
+  for (int i = 0; i < kPrograms && status.ok(); ++i) {
+    status = answers.Start(*program, Arguments(folder, reports, interval));
+  }
+  if (status.ok()) status = answers.Answer();
+  const auto notes = ReadNotes(folder, kPrograms, reports);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  if (!status.ok()) return status;
+  if (!notes.ok()) return notes.status();
+  return RateOf(*notes);
+}
+
+absl::StatusOr<TrialTimes> MeasureTrials(int trials) {
+  const auto reporter = ReporterProgram();
+  if (!reporter.ok()) return reporter.status();
+  const auto stamp = StampProgram();
+  if (!stamp.ok()) return stamp.status();
+  auto started = TrainerYard::Start(kSlots);
+  if (!started.ok()) return started.status();
+  TrainerYard& yard = **started;
+  StampFile stamps(yard.StampPath());
+  std::vector<double> starts, wholes;
+  for (int i = 1; i <= trials; ++i) {
+    std::vector<std::string> argv = Arguments(yard.NotesFolder(), 1, absl::ZeroDuration());
+    argv.insert(argv.begin(), *reporter);
+    absl::Duration begin = MonotonicNow();
+    auto id = yard.Run(TrainerYard::TrialOf(std::move(argv)));
+    if (!id.ok()) return id.status();
+    if (auto ended = yard.AwaitEnd(*id); !ended.ok()) return ended;
+    wholes.push_back(absl::ToDoubleSeconds(MonotonicNow() - begin));
+    begin = MonotonicNow();
+    id = yard.Run(TrainerYard::TrialOf({*stamp, stamps.path(), "exit"}));
+    if (!id.ok()) return id.status();
+    const auto stamped = stamps.Await(static_cast<std::size_t>(i), kLong);
+    if (!stamped.ok()) return stamped.status();
+    starts.push_back(absl::ToDoubleSeconds(stamped->back().when - begin));
+    if (auto ended = yard.AwaitEnd(*id); !ended.ok()) return ended;
+  }
+  const auto notes = ReadNotes(yard.NotesFolder(), trials, 1);
+  if (!notes.ok()) return notes.status();
+  return TrialTimes{MedianOf(starts), MedianOf(wholes)};
+}
+
+absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
+  const auto program = ReporterProgram();
+  if (!program.ok()) return program.status();
+  auto started = TrainerYard::Start(kSlots);
+  if (!started.ok()) return started.status();
+  TrainerYard& yard = **started;
+  absl::SleepFor(kRest);
+  TrainerMemory memory;
+  memory.at_rest_kilobytes = yard.AllResidentKilobytes();
+  std::vector<std::string> argv = Arguments(yard.NotesFolder(), 1, absl::ZeroDuration());
+  argv.insert(argv.begin(), *program);
+  // The first ones bring what any number of them needs: buffers, threads, pages of the database.
+  const int warm_up = std::max(trials / 4, 1);
+  double before = 0;
+  for (int i = 0; i < warm_up + trials; ++i) {
+    if (i == warm_up) {
+      if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
+      before = ResidentKilobytes(yard.pid());
+    }
+    if (auto id = yard.Run(TrainerYard::TrialOf(argv)); !id.ok()) return id.status();
+  }
+  if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
+  memory.finished_trial_kilobytes = (ResidentKilobytes(yard.pid()) - before) / trials;
+  if (auto exact = yard.Expect(static_cast<std::size_t>(warm_up + trials), 1); !exact.ok()) {
+    return exact;
+  }
+  return memory;
+}
+
+absl::StatusOr<absl::Duration> MeasureQueue(int trials) {
+  auto started = TrainerYard::Start(kSlots);
+  if (!started.ok()) return started.status();
+  TrainerYard& yard = **started;
+  const absl::Duration begin = MonotonicNow();
+  for (int i = 0; i < trials; ++i) {
+    auto id = yard.Run(TrainerYard::TrialOf({"/bin/sleep", "1"}));
+    if (!id.ok()) return id.status();
+  }
+  if (auto ended = yard.AwaitAll(2 * kLong); !ended.ok()) return ended;
+  const absl::Duration took = MonotonicNow() - begin;
+  if (auto exact = yard.Expect(static_cast<std::size_t>(trials), 0); !exact.ok()) return exact;
+  return took;
+}
+
+}  // namespace bench

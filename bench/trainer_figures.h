@@ -1,0 +1,44 @@
+#ifndef BENCH_TRAINER_FIGURES_H_
+#define BENCH_TRAINER_FIGURES_H_
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace bench {
+
+// What the trainer needs for what it does, each measured in a yard of its own (registry, launcher,
+// trainer and datamanager as processes) with real programs (reporter.cc). All counts are checked: a
+// trial or report too few, in the database or in a file, is an error.
+
+// Eight programs that report `reports` times each, in lock step.
+struct ReportRate {
+  double per_second = 0;
+  absl::Duration p50, p99;  // From a report to its answer.
+};
+// `interval` between two reports of a program; zero: as fast as they are answered. `durable`: each
+// is synced to the disk before it is answered.
+absl::StatusOr<ReportRate> MeasureReports(int reports, absl::Duration interval, bool durable);
+// The same programs, and a loop that does nothing but answer them: what the machine can do.
+absl::StatusOr<ReportRate> MeasureBareReports(int reports, absl::Duration interval);
+
+// Trials one after the other: from the call to the program's first instructions; and, of programs
+// with one report, from the call to the trial's end. Medians.
+struct TrialTimes {
+  absl::Duration start, one_report;
+};
+absl::StatusOr<TrialTimes> MeasureTrials(int trials);
+
+// Resident memory of all four services of a yard that does nothing, and how much that of the
+// trainer grows for each trial of one report that has ended.
+struct TrainerMemory {
+  double at_rest_kilobytes = 0;
+  double finished_trial_kilobytes = 0;
+};
+absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials);
+
+// So many trials of one second on 16 slots: from the first call to the last end.
+absl::StatusOr<absl::Duration> MeasureQueue(int trials);
+
+}  // namespace bench
+
+#endif  // BENCH_TRAINER_FIGURES_H_
