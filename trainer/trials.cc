@@ -596,7 +596,9 @@ class TrialsImpl : public Trials {
     message.checkpoint = trial.reports->NewestCheckpoint();
     message.checkpoint_iteration = progress.newest_checkpoint.iteration;
     message.pause_requested = record.pause_requested;
-    if (auto why = room_waits_.WhyOf(record.number); !why.empty()) message.reason = std::move(why);
+    // One that has ended may have late reports for which there is no room.
+    std::string no_room = HasEnded(record) ? "" : room_waits_.WhyOf(record.number);
+    if (!no_room.empty()) message.reason = std::move(no_room);
     return message;
   }
 
@@ -1369,6 +1371,7 @@ class TrialsImpl : public Trials {
     ids_.erase(record.id());
     unsaved_.erase(number);
     late_files_.erase(number);
+    room_waits_.Remove(number);
     trials_.erase(number);
     --trial_count_;
   }
