@@ -34,7 +34,7 @@ at() {
   case $victim in
     program) kill -9 $$ ;;
     shim) kill -9 $PPID ;;
-    *) kill -9 "$(cat "$runtime/$victim.ready")" ;;
+    *) read -r pid < "$runtime/$victim.ready" && kill -9 "$pid" ;;
   esac
 }
 while [ "$n" -lt 5 ]; do

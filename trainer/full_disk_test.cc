@@ -367,6 +367,28 @@ TEST_P(FullDiskTest, AStopIsCarriedOutAtOnceAndStoredLater) {
   ExpectAllReportsOf("j-1", "a");
 }
 
+TEST_P(FullDiskTest, APauseIsCarriedOutAtOnceAndTheTrialGoesOnLater) {
+  const std::string id = Run("a");
+  Report("j-1");
+  Fill();
+  ReportUntilItWaits("j-1");
+  On([&] { EXPECT_TRUE(trials_->PauseTrial(id, "").ok()); });
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, SizeIs(1));
+  On([&] { jobs_.KillShim("j-1"); });
+  EXPECT_EQ(Get(id).state, TrialState::Paused);
+  EXPECT_EQ(Get(id).reason, "it was asked to pause");
+  MakeRoom();
+  Advance(absl::Seconds(2));
+  Kill();
+  Start();
+  EXPECT_EQ(Get(id).state, TrialState::Paused);
+  On([&] { EXPECT_TRUE(trials_->ResumeTrial(id).ok()); });
+  EXPECT_EQ(Get(id).job, "j-2");
+  reports_["j-2"] = static_cast<int>(Get(id).reports);
+  ASSERT_TRUE(Report("j-2"));
+  ExpectAllReportsOf("j-2", "a");
+}
+
 TEST_P(FullDiskTest, WhatCouldNotBeWrittenOfOneThatFailedIsWrittenLater) {
   const std::string id = Run("a");
   Report("j-1");

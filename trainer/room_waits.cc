@@ -33,12 +33,12 @@ bool RoomWaits::Add(const AttemptKey& attempt, const std::string& why) {
 }
 
 bool RoomWaits::Remove(std::int64_t trial) {
-  const bool waited = waits_.erase(trial) != 0;
+  if (waits_.erase(trial) == 0) return false;
   if (waits_.empty()) {
     loop_->Cancel(std::exchange(timer_, 0));
     tries_ = 0;
   }
-  return waited;
+  return true;
 }
 
 std::string RoomWaits::WhyOf(std::int64_t trial) const {

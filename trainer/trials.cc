@@ -747,9 +747,10 @@ class TrialsImpl : public Trials {
     return WithRoom(trial,
                     BriefMessage(trial.record, progress.last_row, progress.newest_checkpoint));
   }
-  // That it waits for room goes over any other reason.
+  // That it waits for room goes over any other reason; but one that has ended may have late reports
+  // for which there is none.
   msg::TrialT WithRoom(const Trial& trial, msg::TrialT message) const {
-    auto why = room_waits_.WhyOf(trial.record.number);
+    auto why = HasEnded(trial.record) ? "" : room_waits_.WhyOf(trial.record.number);
     if (!why.empty()) message.reason = std::move(why);
     return message;
   }
@@ -1678,6 +1679,7 @@ class TrialsImpl : public Trials {
       to_spread_.erase(number);
       trials_.erase(found);
     }
+    room_waits_.Remove(number);
     ended_.Remove(number);
     CountTrials();
   }
