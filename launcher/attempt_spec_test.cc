@@ -2,13 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bus/schema/launcher_generated.h"
 #include "launcher/cluster.h"
 #include "launcher/job_row.h"
+#include "launcher/shim_protocol.h"
 
 namespace launcher {
 namespace {

@@ -80,7 +80,7 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
     if (count > 0) object[name] = absl::ToDoubleSeconds(Milliseconds(count));
   }
   for (const auto& tasks : options.tasks) {
-    object["tasks"].push_back({{"type", tasks->type}, {"count", tasks->count}});
+    object["tasks"].push_back(json{{"type", tasks->type}, {"count", tasks->count}});
   }
   return object;
 }
