@@ -24,8 +24,8 @@ struct EndedTrial {
   std::string message;          // Packed; empty if it is large.
 };
 
-// Of ten thousand ended trials nobody asks for most, so each has to cost little: 1 to 2 kB here,
-// where a whole one is 8 kB. (Ray Tune keeps each trial whole.) Not thread safe.
+// Of ten thousand ended trials nobody asks for most, so each has to cost little, where a whole one
+// is 8 kB. (Ray Tune keeps each trial whole.) Not thread safe.
 class EndedTrials {
  public:
   // Longer messages are not kept: MessageOf() has none then.
