@@ -551,13 +551,14 @@ absl::Status RemoveCheckpoint(const std::string& directory) {
   return RemoveTree(nameless);
 }
 
-absl::Status RemoveTemporaryCheckpoints(const std::string& run_directory) {
+absl::Status RemoveTemporaryCheckpoints(const std::string& run_directory, const std::string& but) {
   std::error_code error;
   auto entry = std::filesystem::directory_iterator(run_directory, error);
   absl::Status result;
   while (!error && entry != std::filesystem::directory_iterator()) {
     const std::string path = entry->path();
-    if (IsTemporaryName(ParentAndName(path).second)) result.Update(RemoveCheckpoint(path));
+    const bool is_temporary = IsTemporaryName(ParentAndName(path).second);
+    if (is_temporary && path != but) result.Update(RemoveCheckpoint(path));
     entry.increment(error);
   }
   if (!error || error == std::errc::no_such_file_or_directory) return result;

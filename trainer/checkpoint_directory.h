@@ -135,8 +135,9 @@ absl::StatusOr<std::string> MakePermanentCheckpoint(const std::string& path,
 // Removes a checkpoint of any kind; fine if it is gone. It loses its name first, so that one half
 // removed is never taken for whole. InvalidArgument if the name is not that of a checkpoint.
 absl::Status RemoveCheckpoint(const std::string& directory);
-// Removes what carries a temporary name below the run's directory, which may be missing.
-absl::Status RemoveTemporaryCheckpoints(const std::string& run_directory);
+// Removes what carries a temporary name below the run's directory, which may be missing; not `but`.
+absl::Status RemoveTemporaryCheckpoints(const std::string& run_directory,
+                                        const std::string& but = "");
 
 }  // namespace trainer
 

@@ -36,7 +36,7 @@ AttemptEnd EndOf(const msg::JobT& job) {
   }
   if (end.reason.empty() && attempt != nullptr) end.reason = attempt->reason;
   if (end.reason.empty()) end.reason = "the launcher gives no reason";
-  end.error_lines = LastErrorLines(end);
+  if (job.failure != nullptr) end.error_lines = job.failure->last_lines;
   return end;
 }
 

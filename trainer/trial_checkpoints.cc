@@ -346,8 +346,20 @@ TrialCheckpoints::Counted TrialCheckpoints::CountedUntil(const std::string& star
   return {metadata.timesteps_total, metadata.episodes_total};
 }
 
-absl::Status TrialCheckpoints::RemoveTemporaries() const {
-  return RemoveTemporaryCheckpoints(run_directory_);
+std::optional<TrialCheckpoints::Start> TrialCheckpoints::CopyOfBefore(
+    const std::string& start) const {
+  if (!LiesIn(start, run_directory_) || start == run_directory_) return std::nullopt;
+  const std::string below = start.substr(run_directory_.size() + 1);
+  const std::string name = below.substr(0, below.find('/'));
+  const std::string directory = absl::StrCat(run_directory_, "/", name);
+  if (!IsTemporaryName(name) || !VerifyCheckpoint(directory).ok()) return std::nullopt;
+  const auto metadata = ReadMetadata(directory);
+  if (!metadata.ok()) return std::nullopt;
+  return Start{start, metadata->iteration, metadata->time_total_us, directory};
+}
+
+absl::Status TrialCheckpoints::RemoveTemporaries(const std::string& but) const {
+  return RemoveTemporaryCheckpoints(run_directory_, but);
 }
 
 }  // namespace trainer

@@ -80,6 +80,7 @@ class TrialCheckpoints {
     std::string directory;  // Empty: from nothing.
     std::int64_t iteration = 0;
     std::int64_t time_total_us = 0;
+    std::string copy = {};  // The temporary checkpoint that it lies in, if it is one.
   };
   // The newest checkpoint that is whole; one that is damaged or cannot be read is logged and
   // forgotten, its files stay. ResourceExhausted and Unavailable: it can be tried again.
@@ -87,13 +88,16 @@ class TrialCheckpoints {
   // A copy of the checkpoint that `path` lies in, as a temporary one of this run. A null checkpoint
   // is a start from nothing.
   absl::StatusOr<Start> CopyIn(const std::string& path) const;
+  // What CopyIn() made for an earlier attempt, which began in `start`, if that is whole: what it
+  // was copied from may be gone, or another one, by now.
+  std::optional<Start> CopyOfBefore(const std::string& start) const;
   // What was counted until the checkpoint that `start` lies in; nothing if that says nothing.
   struct Counted {
     std::optional<std::int64_t> timesteps_total, episodes_total;
   };
   static Counted CountedUntil(const std::string& start);
   // What crashes and earlier attempts left half-done. While no program of the trial runs.
-  absl::Status RemoveTemporaries() const;
+  absl::Status RemoveTemporaries(const std::string& but = "") const;
 
  private:
   absl::StatusOr<CheckpointRow> Commit(const std::string& temporary,

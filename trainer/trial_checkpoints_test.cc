@@ -382,10 +382,11 @@ TEST_F(TrialCheckpointsTest, ATrialStartsFromAPathAndSavesItsOwn) {
   EXPECT_TRUE(IsTemporary(start)) << "the program may still read it";
 
   std::filesystem::remove_all(RunDirectory("r") + "/checkpoint_000004");
+  std::filesystem::remove_all(source);
   Fail("j-2");
-  EXPECT_NE(StartOf("j-3"), start);
+  EXPECT_EQ(StartOf("j-3"), start) << "the copy, whatever became of what it is one of";
   EXPECT_EQ(Read(StartOf("j-3") + "/w"), "theirs");
-  EXPECT_EQ(Checkpoints("r").size(), 1u) << "the first copy is gone";
+  EXPECT_EQ(Checkpoints("r").size(), 1u);
   EXPECT_EQ(Save("j-3", "ours"), RunDirectory("r") + "/checkpoint_000002");
   Fail("j-3");
   EXPECT_EQ(Read(StartOf("j-4") + "/w"), "ours");

@@ -174,11 +174,13 @@ void TrialReports::BeginAttempt() {
 
 absl::StatusOr<TrialCheckpoints::Start> TrialReports::ChooseStart(const TrialRecord& trial,
                                                                   TrialReports* from) {
-  if (auto status = checkpoints_.RemoveTemporaries(); !status.ok()) return status;
   auto own = checkpoints_.NewestWhole();
   if (!own.ok()) return own.status();
   if (auto status = RefreshNewestCheckpoint(); !status.ok()) return status;
-  if (own->has_value()) return **own;
+  const auto known = own->has_value() ? *own : checkpoints_.CopyOfBefore(trial.start_checkpoint);
+  const std::string kept = known ? known->copy : "";
+  if (auto status = checkpoints_.RemoveTemporaries(kept); !status.ok()) return status;
+  if (known) return *known;
   const std::string& restore = trial.spec.options.restore;
   if (!restore.empty()) return checkpoints_.CopyIn(restore);
   if (trial.spec.options.from.empty()) return TrialCheckpoints::Start();

@@ -143,7 +143,8 @@ class TrialsImpl : public Trials {
         trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
         trial.runner->TakeUp(trial.record.job);
         FollowOutput(trial);
-        if (IsToLeave(trial.record)) BeginStop(trial);
+        trial.said_done = trial.reports->progress().done;
+        if (IsToLeave(trial)) BeginStop(trial);
         trial.last_heard = options_.clock->Monotonic();
         Watch(trial);
       } else if (trial.record.launching) {
@@ -492,6 +493,7 @@ class TrialsImpl : public Trials {
     std::string stop_trace;  // Empty: that of the trial.
     // While the next attempt is held back.
     runtime::EventLoop::TimerId restart_timer = 0;
+    bool said_done = false;  // And is given its grace time to end.
     // The launcher may have started the job of the attempt without our hearing of it.
     bool launch_in_doubt = false;
     int quick_failures = 0;                       // In a row, known to this trainer.
@@ -1066,11 +1068,13 @@ class TrialsImpl : public Trials {
   void TakeVerdict(Trial& trial) {
     const TrialReports::Progress& progress = trial.reports->progress();
     const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
+    const bool is_done = progress.done && !std::exchange(trial.said_done, progress.done);
     trial.record.failure = progress.failure;
     trial.record.expelled = progress.expelled;
     trial.record.criterion = progress.criterion;
     // A late report of one that is paused stops nothing.
-    if (!was_to_end && trial.record.is_to_end() && trial.runner != nullptr) BeginStop(trial);
+    if (trial.runner == nullptr) return;
+    if ((!was_to_end && trial.record.is_to_end()) || is_done) BeginStop(trial);
   }
 
   // ---- Details.
@@ -1130,7 +1134,7 @@ class TrialsImpl : public Trials {
     if (trial.runner == nullptr) return;
     // The others of a cluster do not hear of a stop by themselves.
     const bool has_others = !trial.record.spec.options.tasks.empty();
-    if (has_others && IsToLeave(trial.record)) {
+    if (has_others && IsToLeave(trial)) {
       options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
       StopFromOutside(trial);
     }
@@ -1255,7 +1259,7 @@ class TrialsImpl : public Trials {
                                  absl::Milliseconds(asked.heartbeat_ms));
     }
     trial.runner->Launch(trial.record.job_request_id, job);
-    if (IsToLeave(trial.record)) BeginStop(trial);
+    if (IsToLeave(trial)) BeginStop(trial);
   }
 
   void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
@@ -1340,6 +1344,7 @@ class TrialsImpl : public Trials {
     const TrialRecord& record = trial.record;
     std::string reason =
         record.stop_requested ? "the trial was asked to stop" : "the trial was asked to pause";
+    if (HasSaidDone(trial)) reason = "the trial has said that it is done";
     if (record.expelled) reason = record.failure;
     if (!record.criterion.empty()) reason = record.criterion;
     trial.runner->Stop(GraceOf(record), reason,
@@ -1351,7 +1356,7 @@ class TrialsImpl : public Trials {
   void Watch(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
     const TrialRecord& record = trial.record;
-    if (IsToLeave(record)) return;
+    if (IsToLeave(trial)) return;
     const absl::Duration now = options_.clock->Monotonic();
     // It waits for us, and is not silent.
     const bool is_held = trial.reports->saves() || !room_waits_.WhyOf(record.number).empty();
@@ -1420,15 +1425,22 @@ class TrialsImpl : public Trials {
       const bool says_nothing = end.success || record.expelled;
       end.reason =
           says_nothing ? record.failure : absl::StrCat(record.failure, " (", end.reason, ")");
-      if (end.success) end.error_lines = LastErrorLines(end);
       end.success = false;
     }
+    // All attempts write into one file: what is at its end may be of the one before.
+    const bool lacks_lines = !end.success && end.error_lines.empty() && record.attempt == 1;
+    if (lacks_lines) end.error_lines = LastErrorLines(end);
     if (!record.criterion.empty()) {
       End(trial, TrialState::Done, {true, record.criterion, {}});
     } else if (record.stop_requested) {
       end.reason = "it was asked to stop";
       End(trial, TrialState::Stopped, std::move(end));
-    } else if (record.pause_requested && !(end.success && trial.reports->progress().done)) {
+    } else if (HasSaidDone(trial)) {
+      End(trial, TrialState::Done,
+          {true,
+           end.success ? "" : absl::StrCat("it had said that it is done; then: ", end.reason),
+           {}});
+    } else if (record.pause_requested) {
       Park(trial);
     } else if (end.success) {
       End(trial, TrialState::Done, std::move(end));
@@ -1560,8 +1572,14 @@ class TrialsImpl : public Trials {
   // ---- Pauses.
 
   // Its program is to end, whatever it wants.
-  static bool IsToLeave(const TrialRecord& record) {
-    return record.stop_requested || record.pause_requested || record.is_to_end();
+  static bool IsToLeave(const Trial& trial) {
+    const TrialRecord& record = trial.record;
+    return record.stop_requested || record.pause_requested || record.is_to_end() ||
+           HasSaidDone(trial);
+  }
+  // Then nothing that its program does changes how the trial ends.
+  static bool HasSaidDone(const Trial& trial) {
+    return trial.reports->progress().done && trial.record.failure.empty();
   }
   // It waits, and the launcher was not asked to start it.
   static bool Waits(const TrialRecord& record) {

@@ -927,6 +927,58 @@ TEST_F(TrialsTest, AProgramThatGoesOnAfterItsCriterionIsStoppedFromOutside) {
   EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(10)));
 }
 
+constexpr char kDone[] = R"({"t":"report","m":{"loss":1},"done":true})";
+
+TEST_F(TrialsTest, OneThatHasSaidDoneAndGoesOnIsStoppedAfterItsGraceTime) {
+  const std::string id = Run();
+  EXPECT_THAT(Say("j-1", 1, kDone), HasSubstr(R"("t":"ok")"));
+  Advance(absl::Seconds(9));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(10)));
+  SayEnd("j-1", 1);
+  EndJob("j-1", 143);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_THAT(Get(id).reason, HasSubstr("it had said that it is done"));
+}
+
+TEST_F(TrialsTest, HowAProgramEndsThatHasSaidDoneChangesNothing) {
+  auto request = Request();
+  request.max_restarts = 3;
+  const std::string id = Run(request);
+  Say("j-1", 1, kDone);
+  Restart();
+  SayEnd("j-1", 1);
+  EndJob("j-1", 1);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+  EXPECT_EQ(jobs_.jobs.size(), 1u) << "no attempt comes after it";
+}
+
+TEST_F(TrialsTest, AfterDoneSilenceIsNoFailureAndANewTrainerStopsItToo) {
+  auto request = Request();
+  request.options = std::make_unique<msg::TrialOptionsT>();
+  request.options->heartbeat_ms = 1000;
+  const std::string id = Run(request);
+  Say("j-1", 1, kDone);
+  Advance(absl::Seconds(5));
+  EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
+  Restart();
+  Advance(absl::Seconds(10));
+  EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+  SayEnd("j-1", 1);
+  EndJob("j-1", 137);
+  EXPECT_EQ(Get(id).state, TrialState::Done);
+}
+
+TEST_F(TrialsTest, OneThatSaysDoneAndThatItFailedHasFailed) {
+  const std::string id = Run();
+  Say("j-1", 1, R"({"t":"fail","error":"no"})");
+  Say("j-1", 2, kDone);
+  SayEnd("j-1", 2);
+  EndJob("j-1", 0);
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+}
+
 TEST_F(TrialsTest, ACriterionIsKeptOverARestart) {
   const std::string id = Run(WithStop(R"({"loss":1})"));
   const std::string answer = Say("j-1", 1, Report(1));
