@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -40,6 +41,11 @@ std::vector<std::string> LinesOf(const std::string& path) {
 }
 
 std::vector<std::string> Ran(const TestingTable& yard) { return LinesOf(yard.folder() + "/ran"); }
+
+// The points to which the launcher has come that is, or will be, killed.
+std::vector<std::string> Passed(const TestingTable& yard) {
+  return LinesOf(yard.folder() + "/points");
+}
 
 // ---- The launcher that is killed
 
@@ -128,7 +134,7 @@ Points KillAtEachPoint(const std::function<void(TestingTable&)>& prepare,
     yard.SetResources({*ParseResource("slots=2")});
     prepare(yard);
     const bool killed = RunLauncherUntil(point, yard.folder());
-    const auto points = LinesOf(yard.folder() + "/points");
+    const auto points = Passed(yard);
     const auto opened = yard.Open();
     EXPECT_TRUE(opened.ok()) << opened;
     if (opened.ok()) look(yard);
@@ -217,14 +223,23 @@ msg::JobSpecT UntilTold(const TestingTable& yard) {
   return spec;
 }
 
-void AskToStop(TestingTable& yard, const std::string& job) {
+// The job runs, and what an earlier launcher has done to it has had its effect.
+void AwaitFirstRun(TestingTable& yard, const std::string& job) {
   ASSERT_TRUE(yard.AwaitInFile(yard.folder() + "/ran", "ran"));
+  const auto passed = Passed(yard);
+  if (std::find(passed.begin(), passed.end(), "after stop") == passed.end()) return;
+  ASSERT_TRUE(yard.Await(
+      job, [](const msg::JobT& now) { return now.tasks[0]->attempts[0]->ended_us != 0; }));
+}
+
+void AskToStop(TestingTable& yard, const std::string& job) {
+  AwaitFirstRun(yard, job);
   ASSERT_EQ(yard.Stop(job, kGrace), absl::OkStatus());
 }
 
 // (One that was stored is not asked for again: that would be another one.)
 void AskToRestart(TestingTable& yard, const std::string& job) {
-  ASSERT_TRUE(yard.AwaitInFile(yard.folder() + "/ran", "ran"));
+  AwaitFirstRun(yard, job);
   yard.OnLoop([&] {
     const msg::JobT now = yard.table()->Message(*yard.table()->Row(job));
     if (now.state == msg::TaskState::Stopping || now.tasks[0]->attempts.size() > 1) return;
