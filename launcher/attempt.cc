@@ -200,9 +200,11 @@ void Attempt::Finish(AttemptEnd end) {
 
 void Attempt::Stop(int signal, absl::Duration grace) {
   if (link_ == nullptr) return;  // Asked again by the supervisor once it is found to run.
+  Fault("before stop");
   link_->Send({.kind = ShimRequest::Kind::kStop,
                .signal = signal,
                .grace_ms = absl::ToInt64Milliseconds(grace)});
+  Fault("after stop");
 }
 
 bool Attempt::Signal(int signal) {

@@ -15,13 +15,16 @@
 namespace launcher {
 namespace {
 
-TaskCircumstances CircumstancesOf(const JobRow& row, int task) {
+TaskCircumstances CircumstancesOf(const AttemptHost& host, const JobRow& row, int task,
+                                  int attempt) {
   const auto at = static_cast<std::size_t>(task);
+  const std::string folder =
+      AttemptFolder(row, row.tasks[at], host.locations.state_directory, attempt);
   TaskCircumstances circumstances{
       .job = row.id,
       .restarts = row.spec.gang ? row.status.restarts : row.status.tasks[at].restarts,
       .sets = {},
-      .torch_error_file = {}};
+      .torch_error_file = folder + "/error.json"};
   for (const std::string& given : row.tasks[at].resources) {
     const auto resource = ParseResource(given);
     if (!resource.ok() || !resource->is_set()) continue;
@@ -71,7 +74,8 @@ ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row,
   const std::string& state = host.locations.state_directory;
   ShimSpec spec;
   spec.argv = planned.argv;
-  spec.environment = TaskEnvironment(job, environment, plan, planned, CircumstancesOf(row, task));
+  spec.environment =
+      TaskEnvironment(job, environment, plan, planned, CircumstancesOf(host, row, task, attempt));
   spec.working_directory = planned.working_directory;
   spec.stdout_path = LogPath(row, task_row, state, attempt, msg::LogStream::Stdout);
   spec.stderr_path = LogPath(row, task_row, state, attempt, msg::LogStream::Stderr);

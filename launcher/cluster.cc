@@ -310,11 +310,7 @@ void AddTorch(const msg::JobSpecT& spec, const ClusterPlan& plan, const PlannedT
   environment->Set("TORCHELASTIC_USE_AGENT_STORE", "False");
   environment->SetDefault("TORCH_NCCL_ASYNC_ERROR_HANDLING", 1);
   if (plan.tasks.size() > 1) environment->SetDefault("OMP_NUM_THREADS", 1);
-  // One of the caller would be another job's.
-  environment->Remove("TORCHELASTIC_ERROR_FILE");
-  if (!circumstances.torch_error_file.empty()) {
-    environment->Set("TORCHELASTIC_ERROR_FILE", circumstances.torch_error_file);
-  }
+  environment->Set("TORCHELASTIC_ERROR_FILE", circumstances.torch_error_file);
 }
 
 }  // namespace

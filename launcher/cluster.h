@@ -61,7 +61,7 @@ struct TaskCircumstances {
     std::vector<std::string> members;
   };
   std::vector<Members> sets;
-  // Where torch's `record` decorator writes an exception; empty: nowhere.
+  // Where torch's `record` decorator writes an exception.
   std::string torch_error_file;
 };
 

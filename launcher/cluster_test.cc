@@ -174,9 +174,11 @@ TEST(ClusterTest, OursWinsOverTheCallersEnvironmentAndTheGroupsOwnOverOurs) {
                       "RANK=10", "YARD_READY_FD=7"};
   spec.groups[1]->environment = {"MASTER_PORT=29500", "MY=own"};
   const auto plan = PlanTasks(spec, kPorts);
-  const auto chief = TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], {});
-  EXPECT_THAT(chief, IsSupersetOf({"RANK=0", "MASTER_PORT=20004", "OMP_NUM_THREADS=4"}));
-  EXPECT_THAT(chief, Not(Contains(StartsWith("TORCHELASTIC_ERROR_FILE"))));
+  TaskCircumstances circumstances;
+  circumstances.torch_error_file = "/state/error.json";
+  const auto chief = TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], circumstances);
+  EXPECT_THAT(chief, IsSupersetOf({"RANK=0", "MASTER_PORT=20004", "OMP_NUM_THREADS=4",
+                                   "TORCHELASTIC_ERROR_FILE=/state/error.json"}));
   EXPECT_THAT(chief, Not(Contains(StartsWith("YARD_READY_FD"))));
   const auto worker = TaskEnvironment(spec, spec.environment, plan, plan.tasks[1], {});
   EXPECT_THAT(worker, IsSupersetOf({"RANK=1", "MASTER_PORT=29500", "MY=own"}));

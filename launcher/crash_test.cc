@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,6 +22,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_table.h"
+#include "launcher/resources.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
 #include "runtime/subprocess.h"
@@ -23,10 +30,266 @@
 namespace launcher {
 namespace {
 
-constexpr char kScript[] = "echo ran >> $FOLDER/ran; echo out; read r < $FOLDER/go; exit 7";
-constexpr char kRequest[] = "the same request";
+using ::testing::ElementsAre;
+using ::testing::UnorderedElementsAre;
 
-msg::JobSpecT OneTask(const TestingTable& yard) { return yard.Shell(kScript); }
+constexpr char kRequest[] = "the same request";
+constexpr absl::Duration kGrace = absl::Seconds(10);
+
+std::vector<std::string> LinesOf(const std::string& path) {
+  return absl::StrSplit(runtime::ReadFile(path, 1 << 20).value_or(""), '\n', absl::SkipEmpty());
+}
+
+std::vector<std::string> Ran(const TestingTable& yard) { return LinesOf(yard.folder() + "/ran"); }
+
+// The points to which the launcher has come that is, or will be, killed.
+std::vector<std::string> Passed(const TestingTable& yard) {
+  return LinesOf(yard.folder() + "/points");
+}
+
+// ---- The launcher that is killed
+
+// Tells the names of the points it comes to to a file, and ends this process at number $CRASH_AT.
+std::function<void(std::string_view)> KillAtPoint(const std::string& folder) {
+  const auto left = std::make_shared<int>(atoi(getenv("CRASH_AT")));
+  return [left, path = folder + "/points"](std::string_view point) {
+    std::ofstream(path, std::ios::app) << point << '\n';
+    if (--*left < 0) kill(getpid(), SIGKILL);
+  };
+}
+
+using MakeSpec = msg::JobSpecT (*)(const TestingTable&);
+// What somebody asks for while the job runs.
+using Ask = void (*)(TestingTable&, const std::string& job);
+
+// What the test's child process does with a job.
+void RunLauncher(const char* folder, MakeSpec make_spec, Ask ask = nullptr) {
+  TestingTable yard(folder);
+  yard.SetResources({*ParseResource("slots=2")});
+  const auto fault = KillAtPoint(folder);
+  const auto opened = yard.Open(fault);
+  ASSERT_TRUE(opened.ok()) << opened;
+  const auto job = yard.Launch(make_spec(yard), kRequest);
+  ASSERT_TRUE(job.ok()) << job.status();
+  yard.OnLoop([&] { fault("launch: after reply"); });
+  if (ask != nullptr) {
+    ask(yard, job->id);
+    yard.OnLoop([&] { fault("what was asked: after reply"); });
+  }
+  const auto ended = yard.AwaitEnd(job->id);
+  ASSERT_TRUE(ended.has_value());
+  // Until the shims have been let go.
+  for (const auto& task : ended->tasks) {
+    for (const auto& attempt : task->attempts) {
+      EXPECT_TRUE(yard.AwaitNoFile(
+          absl::StrCat(yard.state_directory(), "/jobs/", task->id, ".", attempt->number, "/spec")));
+    }
+  }
+}
+
+// What it does to an ended job: removes it.
+void RunRemoval(const char* folder) {
+  TestingTable yard(folder);
+  const auto fault = KillAtPoint(folder);
+  const auto opened = yard.Open(fault);
+  ASSERT_TRUE(opened.ok()) << opened;
+  const auto jobs = yard.List();
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(yard.Remove(jobs[0].id), absl::OkStatus());
+  yard.OnLoop([&] { fault("remove: after reply"); });
+}
+
+// True if the launcher was killed at that point; false if there are no so many.
+bool RunLauncherUntil(int point, const std::string& folder) {
+  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  runtime::Subprocess::Options options;
+  options.program = std::filesystem::read_symlink("/proc/self/exe");
+  options.argv = {options.program, absl::StrCat("--gtest_filter=CrashTest.", test)};
+  // It has no results of its own, and is no shard.
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (text.starts_with("XML_OUTPUT_FILE=") || text.starts_with("GTEST_")) continue;
+    options.environment.emplace_back(text);
+  }
+  options.environment.push_back("CRASH_FOLDER=" + folder);
+  options.environment.push_back(absl::StrCat("CRASH_AT=", point));
+  auto child = runtime::Subprocess::Start(options);
+  EXPECT_TRUE(child.ok()) << child.status();
+  const auto status = child->Wait(absl::Seconds(30));
+  EXPECT_TRUE(status.ok()) << status.status();
+  EXPECT_TRUE(status->signal == SIGKILL || status->ok()) << status->ToString();
+  return status->signal == SIGKILL;
+}
+
+// The points of a whole life, by name: one that is missing is one at which nobody is killed.
+using Points = std::set<std::string>;
+
+// Once for each point: `prepare` a yard, have a launcher killed there, and look at what the next
+// one makes of it. Returns the points.
+Points KillAtEachPoint(const std::function<void(TestingTable&)>& prepare,
+                       const std::function<void(TestingTable&)>& look) {
+  for (int point = 0;; ++point) {
+    SCOPED_TRACE(point);
+    TestingTable yard;  // Owns the folder.
+    yard.SetResources({*ParseResource("slots=2")});
+    prepare(yard);
+    const bool killed = RunLauncherUntil(point, yard.folder());
+    const auto points = Passed(yard);
+    const auto opened = yard.Open();
+    EXPECT_TRUE(opened.ok()) << opened;
+    if (opened.ok()) look(yard);
+    if (!killed || ::testing::Test::HasFatalFailure()) return {points.begin(), points.end()};
+  }
+}
+
+// The same job as the launcher that was killed has, or would have had. It does what was `ask`ed
+// for, or is asked again.
+msg::JobT LaunchAgain(TestingTable& yard, MakeSpec make_spec, Ask ask = nullptr) {
+  const auto job = yard.Launch(make_spec(yard), kRequest);
+  EXPECT_TRUE(job.ok()) << job.status();
+  if (!job.ok()) return {};
+  if (ask != nullptr) ask(yard, job->id);
+  auto ended = yard.AwaitEnd(job->id);
+  EXPECT_TRUE(ended.has_value());
+  EXPECT_EQ(yard.List().size(), 1u);
+  return ended ? *std::move(ended) : msg::JobT();
+}
+
+void Nothing(TestingTable&) {}
+
+// ---- One task
+
+msg::JobSpecT OneTask(const TestingTable& yard) {
+  return yard.Shell("echo ran >> $FOLDER/ran; echo out; read r < $FOLDER/go; exit 7");
+}
+
+TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, OneTask);
+  // Points before the program's end are reached with the program still running, those after
+  // with the program let go: a file in place of the pipe the script would wait for.
+  const auto let_go = [](TestingTable& yard) {
+    ASSERT_TRUE(runtime::WriteFileAtomically(yard.folder() + "/go", "now\n", 0600).ok());
+  };
+  const Points points = KillAtEachPoint(let_go, [](TestingTable& yard) {
+    const msg::JobT ended = LaunchAgain(yard, OneTask);
+    EXPECT_EQ(ended.reason, "exit code 7");
+    EXPECT_TRUE(yard.AwaitNoFile(
+        absl::StrCat(yard.state_directory(), "/jobs/", ended.id, "/worker-0.1/spec")));
+    EXPECT_THAT(Ran(yard), ElementsAre("ran"));
+    ASSERT_EQ(ended.tasks.size(), 1u);
+    EXPECT_EQ(runtime::ReadFile(ended.tasks[0]->stdout_path, 1000).value_or(""), "out\n");
+  });
+  EXPECT_THAT(points, UnorderedElementsAre("launch: before insert", "launch: after insert",
+                                           "launch: before reply", "launch: after reply",
+                                           "before spec", "after spec, before spawn", "after spawn",
+                                           "before save", "after save", "over",
+                                           "before acknowledge", "after acknowledge", "let go"));
+}
+
+// ---- A removal
+
+TEST(CrashTest, EveryPointOfARemovalLeavesAJobThatCanBeRemovedOrNothing) {
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunRemoval(folder);
+  const auto have_a_job = [](TestingTable& yard) {
+    ASSERT_TRUE(yard.Open().ok());
+    const auto job = yard.Launch(yard.Shell("echo out"));
+    ASSERT_TRUE(job.ok()) << job.status();
+    ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
+    ASSERT_TRUE(yard.AwaitNoFile(
+        absl::StrCat(yard.state_directory(), "/jobs/", job->id, "/worker-0.1/spec")));
+    yard.Close();
+  };
+  const Points points = KillAtEachPoint(have_a_job, [](TestingTable& yard) {
+    for (const msg::JobT& left : yard.List()) {
+      EXPECT_EQ(yard.Remove(left.id), absl::OkStatus());
+    }
+    EXPECT_EQ(yard.List().size(), 0u);
+    EXPECT_TRUE(std::filesystem::is_empty(yard.state_directory() + "/jobs"));
+  });
+  EXPECT_THAT(points, UnorderedElementsAre("before remove", "folder removed", "after remove",
+                                           "remove: after reply"));
+}
+
+// ---- A stop, and a restart, that somebody asks for
+
+// Ends when it is told to, by a failure after which it would be started again. Its second run is
+// over at once.
+msg::JobSpecT UntilTold(const TestingTable& yard) {
+  auto spec = yard.Shell(
+      "trap 'exit 9' TERM; echo ran >> $FOLDER/ran; "
+      "[ $(wc -l < $FOLDER/ran) = 1 ] || exit 0; while :; do sleep 0.01; done");
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 3;
+  return spec;
+}
+
+// The job runs, and what an earlier launcher has done to it has had its effect.
+void AwaitFirstRun(TestingTable& yard, const std::string& job) {
+  ASSERT_TRUE(yard.AwaitInFile(yard.folder() + "/ran", "ran"));
+  const auto passed = Passed(yard);
+  if (std::find(passed.begin(), passed.end(), "after stop") == passed.end()) return;
+  ASSERT_TRUE(yard.Await(
+      job, [](const msg::JobT& now) { return now.tasks[0]->attempts[0]->ended_us != 0; }));
+}
+
+void AskToStop(TestingTable& yard, const std::string& job) {
+  AwaitFirstRun(yard, job);
+  ASSERT_EQ(yard.Stop(job, kGrace), absl::OkStatus());
+}
+
+// (One that was stored is not asked for again: that would be another one.)
+void AskToRestart(TestingTable& yard, const std::string& job) {
+  AwaitFirstRun(yard, job);
+  yard.OnLoop([&] {
+    const msg::JobT now = yard.table()->Message(*yard.table()->Row(job));
+    if (now.state == msg::TaskState::Stopping || now.tasks[0]->attempts.size() > 1) return;
+    EXPECT_EQ(yard.table()->Restart({job}, kGrace), absl::OkStatus());
+  });
+}
+
+TEST(CrashTest, EveryPointOfAStopLeavesAStoppedJobThatRanOnce) {
+  if (const char* folder = getenv("CRASH_FOLDER")) {
+    return RunLauncher(folder, UntilTold, AskToStop);
+  }
+  const Points points = KillAtEachPoint(Nothing, [](TestingTable& yard) {
+    const msg::JobT ended = LaunchAgain(yard, UntilTold, AskToStop);
+    EXPECT_EQ(ended.state, msg::TaskState::Exited);
+    EXPECT_EQ(ended.reason, "stopped: exit code 9");
+    EXPECT_TRUE(ended.stop_requested);
+    EXPECT_EQ(ended.restarts, 0u);
+    EXPECT_THAT(Ran(yard), ElementsAre("ran"));
+  });
+  EXPECT_THAT(points, UnorderedElementsAre("launch: before insert", "launch: after insert",
+                                           "launch: before reply", "launch: after reply",
+                                           "before spec", "after spec, before spawn", "after spawn",
+                                           "before save", "after save", "before stop", "after stop",
+                                           "what was asked: after reply", "over",
+                                           "before acknowledge", "after acknowledge", "let go"));
+}
+
+TEST(CrashTest, EveryPointOfARestartByHandLeavesOneMoreRun) {
+  if (const char* folder = getenv("CRASH_FOLDER")) {
+    return RunLauncher(folder, UntilTold, AskToRestart);
+  }
+  const Points points = KillAtEachPoint(Nothing, [](TestingTable& yard) {
+    const msg::JobT ended = LaunchAgain(yard, UntilTold, AskToRestart);
+    EXPECT_EQ(ended.state, msg::TaskState::Exited);
+    EXPECT_EQ(ended.reason, "");
+    EXPECT_EQ(ended.restarts, 0u) << "it does not count";
+    ASSERT_EQ(ended.tasks.size(), 1u);
+    ASSERT_EQ(ended.tasks[0]->attempts.size(), 2u);
+    EXPECT_EQ(ended.tasks[0]->attempts[0]->exit_code, 9);
+    EXPECT_THAT(Ran(yard), ElementsAre("ran", "ran"));
+  });
+  EXPECT_THAT(points, UnorderedElementsAre("launch: before insert", "launch: after insert",
+                                           "launch: before reply", "launch: after reply",
+                                           "before spec", "after spec, before spawn", "after spawn",
+                                           "before save", "after save", "before stop", "after stop",
+                                           "what was asked: after reply", "over",
+                                           "before acknowledge", "after acknowledge", "let go"));
+}
+
+// ---- Restarts
 
 // A gang that fails once.
 msg::JobSpecT Gang(const TestingTable& yard) {
@@ -41,134 +304,55 @@ msg::JobSpecT Gang(const TestingTable& yard) {
   return spec;
 }
 
-using MakeSpec = msg::JobSpecT (*)(const TestingTable&);
-
-// What the test's child process does: a launcher that kills itself at point number $CRASH_AT.
-void RunLauncher(const char* folder, MakeSpec make_spec) {
-  int left = atoi(getenv("CRASH_AT"));
-  TestingTable yard(folder);
-  const auto fault = [&left](std::string_view) {
-    if (--left < 0) kill(getpid(), SIGKILL);
-  };
-  const auto opened = yard.Open(fault);
-  ASSERT_TRUE(opened.ok()) << opened;
-  const auto job = yard.Launch(make_spec(yard), kRequest);
-  ASSERT_TRUE(job.ok()) << job.status();
-  yard.OnLoop([&] { fault("launch: after reply"); });
-  const auto ended = yard.AwaitEnd(job->id);
-  ASSERT_TRUE(ended.has_value());
-  // Until the shims have been let go.
-  for (const auto& task : ended->tasks) {
-    for (const auto& attempt : task->attempts) {
-      EXPECT_TRUE(yard.AwaitNoFile(
-          absl::StrCat(yard.state_directory(), "/jobs/", task->id, ".", attempt->number, "/spec")));
-    }
-  }
-}
-
-// What it does to an ended job: removes it, with a launcher that kills itself on the way.
-void RunRemoval(const char* folder) {
-  int left = atoi(getenv("CRASH_AT"));
-  TestingTable yard(folder);
-  const auto opened = yard.Open([&left](std::string_view) {
-    if (--left < 0) kill(getpid(), SIGKILL);
-  });
-  ASSERT_TRUE(opened.ok()) << opened;
-  const auto jobs = yard.List();
-  ASSERT_EQ(jobs.size(), 1u);
-  EXPECT_EQ(yard.Remove(jobs[0].id), absl::OkStatus());
-}
-
-// True if the launcher was killed at that point; false if there are no so many.
-bool RunLauncherUntil(int point, const std::string& folder) {
-  const std::string test = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  runtime::Subprocess::Options options;
-  options.program = std::filesystem::read_symlink("/proc/self/exe");
-  options.argv = {options.program, absl::StrCat("--gtest_filter=CrashTest.", test)};
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    if (std::string(*entry).rfind("XML_OUTPUT_FILE=", 0) != 0)
-      options.environment.push_back(*entry);
-  }
-  options.environment.push_back("CRASH_FOLDER=" + folder);
-  options.environment.push_back(absl::StrCat("CRASH_AT=", point));
-  auto child = runtime::Subprocess::Start(options);
-  EXPECT_TRUE(child.ok()) << child.status();
-  const auto status = child->Wait(absl::Seconds(30));
-  EXPECT_TRUE(status.ok()) << status.status();
-  EXPECT_TRUE(status->signal == SIGKILL || status->ok()) << status->ToString();
-  return status->signal == SIGKILL;
-}
-
-TEST(CrashTest, EveryPointOfAJobsLifeLeavesOneJobThatRanOnce) {
-  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, OneTask);
-  int points = 0;
-  for (bool killed = true; killed; ++points) {
-    SCOPED_TRACE(points);
-    TestingTable yard;  // Owns the folder.
-    // Points before the program's end are reached with the program still running, those after
-    // with the program let go: a file in place of the pipe the script would wait for.
-    ASSERT_TRUE(runtime::WriteFileAtomically(yard.folder() + "/go", "now\n", 0600).ok());
-    killed = RunLauncherUntil(points, yard.folder());
-    ASSERT_TRUE(yard.Open().ok());
-    const auto job = yard.Launch(OneTask(yard), kRequest);
-    ASSERT_TRUE(job.ok()) << job.status();
-    const auto ended = yard.AwaitEnd(job->id);
-    ASSERT_TRUE(ended.has_value());
-    EXPECT_EQ(ended->reason, "exit code 7");
-    EXPECT_EQ(yard.List().size(), 1u);
-    EXPECT_TRUE(yard.AwaitNoFile(
-        absl::StrCat(yard.state_directory(), "/jobs/", job->id, "/worker-0.1/spec")));
-    EXPECT_EQ(runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), "ran\n");
-    EXPECT_EQ(runtime::ReadFile(ended->tasks[0]->stdout_path, 1000).value_or(""), "out\n");
-  }
-  // (What comes together is stored together, so that there are fewer on a busy machine.)
-  EXPECT_GE(points, 14);
-}
-
-TEST(CrashTest, EveryPointOfARemovalLeavesAJobThatCanBeRemovedOrNothing) {
-  if (const char* folder = getenv("CRASH_FOLDER")) return RunRemoval(folder);
-  int points = 0;
-  for (bool killed = true; killed; ++points) {
-    SCOPED_TRACE(points);
-    TestingTable yard;  // Owns the folder.
-    ASSERT_TRUE(yard.Open().ok());
-    const auto job = yard.Launch(yard.Shell("echo out"));
-    ASSERT_TRUE(job.ok()) << job.status();
-    ASSERT_TRUE(yard.AwaitEnd(job->id).has_value());
-    ASSERT_TRUE(yard.AwaitNoFile(
-        absl::StrCat(yard.state_directory(), "/jobs/", job->id, "/worker-0.1/spec")));
-    yard.Close();
-    killed = RunLauncherUntil(points, yard.folder());
-    ASSERT_TRUE(yard.Open().ok());
-    for (const msg::JobT& left : yard.List()) {
-      EXPECT_EQ(yard.Remove(left.id), absl::OkStatus());
-    }
-    EXPECT_EQ(yard.List().size(), 0u);
-    EXPECT_TRUE(std::filesystem::is_empty(yard.state_directory() + "/jobs"));
-  }
-  EXPECT_GE(points, 4);
-}
-
 TEST(CrashTest, EveryPointOfAGangsRestartLeavesOneGangThatRanOnce) {
   if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, Gang);
-  int points = 0;
-  for (bool killed = true; killed; ++points) {
-    SCOPED_TRACE(points);
-    TestingTable yard;  // Owns the folder.
-    killed = RunLauncherUntil(points, yard.folder());
-    ASSERT_TRUE(yard.Open().ok());
-    const auto job = yard.Launch(Gang(yard), kRequest);
-    ASSERT_TRUE(job.ok()) << job.status();
-    const auto ended = yard.AwaitEnd(job->id);
-    ASSERT_TRUE(ended.has_value());
-    EXPECT_EQ(ended->state, msg::TaskState::Exited) << ended->reason;
-    EXPECT_EQ(ended->restarts, 1u);
-    EXPECT_EQ(yard.List().size(), 1u);
-    std::vector<std::string> ran = absl::StrSplit(
-        runtime::ReadFile(yard.folder() + "/ran", 1000).value_or(""), '\n', absl::SkipEmpty());
-    EXPECT_THAT(ran, ::testing::UnorderedElementsAre("0 0", "1 0", "2 0", "0 1", "1 1", "2 1"));
+  const Points points = KillAtEachPoint(Nothing, [](TestingTable& yard) {
+    const msg::JobT ended = LaunchAgain(yard, Gang);
+    EXPECT_EQ(ended.state, msg::TaskState::Exited) << ended.reason;
+    EXPECT_EQ(ended.restarts, 1u);
+    EXPECT_THAT(Ran(yard), UnorderedElementsAre("0 0", "1 0", "2 0", "0 1", "1 1", "2 1"));
+  });
+  EXPECT_THAT(points, UnorderedElementsAre(
+                          "launch: before insert", "launch: after insert", "launch: before reply",
+                          "launch: after reply", "before spec", "after spec, before spawn",
+                          "after spawn", "before save", "after save", "before stop", "after stop",
+                          "over", "before acknowledge", "after acknowledge", "let go"));
+}
+
+// One task waits for another that fails twice, and so is started again after a delay. Both have
+// resources of their own, which are all there are.
+msg::JobSpecT OneAfterTheOther(const TestingTable& yard) {
+  auto spec = yard.Shell(
+      "echo $YARD_TASK $TORCHELASTIC_RESTART_COUNT >> $FOLDER/ran; "
+      "[ $YARD_TASK = worker-0 ] || [ $TORCHELASTIC_RESTART_COUNT = 2 ]");
+  for (const char* type : {"worker", "data"}) {
+    auto wish = std::make_unique<msg::ResourceRequestT>();
+    wish->name = "slots";
+    wish->amount = 1;
+    AddGroup(&spec, type).resources.push_back(std::move(wish));
   }
-  EXPECT_GE(points, 40);
+  auto after = std::make_unique<msg::StartAfterT>();
+  after->type = "data";
+  after->milestone = msg::Milestone::Completed;
+  spec.groups[0]->start_after.push_back(std::move(after));
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 2;
+  return spec;
+}
+
+TEST(CrashTest, EveryPointOfWaitsAndDelaysLeavesTheSameRuns) {
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, OneAfterTheOther);
+  const Points points = KillAtEachPoint(Nothing, [](TestingTable& yard) {
+    const msg::JobT ended = LaunchAgain(yard, OneAfterTheOther);
+    EXPECT_EQ(ended.state, msg::TaskState::Exited) << ended.reason;
+    EXPECT_EQ(ended.restarts, 2u);
+    EXPECT_THAT(Ran(yard), ElementsAre("data-0 0", "data-0 1", "data-0 2", "worker-0 0"));
+  });
+  EXPECT_THAT(points, UnorderedElementsAre("launch: before insert", "launch: after insert",
+                                           "launch: before reply", "launch: after reply",
+                                           "before spec", "after spec, before spawn", "after spawn",
+                                           "before save", "after save", "over",
+                                           "before acknowledge", "after acknowledge", "let go"));
 }
 
 }  // namespace

@@ -102,6 +102,26 @@ TEST_F(JobGroupsTest, EachTaskIsToldOfTheOthers) {
                    "\"rpc_layer\": \"grpc\"}\n"));
 }
 
+TEST_F(JobGroupsTest, EachAttemptHasAFileOfItsOwnForAnExceptionOfTorch) {
+  auto spec = yard_.Shell(
+      "echo $RANK $TORCHELASTIC_RESTART_COUNT > $TORCHELASTIC_ERROR_FILE; "
+      "[ $TORCHELASTIC_RESTART_COUNT = 1 ]");
+  spec.environment.push_back("TORCHELASTIC_ERROR_FILE=" + yard_.folder() + "/of-the-caller");
+  AddGroup(&spec, "worker", 2);
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_EQ(job.state, TaskState::Exited) << job.reason;
+  for (const int rank : {0, 1}) {
+    for (const int restart : {0, 1}) {
+      const std::string path = absl::StrCat(yard_.state_directory(), "/jobs/", job.id, "/worker-",
+                                            rank, ".", restart + 1, "/error.json");
+      EXPECT_EQ(runtime::ReadFile(path, 100).value_or("(no file)"),
+                absl::StrCat(rank, " ", restart, "\n"));
+    }
+  }
+}
+
 TEST_F(JobGroupsTest, AGroupHasItsOwnProgramDirectoryAndVariables) {
   auto spec = yard_.Shell("echo of the job");
   AddGroup(&spec, "worker");
@@ -396,6 +416,46 @@ TEST_F(JobGroupsTest, TheNextLauncherTakesUpEveryTask) {
     ASSERT_EQ(task.attempts.size(), 1u);
     EXPECT_EQ(task.attempts[0]->exit_code, rank);
     EXPECT_EQ(Output(task), absl::StrCat("out ", rank, "\n"));
+  }
+}
+
+TEST_F(JobGroupsTest, AKilledShimCostsItsAttemptAndNobodyElseAnything) {
+  auto spec = yard_.Shell(absl::StrCat("echo begins;", kUntilGo, "echo ends"));
+  AddGroup(&spec, "worker", 3);
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  const std::string other = Launch(spec);
+  const std::string id = Launch(spec);
+  const msg::JobT before = AwaitAllRunning(id), other_before = AwaitAllRunning(other);
+  ASSERT_TRUE(yard_.AwaitInFile(before.tasks[0]->stdout_path, "begins"));
+  const pid_t shim = ShimOf(yard_.state_directory(), before);
+  ASSERT_GT(shim, 0);
+  ASSERT_EQ(kill(shim, SIGKILL), 0);
+  const auto again = yard_.Await(id, [](const msg::JobT& job) {
+    const msg::TaskT& task = TaskOf(job, "worker-0");
+    return task.attempts.size() == 2 && task.state == TaskState::Running;
+  });
+  ASSERT_TRUE(again.has_value());
+  Go();
+  const msg::JobT job = End(id), other_job = End(other);
+  EXPECT_EQ(job.state, TaskState::Exited) << job.reason;
+  EXPECT_EQ(job.restarts, 1u);
+  const msg::TaskT& killed = TaskOf(job, "worker-0");
+  ASSERT_EQ(killed.attempts.size(), 2u);
+  EXPECT_TRUE(killed.attempts[0]->shim_lost);
+  EXPECT_EQ(killed.attempts[0]->reason, "the shim was killed (signal 9)");
+  EXPECT_FALSE(killed.attempts[1]->shim_lost);
+  EXPECT_EQ(Output(killed), "begins\nends\n");
+  const auto expect_untouched = [](const msg::TaskT& was, const msg::TaskT& is) {
+    ASSERT_EQ(is.attempts.size(), 1u) << is.id;
+    EXPECT_EQ(is.attempts[0]->pid, was.attempts[0]->pid) << is.id;
+    EXPECT_EQ(is.attempts[0]->reason, "exit code 0") << is.id;
+    EXPECT_EQ(Output(is), "begins\nends\n") << is.id;
+  };
+  expect_untouched(*before.tasks[1], *job.tasks[1]);
+  expect_untouched(*before.tasks[2], *job.tasks[2]);
+  for (std::size_t i = 0; i < other_job.tasks.size(); ++i) {
+    expect_untouched(*other_before.tasks[i], *other_job.tasks[i]);
   }
 }
 

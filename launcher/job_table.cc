@@ -21,6 +21,7 @@
 #include "launcher/attempt.h"
 #include "launcher/attempt_spec.h"
 #include "launcher/cluster.h"
+#include "launcher/follow_pace.h"
 #include "launcher/job_names.h"
 #include "launcher/job_observers.h"
 #include "launcher/job_spec_record.h"
@@ -117,6 +118,7 @@ class Table : public JobTable {
                        .own_start_ticks = OwnStartTicks()}),
         resources_(options_.resources),
         spawner_(options_.shim_path),
+        ready_pace_(options_.loop),
         ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
     if (!options_.random) {
       options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
@@ -227,6 +229,7 @@ class Table : public JobTable {
   std::unique_ptr<Store> store_;
   Resources resources_;
   ShimSpawner spawner_;
+  FollowPace ready_pace_;
   HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
@@ -255,6 +258,7 @@ void Table::MakeHost() {
   host_.clock = options_.clock;
   host_.locations = options_.locations;
   host_.spawner = &spawner_;
+  host_.ready_pace = &ready_pace_;
   host_.on_lines = options_.on_lines;
   host_.fault = options_.fault;
   host_.spec_of = [this](const JobRow& row, int task, int attempt) {

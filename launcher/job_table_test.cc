@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -334,6 +336,44 @@ TEST_F(JobTableTest, AnEndAndTheRestartThatFollowsAreStoredTogether) {
   yard_.Close();
   // That each attempt runs, and that it has ended.
   EXPECT_LE(saves, 4);
+}
+
+TEST_F(JobTableTest, WhatIsDecidedIsStoredBeforeItIsDone) {
+  auto spec = yard_.Shell("[ -e $FOLDER/ran ] && exec sleep 1000; : > $FOLDER/ran; exit 3");
+  spec.restart = msg::RestartPolicy::OnFailure;
+  spec.max_restarts = 1;
+  yard_.Close();
+  std::vector<std::string> points;
+  const auto note = [&](std::string_view point) { points.emplace_back(point); };
+  ASSERT_TRUE(yard_.Open(note).ok());
+  const auto launched = yard_.Launch(spec);
+  ASSERT_TRUE(launched.ok()) << launched.status();
+  ASSERT_TRUE(yard_.Await(launched->id, [](const msg::JobT& job) {
+    return job.tasks[0]->attempts.size() == 2 && job.state == TaskState::Running;
+  }));
+  yard_.OnLoop([&] {
+    note("asked to stop");
+    ASSERT_TRUE(yard_.table()->Stop({launched->id}, absl::Seconds(10), "").ok());
+    note("answered");
+  });
+  ASSERT_TRUE(yard_.AwaitNoFile(
+      absl::StrCat(yard_.state_directory(), "/jobs/", launched->id, "/worker-0.2/spec")));
+  yard_.Close();
+  // Where it is for the first time behind another.
+  const auto place = [&](const std::string& point, std::size_t after = 0) {
+    const auto found =
+        std::find(points.begin() + static_cast<std::ptrdiff_t>(after), points.end(), point);
+    EXPECT_NE(found, points.end()) << point;
+    return static_cast<std::size_t>(found - points.begin());
+  };
+  EXPECT_LT(place("launch: after insert"), place("before spec"));
+  const std::size_t over = place("over");
+  EXPECT_LT(place("after save", over), place("before spec", over)) << "of a restart";
+  const std::size_t asked = place("asked to stop");
+  EXPECT_LT(place("after save", asked), place("before stop", asked)) << "of a stop";
+  EXPECT_LT(place("after stop", asked), place("answered", asked));
+  const std::size_t end = place("over", asked);
+  EXPECT_LT(place("after save", end), place("before acknowledge", end)) << "of an end";
 }
 
 TEST_F(JobTableTest, AnExitFileIsEnoughWhenTheShimIsGoneToo) {

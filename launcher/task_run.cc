@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "launcher/line_reader.h"
 #include "launcher/log_segments.h"
+#include "launcher/ready_pattern.h"
 #include "runtime/file.h"
 
 namespace launcher {
@@ -64,12 +65,7 @@ void TaskRun::Make() {
   stopped_us_ = spoke_us_ = 0;
   stdout_lines_.reset();
   stderr_lines_.reset();
-  ready_pattern_.reset();
-  const msg::TaskGroupT* const group = row_->group(row());
-  if (group != nullptr && !group->ready_pattern.empty()) {
-    auto pattern = ReadyPattern::Compile(group->ready_pattern);
-    if (pattern.ok()) ready_pattern_ = *std::move(pattern);
-  }
+  ready_watch_.reset();
   attempt_ = NewAttempt(
       host_, *row_, task_, last(),
       {.on_running = [this](const ShimState& state) { OnRunning(state); },
@@ -180,7 +176,6 @@ LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
   return LineFeed(
       Path(stream), std::max(begin, known), [this, is_stdout, stream, begin](LineBatch batch) {
         (is_stdout ? last().stdout_end : last().stderr_end) = batch.end;
-        LookForReadiness(batch.lines);
         if (!host_->on_lines) return;
         host_->on_lines(
             row_->id, batch.begin == begin ? 0 : batch.begin,
@@ -188,16 +183,24 @@ LineFeed TaskRun::MakeFeed(msg::LogStream stream) {
       });
 }
 
-void TaskRun::LookForReadiness(const std::vector<std::string>& lines) {
-  if (ready_pattern_ == nullptr || !ready_pattern_->MatchesAny(lines)) return;
-  ready_pattern_.reset();
-  host_->on_ready(this);
+// From the attempt's beginning, whatever was announced before.
+std::unique_ptr<ReadyWatch> TaskRun::MakeReadyWatch() {
+  const msg::TaskGroupT* const group = row_->group(row());
+  if (group == nullptr || group->ready_pattern.empty()) return nullptr;
+  if (row_->status.tasks[static_cast<std::size_t>(task_)].ready) return nullptr;
+  auto pattern = ReadyPattern::Compile(group->ready_pattern);
+  if (!pattern.ok()) return nullptr;
+  return std::make_unique<ReadyWatch>(host_->ready_pace, *std::move(pattern),
+                                      LineReader(Path(msg::LogStream::Stdout), last().stdout_begin),
+                                      LineReader(Path(msg::LogStream::Stderr), last().stderr_begin),
+                                      [this] { host_->on_ready(this); });
 }
 
 void TaskRun::OpenFeeds() {
   if (stdout_lines_) return;
   stdout_lines_.emplace(MakeFeed(msg::LogStream::Stdout));
   stderr_lines_.emplace(MakeFeed(msg::LogStream::Stderr));
+  ready_watch_ = MakeReadyWatch();
 }
 
 void TaskRun::OnOutput(const ShimState& state) {
@@ -205,6 +208,7 @@ void TaskRun::OnOutput(const ShimState& state) {
     stdout_lines_->Advance(state.stdout_end, false);
     stderr_lines_->Advance(state.stderr_end, false);
   }
+  if (ready_watch_ != nullptr) ready_watch_->Advance(state.stdout_end, state.stderr_end);
   host_->on_output(this);
 }
 
@@ -227,6 +231,8 @@ void TaskRun::EndOutput(const AttemptEnd& end) {
   OpenFeeds();
   stdout_lines_->Advance(stdout_end, true);
   stderr_lines_->Advance(stderr_end, true);
+  if (ready_watch_ != nullptr) ready_watch_->Finish(stdout_end, stderr_end);
+  ready_watch_.reset();
   row.stdout_end = stdout_end;
   row.stderr_end = stderr_end;
   host_->on_output(this);

@@ -7,15 +7,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/attempt.h"
+#include "launcher/follow_pace.h"
 #include "launcher/job_row.h"
 #include "launcher/line_feed.h"
-#include "launcher/ready_pattern.h"
+#include "launcher/ready_watch.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/shim_spawner.h"
 #include "runtime/clock.h"
@@ -35,6 +35,7 @@ class TaskRun {
     runtime::Clock* clock = nullptr;
     runtime::Locations locations = {};
     ShimSpawner* spawner = nullptr;
+    FollowPace* ready_pace = nullptr;  // Of the search for lines that say that a task is ready.
     // What the shim is to do for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};
@@ -89,7 +90,7 @@ class TaskRun {
   std::string Path(msg::LogStream stream) const;
   void Make();
   LineFeed MakeFeed(msg::LogStream stream);
-  void LookForReadiness(const std::vector<std::string>& lines);
+  std::unique_ptr<ReadyWatch> MakeReadyWatch();
   void OpenFeeds();
   void BeginBeforeLastLines();
   void OnRunning(const ShimState& state);
@@ -103,7 +104,7 @@ class TaskRun {
   const int task_;
   std::unique_ptr<Attempt> attempt_;
   std::optional<LineFeed> stdout_lines_, stderr_lines_;
-  std::unique_ptr<ReadyPattern> ready_pattern_;  // Null: none, or one line has matched.
+  std::unique_ptr<ReadyWatch> ready_watch_;  // Null: no line says that it is ready, or one has.
   runtime::EventLoop::TimerId timer_ = 0;
   std::int64_t stopped_us_ = 0;
   std::int64_t spoke_us_ = 0;

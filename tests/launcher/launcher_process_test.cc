@@ -9,14 +9,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/client.h"
@@ -31,6 +36,42 @@
 
 namespace launcher {
 namespace {
+
+// Where tasks say what the test waits for.
+class Said {
+ public:
+  explicit Said(const std::string& path) {
+    EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+    fifo_ = runtime::UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  }
+  // The next line; empty after 20 s without one.
+  std::string Next() {
+    for (;;) {
+      const auto newline = text_.find('\n');
+      if (newline != std::string::npos) {
+        const std::string line = text_.substr(0, newline);
+        text_.erase(0, newline + 1);
+        return line;
+      }
+      pollfd entry = {fifo_.get(), POLLIN, 0};
+      char bytes[100];
+      const ssize_t got = poll(&entry, 1, 20'000) == 1 ? read(fifo_.get(), bytes, sizeof bytes) : 0;
+      if (got <= 0) return "";
+      text_.append(bytes, static_cast<std::size_t>(got));
+    }
+  }
+
+ private:
+  runtime::UniqueFd fifo_;
+  std::string text_;
+};
+
+void TwoWorkers(msg::JobSpecT& spec) {
+  auto workers = std::make_unique<msg::TaskGroupT>();
+  workers->type = "worker";
+  workers->count = 2;
+  spec.groups.push_back(std::move(workers));
+}
 
 class LauncherProcessTest : public ::testing::Test {
  protected:
@@ -103,6 +144,21 @@ class LauncherProcessTest : public ::testing::Test {
         request, [](const msg::WaitJobReplyT&) { return true; }, Patient());
   }
 
+  // The job once all its tasks run (they must not end before).
+  msg::JobT AwaitAllRunning(const std::string& job) {
+    msg::WaitJobRequestT request;
+    request.job = job;
+    msg::JobT running;
+    const auto until_running = [&](const msg::WaitJobReplyT& part) {
+      const auto runs = [](const auto& task) { return task->state == msg::TaskState::Running; };
+      running = *part.job;
+      return !std::all_of(running.tasks.begin(), running.tasks.end(), runs);
+    };
+    const auto end = client_->Stream<rpc::Launcher::WaitJob>(request, until_running, Patient());
+    EXPECT_TRUE(absl::IsCancelled(end.status())) << end.status();
+    return running;
+  }
+
   std::string folder_;
   runtime::Locations locations_;
   std::optional<runtime::Subprocess> registry_, launcher_;
@@ -158,23 +214,15 @@ TEST_F(LauncherProcessTest, AJobGoesOnOverAKillOfTheLauncher) {
 }
 
 TEST_F(LauncherProcessTest, ADaemonJobIsStoppedWhenTheLauncherIsKilled) {
-  const std::string path = folder_ + "/said";
-  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
-  const runtime::UniqueFd said(open(path.c_str(), O_RDWR | O_CLOEXEC));
-  const auto says = [&](const std::string& word) {
-    pollfd entry = {said.get(), POLLIN, 0};
-    char text[100];
-    const ssize_t got = poll(&entry, 1, 20'000) == 1 ? read(said.get(), text, sizeof text) : 0;
-    return std::string(text, static_cast<std::size_t>(std::max<ssize_t>(got, 0))) == word + "\n";
-  };
+  Said said(folder_ + "/said");
   const std::string job = Launch(
       "trap 'echo saved >$FOLDER/said; exit 0' TERM; echo ready >$FOLDER/said;"
       " while :; do sleep 0.01; done",
       "", [](msg::JobSpecT& spec) { spec.daemon = true; });
-  ASSERT_TRUE(says("ready"));
+  ASSERT_EQ(said.Next(), "ready");
   ASSERT_TRUE(launcher_->Signal(SIGKILL).ok());
   ASSERT_TRUE(launcher_->Wait(absl::Seconds(10)).ok());
-  EXPECT_TRUE(says("saved"));
+  EXPECT_EQ(said.Next(), "saved");
   launcher_ = Start("launcher/launcher");
   const auto ended = Wait(job);
   ASSERT_TRUE(ended.ok()) << ended.status();
@@ -185,12 +233,7 @@ TEST_F(LauncherProcessTest, ADaemonJobIsStoppedWhenTheLauncherIsKilled) {
 TEST_F(LauncherProcessTest, TasksMeetAtABarrierOverTheirReportChannel) {
   const std::string job = Launch(
       R"(echo '{"t":"barrier","name":"a","timeout_s":20}' >&3; read -r answer <&3; echo "$answer")",
-      "", [](msg::JobSpecT& spec) {
-        auto workers = std::make_unique<msg::TaskGroupT>();
-        workers->type = "worker";
-        workers->count = 2;
-        spec.groups.push_back(std::move(workers));
-      });
+      "", TwoWorkers);
   const auto ended = Wait(job);
   ASSERT_TRUE(ended.ok()) << ended.status();
   std::vector<std::string> answers;
@@ -200,6 +243,110 @@ TEST_F(LauncherProcessTest, TasksMeetAtABarrierOverTheirReportChannel) {
   std::sort(answers.begin(), answers.end());
   EXPECT_EQ(answers, (std::vector<std::string>{"{\"t\":\"ok\",\"index\":0}\n",
                                                "{\"t\":\"ok\",\"index\":1}\n"}));
+}
+
+TEST_F(LauncherProcessTest, TasksMeetAtABarrierOverTheBus) {
+  const std::string job = Launch("exec sleep 1000", "", TwoWorkers);
+  AwaitAllRunning(job);
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  std::vector<absl::StatusOr<msg::BarrierReplyT>> answers;
+  const auto arrive = [&](const std::string& task, const std::string& name, std::uint32_t timeout,
+                          const bus::CallOptions& options) {
+    msg::BarrierRequestT request;
+    request.task = absl::StrCat(job, "/", task);
+    request.name = name;
+    request.timeout_ms = timeout;
+    const auto done = [&](absl::StatusOr<msg::BarrierReplyT> answer) {
+      runtime::MutexLock lock(mutex);
+      answers.push_back(std::move(answer));
+      changed.SignalAll();
+    };
+    client_->Start<rpc::Launcher::Barrier>(request, {}, done, options);
+  };
+  const auto take = [&](std::size_t count) {
+    runtime::MutexLock lock(mutex);
+    while (answers.size() < count) changed.Wait(mutex);
+    return std::exchange(answers, {});
+  };
+
+  arrive("worker-0", "a", 0, Patient());
+  arrive("worker-1", "a", 0, Patient());
+  const auto both = take(2);
+  ASSERT_TRUE(both[0].ok()) << both[0].status();
+  ASSERT_TRUE(both[1].ok()) << both[1].status();
+  EXPECT_EQ(both[0]->index + both[1]->index, 1u);
+
+  // One that waits in vain, for as long as it has said, or else until the end of its call: then the
+  // barrier is broken for the other too.
+  arrive("worker-0", "b", 50, Patient());
+  EXPECT_TRUE(absl::IsDeadlineExceeded(take(1)[0].status()));
+  bus::CallOptions hasty = Patient();
+  hasty.timeout = absl::Seconds(1);
+  arrive("worker-1", "c", 0, hasty);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(take(1)[0].status()));
+  arrive("worker-0", "c", 0, Patient());
+  const absl::Status broken = take(1)[0].status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(broken)) << broken;
+  EXPECT_NE(broken.message().find("worker-1 waited"), std::string::npos) << broken;
+
+  msg::BarrierRequestT unknown;
+  unknown.task = job + "/worker-2";
+  unknown.name = "a";
+  EXPECT_TRUE(absl::IsNotFound(client_->Call<rpc::Launcher::Barrier>(unknown, Patient()).status()));
+}
+
+TEST_F(LauncherProcessTest, OneTaskIsSignalledAndStartedAgainThenAllAreStopped) {
+  Said said(folder_ + "/said");
+  const std::string job = Launch(
+      "trap 'echo $YARD_TASK told >$FOLDER/said' USR1; echo $YARD_TASK up >$FOLDER/said;"
+      " while :; do sleep 0.01; done",
+      "", TwoWorkers);
+  const std::set<std::string> up = {said.Next(), said.Next()};
+  ASSERT_EQ(up, (std::set<std::string>{"worker-0 up", "worker-1 up"}));
+  const msg::JobT before = AwaitAllRunning(job);
+
+  msg::SignalJobRequestT signal;
+  signal.job = job + "/worker-1";
+  signal.signal = SIGUSR1;
+  const auto signalled = client_->Call<rpc::Launcher::SignalJob>(signal, Patient());
+  ASSERT_TRUE(signalled.ok()) << signalled.status();
+  EXPECT_EQ(signalled->tasks, std::vector<std::string>{"worker-1"});
+  EXPECT_EQ(said.Next(), "worker-1 told");
+
+  msg::RestartJobRequestT restart;
+  restart.job = job + "/worker-1";
+  restart.grace_ms = 20'000;
+  const auto restarted = client_->Call<rpc::Launcher::RestartJob>(restart, Patient());
+  ASSERT_TRUE(restarted.ok()) << restarted.status();
+  EXPECT_EQ(restarted->job->id, job);
+  EXPECT_EQ(said.Next(), "worker-1 up");
+  const msg::JobT again = AwaitAllRunning(job);
+  ASSERT_EQ(again.tasks[1]->attempts.size(), 2u);
+  ASSERT_EQ(again.tasks[0]->attempts.size(), 1u);
+  EXPECT_EQ(again.tasks[0]->attempts[0]->pid, before.tasks[0]->attempts[0]->pid);
+
+  msg::RemoveJobRequestT remove;
+  remove.job = job;
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      client_->Call<rpc::Launcher::RemoveJob>(remove, Patient()).status()));
+  msg::StopJobRequestT stop;
+  stop.job = job;
+  stop.grace_ms = 20'000;
+  const auto stopped = client_->Call<rpc::Launcher::StopJob>(stop, Patient());
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  EXPECT_TRUE(stopped->job->stop_requested);
+  const auto ended = Wait(job);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_EQ(ended->job->state, msg::TaskState::Exited);
+  EXPECT_EQ(ended->job->reason, "stopped");
+  EXPECT_TRUE(client_->Call<rpc::Launcher::RemoveJob>(remove, Patient()).ok());
+
+  EXPECT_TRUE(
+      absl::IsNotFound(client_->Call<rpc::Launcher::SignalJob>(signal, Patient()).status()));
+  EXPECT_TRUE(
+      absl::IsNotFound(client_->Call<rpc::Launcher::RestartJob>(restart, Patient()).status()));
+  EXPECT_TRUE(absl::IsNotFound(client_->Call<rpc::Launcher::StopJob>(stop, Patient()).status()));
 }
 
 TEST_F(LauncherProcessTest, JobsGoOnUnderAnotherBinaryOfTheLauncher) {
