@@ -450,6 +450,23 @@ TEST_F(JobCallsTest, SendsOnlyTheRanksThatAreAskedFor) {
   EXPECT_EQ(Out(), "rank 0\nrank 2\n");
 }
 
+TEST_F(JobCallsTest, OfOneTaskOnlyItsOutputIsSent) {
+  auto spec = yard_.Shell("echo rank $RANK; echo error $RANK >&2");
+  AddGroup(&spec, "worker", 3);
+  const auto job = yard_.Launch(spec);
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_TRUE(yard_.AwaitEnd(job->id));
+  yard_.OnLoop([&] {
+    const auto named = yard_.table()->Find(job->id + "/worker-1");
+    ASSERT_TRUE(named.ok()) << named.status();
+    StartLogCall(Context(), *named, {},
+                 std::make_shared<bus::ReplyWriter<rpc::Launcher::Logs>>(caller_));
+  });
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "rank 1\n");
+  EXPECT_EQ(caller_->text(msg::LogStream::Stderr), "error 1\n");
+}
+
 TEST_F(JobCallsTest, ARankThatTheJobDoesNotHaveIsNamed) {
   const std::string job = Launch("true");
   msg::LogsRequestT request;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
@@ -16,6 +17,7 @@
 #include "launcher/cluster.h"
 #include "launcher/job_table.h"
 #include "launcher/resources.h"
+#include "launcher/store.h"
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
@@ -207,6 +209,46 @@ TEST_F(JobGroupsTest, WhenItsTimeIsOverTheJobHasFailed) {
   EXPECT_THAT(job.failure->consequences, UnorderedElementsAre("worker-0", "worker-1"));
 }
 
+TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
+  auto spec = yard_.Shell(kForEver);
+  AddGroup(&spec, "worker", 2);
+  spec.max_run_time_ms = 3'600'000;
+  const std::string id = Launch(spec);
+  AwaitAllRunning(id);
+  yard_.Close();
+  {  // Nearly all of it passes until the next launcher comes.
+    const auto store = Store::Open(yard_.state_directory() + "/launcher.db");
+    ASSERT_EQ(store.status(), absl::OkStatus());
+    auto rows = (*store)->Load();
+    ASSERT_EQ(rows.status(), absl::OkStatus());
+    rows->at(0).run_since_us -= 3'599'900'000;
+    ASSERT_EQ((*store)->Save({{.job = &rows->at(0), .of_job = true}}), absl::OkStatus());
+  }
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  const msg::JobT job = End(id);
+  EXPECT_EQ(job.state, TaskState::Failed);
+  EXPECT_EQ(job.reason, "its time of 1h is over");
+  EXPECT_EQ(TaskOf(job, "worker-1").attempts.size(), 1u);
+}
+
+TEST_F(JobGroupsTest, TheJobsOwnSignalAsksItsTasksToStop) {
+  auto spec = yard_.Shell(
+      "trap 'echo told; exit 7' USR1; trap '' TERM; echo ready; while :; do sleep 0.01; done");
+  AddGroup(&spec, "worker", 2);
+  spec.stop_signal = SIGUSR1;
+  spec.stop_grace_ms = 15'000;
+  const std::string id = Launch(spec);
+  const msg::JobT running = AwaitAllRunning(id);
+  for (const auto& task : running.tasks) {
+    ASSERT_TRUE(yard_.AwaitInFile(task->stdout_path, "ready"));
+  }
+  ASSERT_EQ(yard_.Stop(id, absl::ZeroDuration()), absl::OkStatus());
+  for (const auto& task : End(id).tasks) {
+    EXPECT_EQ(task->reason, "stopped: exit code 7");
+    EXPECT_EQ(Output(*task), "ready\ntold\n");
+  }
+}
+
 TEST_F(JobGroupsTest, TasksStartInTheOrderThatIsAskedFor) {
   auto spec = yard_.Shell(absl::StrCat("[ $YARD_TASK = worker-0 ] && exit;", kUntilGo));
   auto after = std::make_unique<msg::StartAfterT>();
@@ -315,6 +357,53 @@ TEST_F(JobGroupsTest, MembersOfASetGoToOneTaskAtATime) {
   spec.groups[0]->resources[0]->amount = 3;
   const auto refused = yard_.Launch(spec);
   EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+}
+
+TEST_F(JobGroupsTest, SharedMembersAreThoseOfAllTasksAndAmountsAreCounted) {
+  yard_.Close();
+  yard_.SetResources({*ParseResource("gpu=0,1"), *ParseResource("slots=2")});
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  const auto wish = [](msg::TaskGroupT& group, const char* name, std::uint32_t amount) {
+    group.resources.push_back(std::make_unique<msg::ResourceRequestT>());
+    group.resources.back()->name = name;
+    group.resources.back()->amount = amount;
+  };
+  auto spec = yard_.Shell(absl::StrCat("echo $CUDA_VISIBLE_DEVICES $LOCAL_RANK;", kUntilGo));
+  msg::TaskGroupT& workers = AddGroup(&spec, "worker", 2);
+  wish(workers, "gpu", 2);
+  wish(workers, "slots", 1);
+  EXPECT_TRUE(absl::IsFailedPrecondition(yard_.Launch(spec).status())) << "there are no four";
+  spec.share_sets = true;
+  const std::string first = Launch(spec);
+  for (const auto& task : AwaitAllRunning(first).tasks) {
+    EXPECT_THAT(task->resources, ElementsAre("gpu=0,1", "slots=1"));
+  }
+  auto other = yard_.Shell("true");
+  wish(AddGroup(&other, "worker"), "slots", 1);
+  const std::string slots = Launch(other);
+  other.groups[0]->resources[0]->name = "gpu";
+  const std::string gpu = Launch(other);
+  const auto reason = [this](const std::string& id) {
+    const auto job = yard_.Await(id, [](const msg::JobT&) { return true; });
+    return job ? job->reason : "(no job)";
+  };
+  for (const char* launcher : {"the first launcher", "the next one"}) {
+    SCOPED_TRACE(launcher);
+    EXPECT_EQ(reason(slots), absl::StrCat("waits for slots: 2 of 2 are used by ", first,
+                                          "/worker-0, ", first, "/worker-1"));
+    EXPECT_EQ(reason(gpu), absl::StrCat("waits for gpu: 2 of 2 are used by ", first));
+    yard_.Close();
+    ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  }
+  // The slot of one task is free when that has ended, the set when the last one has.
+  ASSERT_EQ(yard_.Stop(first + "/worker-0", absl::Seconds(5)), absl::OkStatus());
+  EXPECT_EQ(End(slots).state, TaskState::Exited);
+  EXPECT_EQ(reason(gpu), absl::StrCat("waits for gpu: 2 of 2 are used by ", first));
+  Go();
+  const msg::JobT ended = End(first);
+  EXPECT_EQ(Output(TaskOf(ended, "worker-0")), "0,1 0\n");
+  EXPECT_EQ(Output(TaskOf(ended, "worker-1")), "0,1 1\n");
+  EXPECT_EQ(End(gpu).state, TaskState::Exited);
 }
 
 // All of it before the loop comes to what it has granted.

@@ -7,7 +7,10 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -16,9 +19,11 @@
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
 #include "launcher/job_table.h"
+#include "launcher/resources.h"
 #include "launcher/store.h"
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
+#include "runtime/file_limit.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -154,6 +159,41 @@ TEST_F(JobPortsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHasThem
   EXPECT_THAT(Held(), UnorderedElementsAreArray(Ports(younger)));
   ASSERT_EQ(yard_.Stop(younger, absl::Seconds(5)), absl::OkStatus());
   EXPECT_TRUE(yard_.AwaitTrue([&] { return Held().empty(); }));
+}
+
+TEST(JobsPortsTest, AThousandJobsHaveTwoPortsEachAndNoneIsThereTwice) {
+  runtime::RaiseFileLimit();
+  TestingTable yard;
+  yard.SetResources({*ParseResource("slots=1")});  // One of them runs, and all have their ports.
+  ASSERT_EQ(yard.Open(), absl::OkStatus());
+  msg::JobSpecT spec = yard.Shell(kForEver);
+  auto wish = std::make_unique<msg::ResourceRequestT>();
+  wish->name = "slots";
+  wish->amount = 1;
+  AddGroup(&spec, "worker").resources.push_back(std::move(wish));
+  yard.OnLoop([&] {
+    for (int job = 0; job < 1000; ++job) {
+      const auto launched = yard.table()->Launch("", spec);
+      ASSERT_EQ(launched.status(), absl::OkStatus()) << job;
+    }
+  });
+  const auto ports = [&yard] {
+    std::map<int, std::string> jobs;
+    yard.OnLoop([&] {
+      for (const JobRow* row : yard.table()->Rows()) {
+        for (const int port : row->ports) EXPECT_TRUE(jobs.emplace(port, row->id).second) << port;
+      }
+    });
+    return jobs;
+  };
+  const auto first = ports();
+  ASSERT_EQ(first.size(), 2000u);
+  for (const auto& [port, job] : first) ASSERT_TRUE(IsHeld(port)) << port;
+  yard.Close();
+  for (const auto& [port, job] : first) ASSERT_FALSE(IsHeld(port)) << port;
+  ASSERT_EQ(yard.Open(), absl::OkStatus());
+  EXPECT_EQ(ports(), first);
+  for (const auto& [port, job] : first) ASSERT_TRUE(IsHeld(port)) << port;
 }
 
 }  // namespace

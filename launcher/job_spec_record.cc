@@ -22,6 +22,7 @@ constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxTaskType = 32;
 // Smaller files would cost more to rename than to write.
 constexpr std::uint64_t kLeastRotateBytes = 64 * 1024;
+constexpr std::uint64_t kLongestTimeMs = 100ull * 365 * 86'400'000;
 
 bool IsTaskType(std::string_view type) {
   return type.size() <= kMaxTaskType && std::all_of(type.begin(), type.end(), [](char c) {
@@ -129,6 +130,12 @@ absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
   }
   if (spec.restart > msg::RestartPolicy::MAX) {
     return absl::InvalidArgumentError("restart: an unknown policy");
+  }
+  for (const auto& [name, time] : {std::pair("max_run_time_ms", spec.max_run_time_ms),
+                                   std::pair("restart_window_ms", spec.restart_window_ms)}) {
+    if (time <= kLongestTimeMs) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(name, ": ", time, " is more than a hundred years (0: no limit)"));
   }
   if (spec.log_rotate_bytes != 0 && spec.log_rotate_bytes < kLeastRotateBytes) {
     return absl::InvalidArgumentError(absl::StrCat("log_rotate_bytes: ", spec.log_rotate_bytes,

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -24,6 +25,7 @@
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
+#include "runtime/subprocess.h"
 
 namespace launcher {
 namespace {
@@ -90,6 +92,25 @@ TEST_F(JobTableTest, SaysWhyAJobHasFailed) {
   const msg::JobT job = RunToEnd(spec);
   EXPECT_EQ(job.state, TaskState::Failed);
   EXPECT_EQ(job.reason, "program not found: nothing-of-this-name");
+}
+
+TEST_F(JobTableTest, SaysWhetherACoreWasWritten) {
+  constexpr char kCrash[] = "ulimit -S -c $(ulimit -H -c); kill -SEGV $$";
+  // What the kernel says of the same program when it is our own child.
+  runtime::Subprocess::Options options;
+  options.argv = {"sh", "-c", kCrash};
+  options.environment = {"PATH=/usr/bin:/bin"};
+  options.working_directory = yard_.folder();
+  auto own = runtime::Subprocess::Start(options);
+  ASSERT_TRUE(own.ok()) << own.status();
+  const auto status = own->Wait(absl::Seconds(20));
+  ASSERT_TRUE(status.ok()) << status.status();
+  const msg::JobT job = RunToEnd(yard_.Shell(kCrash));
+  EXPECT_EQ(job.tasks[0]->attempts[0]->core_dumped, status->core_dumped);
+  EXPECT_EQ(job.reason, status->ToString());
+  const msg::JobT none = RunToEnd(yard_.Shell("ulimit -c 0; kill -SEGV $$"));
+  EXPECT_FALSE(none.tasks[0]->attempts[0]->core_dumped);
+  EXPECT_EQ(none.reason, "signal 11 (Segmentation fault)");
 }
 
 TEST_F(JobTableTest, KeepsTheErrnoOfAProgramThatCannotBeExecuted) {
@@ -482,6 +503,8 @@ TEST_F(JobTableTest, RefusesSpecsItCannotRun) {
   EXPECT_TRUE(refused([](auto& spec) { spec.environment.push_back("no equals sign"); }));
   EXPECT_TRUE(refused([](auto& spec) { spec.stop_signal = 99; }));
   EXPECT_TRUE(refused([](auto& spec) { spec.log_rotate_bytes = 64 * 1024 - 1; }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.max_run_time_ms = ~std::uint64_t{0}; }));
+  EXPECT_TRUE(refused([](auto& spec) { spec.restart_window_ms = 100ull * 365 * 86'400'000 + 1; }));
   EXPECT_TRUE(refused([](auto& spec) {
     spec.report_channel = std::make_unique<msg::ReportChannelT>();
     spec.report_channel->socket = std::string(200, 'x');
@@ -505,6 +528,26 @@ TEST_F(JobTableTest, OnlyTheNewestEndedJobsAreKept) {
   EXPECT_THAT(ids, UnorderedElementsAre(live.id, recent.id));
   EXPECT_FALSE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + old.id));
   EXPECT_TRUE(std::filesystem::exists(yard_.state_directory() + "/jobs/" + recent.id));
+}
+
+TEST_F(JobTableTest, EndedJobsAreKeptForATime) {
+  const msg::JobT live = Launch(yard_.Shell("read r <&3"));
+  const msg::JobT ended = RunToEnd(yard_.Shell("true"));
+  const msg::JobT other = RunToEnd(yard_.Shell("true"));
+  const std::string folder = yard_.state_directory() + "/jobs/" + ended.id;
+  yard_.Close();
+  yard_.SetKeepFor(absl::Hours(1));
+  ASSERT_TRUE(yard_.Open().ok());
+  // What a launcher forgets when it comes up it does before this.
+  EXPECT_TRUE(yard_.Remove(other.id).ok());
+  EXPECT_EQ(yard_.List().size(), 2u);
+  EXPECT_TRUE(std::filesystem::exists(folder));
+  yard_.Close();
+  yard_.SetKeepFor(absl::ZeroDuration());
+  ASSERT_TRUE(yard_.Open().ok());
+  EXPECT_TRUE(yard_.AwaitTrue([&] { return yard_.List().size() == 1; }));
+  EXPECT_EQ(yard_.List().at(0).id, live.id);
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST_F(JobTableTest, RemovesAnEndedJobAndItsFolderOnly) {

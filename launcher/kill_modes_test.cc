@@ -5,12 +5,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -18,6 +22,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "launcher/cgroup.h"
+#include "launcher/kill_mode_report.h"
 #include "launcher/process_table.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
@@ -74,6 +79,32 @@ TEST(KillModesTest, EachModeIsOfferedOrItSaysWhyNot) {
   }
   const bool walk = OfferOf(KillMode::kSubreaper).offered;
   EXPECT_NE(walk, OfferOf(KillMode::kGroup).offered);
+}
+
+// Found out by other means than the probe's: what it fails to offer no test would miss.
+TEST(KillModesTest, WhatCanBeHadIsOffered) {
+  constexpr char kMakeGroup[] =
+      "[ -n \"$mount\" ] && [ -n \"$own\" ] || exit 1; group=$mount$own/yard-by-hand-$$;"
+      "mkdir \"$group\" || exit 1; [ -w \"$group/$file\" ]; got=$?; rmdir \"$group\"; exit $got";
+  const std::pair<KillMode, std::string> kByHand[] = {
+    {KillMode::kCgroup2,
+     absl::StrCat("mount=$(awk '$3 == \"cgroup2\" {print $2; exit}' /proc/self/mounts);"
+                  "own=$(sed -n 's/^0:://p' /proc/self/cgroup); file=cgroup.kill;",
+                  kMakeGroup)},
+    {KillMode::kFreezer,
+     absl::StrCat("mount=$(awk '$3 == \"cgroup\" && $4 ~ /(^|,)freezer(,|$)/ {print $2; exit}' "
+                  "/proc/self/mounts); own=$(awk -F: '$2 ~ /(^|,)freezer(,|$)/ {print $3}' "
+                  "/proc/self/cgroup); file=freezer.state;",
+                  kMakeGroup)},
+#if !defined(__SANITIZE_THREAD__)  // (Which does not go with it.)
+    {KillMode::kNamespace, "unshare --pid --fork true || unshare -r --pid --fork true"},
+#endif
+    {KillMode::kSubreaper, "[ -r /proc/$$/stat ]"},
+  };
+  for (const auto& [mode, script] : kByHand) {
+    if (system(absl::StrCat("{ ", script, "; } 2>/dev/null").c_str()) != 0) continue;
+    EXPECT_TRUE(OfferOf(mode).offered) << KillModeName(mode) << ": " << OfferOf(mode).detail;
+  }
 }
 
 TEST(KillModesTest, ATrialLeavesNothingBehind) {
@@ -181,6 +212,30 @@ TEST_P(KillModeTest, TheEndIsToldAsEver) {
   ExpectNoCgroups();
 }
 
+// One that was killed may go on killing whoever comes into it.
+TEST_P(KillModeTest, EachAttemptHasControlGroupsOfItsOwn) {
+  std::set<std::string> groups;
+  for (const char* attempt : {"first", "second"}) {
+    StartShell(
+        absl::StrCat("trap 'exit 7' TERM; echo ", attempt, "; while :; do sleep 0.01; done"));
+    AwaitOutput(attempt);
+    for (const auto& path : Orphans().cgroups) {
+      EXPECT_TRUE(std::filesystem::exists(path)) << path;
+      EXPECT_TRUE(groups.insert(path).second) << path;
+    }
+    if (attempt == std::string_view("first")) {
+      Send(control_, {.kind = ShimRequest::Kind::kKill});
+      EXPECT_EQ(Finish().signal, SIGKILL);
+      ASSERT_TRUE(std::filesystem::remove(folder_ + "/started"));
+    } else {
+      Send(control_, {.kind = ShimRequest::Kind::kStop, .signal = SIGTERM, .grace_ms = 15000});
+      EXPECT_EQ(Finish().exit_code, 7);
+    }
+  }
+  const bool by_group = GetParam() == KillMode::kCgroup2 || GetParam() == KillMode::kFreezer;
+  EXPECT_GE(groups.size(), by_group ? 2u : 0u);
+}
+
 TEST_P(KillModeTest, WhoRunsAwayByForkingIsCaught) {
   // Each of ten is another process every moment, in a session of its own.
   Start({"python3", "-c",
@@ -254,6 +309,20 @@ INSTANTIATE_TEST_SUITE_P(EachMode, KillModeTest,
                          ::testing::ValuesIn(Offered({kKillModes.begin(), kKillModes.end()})),
                          [](const auto& test) { return std::string(KillModeName(test.param)); });
 
+TEST(KillModesTest, EachOfferedModeIsTried) {
+  std::set<std::string> tried;
+  const auto& all = *::testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i) {
+    const auto& suite = *all.GetTestSuite(i);
+    for (int j = 0; j < suite.total_test_count(); ++j) tried.insert(suite.GetTestInfo(j)->name());
+  }
+  for (const KillModeOffer& offer : Offers()) {
+    const std::string test =
+        "AHostileTreeOfAThousandLeavesNoSurvivor/" + std::string(KillModeName(offer.mode));
+    EXPECT_EQ(tried.contains(test), offer.offered) << test;
+  }
+}
+
 // Those of whom nobody is missed, whatever they do.
 class StrongKillModeTest : public KillModeTest {};
 // (A container may offer none of these modes.)
@@ -286,12 +355,7 @@ class KillModeChoiceTest : public ShimFixture {};
 
 TEST_F(KillModeChoiceTest, TheBestThatTheTaskDoesNotSeeIsTaken) {
   StartShell("true");
-  const ShimState state = Finish();
-  for (const KillMode mode : KillModesFor("auto")) {
-    if (!OfferOf(mode).offered) continue;
-    EXPECT_EQ(state.kill_mode, KillModeName(mode));
-    break;
-  }
+  EXPECT_EQ(Finish().kill_mode, KillModeReport(Offers).Get().chosen);
 }
 
 TEST_F(KillModeChoiceTest, AModeThatDoesNotExistIsAFailure) {

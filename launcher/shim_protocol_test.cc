@@ -86,15 +86,27 @@ TEST(ShimProtocolTest, AStateOfAnOldShimIsNotReadyAndHasNoKillMode) {
 }
 
 TEST(ShimProtocolTest, AStateComesBackAsItWas) {
-  ShimState state;
-  state.phase = ShimPhase::kExited;
-  state.note = "a note";
-  state.stdout_end = 9;
-  state.ready = true;
-  state.kill_mode = "cgroup2";
-  state.out_of_memory = true;
-  state.unasked = true;
-  state.spoke_us = 10;
+  const ShimState state{.phase = ShimPhase::kExited,
+                        .shim_pid = 1,
+                        .pid = 2,
+                        .start_ticks = 1ull << 40,
+                        .started_us = 1ll << 50,
+                        .ended_us = 1ll << 51,
+                        .exit_code = 3,
+                        .signal = 4,
+                        .core_dumped = true,
+                        .failure = "a failure",
+                        .error_number = 5,
+                        .note = "a note\nof two lines",
+                        .stdout_begin = 6,
+                        .stdout_end = 7,
+                        .stderr_begin = 8,
+                        .stderr_end = 9,
+                        .ready = true,
+                        .kill_mode = "cgroup2",
+                        .out_of_memory = true,
+                        .unasked = true,
+                        .spoke_us = 10};
   EXPECT_EQ(ShimState::Decode(state.Encode()), state);
 }
 

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
@@ -238,6 +241,27 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
             2)
       << "only what makes them, and the next one";
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// (A sanitizer's is neither.)
+TEST_F(ShimSpawnerTest, ItsProgramIsStaticAndSmall) {
+  const auto program = runtime::ReadFile(ShimPath(), 64 << 20);
+  ASSERT_TRUE(program.ok()) << program.status();
+  EXPECT_LT(program->size(), 4u << 20);
+  ElfW(Ehdr) header = {};
+  ASSERT_GE(program->size(), sizeof header);
+  memcpy(&header, program->data(), sizeof header);
+  ASSERT_EQ(memcmp(header.e_ident, ELFMAG, SELFMAG), 0);
+  ASSERT_GT(header.e_phnum, 0);
+  for (int i = 0; i < header.e_phnum; ++i) {
+    ElfW(Phdr) segment = {};
+    const std::size_t at = header.e_phoff + static_cast<std::size_t>(i) * sizeof segment;
+    ASSERT_GE(program->size(), at + sizeof segment);
+    memcpy(&segment, program->data() + at, sizeof segment);
+    EXPECT_NE(segment.p_type, PT_INTERP) << "a dynamic linker starts it";
+  }
+}
+#endif
 
 TEST_F(ShimSpawnerTest, AMissingProgramIsAnError) {
   ShimSpawner other(folder_ + "/none");

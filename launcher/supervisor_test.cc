@@ -567,8 +567,29 @@ TEST_F(JobTest, ANewLauncherGoesOnWhereTheOldOneWas) {
   EXPECT_THAT(Feed(event::Launched{}), ElementsAre("timer job 3000"));
 }
 
+// What Decide() was given, and what it has asked for.
+struct Fed {
+  Event event;
+  absl::Duration now;
+  double random;
+  std::vector<Action> actions;
+};
+
+// The same history leads a new job to the same end, by the same actions.
+void ExpectSameOnReplay(const std::vector<Fed>& history, const JobRules& rules,
+                        const JobStatus& end) {
+  JobStatus status;
+  status.tasks.resize(end.tasks.size());
+  for (const Fed& fed : history) {
+    Decision decision = Decide(std::move(status), rules, fed.event, fed.now, fed.random);
+    status = std::move(decision.status);
+    ASSERT_EQ(decision.actions, fed.actions);
+  }
+  ASSERT_TRUE(status == end);
+}
+
 // Random events: it never stops a task that does not run, never starts one twice, says of all that
-// is another what it is, and a job that is stopped ends.
+// is another what it is, a job that is stopped ends, and all of it happens again on a replay.
 TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
   std::mt19937 random(1);
   const auto any = [&](int below) {
@@ -586,10 +607,13 @@ TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
       rules_.tasks[1].waits = {{.tasks = {3}, .milestone = static_cast<msg::Milestone>(any(3))}};
     std::vector<int> attempts(4);
     std::set<int> live;
+    std::vector<Fed> history;
     const auto feed = [&](const Event& event) {
       const JobStatus before = status_;
-      Decision decision = Decide(std::move(status_), rules_, event, now_, 0);
+      const double spread = any(1000) / 1000.0;
+      Decision decision = Decide(std::move(status_), rules_, event, now_, spread);
       status_ = std::move(decision.status);
+      history.push_back({event, now_, spread, decision.actions});
       ASSERT_TRUE(decision.job_changed || IsSameJob(before, status_));
       for (int t = 0; t < 4; ++t) {
         const auto at = static_cast<std::size_t>(t);
@@ -650,6 +674,7 @@ TEST_F(JobTest, HoldsItsPromisesWhateverHappens) {
       feed(Failure(task));
     }
     ASSERT_TRUE(HasEnded(status_)) << round;
+    ASSERT_NO_FATAL_FAILURE(ExpectSameOnReplay(history, rules_, status_)) << round;
   }
 }
 

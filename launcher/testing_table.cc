@@ -87,6 +87,7 @@ absl::Status TestingTable::Open(std::function<void(std::string_view)> fault) {
     options.limits = limits_;
     options.port_ranges = port_ranges_;
     options.keep_count = keep_count_;
+    options.keep_for = keep_for_;
     options.random = [] { return 0.0; };
     options.fault = std::move(fault);
     options.on_job = [this](const msg::JobT&) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/held_ports.h"
 #include "launcher/job_table.h"
@@ -40,6 +41,8 @@ class TestingTable {
   void SetPorts(std::vector<HeldPorts::Range> ranges) { port_ranges_ = std::move(ranges); }
   // How many ended jobs they keep.
   void SetKeepCount(std::size_t count) { keep_count_ = count; }
+  // And for how long.
+  void SetKeepFor(absl::Duration time) { keep_for_ = time; }
   // As in JobTable::Options; on the loop's thread.
   using OnBarrier = std::function<void(const JobTable::Options::BarrierLine&,
                                        std::function<void(std::string)> answer)>;
@@ -98,6 +101,7 @@ class TestingTable {
   std::vector<ProcessLimit> limits_;
   std::vector<HeldPorts::Range> port_ranges_;
   std::size_t keep_count_ = 1000;
+  absl::Duration keep_for_ = absl::Hours(24);
   OnBarrier on_barrier_;
   std::unique_ptr<runtime::EventLoop> loop_;
   runtime::Coordinator coordinator_;

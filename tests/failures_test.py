@@ -60,6 +60,8 @@ FAILURES = {
         "worker-2", "echo last >&2; exit 1", "exit code 1", 1, "last"),
     "an_exception_of_the_first_rank": Failure(
         "worker-0", RAISES, "exit code 1", 1, "ValueError: no such feature"),
+    "an_exception_of_the_middle_rank": Failure(
+        "worker-1", RAISES, "exit code 1", 1, "ValueError: no such feature"),
     "an_exception_of_the_last_rank_while_the_others_lose_it": Failure(
         "worker-2", RAISES, "exit code 1", 1, "ValueError: no such feature", FOLLOWS),
     "a_segfault_of_the_first_rank": Failure(
@@ -67,6 +69,8 @@ FAILURES = {
     "a_segfault_of_the_middle_rank_while_the_others_lose_it": Failure(
         "worker-1", "echo crashes >&2;" + CRASHES, r"signal 11 \(Segmentation fault\)", 139, "crashes",
         FOLLOWS),
+    "a_segfault_of_the_last_rank": Failure(
+        "worker-2", CRASHES, r"signal 11 \(Segmentation fault\)", 139),
     "an_abort_of_the_last_rank": Failure(
         "worker-2", "exec python3 -c 'import os; os.abort()'", r"signal 6 \(Aborted\)", 134),
     "a_kill_from_outside_of_the_first_rank": Failure(
@@ -84,6 +88,9 @@ FAILURES = {
     "a_full_disk_of_the_middle_rank": Failure(
         "worker-1", "exec python3 -c 'print(1, file=open(\"/dev/full\", \"w\"), flush=True)'",
         "exit code 1", 1, "OSError: [Errno 28] No space left on device"),
+    "a_full_disk_of_the_last_rank_while_the_others_lose_it": Failure(
+        "worker-2", "exec python3 -c 'open(\"/dev/full\", \"wb\", 0).write(b\"x\")'",
+        "exit code 1", 1, "OSError: [Errno 28] No space left on device", FOLLOWS),
     "a_file_of_the_last_rank_that_grows_past_its_limit": Failure(
         "worker-2", "exec dd if=/dev/zero of=$FOLDER/big bs=65536 count=20",
         r"signal 25 \(File size limit exceeded\)", 153, flags=("--limits", "fsize=1MiB")),
@@ -253,10 +260,11 @@ class FailuresTest(JobCase):
 class MemoryGroupTest(JobCase):
     """Where the launcher can make control groups."""
 
-    def test_a_task_that_takes_more_memory_than_it_may(self):
-        tasks = {"worker-%d" % rank: WAITS for rank in (1, 2)}
+    def run_out_of_memory(self, culprit):
+        others = ["worker-%d" % rank for rank in range(3) if rank != culprit]
+        tasks = {task: WAITS for task in others}
         takes = "bytearray(256 << 20); raise SystemExit(3)"
-        tasks["worker-0"] = BEGINS + "echo allocating >&2; exec python3 -c '%s'" % takes
+        tasks["worker-%d" % culprit] = BEGINS + "echo allocating >&2; exec python3 -c '%s'" % takes
         process = self.launch(tasks, ("--memory", "64MiB"))
         out, err = process.communicate(timeout=yard_case.LONG)
         if process.returncode == 3:  # What is not offered cannot be tried, but must be told.
@@ -264,10 +272,19 @@ class MemoryGroupTest(JobCase):
             return
         self.assertEqual(process.returncode, 137, out + err)
         head, last_lines, rows = parse(err)
-        self.assertRegex(head, "FAILED: worker-0: signal 9.*memory")
+        self.assertRegex(head, "FAILED: worker-%d: signal 9.*memory" % culprit)
         self.assertEqual(last_lines, ["allocating"])
         self.assertIn("out of memory", rows["attempt"])
-        self.assertEqual(rows["ended"], "because of it: worker-1, worker-2")
+        self.assertEqual(rows["ended"], "because of it: " + ", ".join(others))
+
+    def test_a_first_rank_that_takes_more_memory_than_it_may(self):
+        self.run_out_of_memory(0)
+
+    def test_a_middle_rank_that_takes_more_memory_than_it_may(self):
+        self.run_out_of_memory(1)
+
+    def test_a_last_rank_that_takes_more_memory_than_it_may(self):
+        self.run_out_of_memory(2)
 
 
 def _add(name, failure):

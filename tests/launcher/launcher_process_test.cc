@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bus/client.h"
 #include "bus/node.h"
@@ -101,14 +102,17 @@ class LauncherProcessTest : public ::testing::Test {
     node_ = std::move(*node);
     client_ = std::make_unique<bus::Client>(node_.get());
   }
-  std::optional<runtime::Subprocess> Start(const std::string& label) {
+  std::optional<runtime::Subprocess> Start(const std::string& label,
+                                           const std::vector<std::string>& flags = {}) {
     const auto program = runtime::FindBinary(label);
     EXPECT_TRUE(program.ok()) << program.status();
-    return StartProgram(program.value_or(""));
+    return StartProgram(program.value_or(""), flags);
   }
-  std::optional<runtime::Subprocess> StartProgram(const std::string& program) {
+  std::optional<runtime::Subprocess> StartProgram(const std::string& program,
+                                                  const std::vector<std::string>& flags = {}) {
     runtime::Subprocess::Options options;
     options.argv = {program};
+    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
     options.environment = {"PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + folder_,
                            "YARD_STATE=" + locations_.state_directory};
     options.fds = {{2, 2}};
@@ -188,6 +192,23 @@ TEST_F(LauncherProcessTest, LaunchWaitLogsRemove) {
   remove.job = job;
   EXPECT_TRUE(client_->Call<rpc::Launcher::RemoveJob>(remove, Patient()).ok());
   EXPECT_EQ(client_->Call<rpc::Launcher::Jobs>({}, Patient())->jobs.size(), 0u);
+}
+
+TEST_F(LauncherProcessTest, FlagsSayHowManyEndedJobsAreKeptAndForHowLong) {
+  for (const char* flag : {"--keep_jobs=0", "--keep_jobs_for=0s"}) {
+    ASSERT_TRUE(Wait(Launch("true")).ok());
+    ASSERT_TRUE(launcher_->Signal(SIGKILL).ok());
+    ASSERT_TRUE(launcher_->Wait(absl::Seconds(10)).ok());
+    launcher_ = Start("launcher/launcher", {flag});
+    const absl::Time deadline = absl::Now() + absl::Seconds(20);
+    std::size_t jobs = 1;
+    while (jobs > 0 && absl::Now() < deadline) {
+      const auto reply = client_->Call<rpc::Launcher::Jobs>({}, Patient());
+      ASSERT_TRUE(reply.ok()) << reply.status();
+      jobs = reply->jobs.size();
+    }
+    EXPECT_EQ(jobs, 0u) << flag;
+  }
 }
 
 TEST_F(LauncherProcessTest, SaysHowItKillsATasksTree) {

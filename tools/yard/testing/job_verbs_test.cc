@@ -384,6 +384,13 @@ TEST_F(LogsTest, ARankThatTheJobDoesNotHaveIsAnErrorOfUsage) {
   EXPECT_THAT(result.err, HasSubstr("--rank: job j-abcde has no rank 3, only 0 to 2"));
 }
 
+TEST_F(LogsTest, OfOneTaskOnlyItsLinesAreShown) {
+  for (const int worker : {0, 1, 2}) Say(worker, absl::StrCat("I am ", worker, "\n"));
+  Start();
+  EXPECT_EQ(yard_.Run({"logs", "train/worker-1"}).out, "[worker-1]:    I am 1\n");
+  EXPECT_EQ(yard_.last_logs().job, "j-abcde/worker-1");
+}
+
 TEST_F(LogsTest, SeveralThingsComeOneAfterTheOtherWithTheirJobs) {
   Say(0, "a\n");
   yard_.AddTaskOutput("j-other/worker-0", 1, msg::LogStream::Stdout, "b\n");
