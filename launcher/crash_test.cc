@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -347,6 +348,39 @@ TEST(CrashTest, EveryPointOfWaitsAndDelaysLeavesTheSameRuns) {
     EXPECT_EQ(ended.state, msg::TaskState::Exited) << ended.reason;
     EXPECT_EQ(ended.restarts, 2u);
     EXPECT_THAT(Ran(yard), ElementsAre("data-0 0", "data-0 1", "data-0 2", "worker-0 0"));
+  });
+  EXPECT_THAT(points, UnorderedElementsAre("launch: before insert", "launch: after insert",
+                                           "launch: before reply", "launch: after reply",
+                                           "before spec", "after spec, before spawn", "after spawn",
+                                           "before save", "after save", "over",
+                                           "before acknowledge", "after acknowledge", "let go"));
+}
+
+// ---- Readiness
+
+// A server says that it is ready, and other things; it ends when the worker, which waits for that,
+// has run.
+msg::JobSpecT ServerAndWorker(const TestingTable& yard) {
+  auto spec = yard.Shell("echo worker >> $FOLDER/ran; : > $FOLDER/go");
+  msg::TaskGroupT& server = AddGroup(&spec, "server");
+  server.argv = {"sh", "-c",
+                 "echo server >> $FOLDER/ran; echo listening on 80; echo more; "
+                 "while [ ! -e $FOLDER/go ]; do sleep 0.01; done"};
+  server.ready_pattern = "^listening";
+  auto after = std::make_unique<msg::StartAfterT>();
+  after->type = "server";
+  after->milestone = msg::Milestone::Ready;
+  AddGroup(&spec, "worker").start_after.push_back(std::move(after));
+  return spec;
+}
+
+TEST(CrashTest, EveryPointOfAWaitForAReadyLineLeavesTheSameRuns) {
+  if (const char* folder = getenv("CRASH_FOLDER")) return RunLauncher(folder, ServerAndWorker);
+  const Points points = KillAtEachPoint(Nothing, [](TestingTable& yard) {
+    const msg::JobT ended = LaunchAgain(yard, ServerAndWorker);
+    EXPECT_EQ(ended.state, msg::TaskState::Exited) << ended.reason;
+    EXPECT_EQ(ended.restarts, 0u);
+    EXPECT_THAT(Ran(yard), ElementsAre("server", "worker"));
   });
   EXPECT_THAT(points, UnorderedElementsAre("launch: before insert", "launch: after insert",
                                            "launch: before reply", "launch: after reply",
