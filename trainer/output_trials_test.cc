@@ -228,6 +228,8 @@ TEST_F(OutputTrialsTest, WhatIsNoFormatIsRefused) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("json, values or tag:WORD"));
   msg::RunTrialRequestT tasks = Request("json");
   tasks.options->tasks.push_back(std::make_unique<msg::TrialTasksT>());
+  tasks.options->tasks.back()->type = "worker";
+  tasks.options->tasks.back()->count = 2;
   EXPECT_THAT(std::string(TryRun(tasks).status().message()), HasSubstr("one task"));
 }
 

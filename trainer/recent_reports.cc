@@ -10,7 +10,7 @@ namespace {
 
 // Sorted as the tables are, so that each of their pages is written once.
 constexpr char kSettleRows[] = R"sql(
-  INSERT OR IGNORE INTO reports
+  INSERT OR IGNORE INTO main.reports
     SELECT trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step,
       time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end,
       event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore,
@@ -18,11 +18,29 @@ constexpr char kSettleRows[] = R"sql(
     FROM recent WHERE row IS NOT NULL ORDER BY trial, row)sql";
 // Those that may come again.
 constexpr char kSettleLines[] = R"sql(
-  INSERT OR IGNORE INTO lines
+  INSERT OR IGNORE INTO main.lines
     SELECT trial, attempt, line, answer FROM recent JOIN
       (SELECT trial AS of_trial, attempt AS of_attempt, max(line) AS newest FROM recent
        GROUP BY trial, attempt) ON trial = of_trial AND attempt = of_attempt
     WHERE line > newest - ? ORDER BY trial, attempt, line)sql";
+
+// Go before the tables of the same names.
+constexpr char kViews[] = R"sql(
+  CREATE TEMP VIEW reports AS
+    SELECT trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step,
+      time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end,
+      event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore,
+      timesteps_total, episodes_total, pid FROM main.reports
+    UNION ALL
+    SELECT trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step,
+      time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end,
+      event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore,
+      timesteps_total, episodes_total, pid FROM main.recent WHERE row IS NOT NULL;
+  CREATE TEMP VIEW lines AS
+    SELECT trial, attempt, number, answer FROM main.lines
+    UNION ALL
+    SELECT trial, attempt, line, answer FROM main.recent WHERE line IS NOT NULL;
+)sql";
 
 }  // namespace
 
@@ -35,7 +53,8 @@ RecentReports::RecentReports(SQLite::Database& database)
       last_line_(database, "SELECT max(number) FROM lines WHERE trial = ? AND attempt = ?"),
       settle_rows_(database, kSettleRows),
       settle_lines_(database, kSettleLines),
-      forget_lines_(database, "DELETE FROM lines WHERE trial = ? AND attempt = ? AND number <= ?"),
+      forget_lines_(database,
+                    "DELETE FROM main.lines WHERE trial = ? AND attempt = ? AND number <= ?"),
       clear_(database, "DELETE FROM recent") {}
 
 RecentReports::Mark& RecentReports::MarkOf(std::int64_t trial) {
@@ -143,6 +162,13 @@ void RecentReports::Settle() {
   left_over_ = false;
   marks_.clear();
   rows_ = bytes_ = 0;
+  if (std::exchange(shows_all_, false)) {
+    database_.exec("DROP VIEW temp.reports; DROP VIEW temp.lines");
+  }
+}
+
+void RecentReports::ShowAll() {
+  if (!std::exchange(shows_all_, true)) database_.exec(kViews);
 }
 
 }  // namespace trainer

@@ -65,6 +65,9 @@ class RecentReports {
   bool empty() const { return !left_over_ && marks_.empty(); }
   // In a transaction of its own. It stops everything for a moment: some 2 us a row.
   void Settle();
+  // Where there is no room for that: until it is done, `reports` and `lines` are, for all who read
+  // them, views that have what waits, too.
+  void ShowAll();
 
  private:
   static constexpr std::size_t kMostRows = 4096;
@@ -87,6 +90,7 @@ class RecentReports {
   SQLite::Statement insert_, last_row_, last_line_;
   SQLite::Statement settle_rows_, settle_lines_, forget_lines_, clear_;
   bool left_over_ = true;  // An earlier process may have left something.
+  bool shows_all_ = false;
   Marks marks_;
   std::size_t rows_ = 0, bytes_ = 0;
   // With what is being added.

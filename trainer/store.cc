@@ -287,6 +287,7 @@ class SqliteStore : public Store {
   absl::Status Prepare() {
     return Try("open", [&] {
       database_.exec("PRAGMA journal_mode=WAL");
+      database_.exec("PRAGMA temp_store=MEMORY");
       database_.exec("PRAGMA synchronous=NORMAL");
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       const int version = database_.execAndGet("PRAGMA user_version").getInt();
@@ -303,7 +304,7 @@ class SqliteStore : public Store {
       if (version < kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
       transaction.commit();
       PrepareStatements();
-      recent_->Settle();
+      SettleToRead();
       return absl::OkStatus();
     });
   }
@@ -402,7 +403,7 @@ class SqliteStore : public Store {
                                                    int limit) override {
     std::vector<ResultRow> rows;
     auto status = Try("read reports", [&] {
-      SettleBefore(trial);
+      SettleBeforeReading(trial);
       SQLite::Statement select(
           database_, absl::StrCat(kSelectRow, "WHERE trial = ? AND row > ? ORDER BY row LIMIT ?"));
       Binder(select) << trial << row << limit;
@@ -477,7 +478,7 @@ class SqliteStore : public Store {
   absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) override {
     std::int64_t number = 0;
     auto status = Try("read lines", [&] {
-      SettleBefore(trial);
+      SettleBeforeReading(trial);
       const Query query(this,
                         "SELECT number FROM lines WHERE trial = ? AND attempt = ? "
                         "ORDER BY number DESC LIMIT 1");
@@ -493,7 +494,7 @@ class SqliteStore : public Store {
                                                       std::int64_t number) override {
     std::optional<std::string> answer;
     auto status = Try("read a line", [&] {
-      SettleBefore(trial);
+      SettleBeforeReading(trial);
       SQLite::Statement select(
           database_, "SELECT answer FROM lines WHERE trial = ? AND attempt = ? AND number = ?");
       Binder(select) << trial << attempt << number;
@@ -518,7 +519,7 @@ class SqliteStore : public Store {
     return Try("forget old lines", [&] {
       recent_->Settle();
       SQLite::Statement remove(database_,
-                               "DELETE FROM lines WHERE (SELECT attempt > lines.attempt OR "
+                               "DELETE FROM main.lines WHERE (SELECT attempt > lines.attempt OR "
                                "(ended_us > 0 AND ended_us < ?) FROM trials WHERE number = trial)");
       Binder(remove) << ended_before_us;
       remove.exec();
@@ -690,7 +691,8 @@ class SqliteStore : public Store {
 
   void DeleteTrial(std::int64_t trial) {
     for (const char* const table : kTablesOfTrials) {
-      SQLite::Statement remove(database_, absl::StrCat("DELETE FROM ", table, " WHERE trial = ?"));
+      SQLite::Statement remove(database_,
+                               absl::StrCat("DELETE FROM main.", table, " WHERE trial = ?"));
       Binder(remove) << trial;
       remove.exec();
     }
@@ -792,9 +794,21 @@ class SqliteStore : public Store {
     return absl::OkStatus();
   }
 
-  // Before the reports or lines of a trial are read or removed.
+  // Before the reports or lines of a trial are removed.
   void SettleBefore(std::int64_t trial) {
     if (recent_->Has(trial)) recent_->Settle();
+  }
+  // Before they are read. A full disk hides nothing.
+  void SettleBeforeReading(std::int64_t trial) {
+    if (recent_->Has(trial)) SettleToRead();
+  }
+  void SettleToRead() {
+    try {
+      recent_->Settle();
+    } catch (const SQLite::Exception& error) {
+      if (!IsNoRoom(error)) throw;
+      recent_->ShowAll();
+    }
   }
 
   void WriteWidening(std::int64_t trial, const CsvWidening& widening) {
@@ -851,7 +865,7 @@ class SqliteStore : public Store {
                                    std::optional<std::int64_t> size) {
     ResultRow row;
     auto status = Try("read a report", [&] {
-      SettleBefore(trial);
+      SettleBeforeReading(trial);
       const Query query(this, sql);
       Binder bind(*query);
       bind << trial;
