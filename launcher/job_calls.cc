@@ -93,6 +93,8 @@ class WaitCall : public Call {
     msg::WaitJobReplyT reply;
     reply.job = std::make_unique<msg::JobT>(context_.table->Message(*row));
     if (row->has_ended()) {
+      // What has ended it is stored by the end of this turn, and told after that.
+      if (!std::exchange(saw_the_end_, true)) return Wake();
       writer_->Finish(std::move(reply));
       return Done();
     }
@@ -109,6 +111,7 @@ class WaitCall : public Call {
 
   const Writer writer_;
   std::optional<Seen> sent_;
+  bool saw_the_end_ = false;
 };
 
 class LogCall : public Call {

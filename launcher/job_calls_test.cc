@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,6 +50,7 @@ class FakeCaller : public bus::Responder {
     changed_.SignalAll();
   }
   void Finish(absl::StatusOr<msg::EnvelopeT> reply) override {
+    if (on_finish_) on_finish_();
     runtime::MutexLock lock(mutex_);
     end_ = reply.status();
     if (reply.ok()) Keep(*std::move(reply));
@@ -57,6 +59,8 @@ class FakeCaller : public bus::Responder {
   bool cancelled() const override { return false; }
   void OnCancel(std::function<void()> cancelled) override { cancel_ = std::move(cancelled); }
 
+  // Before anybody is told, on the thread of the call.
+  void OnFinish(std::function<void()> on_finish) { on_finish_ = std::move(on_finish); }
   // Waits for the end of the call, or until `condition` on what has come.
   std::optional<absl::Status> AwaitEnd() {
     Await([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return end_.has_value(); });
@@ -114,6 +118,7 @@ class FakeCaller : public bus::Responder {
   }
 
   const bus::CallContext context_ = {};
+  std::function<void()> on_finish_;
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   int room_ ABSL_GUARDED_BY(mutex_) = 1 << 30;
@@ -487,6 +492,26 @@ TEST_F(JobCallsTest, WaitSendsEachStateAndTheEndedJobLast) {
   ASSERT_GE(states.size(), 2u);
   EXPECT_EQ(states.back(), msg::TaskState::Exited);
   EXPECT_EQ(states[states.size() - 2], msg::TaskState::Running);
+}
+
+TEST_F(JobCallsTest, TheEndIsStoredBeforeItIsTold) {
+  yard_.Close();
+  std::string job;
+  bool is_stored = false, was_stored = false;  // Of the loop's thread, then of this one.
+  ASSERT_TRUE(yard_
+                  .Open([&](std::string_view point) {
+                    if (point != "after save" || job.empty()) return;
+                    is_stored = yard_.table()->Row(job)->has_ended();
+                  })
+                  .ok());
+  caller_->OnFinish([&] { was_stored = is_stored; });
+  const std::string launched = Launch(kUntilGo);
+  yard_.OnLoop([&] { job = launched; });
+  Wait(launched);
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  yard_.OnLoop([] {});
+  EXPECT_TRUE(was_stored);
 }
 
 TEST_F(JobCallsTest, WaitForAnEndedJobEndsAtOnce) {
