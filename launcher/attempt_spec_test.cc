@@ -20,6 +20,8 @@
 namespace launcher {
 namespace {
 
+using ::testing::IsSupersetOf;
+
 msg::JobSpecT Trial() {
   msg::JobSpecT spec;
   spec.argv = {"prog"};
@@ -79,137 +81,136 @@ TEST(AttemptSpecTest, AJobThatIsNoTrialHasNobodyWhoReports) {
     EXPECT_EQ(one.trainer_socket, "");
     EXPECT_EQ(one.no_reports, "");
   }
-  using ::testing::IsSupersetOf;
+}
 
-  const AttemptHost kHost{.locations = {.runtime_directory = "/run",
-                                        .state_directory = "/state",
-                                        .registry_address = ""},
-                          .limits = {{"nofile", 1, 2}, {"core", 3, 4}},
-                          .own_start_ticks = 9};
+const AttemptHost kHost{
+    .locations = {.runtime_directory = "/run", .state_directory = "/state", .registry_address = ""},
+    .limits = {{"nofile", 1, 2}, {"core", 3, 4}},
+    .own_start_ticks = 9};
 
-  JobRow RowOf(msg::JobSpecT spec) {
-    JobRow row = MakeJobRow(std::move(spec));
-    row.id = "j-abcde";
-    return row;
+JobRow RowOf(msg::JobSpecT spec) {
+  JobRow row = MakeJobRow(std::move(spec));
+  row.id = "j-abcde";
+  return row;
+}
+
+// Of the second worker's third attempt, or the only task's.
+ShimSpec SpecOf(const JobRow& row) {
+  return AttemptSpec(kHost, row, {"PATH=/bin", "OWN=1"}, PlanTasks(row.spec, row.ports),
+                     static_cast<int>(row.tasks.size()) - 1, 3);
+}
+
+// ps-0, worker-0, worker-1.
+msg::JobSpecT Cluster() {
+  msg::JobSpecT spec;
+  spec.argv = {"train", "--epochs"};
+  spec.working_directory = "/work";
+  for (const char* type : {"ps", "worker"}) {
+    spec.groups.push_back(std::make_unique<msg::TaskGroupT>());
+    spec.groups.back()->type = type;
   }
+  spec.groups[1]->count = 2;
+  return spec;
+}
 
-  // Of the second worker's third attempt, or the only task's.
-  ShimSpec SpecOf(const JobRow& row) {
-    return AttemptSpec(kHost, row, {"PATH=/bin", "OWN=1"}, PlanTasks(row.spec, row.ports),
-                       static_cast<int>(row.tasks.size()) - 1, 3);
-  }
+// (Encoded, they are texts that a person can compare.)
+TEST(AttemptSpecTest, AShimIsToldAllThatTheJobAsksFor) {
+  msg::JobSpecT job = Cluster();
+  job.stop_signal = SIGUSR1;
+  job.stop_grace_ms = 1500;
+  job.log_directory = "/logs";
+  job.log_limit_bytes = 10;
+  job.log_rotate_bytes = 11;
+  job.log_rotate_files = 12;
+  job.daemon = true;
+  job.own_namespace = true;
+  job.report_channel = std::make_unique<msg::ReportChannelT>();
+  job.report_channel->socket = "/run/trainer";
+  job.report_channel->nonce = "nonce";
+  msg::TaskGroupT& workers = *job.groups[1];
+  workers.argv = {"work"};
+  workers.working_directory = "/elsewhere";
+  workers.ready_fd = 7;
+  workers.process_limits.push_back(std::make_unique<msg::ProcessLimitT>());
+  workers.process_limits[0]->name = "nofile";
+  workers.process_limits[0]->soft = 100;
+  workers.process_limits[0]->hard = 200;
+  workers.control_limits = std::make_unique<msg::ControlLimitsT>();
+  workers.control_limits->memory_bytes = 13;
+  workers.control_limits->milli_cpus = 14;
+  workers.control_limits->processes = 15;
 
-  // ps-0, worker-0, worker-1.
-  msg::JobSpecT Cluster() {
-    msg::JobSpecT spec;
-    spec.argv = {"train", "--epochs"};
-    spec.working_directory = "/work";
-    for (const char* type : {"ps", "worker"}) {
-      spec.groups.push_back(std::make_unique<msg::TaskGroupT>());
-      spec.groups.back()->type = type;
-    }
-    spec.groups[1]->count = 2;
-    return spec;
-  }
+  ShimSpec spec = SpecOf(RowOf(std::move(job)));
+  spec.environment.clear();
+  const ShimSpec expected{
+      .argv = {"work"},
+      .environment = {},
+      .working_directory = "/elsewhere",
+      .stdout_path = "/logs/worker-1.3.stdout",
+      .stderr_path = "/logs/worker-1.3.stderr",
+      .control_socket = "/run/tasks/j-abcde.worker-1.3.ctl",
+      .task_socket = "/run/tasks/j-abcde.worker-1.3",
+      .trainer_socket = "",
+      .nonce = "",
+      .no_reports = "rank 2 does not report: rank 0 does",
+      .log_limit = 10,
+      .rotate_bytes = 11,
+      .rotate_files = 12,
+      .kill_mode = "namespace",
+      .ready_fd = 7,
+      .limits = {{"nofile", 100, 200}, {"core", 3, 4}},
+      .owner = getpid(),
+      .owner_start_ticks = 9,
+      .owner_stop_signal = SIGUSR1,
+      .owner_stop_grace_ms = 1500,
+      .control_limits = {.memory_bytes = 13, .milli_cpus = 14, .processes = 15}};
+  EXPECT_EQ(spec.Encode(), expected.Encode());
+}
 
-  // (Encoded, they are texts that a person can compare.)
-  TEST(AttemptSpecTest, AShimIsToldAllThatTheJobAsksFor) {
-    msg::JobSpecT job = Cluster();
-    job.stop_signal = SIGUSR1;
-    job.stop_grace_ms = 1500;
-    job.log_directory = "/logs";
-    job.log_limit_bytes = 10;
-    job.log_rotate_bytes = 11;
-    job.log_rotate_files = 12;
-    job.daemon = true;
-    job.own_namespace = true;
-    job.report_channel = std::make_unique<msg::ReportChannelT>();
-    job.report_channel->socket = "/run/trainer";
-    job.report_channel->nonce = "nonce";
-    msg::TaskGroupT& workers = *job.groups[1];
-    workers.argv = {"work"};
-    workers.working_directory = "/elsewhere";
-    workers.ready_fd = 7;
-    workers.process_limits.push_back(std::make_unique<msg::ProcessLimitT>());
-    workers.process_limits[0]->name = "nofile";
-    workers.process_limits[0]->soft = 100;
-    workers.process_limits[0]->hard = 200;
-    workers.control_limits = std::make_unique<msg::ControlLimitsT>();
-    workers.control_limits->memory_bytes = 13;
-    workers.control_limits->milli_cpus = 14;
-    workers.control_limits->processes = 15;
+TEST(AttemptSpecTest, WithoutAWishItIsToldThis) {
+  msg::JobSpecT job;
+  job.argv = {"train"};
+  job.working_directory = "/work";
+  const ShimSpec expected{.argv = {"train"},
+                          .environment = {"PATH=/bin", "OWN=1"},
+                          .working_directory = "/work",
+                          .stdout_path = "/state/jobs/j-abcde/worker-0.3.stdout",
+                          .stderr_path = "/state/jobs/j-abcde/worker-0.3.stderr",
+                          .control_socket = "/run/tasks/j-abcde.worker-0.3.ctl",
+                          .task_socket = "/run/tasks/j-abcde.worker-0.3",
+                          .trainer_socket = "",
+                          .nonce = "",
+                          .kill_mode = "",
+                          .limits = kHost.limits,
+                          .control_limits = {}};
+  EXPECT_EQ(SpecOf(RowOf(std::move(job))).Encode(), expected.Encode());
+}
 
-    ShimSpec spec = SpecOf(RowOf(std::move(job)));
-    spec.environment.clear();
-    const ShimSpec expected{
-        .argv = {"work"},
-        .environment = {},
-        .working_directory = "/elsewhere",
-        .stdout_path = "/logs/worker-1.3.stdout",
-        .stderr_path = "/logs/worker-1.3.stderr",
-        .control_socket = "/run/tasks/j-abcde.worker-1.3.ctl",
-        .task_socket = "/run/tasks/j-abcde.worker-1.3",
-        .trainer_socket = "",
-        .nonce = "",
-        .no_reports = "rank 2 does not report: rank 0 does",
-        .log_limit = 10,
-        .rotate_bytes = 11,
-        .rotate_files = 12,
-        .kill_mode = "namespace",
-        .ready_fd = 7,
-        .limits = {{"nofile", 100, 200}, {"core", 3, 4}},
-        .owner = getpid(),
-        .owner_start_ticks = 9,
-        .owner_stop_signal = SIGUSR1,
-        .owner_stop_grace_ms = 1500,
-        .control_limits = {.memory_bytes = 13, .milli_cpus = 14, .processes = 15}};
-    EXPECT_EQ(spec.Encode(), expected.Encode());
-  }
+TEST(AttemptSpecTest, ADaemonsTaskIsStoppedAsItsJobIs) {
+  msg::JobSpecT job = Cluster();
+  job.daemon = true;
+  const ShimSpec spec = SpecOf(RowOf(std::move(job)));
+  EXPECT_EQ(spec.owner_stop_signal, SIGTERM);
+  EXPECT_EQ(spec.owner_stop_grace_ms, 10'000);
+}
 
-  TEST(AttemptSpecTest, WithoutAWishItIsToldThis) {
-    msg::JobSpecT job;
-    job.argv = {"train"};
-    job.working_directory = "/work";
-    const ShimSpec expected{.argv = {"train"},
-                            .environment = {"PATH=/bin", "OWN=1"},
-                            .working_directory = "/work",
-                            .stdout_path = "/state/jobs/j-abcde/worker-0.3.stdout",
-                            .stderr_path = "/state/jobs/j-abcde/worker-0.3.stderr",
-                            .control_socket = "/run/tasks/j-abcde.worker-0.3.ctl",
-                            .task_socket = "/run/tasks/j-abcde.worker-0.3",
-                            .trainer_socket = "",
-                            .nonce = "",
-                            .kill_mode = "",
-                            .limits = kHost.limits,
-                            .control_limits = {}};
-    EXPECT_EQ(SpecOf(RowOf(std::move(job))).Encode(), expected.Encode());
-  }
-
-  TEST(AttemptSpecTest, ADaemonsTaskIsStoppedAsItsJobIs) {
-    msg::JobSpecT job = Cluster();
-    job.daemon = true;
-    const ShimSpec spec = SpecOf(RowOf(std::move(job)));
-    EXPECT_EQ(spec.owner_stop_signal, SIGTERM);
-    EXPECT_EQ(spec.owner_stop_grace_ms, 10'000);
-  }
-
-  TEST(AttemptSpecTest, ATaskIsToldItsPlaceWhatItWasGivenAndHowOftenItWasStarted) {
-    JobRow row = RowOf(Cluster());
-    row.tasks[2].resources = {"gpu=0,3", "slots=2", "disk=a,"};
-    row.status.restarts = 5;
-    row.status.tasks[2].restarts = 2;
-    const std::vector<std::string> told = {"OWN=1",
-                                           "YARD_JOB_ID=j-abcde",
-                                           "YARD_TASK=worker-1",
-                                           "RANK=2",
-                                           "YARD_RESOURCES=gpu=0,3;disk=a",
-                                           "CUDA_VISIBLE_DEVICES=0,3",
-                                           "TORCHELASTIC_RUN_ID=j-abcde",
-                                           "TORCHELASTIC_RESTART_COUNT=2"};
-    EXPECT_THAT(SpecOf(row).environment, IsSupersetOf(told));
-    row.spec.gang = true;
-    EXPECT_THAT(SpecOf(row).environment, IsSupersetOf({"TORCHELASTIC_RESTART_COUNT=5"}));
-  }
+TEST(AttemptSpecTest, ATaskIsToldItsPlaceWhatItWasGivenAndHowOftenItWasStarted) {
+  JobRow row = RowOf(Cluster());
+  row.tasks[2].resources = {"gpu=0,3", "slots=2", "disk=a,"};
+  row.status.restarts = 5;
+  row.status.tasks[2].restarts = 2;
+  const std::vector<std::string> told = {"OWN=1",
+                                         "YARD_JOB_ID=j-abcde",
+                                         "YARD_TASK=worker-1",
+                                         "RANK=2",
+                                         "YARD_RESOURCES=gpu=0,3;disk=a",
+                                         "CUDA_VISIBLE_DEVICES=0,3",
+                                         "TORCHELASTIC_RUN_ID=j-abcde",
+                                         "TORCHELASTIC_RESTART_COUNT=2"};
+  EXPECT_THAT(SpecOf(row).environment, IsSupersetOf(told));
+  row.spec.gang = true;
+  EXPECT_THAT(SpecOf(row).environment, IsSupersetOf({"TORCHELASTIC_RESTART_COUNT=5"}));
+}
 
 }  // namespace
 }  // namespace launcher
