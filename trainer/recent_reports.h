@@ -68,6 +68,7 @@ class RecentReports {
   // Where there is no room for that: until it is done, `reports` and `lines` are, for all who read
   // them, views that have what waits, too.
   void ShowAll();
+  bool shows_all() const { return shows_all_; }
 
  private:
   static constexpr std::size_t kMostRows = 4096;

@@ -803,6 +803,7 @@ class SqliteStore : public Store {
     if (recent_->Has(trial)) SettleToRead();
   }
   void SettleToRead() {
+    if (recent_->shows_all()) return;
     try {
       recent_->Settle();
     } catch (const SQLite::Exception& error) {

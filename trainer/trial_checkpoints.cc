@@ -346,15 +346,17 @@ TrialCheckpoints::Counted TrialCheckpoints::CountedUntil(const std::string& star
   return {metadata.timesteps_total, metadata.episodes_total};
 }
 
-std::optional<TrialCheckpoints::Start> TrialCheckpoints::CopyOfBefore(
+absl::StatusOr<std::optional<TrialCheckpoints::Start>> TrialCheckpoints::CopyOfBefore(
     const std::string& start) const {
   if (!LiesIn(start, run_directory_) || start == run_directory_) return std::nullopt;
   const std::string below = start.substr(run_directory_.size() + 1);
   const std::string name = below.substr(0, below.find('/'));
   const std::string directory = absl::StrCat(run_directory_, "/", name);
-  if (!IsTemporaryName(name) || !VerifyCheckpoint(directory).ok()) return std::nullopt;
+  if (!IsTemporaryName(name)) return std::nullopt;
+  const absl::Status verified = VerifyCheckpoint(directory);
+  if (absl::IsResourceExhausted(verified) || absl::IsUnavailable(verified)) return verified;
   const auto metadata = ReadMetadata(directory);
-  if (!metadata.ok()) return std::nullopt;
+  if (!verified.ok() || !metadata.ok()) return std::nullopt;
   return Start{start, metadata->iteration, metadata->time_total_us, directory};
 }
 

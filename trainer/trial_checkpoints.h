@@ -90,7 +90,8 @@ class TrialCheckpoints {
   absl::StatusOr<Start> CopyIn(const std::string& path) const;
   // What CopyIn() made for an earlier attempt, which began in `start`, if that is whole: what it
   // was copied from may be gone, or another one, by now.
-  std::optional<Start> CopyOfBefore(const std::string& start) const;
+  // ResourceExhausted and Unavailable: it can be tried again.
+  absl::StatusOr<std::optional<Start>> CopyOfBefore(const std::string& start) const;
   // What was counted until the checkpoint that `start` lies in; nothing if that says nothing.
   struct Counted {
     std::optional<std::int64_t> timesteps_total, episodes_total;

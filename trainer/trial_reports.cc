@@ -177,10 +177,11 @@ absl::StatusOr<TrialCheckpoints::Start> TrialReports::ChooseStart(const TrialRec
   auto own = checkpoints_.NewestWhole();
   if (!own.ok()) return own.status();
   if (auto status = RefreshNewestCheckpoint(); !status.ok()) return status;
-  const auto known = own->has_value() ? *own : checkpoints_.CopyOfBefore(trial.start_checkpoint);
-  const std::string kept = known ? known->copy : "";
+  auto known = own->has_value() ? own : checkpoints_.CopyOfBefore(trial.start_checkpoint);
+  if (!known.ok()) return known.status();
+  const std::string kept = known->has_value() ? (*known)->copy : "";
   if (auto status = checkpoints_.RemoveTemporaries(kept); !status.ok()) return status;
-  if (known) return *known;
+  if (known->has_value()) return **known;
   const std::string& restore = trial.spec.options.restore;
   if (!restore.empty()) return checkpoints_.CopyIn(restore);
   if (trial.spec.options.from.empty()) return TrialCheckpoints::Start();

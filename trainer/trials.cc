@@ -339,7 +339,7 @@ class TrialsImpl : public Trials {
     trial->stop_trace.clear();
     nonces_.erase(nonce);
     nonces_[trial->record.nonce] = {trial->record.number, trial->record.attempt};
-    if (was_begun) trial->reports->BeginAttempt();
+    if (was_begun) BeginAttempt(*trial);
     trial->quick_failures = 0;
     if (had_ended) ++live_;
     LOG(INFO) << "trial " << id << " goes on" << TraceWords(trial->record);
@@ -493,7 +493,8 @@ class TrialsImpl : public Trials {
     std::string stop_trace;  // Empty: that of the trial.
     // While the next attempt is held back.
     runtime::EventLoop::TimerId restart_timer = 0;
-    bool said_done = false;  // And is given its grace time to end.
+    bool said_done = false;         // And is given its grace time to end.
+    std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
     // The launcher may have started the job of the attempt without our hearing of it.
     bool launch_in_doubt = false;
     int quick_failures = 0;                       // In a row, known to this trainer.
@@ -517,7 +518,12 @@ class TrialsImpl : public Trials {
     TrialReports::Options options = {.store = options_.store, .fault = options_.fault};
     options.on_ready = [this, number] {
       const auto ready = trials_.find(number);
-      if (ready != trials_.end()) Want({number, ready->second.record.attempt});
+      if (ready == trials_.end()) return;
+      Want({number, ready->second.record.attempt});
+      // The line that it is for is taken first.
+      options_.loop->Post([this, number, alive = alive_] {
+        if (*alive) EndLate(number);
+      });
     };
     if (options_.background) {
       options.background = [this](std::function<void()> work, std::function<void()> done) {
@@ -599,7 +605,8 @@ class TrialsImpl : public Trials {
   void PutAsideThatHaveEnded() {
     for (auto place = trials_.begin(); place != trials_.end();) {
       const auto& [number, trial] = *place;
-      const bool is_behind = unsaved_.count(number) != 0 || late_files_.count(number) != 0;
+      const bool is_behind = unsaved_.count(number) != 0 || late_files_.count(number) != 0 ||
+                             trial.reports->saves() || trial.end.has_value();
       if (!HasEnded(trial.record) || is_behind) {
         if (HasEnded(trial.record)) PutAsideLater();
         ++place;
@@ -858,7 +865,7 @@ class TrialsImpl : public Trials {
       Trial* const trial = ByNumber(late.extract(late.begin()).value());
       if (trial == nullptr) continue;
       BringFilesUpToDate(*trial);
-      if (trial->record.launching) WriteErrorFile(trial->record);
+      if (trial->record.launching || trial->record.attempt > 1) WriteErrorFile(trial->record);
     }
     if (late.empty()) return;
     options_.loop->Post([this, late = std::move(late), alive = alive_] {
@@ -1060,8 +1067,9 @@ class TrialsImpl : public Trials {
     }
     if (reports.empty()) return true;
     const auto answers = Receive(reports);
-    return std::all_of(answers.begin(), answers.end(),
-                       [](const auto& answer) { return answer.ok(); });
+    // What is wrong with the line itself, or with the run's directory, does not pass by waiting.
+    return std::none_of(answers.begin(), answers.end(),
+                        [](const auto& answer) { return IsHeldBack(answer.status()); });
   }
 
   // What the stored lines say of the trial's end.
@@ -1210,7 +1218,11 @@ class TrialsImpl : public Trials {
   // Its directory, and where it starts.
   absl::Status Prepare(Trial& trial, TrialRecord& changed) {
     if (auto status = PrepareDirectory(trial); !status.ok()) return status;
-    Trial* const from = ById(trial.record.spec.options.from);
+    const std::string& source = trial.record.spec.options.from;
+    Trial* const from = ById(source);
+    if (from == nullptr && ended_.ById(source) != nullptr) {
+      return absl::UnavailableError(absl::StrCat("cannot read trial ", source));
+    }
     auto start =
         trial.reports->ChooseStart(trial.record, from == nullptr ? nullptr : from->reports.get());
     if (!start.ok()) return start.status();
@@ -1419,6 +1431,10 @@ class TrialsImpl : public Trials {
         OnEnded(ended, end);
       });
     }
+    if (trial.reports->saves()) {
+      trial.end = std::move(end);
+      return;
+    }
     const TrialRecord& record = trial.record;
     if (!record.failure.empty()) {
       // How one ended that was told to end says nothing.
@@ -1451,6 +1467,14 @@ class TrialsImpl : public Trials {
     }
   }
 
+  // Its last checkpoint was read and, if anybody waited for that, committed.
+  void EndLate(std::int64_t number) {
+    const auto found = trials_.find(number);
+    if (found == trials_.end() || !found->second.end) return;
+    AttemptEnd end = *std::exchange(found->second.end, std::nullopt);
+    OnEnded(found->second, std::move(end));
+  }
+
   void End(Trial& trial, TrialState state, AttemptEnd end) {
     BringFilesUpToDate(trial);
     if (state == TrialState::Failed) RecordFailure(trial.record, end);
@@ -1475,7 +1499,8 @@ class TrialsImpl : public Trials {
   // Before nobody looks at them again.
   void BringFilesUpToDate(Trial& trial) {
     (void)Spread(trial);
-    if (!trial.reports->files_behind() || !trial.record.launching) return;
+    const bool has_none = !trial.record.launching && trial.reports->progress().last_row.row == 0;
+    if (!trial.reports->files_behind() || has_none) return;
     const absl::Status repaired = trial.reports->RepairFiles();
     LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
     if (trial.runner == nullptr) trial.reports->CloseFiles();
@@ -1516,9 +1541,18 @@ class TrialsImpl : public Trials {
     if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
   }
 
+  // Its lines that are held back are tried once more, and wait as those of one that has ended.
+  void WaitNoMoreForRoom(Trial& trial) {
+    if (!room_waits_.Remove(trial.record.number)) return;
+    options_.loop->Post(
+        [this, attempt = AttemptKey{trial.record.number, trial.record.attempt}, alive = alive_] {
+          if (*alive) Want(attempt);
+        });
+  }
+
   // What only a live trial needs. Its nonce stays, for a report that is late.
   void Forget(Trial& trial) {
-    room_waits_.Remove(trial.record.number);
+    WaitNoMoreForRoom(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
@@ -1553,10 +1587,17 @@ class TrialsImpl : public Trials {
     changed.state = TrialState::Pending;
     nonces_[changed.nonce] = {changed.number, changed.attempt};
     trial.runner.reset();
-    trial.reports->BeginAttempt();
     SaveSometime(trial, std::move(changed));
+    BeginAttempt(trial);
     Announce(trial, nullptr);
     StartNextLater();
+  }
+
+  // After MakeNextAttempt(). What is held back of the attempt before is refused now.
+  void BeginAttempt(Trial& trial) {
+    trial.reports->BeginAttempt();
+    trial.said_done = false;
+    Want({trial.record.number, trial.record.attempt - 1});
   }
 
   static void MakeNextAttempt(TrialRecord& record) {
@@ -1635,7 +1676,7 @@ class TrialsImpl : public Trials {
     changed.pause_requested = false;
     trial.runner.reset();
     trial.reports->CloseFiles();
-    room_waits_.Remove(trial.record.number);
+    WaitNoMoreForRoom(trial);
     SaveSometime(trial, std::move(changed));
     Fault("after pause");
     LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
