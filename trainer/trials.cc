@@ -1068,6 +1068,10 @@ class TrialsImpl : public Trials {
     if (reports.empty()) return true;
     const auto answers = Receive(reports);
     // What is wrong with the line itself, or with the run's directory, does not pass by waiting.
+    for (const auto& answer : answers) {
+      LOG_IF(ERROR, !answer.ok() && !IsHeldBack(answer.status()))
+          << "trial number " << attempt.trial << ", a report in its output: " << answer.status();
+    }
     return std::none_of(answers.begin(), answers.end(),
                         [](const auto& answer) { return IsHeldBack(answer.status()); });
   }
@@ -1543,11 +1547,9 @@ class TrialsImpl : public Trials {
 
   // Its lines that are held back are tried once more, and wait as those of one that has ended.
   void WaitNoMoreForRoom(Trial& trial) {
-    if (!room_waits_.Remove(trial.record.number)) return;
-    options_.loop->Post(
-        [this, attempt = AttemptKey{trial.record.number, trial.record.attempt}, alive = alive_] {
-          if (*alive) Want(attempt);
-        });
+    if (room_waits_.Remove(trial.record.number)) {
+      Want({trial.record.number, trial.record.attempt});
+    }
   }
 
   // What only a live trial needs. Its nonce stays, for a report that is late.
