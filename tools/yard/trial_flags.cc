@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli.md): --configs --fail_fast --from --label --output --stop --worker ...";
+    "Also (docs/cli.md): --configs --from --function --label --output --stop --worker ...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(
@@ -106,7 +106,7 @@ absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
 
 void TrialFlags::Declare(OptionSet& options) {
   options.Add("--grid", grid_, "NAME=V1,V2: a trial for each combination; {NAME} is its value.");
-  options.Add("--function", function_, "A function of the yard's trainer, instead of a program.");
+  options.Hidden("--function", function_);
   options.Hidden("--output", output_);
   options.Hidden("--configs", configs_);
   options.HiddenFlag("--fail_fast", fail_fast_);
