@@ -78,8 +78,9 @@ class CheckpointKillTest : public testing::TestWithParam<const char*> {
                    "kill.sh", victim, point, mark, yard_.runtime_directory()});
     EXPECT_EQ(started.exit_code, 0) << started.err;
     EXPECT_TRUE(Yard::Eventually([&] { return std::filesystem::exists(mark); })) << point;
-    // Who asks for a launcher that is gone starts it.
+    // Who asks how the yard is starts a launcher that is gone.
     EXPECT_TRUE(Yard::Eventually([&] {
+      if (victim == "launcher") (void)yard_.Run({"status"});
       return yard_.Run({"wait", point}).exit_code == 0;
     })) << yard_.Run({"show", point}).out;
     return Reported(yard_.logdir() + "/" + point);
