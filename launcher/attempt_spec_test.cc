@@ -180,6 +180,7 @@ TEST(AttemptSpecTest, WithoutAWishItIsToldThis) {
                           .task_socket = "/run/tasks/j-abcde.worker-0.3",
                           .trainer_socket = "",
                           .nonce = "",
+                          .no_reports = "",
                           .kill_mode = "",
                           .limits = kHost.limits,
                           .control_limits = {}};
