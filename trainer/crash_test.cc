@@ -402,12 +402,13 @@ INSTANTIATE_TEST_SUITE_P(Points, RemovalCrashTest,
                            return std::string(info.index == 0 ? "AfterRows" : "AfterDirectory");
                          });
 
-INSTANTIATE_TEST_SUITE_P(
-    Points, LateFilesCrashTest,
-    testing::Values(std::pair("after commit", 2), std::pair("inside a file", 2),
-                    std::pair("between files", 1), std::pair("inside a reply", 4),
-                    std::pair("after replies", 2)),
-    NameOfPoint);
+INSTANTIATE_TEST_SUITE_P(Points, LateFilesCrashTest,
+                         testing::Values(std::pair("after commit", 2),
+                                         std::pair("inside a file", 2),
+                                         std::pair("between files", 1),
+                                         std::pair("inside a reply", 4),
+                                         std::pair("after replies", 2)),
+                         NameOfPoint);
 
 INSTANTIATE_TEST_SUITE_P(
     Points, CrashTest,
