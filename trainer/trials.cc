@@ -756,10 +756,11 @@ class TrialsImpl : public Trials {
     return WithRoom(trial,
                     BriefMessage(trial.record, progress.last_row, progress.newest_checkpoint));
   }
-  // That it waits for room goes over any other reason; but one that has ended may have late reports
-  // for which there is none.
+  // That it waits for room goes over any other reason; but one that has ended, or is paused, may
+  // have late reports for which there is none.
   msg::TrialT WithRoom(const Trial& trial, msg::TrialT message) const {
-    auto why = HasEnded(trial.record) ? "" : room_waits_.WhyOf(trial.record.number);
+    const bool rests = HasEnded(trial.record) || trial.record.state == TrialState::Paused;
+    auto why = rests ? "" : room_waits_.WhyOf(trial.record.number);
     if (!why.empty()) message.reason = std::move(why);
     return message;
   }
