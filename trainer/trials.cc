@@ -970,8 +970,10 @@ class TrialsImpl : public Trials {
   absl::Status StoreLines(const StoreBatch& batch) {
     if (batch.lines.empty()) return absl::OkStatus();
     auto status = options_.store->Write(batch);
-    if (status.ok()) SyncSoon();
-    if (status.ok()) return status;
+    if (status.ok()) {
+      SyncSoon();
+      return status;
+    }
     ++store_errors_;
     LOG_EVERY_N(ERROR, 20) << status;
     return status;
