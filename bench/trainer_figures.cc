@@ -337,8 +337,9 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   argv.insert(argv.begin(), *program);
   // The first ones bring what any number of them needs: buffers, threads, pages of the database.
   const int warm_up = std::max(trials / 4, 1);
+  const int all = warm_up + trials;
   double before = 0;
-  for (int i = 0; i < warm_up + trials; ++i) {
+  for (int i = 0; i < all; ++i) {
     if (i == warm_up) {
       if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
       before = ResidentKilobytes(yard.pid());
@@ -347,9 +348,8 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   }
   if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
   memory.finished_trial_kilobytes = (ResidentKilobytes(yard.pid()) - before) / trials;
-  if (auto exact = yard.Expect(static_cast<std::size_t>(warm_up + trials), 1); !exact.ok()) {
-    return exact;
-  }
+  const auto expected = static_cast<std::size_t>(all);
+  if (auto exact = yard.Expect(expected, 1); !exact.ok()) return exact;
   return memory;
 }
 
