@@ -1,11 +1,11 @@
 #ifndef TRAINER_LINE_RECEIVER_H_
 #define TRAINER_LINE_RECEIVER_H_
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -16,7 +16,10 @@ namespace trainer {
 struct AttemptKey {
   std::int64_t trial = 0;  // TrialRecord::number.
   int attempt = 0;
-  auto operator<=>(const AttemptKey&) const = default;
+  bool operator==(const AttemptKey&) const = default;
+  bool operator<(const AttemptKey& other) const {
+    return std::tie(trial, attempt) < std::tie(other.trial, other.attempt);
+  }
 };
 
 // A line as the shim numbers it.

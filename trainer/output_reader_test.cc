@@ -22,7 +22,6 @@ namespace trainer {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class OutputReaderTest : public ::testing::Test {

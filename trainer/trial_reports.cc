@@ -115,7 +115,7 @@ TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options
       checkpoints_(trial, {options_.store, options_.fault}),
       files_({trial.spec.run_directory, run_, options_.fault}),
       start_checkpoint_(trial.start_checkpoint),
-      events_(std::move(events)) {}
+      events_(events) {}
 
 absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialRecord& trial,
                                                                  Options options) {
