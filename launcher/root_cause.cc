@@ -19,6 +19,9 @@ namespace {
 constexpr std::int64_t kTogetherUs = 100'000;
 // What is said so long before the end belongs to it.
 constexpr std::int64_t kLastWordsUs = 1'000'000;
+// Last words that are older than another's were not said of the other's end, which came after its
+// own. (Two shims do not look at the time at once.)
+constexpr std::int64_t kEarlierUs = 2'000;
 
 bool HasEnded(const TaskEnd& end, const FailureRules& rules) {
   return end.ended_us != 0 && end.ended_us >= rules.since_us;
@@ -39,9 +42,21 @@ bool HasLastWords(const TaskEnd& end) {
   return end.spoke_us != 0 && end.spoke_us >= end.ended_us - kLastWordsUs;
 }
 
+// Its end was seen later, but it spoke before: whoever exits has closed its connections long before
+// it is gone, if others have the processor meanwhile.
+bool SpokeEarlier(const TaskEnd& end, const TaskEnd& first) {
+  return HasLastWords(end) && HasLastWords(first) && end.spoke_us + kEarlierUs <= first.spoke_us;
+}
+
+bool EndedBefore(const TaskEnd* a, const TaskEnd* b) { return a->ended_us < b->ended_us; }
+
 // The first of those that failed by themselves; they are in the order of the ranks.
-const TaskEnd* Cause(std::vector<const TaskEnd*> failed, std::int64_t first_us) {
-  std::erase_if(failed, [&](const TaskEnd* end) { return end->ended_us > first_us + kTogetherUs; });
+const TaskEnd* Cause(std::vector<const TaskEnd*> failed, bool keep_going) {
+  const TaskEnd& first = **std::min_element(failed.begin(), failed.end(), EndedBefore);
+  std::erase_if(failed, [&](const TaskEnd* end) {
+    const bool may_be_first = !keep_going && SpokeEarlier(*end, first);
+    return end->ended_us > first.ended_us + kTogetherUs && !may_be_first;
+  });
   int weight = INT_MAX;
   for (const TaskEnd* const end : failed) weight = std::min(weight, Weight(*end));
   std::erase_if(failed, [&](const TaskEnd* end) { return Weight(*end) != weight; });
@@ -49,7 +64,7 @@ const TaskEnd* Cause(std::vector<const TaskEnd*> failed, std::int64_t first_us) 
                                     [](const TaskEnd* end) { return HasLastWords(*end); });
   return *std::min_element(failed.begin(), failed.end(), [&](const TaskEnd* a, const TaskEnd* b) {
     return by_words ? std::tuple(a->spoke_us, a->ended_us) < std::tuple(b->spoke_us, b->ended_us)
-                    : a->ended_us < b->ended_us;
+                    : EndedBefore(a, b);
   });
 }
 
@@ -87,7 +102,8 @@ std::optional<msg::FailureT> FirstFailure(std::span<const TaskEnd> ends,
     failed.push_back(&end);
     first_us = std::min(first_us, end.ended_us);
   }
-  const TaskEnd* const first = failed.empty() ? nullptr : Cause(std::move(failed), first_us);
+  const TaskEnd* const first =
+      failed.empty() ? nullptr : Cause(std::move(failed), rules.keep_going);
   if (first == nullptr && rules.time_over_us == 0) return std::nullopt;
   msg::FailureT failure;
   if (first != nullptr) {

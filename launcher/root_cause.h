@@ -51,7 +51,8 @@ struct FailureRules {
 // ended first is the cause. Those we stopped from then on, and without keep_going those that failed
 // later by themselves (a lost connection), are consequences. The end of one closes its connections
 // before anybody can see the end itself, so others may fail of it and seem to have ended before,
-// the more so on a busy machine. Of several within 100 ms it is therefore the one killed for lack
+// the more so on a busy machine. Of several within 100 ms, or (without keep_going) whose last words
+// are 2 ms older than those of the one that ended first, it is therefore the one killed for lack
 // of memory, then one that died of a signal, then one that ended itself (an exit code, SIGABRT),
 // then one of SIGPIPE, which nobody dies of who was first; of equals the one whose last words are
 // older, if all of them said something in their last second, else the one that ended first. As in
