@@ -14,12 +14,17 @@ namespace eventlog {
 
 // How the value of a summary is stored.
 enum class ValueKind : std::uint8_t {
-  kNone,         // Metadata alone; legal.
+  kNone,         // Metadata alone; legal, and stands for an empty tensor (value_decoder.h).
   kSimpleValue,  // A float; implies the plugin "scalars".
   kTensor,       // tensorflow.TensorProto; its plugin says what it means.
   kHistogram,    // tensorflow.HistogramProto; implies "histograms".
   kImage,        // tensorflow.Summary.Image; implies "images".
   kAudio,        // tensorflow.Summary.Audio; implies "audio".
+  // Messages of MindSpore's summary files (mindspore_event.h).
+  kMindSporeImage,
+  kMindSporeTensor,
+  kMindSporeHistogram,
+  kLandscape,
 };
 
 // SummaryMetadata.data_class; a number of a later version stays as it is.
@@ -27,14 +32,17 @@ enum class DataClass : std::int32_t { kUnknown = 0, kScalar = 1, kTensor = 2, kB
 
 // One value of an event's summary. Views point into the payload.
 struct SummaryValue {
-  std::string_view tag;
+  std::string_view tag;     // Of an old tensor without one, its `node_name`.
   std::string_view plugin;  // From its metadata; empty if it has none.
   DataClass data_class = DataClass::kUnknown;
   std::string_view metadata;  // The whole SummaryMetadata message; data() is null without one.
   ValueKind kind = ValueKind::kNone;
-  // The value as a scalar: `simple_value`, or a tensor of rank 0 with any real number type. A
-  // 64-bit integer is rounded to the nearest double.
+  // The value as a scalar: `simple_value`, or a tensor of one element with any real number type
+  // (number_type.h). A 64-bit integer is rounded to the nearest double.
   std::optional<double> scalar;
+  // The one element has a shape, [1] or [1, 1]: a scalar only where scalars are meant
+  // (tag_metadata.h).
+  bool shaped = false;
   // The message of the kind (not for kNone and kSimpleValue), undecoded: to keep where it is, or
   // to decode when somebody wants to see it.
   std::string_view bytes;
@@ -50,6 +58,9 @@ enum class EventKind : std::uint8_t {
   kRunMetadata,
   kSessionLog,
   kLogMessage,  // No writer of today has it.
+  // Messages of MindSpore's summary files.
+  kMindSporeGraph,
+  kExplain,
 };
 
 // tensorflow.SessionLog.SessionStatus
@@ -71,10 +82,25 @@ struct Event {
   std::vector<SummaryValue> values;
   // For the other kinds: the field's bytes, undecoded.
   std::string_view bytes;
+  // Of the event and its values: of a later version, or of no version at all.
+  std::uint32_t unknown_fields = 0;
+
+  // As new, but for the memory that it has.
+  void Clear() {
+    wall_time = 0;
+    step = 0;
+    kind = EventKind::kNone;
+    file_version = {};
+    writer = {};
+    session_status = SessionStatus::kUnspecified;
+    values.clear();
+    bytes = {};
+    unknown_fields = 0;
+  }
 };
 
 // Reads an event; `event` is reused, so that its memory is, and nothing else is allocated. Unknown
-// fields are skipped. Of what may be there once, the last counts.
+// fields are skipped and counted. Of what may be there once, the last counts.
 // InvalidArgument if the payload is no event (also a known field with another wire type than its
 // own); never reads outside it.
 absl::Status DecodeEvent(std::string_view payload, Event* event);

@@ -99,11 +99,54 @@ TEST(EventTest, TensorsOfEveryNumberTypeAreScalars) {
   EXPECT_EQ(ScalarOf(Number(1, 1) + Bytes(4, "\0\0\x80\x3f"sv)), 1.0);          // content
   EXPECT_EQ(ScalarOf(Number(1, 5) + Bytes(4, "\xfe\xff"sv)), -2.0);             // int16
   EXPECT_EQ(ScalarOf(Number(1, 19) + Bytes(4, "\x00\xc0"sv)), -2.0);            // half
+  EXPECT_EQ(ScalarOf(Number(1, 24) + Bytes(18, "\x3c")), 1.0);                  // float8_e5m2
+  EXPECT_EQ(ScalarOf(Number(1, 25) + Bytes(4, "\x38")), 1.0);                   // float8_e4m3fn
+  EXPECT_EQ(ScalarOf(Number(1, 29) + Number(7, 15)), -1.0);                     // int4
+  EXPECT_EQ(ScalarOf(Number(1, 101) + Bytes(5, "\0\0\x80\x3f"sv)), 1.0);        // reference
+}
+
+TEST(EventTest, OneElementWithAShapeIsAScalarThatSaysSo) {
+  const std::string one = Number(1, 1) + Bytes(5, "\0\0\x80\x3f"sv);
+  const std::string dimension = Bytes(2, Number(1, 1));
+  const auto value_of = [&](const std::string& shape) {
+    static std::string payload;
+    payload = EventWithValue(Bytes(8, one + shape));
+    Event event;
+    EXPECT_TRUE(DecodeEvent(payload, &event).ok());
+    return event.values.at(0);
+  };
+  EXPECT_EQ(value_of("").scalar, 1.0);
+  EXPECT_FALSE(value_of("").shaped);
+  EXPECT_FALSE(value_of(Bytes(2, "")).shaped);
+  for (const std::string& shape : {Bytes(2, dimension), Bytes(2, dimension + dimension)}) {
+    EXPECT_EQ(value_of(shape).scalar, 1.0);
+    EXPECT_TRUE(value_of(shape).shaped);
+  }
+  for (const std::string& shape :
+       {Bytes(2, dimension + Bytes(2, Number(1, 0))), Bytes(2, Bytes(2, Number(1, 2)) + dimension),
+        Bytes(2, Number(3, 1)), Bytes(2, Bytes(2, Number(1, ~std::uint64_t{0})))}) {
+    EXPECT_EQ(value_of(shape).scalar, std::nullopt);
+    EXPECT_FALSE(value_of(shape).shaped);
+  }
+}
+
+TEST(EventTest, AnOldTensorIsCalledAsItsNode) {
+  const auto tag_of = [](const std::string& value) {
+    static std::string payload;
+    payload = EventWithValue(value);
+    Event event;
+    EXPECT_TRUE(DecodeEvent(payload, &event).ok());
+    return std::string(event.values.at(0).tag);
+  };
+  EXPECT_EQ(tag_of(Bytes(7, "node") + Bytes(8, "")), "node");
+  EXPECT_EQ(tag_of(Bytes(8, "") + Bytes(7, "node")), "node");
+  EXPECT_EQ(tag_of(Bytes(7, "node") + Bytes(1, "tag") + Bytes(8, "")), "tag");
+  EXPECT_EQ(tag_of(Bytes(7, "node") + Bytes(4, "")), "");  // Images always had tags.
 }
 
 TEST(EventTest, WhatIsNoScalarHasNoValue) {
   EXPECT_EQ(ScalarOf(Number(1, 7) + Bytes(8, "text")), std::nullopt);  // string
-  const std::string shape = Bytes(2, Bytes(2, Number(1, 1)));          // rank 1
+  const std::string shape = Bytes(2, Bytes(2, Number(1, 2)));          // two elements
   EXPECT_EQ(ScalarOf(Number(1, 1) + shape + Bytes(5, "\0\0\x80\x3f"sv)), std::nullopt);
   EXPECT_EQ(ScalarOf(Number(1, 1) + Bytes(4, "\0\0"sv)), std::nullopt);  // wrong size
   EXPECT_EQ(ScalarOf(Number(1, 1)), std::nullopt);
@@ -269,11 +312,17 @@ TEST(EventTest, WallTimesComeBackAsTheyAre) {
   EXPECT_EQ(Decode(RenderScalars(-1.5, 1, {})).wall_time, -1.5);
 }
 
-TEST(EventTest, UnknownFieldsAreSkipped) {
+TEST(EventTest, UnknownFieldsAreSkippedAndCounted) {
   Event event;
   const std::string payload = Number(2, 9) + Bytes(99, "new") + Number(100, 1);
   ASSERT_TRUE(DecodeEvent(payload, &event).ok());
   EXPECT_EQ(event.step, 9);
+  EXPECT_EQ(event.unknown_fields, 2u);
+  // Fields of old versions are known, and not used.
+  const std::string old =
+      EventWithValue(Bytes(3, "a histogram") + Bytes(7, "node") + Number(42, 1));
+  ASSERT_TRUE(DecodeEvent(old, &event).ok());
+  EXPECT_EQ(event.unknown_fields, 1u);
 }
 
 TEST(EventTest, WrongWireTypesAndShortBytesAreErrors) {

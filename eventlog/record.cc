@@ -1,26 +1,18 @@
 #include "eventlog/record.h"
 
-#include <cstring>
-
-#include "eventlog/crc32c.h"
+#include <algorithm>
 
 namespace eventlog {
 namespace {
+
+// So many times the size of the data is spent on payloads of what looks like a header.
+constexpr std::uint64_t kPayloadChecks = 4;
 
 template <typename Number>
 void AppendLittleEndian(Number value, std::string* out) {
   for (std::size_t i = 0; i < sizeof value; ++i) {
     out->push_back(static_cast<char>(value >> (8 * i)));
   }
-}
-
-template <typename Number>
-Number LoadLittleEndian(const char* at) {
-  Number value = 0;
-  for (std::size_t i = 0; i < sizeof value; ++i) {
-    value |= static_cast<Number>(static_cast<unsigned char>(at[i])) << (8 * i);
-  }
-  return value;
 }
 
 }  // namespace
@@ -34,26 +26,34 @@ void AppendRecord(std::string_view payload, std::string* out) {
   AppendLittleEndian<std::uint32_t>(MaskCrc(Crc32c(payload)), out);
 }
 
-ParsedRecord ParseRecord(std::string_view data, std::uint64_t max_payload_bytes) {
-  using State = ParsedRecord::State;
-  ParsedRecord result;
-  if (data.size() < kRecordHeaderBytes) {
-    result.needed = kRecordHeaderBytes;
-    return result;
+HeaderSearch FindHeader(std::string_view data, std::uint64_t available,
+                        std::uint64_t max_payload_bytes) {
+  using State = HeaderSearch::State;
+  HeaderSearch unfinished;
+  std::uint64_t budget = kPayloadChecks * data.size();
+  std::size_t at = 0;
+  for (; at + kRecordHeaderBytes <= data.size(); ++at) {
+    // In damage nearly every length is absurd: most of the work is this comparison.
+    const auto length = LoadLittleEndian<std::uint64_t>(data.data() + at);
+    if (length > max_payload_bytes) continue;
+    const auto crc = LoadLittleEndian<std::uint32_t>(data.data() + at + 8);
+    if (Crc32c(data.substr(at, 8)) != UnmaskCrc(crc)) continue;
+    const std::uint64_t whole = kRecordHeaderBytes + length + kRecordFooterBytes;
+    if (whole > available - at) {
+      if (unfinished.needed == 0) {
+        unfinished = {State::kNeedMore, at, static_cast<std::size_t>(whole)};
+      }
+    } else if (whole > data.size() - at) {
+      return {State::kNeedMore, at, static_cast<std::size_t>(whole)};
+    } else if (length > budget || ParseRecord(data.substr(at), max_payload_bytes).state ==
+                                      ParsedRecord::State::kRecord) {
+      return {State::kFound, at, 0};
+    } else {
+      budget -= length;
+    }
   }
-  const auto length = LoadLittleEndian<std::uint64_t>(data.data());
-  const auto length_crc = LoadLittleEndian<std::uint32_t>(data.data() + 8);
-  if (Crc32c(data.substr(0, 8)) != UnmaskCrc(length_crc) || length > max_payload_bytes) {
-    result.state = State::kBadHeader;
-    return result;
-  }
-  result.needed = kRecordHeaderBytes + static_cast<std::size_t>(length) + kRecordFooterBytes;
-  if (data.size() < result.needed) return result;
-  result.size = result.needed;
-  result.payload = data.substr(kRecordHeaderBytes, static_cast<std::size_t>(length));
-  const auto crc = LoadLittleEndian<std::uint32_t>(result.payload.data() + length);
-  result.state = Crc32c(result.payload) == UnmaskCrc(crc) ? State::kRecord : State::kBadPayload;
-  return result;
+  if (unfinished.needed > 0 && available == data.size()) return unfinished;
+  return {State::kNone, at, 0};
 }
 
 }  // namespace eventlog

@@ -112,7 +112,9 @@ TEST(RecordTest, ALengthOverTheLimitIsDamageEvenWithItsRightCrc) {
     std::memcpy(header.data(), &length, 8);
     const std::uint32_t crc = MaskCrc(Crc32c(std::string_view(header).substr(0, 8)));
     std::memcpy(header.data() + 8, &crc, 4);
-    EXPECT_EQ(ParseRecord(header + "rest").state, State::kBadHeader) << length;
+    const ParsedRecord parsed = ParseRecord(header + "rest");
+    EXPECT_EQ(parsed.state, State::kBadHeader) << length;
+    EXPECT_TRUE(parsed.too_long) << length;
   }
 }
 
@@ -120,6 +122,61 @@ TEST(RecordTest, TheLimitIsTheReadersChoice) {
   const std::string record = Framed(std::string(100, 'x'));
   EXPECT_EQ(ParseRecord(record, 100).state, State::kRecord);
   EXPECT_EQ(ParseRecord(record, 99).state, State::kBadHeader);
+}
+
+std::string Header(std::uint64_t length) {
+  std::string header(8, '\0');
+  std::memcpy(header.data(), &length, 8);
+  const std::uint32_t crc = MaskCrc(Crc32c(header));
+  header.append(reinterpret_cast<const char*>(&crc), sizeof crc);
+  return header;
+}
+
+TEST(FindHeaderTest, FindsTheNextRecordBehindAnything) {
+  using Search = HeaderSearch::State;
+  const std::string record = Framed("some payload");
+  const std::string wrong = Header(12) + "no such data" + "crc.";
+  std::string half = record;
+  half.resize(record.size() - 1);
+  struct Case {
+    std::string name, data;
+    std::uint64_t behind;  // So many bytes more has the file.
+    Search state;
+    std::size_t offset, needed;
+  };
+  const Case cases[] = {
+      {"nothing", "", 0, Search::kNone, 0, 0},
+      {"less than a header", record.substr(0, 11), 0, Search::kNone, 0, 0},
+      {"at the start", record, 0, Search::kFound, 0, 0},
+      {"behind text", "some text" + record, 0, Search::kFound, 9, 0},
+      {"behind zeros", std::string(5000, '\0') + record, 0, Search::kFound, 5000, 0},
+      {"the first of two", "x" + record + record, 0, Search::kFound, 1, 0},
+      {"an empty record", "xyz" + Framed(""), 0, Search::kFound, 3, 0},
+      {"a payload that is wrong", wrong + record, 0, Search::kFound, wrong.size(), 0},
+      {"nothing but that", wrong, 0, Search::kNone, wrong.size() - 11, 0},
+      {"cut off by the data", "x" + half, 1, Search::kNeedMore, 1, record.size()},
+      {"cut off by the file", "x" + half, 0, Search::kNeedMore, 1, record.size()},
+      {"cut off, but one is behind", Header(1000) + record, 0, Search::kFound, 12, 0},
+      {"cut off, the file goes on", Header(1000) + "some text", 100, Search::kNone, 10, 0},
+      {"a right length over the limit", Header(~0ull) + record, 0, Search::kFound, 12, 0},
+  };
+  for (const Case& c : cases) {
+    const HeaderSearch found = FindHeader(c.data, c.data.size() + c.behind, 5000);
+    EXPECT_EQ(found.state, c.state) << c.name;
+    EXPECT_EQ(found.offset, c.offset) << c.name;
+    EXPECT_EQ(found.needed, c.needed) << c.name;
+  }
+}
+
+TEST(FindHeaderTest, HeadersThatPromiseMuchDoNotMakeItSlow) {
+  // Each of 80,000 promises a quarter of the data, and none keeps it: after sixteen looks, the
+  // next is believed.
+  std::string data;
+  const std::string header = Header(250'000);
+  while (data.size() < 1'000'000) data += header;
+  const HeaderSearch found = FindHeader(data, data.size());
+  EXPECT_EQ(found.state, HeaderSearch::State::kFound);
+  EXPECT_EQ(found.offset, 16 * header.size());
 }
 
 }  // namespace

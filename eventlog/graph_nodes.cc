@@ -1,0 +1,428 @@
+#include "eventlog/graph_nodes.h"
+
+#include <cstddef>
+#include <optional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "eventlog/protobuf_json.h"
+#include "eventlog/wire.h"
+#include "protozero/types.hpp"
+#include "runtime/string_view.h"
+
+namespace eventlog {
+namespace {
+
+using wire::Error;
+using Tag = protozero::pbf_tag_type;
+
+// tensorflow.GraphDef and what it holds.
+enum GraphDefField : Tag { kNode = 1, kLibrary = 2 };
+enum LibraryField : Tag { kFunction = 1 };
+enum FunctionField : Tag { kSignature = 1, kNodeDef = 3 };
+enum SignatureField : Tag { kSignatureName = 1 };
+enum class NodeField : Tag { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttribute = 5 };
+// Of an entry of a map, of an attribute and of a named value.
+enum class PairField : Tag { kName = 1, kValue = 2 };
+
+// GraphProto of anf_ir.proto and what it holds.
+enum MsGraphField : Tag { kMsNode = 1, kMsParameter = 3, kMsConst = 5 };
+enum class MsNodeField : Tag {
+  kInput = 1,
+  kName = 2,
+  kOpType = 3,
+  kScope = 4,
+  kAttribute = 5,
+  kOutputType = 6,
+  kFullName = 8,
+};
+enum class MsInputField : Tag { kName = 1, kType = 2 };
+
+constexpr std::string_view kOutputType = "output_type";
+
+// Of one node: an empty one takes more room here than in the file.
+constexpr std::size_t kMaxInputs = 1'000'000;
+
+template <typename Item>
+Item& Added(std::vector<Item>* items) {
+  if (items->size() >= kMaxInputs) throw Error("a node with over 1,000,000 inputs or attributes");
+  return items->emplace_back();
+}
+
+void Clear(GraphNode* node) {
+  node->name.clear();
+  node->id = node->op = node->device = node->scope = node->function = {};
+  node->inputs.clear();
+  node->attributes.clear();
+}
+
+GraphAttribute Pair(std::string_view bytes) {
+  GraphAttribute result;
+  auto pair = wire::Open<PairField>(bytes);
+  while (pair.next()) {
+    if (pair.tag() == PairField::kName) {
+      result.name = wire::TakeBytes(pair);
+    } else if (pair.tag() == PairField::kValue) {
+      result.bytes = wire::TakeBytes(pair);
+    } else {
+      pair.skip();
+    }
+  }
+  return result;
+}
+
+void ReadTensorFlowNode(std::string_view bytes, GraphNode* result) {
+  Clear(result);
+  auto node = wire::Open<NodeField>(bytes);
+  while (node.next()) {
+    switch (node.tag()) {
+      case NodeField::kName:
+        result->id = wire::TakeBytes(node);
+        break;
+      case NodeField::kOp:
+        result->op = wire::TakeBytes(node);
+        break;
+      case NodeField::kInput: {
+        std::string_view id = wire::TakeBytes(node);
+        GraphInput& input = Added(&result->inputs);
+        input.control = id.starts_with('^');
+        if (input.control) id.remove_prefix(1);
+        input.id = id;
+        break;
+      }
+      case NodeField::kDevice:
+        result->device = wire::TakeBytes(node);
+        break;
+      case NodeField::kAttribute:
+        Added(&result->attributes) = Pair(wire::TakeBytes(node));
+        break;
+      default:
+        node.skip();
+    }
+  }
+  result->name = result->id;
+  const std::size_t slash = result->id.rfind('/');
+  if (slash != std::string_view::npos) result->scope = result->id.substr(0, slash);
+}
+
+std::string_view NameOfFunction(std::string_view bytes) {
+  std::string_view name;
+  auto function = wire::OpenNumbers(bytes);
+  while (function.next(kSignature)) {
+    auto signature = wire::OpenNumbers(wire::TakeBytes(function));
+    while (signature.next(kSignatureName)) name = wire::TakeBytes(signature);
+  }
+  return name;
+}
+
+GraphInput MindSporeInput(std::string_view bytes) {
+  GraphInput result;
+  auto input = wire::Open<MsInputField>(bytes);
+  while (input.next()) {
+    if (input.tag() == MsInputField::kName) {
+      result.id = wire::TakeBytes(input);
+    } else if (input.tag() == MsInputField::kType) {
+      result.control = wire::TakeEnum(input) != 0;
+    } else {
+      input.skip();
+    }
+  }
+  return result;
+}
+
+// "loss[:Scalar]": what a summary is called, not where it stands.
+bool NamesASummary(std::string_view full_name) {
+  for (const std::string_view plugin :
+       {"image", "scalar", "graph", "optimized_graph", "histogram", "tensor", "loss_landscape"}) {
+    if (absl::EndsWithIgnoreCase(runtime::Absl(full_name),
+                                 absl::StrCat("[:", runtime::Absl(plugin), "]"))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void ReadMindSporeNode(std::string_view bytes, GraphNode* result) {
+  Clear(result);
+  std::string_view full_name;
+  auto node = wire::Open<MsNodeField>(bytes);
+  while (node.next()) {
+    switch (node.tag()) {
+      case MsNodeField::kInput: {
+        const GraphInput input = MindSporeInput(wire::TakeBytes(node));
+        if (!input.id.empty()) Added(&result->inputs) = input;
+        break;
+      }
+      case MsNodeField::kName:
+        result->id = wire::TakeBytes(node);
+        break;
+      case MsNodeField::kOpType:
+        result->op = wire::TakeBytes(node);
+        break;
+      case MsNodeField::kScope:
+        result->scope = wire::TakeBytes(node);
+        break;
+      case MsNodeField::kAttribute:
+        Added(&result->attributes) = Pair(wire::TakeBytes(node));
+        break;
+      case MsNodeField::kOutputType:
+        Added(&result->attributes) = {kOutputType, wire::TakeBytes(node)};
+        break;
+      case MsNodeField::kFullName:
+        full_name = wire::TakeBytes(node);
+        break;
+      default:
+        node.skip();
+    }
+  }
+  if (!full_name.empty() && !NamesASummary(full_name)) {
+    result->name = full_name;
+    return;
+  }
+  result->name = result->scope;
+  if (!result->name.empty()) result->name += '/';
+  result->name += result->op;
+  result->name += result->id;
+}
+
+// A parameter (name and type) or a constant (key and value).
+void ReadMindSporeLeaf(std::string_view op, std::string_view bytes, GraphNode* result) {
+  Clear(result);
+  const GraphAttribute pair = Pair(bytes);
+  result->id = pair.name;
+  result->name = pair.name;
+  result->op = op;
+  if (pair.bytes.empty()) return;
+  result->attributes.push_back({op == "Parameter" ? kOutputType : pair.name, pair.bytes});
+}
+
+// Attributes as JSON.
+using Kind = JsonKind;
+
+const JsonMessage& Dimension() {
+  static constexpr JsonField kFields[] = {{1, "size", Kind::kInteger}};
+  static constexpr JsonMessage kMessage = {kFields, true};
+  return kMessage;
+}
+
+const JsonMessage& Shape() {
+  static constexpr JsonField kFields[] = {{2, "dim", Kind::kMessage, true, &Dimension},
+                                          {3, "unknown_rank", Kind::kBool}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& Tensor() {
+  static constexpr JsonField kFields[] = {{1, "dtype", Kind::kTensorFlowType},
+                                          {2, "shape", Kind::kMessage, false, &Shape}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& Function() {
+  static constexpr JsonField kFields[] = {{1, "name", Kind::kText}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& List() {
+  static constexpr JsonField kFields[] = {
+      {2, "s", Kind::kText, true},
+      {3, "i", Kind::kInteger, true},
+      {4, "f", Kind::kFloat, true},
+      {5, "b", Kind::kBool, true},
+      {6, "type", Kind::kTensorFlowType, true},
+      {7, "shape", Kind::kMessage, true, &Shape},
+      {8, "tensor", Kind::kMessage, true, &Tensor},
+      {9, "func", Kind::kMessage, true, &Function},
+  };
+  static constexpr JsonMessage kMessage = {kFields, true};
+  return kMessage;
+}
+
+const JsonMessage& AttrValue() {
+  static constexpr JsonField kFields[] = {
+      {1, "list", Kind::kMessage, false, &List},
+      {2, "s", Kind::kText},
+      {3, "i", Kind::kInteger},
+      {4, "f", Kind::kFloat},
+      {5, "b", Kind::kBool},
+      {6, "type", Kind::kTensorFlowType},
+      {7, "shape", Kind::kMessage, false, &Shape},
+      {8, "tensor", Kind::kMessage, false, &Tensor},
+      {9, "placeholder", Kind::kText},
+      {10, "func", Kind::kMessage, false, &Function},
+  };
+  static constexpr JsonMessage kMessage = {kFields, true};
+  return kMessage;
+}
+
+const JsonMessage& MsShape() {
+  static constexpr JsonField kFields[] = {{1, "dim", Kind::kMessage, true, &Dimension}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& MsTensorType() {
+  static constexpr JsonField kFields[] = {{1, "elem_type", Kind::kMindSporeType},
+                                          {2, "shape", Kind::kMessage, false, &MsShape}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& MsType();
+
+const JsonMessage& MsSequenceType() {
+  static constexpr JsonField kFields[] = {{1, "elem_types", Kind::kMessage, true, &MsType}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& MsType() {
+  static constexpr JsonField kFields[] = {
+      {1, "data_type", Kind::kMindSporeType},
+      {2, "tensor_type", Kind::kMessage, false, &MsTensorType},
+      {3, "sequence_type", Kind::kMessage, false, &MsSequenceType},
+  };
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& MsTensor() {
+  static constexpr JsonField kFields[] = {{1, "dims", Kind::kInteger, true},
+                                          {2, "data_type", Kind::kMindSporeType}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& MsValue();
+
+const JsonMessage& MsNamedValue() {
+  static constexpr JsonField kFields[] = {{1, "key", Kind::kText},
+                                          {2, "value", Kind::kMessage, false, &MsValue}};
+  static constexpr JsonMessage kMessage = {kFields};
+  return kMessage;
+}
+
+const JsonMessage& MsValue() {
+  static constexpr JsonField kFields[] = {
+      {2, "bool_val", Kind::kBool},
+      {3, "int_val", Kind::kInteger},
+      {4, "uint_val", Kind::kUnsigned},
+      {5, "float_val", Kind::kFloat},
+      {6, "double_val", Kind::kDouble},
+      {7, "str_val", Kind::kText},
+      {8, "tensor_val", Kind::kMessage, false, &MsTensor},
+      {10, "bool_vals", Kind::kBool, true},
+      {11, "int_vals", Kind::kInteger, true},
+      {12, "uint_vals", Kind::kUnsigned, true},
+      {13, "float_vals", Kind::kFloat, true},
+      {14, "double_vals", Kind::kDouble, true},
+      {15, "str_vals", Kind::kText, true},
+      {16, "tensor_vals", Kind::kMessage, true, &MsTensor},
+      {18, "values", Kind::kMessage, true, &MsValue},
+      {19, "dict_val", Kind::kMessage, true, &MsNamedValue},
+      {20, "type_val", Kind::kMessage, false, &MsType},
+  };
+  static constexpr JsonMessage kMessage = {kFields, true};
+  return kMessage;
+}
+
+// The last field of that number, if there is one.
+absl::StatusOr<std::optional<std::string_view>> Inside(Tag number, std::string_view thing,
+                                                       std::string_view bytes) {
+  std::optional<std::string_view> inside;
+  const absl::Status status = wire::Guarded(thing, [&] {
+    auto message = wire::OpenNumbers(bytes);
+    while (message.next(number)) inside = wire::TakeBytes(message);
+  });
+  if (!status.ok()) return status;
+  return inside;
+}
+
+}  // namespace
+
+GraphReader::GraphReader(Format format, std::string_view graph)
+    : format_(format), graph_(wire::OpenNumbers(graph)) {}
+
+absl::StatusOr<bool> GraphReader::Next(GraphNode* node) {
+  if (!damage_.ok()) return damage_;
+  bool found = false;
+  damage_ = wire::Guarded("a graph", [&] {
+    found = format_ == Format::kTensorFlow ? NextTensorFlow(node) : NextMindSpore(node);
+  });
+  if (!damage_.ok()) return damage_;
+  return found;
+}
+
+bool GraphReader::NextTensorFlow(GraphNode* node) {
+  for (;;) {
+    if (function_.next(kNodeDef)) {
+      ReadTensorFlowNode(wire::TakeBytes(function_), node);
+      node->function = function_name_;
+      return true;
+    }
+    if (library_.next(kFunction)) {
+      const std::string_view function = wire::TakeBytes(library_);
+      function_name_ = NameOfFunction(function);
+      function_ = wire::OpenNumbers(function);
+      continue;
+    }
+    if (!graph_.next()) return false;
+    if (graph_.tag() == kNode) {
+      ReadTensorFlowNode(wire::TakeBytes(graph_), node);
+      return true;
+    }
+    if (graph_.tag() == kLibrary) {
+      library_ = wire::OpenNumbers(wire::TakeBytes(graph_));
+    } else {
+      graph_.skip();
+    }
+  }
+}
+
+bool GraphReader::NextMindSpore(GraphNode* node) {
+  while (graph_.next()) {
+    switch (graph_.tag()) {
+      case kMsNode:
+        ReadMindSporeNode(wire::TakeBytes(graph_), node);
+        break;
+      case kMsParameter:
+        ReadMindSporeLeaf("Parameter", wire::TakeBytes(graph_), node);
+        break;
+      case kMsConst:
+        ReadMindSporeLeaf("Const", wire::TakeBytes(graph_), node);
+        break;
+      default:
+        graph_.skip();
+        continue;
+    }
+    if (!node->id.empty()) return true;
+  }
+  return false;
+}
+
+absl::StatusOr<std::string> GraphReader::AttributeJson(const GraphAttribute& attribute) const {
+  if (format_ == Format::kTensorFlow) return ProtobufAsJson(AttrValue(), attribute.bytes);
+  const bool is_type = attribute.name.data() == kOutputType.data();
+  return ProtobufAsJson(is_type ? MsType() : MsValue(), attribute.bytes);
+}
+
+absl::StatusOr<std::string_view> GraphOfMetaGraph(std::string_view bytes) {
+  constexpr Tag kGraphDef = 2;
+  const auto inside = Inside(kGraphDef, "a meta graph", bytes);
+  if (!inside.ok()) return inside.status();
+  return inside->value_or(std::string_view());
+}
+
+absl::StatusOr<std::string_view> GraphOfModel(std::string_view file) {
+  constexpr Tag kGraph = 4;
+  const auto inside = Inside(kGraph, "a model of MindSpore", file);
+  if (!inside.ok()) return inside.status();
+  if (!inside->has_value()) {
+    return absl::InvalidArgumentError("not a model of MindSpore: it has no graph");
+  }
+  return **inside;
+}
+
+}  // namespace eventlog
