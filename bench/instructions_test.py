@@ -1,0 +1,78 @@
+"""How many instructions a record of an event file takes: a figure that no load of the machine moves.
+
+A file of many records and one of few are scanned under callgrind; the difference is what a record
+costs, without what a process costs.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import xml_runner
+
+BINARIES = os.path.join(os.environ["TEST_SRCDIR"], "yard/bench")
+TAGS = 5
+FEW, MANY = 200, 8200  # Steps.
+# Instructions a record, of bytes in a file to the number of the tag and the value. The whole of a
+# data manager may take 750 of old-style records.
+LIMITS = {"old": 600, "new": 750}
+# Under a sanitizer the count says nothing, but the readers must agree all the same.
+IS_COUNTED = os.environ.get("YARD_SANITIZED") != "1"
+
+
+class InstructionsTest(unittest.TestCase):
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def write(self, style, steps):
+        place = os.path.join(self.directory, "%s%d" % (style, steps))
+        subprocess.run([os.path.join(BINARIES, "write_event_files"), place, style, "1", str(steps),
+                        str(TAGS)], check=True, timeout=60, stdout=subprocess.DEVNULL)
+        (run,) = os.listdir(place)
+        (name,) = os.listdir(os.path.join(place, run))
+        return os.path.join(place, run, name)
+
+    def scan(self, path, prefix=(), env=None):
+        done = subprocess.run([*prefix, os.path.join(BINARIES, "scan_once"), path], check=True,
+                              timeout=250, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
+        return done.stdout.split(), done.stderr
+
+    def count(self, path):
+        # Otherwise each byte that `rep movsb` copies counts as an instruction.
+        env = dict(os.environ, GLIBC_TUNABLES="glibc.cpu.x86_rep_movsb_threshold=2147483647:"
+                                              "glibc.cpu.x86_rep_stosb_threshold=2147483647")
+        _, errors = self.scan(path, ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"],
+                              env)
+        return int(re.search(r"Collected\s*:\s*(\d+)", errors).group(1))
+
+    def check(self, style):
+        few, many = self.write(style, FEW), self.write(style, MANY)
+        answer, _ = self.scan(many)
+        self.assertEqual(answer, [str(MANY * TAGS + 1), str(MANY * TAGS), "0"])
+        if not IS_COUNTED:
+            return
+        if shutil.which("valgrind") is None:
+            self.skipTest("valgrind is not installed: tools/setup installs it")
+        instructions = (self.count(many) - self.count(few)) / ((MANY - FEW) * TAGS)
+        print("%s style: %.0f instructions a record, limit %d"
+              % (style, instructions, LIMITS[style]))
+        self.assertLess(instructions, LIMITS[style])
+        # Less than this, and it would not have read them.
+        self.assertGreater(instructions, 50)
+
+    def test_old_style_records(self):
+        self.check("old")
+
+    def test_new_style_records(self):
+        self.check("new")
+
+
+if __name__ == "__main__":
+    xml_runner.main()

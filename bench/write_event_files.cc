@@ -1,0 +1,36 @@
+// Writes event files for measurements by hand, and for tests of programs:
+//
+//   write_event_files DIRECTORY old|new RUNS STEPS TAGS [SEED]
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "bench/event_files.h"
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  bench::EventFilesOptions options;
+  const bool right =
+      (args.size() == 5 || args.size() == 6) && (args[1] == "old" || args[1] == "new") &&
+      absl::SimpleAtoi(args[2], &options.runs) && absl::SimpleAtoi(args[3], &options.steps) &&
+      absl::SimpleAtoi(args[4], &options.tags) &&
+      (args.size() == 5 || absl::SimpleAtoi(args[5], &options.seed));
+  if (!right) {
+    std::fprintf(stderr, "usage: write_event_files DIRECTORY old|new RUNS STEPS TAGS [SEED]\n");
+    return 2;
+  }
+  if (args[1] == "new") options.style = bench::EventFilesOptions::Style::kNew;
+  const auto written = bench::WriteEventFiles(args[0], options);
+  if (!written.ok()) {
+    std::fprintf(stderr, "write_event_files: %s\n", written.status().ToString().c_str());
+    return 1;
+  }
+  std::printf("%llu records, %llu points, %llu bytes\n",
+              static_cast<unsigned long long>(written->records),
+              static_cast<unsigned long long>(written->points),
+              static_cast<unsigned long long>(written->bytes));
+  return 0;
+}
