@@ -147,7 +147,7 @@ RunLoader::Tags::iterator RunLoader::FindOrAdd(const eventlog::SummaryValue& val
 
 void RunLoader::Add(const File& file, const eventlog::Event& event,
                     const eventlog::SummaryValue& value, const OnPoint& on_point) {
-  if (!value.scalar.has_value()) return;
+  if (!value.scalar.has_value() || value.shaped) return;
   if (value.tag.size() > kMaxTagBytes) {
     LOG_EVERY_N(WARNING, 1000) << "A tag with a name of " << value.tag.size()
                                << " bytes is left out of run " << found_.name;

@@ -1,0 +1,101 @@
+#include "datamanager/file_kind.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <system_error>
+
+namespace datamanager {
+namespace {
+
+constexpr std::int64_t kYear10000 = 253'402'300'800;  // Seconds; no clock was ever set to it.
+constexpr std::uint32_t kMaxRank = 9'999'999;
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool Contains(std::string_view name, std::string_view part) {
+  return name.find(part) != std::string_view::npos;
+}
+
+bool EndsWith(std::string_view name, std::string_view end) {
+  return name.size() >= end.size() && name.substr(name.size() - end.size()) == end;
+}
+
+std::string_view Digits(std::string_view text) {
+  const auto end = std::find_if_not(text.begin(), text.end(), IsDigit);
+  return text.substr(0, static_cast<std::size_t>(end - text.begin()));
+}
+
+// What stands behind the first `mark` that a digit follows; nothing: there is none.
+std::optional<std::string_view> BehindMark(std::string_view name, std::string_view mark) {
+  for (std::size_t at = name.find(mark); at != std::string_view::npos;
+       at = name.find(mark, at + 1)) {
+    const std::string_view rest = name.substr(at + mark.size());
+    if (!rest.empty() && IsDigit(rest.front())) return rest;
+  }
+  return std::nullopt;
+}
+
+template <typename Number>
+std::optional<Number> ParseDigits(std::string_view digits, Number limit) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (digits.empty() || error != std::errc() || number > limit) return std::nullopt;
+  return number;
+}
+
+// "1596869898.3.host_MS", or without the id.
+void ReadMindSporeName(std::string_view rest, FileName* result) {
+  const std::string_view time = Digits(rest);
+  result->created_s = ParseDigits<std::int64_t>(time, kYear10000 - 1);
+  rest.remove_prefix(time.size());
+  if (rest.empty() || rest.front() != '.') return;
+  rest.remove_prefix(1);
+  const std::string_view id = Digits(rest);
+  if (id.size() < rest.size() && rest[id.size()] == '.') {
+    result->rank = ParseDigits<std::uint32_t>(id, kMaxRank);
+  }
+}
+
+// What else ends in ".pb": MindSpore's profile of memory, and an exported TensorFlow model.
+bool IsNoGraph(std::string_view name) {
+  constexpr std::string_view kMemory = "memory_usage_";
+  if (name.substr(0, kMemory.size()) == kMemory) {
+    const std::string_view rest = name.substr(kMemory.size());
+    return rest.size() == Digits(rest).size() + std::string_view(".pb").size();
+  }
+  constexpr std::string_view kModelFiles[] = {"saved_model.pb", "keras_metadata.pb",
+                                              "fingerprint.pb"};
+  return std::find(std::begin(kModelFiles), std::end(kModelFiles), name) != std::end(kModelFiles);
+}
+
+}  // namespace
+
+FileName ParseFileName(std::string_view name) {
+  FileName result;
+  if (Contains(name, "tfevents") && !BehindMark(name, ".out.events.summary.").has_value()) {
+    result.kind =
+        EndsWith(name, ".profile-empty") ? FileKind::kProfileMarker : FileKind::kTensorBoard;
+    if (const auto rest = BehindMark(name, "tfevents."); rest.has_value()) {
+      result.created_s = ParseDigits<std::int64_t>(Digits(*rest), kYear10000 - 1);
+    }
+    return result;
+  }
+  if (const auto rest = BehindMark(name, "summary."); rest.has_value()) {
+    result.kind = EndsWith(name, "_lineage")   ? FileKind::kMindSporeLineage
+                  : EndsWith(name, "_explain") ? FileKind::kMindSporeExplain
+                                               : FileKind::kMindSpore;
+    ReadMindSporeName(*rest, &result);
+    return result;
+  }
+  if (EndsWith(name, ".pb") && !IsNoGraph(name)) result.kind = FileKind::kMindSporeGraph;
+  return result;
+}
+
+bool MakesARun(FileKind kind) {
+  return kind != FileKind::kNone && kind != FileKind::kMindSporeExplain;
+}
+
+bool HoldsData(FileKind kind) { return MakesARun(kind) && kind != FileKind::kProfileMarker; }
+
+}  // namespace datamanager

@@ -1,0 +1,44 @@
+#ifndef DATAMANAGER_FILE_KIND_H_
+#define DATAMANAGER_FILE_KIND_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace datamanager {
+
+// What a file in a log directory is, by its name alone.
+//
+// Re-imagines what TensorBoard and MindInsight look for. It differs in two rules: a name with
+// "tfevents" is TensorBoard's even if "summary.NUMBER" stands in it somewhere (a host may be called
+// so), unless it is all of MindSpore's ".out.events.summary."; and the files of an exported
+// TensorFlow model (saved_model.pb and two more), which MindInsight takes for graphs, are none.
+enum class FileKind : std::uint8_t {
+  kNone,
+  kTensorBoard,       // Events.
+  kProfileMarker,     // Makes its directory a run, and holds nothing.
+  kMindSpore,         // A summary file.
+  kMindSporeLineage,  // Lineage records of a run.
+  kMindSporeExplain,  // Of an explainer, which is no training.
+  kMindSporeGraph,    // A graph as a ModelProto.
+};
+
+struct FileName {
+  FileKind kind = FileKind::kNone;
+  std::optional<std::int64_t> created_s;  // Seconds since 1970, if the name says so.
+  // MindSpore's device or rank id. Older releases have none; if the host's name begins with a
+  // number and a dot, that is taken for it.
+  std::optional<std::uint32_t> rank;
+};
+
+// `name`: the last part of a path. Any bytes.
+FileName ParseFileName(std::string_view name);
+
+// A directory that directly holds a file of such a kind is a run.
+bool MakesARun(FileKind kind);
+// A file of such a kind is read.
+bool HoldsData(FileKind kind);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_FILE_KIND_H_
