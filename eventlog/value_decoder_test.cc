@@ -230,8 +230,8 @@ TEST(ValueDecoderTest, NewSoundsMayHaveLabels) {
   ASSERT_TRUE(plain.ok());
   EXPECT_EQ(plain->size(), 2u);
   EXPECT_EQ(plain->at(1).content_type, "audio/wav");
-  const auto labelled =
-      ReadBlobs(ValueKind::kTensor, "audio", Strings({wav, "one", wav, "two"}, {2, 2}));
+  const std::string bytes = Strings({wav, "one", wav, "two"}, {2, 2});
+  const auto labelled = ReadBlobs(ValueKind::kTensor, "audio", bytes);
   ASSERT_TRUE(labelled.ok());
   ASSERT_EQ(labelled->size(), 2u);
   EXPECT_EQ(labelled->at(0).label, "one");
