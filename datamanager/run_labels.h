@@ -1,0 +1,30 @@
+#ifndef DATAMANAGER_RUN_LABELS_H_
+#define DATAMANAGER_RUN_LABELS_H_
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace datamanager {
+
+// What a run's provenance.json says about the trial behind it: its members "labels" (a list of
+// texts), "trial" and "group" (texts), each of which may be missing. Nothing else in it is looked
+// at.
+struct RunLabels {
+  static constexpr std::size_t kMaxBytes = 2 << 20;  // Of the file.
+  static constexpr std::size_t kMaxLabels = 64;
+
+  std::vector<std::string> labels;
+  std::string trial;
+  std::string group;
+};
+
+// InvalidArgument: no JSON object, a member of another type, or more than kMaxLabels labels.
+absl::StatusOr<RunLabels> ParseRunLabels(std::string_view text);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_RUN_LABELS_H_
