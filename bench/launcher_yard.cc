@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -107,6 +108,16 @@ absl::StatusOr<pid_t> LauncherYard::StartService(const std::string& label_path,
   if (!started.ok()) return started.status();
   others_.push_back(*std::move(started));
   return others_.back()->pid();
+}
+
+absl::Status LauncherYard::KillService(pid_t pid) {
+  const auto service = std::find_if(others_.begin(), others_.end(),
+                                    [pid](const auto& process) { return process->pid() == pid; });
+  if (service == others_.end()) return absl::NotFoundError("no such service");
+  if (auto killed = (*service)->Signal(SIGKILL); !killed.ok()) return killed;
+  auto ended = (*service)->Wait(kLong);
+  others_.erase(service);
+  return ended.status();
 }
 
 std::vector<pid_t> LauncherYard::Services() const {

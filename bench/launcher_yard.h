@@ -31,6 +31,8 @@ class LauncherYard {
   // One more service of this yard ("trainer/trainer"); its pid.
   absl::StatusOr<pid_t> StartService(const std::string& label_path,
                                      std::vector<std::string> arguments);
+  // Ends it with SIGKILL; it is gone then.
+  absl::Status KillService(pid_t pid);
   // All that run.
   std::vector<pid_t> Services() const;
 

@@ -32,6 +32,7 @@ struct Sizes {
   int durable_reports() const { return Of(1'000); }
   int trials() const { return Of(40); }
   int finished() const { return Of(1'000); }
+  int ended() const { return Of(10'000); }
   int queued() const { return Of(1'600); }
   int ray_reports() const { return Of(500); }
   int ray_trials() const { return Of(4); }
@@ -102,6 +103,17 @@ void AddMemory(Comparison& comparison, const Sizes& sizes) {
                      "kB", "memory: finished trial", "", {Kind::kValueAtMost, 2});
 }
 
+void AddRestart(Comparison& comparison, const Sizes& sizes) {
+  const int ended = sizes.ended();
+  comparison.Add("restart", [=]() -> absl::StatusOr<double> {
+    const auto waited = MeasureRestart(ended);
+    if (!waited.ok()) return waited.status();
+    return Ms(*waited);
+  });
+  comparison.Compare(absl::StrCat("a report meets a new trainer with ", ended, " ended trials"),
+                     "ms", "restart", "", {Kind::kValueAtMost, 1'000});
+}
+
 void AddRay(Comparison& comparison, const Sizes& sizes) {
   const auto ray =
       Together<RayFigures>::Of([=] { return MeasureRay(sizes.ray_reports(), sizes.ray_trials()); });
@@ -140,6 +152,7 @@ int main(int argc, char** argv) {
     bench::AddReports(comparison, sizes);
     bench::AddTrials(comparison, sizes);
     bench::AddMemory(comparison, sizes);
+    bench::AddRestart(comparison, sizes);
     bench::AddRay(comparison, sizes);
     if (sizes.queue) bench::AddQueue(comparison, sizes);
     return absl::OkStatus();

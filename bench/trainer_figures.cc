@@ -27,6 +27,9 @@
 #include "runtime/locations.h"
 #include "runtime/subprocess.h"
 #include "runtime/unique_fd.h"
+#include "trainer/result_row.h"
+#include "trainer/store.h"
+#include "trainer/trial_record.h"
 
 namespace bench {
 namespace {
@@ -79,26 +82,67 @@ ReportRate RateOf(const Notes& notes) {
           absl::Seconds(Quantile(notes.seconds, 0.99))};
 }
 
+// ---- What an earlier trainer has left
+
+// Each with a report. (Their directories are gone, so that nobody reads them meanwhile.)
+absl::Status MakeEndedTrials(const std::string& directory, int count) {
+  auto store = trainer::Store::Open(directory + "/state/trainer.db");
+  if (!store.ok()) return store.status();
+  const std::int64_t now_us = absl::ToUnixMicros(absl::Now()) - 3'600'000'000;  // An hour ago.
+  trainer::StoreBatch batch;
+  for (int i = 0; i < count; ++i) {
+    trainer::TrialRecord trial;
+    const std::string id = absl::StrCat("t-ended", i);
+    trial.run = {.trial_id = id,
+                 .experiment_id = absl::StrCat("experiment", i),
+                 .hostname = "bench",
+                 .created_us = now_us,
+                 .event_file = "events.out.tfevents.1.bench"};
+    trial.request_id = absl::StrCat("request ", i);
+    trial.spec.name = id;
+    trial.spec.argv = {"/usr/bin/python3", "train.py", "--epochs", "10"};
+    trial.spec.environment = {"PATH=/usr/bin:/bin"};
+    trial.spec.run_directory = absl::StrCat(directory, "/runs/", id);
+    trial.spec.config = "{}";
+    trial.state = msg::TrialState::Done;
+    trial.job = absl::StrCat("j-", i);
+    trial.started_us = trial.attempt_started_us = trial.ended_us = now_us;
+    const auto number = (*store)->Insert(trial);
+    if (!number.ok()) return number.status();
+    trainer::ResultRow row;
+    row.row = row.training_iteration = row.step = 1;
+    row.wall_time_us = now_us;
+    row.metrics = R"({"loss":0.5,"accuracy":0.5})";
+    row.ends = {1, 1, 1};
+    batch.rows.push_back({*number, std::move(row)});
+  }
+  return (*store)->Write(batch);
+}
+
 // ---- A yard with a trainer
 
 class TrainerYard {
  public:
-  static absl::StatusOr<std::unique_ptr<TrainerYard>> Start(int slots) {
+  static absl::StatusOr<std::unique_ptr<TrainerYard>> Start(int slots, int ended_trials = 0) {
     auto yard = LauncherYard::Start();
     if (!yard.ok()) return yard.status();
-    auto trainer = std::unique_ptr<TrainerYard>(new TrainerYard(*std::move(yard)));
-    const std::string runs = absl::StrCat("--logdir=", trainer->directory(), "/runs");
-    auto pid =
-        trainer->yard_->StartService("trainer/trainer", {runs, absl::StrCat("--slots=", slots)});
-    if (!pid.ok()) return pid.status();
-    trainer->pid_ = *pid;
-    pid = trainer->yard_->StartService("datamanager/datamanager", {runs});
+    auto trainer = std::unique_ptr<TrainerYard>(new TrainerYard(*std::move(yard), slots));
+    const absl::Status made =
+        ended_trials == 0 ? absl::OkStatus() : MakeEndedTrials(trainer->directory(), ended_trials);
+    if (!made.ok()) return made;
+    if (auto started = trainer->StartTrainer(); !started.ok()) return started;
+    auto pid = trainer->yard_->StartService("datamanager/datamanager", {trainer->LogdirFlag()});
     if (!pid.ok()) return pid.status();
     const auto answered =
         trainer->client().Call<Trainer::Trials>({}, {.timeout = kLong, .wait_for_service = true});
     if (!answered.ok()) return answered.status();
     std::filesystem::create_directory(trainer->NotesFolder());
     return trainer;
+  }
+  // Another trainer after a SIGKILL; does not wait until it serves.
+  absl::Status ReplaceTrainer() {
+    if (auto killed = yard_->KillService(pid_); !killed.ok()) return killed;
+    return StartTrainer();
   }
 
   const std::string& directory() const { return yard_->directory(); }
@@ -137,8 +181,8 @@ class TrainerYard {
   absl::Status AwaitAll(absl::Duration timeout) {
     const absl::Duration deadline = MonotonicNow() + timeout;
     for (;;) {
-      const auto stats =
-          client().Call<rpc::Common::Stats>({}, {.timeout = kLong, .service = "trainer"});
+      const auto stats = client().Call<rpc::Common::Stats>(
+          {}, {.timeout = kLong, .service = "trainer", .wait_for_service = true});
       if (!stats.ok()) return stats.status();
       const auto live =
           std::find_if(stats->counters.begin(), stats->counters.end(),
@@ -171,7 +215,15 @@ class TrainerYard {
   }
 
  private:
-  explicit TrainerYard(std::unique_ptr<LauncherYard> yard) : yard_(std::move(yard)) {}
+  TrainerYard(std::unique_ptr<LauncherYard> yard, int slots)
+      : yard_(std::move(yard)), slots_(slots) {}
+  std::string LogdirFlag() const { return absl::StrCat("--logdir=", directory(), "/runs"); }
+  absl::Status StartTrainer() {
+    auto pid =
+        yard_->StartService("trainer/trainer", {LogdirFlag(), absl::StrCat("--slots=", slots_)});
+    if (pid.ok()) pid_ = *pid;
+    return pid.status();
+  }
   bus::Client& client() { return yard_->client(); }
   static std::int64_t LinesOf(const std::string& path) {
     std::ifstream file(path);
@@ -182,6 +234,7 @@ class TrainerYard {
   }
 
   const std::unique_ptr<LauncherYard> yard_;
+  const int slots_;
   pid_t pid_ = 0;
 };
 
@@ -351,6 +404,24 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   const auto expected = static_cast<std::size_t>(all);
   if (auto exact = yard.Expect(expected, 1); !exact.ok()) return exact;
   return memory;
+}
+
+absl::StatusOr<absl::Duration> MeasureRestart(int ended_trials) {
+  constexpr int kReports = 2'000;
+  const auto program = ReporterProgram();
+  if (!program.ok()) return program.status();
+  auto started = TrainerYard::Start(kSlots, ended_trials);
+  if (!started.ok()) return started.status();
+  TrainerYard& yard = **started;
+  std::vector<std::string> argv = Arguments(yard.NotesFolder(), kReports, absl::Milliseconds(1));
+  argv.insert(argv.begin(), *program);
+  if (auto id = yard.Run(TrainerYard::TrialOf(std::move(argv))); !id.ok()) return id.status();
+  absl::SleepFor(kRest);
+  if (auto replaced = yard.ReplaceTrainer(); !replaced.ok()) return replaced;
+  if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
+  const auto notes = ReadNotes(yard.NotesFolder(), 1, kReports);
+  if (!notes.ok()) return notes.status();
+  return absl::Seconds(*std::max_element(notes->seconds.begin(), notes->seconds.end()));
 }
 
 absl::StatusOr<absl::Duration> MeasureQueue(int trials) {

@@ -36,6 +36,10 @@ struct TrainerMemory {
 };
 absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials);
 
+// A trainer that knows so many ended trials is killed with SIGKILL while a program reports each
+// millisecond, and another one is started at once: how long the program waits for its answer.
+absl::StatusOr<absl::Duration> MeasureRestart(int ended_trials);
+
 // So many trials of one second on 16 slots: from the first call to the last end.
 absl::StatusOr<absl::Duration> MeasureQueue(int trials);
 

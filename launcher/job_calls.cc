@@ -72,14 +72,20 @@ class WaitCall : public Call {
 
  private:
   // What makes a job another one to look at; its output does not.
-  using Seen = std::vector<std::tuple<msg::TaskState, int, StopCause, bool, pid_t>>;
-  static Seen Look(const JobRow& row) {
+  struct Seen {
+    std::vector<std::tuple<msg::TaskState, int, StopCause, bool, pid_t>> tasks;
+    std::string wait;  // Why none of them has begun.
+
+    bool operator==(const Seen&) const = default;
+  };
+  static Seen Look(const JobRow& row, const msg::JobT& message) {
     Seen seen;
+    if (message.state == msg::TaskState::Pending) seen.wait = message.reason;
     for (std::size_t i = 0; i < row.tasks.size(); ++i) {
       const TaskStatus& status = row.status.tasks[i];
       const auto& attempts = row.tasks[i].attempts;
-      seen.emplace_back(status.state, status.attempt, status.stop, status.ready,
-                        attempts.empty() ? 0 : attempts.back().pid);
+      seen.tasks.emplace_back(status.state, status.attempt, status.stop, status.ready,
+                              attempts.empty() ? 0 : attempts.back().pid);
     }
     return seen;
   }
@@ -92,16 +98,17 @@ class WaitCall : public Call {
     }
     msg::WaitJobReplyT reply;
     reply.job = std::make_unique<msg::JobT>(context_.table->Message(*row));
+    Seen seen = Look(*row, *reply.job);
     if (row->has_ended()) {
       // What has ended it is stored by the end of this turn, and told after that.
       if (!std::exchange(saw_the_end_, true)) return Wake();
       writer_->Finish(std::move(reply));
       return Done();
     }
-    if (sent_ == Look(*row)) return;
+    if (sent_ == seen) return;
     const absl::Status sent = writer_->SendPart(std::move(reply));
     if (sent.ok()) {
-      sent_ = Look(*row);
+      sent_ = std::move(seen);
     } else if (absl::IsResourceExhausted(sent)) {
       writer_->WhenWritable([self = shared_from_this()] { self->WakeFromAnywhere(); });
     } else {

@@ -23,6 +23,7 @@
 #include "launcher/follow_pace.h"
 #include "launcher/log_files.h"
 #include "launcher/log_times.h"
+#include "launcher/resources.h"
 #include "launcher/testing_table.h"
 #include "runtime/file.h"
 #include "runtime/mutex.h"
@@ -72,6 +73,11 @@ class FakeCaller : public bus::Responder {
       return text_[static_cast<int>(stream)].find(text) != std::string::npos;
     });
   }
+  bool AwaitReason(const std::string& reason) {
+    return Await([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !reasons_.empty() && reasons_.back() == reason;
+    });
+  }
   bool AwaitFull() {
     return Await([this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return writable_ != nullptr; });
   }
@@ -113,7 +119,10 @@ class FakeCaller : public bus::Responder {
     if (auto* logs = envelope.body.AsLogsReply()) {
       text_[static_cast<int>(logs->stream)].append(logs->data.begin(), logs->data.end());
     }
-    if (auto* wait = envelope.body.AsWaitJobReply()) states_.push_back(wait->job->state);
+    if (auto* wait = envelope.body.AsWaitJobReply()) {
+      states_.push_back(wait->job->state);
+      reasons_.push_back(wait->job->reason);
+    }
     changed_.SignalAll();
   }
 
@@ -128,6 +137,7 @@ class FakeCaller : public bus::Responder {
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
   std::string text_[2] ABSL_GUARDED_BY(mutex_);
   std::vector<msg::TaskState> states_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> reasons_ ABSL_GUARDED_BY(mutex_);
 };
 
 class JobCallsTest : public ::testing::Test {
@@ -189,6 +199,34 @@ class JobCallsTest : public ::testing::Test {
   FollowPace::Options pace_;
   const std::shared_ptr<FakeCaller> caller_ = std::make_shared<FakeCaller>();
 };
+
+TEST_F(JobCallsTest, AJobThatWaitsForResourcesHearsWhoHasThemNow) {
+  yard_.Close();
+  yard_.SetResources({*ParseResource("gpu=0")});
+  ASSERT_TRUE(yard_.Open().ok());
+  auto spec = yard_.Shell(kUntilGo);
+  spec.groups.push_back(std::make_unique<msg::TaskGroupT>());
+  spec.groups.back()->type = "worker";
+  spec.groups.back()->resources.push_back(std::make_unique<msg::ResourceRequestT>());
+  spec.groups.back()->resources.back()->name = "gpu";
+  spec.groups.back()->resources.back()->amount = 1;
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 3; ++i) {
+    const auto job = yard_.Launch(spec);
+    ASSERT_TRUE(job.ok()) << job.status();
+    jobs.push_back(job->id);
+  }
+  Wait(jobs[2]);
+  const auto used_by = [](const std::string& job) {
+    return absl::StrCat("waits for gpu: 1 of 1 is used by ", job, "/worker-0");
+  };
+  EXPECT_TRUE(caller_->AwaitReason(used_by(jobs[0])));
+  ASSERT_TRUE(yard_.Stop(jobs[0], absl::Seconds(1)).ok());
+  EXPECT_TRUE(caller_->AwaitReason(used_by(jobs[1])));
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(caller_->states().back(), msg::TaskState::Exited);
+}
 
 TEST_F(JobCallsTest, FollowSendsEveryByteAndEndsWithTheJob) {
   const std::string job =

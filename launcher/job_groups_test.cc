@@ -437,6 +437,30 @@ TEST_F(JobGroupsTest, WhatWasGrantedBeforeAStopIsNotUsedAfterARestart) {
   EXPECT_EQ(End(first).state, TaskState::Exited);
 }
 
+TEST_F(JobGroupsTest, ThoseThatWaitKeepTheirOrderOverAKillOfTheLauncher) {
+  yard_.Close();
+  yard_.SetResources({*ParseResource("gpu=0")});
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  std::string order;
+  std::vector<std::string> jobs;
+  for (int i = 0; i < 8; ++i) {
+    const std::string says = absl::StrCat("echo ", i, " >> $FOLDER/order");
+    auto spec = yard_.Shell(i == 0 ? absl::StrCat(kUntilGo, says) : says);
+    auto wish = std::make_unique<msg::ResourceRequestT>();
+    wish->name = "gpu";
+    wish->amount = 1;
+    AddGroup(&spec, "worker").resources.push_back(std::move(wish));
+    jobs.push_back(Launch(spec));
+    absl::StrAppend(&order, i, "\n");
+  }
+  AwaitAllRunning(jobs.front());
+  yard_.Close();
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  Go();
+  EXPECT_EQ(End(jobs.back()).state, TaskState::Exited);
+  EXPECT_TRUE(yard_.AwaitInFile(yard_.folder() + "/order", order));
+}
+
 TEST_F(JobGroupsTest, OneTaskIsStoppedSignalledAndStartedAgain) {
   auto spec = yard_.Shell("trap 'echo told' USR1; echo ready; while :; do sleep 0.01; done");
   AddGroup(&spec, "worker", 2);

@@ -48,6 +48,7 @@ constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
 // Programs that begin to run soon after each other are stored together.
 constexpr absl::Duration kRunningPause = absl::Milliseconds(10);
 constexpr absl::Duration kForgettingPause = absl::Minutes(1);
+constexpr std::size_t kWaitingTold = 100;  // Jobs that hear of each change of what others hold.
 
 std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
   std::vector<Resources::TaskWishes> all;
@@ -310,7 +311,12 @@ absl::Status Table::Prepare() {
   for (const auto& [id, job] : jobs_) {
     if (!job->row.has_ended()) Restore(*job);
   }
-  for (const auto& [id, job] : jobs_) {
+  // Those that wait for resources ask for them in the order in which they did before.
+  std::vector<Job*> in_order;
+  for (const auto& [id, job] : jobs_) in_order.push_back(job.get());
+  std::sort(in_order.begin(), in_order.end(),
+            [](const Job* a, const Job* b) { return a->row.run_since_us < b->row.run_since_us; });
+  for (Job* const job : in_order) {
     LetGo(*job);
     if (!job->row.has_ended()) TakeUp(*job);
   }
@@ -668,6 +674,9 @@ void Table::GiveGrants() {
       }
     });
   }
+  // Others wait for something else now, perhaps. (Those far behind hear of it when they are
+  // nearer.)
+  for (const std::string& job : resources_.Waiting(kWaitingTold)) observers_.Notify(job);
 }
 
 // An error if one is another job's; all others are this job's then.

@@ -1,6 +1,7 @@
 #include "launcher/resources.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -375,6 +376,15 @@ std::string Resources::WhyWaiting(const std::string& job) const {
     }
   }
   return "";
+}
+
+std::vector<std::string> Resources::Waiting(std::size_t count) const {
+  std::vector<std::string> jobs;
+  for (const Unit& unit : queue_) {
+    if (jobs.size() == count) break;
+    jobs.push_back(unit.job);
+  }
+  return jobs;
 }
 
 }  // namespace launcher

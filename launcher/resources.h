@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_RESOURCES_H_
 #define LAUNCHER_RESOURCES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -101,6 +102,8 @@ class Resources {
   // Why the job still waits, for people: "waits for gpu: 2 of 2 are used by j-abcde/worker-0", or
   // "waits for gpu behind j-abcde". Empty if it does not.
   std::string WhyWaiting(const std::string& job) const;
+  // The first `count` jobs that wait, in the order in which they asked.
+  std::vector<std::string> Waiting(std::size_t count) const;
 
  private:
   struct Pool {

@@ -168,6 +168,8 @@ TEST(ResourcesTest, ATaskThatWaitsIsToldForWhatAndWhoHasIt) {
   EXPECT_EQ(resources.WhyWaiting("j-c"), "waits for 2 gpu: 1 of 2 is used by j-b/worker-0");
   resources.Request("j-d", Workers(1, {{"gpu", 1}}), false);
   EXPECT_EQ(resources.WhyWaiting("j-d"), "waits for gpu behind j-c");
+  EXPECT_THAT(resources.Waiting(9), ElementsAre("j-c", "j-d"));
+  EXPECT_THAT(resources.Waiting(1), ElementsAre("j-c"));
   EXPECT_EQ(resources.WhyWaiting("j-nobody"), "");
 }
 

@@ -72,6 +72,21 @@ TEST(ThreadTest, TellsItsEndToThoseWhoAsk) {
   EXPECT_EQ(told, 2);
 }
 
+TEST(ThreadTest, EndsAlsoWhenItsBodyExitsTheThread) {
+  std::atomic<int> told = 0;
+  Gate gate;
+  const auto kept = std::make_shared<int>(7);
+  Thread thread("worker", [&gate, kept] {
+    gate.Wait();
+    pthread_exit(nullptr);
+  });
+  thread.life()->OnEnd([&] { ++told; });
+  gate.Open();
+  EXPECT_TRUE(thread.Join(absl::Seconds(30)));
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(kept.use_count(), 1) << "its body is gone";
+}
+
 TEST(ThreadTest, RunsOnAfterItsObjectIsDestroyed) {
   const auto gate = std::make_shared<Gate>();
   std::shared_ptr<Thread::Life> life;

@@ -2,26 +2,17 @@
 // and how all tasks hear of a stop.
 
 #include <cstdint>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
-#include "trainer/line_receiver.h"
-#include "trainer/store.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -35,59 +26,14 @@ using ::testing::IsEmpty;
 
 constexpr char kReport[] = R"({"t":"report","m":{"loss":0.5}})";
 
-class ClusterTrialsTest : public testing::Test {
+class ClusterTrialsTest : public TrialsFixture {
  protected:
-  ClusterTrialsTest() {
-    char name[] = "/tmp/ct-XXXXXX";
-    directory_ = mkdtemp(name);
-    Start();
-  }
-  ~ClusterTrialsTest() override {
-    Kill();
-    std::filesystem::remove_all(directory_);
-  }
-
-  void Start() {
-    loop_ = std::make_unique<LoopThread>(&clock_);
-    jobs_.SetLoop(loop_->loop());
-    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    auto store = Store::Open(directory_ + "/trainer.db");
-    ASSERT_TRUE(store.ok()) << store.status();
-    store_ = *std::move(store);
-    auto trials = Trials::Open({.loop = loop_->loop(),
-                                .clock = &clock_,
-                                .store = store_.get(),
-                                .jobs = &jobs_,
-                                .logdir = directory_ + "/runs",
-                                .relay = "/relay",
-                                .hostname = "host",
-                                .slots = 2});
-    ASSERT_TRUE(trials.ok()) << trials.status();
-    trials_ = *std::move(trials);
-    On([&] { trials_->Resume(); });
-  }
-  void Kill() {
-    loop_->Stop();
-    trials_.reset();
-    store_.reset();
-    loop_.reset();
-  }
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
-  void Advance(absl::Duration step) {
-    clock_.Advance(step);
-    loop_->Settle();
-  }
+  ClusterTrialsTest() { Start(); }
 
   // Three workers.
   static msg::RunTrialRequestT Request() {
-    msg::RunTrialRequestT request;
-    request.argv = {"prog"};
-    request.working_directory = "/";
+    msg::RunTrialRequestT request = TrialsFixture::Request();
     request.stop_grace_ms = 5000;
-    request.options = std::make_unique<msg::TrialOptionsT>();
     AddTasks(request, "worker", 3);
     return request;
   }
@@ -96,42 +42,6 @@ class ClusterTrialsTest : public testing::Test {
     request.options->tasks.push_back(std::make_unique<msg::TrialTasksT>());
     request.options->tasks.back()->type = type;
     request.options->tasks.back()->count = count;
-  }
-  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request) {
-    absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run(absl::StrCat("request-", ++requests_), request, ""); });
-    return trial;
-  }
-  std::string Run(const msg::RunTrialRequestT& request) {
-    const auto trial = TryRun(request);
-    EXPECT_TRUE(trial.ok()) << trial.status();
-    return trial.ok() ? trial->id : "";
-  }
-  msg::TrialT Get(const std::string& id) {
-    msg::TrialT trial;
-    On([&] { trial = *trials_->Get(id); });
-    return trial;
-  }
-  void Stop(const std::string& id) {
-    On([&] { EXPECT_TRUE(trials_->Stop(id, absl::ZeroDuration(), "").ok()); });
-  }
-  // What rank 0 says on the channel, and that it has said all.
-  std::string Say(const std::string& job, std::int64_t number, const std::string& line) {
-    return Send(job, {AttemptKey(), number, line, false});
-  }
-  void SayEnd(const std::string& job, std::int64_t number) {
-    EXPECT_EQ(Send(job, {AttemptKey(), number, "", true}), "");
-  }
-  std::string Send(const std::string& job, RelayedLine line) {
-    std::string answer;
-    On([&] {
-      const auto key = trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce);
-      ASSERT_TRUE(key.ok()) << key.status();
-      line.attempt = *key;
-      const auto got = trials_->Receive({line}).front();
-      answer = got.ok() ? *got : std::string(got.status().message());
-    });
-    return answer;
   }
 
   // A job of three workers in which each ended with that code (of the last attempt) or signal.
@@ -170,14 +80,6 @@ class ClusterTrialsTest : public testing::Test {
   void End(const std::string& job, msg::JobT as) {
     On([&] { jobs_.EndAs(job, std::move(as)); });
   }
-
-  std::string directory_;
-  runtime::FakeClock clock_;
-  FakeJobs jobs_;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Trials> trials_;
-  int requests_ = 0;
 };
 
 TEST_F(ClusterTrialsTest, ItsJobHasAGroupForEachTypeAndTheTrainerAloneRestarts) {
@@ -238,8 +140,7 @@ TEST_F(ClusterTrialsTest, ANewAttemptIsOneOfAllTasksAlsoForTheNextTrainer) {
   msg::RunTrialRequestT request = Request();
   request.max_restarts = 1;
   const std::string id = Run(request);
-  Kill();
-  Start();
+  Restart();
   EXPECT_EQ(jobs_.jobs.size(), 1u);
   SayEnd("j-1", 0);
   End("j-1", FailedJob({{0, 15}, {0, 9}, {0, 15}}, "worker-1", "signal 9"));
@@ -313,8 +214,7 @@ TEST_F(ClusterTrialsTest, ThatTheReporterHasEndedTheNextTrainerHearsFromTheLaunc
   const std::string id = Run(request);
   Say("j-1", 1, kReport);
   SayEnd("j-1", 1);
-  Kill();
-  Start();
+  Restart();
   msg::JobT job = JobOf({{}, {}, {}});
   job.state = msg::TaskState::Running;
   job.tasks[0]->state = msg::TaskState::Exited;

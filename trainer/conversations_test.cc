@@ -10,10 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -25,12 +22,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
-#include "trainer/line_receiver.h"
-#include "trainer/store.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -40,53 +33,17 @@ using nlohmann::json;
 
 constexpr char kFolder[] = "trainer/testdata/conversations";
 
-class ConversationTest : public testing::TestWithParam<std::string> {
+class ConversationTest : public TrialsFixture, public testing::WithParamInterface<std::string> {
  protected:
-  ConversationTest() : loop_(std::make_unique<LoopThread>(&clock_)) {
-    char name[] = "/tmp/cv-XXXXXX";
-    directory_ = mkdtemp(name);
-    jobs_.SetLoop(loop_->loop());
-    store_ = *Store::Open(directory_ + "/trainer.db");
-    trials_ = *Trials::Open({.loop = loop_->loop(),
-                             .clock = &clock_,
-                             .store = store_.get(),
-                             .jobs = &jobs_,
-                             .logdir = directory_ + "/runs",
-                             .relay = "/relay",
-                             .hostname = "host"});
-    msg::RunTrialRequestT request;
-    request.argv = {"prog"};
-    request.working_directory = "/";
+  ConversationTest() {
+    Start();
+    msg::RunTrialRequestT request = Request();
     request.config = R"({"lr":0.1})";
     request.stop_grace_ms = 5000;
-    On([&] {
-      trials_->Resume();
-      id_ = trials_->Run("request", request, "")->id;
-    });
-  }
-  ~ConversationTest() override {
-    loop_->Stop();
-    trials_.reset();
-    store_.reset();
-    loop_.reset();
-    std::filesystem::remove_all(directory_);
+    id_ = Run(request);
   }
 
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
-  std::string Say(const std::string& text) {
-    std::string answer;
-    On([&] {
-      const auto key = trials_->Greet(jobs_.jobs["j-1"].spec.report_channel->nonce);
-      ASSERT_TRUE(key.ok()) << key.status();
-      const auto answers = trials_->Receive({{*key, ++lines_, text, false}});
-      ASSERT_TRUE(answers.front().ok()) << answers.front().status();
-      answer = *answers.front();
-    });
-    return answer;
-  }
+  std::string Say(const std::string& text) { return TrialsFixture::Say("j-1", ++lines_, text); }
   // The members of `wanted` are those of `answer`.
   static void ExpectMembers(const std::string& answer, const json& wanted) {
     const json got = json::parse(answer, nullptr, /*allow_exceptions=*/false);
@@ -97,12 +54,7 @@ class ConversationTest : public testing::TestWithParam<std::string> {
     }
   }
 
-  std::string directory_, id_;
-  runtime::FakeClock clock_;
-  FakeJobs jobs_;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Trials> trials_;
+  std::string id_;
   std::int64_t lines_ = 0;
 };
 

@@ -1,6 +1,8 @@
 #include "trainer/follow_call.h"
 
+#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,7 +24,10 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
 
   void Start() {
     // The observer keeps the call alive; Leave() ends both.
-    observer_ = trials_->Observe(trial_, [self = shared_from_this()] { self->ScheduleSend(); });
+    observer_ = trials_->Observe(trial_, [self = shared_from_this()](const ResultRow* row) {
+      if (row != nullptr) self->Note(*row);
+      self->ScheduleSend();
+    });
     writer_->OnCancel([weak = weak_from_this(), loop = loop_] {
       loop->Post([weak] {
         if (auto self = weak.lock()) self->Leave();
@@ -32,6 +37,29 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   }
 
  private:
+  static constexpr std::size_t kMaxFreshBytes = 256 << 10;
+
+  // What comes need not be read from the store, where it would have to be put in its place first;
+  // but only while nothing is missing before it, and it is sent soon.
+  void Note(const ResultRow& row) {
+    if (!has_all_before_ || row.row < NextRow()) return;
+    has_all_before_ = row.row == NextRow() && fresh_bytes_ < kMaxFreshBytes;
+    if (!has_all_before_) return;
+    fresh_.push_back(row);
+    fresh_bytes_ += row.metrics.size();
+  }
+  std::int64_t NextRow() const { return row_ + static_cast<std::int64_t>(fresh_.size()) + 1; }
+
+  // Those behind the last one that was sent.
+  absl::StatusOr<std::vector<ResultRow>> TakeRows() {
+    fresh_bytes_ = 0;
+    std::vector<ResultRow> fresh = std::exchange(fresh_, {});
+    if (has_all_before_) return fresh;
+    auto rows = trials_->RowsAfter(trial_, row_);
+    has_all_before_ = rows.ok() && rows->empty();
+    return rows;
+  }
+
   // Many reports of one turn of the loop go in one part.
   void ScheduleSend() {
     if (std::exchange(scheduled_, true)) return;
@@ -44,13 +72,13 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   void Send() {
     const auto keep = shared_from_this();
     while (!left_ && !blocked_) {
-      auto rows = trials_->RowsAfter(trial_, row_);
+      auto rows = TakeRows();
       auto trial = trials_->Get(trial_);
       if (!rows.ok()) return Finish(rows.status());
       if (!trial.ok()) return Finish(trial.status());
       const bool ended = HasEnded(trial->state);
       if (rows->empty() && (ended || !follow_)) return Finish(Part(*trial, {}));
-      if (rows->empty() && state_ == trial->state) return;
+      if (rows->empty() && state_ == trial->state && reason_ == trial->reason) return;
       if (!SendPart(*trial, *rows)) return;
     }
   }
@@ -60,6 +88,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
     const absl::Status sent = writer_->SendPart(Part(trial, rows));
     if (sent.ok()) {
       state_ = trial.state;
+      reason_ = trial.reason;
       if (!rows.empty()) row_ = rows.back().row;
       return true;
     }
@@ -68,6 +97,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
       return false;
     }
     blocked_ = true;
+    has_all_before_ = false;
     writer_->WhenWritable([weak = weak_from_this(), loop = loop_] {
       loop->Post([weak] {
         if (auto self = weak.lock()) self->Resume();
@@ -108,8 +138,12 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   const std::string trial_;
   const bool follow_;
   const std::shared_ptr<FollowWriter> writer_;
-  std::int64_t row_;
-  std::optional<msg::TrialState> state_;  // As last sent.
+  std::int64_t row_;                      // The last one that was sent.
+  bool has_all_before_ = false;           // fresh_ is what the store has behind row_.
+  std::vector<ResultRow> fresh_;          // Not sent yet.
+  std::size_t fresh_bytes_ = 0;           // Of their metrics.
+  std::optional<msg::TrialState> state_;  // As last sent, as the one below.
+  std::string reason_;
   Trials::ObserverId observer_ = 0;
   bool scheduled_ = false, blocked_ = false, left_ = false;
 };

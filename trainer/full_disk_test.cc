@@ -12,9 +12,7 @@
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
-#include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,12 +24,10 @@
 #include "eventlog/record.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
 #include "runtime/unique_fd.h"
 #include "trainer/checkpoint_directory.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -51,64 +47,34 @@ struct Disks {
 };
 
 // Under root of a user and mount namespace of its own (see main).
-class FullDiskTest : public testing::TestWithParam<Disks> {
+class FullDiskTest : public TrialsFixture, public testing::WithParamInterface<Disks> {
  protected:
   void SetUp() override {
     if (const char* const why = getenv("FULL_DISK_TEST_CANNOT_MOUNT")) GTEST_SKIP() << why;
-    char name[] = "/tmp/fd-XXXXXX";
-    directory_ = mkdtemp(name);
-    small_ = directory_ + "/small";
     ASSERT_TRUE(runtime::MakeDirectories(small_).ok());
     ASSERT_EQ(mount("tmpfs", small_.c_str(), "tmpfs", 0, "size=4m"), 0) << strerror(errno);
     state_ = (GetParam().has_state ? small_ : directory_) + "/state";
     runs_ = (GetParam().has_runs ? small_ : directory_) + "/runs";
     ASSERT_TRUE(runtime::MakeDirectories(state_).ok());
     ASSERT_TRUE(runtime::MakeDirectories(runs_).ok());
+    options_.logdir = runs_;
+    options_.slots = 4;
+    // Closing it would empty its log.
+    keeps_stores_open_ = true;
+    on_wanted_ = [this](const AttemptKey& attempt) {
+      ++calls_;
+      for (auto& [job, lines] : waiting_) {
+        if (KeyOf(job) == attempt) Deliver(job);
+      }
+    };
     Start();
   }
   ~FullDiskTest() override {
     if (loop_ != nullptr) Kill();
     killed_.clear();
     umount2(small_.c_str(), MNT_DETACH);
-    std::filesystem::remove_all(directory_);
   }
 
-  void Start() {
-    loop_ = std::make_unique<LoopThread>(&clock_);
-    jobs_.SetLoop(loop_->loop());
-    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    auto store = Store::Open(state_ + "/trainer.db");
-    ASSERT_TRUE(store.ok()) << store.status();
-    store_ = *std::move(store);
-    auto trials = Trials::Open({.loop = loop_->loop(),
-                                .clock = &clock_,
-                                .store = store_.get(),
-                                .jobs = &jobs_,
-                                .logdir = runs_,
-                                .relay = "/relay",
-                                .hostname = "host",
-                                .slots = 4});
-    ASSERT_TRUE(trials.ok()) << trials.status();
-    trials_ = *std::move(trials);
-    trials_->OnWanted([this](const AttemptKey& attempt) {
-      ++calls_;
-      for (auto& [job, lines] : waiting_) {
-        if (KeyOf(job) == attempt) Deliver(job);
-      }
-    });
-    On([&] { trials_->Resume(); });
-  }
-  // As by SIGKILL: the store is not closed, which would empty its log.
-  void Kill() {
-    loop_->Stop();
-    trials_.reset();
-    killed_.push_back(std::move(store_));
-    loop_.reset();
-  }
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
   void Advance(absl::Duration time) {
     for (absl::Duration step = absl::Milliseconds(50); time > absl::ZeroDuration(); time -= step) {
       clock_.Advance(step);
@@ -128,29 +94,6 @@ class FullDiskTest : public testing::TestWithParam<Disks> {
   }
   void MakeRoom() { std::filesystem::remove(small_ + "/filler"); }
 
-  static msg::RunTrialRequestT Request(const std::string& name) {
-    msg::RunTrialRequestT request;
-    request.name = name;
-    request.argv = {"prog"};
-    request.working_directory = "/";
-    request.options = std::make_unique<msg::TrialOptionsT>();
-    return request;
-  }
-  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request) {
-    absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run("request-" + request.name, request, ""); });
-    return trial;
-  }
-  std::string Run(const std::string& name) { return TryRun(Request(name)).value().id; }
-  msg::TrialT Get(const std::string& id) {
-    msg::TrialT trial;
-    On([&] { trial = *trials_->Get(id); });
-    return trial;
-  }
-
-  AttemptKey KeyOf(const std::string& job) {
-    return trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce).value_or(AttemptKey());
-  }
   // What the relay does with the lines of a job that are not answered yet.
   void Deliver(const std::string& job) {
     std::deque<RelayedLine>& lines = waiting_[job];
@@ -242,13 +185,8 @@ class FullDiskTest : public testing::TestWithParam<Disks> {
     return runtime::ReadFile(path, 64 << 20).value_or("missing: " + path);
   }
 
-  std::string directory_, small_, state_, runs_;
-  runtime::FakeClock clock_;
-  FakeJobs jobs_;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::vector<std::unique_ptr<Store>> killed_;
-  std::unique_ptr<Trials> trials_;
+  const std::string small_ = directory_ + "/small";
+  std::string runs_;
   std::map<std::string, std::deque<RelayedLine>> waiting_;  // By job.
   std::map<std::string, std::vector<std::string>> answers_;
   std::map<std::string, std::int64_t> lines_;
@@ -301,8 +239,7 @@ TEST_P(FullDiskTest, ATrainerThatIsKilledMeanwhileLosesNothing) {
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(Report("j-1"));
   Fill();
   ReportUntilItWaits("j-1");
-  Kill();
-  Start();
+  Restart();
   On([&] { Deliver("j-1"); });
   EXPECT_THAT(waiting_["j-1"], SizeIs(1));
   EXPECT_THAT(Get(id).reason, HasSubstr("no room on the disk of "));
@@ -359,8 +296,7 @@ TEST_P(FullDiskTest, AStopIsCarriedOutAtOnceAndStoredLater) {
   EXPECT_EQ(Get(id).state, TrialState::Stopped);
   MakeRoom();
   Advance(absl::Seconds(2));
-  Kill();
-  Start();
+  Restart();
   EXPECT_EQ(Get(id).state, TrialState::Stopped);
   On([&] { Deliver("j-1"); });
   EXPECT_THAT(waiting_["j-1"], IsEmpty()) << "what its shim still has, counts";
@@ -379,8 +315,7 @@ TEST_P(FullDiskTest, APauseIsCarriedOutAtOnceAndTheTrialGoesOnLater) {
   EXPECT_EQ(Get(id).reason, "it was asked to pause");
   MakeRoom();
   Advance(absl::Seconds(2));
-  Kill();
-  Start();
+  Restart();
   EXPECT_EQ(Get(id).state, TrialState::Paused);
   On([&] { EXPECT_TRUE(trials_->ResumeTrial(id).ok()); });
   EXPECT_EQ(Get(id).job, "j-2");
@@ -470,6 +405,72 @@ TEST_P(FullDiskTest, ATrialStartsWhenThereIsRoom) {
   EXPECT_EQ(Get(id).reason, "");
 }
 
+// A trial whose reports are read from its output, and wait: nobody can tell its program.
+class FullOutputDiskTest : public FullDiskTest {
+ protected:
+  // One transaction of them has no place in what is left.
+  static constexpr int kOutputLines = 2000;
+
+  std::string RunWithOutput() {
+    msg::RunTrialRequestT request = Request("a");
+    request.options->output_reports = "values";
+    const std::string id = TryRun(request).value().id;
+    Run("b");
+    std::string output;
+    for (int i = 0; i < kOutputLines; ++i) output += "loss=1\n";
+    EXPECT_TRUE(runtime::WriteFileAtomically(runs_ + "/a/worker-0.1.stdout", output, 0644).ok());
+    Fill();
+    ReportUntilItWaits("j-2");
+    Advance(absl::Seconds(1));
+    EXPECT_THAT(Get(id).reason, HasSubstr("no room on the disk of "));
+    return id;
+  }
+  void Stop(const std::string& id) {
+    On([&] { EXPECT_TRUE(trials_->Stop(id, absl::Seconds(5), "").ok()); });
+  }
+};
+
+constexpr char kLost[] =
+    "it was asked to stop; there was no room for the reports in the last 14000 bytes of its output";
+
+TEST_P(FullOutputDiskTest, AStopEndsWithinItsGraceAndSaysWhatIsNotStored) {
+  const std::string id = RunWithOutput();
+  Stop(id);
+  EXPECT_THAT(jobs_.jobs["j-1"].stops, ElementsAre(absl::Seconds(5)));
+  On([&] { jobs_.End("j-1", 143); });
+  Advance(absl::Seconds(4));
+  EXPECT_EQ(Get(id).state, TrialState::Stopping) << "there may be room by then";
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(Get(id).reason, kLost);
+  MakeRoom();
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(Get(id).reports, 0u);
+}
+
+TEST_P(FullOutputDiskTest, OneWhoseProgramHasEndedWaitsUntilItIsStopped) {
+  const std::string id = RunWithOutput();
+  On([&] { jobs_.End("j-1", 0); });
+  Advance(absl::Seconds(60));
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  Stop(id);
+  Advance(absl::Seconds(6));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(Get(id).reason, kLost);
+}
+
+TEST_P(FullOutputDiskTest, NothingIsLostIfThereIsRoomWithinTheGrace) {
+  const std::string id = RunWithOutput();
+  Stop(id);
+  On([&] { jobs_.End("j-1", 143); });
+  Advance(absl::Seconds(2));
+  MakeRoom();
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  EXPECT_EQ(Get(id).reason, "it was asked to stop");
+  EXPECT_EQ(Get(id).reports, std::uint64_t{kOutputLines});
+}
+
 TEST_P(FullStateDiskTest, ATrialThatCannotBeStoredIsRefused) {
   Fill();
   absl::Status status;
@@ -488,6 +489,7 @@ std::string NameOf(const testing::TestParamInfo<Disks>& info) { return info.para
 
 INSTANTIATE_TEST_SUITE_P(Disks, FullDiskTest, testing::Values(kRuns, kState, kBoth), NameOf);
 INSTANTIATE_TEST_SUITE_P(Disks, FullRunDiskTest, testing::Values(kRuns, kBoth), NameOf);
+INSTANTIATE_TEST_SUITE_P(Disks, FullOutputDiskTest, testing::Values(kState), NameOf);
 INSTANTIATE_TEST_SUITE_P(Disks, FullStateDiskTest, testing::Values(kState, kBoth), NameOf);
 
 // True if this may mount; else why not is in the environment.

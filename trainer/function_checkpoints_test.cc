@@ -408,6 +408,53 @@ TEST_F(FunctionCheckpointsTest, ValuesAreACheckpointToo) {
   EXPECT_EQ(Step(*third).Get("same"), Value(true));
 }
 
+// Ray's last_result of a trainable that was restored and not trained since.
+TEST_F(FunctionCheckpointsTest, TheEndAfterARestoreHasTheCountersOfTheCheckpoint) {
+  config_ = {{"max", 2}};
+  const auto runner = Make(CountInFiles);
+  const Result first = Step(*runner);
+  const auto path = runner->Save();
+  ASSERT_EQ(path.status(), absl::OkStatus());
+  EXPECT_EQ(Step(*runner).training_iteration, 2);
+  ASSERT_EQ(runner->Restore(*path), absl::OkStatus());
+  const Result end = Step(*runner);
+  EXPECT_TRUE(end.duplicate);
+  EXPECT_EQ(end.training_iteration, 1);
+  EXPECT_TRUE(end.reported.empty());
+  EXPECT_LE(absl::AbsDuration(end.time_total - first.time_total), absl::Milliseconds(1));
+}
+
+TEST_F(FunctionCheckpointsTest, ALargeObjectIsWorthAWord) {
+  const auto runner = Make([](const NamedValues&, Reporter& reporter) {
+    for (const std::size_t bytes : {1'000u, 10'000'000u}) {
+      SaveLog(reporter, 1, std::string(bytes, 'x'));
+      reporter.Report({});
+    }
+  });
+  Step(*runner);
+  EXPECT_EQ(runner->SaveToObject().status(), absl::OkStatus());
+  EXPECT_THAT(warnings_, IsEmpty());
+  Step(*runner);
+  const auto object = runner->SaveToObject();
+  ASSERT_EQ(object.status(), absl::OkStatus());
+  EXPECT_THAT(warnings_, ElementsAre(HasSubstr(absl::StrCat("has ", object->size(), " bytes"))));
+}
+
+// Ray's is_new_checkpoint, "fresh": only what the function saves is announced.
+TEST_F(FunctionCheckpointsTest, WhatIsRestoredIsNotAnnounced) {
+  const auto saved = Make(CountInFiles);
+  Step(*saved);
+  const auto object = saved->SaveToObject();
+  ASSERT_EQ(object.status(), absl::OkStatus());
+  const auto runner = MakeIn(root_ + "/other", [](const NamedValues&, Reporter& reporter) {
+    while (true) reporter.Report({});
+  });
+  ASSERT_EQ(runner->RestoreFromObject(*object), absl::OkStatus());
+  EXPECT_FALSE(Step(*runner).should_checkpoint);
+  ASSERT_EQ(runner->RestoreFromObject(*object), absl::OkStatus());
+  EXPECT_FALSE(Step(*runner).should_checkpoint);
+}
+
 TEST_F(FunctionCheckpointsTest, RefusesWhatCannotBeOne) {
   const auto refused = [](const std::function<void()>& save) -> std::string {
     try {

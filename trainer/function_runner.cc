@@ -24,6 +24,8 @@ namespace {
 
 // Checkpoints before the newest that are tried if that is damaged.
 constexpr std::size_t kMaxEarlier = 16;
+// Bytes of a checkpoint as an object that are worth a word, as in Ray Tune.
+constexpr std::size_t kLargeObject = 10'000'000;
 
 std::string HostName() {
   char name[256] = {};
@@ -293,6 +295,7 @@ absl::Status FunctionRunner::Adopt(const std::string& path, bool temporary) {
   if (session_ != nullptr) session_->SetNewest(*std::move(loaded));
   earlier_.clear();
   progress_.Restore(*metadata);
+  last_.reset();
   fresh_ = false;
   return absl::OkStatus();
 }
@@ -300,7 +303,12 @@ absl::Status FunctionRunner::Adopt(const std::string& path, bool temporary) {
 absl::StatusOr<std::string> FunctionRunner::SaveToObject() {
   const auto path = Save();
   if (!path.ok()) return path.status();
-  return CheckpointToObject(*path);
+  auto object = CheckpointToObject(*path);
+  if (object.ok() && object->size() > kLargeObject) {
+    Warn(absl::StrCat(Named(), ": its checkpoint as an object has ", object->size(),
+                      " bytes, all of them in memory; one saved by its path has none there"));
+  }
+  return object;
 }
 
 absl::Status FunctionRunner::RestoreFromObject(std::string_view object) {

@@ -99,7 +99,7 @@ class FunctionRunner : public Trainable {
   const std::shared_ptr<const NamedValues> config_;
 
   TrainingProgress progress_;
-  std::optional<Result> last_;
+  std::optional<Result> last_;            // Since a restore.
   std::vector<std::string> earlier_;      // Permanent checkpoints before the newest, at most 16.
   std::optional<Newest> newest_;          // None: the function starts from nothing.
   bool fresh_ = false;                    // Save() has not returned the newest yet.

@@ -122,13 +122,15 @@ FunctionSession::FunctionSession(TrialInfo trial, std::optional<Checkpoint> newe
       newest_(std::move(newest)) {}
 
 void FunctionSession::Run(const Body& body) {
+  // Of a thread that is cancelled, or calls pthread_exit(), only destructors still run.
+  struct Ending {
+    FunctionSession* session;
+    absl::Status outcome;
+    ~Ending() { session->Finish(std::move(outcome)); }
+  } ending{this, absl::AbortedError("its thread has ended without a result or an error")};
   Reporter reporter(*this);
-  absl::Status outcome;
-  {
-    const Binding binding(&reporter);
-    outcome = RunCatching(body, reporter);
-  }
-  Finish(std::move(outcome));
+  const Binding binding(&reporter);
+  ending.outcome = RunCatching(body, reporter);
 }
 
 void FunctionSession::Finish(absl::Status outcome) {

@@ -45,7 +45,8 @@ class FunctionSession {
   FunctionSession(TrialInfo trial, std::optional<Checkpoint> newest, const runtime::Clock* clock);
 
   // Runs the function to its end: its error, or what an exception says that leaves it (Unknown, at
-  // most 4 KiB); StopTrial is a clean end. CurrentReporter() is set meanwhile.
+  // most 4 KiB); StopTrial is a clean end. Aborted: its thread has ended in it (pthread_exit()).
+  // CurrentReporter() is set meanwhile.
   void Run(const Body& body);
 
   // Driver. Lets the function go on behind its report.

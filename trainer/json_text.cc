@@ -64,6 +64,7 @@ std::optional<std::uint32_t> Hex4(std::string_view text) {
 
 // Undoes the escapes of a string's inside, which the parser has checked.
 std::string Unescape(std::string_view text) {
+  if (text.find('\\') == text.npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -93,9 +94,21 @@ std::string Unescape(std::string_view text) {
   return out;
 }
 
+// Few are compared with each other sooner than they are put into a table. False: perhaps.
+bool AreFewAndDiffer(const std::vector<std::pair<std::string, JsonValue>>& members) {
+  constexpr std::size_t kFew = 16;
+  if (members.size() > kFew) return false;
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    for (std::size_t before = 0; before < i; ++before) {
+      if (members[before].first == members[i].first) return false;
+    }
+  }
+  return true;
+}
+
 // Of several members of one name the last one stays, in its own place.
 void KeepLastOfEachName(std::vector<std::pair<std::string, JsonValue>>& members) {
-  if (members.size() < 2) return;
+  if (AreFewAndDiffer(members)) return;
   std::unordered_map<std::string_view, std::size_t> last;
   for (std::size_t i = 0; i < members.size(); ++i) last[members[i].first] = i;
   if (last.size() == members.size()) return;
@@ -140,7 +153,9 @@ class Parser {
   bool AtEnd() const { return at_ >= text_.size(); }
   char Next() const { return AtEnd() ? '\0' : text_[at_]; }
   void SkipSpace() {
+    const std::size_t begin = at_;
     while (!AtEnd() && (Next() == ' ' || Next() == '\t' || Next() == '\n' || Next() == '\r')) ++at_;
+    loose_ += at_ - begin;
   }
   bool Take(char c) {
     if (AtEnd() || text_[at_] != c) return false;
@@ -158,8 +173,10 @@ class Parser {
       return FailWith(absl::StrCat("more than ", limits_.values, " values"));
     }
     const std::size_t begin = at_;
+    const std::size_t loose = loose_;
     const bool ok = ParseAnyKind(value, depth);
     value.raw = text_.substr(begin, at_ - begin);
+    value.is_compact = loose_ == loose;
     return ok;
   }
 
@@ -203,6 +220,7 @@ class Parser {
       if (Next() != '"') return Fail("a name in quotes");
       if (!SkipString()) return false;
       const std::string_view name = text_.substr(begin + 1, at_ - begin - 2);
+      if (name.find('\\') != name.npos) ++loose_;
       SkipSpace();
       if (!Take(':')) return Fail("':'");
       SkipSpace();
@@ -211,7 +229,9 @@ class Parser {
       SkipSpace();
     } while (Take(','));
     if (!Take('}')) return Fail("',' or '}'");
+    const std::size_t count = value.members.size();
     KeepLastOfEachName(value.members);
+    loose_ += count - value.members.size();
     return true;
   }
 
@@ -238,6 +258,10 @@ class Parser {
       if (static_cast<unsigned char>(c) < 0x20) return Fail("no control character in a string");
       if (c == '\\') {
         if (!SkipEscape()) return false;
+        continue;
+      }
+      if (static_cast<unsigned char>(c) < 0x80) {
+        ++at_;
         continue;
       }
       const std::size_t length = Utf8Length(text_.substr(at_));
@@ -277,7 +301,7 @@ class Parser {
       at_ = begin;
       return Fail("a value");
     }
-    const std::string digits(text_.substr(begin, at_ - begin));
+    const std::string_view digits = text_.substr(begin, at_ - begin);
     if (whole && std::from_chars(digits.data(), digits.data() + digits.size(), value.integer).ec ==
                      std::errc()) {
       value.kind = JsonValue::Kind::kInteger;
@@ -286,8 +310,9 @@ class Parser {
     }
     const auto [end, error] =
         std::from_chars(digits.data(), digits.data() + digits.size(), value.number);
-    if (error == std::errc::result_out_of_range)
-      value.number = std::strtod(digits.c_str(), nullptr);
+    if (error == std::errc::result_out_of_range) {
+      value.number = std::strtod(std::string(digits).c_str(), nullptr);
+    }
     return true;
   }
 
@@ -313,12 +338,17 @@ class Parser {
   const JsonLimits limits_;
   std::size_t at_ = 0;
   std::size_t values_ = 0;
+  // So much until here that CompactJson() writes otherwise: white space, escapes in names, members
+  // that do not count.
+  std::size_t loose_ = 0;
   std::string problem_;
   std::size_t problem_at_ = 0;
 };
 
 void AppendCompact(const JsonValue& value, std::string& out) {
-  if (value.kind == JsonValue::Kind::kArray) {
+  if (value.is_compact) {
+    out += value.raw;
+  } else if (value.kind == JsonValue::Kind::kArray) {
     out += '[';
     for (const JsonValue& item : value.items) {
       if (&item != &value.items.front()) out += ',';
@@ -401,7 +431,18 @@ std::string ValidUtf8(std::string_view text) {
 
 std::string Quote(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
-  std::string out = "\"";
+  std::string out;
+  out.reserve(text.size() + 2);
+  out += '"';
+  const bool is_plain = std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x20 && byte < 0x80 && c != '"' && c != '\\';
+  });
+  if (is_plain) {
+    out += text;
+    out += '"';
+    return out;
+  }
   for (const char c : ValidUtf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';

@@ -24,7 +24,8 @@ struct JsonValue {
   double number = 0;         // kInteger and kDouble.
   // As written: a number, NaN, a string with its quotes and escapes, a whole array or object.
   std::string_view raw;
-  std::vector<JsonValue> items;                            // kArray.
+  bool is_compact = false;       // So that `raw` is what CompactJson() writes.
+  std::vector<JsonValue> items;  // kArray.
   std::vector<std::pair<std::string, JsonValue>> members;  // kObject: no name twice.
 
   // In the source: clang needs the whole type before it makes a vector of it.

@@ -27,9 +27,19 @@ OutputReader::OutputReader(Options options)
 
 OutputReader::~OutputReader() { options_.loop->Cancel(timer_); }
 
-void OutputReader::Finish(std::function<void()> done) {
+void OutputReader::Finish(std::function<void(bool took_all)> done) {
   done_ = std::move(done);
   LookAfter(absl::ZeroDuration());
+}
+
+void OutputReader::GiveUp() {
+  gives_up_ = true;
+  if (done_ != nullptr) LookAfter(absl::ZeroDuration());
+}
+
+void OutputReader::End(bool took_all) {
+  const auto done = std::exchange(done_, nullptr);
+  done(took_all);
 }
 
 void OutputReader::LookAfter(absl::Duration delay) {
@@ -57,11 +67,10 @@ void OutputReader::Look() {
   const bool is_all = bytes.size() < want_;
   const bool is_last = is_all && done_ != nullptr;
   const std::int64_t before = offset_;
-  if (!bytes.empty() && !TakeFrom(bytes, is_last)) return LookAfter(kAgain);
-  if (is_last) {
-    const auto done = std::exchange(done_, nullptr);
-    return done();
+  if (!bytes.empty() && !TakeFrom(bytes, is_last)) {
+    return done_ != nullptr && gives_up_ ? End(false) : LookAfter(kAgain);
   }
+  if (is_last) return End(true);
   // A line that is longer than what was read: more at once, up to the longest.
   const bool is_stuck = !is_all && offset_ == before;
   want_ = is_stuck ? std::min(4 * want_, kLongestLine + 1) : kRead;

@@ -43,12 +43,16 @@ class OutputReader {
   OutputReader& operator=(const OutputReader&) = delete;
 
   // The program has ended: `done` runs, once, when all that it has written was taken; from then on
-  // nothing is read. It may destroy this.
-  void Finish(std::function<void()> done);
+  // nothing is read. It may destroy this. Not all of it is taken only after GiveUp().
+  void Finish(std::function<void(bool took_all)> done);
+  // Nobody waits any more for what cannot be taken after the program's end: that is tried once.
+  void GiveUp();
 
  private:
   void Look();
   void LookAfter(absl::Duration delay);
+  // Tells `done_`.
+  void End(bool took_all);
   // Of the file, behind `offset_`.
   std::string Read() const;
   // The reports in whole lines; also in the last one without a newline if the file is at its end.
@@ -61,7 +65,8 @@ class OutputReader {
   std::int64_t seen_;  // How far the file was read.
   bool in_long_line_ = false;  // That is to be passed over to its end.
   std::size_t want_;           // Bytes to read the next time.
-  std::function<void()> done_;
+  std::function<void(bool took_all)> done_;
+  bool gives_up_ = false;
   runtime::EventLoop::TimerId timer_ = 0;
 };
 

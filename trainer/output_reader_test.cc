@@ -68,7 +68,12 @@ class OutputReaderTest : public ::testing::Test {
     for (int i = 0; i < 50; ++i) On([] {});
   }
   void Finish() {
-    On([&] { reader_->Finish([this] { ++ended_; }); });
+    On([&] {
+      reader_->Finish([this](bool took_all) {
+        ++ended_;
+        took_all_ = took_all;
+      });
+    });
     Look(absl::ZeroDuration());
   }
 
@@ -79,6 +84,7 @@ class OutputReaderTest : public ::testing::Test {
   int calls_ = 0;
   bool takes_ = true;
   int ended_ = 0;
+  bool took_all_ = false;
   std::unique_ptr<OutputReader> reader_;
 };
 
@@ -140,6 +146,33 @@ TEST_F(OutputReaderTest, WhatCannotBeTakenComesAgain) {
   Look(absl::Seconds(1));
   EXPECT_THAT(taken_, ElementsAre("4 {\"a\":1}", "8 {\"a\":2}"));
   EXPECT_EQ(ended_, 1);
+}
+
+TEST_F(OutputReaderTest, WhatCannotBeTakenIsGivenUpOnlyAfterTheEnd) {
+  for (const bool before_the_end : {true, false}) {
+    Write("a=1\n");
+    takes_ = false;
+    ended_ = calls_ = 0;
+    Open();
+    if (before_the_end) On([&] { reader_->GiveUp(); });
+    for (int i = 0; i < 5; ++i) Look(absl::Seconds(1));
+    EXPECT_EQ(calls_, 5) << "it is tried again";
+    Finish();
+    EXPECT_EQ(ended_, before_the_end ? 1 : 0);
+    On([&] { reader_->GiveUp(); });
+    Look(absl::ZeroDuration());
+    EXPECT_EQ(ended_, 1);
+    EXPECT_FALSE(took_all_);
+  }
+}
+
+TEST_F(OutputReaderTest, WhatCanBeTakenIsNeverGivenUp) {
+  Write("a=1\n");
+  Open();
+  On([&] { reader_->GiveUp(); });
+  Finish();
+  EXPECT_THAT(taken_, SizeIs(1));
+  EXPECT_TRUE(took_all_);
 }
 
 TEST_F(OutputReaderTest, ALineMayBeLongButNotTooLong) {

@@ -2,9 +2,7 @@
 // trainer that is killed meanwhile.
 
 #include <fcntl.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,13 +12,10 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
 #include "runtime/unique_fd.h"
 #include "trainer/result_row.h"
-#include "trainer/store.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -32,69 +27,18 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-class OutputTrialsTest : public testing::Test {
+class OutputTrialsTest : public TrialsFixture {
  protected:
-  OutputTrialsTest() {
-    char name[] = "/tmp/ot-XXXXXX";
-    directory_ = mkdtemp(name);
-    Start();
-  }
-  ~OutputTrialsTest() override {
-    Kill();
-    std::filesystem::remove_all(directory_);
-  }
+  OutputTrialsTest() { Start(); }
 
-  void Start() {
-    loop_ = std::make_unique<LoopThread>(&clock_);
-    jobs_.SetLoop(loop_->loop());
-    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    store_ = *Store::Open(directory_ + "/trainer.db");
-    trials_ = *Trials::Open({.loop = loop_->loop(),
-                             .clock = &clock_,
-                             .store = store_.get(),
-                             .jobs = &jobs_,
-                             .logdir = directory_ + "/runs",
-                             .relay = "/relay",
-                             .hostname = "host"});
-    On([&] { trials_->Resume(); });
-  }
-  void Kill() {
-    loop_->Stop();
-    trials_.reset();
-    store_.reset();
-    loop_.reset();
-  }
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
   void Look(absl::Duration passed = absl::Milliseconds(100)) {
     clock_.Advance(passed);
     for (int i = 0; i < 20; ++i) On([] {});
   }
   static msg::RunTrialRequestT Request(const std::string& output) {
-    msg::RunTrialRequestT request;
-    request.name = "first";
-    request.argv = {"prog"};
-    request.working_directory = "/";
-    request.options = std::make_unique<msg::TrialOptionsT>();
+    msg::RunTrialRequestT request = TrialsFixture::Request("first");
     request.options->output_reports = output;
     return request;
-  }
-  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request) {
-    absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run(absl::StrCat("request-", ++requests_), request, ""); });
-    return trial;
-  }
-  std::string Run(const msg::RunTrialRequestT& request) {
-    const auto trial = TryRun(request);
-    EXPECT_TRUE(trial.ok()) << trial.status();
-    return trial.ok() ? trial->id : "";
-  }
-  msg::TrialT Get(const std::string& id) {
-    msg::TrialT trial;
-    On([&] { trial = *trials_->Get(id); });
-    return trial;
   }
   // What the program prints. All attempts write to one file, as the launcher's do.
   void Print(const std::string& text) {
@@ -104,26 +48,15 @@ class OutputTrialsTest : public testing::Test {
   }
   std::vector<std::string> Rows(const std::string& id) {
     std::vector<std::string> rows;
-    On([&] {
-      const auto stored = trials_->RowsAfter(id, 0);
-      for (const ResultRow& row : *stored) {
-        rows.push_back(absl::StrCat(row.attempt, ":", row.training_iteration, " ", row.metrics));
-      }
-    });
+    for (const ResultRow& row : TrialsFixture::Rows(id)) {
+      rows.push_back(absl::StrCat(row.attempt, ":", row.training_iteration, " ", row.metrics));
+    }
     return rows;
   }
   void EndJob(const std::string& job, int code) {
     On([&] { jobs_.End(job, code); });
     Look(absl::ZeroDuration());
   }
-
-  runtime::FakeClock clock_;
-  std::string directory_;
-  FakeJobs jobs_;
-  int requests_ = 0;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Trials> trials_;
 };
 
 TEST_F(OutputTrialsTest, LinesAreReportsAndTheLastOneCountsBeforeTheEnd) {
@@ -165,8 +98,7 @@ TEST_F(OutputTrialsTest, ANewAttemptBeginsBehindTheOutputOfTheOneBefore) {
   EndJob("j-1", 1);
   ASSERT_EQ(Get(id).job, "j-2");
   // Also for a trainer that has only what is stored of the new attempt.
-  Kill();
-  Start();
+  Restart();
   Look();
   Print("M a=3\n");
   EndJob("j-2", 0);

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -19,13 +18,11 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
 #include "runtime/unique_fd.h"
 #include "trainer/checkpoint_directory.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
 #include "trainer/testing/platter.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -137,9 +134,13 @@ TEST_F(PlatterTest, WhateverCarriesTheNameOfACheckpointIsWholeAtEveryMoment) {
   EXPECT_GT(found, 20);
 }
 
-class PowerLossTest : public PlatterTest {
+class PowerLossTest : public TrialsFixture {
  protected:
   PowerLossTest() {
+    state_ = root_ + "/state";
+    options_.logdir = root_ + "/runs";
+    options_.slots = 4;
+    keeps_stores_open_ = true;
     (void)runtime::MakeDirectories(root_ + "/state");
     (void)runtime::MakeDirectories(root_ + "/runs");
     SyncDirectory(root_);
@@ -150,32 +151,12 @@ class PowerLossTest : public PlatterTest {
     if (loop_ != nullptr) Kill();
   }
 
-  void Start() {
-    loop_ = std::make_unique<LoopThread>(&clock_);
-    jobs_.SetLoop(loop_->loop());
-    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    auto store = Store::Open(root_ + "/state/trainer.db");
-    ASSERT_TRUE(store.ok()) << store.status();
-    store_ = *std::move(store);
-    auto trials = Trials::Open({.loop = loop_->loop(),
-                                .clock = &clock_,
-                                .store = store_.get(),
-                                .jobs = &jobs_,
-                                .logdir = root_ + "/runs",
-                                .relay = "/relay",
-                                .hostname = "host",
-                                .slots = 4});
-    ASSERT_TRUE(trials.ok()) << trials.status();
-    trials_ = *std::move(trials);
-    On([&] { trials_->Resume(); });
-  }
   void Kill() {
+    TrialsFixture::Kill();
     // Stores that are never closed: that would sync them, and remove files of their names.
     static auto* const killed = new std::vector<std::unique_ptr<Store>>();
-    loop_->Stop();
-    trials_.reset();
-    killed->push_back(std::move(store_));
-    loop_.reset();
+    killed->push_back(std::move(killed_.back()));
+    killed_.clear();
   }
   // The next trainer has the disk as it is then.
   void LosePower(const Platter::WrittenBack& written_back) {
@@ -189,26 +170,11 @@ class PowerLossTest : public PlatterTest {
     platter_ = std::make_unique<Platter>(root_);
     Start();
   }
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
-  void Advance(absl::Duration step) {
-    clock_.Advance(step);
-    loop_->Settle();
-  }
 
   std::string Run(const std::string& name, bool durable) {
-    msg::RunTrialRequestT request;
-    request.name = name;
-    request.argv = {"prog"};
-    request.working_directory = "/";
-    request.options = std::make_unique<msg::TrialOptionsT>();
+    msg::RunTrialRequestT request = Request(name);
     request.options->durable = durable;
-    absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run("request-" + name, request, ""); });
-    EXPECT_TRUE(trial.ok()) << trial.status();
-    return trial->id;
+    return TrialsFixture::Run(request);
   }
   absl::StatusOr<msg::TrialT> Get(const std::string& id) {
     absl::StatusOr<msg::TrialT> trial;
@@ -216,14 +182,7 @@ class PowerLossTest : public PlatterTest {
     return trial;
   }
   std::string Say(const std::string& job, const std::string& line) {
-    std::string answer;
-    On([&] {
-      const auto key = trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce);
-      if (!key.ok()) return void(answer = key.status().ToString());
-      const auto got = trials_->Receive({{*key, ++lines_[job], line, false}}).front();
-      answer = got.ok() ? *got : got.status().ToString();
-    });
-    return answer;
+    return TrialsFixture::Say(job, ++lines_[job], line);
   }
   void Report(const std::string& job, int count = 1) {
     for (int i = 0; i < count; ++i) {
@@ -258,12 +217,8 @@ class PowerLossTest : public PlatterTest {
     return lines("result.json");
   }
 
-  runtime::FakeClock clock_;
-  FakeJobs jobs_;
+  const std::string root_ = directory_ + "/root";
   std::unique_ptr<Platter> platter_;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Trials> trials_;
   std::map<std::string, std::int64_t> lines_;
   std::map<std::string, int> reports_;
   int losses_ = 0;

@@ -14,6 +14,7 @@
 #include "runtime/unique_fd.h"
 #include "trainer/json_text.h"
 #include "trainer/trial_cluster.h"
+#include "trainer/trial_resources.h"
 
 namespace trainer {
 namespace {
@@ -21,13 +22,15 @@ namespace {
 constexpr std::size_t kErrorLines = 20;
 constexpr off_t kErrorBytes = 16 << 10;
 
-AttemptEnd EndOf(const msg::JobT& job) {
+AttemptEnd EndOf(const msg::JobT& job, std::uint64_t memory_limit) {
   AttemptEnd end;
   const msg::TaskT* const task = DecisiveTask(job);
   const msg::AttemptT* const attempt =
       task == nullptr || task->attempts.empty() ? nullptr : task->attempts.back().get();
-  end.success = job.state == msg::TaskState::Exited &&
-                (attempt == nullptr || (attempt->exit_code == 0 && attempt->signal == 0));
+  // (One whose tasks were stopped before they started has not succeeded.)
+  const bool went_well =
+      task == nullptr || (attempt != nullptr && attempt->exit_code == 0 && attempt->signal == 0);
+  end.success = job.state == msg::TaskState::Exited && went_well;
   if (task != nullptr) end.stderr_path = task->stderr_path;
   if (end.success) return end;
   end.reason = job.reason;
@@ -36,6 +39,9 @@ AttemptEnd EndOf(const msg::JobT& job) {
   }
   if (end.reason.empty() && attempt != nullptr) end.reason = attempt->reason;
   if (end.reason.empty()) end.reason = "the launcher gives no reason";
+  if (attempt != nullptr && attempt->out_of_memory && memory_limit > 0) {
+    end.reason = OutOfMemoryWords(memory_limit, end.reason);
+  }
   if (job.failure != nullptr) end.error_lines = job.failure->last_lines;
   return end;
 }
@@ -43,6 +49,7 @@ AttemptEnd EndOf(const msg::JobT& job) {
 // Without a shim there is nobody who could bring more reports.
 bool ShimIsGone(const msg::JobT& job) {
   if (job.state == msg::TaskState::Lost && job.tasks.size() <= 1) return true;
+  if (!job.tasks.empty() && !StartOf(job)) return true;  // There never was one.
   const msg::TaskT* const task = ReportingTask(job);
   if (task == nullptr) return false;
   return task->state == msg::TaskState::Lost ||
@@ -67,7 +74,7 @@ class ProgramRunnerImpl : public ProgramRunner,
     options_.jobs->Follow(
         job,
         [weak = weak_from_this()](const msg::JobT& now) {
-          if (auto self = weak.lock()) self->reporter_ended_ = ReporterHasEnded(now);
+          if (auto self = weak.lock()) self->OnChanged(now);
         },
         [weak = weak_from_this()](absl::StatusOr<msg::JobT> ended) {
           if (auto self = weak.lock()) self->OnJobEnded(std::move(ended));
@@ -103,9 +110,15 @@ class ProgramRunnerImpl : public ProgramRunner,
     options_.on_launched(*job);
   }
 
+  void OnChanged(const msg::JobT& job) {
+    reporter_ended_ = ReporterHasEnded(job);
+    if (options_.on_changed) options_.on_changed(job);
+  }
+
   void OnJobEnded(absl::StatusOr<msg::JobT> job) {
     if (job.ok()) {
-      end_ = EndOf(*job);
+      OnChanged(*job);
+      end_ = EndOf(*job, options_.memory_limit);
     } else {
       end_ = AttemptEnd{false, absl::StrCat("lost job ", job_, ": ", job.status().message()), {}};
     }
@@ -148,6 +161,7 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
   const TrialSpec& spec = trial.spec;
   msg::JobSpecT job;
   SetTasks(spec.options, &job);
+  SetResources(spec.options, &job);
   job.argv = spec.argv;
   for (const std::string& variable : spec.environment) {
     if (!SetByUs(variable)) job.environment.push_back(variable);

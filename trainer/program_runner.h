@@ -1,6 +1,7 @@
 #ifndef TRAINER_PROGRAM_RUNNER_H_
 #define TRAINER_PROGRAM_RUNNER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -21,6 +22,7 @@ struct AttemptEnd {
   std::string reason;                    // Why not, in words.
   std::vector<std::string> error_lines;  // The last ones of its standard error, if it failed.
   std::string stderr_path = {};
+  bool was_refused = false;  // It never ran, and would not the next time either.
 };
 
 // Runs one attempt of a trial as a program: a job of the launcher's, of one task or of a cluster
@@ -35,8 +37,13 @@ class ProgramRunner {
     // How long reports may still come after the program's exit, without word from the shim that
     // there are no more.
     absl::Duration last_reports = absl::Seconds(2);
+    // Of each of its tasks, in bytes, for the words of a failure; 0: none.
+    std::uint64_t memory_limit = 0;
     // The launcher has started it (or will not: then nothing else follows).
     std::function<void(absl::StatusOr<std::string> job)> on_launched;
+    // The job is like that now: whenever its state changes, and once more when it has ended.
+    // Optional.
+    std::function<void(const msg::JobT&)> on_changed = {};
     // It has ended and no more reports will come.
     std::function<void(AttemptEnd)> on_ended;
   };

@@ -1,5 +1,9 @@
 #include "trainer/recent_reports.h"
 
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,14 +12,18 @@
 namespace trainer {
 namespace {
 
-// Sorted as the tables are, so that each of their pages is written once.
-constexpr char kSettleRows[] = R"sql(
-  INSERT OR IGNORE INTO main.reports
-    SELECT trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step,
-      time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end,
-      event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore,
-      timesteps_total, episodes_total, pid
-    FROM recent WHERE row IS NOT NULL ORDER BY trial, row)sql";
+// Those of `reports`, in its order.
+constexpr absl::string_view kColumns =
+    "trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step, time_this_iter_us, "
+    "time_total_us, done, metrics, result_json_end, progress_csv_end, event_file_end, "
+    "iterations_since_restore, time_since_restore_us, timesteps_since_restore, timesteps_total, "
+    "episodes_total, pid";
+
+// Up to a row of `recent`. Sorted as the tables are, so that each of their pages is written once.
+std::string SettleRows() {
+  return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
+                      " FROM recent WHERE row IS NOT NULL AND rowid <= ? ORDER BY trial, row");
+}
 // Those that may come again.
 constexpr char kSettleLines[] = R"sql(
   INSERT OR IGNORE INTO main.lines
@@ -23,39 +31,36 @@ constexpr char kSettleLines[] = R"sql(
       (SELECT trial AS of_trial, attempt AS of_attempt, max(line) AS newest FROM recent
        GROUP BY trial, attempt) ON trial = of_trial AND attempt = of_attempt
     WHERE line > newest - ? ORDER BY trial, attempt, line)sql";
+constexpr char kSettleLine[] =
+    "INSERT OR IGNORE INTO main.lines SELECT trial, attempt, line, answer FROM recent "
+    "WHERE rowid = ?";
+constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
 
 // Go before the tables of the same names.
-constexpr char kViews[] = R"sql(
-  CREATE TEMP VIEW reports AS
-    SELECT trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step,
-      time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end,
-      event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore,
-      timesteps_total, episodes_total, pid FROM main.reports
-    UNION ALL
-    SELECT trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step,
-      time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end,
-      event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore,
-      timesteps_total, episodes_total, pid FROM main.recent WHERE row IS NOT NULL;
-  CREATE TEMP VIEW lines AS
-    SELECT trial, attempt, number, answer FROM main.lines
-    UNION ALL
-    SELECT trial, attempt, line, answer FROM main.recent WHERE line IS NOT NULL;
-)sql";
+std::string Views() {
+  return absl::StrCat(
+      "CREATE TEMP VIEW reports AS SELECT ", kColumns, " FROM main.reports UNION ALL SELECT ",
+      kColumns, " FROM main.recent WHERE row IS NOT NULL;",
+      "CREATE TEMP VIEW lines AS SELECT trial, attempt, number, answer FROM main.lines UNION ALL "
+      "SELECT trial, attempt, line, answer FROM main.recent WHERE line IS NOT NULL;");
+}
 
 }  // namespace
 
-RecentReports::RecentReports(SQLite::Database& database)
+RecentReports::RecentReports(SQLite::Database& database, PreparedTransaction* transaction)
     : database_(database),
+      transaction_(transaction),
       insert_(database,
               "INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
               "?, ?, ?, ?)"),
       last_row_(database, "SELECT max(row) FROM reports WHERE trial = ?"),
       last_line_(database, "SELECT max(number) FROM lines WHERE trial = ? AND attempt = ?"),
-      settle_rows_(database, kSettleRows),
+      settle_rows_(database, SettleRows()),
       settle_lines_(database, kSettleLines),
+      settle_line_(database, kSettleLine),
       forget_lines_(database,
                     "DELETE FROM main.lines WHERE trial = ? AND attempt = ? AND number <= ?"),
-      clear_(database, "DELETE FROM recent") {}
+      clear_(database, "DELETE FROM recent WHERE rowid <= ?") {}
 
 RecentReports::Mark& RecentReports::MarkOf(std::int64_t trial) {
   const auto [place, is_new] = draft_.try_emplace(trial);
@@ -112,11 +117,12 @@ void RecentReports::BindRow(const ResultRow& row) {
 
 void RecentReports::Begin() {
   draft_.clear();
-  draft_rows_ = draft_bytes_ = 0;
+  draft_waiting_.clear();
 }
 
 absl::Status RecentReports::Add(const Entry& entry) {
   if (auto status = Note(entry); !status.ok()) return status;
+  Waiting waiting = {0, entry.trial, entry.attempt, entry.line, 0};
   insert_.tryReset();
   insert_.clearBindings();
   insert_.bind(1, entry.trial);
@@ -124,51 +130,108 @@ absl::Status RecentReports::Add(const Entry& entry) {
   if (entry.line != 0) {
     insert_.bind(3, entry.line);
     insert_.bindNoCopy(4, *entry.answer);
-    draft_bytes_ += entry.answer->size();
+    waiting.bytes += entry.answer->size();
   }
   if (entry.row != nullptr) {
     BindRow(*entry.row);
-    draft_bytes_ += entry.row->metrics.size();
+    waiting.bytes += entry.row->metrics.size();
   }
   insert_.exec();
-  ++draft_rows_;
+  waiting.rowid = database_.getLastInsertRowid();
+  draft_waiting_.push_back(waiting);
   return absl::OkStatus();
 }
 
 void RecentReports::Committed() {
   for (auto& [trial, mark] : draft_) marks_[trial] = mark;
-  rows_ += draft_rows_;
-  bytes_ += draft_bytes_;
+  for (const Waiting& waiting : draft_waiting_) {
+    ++marks_[waiting.trial].waiting;
+    bytes_ += waiting.bytes;
+    waiting_.push_back(waiting);
+  }
   Begin();
 }
 
 void RecentReports::Settle() {
   if (empty()) return;
-  for (SQLite::Statement* const statement :
-       {&settle_rows_, &settle_lines_, &forget_lines_, &clear_}) {
-    statement->tryReset();
-  }
-  SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+  PreparedTransaction::Run run(transaction_);
+  settle_rows_.tryReset();
+  settle_rows_.bind(1, kAll);
   settle_rows_.exec();
+  settle_lines_.tryReset();
   settle_lines_.bind(1, kAnswersKept);
   settle_lines_.exec();
-  for (const auto& [trial, mark] : marks_) {
-    forget_lines_.tryReset();
-    Binder(forget_lines_) << trial << mark.attempt << mark.line - kAnswersKept;
-    forget_lines_.exec();
-  }
+  for (const auto& [trial, mark] : marks_) ForgetLines(trial, mark);
+  clear_.tryReset();
+  clear_.bind(1, kAll);
   clear_.exec();
-  transaction.commit();
+  run.Commit();
   left_over_ = false;
   marks_.clear();
-  rows_ = bytes_ = 0;
+  waiting_.clear();
+  bytes_ = 0;
   if (std::exchange(shows_all_, false)) {
     database_.exec("DROP VIEW temp.reports; DROP VIEW temp.lines");
   }
 }
 
+std::size_t RecentReports::CountOldest() const {
+  std::size_t count = 0;
+  std::size_t bytes = bytes_;
+  while (count < waiting_.size() &&
+         (count < kFewRows || waiting_.size() - count >= kMostRows || bytes >= kMostBytes)) {
+    bytes -= waiting_[count++].bytes;
+  }
+  return count;
+}
+
+void RecentReports::SettleOldest() {
+  const std::size_t count = CountOldest();
+  if (left_over_ || shows_all_ || count == waiting_.size()) return Settle();
+  const std::int64_t last = waiting_[count - 1].rowid;
+  PreparedTransaction::Run run(transaction_);
+  settle_rows_.tryReset();
+  settle_rows_.bind(1, last);
+  settle_rows_.exec();
+  SettleLines(count);
+  clear_.tryReset();
+  clear_.bind(1, last);
+  clear_.exec();
+  run.Commit();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Waiting& settled = waiting_.front();
+    bytes_ -= settled.bytes;
+    const auto mark = marks_.find(settled.trial);
+    if (--mark->second.waiting == 0) marks_.erase(mark);
+    waiting_.pop_front();
+  }
+}
+
+void RecentReports::ForgetLines(std::int64_t trial, const Mark& mark) {
+  forget_lines_.tryReset();
+  Binder(forget_lines_) << trial << mark.attempt << mark.line - kAnswersKept;
+  forget_lines_.exec();
+}
+
+// Of a trial that reports often none are left: newer ones wait here.
+void RecentReports::SettleLines(std::size_t count) {
+  std::set<std::int64_t> trials;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Waiting& waiting = waiting_[i];
+    const Mark& mark = marks_.at(waiting.trial);
+    const bool may_come_again = waiting.line != 0 && waiting.attempt == mark.attempt &&
+                                waiting.line > mark.line - kAnswersKept;
+    if (!may_come_again) continue;
+    settle_line_.tryReset();
+    settle_line_.bind(1, waiting.rowid);
+    settle_line_.exec();
+    trials.insert(waiting.trial);
+  }
+  for (const std::int64_t trial : trials) ForgetLines(trial, marks_.at(trial));
+}
+
 void RecentReports::ShowAll() {
-  if (!std::exchange(shows_all_, true)) database_.exec(kViews);
+  if (!std::exchange(shows_all_, true)) database_.exec(Views());
 }
 
 }  // namespace trainer

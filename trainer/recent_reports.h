@@ -5,10 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "trainer/prepared_transaction.h"
 #include "trainer/result_row.h"
 
 namespace trainer {
@@ -16,9 +19,10 @@ namespace trainer {
 // The part of the store that takes reports and answers in the order in which they come, whatever
 // trial they are of. A transaction that appends to the one table `recent` writes a page or two; one
 // that writes to `reports` and `lines`, in which each trial has a place of its own, writes two a
-// trial, and pays with the time of every report. So what is new waits in `recent`, and Settle()
-// moves it to its places: a few thousand rows at a time, in one transaction, before anybody reads
-// them and before anything else is done with their trials. At a start it is the first thing to do.
+// trial, and pays with the time of every report. So what is new waits in `recent`, and is moved to
+// its places: all of it by Settle(), before anybody reads it and before anything else is done with
+// its trials; the oldest of it by SettleOldest(), a few rows at a time, so that nobody's answer
+// waits for long, when there is much. At a start Settle() is the first thing to do.
 //
 // `recent` has no key. That no row and no line is there twice is seen here: both have rising
 // numbers, and the last ones of each trial that writes are known. (The tables behind have their
@@ -41,8 +45,9 @@ class RecentReports {
   // Answers that are kept for each attempt.
   static constexpr std::int64_t kAnswersKept = 256;
 
-  // `database` is not owned, outlives it and has the table. What an earlier process left waits.
-  explicit RecentReports(SQLite::Database& database);
+  // Neither is owned, both outlive it; the database has the table. What an earlier process left
+  // waits.
+  RecentReports(SQLite::Database& database, PreparedTransaction* transaction);
 
   // A report, an answered line, or both.
   struct Entry {
@@ -59,44 +64,63 @@ class RecentReports {
   void Committed();
 
   // So much waits that it is time to settle.
-  bool is_full() const { return rows_ >= kMostRows || bytes_ >= kMostBytes; }
+  bool is_full() const { return waiting_.size() >= kMostRows || bytes_ >= kMostBytes; }
   // Before rows or lines of this trial (or of any) are read or removed.
   bool Has(std::int64_t trial) const { return left_over_ || marks_.count(trial) != 0; }
   bool empty() const { return !left_over_ && marks_.empty(); }
   // In a transaction of its own. It stops everything for a moment: some 2 us a row.
   void Settle();
+  // The same for those that have waited longest: so many that nothing is full any more, and a few.
+  void SettleOldest();
   // Where there is no room for that: until it is done, `reports` and `lines` are, for all who read
   // them, views that have what waits, too.
   void ShowAll();
   bool shows_all() const { return shows_all_; }
 
  private:
-  static constexpr std::size_t kMostRows = 4096;
+  static constexpr std::size_t kMostRows = 2048;
   static constexpr std::size_t kMostBytes = 4 << 20;
+  // At a time. Each time costs a page or two of every trial among them.
+  static constexpr std::size_t kFewRows = 128;
 
   // The last row and line of a trial that has something here.
   struct Mark {
     std::int64_t row = 0;
     int attempt = 0;
     std::int64_t line = 0;  // Of that attempt.
+    std::size_t waiting = 0;
   };
   using Marks = std::unordered_map<std::int64_t, Mark>;
+  // A row of `recent`.
+  struct Waiting {
+    std::int64_t rowid = 0;
+    std::int64_t trial = 0;
+    int attempt = 0;
+    std::int64_t line = 0;
+    std::size_t bytes = 0;
+  };
 
   Mark& MarkOf(std::int64_t trial);
   // AlreadyExists, or the entry's numbers are the last ones.
   absl::Status Note(const Entry& entry);
   void BindRow(const ResultRow& row);
+  std::size_t CountOldest() const;
+  // Of the first `count`: the answers that may be asked for again.
+  void SettleLines(std::size_t count);
+  void ForgetLines(std::int64_t trial, const Mark& mark);
 
   SQLite::Database& database_;
+  PreparedTransaction* const transaction_;
   SQLite::Statement insert_, last_row_, last_line_;
-  SQLite::Statement settle_rows_, settle_lines_, forget_lines_, clear_;
+  SQLite::Statement settle_rows_, settle_lines_, settle_line_, forget_lines_, clear_;
   bool left_over_ = true;  // An earlier process may have left something.
   bool shows_all_ = false;
   Marks marks_;
-  std::size_t rows_ = 0, bytes_ = 0;
+  std::deque<Waiting> waiting_;  // In their order. Not those of an earlier process.
+  std::size_t bytes_ = 0;
   // With what is being added.
   Marks draft_;
-  std::size_t draft_rows_ = 0, draft_bytes_ = 0;
+  std::vector<Waiting> draft_waiting_;
 };
 
 }  // namespace trainer

@@ -1,5 +1,6 @@
 #include "trainer/report_line.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 
@@ -140,6 +141,13 @@ void AppendLeaves(const std::string& prefix, const JsonValue& object, std::vecto
   }
 }
 
+// Without an object inside another no path is there twice.
+bool HasObjects(const JsonValue& object) {
+  return std::any_of(object.members.begin(), object.members.end(), [](const auto& member) {
+    return member.second.kind == JsonValue::Kind::kObject;
+  });
+}
+
 // {"a":{"b":1},"a/b":2}: the last one counts.
 void KeepLastOfEachName(std::vector<Metric>& leaves) {
   std::unordered_map<std::string_view, std::size_t> last;
@@ -212,8 +220,9 @@ absl::StatusOr<std::vector<Metric>> FlattenMetrics(std::string_view metrics) {
 
 std::vector<Metric> FlattenObject(const JsonValue& metrics) {
   std::vector<Metric> leaves;
+  leaves.reserve(metrics.members.size());
   AppendLeaves("", metrics, leaves);
-  KeepLastOfEachName(leaves);
+  if (HasObjects(metrics)) KeepLastOfEachName(leaves);
   return leaves;
 }
 

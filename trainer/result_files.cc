@@ -19,36 +19,67 @@ namespace {
 
 using runtime::Absl;
 
+// A field that is filled in. Written where it is needed, so that none of them is a string.
 struct AutoField {
-  enum class Kind { kNumber, kBool, kString, kNull };
+  enum class Kind { kInteger, kMicroseconds, kBool, kString, kNegated, kNull };
 
   std::string_view name;
-  std::string text;  // Of a number or string; "true" or "false".
-  Kind kind = Kind::kNumber;
+  Kind kind = Kind::kInteger;
+  std::int64_t number = 0;     // Of the first three; as seconds, the second.
+  std::string_view text = {};  // kString: as it is; kNegated: digits, written with the other sign.
 
-  std::string Json() const {
-    if (kind == Kind::kNull) return "null";
-    return kind == Kind::kString ? Quote(text) : text;
+  void AppendJson(std::string& out) const {
+    if (kind == Kind::kNull) {
+      out += "null";
+    } else if (kind == Kind::kBool) {
+      out += number != 0 ? "true" : "false";
+    } else if (kind == Kind::kString) {
+      out += Quote(text);
+    } else {
+      AppendNumber(out);
+    }
   }
   // As it stands in a table.
-  std::string Cell() const {
-    if (kind == Kind::kBool) return text == "true" ? "True" : "False";
-    return text;
+  void AppendText(std::string& out) const {
+    if (kind == Kind::kBool) {
+      out += number != 0 ? "True" : "False";
+    } else if (kind == Kind::kString) {
+      out += text;
+    } else if (kind != Kind::kNull) {
+      AppendNumber(out);
+    }
   }
   Metric AsMetric() const {
-    Metric metric{std::string(name), std::nullopt, Cell()};
-    if (kind == Kind::kNumber) metric.number = std::strtod(text.c_str(), nullptr);
-    if (kind == Kind::kBool) metric.number = text == "true" ? 1 : 0;
+    Metric metric{std::string(name), std::nullopt, ""};
+    AppendText(metric.text);
+    if (kind == Kind::kBool) {
+      metric.number = number;
+    } else if (kind != Kind::kString && kind != Kind::kNull) {
+      metric.number = std::strtod(metric.text.c_str(), nullptr);
+    }
     return metric;
+  }
+
+ private:
+  void AppendNumber(std::string& out) const {
+    if (kind == Kind::kInteger) {
+      absl::StrAppend(&out, number);
+    } else if (kind == Kind::kMicroseconds) {
+      absl::StrAppend(&out, number / 1'000'000, ".",
+                      absl::Dec(number % 1'000'000, absl::kZeroPad6));
+    } else if (text == "NaN" || text == "0") {
+      out += text;
+    } else if (text.starts_with('-')) {
+      out += text.substr(1);
+    } else {
+      absl::StrAppend(&out, "-", Absl(text));
+    }
   }
 };
 
-std::string Seconds(std::int64_t us) {
-  return absl::StrCat(us / 1'000'000, ".", absl::Dec(us % 1'000'000, absl::kZeroPad6));
-}
-
-// The last one is kept: reports of one second have the same.
-std::string DateOf(std::int64_t second, std::int64_t utc_offset_s) {
+// The last one is kept: reports of one second have the same. Valid until the next one of the
+// thread.
+std::string_view DateOf(std::int64_t second, std::int64_t utc_offset_s) {
   struct Last {
     std::int64_t second = 0, offset = 0;
     std::string text;
@@ -63,43 +94,37 @@ std::string DateOf(std::int64_t second, std::int64_t utc_offset_s) {
 }
 
 AutoField TotalOrNull(std::string_view name, std::int64_t total) {
-  if (total < 0) return {name, "", AutoField::Kind::kNull};
-  return {name, absl::StrCat(total)};
+  return {name, total < 0 ? AutoField::Kind::kNull : AutoField::Kind::kInteger, total};
 }
 
-// The digits of a number with the other sign.
-std::string Negated(std::string_view digits) {
-  if (digits == "NaN" || digits == "0") return std::string(digits);
-  if (digits[0] == '-') return std::string(digits.substr(1));
-  return absl::StrCat("-", Absl(digits));
-}
-
+// Views into the arguments. Valid until the next ones of the thread.
 std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
                                   const std::vector<Metric>& leaves) {
   using Kind = AutoField::Kind;
   const std::int64_t second = absl::ToUnixSeconds(absl::FromUnixMicros(row.wall_time_us));
-  const std::string date = DateOf(second, row.utc_offset_s);
-  std::vector<AutoField> fields = {{"done", row.done ? "true" : "false", Kind::kBool},
-                                   {"training_iteration", absl::StrCat(row.training_iteration)},
-                                   {"time_this_iter_s", Seconds(row.time_this_iter_us)},
-                                   {"time_total_s", Seconds(row.time_total_us)},
-                                   {"timestamp", absl::StrCat(second)},
-                                   {"date", date, Kind::kString},
-                                   {"hostname", run.hostname, Kind::kString},
-                                   {"trial_id", run.trial_id, Kind::kString},
-                                   {"experiment_id", run.experiment_id, Kind::kString}};
+  std::vector<AutoField> fields;
+  fields.reserve(17);
+  fields.push_back({"done", Kind::kBool, row.done});
+  fields.push_back({"training_iteration", Kind::kInteger, row.training_iteration});
+  fields.push_back({"time_this_iter_s", Kind::kMicroseconds, row.time_this_iter_us});
+  fields.push_back({"time_total_s", Kind::kMicroseconds, row.time_total_us});
+  fields.push_back({"timestamp", Kind::kInteger, second});
+  fields.push_back({"date", Kind::kString, 0, DateOf(second, row.utc_offset_s)});
+  fields.push_back({"hostname", Kind::kString, 0, run.hostname});
+  fields.push_back({"trial_id", Kind::kString, 0, run.trial_id});
+  fields.push_back({"experiment_id", Kind::kString, 0, run.experiment_id});
   if (row.iterations_since_restore == 0) return fields;
-  fields.push_back({"experiment_tag", run.name, Kind::kString});
-  fields.push_back({"time_since_restore", Seconds(row.time_since_restore_us)});
-  fields.push_back({"timesteps_since_restore", absl::StrCat(row.timesteps_since_restore)});
-  fields.push_back({"iterations_since_restore", absl::StrCat(row.iterations_since_restore)});
+  fields.push_back({"experiment_tag", Kind::kString, 0, run.name});
+  fields.push_back({"time_since_restore", Kind::kMicroseconds, row.time_since_restore_us});
+  fields.push_back({"timesteps_since_restore", Kind::kInteger, row.timesteps_since_restore});
+  fields.push_back({"iterations_since_restore", Kind::kInteger, row.iterations_since_restore});
   fields.push_back(TotalOrNull("timesteps_total", row.timesteps_total));
   fields.push_back(TotalOrNull("episodes_total", row.episodes_total));
-  if (row.pid > 0) fields.push_back({"pid", absl::StrCat(row.pid)});
+  if (row.pid > 0) fields.push_back({"pid", Kind::kInteger, row.pid});
   for (const Metric& leaf : leaves) {
     const bool is_loss = leaf.name == "mean_loss" && leaf.number;
     if (!is_loss || leaf.text == "True" || leaf.text == "False") continue;
-    fields.push_back({"neg_mean_loss", Negated(leaf.text)});
+    fields.push_back({"neg_mean_loss", Kind::kNegated, 0, leaf.text});
   }
   return fields;
 }
@@ -107,17 +132,27 @@ std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
 // `text` is that of the metrics, compact; empty if they were damaged.
 std::string ResultLine(std::string_view text, const JsonValue& metrics,
                        const std::vector<AutoField>& fields) {
-  std::string line(text.empty() ? "{" : text.substr(0, text.size() - 1));
+  constexpr std::size_t kUsualFields = 512;
+  std::string line;
+  line.reserve(text.size() + kUsualFields);
+  line += text.empty() ? "{" : text.substr(0, text.size() - 1);
   for (const AutoField& field : fields) {
     if (metrics.Find(field.name) != nullptr) continue;
     // (Their names need no escapes.)
-    absl::StrAppend(&line, line.size() > 1 ? ",\"" : "\"", Absl(field.name), "\":", field.Json());
+    line += line.size() > 1 ? ",\"" : "\"";
+    line += field.name;
+    line += "\":";
+    field.AppendJson(line);
   }
-  return line + "}\n";
+  line += "}\n";
+  return line;
 }
 
 void AppendCsvCell(std::string_view text, std::string& line) {
-  if (text.find_first_of(",\"\r\n") == text.npos) {
+  const bool is_plain = std::none_of(text.begin(), text.end(), [](char c) {
+    return c == ',' || c == '"' || c == '\r' || c == '\n';
+  });
+  if (is_plain) {
     line += text;
     return;
   }
@@ -130,33 +165,46 @@ void AppendCsvCell(std::string_view text, std::string& line) {
 }
 
 // Python's csv module writes numbers as Python prints them.
-std::string CsvNumber(const std::string& text) {
+std::string_view CsvNumber(std::string_view text) {
   if (text == "NaN") return "nan";
   if (text == "Infinity") return "inf";
   return text == "-Infinity" ? "-inf" : text;
 }
 
-// What a row has for the table.
+// What a row has for the table: one of them.
 struct Cell {
   std::string_view name;
-  std::string text;
+  const Metric* leaf = nullptr;
+  const AutoField* field = nullptr;
+
+  void AppendTo(std::string& line) const {
+    if (leaf != nullptr) {
+      AppendCsvCell(leaf->number ? CsvNumber(leaf->text) : std::string_view(leaf->text), line);
+    } else if (field->kind == AutoField::Kind::kInteger ||
+               field->kind == AutoField::Kind::kMicroseconds) {
+      field->AppendText(line);
+    } else {
+      std::string text;
+      field->AppendText(text);
+      const bool is_number = field->kind == AutoField::Kind::kNegated;
+      AppendCsvCell(is_number ? CsvNumber(text) : std::string_view(text), line);
+    }
+  }
 };
 
-// What was reported, and behind it the fields that were not.
+// What was reported, and behind it the fields that were not. Views into both.
 std::vector<Cell> CellsOf(const std::vector<Metric>& leaves, const std::vector<AutoField>& fields) {
   std::vector<Cell> cells;
   cells.reserve(leaves.size() + fields.size());
   std::vector<bool> reported(fields.size(), false);
   for (const Metric& leaf : leaves) {
-    cells.push_back({leaf.name, leaf.number ? CsvNumber(leaf.text) : leaf.text});
+    cells.push_back({leaf.name, &leaf});
     for (std::size_t i = 0; i < fields.size(); ++i) {
       if (fields[i].name == leaf.name) reported[i] = true;
     }
   }
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (reported[i]) continue;
-    const bool is_number = fields[i].kind == AutoField::Kind::kNumber;
-    cells.push_back({fields[i].name, is_number ? CsvNumber(fields[i].text) : fields[i].Cell()});
+    if (!reported[i]) cells.push_back({fields[i].name, nullptr, &fields[i]});
   }
   return cells;
 }
@@ -295,16 +343,17 @@ std::string ResultFiles::CsvHeader(std::int64_t row) const {
 }
 
 std::string ResultFiles::CsvRow(const Parsed& parsed, std::int64_t as_of) const {
+  constexpr std::size_t kUsualRow = 256;
   std::string line;
+  line.reserve(kUsualRow);
   CellFinder cells(parsed.cells);
   const std::size_t count = ColumnCount(as_of);
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0) line += ',';
-    if (const Cell* const cell = cells.Find(columns_[i]); cell != nullptr) {
-      AppendCsvCell(cell->text, line);
-    }
+    if (const Cell* const cell = cells.Find(columns_[i]); cell != nullptr) cell->AppendTo(line);
   }
-  return line + "\n";
+  line += '\n';
+  return line;
 }
 
 std::string ResultFiles::Name(ResultFile file) const {
@@ -328,10 +377,11 @@ FileTexts ResultFiles::RenderNext(const ResultRow& row, std::vector<std::string>
 
 FileTexts ResultFiles::RenderParsed(const ResultRow& row, const Parsed& parsed,
                                     std::int64_t as_of) const {
-  const std::string header = row.row == 1 ? CsvHeader(as_of) : "";
+  std::string table = CsvRow(parsed, as_of);
+  if (row.row == 1) table = CsvHeader(as_of) + table;
   const bool is_whole = parsed.metrics.kind == JsonValue::Kind::kObject;
-  return {ResultLine(is_whole ? row.metrics : "", parsed.metrics, parsed.fields),
-          header + CsvRow(parsed, as_of), EventRecord(row, parsed.leaves)};
+  return {ResultLine(is_whole ? row.metrics : "", parsed.metrics, parsed.fields), std::move(table),
+          EventRecord(row, parsed.leaves)};
 }
 
 absl::StatusOr<std::string> RenderParams(std::string_view config) {

@@ -20,6 +20,7 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/unique_fd.h"
+#include "trainer/prepared_transaction.h"
 #include "trainer/recent_reports.h"
 #include "trainer/statement_columns.h"
 
@@ -280,7 +281,10 @@ class FullSync {
 class SqliteStore : public Store {
  public:
   explicit SqliteStore(const std::string& path)
-      : path_(path), database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 5000) {}
+      // One thread has it, so that it needs no locks of its own.
+      : path_(path),
+        database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, 5000) {
+  }
 
   const std::string& path() const override { return path_; }
 
@@ -288,6 +292,8 @@ class SqliteStore : public Store {
     return Try("open", [&] {
       database_.exec("PRAGMA journal_mode=WAL");
       database_.exec("PRAGMA temp_store=MEMORY");
+      // Of pages: what is written soon again, and read, is that of the trials that run.
+      database_.exec("PRAGMA cache_size=-512");
       database_.exec("PRAGMA synchronous=NORMAL");
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       const int version = database_.execAndGet("PRAGMA user_version").getInt();
@@ -335,15 +341,15 @@ class SqliteStore : public Store {
   absl::StatusOr<std::int64_t> Insert(const TrialRecord& trial) override {
     std::int64_t number = 0;
     auto status = Try(absl::StrCat("add trial ", trial.id()), [&] {
-      SQLite::Statement insert(
-          database_,
+      const Query insert(
+          this,
           // A relay may still know the number of a trial that was removed.
           "INSERT INTO trials VALUES ((SELECT max(number) + 1 FROM (SELECT 0 AS "
           "number UNION ALL SELECT max(number) FROM trials UNION ALL SELECT "
           "max(number) FROM removals)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
           "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
       const TrialSpec& spec = trial.spec;
-      Binder bind(insert);
+      Binder bind(*insert);
       bind << trial.id() << trial.request_id << trial.run.experiment_id << trial.run.hostname
            << trial.run.created_us << trial.run.event_file << spec.name << spec.argv
            << spec.environment << spec.working_directory << spec.run_directory << spec.config
@@ -355,7 +361,7 @@ class SqliteStore : public Store {
       BindStart(bind, trial);
       bind << trial.expelled << trial.criterion << trial.earlier_attempts_us
            << std::int64_t{trial.failures};
-      insert.exec();
+      insert->exec();
       number = database_.getLastInsertRowid();
       return absl::OkStatus();
     });
@@ -366,7 +372,7 @@ class SqliteStore : public Store {
   absl::Status Write(const StoreBatch& batch) override {
     const FullSync durable(database_, batch.durable || !batch.checkpoints.empty());
     return Try("write", [&] {
-      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+      PreparedTransaction::Run transaction(&*transaction_);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
       if (auto status = WriteReports(batch); !status.ok()) return status;
       for (const auto& [trial, widening] : batch.widenings) WriteWidening(trial, widening);
@@ -374,7 +380,7 @@ class SqliteStore : public Store {
       for (const CheckpointRow& row : batch.checkpoints) WriteCheckpoint(row);
       for (const CheckpointRow& row : batch.forgotten_checkpoints) ForgetCheckpoint(row);
       for (const StoreBatch::Delivery& delivery : batch.deliveries) WriteDelivery(delivery);
-      transaction.commit();
+      transaction.Commit();
       recent_->Committed();
       return absl::OkStatus();
     });
@@ -383,7 +389,7 @@ class SqliteStore : public Store {
   bool IsUntidy() const override { return recent_->is_full(); }
   absl::Status Tidy() override {
     return Try("put reports in their places", [&] {
-      recent_->Settle();
+      recent_->SettleOldest();
       return absl::OkStatus();
     });
   }
@@ -404,12 +410,12 @@ class SqliteStore : public Store {
     std::vector<ResultRow> rows;
     auto status = Try("read reports", [&] {
       SettleBeforeReading(trial);
-      SQLite::Statement select(
-          database_, absl::StrCat(kSelectRow, "WHERE trial = ? AND row > ? ORDER BY row LIMIT ?"));
-      Binder(select) << trial << row << limit;
+      const Query select(
+          this, absl::StrCat(kSelectRow, "WHERE trial = ? AND row > ? ORDER BY row LIMIT ?"));
+      Binder(*select) << trial << row << limit;
       std::size_t bytes = 0;
-      while (bytes < kMetricsPerRead && select.executeStep()) {
-        rows.push_back(ReadRow(select));
+      while (bytes < kMetricsPerRead && select->executeStep()) {
+        rows.push_back(ReadRow(*select));
         bytes += rows.back().metrics.size();
       }
       return absl::OkStatus();
@@ -421,11 +427,11 @@ class SqliteStore : public Store {
   absl::StatusOr<std::vector<CsvWidening>> Widenings(std::int64_t trial) override {
     std::vector<CsvWidening> widenings;
     auto status = Try("read columns", [&] {
-      SQLite::Statement select(
-          database_, "SELECT row, name FROM csv_columns WHERE trial = ? ORDER BY row, place");
-      Binder(select) << trial;
-      while (select.executeStep()) {
-        Reader read(select);
+      const Query select(this,
+                         "SELECT row, name FROM csv_columns WHERE trial = ? ORDER BY row, place");
+      Binder(*select) << trial;
+      while (select->executeStep()) {
+        Reader read(*select);
         const std::int64_t row = read.Number();
         if (widenings.empty() || widenings.back().row != row) widenings.push_back({row, {}});
         widenings.back().columns.push_back(read.Text());
@@ -740,7 +746,8 @@ class SqliteStore : public Store {
   }
 
   void PrepareStatements() {
-    recent_.emplace(database_);
+    transaction_.emplace(database_);
+    recent_.emplace(database_, &*transaction_);
     update_trial_.emplace(
         database_,
         "UPDATE trials SET state = ?, attempt = ?, nonce = ?, job_request_id = ?, launching = ?, "
@@ -748,7 +755,6 @@ class SqliteStore : public Store {
         "stop_grace_ms = ?, failure = ?, reason = ?, error_lines = ?, pause_requested = ?, "
         "start_checkpoint = ?, start_iteration = ?, start_time_total_us = ?, "
         "expelled = ?, criterion = ?, earlier_attempts_us = ?, "
-
         "failures = ? WHERE number = ?");
   }
 
@@ -878,8 +884,8 @@ class SqliteStore : public Store {
     return row;
   }
 
-  // A statement that is asked for each trial at a start: compiled once. Ready again when the query
-  // goes; one that is left half-read would keep the log of the database from being emptied.
+  // A statement that is asked for each trial: compiled once. Ready again when the query goes; one
+  // that is left half-read would keep the log of the database from being emptied.
   class Query {
    public:
     Query(SqliteStore* store, const std::string& sql)
@@ -898,6 +904,7 @@ class SqliteStore : public Store {
   SQLite::Database database_;
   std::map<std::string, SQLite::Statement> queries_;
   // Made once there are tables.
+  std::optional<PreparedTransaction> transaction_;
   std::optional<RecentReports> recent_;
   std::optional<SQLite::Statement> update_trial_;
   std::int64_t logs_written_ = 0;

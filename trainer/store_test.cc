@@ -291,6 +291,43 @@ TEST_F(StoreTest, ReportsOfManyTrialsThatTakeTurnsAreReadInTheirOrder) {
   }
 }
 
+// Else the one whose report came just then would wait for thousands of others.
+TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
+  constexpr std::int64_t kRows = 1500;
+  StoreBatch batch;
+  for (std::int64_t i = 1; i <= kRows; ++i) {
+    for (const std::int64_t trial : {1, 2}) {
+      batch.rows.push_back(Row(trial, i));
+      batch.lines.push_back({trial, 1, i, absl::StrCat("answer ", i)});
+    }
+  }
+  // Of a trial that has said only this.
+  batch.lines.insert(batch.lines.begin(), {3, 1, 1, "welcome"});
+  ASSERT_TRUE(store_->Write(batch).ok());
+  ASSERT_TRUE(store_->IsUntidy());
+  ASSERT_TRUE(store_->Tidy().ok());
+  EXPECT_FALSE(store_->IsUntidy());
+  SQLite::Database database(Path());
+  const auto count = [&](const std::string& table) {
+    return database.execAndGet("SELECT count(*) FROM " + table).getInt64();
+  };
+  EXPECT_EQ(count("recent"), 2047);
+  EXPECT_EQ(count("reports"), 2 * kRows + 1 - 2047 - 1);
+  // Nobody asks again for the answers to the oldest lines of those that go on.
+  EXPECT_EQ(count("lines"), 1);
+
+  EXPECT_EQ(**store_->AnswerTo(3, 1, 1), "welcome");
+  for (const std::int64_t trial : {1, 2}) {
+    EXPECT_EQ(store_->LastRow(trial)->row, kRows);
+    EXPECT_EQ(store_->RowsAfter(trial, 0, 1)->front().row, 1);
+    EXPECT_EQ(*store_->LastLine(trial, 1), kRows);
+    EXPECT_EQ(**store_->AnswerTo(trial, 1, kRows - 255), absl::StrCat("answer ", kRows - 255));
+    StoreBatch again;
+    again.rows = {Row(trial, kRows)};
+    EXPECT_EQ(store_->Write(again).code(), absl::StatusCode::kAlreadyExists);
+  }
+}
+
 TEST_F(StoreTest, NoRowAndNoLineIsStoredTwice) {
   for (const bool is_read_between : {false, true}) {
     const std::int64_t trial = is_read_between ? 1 : 2;

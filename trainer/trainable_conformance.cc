@@ -128,6 +128,23 @@ void GoesOnFromAPath(const MakeTrainable& make) {
   ExpectStop(*other, elsewhere);
 }
 
+void EndsWhereItWasRestored(const MakeTrainable& make) {
+  SCOPED_TRACE("restored at the end it has nothing left to do: the duplicate has the counters");
+  const std::string directory = NewDirectory();
+  const auto trainable = make(directory, 2);
+  ExpectStep(*trainable, 1, 1);
+  const Result last = ExpectStep(*trainable, 2, 2);
+  const std::string path = ExpectSave(*trainable);
+  const auto other = make(NewDirectory(), 2);
+  ASSERT_EQ(other->Restore(path), absl::OkStatus());
+  const auto end = other->Step();
+  ASSERT_EQ(end.status(), absl::OkStatus());
+  EXPECT_TRUE(end->duplicate);
+  EXPECT_TRUE(end->done);
+  EXPECT_EQ(end->training_iteration, 2);
+  EXPECT_LE(absl::AbsDuration(end->time_total - last.time_total), absl::Milliseconds(1));
+}
+
 void GoesOnFromAnObject(const MakeTrainable& make) {
   SCOPED_TRACE("save and restore by object, round by round");
   std::optional<std::string> object;
@@ -242,6 +259,7 @@ void ExpectConformingTrainable(const MakeTrainable& make) {
   FillsFields(make);
   SavesNothingAsNull(make);
   GoesOnFromAPath(make);
+  EndsWhereItWasRestored(make);
   GoesOnFromAnObject(make);
   SavesWhatItRestored(make);
   RefusesWhatIsNoCheckpoint(make);

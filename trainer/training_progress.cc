@@ -99,6 +99,10 @@ Result TrainingProgress::Count(NamedValues reported, absl::Duration measured, ab
 Result TrainingProgress::Duplicate(const std::optional<Result>& last, absl::Time now) const {
   Result result = last.value_or(Result());
   if (!last) {
+    result.training_iteration = iteration_;
+    result.time_total = time_total_;
+    result.timesteps_total = timesteps_total_;
+    result.episodes_total = episodes_total_;
     result.time = now;
     result.source = source_;
   }

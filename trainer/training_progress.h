@@ -70,7 +70,8 @@ class TrainingProgress {
 
   // The next result; `measured` is the time that it took.
   Result Count(NamedValues reported, absl::Duration measured, absl::Time now);
-  // The end, after `last` (or nothing, if there was no result yet).
+  // The end, after `last`; without a result since the beginning, or since a restore, it has the
+  // counters alone.
   Result Duplicate(const std::optional<Result>& last, absl::Time now) const;
 
   std::int64_t training_iteration() const { return iteration_; }

@@ -142,6 +142,21 @@ TEST(TrainingProgressTest, ADuplicateMovesNothing) {
   EXPECT_EQ(only.time, kNow);
 }
 
+TEST(TrainingProgressTest, ADuplicateWithoutAResultHasTheCounters) {
+  TrainingProgress before(Source());
+  for (int i = 0; i < 3; ++i) {
+    Count(before, {{"timesteps_this_iter", 10}, {"episodes_this_iter", 1}});
+  }
+  TrainingProgress after(Source());
+  after.Restore(before.Metadata());
+  const Result end = after.Duplicate(std::nullopt, kNow);
+  EXPECT_EQ(end.training_iteration, 3);
+  EXPECT_EQ(end.timesteps_total, 30);
+  EXPECT_EQ(end.episodes_total, 3);
+  EXPECT_EQ(end.time_total, absl::Seconds(6));
+  EXPECT_EQ(end.iterations_since_restore, 0);
+}
+
 TEST(TrainingProgressTest, ADuplicateIsDoneWhateverWasReported) {
   TrainingProgress progress(Source());
   const Result last = Count(progress, {{"done", false}});

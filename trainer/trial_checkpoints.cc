@@ -55,23 +55,13 @@ std::int64_t SizeOf(const std::string& directory) {
   return status.ok() ? static_cast<std::int64_t>(bytes) : 0;
 }
 
-std::optional<double> NumberIn(const std::string& metrics, const std::string& name) {
-  const auto leaves = FlattenMetrics(metrics);
-  if (!leaves.ok()) return std::nullopt;
-  for (const Metric& leaf : *leaves) {
-    if (leaf.name != name) continue;
-    return leaf.number && !std::isnan(*leaf.number) ? leaf.number : std::nullopt;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 TrialCheckpoints::TrialCheckpoints(const TrialRecord& trial, Options options)
     : options_(std::move(options)),
       trial_(trial.number),
       id_(trial.id()),
-      experiment_id_(trial.run.experiment_id),
+      run_(trial.run),
       run_directory_(trial.spec.run_directory),
       keep_(trial.spec.options.keep_checkpoints),
       max_bytes_(trial.spec.options.checkpoint_bytes),
@@ -82,8 +72,10 @@ std::optional<double> TrialCheckpoints::ScoreOf(const ResultRow& report,
   const std::string name = ParseCheckpointMetric(metric_).name;
   if (name == "training_iteration") return static_cast<double>(iteration);
   if (report.row == 0) return std::nullopt;
-  if (auto reported = NumberIn(report.metrics, name)) return reported;
-  if (name == "time_total_s") return static_cast<double>(report.time_total_us) / 1e6;
+  for (const Metric& field : ResultFields(run_, report)) {
+    if (field.name != name) continue;
+    return field.number && !std::isnan(*field.number) ? field.number : std::nullopt;
+  }
   return std::nullopt;
 }
 
@@ -196,7 +188,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& tempor
                                                        const Moment& moment,
                                                        const PreparedCheckpoint& prepared) const {
   CheckpointMetadata metadata;
-  metadata.experiment_id = experiment_id_;
+  metadata.experiment_id = run_.experiment_id;
   metadata.iteration = moment.iteration;
   metadata.time_total_us = moment.time_total_us;
   metadata.timesteps_total = moment.timesteps_total;
@@ -236,7 +228,7 @@ std::optional<CheckpointRow> TrialCheckpoints::CommittedAs(const std::string& na
                                                            const Moment& moment) const {
   const std::string directory = absl::StrCat(run_directory_, "/", name);
   const auto metadata = ReadMetadata(directory);
-  if (!metadata.ok() || metadata->experiment_id != experiment_id_) return std::nullopt;
+  if (!metadata.ok() || metadata->experiment_id != run_.experiment_id) return std::nullopt;
   if (metadata->attempt != moment.attempt || metadata->line != moment.line) return std::nullopt;
   return CheckpointRow{trial_,
                        moment.number,

@@ -12,6 +12,7 @@
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_preparation.h"
 #include "trainer/checkpoint_row.h"
+#include "trainer/result_files.h"
 #include "trainer/result_row.h"
 #include "trainer/store.h"
 #include "trainer/trial_record.h"
@@ -48,8 +49,8 @@ class TrialCheckpoints {
     std::optional<double> score;
     std::string start;  // The directory that the attempt started from.
   };
-  // What the trial's checkpoint_metric says of a checkpoint at that iteration, `report` being the
-  // last one before it; unset if that has no such number.
+  // What the trial's checkpoint_metric, any field of result.json, says of a checkpoint at that
+  // iteration, `report` being the last one before it; unset if that has no such number.
   std::optional<double> ScoreOf(const ResultRow& report, std::int64_t iteration) const;
 
   // A directory for the program to write into. Its name will be that of `step`, else that of the
@@ -113,7 +114,7 @@ class TrialCheckpoints {
   const Options options_;
   const std::int64_t trial_;
   const std::string id_;
-  const std::string experiment_id_;
+  const RunIdentity run_;
   const std::string run_directory_;
   const int keep_;
   const std::uint64_t max_bytes_;

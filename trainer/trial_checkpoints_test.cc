@@ -16,12 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/line_receiver.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -33,82 +31,20 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Programs that save, under a trainer that may be killed.
-class TrialCheckpointsTest : public testing::Test {
+class TrialCheckpointsTest : public TrialsFixture {
  protected:
   TrialCheckpointsTest() {
-    char name[] = "/tmp/tk-XXXXXX";
-    directory_ = mkdtemp(name);
+    options_.logdir = directory_;
+    options_.slots = 4;
+    on_wanted_ = [this](const AttemptKey&) { ++wanted_; };
     Start();
   }
-  ~TrialCheckpointsTest() override {
-    Kill();
-    std::filesystem::remove_all(directory_);
-  }
+  ~TrialCheckpointsTest() override { Kill(); }
 
-  void Start() {
-    loop_ = std::make_unique<LoopThread>(&clock_);
-    jobs_.SetLoop(loop_->loop());
-    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    store_ = *Store::Open(directory_ + "/trainer.db");
-    trials_ = *Trials::Open({.loop = loop_->loop(),
-                             .clock = &clock_,
-                             .store = store_.get(),
-                             .jobs = &jobs_,
-                             .logdir = directory_,
-                             .relay = "/relay",
-                             .hostname = "host",
-                             .slots = 4,
-                             .background = background_});
-    trials_->OnWanted([this](const AttemptKey&) { ++wanted_; });
-    On([&] { trials_->Resume(); });
-  }
-  void Kill() {
-    loop_->Stop();
-    trials_.reset();
-    store_.reset();
-    loop_.reset();
-  }
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
-
-  static msg::RunTrialRequestT Request(const std::string& name) {
-    msg::RunTrialRequestT request;
-    request.name = name;
-    request.argv = {"prog"};
-    request.working_directory = "/";
-    request.options = std::make_unique<msg::TrialOptionsT>();
-    return request;
-  }
-  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request) {
-    absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run(absl::StrCat("request-", ++requests_), request, ""); });
-    return trial;
-  }
-  std::string Run(const msg::RunTrialRequestT& request) {
-    auto trial = TryRun(request);
-    EXPECT_TRUE(trial.ok()) << trial.status();
-    return trial.ok() ? trial->id : "";
-  }
-  msg::TrialT Get(const std::string& id) {
-    msg::TrialT trial;
-    On([&] { trial = *trials_->Get(id); });
-    return trial;
-  }
-  // The answer to the job's next line, or to the line of that number.
+  using TrialsFixture::Say;
+  // The job's next line.
   std::string Say(const std::string& job, const std::string& line) {
-    return SayAs(job, ++lines_[job], line);
-  }
-  std::string SayAs(const std::string& job, std::int64_t number, const std::string& line) {
-    std::string answer;
-    On([&] {
-      auto key = trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce);
-      if (!key.ok()) return void(answer = key.status().ToString());
-      auto got = trials_->Receive({RelayedLine{*key, number, line, false}}).front();
-      answer = got.ok() ? *got : got.status().ToString();
-    });
-    return answer;
+    return Say(job, ++lines_[job], line);
   }
   std::string Report(const std::string& job, double loss, const std::string& more = "") {
     return Say(job, absl::StrCat(R"({"t":"report","m":{"loss":)", loss, "}", more, "}"));
@@ -165,17 +101,10 @@ class TrialCheckpointsTest : public testing::Test {
     return names;
   }
 
-  std::string directory_;
-  runtime::FakeClock clock_;
-  FakeJobs jobs_;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Trials> trials_;
   // From the next start on checkpoints are read when the test does it.
   void ReadLater() {
-    background_ = [this](std::function<void()> work) { work_.push_back(std::move(work)); };
-    Kill();
-    Start();
+    options_.background = [this](std::function<void()> work) { work_.push_back(std::move(work)); };
+    Restart();
   }
   void ReadNow() {
     On([&] {
@@ -184,8 +113,6 @@ class TrialCheckpointsTest : public testing::Test {
   }
 
   std::map<std::string, std::int64_t> lines_;
-  int requests_ = 0;
-  std::function<void(std::function<void()>)> background_;
   std::vector<std::function<void()>> work_;
   int wanted_ = 0;  // How often lines that were held back were called for.
 };
@@ -220,11 +147,10 @@ TEST_F(TrialCheckpointsTest, ALineSentAgainGetsTheSameAnswerAndCountsOnce) {
   const std::string id = Run(Request("r"));
   Report("j-1", 0.5);
   const std::string temporary = Begin("j-1");
-  EXPECT_EQ(PathIn(SayAs("j-1", 2, R"({"t":"ckpt_begin"})")), temporary);
+  EXPECT_EQ(PathIn(Say("j-1", 2, R"({"t":"ckpt_begin"})")), temporary);
   const std::string answer = Say("j-1", EndLine(temporary));
-  Kill();
-  Start();
-  EXPECT_EQ(SayAs("j-1", 3, EndLine(temporary)), answer);
+  Restart();
+  EXPECT_EQ(Say("j-1", 3, EndLine(temporary)), answer);
   EXPECT_EQ(store_->Checkpoints(1)->size(), 1u);
   EXPECT_EQ(Get(id).checkpoint, PathIn(answer));
 }
@@ -286,8 +212,7 @@ TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
   Fail("j-1");
   EXPECT_EQ(Say("j-2", R"({"t":"hb"})"), "");
   // The next trainer knows of no report of this attempt.
-  Kill();
-  Start();
+  Restart();
   Say("j-2", report);
   EXPECT_EQ(last().timesteps_total, 6);
   EXPECT_EQ(last().episodes_total, 4);
@@ -312,6 +237,30 @@ TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
   On([&] { rows = *trials_->RowsAfter(clone, 0); });
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].timesteps_total, 12);
+}
+
+// Ray's testRestoreMetricsAfterCheckpointing.
+TEST_F(TrialCheckpointsTest, ARestoredTrialCountsOnAndWhatCountsSinceThenBeginsAnew) {
+  const std::string report =
+      R"({"t":"report","m":{"timesteps_this_iter":10,"time_this_iter_s":2}})";
+  Run(Request("a"));
+  for (int i = 0; i < 5; ++i) Say("j-1", report);
+  msg::RunTrialRequestT request = Request("b");
+  request.options->restore = Save("j-1", "w");
+  const std::string id = Run(request);
+  for (int i = 0; i < 2; ++i) Say("j-2", report);
+  std::vector<ResultRow> rows;
+  On([&] { rows = *trials_->RowsAfter(id, 0); });
+  ASSERT_EQ(rows.size(), 2u);
+  for (const int i : {1, 2}) {
+    const ResultRow& row = rows[static_cast<std::size_t>(i) - 1];
+    EXPECT_EQ(row.training_iteration, 5 + i);
+    EXPECT_EQ(row.timesteps_total, 50 + 10 * i);
+    EXPECT_EQ(row.time_total_us, (10 + 2 * i) * 1'000'000);
+    EXPECT_EQ(row.iterations_since_restore, i);
+    EXPECT_EQ(row.timesteps_since_restore, 10 * i);
+    EXPECT_EQ(row.time_since_restore_us, 2 * i * 1'000'000);
+  }
 }
 
 TEST_F(TrialCheckpointsTest, OneThatCannotBeReadIsNotUsed) {
@@ -351,8 +300,7 @@ TEST_F(TrialCheckpointsTest, WhereAnAttemptStartedIsKnownToTheNextTrainer) {
   Report("j-1", 0.5);
   const std::string saved = Save("j-1", "one");
   Fail("j-1");
-  Kill();
-  Start();
+  Restart();
   EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"), HasSubstr(saved));
   Report("j-2", 0.5);
   EXPECT_EQ(Get(id).training_iteration, 2);
@@ -456,6 +404,8 @@ TEST_F(TrialCheckpointsTest, ADamagedStartFailsTheTrialAndSaysWhich) {
   const msg::TrialT trial = Get(Run(request));
   EXPECT_EQ(trial.state, TrialState::Failed);
   EXPECT_THAT(trial.reason, HasSubstr(saved + "/w is damaged"));
+  EXPECT_THAT(Read(RunDirectory("r") + "/error.txt"), HasSubstr(saved + "/w is damaged"));
+  EXPECT_EQ(Get(Run(Request("next"))).state, TrialState::Running);
 }
 
 TEST_F(TrialCheckpointsTest, KeepsTheBestAndTheNewest) {
@@ -477,6 +427,55 @@ TEST_F(TrialCheckpointsTest, KeepsTheBestAndTheNewest) {
   Report("j-1", 0.9);
   Save("j-1", "w");
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000004", "checkpoint_000006"));
+}
+
+// Ray's score may be any field of a result, also one that is filled in.
+TEST_F(TrialCheckpointsTest, AnyFieldOfAResultIsAScore) {
+  const struct {
+    const char* metric;
+    std::vector<double> scores;
+  } kCases[] = {
+      {"timesteps_total", {10, 30}},    {"min-episodes_total", {1, 3}},
+      {"neg_mean_loss", {-0.5, -0.25}}, {"iterations_since_restore", {1, 2}},
+      {"training_iteration", {1, 2}},   {"net/depth", {3, 4}},
+      {"time_total_s", {2, 5}},         {"time_this_iter_s", {2, 3}},
+  };
+  for (const auto& [metric, scores] : kCases) {
+    msg::RunTrialRequestT request = Request(absl::StrCat("r", requests_));
+    request.options->checkpoint_metric = metric;
+    const std::string job = Get(Run(request)).job;
+    for (const int i : {1, 2}) {
+      Say(job, absl::StrCat(R"({"t":"report","m":{"mean_loss":)", 0.5 / i,
+                            R"(,"timesteps_this_iter":)", 10 * i, R"(,"episodes_this_iter":)", i,
+                            R"(,"time_this_iter_s":)", 1 + i, R"(,"net":{"depth":)", 2 + i, "}}}"));
+      Save(job, "w");
+    }
+    std::vector<double> found;
+    const auto rows = store_->Checkpoints(requests_);
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    for (const CheckpointRow& row : *rows) {
+      found.push_back(row.score.value_or(-100));
+    }
+    std::sort(found.begin(), found.end());
+    std::vector<double> expected = scores;
+    std::sort(expected.begin(), expected.end());
+    EXPECT_EQ(found, expected) << metric;
+    Fail(job);
+  }
+}
+
+// What is saved under the name of one that is let go is the newest, and stays.
+TEST_F(TrialCheckpointsTest, OneThatIsSavedAgainAsTheSameStepStays) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->keep_checkpoints = 0;
+  Run(request);
+  for (const char* const content : {"first", "second", "third"}) {
+    Report("j-1", 1);
+    SaveLine("j-1", content, R"(,"step":7)");
+    EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000007"));
+    EXPECT_EQ(Read(RunDirectory("r") + "/checkpoint_000007/w"), content);
+  }
+  EXPECT_EQ(store_->Checkpoints(1)->size(), 1u);
 }
 
 TEST_F(TrialCheckpointsTest, TheWorstGoWhenAllAreMoreThanTheirLimitOfBytes) {
@@ -502,18 +501,18 @@ TEST_F(TrialCheckpointsTest, OthersAreAnsweredWhileACheckpointIsRead) {
   Report("j-1", 0.5);
   const std::string path = Begin("j-1");
   Put(path + "/w", "weights");
-  EXPECT_THAT(SayAs("j-1", 3, EndLine(path)), HasSubstr("UNAVAILABLE"));
-  EXPECT_THAT(SayAs("j-1", 3, EndLine(path)), HasSubstr("UNAVAILABLE"));
+  EXPECT_THAT(Say("j-1", 3, EndLine(path)), HasSubstr("UNAVAILABLE"));
+  EXPECT_THAT(Say("j-1", 3, EndLine(path)), HasSubstr("UNAVAILABLE"));
   EXPECT_EQ(work_.size(), 1u) << "it is read once";
   EXPECT_THAT(Report("j-2", 1), HasSubstr(R"("t":"ok")"));
   EXPECT_EQ(Get(id).checkpoint, "");
   EXPECT_EQ(wanted_, 0);
   ReadNow();
   EXPECT_EQ(wanted_, 1);
-  EXPECT_EQ(PathIn(SayAs("j-1", 3, EndLine(path))), RunDirectory("a") + "/checkpoint_000001");
+  EXPECT_EQ(PathIn(Say("j-1", 3, EndLine(path))), RunDirectory("a") + "/checkpoint_000001");
   EXPECT_TRUE(work_.empty());
   EXPECT_TRUE(VerifyCheckpoint(Get(id).checkpoint).ok());
-  EXPECT_THAT(SayAs("j-1", 3, EndLine(path)), HasSubstr("checkpoint_000001")) << "and once stored";
+  EXPECT_THAT(Say("j-1", 3, EndLine(path)), HasSubstr("checkpoint_000001")) << "and once stored";
 }
 
 TEST_F(TrialCheckpointsTest, LinesBehindACheckpointThatIsReadWaitAndThoseBeforeItAreAnswered) {
@@ -572,12 +571,12 @@ TEST_F(TrialCheckpointsTest, WhileItsCheckpointIsReadAProgramIsNotTakenForDead) 
   request.options->heartbeat_ms = 1000;
   const std::string id = Run(request);
   const std::string path = Begin("j-1");
-  SayAs("j-1", 2, EndLine(path));
+  Say("j-1", 2, EndLine(path));
   clock_.Advance(absl::Seconds(1));
   loop_->Settle();
   EXPECT_TRUE(jobs_.jobs["j-1"].stops.empty());
   ReadNow();
-  EXPECT_THAT(SayAs("j-1", 2, EndLine(path)), HasSubstr(R"("t":"ok")"));
+  EXPECT_THAT(Say("j-1", 2, EndLine(path)), HasSubstr(R"("t":"ok")"));
   clock_.Advance(absl::Seconds(1));
   loop_->Settle();
   EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
@@ -608,7 +607,7 @@ TEST_F(TrialCheckpointsTest, AReportNamesADirectoryOfTheRunWhichIsCopied) {
   EXPECT_TRUE(VerifyCheckpoint(path).ok());
   EXPECT_EQ(Read(RunDirectory("r") + "/mine/sub/w"), "weights");
   EXPECT_EQ(Get(id).checkpoint, path);
-  EXPECT_EQ(SayAs("j-1", 1, "again"), answer);
+  EXPECT_EQ(Say("j-1", 1, "again"), answer);
   const std::string begun = Begin("j-1");
   EXPECT_EQ(PathIn(Report("j-1", 0.5, absl::StrCat(R"(,"ckpt":")", begun, "\""))),
             RunDirectory("r") + "/checkpoint_000002");
@@ -646,8 +645,7 @@ TEST_F(TrialCheckpointsTest, APausedOneGoesOnFromItsNewest) {
   const std::string path = Save("j-1", "weights");
   Fail("j-1");
   ASSERT_EQ(Get(id).state, TrialState::Paused) << Get(id).reason;
-  Kill();
-  Start();
+  Restart();
   On([&] { ASSERT_TRUE(trials_->ResumeTrial(id).ok()); });
   EXPECT_EQ(StartOf("j-2"), path);
   EXPECT_THAT(Say("j-2", R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":2)"));

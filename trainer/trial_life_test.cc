@@ -1,10 +1,8 @@
 // Pauses, priorities, events, removals: what is asked of a trial from outside while it lives.
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +11,9 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/fake_clock.h"
 #include "runtime/file.h"
-#include "trainer/line_receiver.h"
 #include "trainer/run_trash.h"
-#include "trainer/store.h"
-#include "trainer/testing/fake_jobs.h"
-#include "trainer/testing/loop_thread.h"
+#include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
 namespace trainer {
@@ -31,61 +25,13 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class TrialLifeTest : public testing::Test {
+class TrialLifeTest : public TrialsFixture {
  protected:
   TrialLifeTest() {
-    char name[] = "/tmp/tl-XXXXXX";
-    directory_ = mkdtemp(name);
+    options_.keep_trials = 100;
     Start();
   }
-  ~TrialLifeTest() override {
-    Kill();
-    std::filesystem::remove_all(directory_);
-  }
 
-  // A new trainer on what the last one left. As after a kill -9: nothing is said to the old one.
-  void Start() {
-    loop_ = std::make_unique<LoopThread>(&clock_);
-    jobs_.SetLoop(loop_->loop());
-    for (auto& [id, job] : jobs_.jobs) job.follower = nullptr;
-    store_ = *Store::Open(directory_ + "/trainer.db");
-    auto trials = Trials::Open({.loop = loop_->loop(),
-                                .clock = &clock_,
-                                .store = store_.get(),
-                                .jobs = &jobs_,
-                                .logdir = directory_ + "/runs",
-                                .relay = "/relay",
-                                .hostname = "host",
-                                .slots = 2,
-                                .keep_trials = keep_trials_});
-    ASSERT_TRUE(trials.ok()) << trials.status();
-    trials_ = *std::move(trials);
-    On([&] { trials_->Resume(); });
-  }
-  void Kill() {
-    loop_->Stop();
-    trials_.reset();
-    store_.reset();
-    loop_.reset();
-  }
-  void Restart() {
-    Kill();
-    Start();
-  }
-  void On(const std::function<void()>& body) {
-    loop_->Call(body);
-    loop_->Settle();
-  }
-
-  static msg::RunTrialRequestT Request(const std::string& name = "") {
-    msg::RunTrialRequestT request;
-    request.name = name;
-    request.argv = {"prog"};
-    request.environment = {"PATH=/bin"};
-    request.working_directory = "/";
-    request.options = std::make_unique<msg::TrialOptionsT>();
-    return request;
-  }
   static msg::RunTrialRequestT WithPriority(int priority) {
     auto request = Request();
     request.options->priority = priority;
@@ -97,25 +43,10 @@ class TrialLifeTest : public testing::Test {
     request.options->fail_fast = true;
     return request;
   }
-  absl::StatusOr<msg::TrialT> TryRun(const msg::RunTrialRequestT& request) {
-    absl::StatusOr<msg::TrialT> trial;
-    On([&] { trial = trials_->Run(absl::StrCat("request-", ++requests_), request, ""); });
-    return trial;
-  }
-  std::string Run(const msg::RunTrialRequestT& request = Request()) {
-    const auto trial = TryRun(request);
-    EXPECT_TRUE(trial.ok()) << trial.status();
-    return trial.ok() ? trial->id : "";
-  }
   // Without a slot.
   std::string RunAnother() {
     while (jobs_.jobs.size() < 2) Run();
     return Run();
-  }
-  msg::TrialT Get(const std::string& id) {
-    msg::TrialT trial;
-    On([&] { trial = *trials_->Get(id); });
-    return trial;
   }
   absl::Status Pause(const std::string& id) {
     absl::Status status;
@@ -126,9 +57,6 @@ class TrialLifeTest : public testing::Test {
     absl::Status status;
     On([&] { status = trials_->ResumeTrial(id).status(); });
     return status;
-  }
-  void Stop(const std::string& id) {
-    On([&] { EXPECT_TRUE(trials_->Stop(id, absl::ZeroDuration(), "").ok()); });
   }
   absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                     std::string request_id = "") {
@@ -151,27 +79,11 @@ class TrialLifeTest : public testing::Test {
   }
   // Its program has ended, and said so before.
   void EndJob(const std::string& job, int code, std::int64_t last_line) {
-    Send(job, {AttemptKey(), last_line, "", true});
+    SayEnd(job, last_line);
     On([&] { jobs_.End(job, code); });
   }
-  // The answer to line `number` of the job, or "ERR ...".
   std::string Say(const std::string& job, std::int64_t number, const std::string& line = kReport) {
-    return Send(job, {AttemptKey(), number, line, false});
-  }
-  std::string Send(const std::string& job, RelayedLine line) {
-    std::string answer;
-    On([&] {
-      auto key = trials_->Greet(jobs_.jobs[job].spec.report_channel->nonce);
-      if (!key.ok()) return void(answer = "ERR " + std::string(key.status().message()));
-      line.attempt = *key;
-      const auto answers = trials_->Receive({line});
-      answer = answers[0].ok() ? *answers[0] : "ERR " + std::string(answers[0].status().message());
-    });
-    return answer;
-  }
-  void Advance(absl::Duration step) {
-    clock_.Advance(step);
-    loop_->Settle();
+    return TrialsFixture::Say(job, number, line);
   }
   std::string Path(const std::string& path) const { return directory_ + "/runs/" + path; }
   std::string File(const std::string& path) {
@@ -179,14 +91,6 @@ class TrialLifeTest : public testing::Test {
   }
 
   static constexpr char kReport[] = R"({"t":"report","m":{"loss":1}})";
-  std::string directory_;
-  runtime::FakeClock clock_;
-  FakeJobs jobs_;
-  std::size_t keep_trials_ = 100;
-  std::unique_ptr<LoopThread> loop_;
-  std::unique_ptr<Store> store_;
-  std::unique_ptr<Trials> trials_;
-  int requests_ = 0;
 };
 
 TEST_F(TrialLifeTest, TheHighestPriorityStartsFirstAndEachSaysWhyItWaits) {
@@ -535,7 +439,7 @@ TEST_F(TrialLifeTest, TheTrashKeepsWhatHasTheSameName) {
 }
 
 TEST_F(TrialLifeTest, TheOldestEndedOnesAreForgottenButNotTheirDirectories) {
-  keep_trials_ = 2;
+  options_.keep_trials = 2;
   Restart();
   const std::string live = Run();
   std::vector<std::string> ended;
@@ -545,7 +449,7 @@ TEST_F(TrialLifeTest, TheOldestEndedOnesAreForgottenButNotTheirDirectories) {
   }
   EXPECT_THAT(Known(), ElementsAre(live, ended[2], ended[3]));
   EXPECT_TRUE(std::filesystem::exists(Path(ended[0] + "/params.json")));
-  keep_trials_ = 1;
+  options_.keep_trials = 1;
   Restart();
   EXPECT_THAT(Known(), ElementsAre(live, ended[3]));
   On([&] { EXPECT_EQ(trials_->GetStats().trials, 2u); });

@@ -1,6 +1,7 @@
 #include "trainer/trial_message.h"
 
-#include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -41,6 +42,34 @@ msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
   message.labels = record.spec.options.labels;
   message.group = record.spec.options.group;
   return message;
+}
+
+msg::TrialDetailsReplyT DetailsMessage(const TrialRecord& record, msg::TrialT shown,
+                                       const MetricStatistics& statistics,
+                                       std::span<const CheckpointRow> checkpoints,
+                                       std::int64_t events_waiting) {
+  const TrialSpec& spec = record.spec;
+  msg::TrialDetailsReplyT details;
+  details.trial = std::make_unique<msg::TrialT>(std::move(shown));
+  details.options = std::make_unique<msg::TrialOptionsT>(spec.options);
+  details.max_restarts = spec.max_restarts;
+  details.seed = spec.seed;
+  details.config = spec.config;
+  for (msg::MetricStatisticsT& metric : statistics.Messages()) {
+    details.statistics.push_back(std::make_unique<msg::MetricStatisticsT>(std::move(metric)));
+  }
+  for (const CheckpointRow& row : checkpoints) {
+    auto checkpoint = std::make_unique<msg::CheckpointT>();
+    checkpoint->directory = absl::StrCat(spec.run_directory, "/", row.name);
+    checkpoint->training_iteration = row.iteration;
+    checkpoint->created_us = row.wall_time_us;
+    checkpoint->bytes = static_cast<std::uint64_t>(row.bytes);
+    checkpoint->has_score = row.score.has_value();
+    checkpoint->score = row.score.value_or(0);
+    details.checkpoints.push_back(std::move(checkpoint));
+  }
+  details.events_waiting = static_cast<std::uint64_t>(events_waiting);
+  return details;
 }
 
 }  // namespace trainer

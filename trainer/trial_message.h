@@ -1,8 +1,12 @@
 #ifndef TRAINER_TRIAL_MESSAGE_H_
 #define TRAINER_TRIAL_MESSAGE_H_
 
+#include <cstdint>
+#include <span>
+
 #include "bus/schema/trainer_generated.h"
 #include "trainer/checkpoint_row.h"
+#include "trainer/metric_statistics.h"
 #include "trainer/result_row.h"
 #include "trainer/trial_record.h"
 
@@ -15,6 +19,11 @@ msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
 // Without what may be large: argv, metrics, lines of errors, labels.
 msg::TrialT BriefMessage(const TrialRecord& record, const ResultRow& last,
                          const CheckpointRow& newest);
+// All that is known of it; `shown` is its message.
+msg::TrialDetailsReplyT DetailsMessage(const TrialRecord& record, msg::TrialT shown,
+                                       const MetricStatistics& statistics,
+                                       std::span<const CheckpointRow> checkpoints,
+                                       std::int64_t events_waiting);
 
 }  // namespace trainer
 

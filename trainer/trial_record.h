@@ -40,7 +40,7 @@ struct TrialRecord {
   bool launching = false;      // The launcher may have been asked already.
   std::string job;             // Of the attempt; empty until the launcher has answered.
   std::int64_t started_us = 0;
-  std::int64_t attempt_started_us = 0;
+  std::int64_t attempt_started_us = 0;  // Launched, or given the resources that it waited for.
   std::int64_t ended_us = 0;
   bool stop_requested = false;
   bool pause_requested = false;
@@ -64,10 +64,15 @@ struct TrialRecord {
   bool is_to_end() const { return expelled || !criterion.empty(); }
 };
 
+// The launcher has its job, whose tasks wait for their resources.
+inline bool WaitsForResources(const TrialRecord& trial) {
+  return trial.state == msg::TrialState::Pending && !trial.job.empty();
+}
+
 // What the attempt that ends now adds to earlier_attempts_us. Once an attempt, before its job is
 // forgotten.
 inline void CountAttempt(TrialRecord& trial, std::int64_t now_us) {
-  if (trial.job.empty()) return;
+  if (trial.job.empty() || WaitsForResources(trial)) return;
   trial.earlier_attempts_us += std::max<std::int64_t>(0, now_us - trial.attempt_started_us);
 }
 

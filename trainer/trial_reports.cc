@@ -39,6 +39,18 @@ class StoredRows : public RunFiles::Rows {
   const std::int64_t trial_;
 };
 
+// Of a trial that has none: the store need not be asked for each file.
+class NoRows : public RunFiles::Rows {
+ public:
+  absl::StatusOr<ResultRow> LastThatFits(ResultFile, std::int64_t) override { return ResultRow(); }
+  absl::StatusOr<std::vector<ResultRow>> After(std::int64_t) override {
+    return std::vector<ResultRow>();
+  }
+  absl::StatusOr<std::vector<CsvWidening>> Widenings() override {
+    return std::vector<CsvWidening>();
+  }
+};
+
 // Of durations: neither is negative. A program may say anything of its iterations, as often as it
 // likes, so the sum stops at the largest.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
@@ -51,7 +63,14 @@ std::int64_t Total(std::int64_t before, std::optional<std::int64_t> more) {
   return more ? Sum(std::max<std::int64_t>(before, 0), *more) : before;
 }
 
-std::int64_t UtcOffset(absl::Time time) { return absl::LocalTimeZone().At(time).offset; }
+// The last one is kept: reports of one second have the same.
+std::int64_t UtcOffset(absl::Time time) {
+  static thread_local std::pair<std::int64_t, std::int64_t> last = {-1,
+                                                                    0};  // A second, its offset.
+  const std::int64_t second = absl::ToUnixSeconds(time);
+  if (last.first != second) last = {second, absl::LocalTimeZone().At(time).offset};
+  return last.second;
+}
 
 RunIdentity IdentityOf(const TrialRecord& trial) {
   RunIdentity run = trial.run;
@@ -221,7 +240,9 @@ absl::Status TrialReports::RefreshNewestCheckpoint() {
 }
 
 absl::Status TrialReports::RepairFiles() {
-  StoredRows rows(options_.store, trial_);
+  StoredRows stored(options_.store, trial_);
+  NoRows none;
+  RunFiles::Rows& rows = progress_.last_row.row == 0 ? static_cast<RunFiles::Rows&>(none) : stored;
   auto status = files_.Repair(rows);
   if (status.ok()) fresh_written_ = fresh_.size();
   return status;

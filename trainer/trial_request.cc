@@ -11,6 +11,7 @@
 #include "trainer/run_provenance.h"
 #include "trainer/stop_criteria.h"
 #include "trainer/trial_cluster.h"
+#include "trainer/trial_resources.h"
 
 namespace trainer {
 namespace {
@@ -148,6 +149,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
   }
   if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;
   if (auto status = CheckTasks(spec.options); !status.ok()) return status;
+  if (auto status = CheckResources(spec.options); !status.ok()) return status;
   if (auto status = CheckOutput(spec.options); !status.ok()) return status;
   if (auto criteria = StopCriteria::From(spec.options); !criteria.ok()) return criteria.status();
   return spec;

@@ -9,19 +9,19 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "bus/call_retry.h"
+#include "bus/schema/launcher_generated.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
 #include "runtime/random_id.h"
-#include "runtime/string_view.h"
+#include "trainer/attempt_nonces.h"
+#include "trainer/attempt_watch.h"
 #include "trainer/checkpoint_directory.h"
-#include "trainer/checkpoint_row.h"
 #include "trainer/ended_trials.h"
 #include "trainer/failure_text.h"
 #include "trainer/function_main.h"
@@ -34,21 +34,25 @@
 #include "trainer/run_files.h"
 #include "trainer/run_provenance.h"
 #include "trainer/run_trash.h"
+#include "trainer/store_sync.h"
 #include "trainer/trial_message.h"
+#include "trainer/trial_names.h"
+#include "trainer/trial_output.h"
 #include "trainer/trial_queue.h"
 #include "trainer/trial_record.h"
 #include "trainer/trial_reports.h"
 #include "trainer/trial_request.h"
+#include "trainer/trial_resources.h"
+#include "trainer/trial_transitions.h"
 
 // Always true between two callbacks:
-// - `record` in memory is what the store has, but for trials in unsaved_, which are behind
-// there
+// - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
 //   after an error of the disk and written again by a timer.
 // - a trial has a runner exactly while it is Running or Stopping, or Pending and being
-// launched.
+//   launched, or Pending with a job, which waits for its resources.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
-// - a trial is in trials_ or, if it has ended, in ended_: a second after its end it is put aside
+// - a trial is in trials_ or, if it has ended, in ended_: soon after its end it is put aside
 //   there, and what needs more of it than it shows recalls it for as long from the store.
 
 namespace trainer {
@@ -61,22 +65,11 @@ constexpr std::size_t kMaxListedMetrics = 4096;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 // After a loss of power there may be thousands: others have their turn between them.
 constexpr int kLateFilesPerTurn = 16;
-// What was stored survives a loss of power so much later.
-constexpr absl::Duration kSyncInterval = absl::Seconds(1);
+constexpr int kFilesCheckedPerTurn = 64;
 // For so long after its end, or after something was asked of it, an ended trial is at hand whole.
-constexpr absl::Duration kAtHand = absl::Seconds(1);
-// For so long after its end a trial's last reports may still arrive.
-constexpr absl::Duration kLateReports = absl::Minutes(1);
-// An attempt that ran for so long was no quick failure.
-constexpr absl::Duration kLongAttempt = absl::Seconds(10);
-constexpr absl::Duration kFirstRestartDelay = absl::Milliseconds(100);
-constexpr absl::Duration kLongestRestartDelay = absl::Seconds(30);
-
-// The first restart waits for nothing.
-absl::Duration RestartDelay(int quick_failures) {
-  if (quick_failures <= 1) return absl::ZeroDuration();
-  return bus::GrowingPause(quick_failures - 1, kFirstRestartDelay, kLongestRestartDelay);
-}
+// (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
+// memory.)
+constexpr absl::Duration kAtHand = absl::Milliseconds(200);
 
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
@@ -94,16 +87,20 @@ class TrialsImpl : public Trials {
  public:
   explicit TrialsImpl(Options options)
       : options_(std::move(options)),
+        nonces_(options_.loop, options_.clock),
+        sync_({options_.loop, options_.store->path(), BackgroundOf(this),
+               [](const std::string& path) {
+                 const absl::Status status = Store::Sync(path);
+                 LOG_IF(ERROR, !status.ok()) << status;
+               }}),
         room_waits_(options_.loop, [this](const std::vector<AttemptKey>& attempts) {
           for (const AttemptKey& attempt : attempts) Want(attempt);
         }) {}
   ~TrialsImpl() override {
-    options_.loop->Cancel(sync_timer_);
     options_.loop->Cancel(store_timer_);
     options_.loop->Cancel(launch_timer_);
     options_.loop->Cancel(spread_timer_);
     options_.loop->Cancel(aside_timer_);
-    options_.loop->Cancel(late_timer_);
     for (const std::int64_t number : to_spread_) (void)trials_.at(number).reports->WriteFiles();
     for (auto& [number, trial] : trials_) {
       options_.loop->Cancel(trial.stop_timer);
@@ -126,8 +123,8 @@ class TrialsImpl : public Trials {
     }
     if (auto status = FinishRemovals(); !status.ok()) return status;
     ForgetOldTrials();
-    const absl::Status forgotten =
-        options_.store->ForgetOldLines(absl::ToUnixMicros(options_.clock->Now() - kLateReports));
+    const absl::Status forgotten = options_.store->ForgetOldLines(
+        absl::ToUnixMicros(options_.clock->Now() - AttemptNonces::kLateReports));
     // Without room for that the reports of those that run may wait, but this start must not.
     if (!absl::IsResourceExhausted(forgotten)) return forgotten;
     LOG(ERROR) << forgotten;
@@ -140,7 +137,9 @@ class TrialsImpl : public Trials {
       if (!trial.record.job.empty()) {
         MakeRunner(trial);
         const absl::Time began = absl::FromUnixMicros(trial.record.attempt_started_us);
-        trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
+        if (!WaitsForResources(trial.record)) {
+          trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
+        }
         trial.runner->TakeUp(trial.record.job);
         FollowOutput(trial);
         trial.said_done = trial.reports->progress().done;
@@ -153,6 +152,7 @@ class TrialsImpl : public Trials {
       }
     }
     StartNext();
+    CheckEndedFiles();
   }
 
   absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
@@ -171,10 +171,10 @@ class TrialsImpl : public Trials {
     if (auto status = CheckStart(*spec); !status.ok()) return status;
     TrialRecord record = NewRecord(id, request_id, *std::move(spec));
     record.trace = trace;
-    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) Pause(record, why);
+    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) OrderPause(record, why);
     auto number = options_.store->Insert(record);
     if (!number.ok()) return number.status();
-    SyncSoon();
+    sync_.Soon();
     record.number = *number;
     if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     Trial& trial = trials_.at(*number);
@@ -186,34 +186,14 @@ class TrialsImpl : public Trials {
   absl::StatusOr<std::string> Find(std::string_view name) const override {
     if (ids_.count(std::string(name)) != 0) return std::string(name);
     if (ended_.ById(name) != nullptr) return std::string(name);
-    std::string named;
-    std::pair<bool, std::int64_t> best(false, 0);               // Whether it lives, its number.
-    std::vector<std::pair<std::string, std::string>> prefixed;  // Id, name.
-    const auto look_at = [&](bool lives, std::int64_t number, const std::string& id,
-                             const std::string& its_name) {
-      if (its_name == name && best < std::pair(lives, number)) {
-        named = id;
-        best = {lives, number};
-      }
-      if (id.substr(0, name.size()) == name) prefixed.emplace_back(id, its_name);
-    };
+    TrialNameSearch search(name);
     for (const auto& [number, trial] : ended_.all()) {
-      look_at(false, number, trial.id, trial.name);
+      search.LookAt(false, number, trial.id, trial.name);
     }
     for (const auto& [number, trial] : trials_) {
-      look_at(!HasEnded(trial.record), number, trial.record.id(), trial.record.spec.name);
+      search.LookAt(!HasEnded(trial.record), number, trial.record.id(), trial.record.spec.name);
     }
-    if (!named.empty()) return named;
-    if (prefixed.size() == 1 && !name.empty()) return prefixed.front().first;
-    if (prefixed.empty() || name.empty()) {
-      return absl::NotFoundError(absl::StrCat("no trial is called ", runtime::Absl(name)));
-    }
-    std::string list;
-    for (const auto& [id, its_name] : prefixed) {
-      absl::StrAppend(&list, list.empty() ? "" : ", ", id, " (", its_name, ")");
-    }
-    return absl::FailedPreconditionError(
-        absl::StrCat(runtime::Absl(name), " is ambiguous: ", list));
+    return search.Found();
   }
 
   absl::StatusOr<msg::TrialT> Get(const std::string& id) const override {
@@ -228,8 +208,9 @@ class TrialsImpl : public Trials {
   std::vector<msg::TrialT> List(bool live_only) const override {
     std::map<std::int64_t, msg::TrialT> list;
     const std::map<std::int64_t, std::size_t> places = Places();
+    const AwaitedResources awaited = Awaited();
     for (const auto& [number, trial] : trials_) {
-      if (!live_only || !HasEnded(trial.record)) list[number] = Shown(trial, places);
+      if (!live_only || !HasEnded(trial.record)) list[number] = Shown(trial, places, awaited);
     }
     for (const auto& [number, trial] : ended_.all()) {
       if (live_only) break;
@@ -247,23 +228,12 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                    const std::string& trace) override {
-    Trial* const trial = ById(id);
-    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    const auto found = ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
     if (HasEnded(trial->record)) return Message(*trial);
     TrialRecord changed = trial->record;
-    changed.stop_requested = true;
-    changed.pause_requested = false;
-    changed.stop_grace_ms = grace > absl::ZeroDuration() ? absl::ToInt64Milliseconds(grace)
-                                                         : trial->record.spec.stop_grace_ms;
-    const bool waits = Waits(changed) || changed.state == TrialState::Paused;
-    if (waits) {
-      changed.state = TrialState::Stopped;
-      changed.reason =
-          changed.started_us == 0 ? "stopped before it started" : "it was asked to stop";
-      changed.ended_us = NowMicros();
-    } else if (changed.state == TrialState::Running) {
-      changed.state = TrialState::Stopping;
-    }
+    const bool waits = OrderStop(changed, grace, NowMicros());
     if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
     if (waits) {
@@ -278,8 +248,9 @@ class TrialsImpl : public Trials {
 
   void Details(const std::string& id,
                std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) override {
-    Trial* const trial = ById(id);
-    if (trial == nullptr) return done(absl::NotFoundError(absl::StrCat("no trial ", id)));
+    const auto found = ById(id);
+    if (!found.ok()) return done(found.status());
+    Trial* const trial = *found;
     auto statistics = trial->statistics;
     if (statistics == nullptr) statistics = std::make_shared<MetricStatistics>();
     if (!HasEnded(trial->record)) trial->statistics = statistics;
@@ -287,15 +258,16 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id, const std::string& trace) override {
-    Trial* const trial = ById(id);
-    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    const auto found = ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
     if (HasEnded(trial->record) || trial->record.stop_requested) {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot pause trial ", id, ": it ", StateWords(trial->record)));
     }
     if (IsToPause(trial->record)) return Message(*trial);
     TrialRecord changed = trial->record;
-    Pause(changed, "it was asked to pause");
+    OrderPause(changed, "it was asked to pause");
     if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
     ActOnPause(*trial);
@@ -303,8 +275,9 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) override {
-    Trial* const trial = ById(id);
-    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    const auto found = ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
     const bool had_ended = HasEnded(trial->record);
     const bool rests = had_ended || trial->record.state == TrialState::Paused;
     const bool leaves = trial->record.stop_requested || trial->record.pause_requested;
@@ -319,17 +292,7 @@ class TrialsImpl : public Trials {
       if (!environment.ok()) return environment.status();
       changed.spec.environment = *std::move(environment);
     }
-    // An attempt that waited only was never begun.
-    const bool was_begun =
-        changed.launching || !changed.job.empty() || changed.state == TrialState::Failed;
-    if (was_begun) MakeNextAttempt(changed);
-    changed.state = TrialState::Pending;
-    changed.stop_requested = changed.pause_requested = false;
-    changed.criterion.clear();
-    changed.failures = 0;
-    changed.ended_us = 0;
-    changed.error_lines.clear();
-    changed.reason.clear();
+    const bool was_begun = OrderResume(changed);
     if (was_begun && Brief(*trial).checkpoint.empty()) {
       changed.reason = "resumed; it has no checkpoint and starts anew";
     }
@@ -337,8 +300,8 @@ class TrialsImpl : public Trials {
     if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
     options_.loop->Cancel(std::exchange(trial->stop_timer, 0));
     trial->stop_trace.clear();
-    nonces_.erase(nonce);
-    nonces_[trial->record.nonce] = {trial->record.number, trial->record.attempt};
+    nonces_.Forget(nonce);
+    nonces_.Add(trial->record.nonce, {trial->record.number, trial->record.attempt});
     if (was_begun) BeginAttempt(*trial);
     trial->quick_failures = 0;
     if (had_ended) ++live_;
@@ -362,9 +325,9 @@ class TrialsImpl : public Trials {
     }
     const auto id = Find(name);
     if (!id.ok()) return id.status();
-    const Trial* const found = ById(*id);
-    if (found == nullptr) return absl::InternalError(absl::StrCat("cannot read trial ", *id));
-    const Trial& trial = *found;
+    const auto found = ById(*id);
+    if (!found.ok()) return found.status();
+    const Trial& trial = **found;
     if (!HasEnded(trial.record)) {
       return absl::FailedPreconditionError(absl::StrCat("cannot remove trial ", *id, ": it ",
                                                         StateWords(trial.record), "; yard stop ",
@@ -391,8 +354,9 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                     const std::string& request_id) override {
-    Trial* const trial = ById(id);
-    if (trial == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    const auto found = ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
     if (HasEnded(trial->record)) {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot tell trial ", id, " anything: it ", StateWords(trial->record)));
@@ -402,7 +366,7 @@ class TrialsImpl : public Trials {
           "cannot tell trial ", id, " anything: it reports by its output and gets no answers"));
     }
     auto number = trial->reports->events().Tell(event, request_id);
-    if (number.ok()) SyncSoon();
+    if (number.ok()) sync_.Soon();
     return number;
   }
 
@@ -428,7 +392,8 @@ class TrialsImpl : public Trials {
     return extents;
   }
 
-  ObserverId Observe(const std::string& id, std::function<void()> changed) override {
+  ObserverId Observe(const std::string& id,
+                     std::function<void(const ResultRow*)> changed) override {
     observers_[++last_observer_] = {id, std::move(changed)};
     return last_observer_;
   }
@@ -440,11 +405,9 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override {
-    const auto found = nonces_.find(std::string(nonce));
-    if (found == nonces_.end()) {
-      return absl::PermissionDeniedError("no attempt of a trial has this nonce");
-    }
-    return found->second;
+    const auto found = nonces_.Find(nonce);
+    if (!found) return absl::PermissionDeniedError("no attempt of a trial has this nonce");
+    return *found;
   }
 
   std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
@@ -489,6 +452,7 @@ class TrialsImpl : public Trials {
     std::unique_ptr<TrialReports> reports;
     std::shared_ptr<ProgramRunner> runner;
     std::unique_ptr<OutputReader> output;  // While an attempt runs that reports by its output.
+    std::int64_t lost_output = 0;          // Bytes of the attempt's that were not stored.
     runtime::EventLoop::TimerId stop_timer = 0;
     std::string stop_trace;  // Empty: that of the trial.
     // While the next attempt is held back.
@@ -506,9 +470,15 @@ class TrialsImpl : public Trials {
     std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
     absl::Duration spread_at = -absl::InfiniteDuration();  // Monotonic; the last time.
   };
+  // Of one that ended under an earlier trainer.
+  struct EndedFiles {
+    std::int64_t trial = 0;
+    RunFiles::Options files;
+    FileEnds ends;
+  };
   struct Observer {
     std::string id;
-    std::function<void()> changed;
+    std::function<void(const ResultRow*)> changed;
   };
 
   // ---- What is known of trials.
@@ -525,11 +495,7 @@ class TrialsImpl : public Trials {
         if (*alive) EndLate(number);
       });
     };
-    if (options_.background) {
-      options.background = [this](std::function<void()> work, std::function<void()> done) {
-        InBackground(std::move(work), std::move(done));
-      };
-    }
+    options.background = BackgroundOf(this);
     auto reports = TrialReports::Load(record, std::move(options));
     if (!reports.ok()) return reports.status();
     requests_[record.request_id] = number;
@@ -540,7 +506,7 @@ class TrialsImpl : public Trials {
     CountTrials();
     const bool live = !HasEnded(trial.record);
     trial.changed_us = live ? NowMicros() : trial.record.ended_us;
-    if (live) nonces_[trial.record.nonce] = {number, trial.record.attempt};
+    if (live) nonces_.Add(trial.record.nonce, {number, trial.record.attempt});
     if (live) ++live_;
     if (!live) trial.record.spec.environment.clear();
     // It is in the run's directory, and may be large.
@@ -565,15 +531,29 @@ class TrialsImpl : public Trials {
     const auto newest = options_.store->NewestCheckpoint(record.number);
     if (!newest.ok()) return newest.status();
     if (MayReportLate(record)) {
-      nonces_[record.nonce] = {record.number, record.attempt};
-      ForgetNonceLater(record);
+      nonces_.Add(record.nonce, {record.number, record.attempt});
+      nonces_.ForgetLater(record.nonce);
     }
     PutAside(record, last->row, record.ended_us, WholeMessage(record, *last, *newest));
     CountTrials();
-    // It ended while the disk was full, or before a loss of power.
-    const RunFiles files({.directory = record.spec.run_directory, .run = record.run});
-    if (files.AreShorterThan(last->ends)) WriteFilesLate(record.number);
+    unchecked_.push_back(
+        {record.number, {.directory = record.spec.run_directory, .run = record.run}, last->ends});
     return absl::OkStatus();
+  }
+
+  // Puts the files right of those that ended while the disk was full, or before a loss of power.
+  void CheckEndedFiles() {
+    for (int i = 0; i < kFilesCheckedPerTurn && !unchecked_.empty(); ++i) {
+      const EndedFiles ended = std::move(unchecked_.front());
+      unchecked_.pop_front();
+      const auto at_hand = trials_.find(ended.trial);
+      const bool lives = at_hand != trials_.end() && !HasEnded(at_hand->second.record);
+      if (!lives && RunFiles(ended.files).AreShorterThan(ended.ends)) WriteFilesLate(ended.trial);
+    }
+    if (unchecked_.empty()) return;
+    options_.loop->Post([this, alive = alive_] {
+      if (*alive) CheckEndedFiles();
+    });
   }
 
   void PutAside(const TrialRecord& record, std::int64_t reports, std::int64_t changed_us,
@@ -621,13 +601,18 @@ class TrialsImpl : public Trials {
     }
   }
 
-  // An ended trial, whole.
+  // An ended trial, whole. Unavailable: it cannot be read.
   absl::StatusOr<Trial*> Recall(const EndedTrial& ended) {
     const std::int64_t number = ended.number;
     const std::int64_t changed_us = ended.changed_us;
     auto record = options_.store->LoadTrial(number);
-    if (!record.ok()) return record.status();
-    if (auto status = Adopt(*std::move(record)); !status.ok()) return status;
+    absl::Status read = record.status();
+    if (read.ok()) read = Adopt(*std::move(record));
+    if (!read.ok()) {
+      LOG_EVERY_N(ERROR, 20) << "trial " << ended.id << ": " << read;
+      return absl::UnavailableError(
+          absl::StrCat("cannot read trial ", ended.id, ": ", read.message()));
+    }
     ended_.Remove(number);
     CountTrials();
     Trial& trial = trials_.at(number);
@@ -648,48 +633,25 @@ class TrialsImpl : public Trials {
     return WholeMessage(*record, *last, *newest);
   }
 
-  // Its nonce, until no report can be under way any more.
-  void ForgetNonceLater(const TrialRecord& ended) {
-    late_.push_back({options_.clock->Now() + kLateReports, ended.nonce});
-    ForgetNonces();
-  }
-  void ForgetNonces() {
-    for (; !late_.empty() && late_.front().until <= options_.clock->Now(); late_.pop_front()) {
-      const auto known = nonces_.find(late_.front().nonce);
-      if (known == nonces_.end()) continue;
-      const auto trial = trials_.find(known->second.trial);
-      // It may have been resumed meanwhile.
-      if (trial == trials_.end() || HasEnded(trial->second.record)) nonces_.erase(known);
-    }
-    if (late_.empty() || late_timer_ != 0) return;
-    late_timer_ = options_.loop->RunAfter(kLateReports / 4, [this] {
-      late_timer_ = 0;
-      ForgetNonces();
-    });
-  }
-
   void CountTrials() { trial_count_ = trials_.size() + ended_.size(); }
 
   bool MayReportLate(const TrialRecord& record) const {
-    return options_.clock->Now() - absl::FromUnixMicros(record.ended_us) < kLateReports;
+    return options_.clock->Now() - absl::FromUnixMicros(record.ended_us) <
+           AttemptNonces::kLateReports;
   }
 
-  // Null: there is none, or it cannot be read, which is logged.
-  Trial* ById(const std::string& id) {
+  // NotFound: there is none. Unavailable: it has ended, and cannot be read now.
+  absl::StatusOr<Trial*> ById(const std::string& id) {
     if (const auto found = ids_.find(id); found != ids_.end()) return &trials_.at(found->second);
     const EndedTrial* const ended = ended_.ById(id);
-    return ended == nullptr ? nullptr : Whole(*ended);
+    if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    return Recall(*ended);
   }
-  Trial* ByNumber(std::int64_t number) {
+  absl::StatusOr<Trial*> ByNumber(std::int64_t number) {
     if (const auto found = trials_.find(number); found != trials_.end()) return &found->second;
     const EndedTrial* const ended = ended_.ByNumber(number);
-    return ended == nullptr ? nullptr : Whole(*ended);
-  }
-  Trial* Whole(const EndedTrial& ended) {
-    const std::string id = ended.id;
-    const auto recalled = Recall(ended);
-    LOG_IF(ERROR, !recalled.ok()) << "trial " << id << ": " << recalled.status();
-    return recalled.ok() ? *recalled : nullptr;
+    if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial number ", number));
+    return Recall(*ended);
   }
 
   std::string FreeId() const {
@@ -774,11 +736,15 @@ class TrialsImpl : public Trials {
         if (WaitsForTurn(other) && StartsBefore(InQueue(other), InQueue(trial))) ++before;
       }
     }
-    return Shown(trial, places);
+    return Shown(trial, places, places.empty() ? AwaitedResources() : Awaited());
   }
-  msg::TrialT Shown(const Trial& trial, const std::map<std::int64_t, std::size_t>& places) const {
+  msg::TrialT Shown(const Trial& trial, const std::map<std::int64_t, std::size_t>& places,
+                    const AwaitedResources& awaited) const {
     msg::TrialT message = Message(trial);
     const auto place = places.find(trial.record.number);
+    if (message.reason.empty() && place != places.end()) {
+      message.reason = WhyBehind(trial.record.spec.options, awaited);
+    }
     if (message.reason.empty() && place != places.end()) {
       message.reason =
           WhyItWaits(running_, static_cast<std::size_t>(options_.slots), place->second);
@@ -797,11 +763,11 @@ class TrialsImpl : public Trials {
       if (row != nullptr) event.row = std::make_unique<msg::ResultRowT>(RowMessage(*row));
       options_.on_event(std::move(event));
     }
-    std::vector<std::function<void()>> callbacks;
+    std::vector<std::function<void(const ResultRow*)>> callbacks;
     for (const auto& [observer, entry] : observers_) {
       if (entry.id == trial.record.id()) callbacks.push_back(entry.changed);
     }
-    for (const auto& callback : callbacks) callback();
+    for (const auto& callback : callbacks) callback(row);
   }
 
   // ---- Keeping it.
@@ -817,7 +783,7 @@ class TrialsImpl : public Trials {
       return status;
     }
     trial.record = std::move(changed);
-    SyncSoon();
+    sync_.Soon();
     return status;
   }
 
@@ -844,7 +810,7 @@ class TrialsImpl : public Trials {
     for (const std::int64_t number : unsaved_) batch.trials.push_back(trials_.at(number).record);
     const absl::Status status = options_.store->Write(batch);
     if (status.ok()) {
-      SyncSoon();
+      sync_.Soon();
       return unsaved_.clear();
     }
     ++store_errors_;
@@ -855,7 +821,7 @@ class TrialsImpl : public Trials {
   // What there was no room for when their attempts ended.
   void FinishLateFiles() {
     std::erase_if(unsaved_failures_, [&](const auto& entry) {
-      return ByNumber(entry.first) == nullptr ||
+      return absl::IsNotFound(ByNumber(entry.first).status()) ||
              options_.store->AddFailure(entry.first, entry.second).ok();
     });
     if (!unsaved_failures_.empty()) return TryStoreLater();
@@ -863,10 +829,13 @@ class TrialsImpl : public Trials {
   }
   void FinishFilesOf(std::set<std::int64_t> late) {
     for (int i = 0; i < kLateFilesPerTurn && !late.empty(); ++i) {
-      Trial* const trial = ByNumber(late.extract(late.begin()).value());
-      if (trial == nullptr) continue;
-      BringFilesUpToDate(*trial);
-      if (trial->record.launching || trial->record.attempt > 1) WriteErrorFile(trial->record);
+      const std::int64_t number = late.extract(late.begin()).value();
+      const auto found = ByNumber(number);
+      if (absl::IsUnavailable(found.status())) WriteFilesLate(number);
+      if (!found.ok()) continue;
+      Trial& trial = **found;
+      BringFilesUpToDate(trial);
+      if (trial.record.launching || trial.record.attempt > 1) WriteErrorFile(trial.record);
     }
     if (late.empty()) return;
     options_.loop->Post([this, late = std::move(late), alive = alive_] {
@@ -884,6 +853,13 @@ class TrialsImpl : public Trials {
     });
   }
 
+  using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
+  static Background BackgroundOf(TrialsImpl* self) {
+    if (!self->options_.background) return {};
+    return [self](std::function<void()> work, std::function<void()> done) {
+      self->InBackground(std::move(work), std::move(done));
+    };
+  }
   void InBackground(std::function<void()> work, std::function<void()> done) {
     options_.background(
         [work = std::move(work), done = std::move(done), loop = options_.loop, alive = alive_] {
@@ -892,27 +868,6 @@ class TrialsImpl : public Trials {
             if (*alive) done();
           });
         });
-  }
-
-  // Something was stored. What is stored while a sync is under way gets one of its own.
-  void SyncSoon() {
-    is_synced_ = false;
-    if (sync_timer_ != 0 || syncs_) return;
-    sync_timer_ = options_.loop->RunAfter(kSyncInterval, [this] { Sync(); });
-  }
-  void Sync() {
-    sync_timer_ = 0;
-    is_synced_ = true;
-    const auto sync = [path = options_.store->path()] {
-      const absl::Status status = Store::Sync(path);
-      LOG_IF(ERROR, !status.ok()) << status;
-    };
-    if (!options_.background) return sync();
-    syncs_ = true;
-    InBackground(sync, [this] {
-      syncs_ = false;
-      if (!is_synced_) SyncSoon();
-    });
   }
 
   std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
@@ -953,11 +908,19 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::string> Take(const RelayedLine& line, absl::Time now, StoreBatch& batch,
                                    std::set<std::int64_t>& touched) {
-    Trial* const trial = ByNumber(line.attempt.trial);
+    const auto found = ByNumber(line.attempt.trial);
+    if (absl::IsUnavailable(found.status())) {
+      // It comes again, as that for which there is no room does.
+      room_waits_.Add(line.attempt, std::string(found.status().message()));
+      return found.status();
+    }
+    Trial* const trial = found.value_or(nullptr);
     if (trial == nullptr || trial->record.attempt != line.attempt.attempt) {
       return absl::PermissionDeniedError("this attempt is over");
     }
     touched.insert(trial->record.number);
+    // Its word may come before the launcher's.
+    if (WaitsForResources(trial->record)) BeginAt(*trial, NowMicros());
     if (trial->watch_timer != 0) trial->last_heard = options_.clock->Monotonic();
     auto answer = trial->reports->Take(line, trial->record, now, batch);
     // Nobody would call for it again.
@@ -971,7 +934,7 @@ class TrialsImpl : public Trials {
     if (batch.lines.empty()) return absl::OkStatus();
     auto status = options_.store->Write(batch);
     if (status.ok()) {
-      SyncSoon();
+      sync_.Soon();
       return status;
     }
     ++store_errors_;
@@ -1002,11 +965,20 @@ class TrialsImpl : public Trials {
     if (spread_timer_ != 0) return absl::OkStatus();
     spread_timer_ = options_.loop->RunAfter(options_.spread_every, [this] {
       spread_timer_ = 0;
-      for (const std::int64_t number : std::exchange(to_spread_, {})) {
-        (void)Spread(trials_.at(number));
-      }
+      SpreadOneByOne({to_spread_.begin(), to_spread_.end()});
     });
     return absl::OkStatus();
+  }
+  // One in a turn of the loop, so that no answer waits for all of them.
+  void SpreadOneByOne(std::deque<std::int64_t> due) {
+    while (!due.empty() && to_spread_.erase(due.front()) == 0) due.pop_front();
+    if (due.empty()) return;
+    (void)Spread(trials_.at(due.front()));
+    due.pop_front();
+    if (due.empty()) return;
+    options_.loop->Post([this, due = std::move(due), alive = alive_] {
+      if (*alive) SpreadOneByOne(due);
+    });
   }
 
   // An error is logged: the files are repaired before the next line is answered.
@@ -1033,21 +1005,6 @@ class TrialsImpl : public Trials {
 
   // ---- Reports in the output of a program.
 
-  static bool ReportsByOutput(const TrialRecord& record) {
-    return !record.spec.options.output_reports.empty();
-  }
-
-  // Where the output of the next attempt begins; a line of the attempt if that is not the file's
-  // beginning.
-  static std::vector<AnsweredLine> OutputBefore(const Trial& trial) {
-    if (!ReportsByOutput(trial.record)) return {};
-    std::error_code missing;
-    const auto size = std::filesystem::file_size(OutputPathOf(trial.record), missing);
-    const std::int64_t begin = missing ? 0 : static_cast<std::int64_t>(size);
-    if (begin <= trial.reports->progress().last_line) return {};
-    return {AnsweredLine{trial.record.number, trial.record.attempt, begin, ""}};
-  }
-
   void FollowOutput(Trial& trial) {
     if (!ReportsByOutput(trial.record)) return;
     auto format = OutputFormat::From(trial.record.spec.options.output_reports);
@@ -1063,11 +1020,7 @@ class TrialsImpl : public Trials {
 
   bool TakeOutput(const AttemptKey& attempt, const std::vector<OutputReader::Line>& lines) {
     trials_.at(attempt.trial).last_heard = options_.clock->Monotonic();
-    std::vector<RelayedLine> reports;
-    for (const OutputReader::Line& line : lines) {
-      reports.push_back(
-          {attempt, line.end, absl::StrCat(R"({"t":"report","m":)", line.metrics, "}"), false});
-    }
+    const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
     if (reports.empty()) return true;
     const auto answers = Receive(reports);
     // What is wrong with the line itself, or with the run's directory, does not pass by waiting.
@@ -1100,9 +1053,9 @@ class TrialsImpl : public Trials {
     auto rows = RowsAfter(id, statistics->rows());
     if (!rows.ok()) return done(rows.status());
     if (rows->empty()) {
-      const Trial* const trial = ById(id);
-      if (trial == nullptr) return done(absl::NotFoundError(absl::StrCat("no trial ", id)));
-      return done(DetailsOf(*trial, *statistics));
+      const auto trial = ById(id);
+      if (!trial.ok()) return done(trial.status());
+      return done(DetailsOf(**trial, *statistics));
     }
     for (const ResultRow& row : *rows) statistics->Add(row);
     options_.loop->Post([this, id, statistics, done, alive = alive_] {
@@ -1112,37 +1065,17 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<msg::TrialDetailsReplyT> DetailsOf(const Trial& trial,
                                                     const MetricStatistics& statistics) const {
-    const TrialSpec& spec = trial.record.spec;
-    msg::TrialDetailsReplyT details;
-    details.trial = std::make_unique<msg::TrialT>(Message(trial));
-    details.options = std::make_unique<msg::TrialOptionsT>(spec.options);
-    details.max_restarts = spec.max_restarts;
-    details.seed = spec.seed;
-    details.config = spec.config;
-    for (msg::MetricStatisticsT& metric : statistics.Messages()) {
-      details.statistics.push_back(std::make_unique<msg::MetricStatisticsT>(std::move(metric)));
-    }
     const auto checkpoints = options_.store->Checkpoints(trial.record.number);
     if (!checkpoints.ok()) return checkpoints.status();
-    for (const CheckpointRow& row : *checkpoints) {
-      auto checkpoint = std::make_unique<msg::CheckpointT>();
-      checkpoint->directory = absl::StrCat(spec.run_directory, "/", row.name);
-      checkpoint->training_iteration = row.iteration;
-      checkpoint->created_us = row.wall_time_us;
-      checkpoint->bytes = static_cast<std::uint64_t>(row.bytes);
-      checkpoint->has_score = row.score.has_value();
-      checkpoint->score = row.score.value_or(0);
-      details.checkpoints.push_back(std::move(checkpoint));
-    }
-    details.events_waiting = static_cast<std::uint64_t>(trial.reports->events().waiting());
-    return details;
+    return DetailsMessage(trial.record, Message(trial), statistics, *checkpoints,
+                          trial.reports->events().waiting());
   }
 
   void ReportsComplete(const AttemptKey& key) {
     Trial& trial = trials_.at(key.trial);
     (void)Spread(trial);
     if (HasEnded(trial.record)) {
-      nonces_.erase(trial.record.nonce);
+      nonces_.Forget(trial.record.nonce);
       trial.reports->CloseFiles();
     }
     if (trial.record.state == TrialState::Paused) trial.reports->CloseFiles();
@@ -1163,10 +1096,12 @@ class TrialsImpl : public Trials {
   void StartNext() {
     std::uint64_t running = 0;
     Trial* next = nullptr;
+    const AwaitedResources awaited = Awaited();
     for (auto& [number, trial] : trials_) {
       if (trial.runner != nullptr) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
       if (!WaitsForTurn(trial)) continue;
+      if (!WhyBehind(trial.record.spec.options, awaited).empty()) continue;
       if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
     }
     running_ = running;
@@ -1180,6 +1115,16 @@ class TrialsImpl : public Trials {
   }
   static WaitingTrial InQueue(const Trial& trial) {
     return {trial.record.number, trial.record.spec.options.priority};
+  }
+  AwaitedResources Awaited() const {
+    AwaitedResources awaited;
+    for (const auto& [number, trial] : trials_) {
+      if (!WaitsForResources(trial.record)) continue;
+      for (const auto& request : trial.record.spec.options.resources) {
+        awaited.emplace(request->name, trial.record.id());
+      }
+    }
+    return awaited;
   }
   // How many start before each of those that wait for their turn.
   std::map<std::int64_t, std::size_t> Places() const {
@@ -1211,7 +1156,8 @@ class TrialsImpl : public Trials {
     changed.attempt_started_us = NowMicros();
     Fault("before launch");
     const std::vector<AnsweredLine> before =
-        trial.record.launching ? std::vector<AnsweredLine>() : OutputBefore(trial);
+        trial.record.launching ? std::vector<AnsweredLine>()
+                               : OutputBefore(trial.record, trial.reports->progress().last_line);
     if (const auto status = SaveNow(trial, std::move(changed), before); !status.ok()) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << status;
       if (absl::IsResourceExhausted(status)) WaitForRoom(trial, false);
@@ -1225,13 +1171,10 @@ class TrialsImpl : public Trials {
   // Its directory, and where it starts.
   absl::Status Prepare(Trial& trial, TrialRecord& changed) {
     if (auto status = PrepareDirectory(trial); !status.ok()) return status;
-    const std::string& source = trial.record.spec.options.from;
-    Trial* const from = ById(source);
-    if (from == nullptr && ended_.ById(source) != nullptr) {
-      return absl::UnavailableError(absl::StrCat("cannot read trial ", source));
-    }
+    const auto from = ById(trial.record.spec.options.from);
+    if (absl::IsUnavailable(from.status())) return from.status();
     auto start =
-        trial.reports->ChooseStart(trial.record, from == nullptr ? nullptr : from->reports.get());
+        trial.reports->ChooseStart(trial.record, from.ok() ? (*from)->reports.get() : nullptr);
     if (!start.ok()) return start.status();
     changed.start_checkpoint = std::move(start->directory);
     changed.start_iteration = start->iteration;
@@ -1254,15 +1197,19 @@ class TrialsImpl : public Trials {
 
   void MakeRunner(Trial& trial) {
     const std::int64_t number = trial.record.number;
+    const auto& limits = trial.record.spec.options.control_limits;
     trial.runner = ProgramRunner::Create(
         {.loop = options_.loop,
          .jobs = options_.jobs,
          .trace = trial.record.trace,
          .last_reports = absl::Seconds(ReportsByOutput(trial.record) ? 0 : 2),
+         .memory_limit = limits == nullptr ? 0 : limits->memory_bytes,
          .on_launched =
              [this, number](absl::StatusOr<std::string> job) {
                OnLaunched(trials_.at(number), std::move(job));
              },
+         .on_changed = [this,
+                        number](const msg::JobT& job) { OnJobChanged(trials_.at(number), job); },
          .on_ended = [this,
                       number](AttemptEnd end) { OnEnded(trials_.at(number), std::move(end)); }});
   }
@@ -1286,23 +1233,65 @@ class TrialsImpl : public Trials {
     if (!job.ok() && MayTryAgain(job.status())) return OnNoRoom(trial, job.status());
     refused_launches_ = 0;
     if (!job.ok()) {
-      return OnEnded(trial, {false, absl::StrCat("cannot start: ", job.status().message()), {}});
+      AttemptEnd end;
+      end.reason = absl::StrCat("cannot start: ", job.status().message());
+      end.was_refused = true;
+      return OnEnded(trial, std::move(end));
     }
     TrialRecord changed = trial.record;
     changed.job = *std::move(job);
+    changed.spec.options.provenance_diff.clear();  // It is in the run's directory.
+    LOG(INFO) << "trial " << changed.id() << ": attempt " << changed.attempt << " is job "
+              << changed.job << TraceWords(changed);
+    if (changed.spec.options.resources.empty()) {
+      Begin(trial, std::move(changed), options_.clock->Monotonic());
+    } else {
+      SaveSometime(trial, std::move(changed));  // The launcher says when it begins.
+      Announce(trial, nullptr);
+    }
+    FollowOutput(trial);
+    StartNext();
+  }
+
+  // Its program runs. `since` is monotonic.
+  void Begin(Trial& trial, TrialRecord changed, absl::Duration since) {
     changed.state = changed.stop_requested ? TrialState::Stopping : TrialState::Running;
     if (!changed.pause_requested) changed.reason.clear();
     if (changed.started_us == 0) changed.started_us = NowMicros();
-    changed.spec.options.provenance_diff.clear();  // It is in the run's directory.
-    trial.running_since = options_.clock->Monotonic();
-    trial.last_heard = *trial.running_since;
+    trial.running_since = since;
+    trial.last_heard = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
-    FollowOutput(trial);
     Watch(trial);
-    LOG(INFO) << "trial " << trial.record.id() << ": attempt " << trial.record.attempt << " is job "
-              << trial.record.job << TraceWords(trial.record);
     Announce(trial, nullptr);
-    StartNext();
+  }
+
+  // One that has waited for its resources runs since then.
+  void BeginAt(Trial& trial, std::int64_t started_us) {
+    TrialRecord changed = trial.record;
+    changed.attempt_started_us = std::min(started_us, NowMicros());
+    const absl::Duration ran = absl::Microseconds(NowMicros() - changed.attempt_started_us);
+    Begin(trial, std::move(changed), options_.clock->Monotonic() - ran);
+    StartNextLater();
+  }
+
+  // The launcher gives its tasks what they asked for, or says why not yet.
+  void OnJobChanged(Trial& trial, const msg::JobT& job) {
+    if (!WaitsForResources(trial.record)) return;
+    if (const auto started_us = StartOf(job)) {
+      return BeginAt(trial, *started_us == 0 ? NowMicros() : *started_us);
+    }
+    std::string why = WhyJobWaits(job, [this](const std::string& id) { return TrialOf(id); });
+    if (why.empty() || why == trial.record.reason || IsToLeave(trial)) return;
+    TrialRecord changed = trial.record;
+    changed.reason = std::move(why);
+    SaveSometime(trial, std::move(changed));
+    Announce(trial, nullptr);
+  }
+  const TrialRecord* TrialOf(const std::string& job) const {
+    for (const auto& [number, trial] : trials_) {
+      if (trial.record.job == job && !HasEnded(trial.record)) return &trial.record;
+    }
+    return nullptr;
   }
 
   // The launcher refused, for now. The trial waits again, as what it is: the first in the row.
@@ -1334,11 +1323,6 @@ class TrialsImpl : public Trials {
     Announce(trial, nullptr);
   }
 
-  static absl::Duration GraceOf(const TrialRecord& record) {
-    return absl::Milliseconds(record.stop_requested ? record.stop_grace_ms
-                                                    : record.spec.stop_grace_ms);
-  }
-
   // Its program hears of it with the answer to a report.
   void BeginStop(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
@@ -1361,13 +1345,19 @@ class TrialsImpl : public Trials {
   void StopFromOutside(Trial& trial) {
     if (trial.runner == nullptr) return;
     const TrialRecord& record = trial.record;
-    std::string reason =
-        record.stop_requested ? "the trial was asked to stop" : "the trial was asked to pause";
-    if (HasSaidDone(trial)) reason = "the trial has said that it is done";
-    if (record.expelled) reason = record.failure;
-    if (!record.criterion.empty()) reason = record.criterion;
-    trial.runner->Stop(GraceOf(record), reason,
+    if (trial.output != nullptr) GiveUpOutputAfter(trial, GraceOf(record));
+    trial.runner->Stop(GraceOf(record), WhyItIsStopped(record, HasSaidDone(trial)),
                        trial.stop_trace.empty() ? record.trace : trial.stop_trace);
+  }
+
+  // Without room its reports are waited for only so long.
+  void GiveUpOutputAfter(Trial& trial, absl::Duration grace) {
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    trial.stop_timer = options_.loop->RunAfter(grace, [this, number = trial.record.number] {
+      Trial& late = trials_.at(number);
+      late.stop_timer = 0;
+      if (late.output != nullptr) late.output->GiveUp();
+    });
   }
 
   // Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
@@ -1375,25 +1365,22 @@ class TrialsImpl : public Trials {
   void Watch(Trial& trial) {
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
     const TrialRecord& record = trial.record;
-    if (IsToLeave(trial)) return;
+    if (IsToLeave(trial) || WaitsForResources(record)) return;
     const absl::Duration now = options_.clock->Monotonic();
     // It waits for us, and is not silent.
     const bool is_held = trial.reports->saves() || !room_waits_.WhyOf(record.number).empty();
     if (is_held) trial.last_heard = now;
-    const auto budget = trial.reports->criteria().time_budget();
-    const absl::Duration silence = absl::Milliseconds(record.spec.options.heartbeat_ms);
-    absl::Duration wait = absl::InfiniteDuration();
-    if (budget) {
-      wait = *budget - absl::Microseconds(record.earlier_attempts_us) -
-             (now - trial.running_since.value_or(now));
-      if (wait <= absl::ZeroDuration()) return UseUpBudget(trial);
-    }
     const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
-    if (silence > absl::ZeroDuration() && may_speak) {
-      const absl::Duration left = silence - (now - trial.last_heard);
-      if (left <= absl::ZeroDuration()) return LoseHeartbeat(trial);
-      wait = std::min(wait, left);
-    }
+    AttemptTimes times;
+    times.budget = trial.reports->criteria().time_budget();
+    times.used =
+        absl::Microseconds(record.earlier_attempts_us) + (now - trial.running_since.value_or(now));
+    if (may_speak) times.heartbeat = absl::Milliseconds(record.spec.options.heartbeat_ms);
+    times.silent = now - trial.last_heard;
+    const AttemptWatch watch = LookAt(times);
+    if (watch.verdict == AttemptWatch::Verdict::kBudgetIsUsedUp) return UseUpBudget(trial);
+    if (watch.verdict == AttemptWatch::Verdict::kIsSilent) return LoseHeartbeat(trial);
+    const absl::Duration wait = watch.look_after;
     if (wait == absl::InfiniteDuration()) return;
     const std::int64_t number = record.number;
     trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
@@ -1431,47 +1418,31 @@ class TrialsImpl : public Trials {
 
   void OnEnded(Trial& trial, AttemptEnd end) {
     if (trial.output != nullptr) {
+      const bool waits_for_ever = IsToLeave(trial) && trial.stop_timer == 0;
+      if (waits_for_ever) GiveUpOutputAfter(trial, GraceOf(trial.record));
       // What it has written counts before its end.
-      return trial.output->Finish([this, number = trial.record.number, end = std::move(end)] {
-        Trial& ended = trials_.at(number);
-        ended.output.reset();
-        OnEnded(ended, end);
-      });
+      return trial.output->Finish(
+          [this, number = trial.record.number, end = std::move(end)](bool took_all) {
+            Trial& ended = trials_.at(number);
+            ended.output.reset();
+            ended.lost_output =
+                took_all ? 0 : OutputBehind(ended.record, ended.reports->progress().last_line);
+            OnEnded(ended, end);
+          });
     }
     if (trial.reports->saves()) {
       trial.end = std::move(end);
       return;
     }
-    const TrialRecord& record = trial.record;
-    if (!record.failure.empty()) {
-      // How one ended that was told to end says nothing.
-      const bool says_nothing = end.success || record.expelled;
-      end.reason =
-          says_nothing ? record.failure : absl::StrCat(record.failure, " (", end.reason, ")");
-      end.success = false;
-    }
+    Outcome outcome = AfterAttempt(trial.record, HasSaidDone(trial), std::move(end));
+    if (outcome.next == Outcome::Next::kPause) return Park(trial);
     // All attempts write into one file: what is at its end may be of the one before.
-    const bool lacks_lines = !end.success && end.error_lines.empty() && record.attempt == 1;
-    if (lacks_lines) end.error_lines = LastErrorLines(end);
-    if (!record.criterion.empty()) {
-      End(trial, TrialState::Done, {true, record.criterion, {}});
-    } else if (record.stop_requested) {
-      end.reason = "it was asked to stop";
-      End(trial, TrialState::Stopped, std::move(end));
-    } else if (HasSaidDone(trial)) {
-      End(trial, TrialState::Done,
-          {true,
-           end.success ? "" : absl::StrCat("it had said that it is done; then: ", end.reason),
-           {}});
-    } else if (record.pause_requested) {
-      Park(trial);
-    } else if (end.success) {
-      End(trial, TrialState::Done, std::move(end));
-    } else if (record.failures < record.spec.max_restarts) {
-      BeginNextAttempt(trial, end);
-    } else {
-      End(trial, TrialState::Failed, std::move(end));
+    const bool lacks_lines = !outcome.end.success && outcome.end.error_lines.empty();
+    if (lacks_lines && trial.record.attempt == 1) {
+      outcome.end.error_lines = LastErrorLines(outcome.end);
     }
+    if (outcome.next == Outcome::Next::kAttempt) return BeginNextAttempt(trial, outcome.end);
+    End(trial, outcome.state, std::move(outcome.end));
   }
 
   // Its last checkpoint was read and, if anybody waited for that, committed.
@@ -1488,7 +1459,7 @@ class TrialsImpl : public Trials {
     TrialRecord changed = trial.record;
     CountAttempt(changed, NowMicros());
     changed.state = state;
-    changed.reason = std::move(end.reason);
+    changed.reason = WithLostOutput(std::move(end.reason), trial.lost_output);
     if (state == TrialState::Failed) changed.error_lines = std::move(end.error_lines);
     changed.pause_requested = false;
     changed.ended_us = NowMicros();
@@ -1568,7 +1539,7 @@ class TrialsImpl : public Trials {
     LOG_IF(ERROR, !removed.ok()) << "trial " << trial.record.id() << ": " << removed;
     trial.record.spec.environment = {};
     --live_;
-    ForgetNonceLater(trial.record);
+    nonces_.ForgetLater(trial.record.nonce);
     PutAsideLater();
   }
 
@@ -1578,7 +1549,7 @@ class TrialsImpl : public Trials {
     const absl::Duration delay = HoldBack(trial);
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
-    nonces_.erase(trial.record.nonce);
+    nonces_.Forget(trial.record.nonce);
     TrialRecord changed = trial.record;
     changed.reason = absl::StrCat("attempt ", changed.attempt, " failed: ", end.reason);
     if (delay > absl::ZeroDuration()) {
@@ -1590,7 +1561,7 @@ class TrialsImpl : public Trials {
     ++changed.failures;
     MakeNextAttempt(changed);
     changed.state = TrialState::Pending;
-    nonces_[changed.nonce] = {changed.number, changed.attempt};
+    nonces_.Add(changed.nonce, {changed.number, changed.attempt});
     trial.runner.reset();
     SaveSometime(trial, std::move(changed));
     BeginAttempt(trial);
@@ -1602,62 +1573,20 @@ class TrialsImpl : public Trials {
   void BeginAttempt(Trial& trial) {
     trial.reports->BeginAttempt();
     trial.said_done = false;
+    trial.lost_output = 0;
     Want({trial.record.number, trial.record.attempt - 1});
-  }
-
-  static void MakeNextAttempt(TrialRecord& record) {
-    ++record.attempt;
-    record.nonce = runtime::RandomHex128();
-    record.job_request_id = runtime::RandomHex128();
-    record.launching = false;
-    record.job.clear();
-    record.failure.clear();
-    record.expelled = false;
   }
 
   // ---- Pauses.
 
-  // Its program is to end, whatever it wants.
   static bool IsToLeave(const Trial& trial) {
-    const TrialRecord& record = trial.record;
-    return record.stop_requested || record.pause_requested || record.is_to_end() ||
-           HasSaidDone(trial);
+    return trainer::IsToLeave(trial.record, HasSaidDone(trial));
   }
   // Then nothing that its program does changes how the trial ends.
   static bool HasSaidDone(const Trial& trial) {
     return trial.reports->progress().done && trial.record.failure.empty();
   }
-  // It waits, and the launcher was not asked to start it.
-  static bool Waits(const TrialRecord& record) {
-    return record.state == TrialState::Pending && !record.launching;
-  }
-  static bool IsToPause(const TrialRecord& record) {
-    return record.pause_requested || record.state == TrialState::Paused;
-  }
-
-  // "has ended (Done)", "runs".
-  static std::string StateWords(const TrialRecord& record) {
-    if (HasEnded(record)) {
-      return absl::StrCat("has ended (", msg::EnumNameTrialState(record.state), ")");
-    }
-    if (record.stop_requested) return "is stopping";
-    if (record.pause_requested) return "is about to pause";
-    if (record.state == TrialState::Paused) return "is paused";
-    return record.state == TrialState::Pending ? "waits for its start" : "runs";
-  }
-
-  // One that waits is paused by that; another one when it has ended.
-  static void Pause(TrialRecord& record, std::string why) {
-    if (Waits(record)) {
-      record.state = TrialState::Paused;
-    } else {
-      record.pause_requested = true;
-      record.stop_grace_ms = record.spec.stop_grace_ms;
-    }
-    record.reason = std::move(why);
-  }
-
-  // After Pause() is stored.
+  // After OrderPause() is stored.
   void ActOnPause(Trial& trial) {
     LOG(INFO) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
               << TraceWords(trial.record);
@@ -1679,6 +1608,7 @@ class TrialsImpl : public Trials {
     CountAttempt(changed, NowMicros());
     changed.state = TrialState::Paused;
     changed.pause_requested = false;
+    changed.reason = WithLostOutput(std::move(changed.reason), trial.lost_output);
     trial.runner.reset();
     trial.reports->CloseFiles();
     WaitNoMoreForRoom(trial);
@@ -1687,11 +1617,6 @@ class TrialsImpl : public Trials {
     LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
     Announce(trial, nullptr);
     StartNextLater();
-  }
-
-  bool IsOfGroup(const TrialRecord& record, const TrialRecord& other) const {
-    return record.number != other.number && !record.spec.options.group.empty() &&
-           record.spec.options.group == other.spec.options.group;
   }
 
   // Empty unless a trial of its group has failed, fast.
@@ -1710,10 +1635,6 @@ class TrialsImpl : public Trials {
     }
     return "";
   }
-  static std::string WhyAGroupIsPaused(const std::string& failed) {
-    return absl::StrCat("paused: ", failed, " of its group has failed");
-  }
-
   // If `ended` has failed, fast: the others of its group. They are stored together with it, by the
   // caller, and after that it calls ActOnPause() for each.
   std::vector<Trial*> PauseItsGroup(const TrialRecord& ended) {
@@ -1723,7 +1644,7 @@ class TrialsImpl : public Trials {
       const bool goes_on =
           !HasEnded(trial.record) && !trial.record.stop_requested && !IsToPause(trial.record);
       if (!goes_on || !IsOfGroup(trial.record, ended)) continue;
-      Pause(trial.record, WhyAGroupIsPaused(ended.id()));
+      OrderPause(trial.record, WhyAGroupIsPaused(ended.id()));
       unsaved_.insert(number);
       paused.push_back(&trial);
     }
@@ -1735,7 +1656,7 @@ class TrialsImpl : public Trials {
   // An ended trial leaves nothing in memory.
   void Drop(std::int64_t number) {
     if (const auto found = trials_.find(number); found != trials_.end()) {
-      nonces_.erase(found->second.record.nonce);
+      nonces_.Forget(found->second.record.nonce);
       requests_.erase(found->second.record.request_id);
       ids_.erase(found->second.record.id());
       unsaved_.erase(number);
@@ -1795,8 +1716,7 @@ class TrialsImpl : public Trials {
     for (const std::int64_t number : old) Drop(number);
   }
 
-  // How long the attempt after one that failed now is held back. A program that fails at once must
-  // not keep the launcher busy for as long as restarts are left. (A new trainer begins with no
+  // How long the attempt after one that failed now is held back. (A new trainer begins with no
   // delay: it knows of no failures.)
   absl::Duration HoldBack(Trial& trial) {
     const auto since = std::exchange(trial.running_since, std::nullopt);
@@ -1831,22 +1751,15 @@ class TrialsImpl : public Trials {
   std::map<std::string, std::int64_t> requests_;
   EndedTrials ended_;
   runtime::EventLoop::TimerId aside_timer_ = 0;
-  std::map<std::string, AttemptKey> nonces_;
-  struct Late {
-    absl::Time until;
-    std::string nonce;
-  };
-  std::deque<Late> late_;  // Of ended trials, in the order of their ends.
-  runtime::EventLoop::TimerId late_timer_ = 0;
+  std::deque<EndedFiles> unchecked_;
+  AttemptNonces nonces_;
+  StoreSync sync_;
   std::set<std::int64_t> unsaved_;
   // What there was no room for: failures, and files of trials that nobody looks at again.
   std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
   std::set<std::int64_t> late_files_;
   RoomWaits room_waits_;
   std::function<void(const AttemptKey&)> wanted_;
-  runtime::EventLoop::TimerId sync_timer_ = 0;
-  bool syncs_ = false;     // Now, in the background.
-  bool is_synced_ = true;  // Or will be, by the sync that was begun.
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
   runtime::EventLoop::TimerId launch_timer_ = 0;

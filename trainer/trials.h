@@ -128,9 +128,11 @@ class Trials : public LineReceiver {
     std::int64_t changed_us = 0;
   };
   virtual std::map<std::string, Extent> Extents() const = 0;
-  // Calls `changed` after every report and every change of state of a trial, until Forget().
+  // Calls `changed` after every report, with its row, and every change of state of a trial, with
+  // null, until Forget(). The rows come in their order.
   using ObserverId = std::uint64_t;
-  virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
+  virtual ObserverId Observe(const std::string& id,
+                             std::function<void(const ResultRow* row)> changed) = 0;
   virtual void Forget(ObserverId observer) = 0;
 
   struct Stats {

@@ -18,18 +18,14 @@ constexpr const char* kValues[] = {
 constexpr const char* kSwitches[] = {
     "ignore_chief", "keep_going", "daemon", "hold_ports", "share_gpu", "own_namespace",
 };
-constexpr const char* kTaskValues[] = {
-    "ready_pattern", "ready_fd", "memory", "cpus", "processes",
-};
-constexpr const char* kTaskAssignments[] = {"resources", "limits"};
+constexpr const char* kTaskValues[] = {"ready_pattern", "ready_fd"};
 
 constexpr char kOthers[] =
     "Each key of a job file is a flag (docs/jobs.md): --name --ps --max_restarts ...";
 
 bool IsTaskKey(const std::string& key) {
-  const auto is_key = [&](const char* name) { return key == name; };
-  return std::any_of(std::begin(kTaskValues), std::end(kTaskValues), is_key) ||
-         std::any_of(std::begin(kTaskAssignments), std::end(kTaskAssignments), is_key);
+  return std::any_of(std::begin(kTaskValues), std::end(kTaskValues),
+                     [&](const char* name) { return key == name; });
 }
 
 void SetCount(const TaskCountFlags::Count& count, JobDraft* draft) {
@@ -64,9 +60,7 @@ void JobFlags::Declare(OptionSet& options) {
   for (const char* key : kValues) options.Hidden(absl::StrCat("--", key), values_[key]);
   for (const char* key : kSwitches) options.HiddenSwitch(absl::StrCat("--", key), values_[key]);
   for (const char* key : kTaskValues) options.Hidden(absl::StrCat("--", key), values_[key]);
-  for (const char* key : kTaskAssignments) {
-    options.Hidden(absl::StrCat("--", key), assignments_[key]);
-  }
+  resources_.DeclareHidden(options);
   options.Footer(kOthers);
 }
 
@@ -83,6 +77,7 @@ absl::Status JobFlags::SetCounts(JobDraft* draft) const {
 
 absl::Status JobFlags::Apply(const std::string& working_directory, JobDraft* draft) const {
   if (absl::Status status = SetCounts(draft); !status.ok()) return status;
+  if (absl::Status status = resources_.Apply(draft); !status.ok()) return status;
   std::map<std::string, std::vector<std::string>> all = assignments_;
   for (const auto& [key, value] : values_) {
     if (!value.empty()) all[key] = {value};

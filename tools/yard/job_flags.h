@@ -9,6 +9,7 @@
 #include "tools/yard/job_draft.h"
 #include "tools/yard/option_set.h"
 #include "tools/yard/task_count_flags.h"
+#include "tools/yard/task_resource_flags.h"
 
 namespace yard {
 
@@ -28,6 +29,7 @@ class JobFlags {
   absl::Status SetCounts(JobDraft* draft) const;
 
   TaskCountFlags counts_;
+  TaskResourceFlags resources_;
   // By key; what was not given is empty.
   std::map<std::string, std::string> values_;
   std::map<std::string, std::vector<std::string>> assignments_;

@@ -78,20 +78,7 @@ Json GroupToJson(const msg::TaskGroupT& group, Secrets secrets) {
   }
   Put(&json, "ready_pattern", group.ready_pattern);
   PutNumber(&json, "ready_fd", group.ready_fd);
-  for (const auto& request : group.resources) json["resources"][request->name] = request->amount;
-  for (const auto& limit : group.process_limits) {
-    json["limits"][limit->name] =
-        limit->soft == limit->hard
-            ? LimitText(limit->soft)
-            : absl::StrCat(LimitText(limit->soft), ":", LimitText(limit->hard));
-  }
-  if (group.control_limits != nullptr) {
-    PutSize(&json, "memory", group.control_limits->memory_bytes);
-    if (group.control_limits->milli_cpus != 0) {
-      json["cpus"] = group.control_limits->milli_cpus / 1000.0;
-    }
-    PutNumber(&json, "processes", group.control_limits->processes);
-  }
+  PutResources(group.resources, group.process_limits, group.control_limits.get(), &json);
   return json;
 }
 
@@ -131,6 +118,22 @@ Json JobToJson(const msg::JobSpecT& spec, Secrets secrets) {
   for (const auto& label : spec.labels) json["labels"][label->key] = label->value;
   PutEnvironment(&json, spec.environment, secrets);
   return json;
+}
+
+void PutResources(const std::vector<std::unique_ptr<msg::ResourceRequestT>>& resources,
+                  const std::vector<std::unique_ptr<msg::ProcessLimitT>>& limits,
+                  const msg::ControlLimitsT* control, Json* json) {
+  for (const auto& request : resources) (*json)["resources"][request->name] = request->amount;
+  for (const auto& limit : limits) {
+    (*json)["limits"][limit->name] =
+        limit->soft == limit->hard
+            ? LimitText(limit->soft)
+            : absl::StrCat(LimitText(limit->soft), ":", LimitText(limit->hard));
+  }
+  if (control == nullptr) return;
+  PutSize(json, "memory", control->memory_bytes);
+  if (control->milli_cpus != 0) (*json)["cpus"] = control->milli_cpus / 1000.0;
+  PutNumber(json, "processes", control->processes);
 }
 
 }  // namespace yard

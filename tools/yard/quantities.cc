@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
+#include "runtime/byte_size.h"
 #include "runtime/string_view.h"
 
 namespace yard {
@@ -151,14 +152,7 @@ std::optional<std::uint64_t> ParseSize(std::string_view text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-std::string FormatSize(std::uint64_t bytes) {
-  for (const auto& [unit, shift] :
-       {std::pair("TiB", 40), std::pair("GiB", 30), std::pair("MiB", 20), std::pair("KiB", 10)}) {
-    const std::uint64_t size = std::uint64_t{1} << shift;
-    if (bytes != 0 && bytes % size == 0) return absl::StrCat(bytes / size, unit);
-  }
-  return absl::StrCat(bytes);
-}
+std::string FormatSize(std::uint64_t bytes) { return runtime::ByteSize(bytes); }
 
 std::optional<int> ParseSignal(std::string_view text) {
   int number = 0;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "tools/yard/job_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/table.h"
@@ -53,6 +54,24 @@ std::string TasksLine(const msg::TrialOptionsT& options) {
   });
 }
 
+// What each task needs and may use, by the keys of a job file.
+nlohmann::ordered_json ResourcesOf(const msg::TrialOptionsT& options) {
+  auto object = nlohmann::ordered_json::object();
+  PutResources(options.resources, options.process_limits, options.control_limits.get(), &object);
+  return object;
+}
+
+// "4GiB", "0.5", "gpu=1, slots=2"
+std::string ValueLine(const nlohmann::ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_object()) return value.dump();
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : value.items()) {
+    parts.push_back(absl::StrCat(name, "=", ValueLine(part)));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
 json OptionsToJson(const msg::TrialOptionsT& options) {
   json object = {{"priority", options.priority},
                  {"labels", options.labels},
@@ -82,6 +101,8 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
   for (const auto& tasks : options.tasks) {
     object["tasks"].push_back(json{{"type", tasks->type}, {"count", tasks->count}});
   }
+  const auto resources = ResourcesOf(options);
+  for (const auto& [key, value] : resources.items()) object[key] = json(value);
   return object;
 }
 
@@ -94,6 +115,10 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
     AddLine(text, "function", options.function);
     AddLine(text, "output", options.output_reports);
     AddLine(text, "tasks", TasksLine(options));
+    const auto resources = ResourcesOf(options);
+    for (const auto& [key, value] : resources.items()) {
+      AddLine(text, key.c_str(), ValueLine(value));
+    }
     AddLine(text, "labels", absl::StrJoin(options.labels, ", "));
     AddLine(text, "group", options.group);
     if (options.priority != 0) AddLine(text, "priority", absl::StrCat(options.priority));

@@ -1,5 +1,6 @@
 #include "tools/yard/trial_details.h"
 
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -26,6 +27,16 @@ msg::TrialDetailsReplyT Details() {
     details.options->tasks.back()->type = type;
     details.options->tasks.back()->count = count;
   }
+  details.options->resources.push_back(std::make_unique<msg::ResourceRequestT>());
+  details.options->resources.back()->name = "gpu";
+  details.options->resources.back()->amount = 1;
+  details.options->process_limits.push_back(std::make_unique<msg::ProcessLimitT>());
+  details.options->process_limits.back()->name = "nofile";
+  details.options->process_limits.back()->soft = 5;
+  details.options->process_limits.back()->hard = 6;
+  details.options->control_limits = std::make_unique<msg::ControlLimitsT>();
+  details.options->control_limits->memory_bytes = std::uint64_t{4} << 30;
+  details.options->control_limits->milli_cpus = 500;
   details.options->checkpoint_bytes = 2'000'000;
   details.options->durable = true;
   details.config = R"({"lr":NaN})";
@@ -53,7 +64,9 @@ msg::TrialDetailsReplyT Details() {
 
 TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   const std::string text = DetailsText(Details());
-  EXPECT_THAT(text, HasSubstr("tasks      chief 1, worker 3\n"));
+  EXPECT_THAT(text,
+              HasSubstr("tasks      chief 1, worker 3\nresources  gpu=1\nlimits     nofile=5:6\n"
+                        "memory     4GiB\ncpus       0.5\nlabels "));
   EXPECT_THAT(text, HasSubstr("labels     lr=0.1, night\n"));
   EXPECT_THAT(text, HasSubstr("stops at   eval/acc >= 0.5, training_iteration >= 10\n"));
   EXPECT_THAT(text, HasSubstr("budget     90s\n"));
@@ -85,6 +98,11 @@ TEST(DetailsToJsonTest, HasEverything) {
             json::parse(R"([{"type":"chief","count":1},{"type":"worker","count":3}])"));
   EXPECT_EQ(object["options"]["checkpoint_bytes"], 2'000'000);
   EXPECT_EQ(object["options"]["durable"], true);
+  EXPECT_EQ(object["options"]["resources"], json({{"gpu", 1}}));
+  EXPECT_EQ(object["options"]["limits"], json({{"nofile", "5:6"}}));
+  EXPECT_EQ(object["options"]["memory"], "4GiB");
+  EXPECT_EQ(object["options"]["cpus"], 0.5);
+  EXPECT_FALSE(object["options"].contains("processes"));
   EXPECT_EQ(object["config"], json({{"lr", "NaN"}}));
   EXPECT_EQ(object["seed"], 7);
   EXPECT_EQ(object["max_restarts"], 2);

@@ -9,6 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "tools/yard/callers_path.h"
+#include "tools/yard/job_draft.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 
@@ -18,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli.md): --configs --from --function --label --output --stop --worker ...";
+    "Also (docs/cli.md): --configs --from --function --label --resources --stop --worker ...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(
@@ -102,6 +104,18 @@ absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
   return tasks;
 }
 
+// What each task needs and may use, into `options`.
+absl::Status SetResources(const TaskResourceFlags& flags, msg::TrialOptionsT* options) {
+  JobDraft draft;
+  if (absl::Status status = flags.Apply(&draft); !status.ok()) return status;
+  if (draft.spec.groups.empty()) return absl::OkStatus();
+  msg::TaskGroupT& task = *draft.spec.groups.front();
+  options->resources = std::move(task.resources);
+  options->process_limits = std::move(task.process_limits);
+  options->control_limits = std::move(task.control_limits);
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void TrialFlags::Declare(OptionSet& options) {
@@ -123,6 +137,7 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Hidden("--keep_checkpoints", keep_checkpoints_);
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
   tasks_.DeclareHidden(options);
+  resources_.DeclareHidden(options);
   options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
   options.HiddenFlag("--durable", durable_);
   options.Footer(kOthers);
@@ -165,13 +180,16 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   options.checkpoint_metric = checkpoint_metric_;
   options.checkpoint_bytes = *bytes;
   options.durable = durable_;
-  options.restore = restore_.empty() || restore_[0] == '/'
-                        ? restore_
-                        : absl::StrCat(working_directory, "/", restore_);
+  if (!restore_.empty()) {
+    auto restore = CallersPath("--restore", restore_, working_directory);
+    if (!restore.ok()) return restore.status();
+    options.restore = *std::move(restore);
+  }
   options.fail_fast = fail_fast_;
   auto tasks = ParseTasks(tasks_);
   if (!tasks.ok()) return tasks.status();
   options.tasks = *std::move(tasks);
+  if (absl::Status status = SetResources(resources_, &options); !status.ok()) return status;
   return options;
 }
 
@@ -179,6 +197,15 @@ absl::StatusOr<std::uint32_t> TrialFlags::GraceMs() const {
   const auto grace = ParseLimit("--grace", grace_, std::numeric_limits<std::uint32_t>::max());
   if (!grace.ok()) return grace.status();
   return static_cast<std::uint32_t>(*grace);
+}
+
+void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options) {
+  if (options->tasks.empty()) options->tasks = std::move(other.tasks);
+  if (options->resources.empty()) options->resources = std::move(other.resources);
+  if (options->process_limits.empty()) options->process_limits = std::move(other.process_limits);
+  if (options->control_limits == nullptr) {
+    options->control_limits = std::move(other.control_limits);
+  }
 }
 
 }  // namespace yard

@@ -9,6 +9,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "tools/yard/option_set.h"
 #include "tools/yard/task_count_flags.h"
+#include "tools/yard/task_resource_flags.h"
 
 namespace yard {
 
@@ -42,7 +43,12 @@ class TrialFlags {
   bool fail_fast_ = false;
   bool durable_ = false;
   TaskCountFlags tasks_;
+  TaskResourceFlags resources_;
 };
+
+// What a trial of the same program as `other` has from it, unless `options` say otherwise: its
+// tasks, and what each of them needs and may use.
+void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options);
 
 }  // namespace yard
 

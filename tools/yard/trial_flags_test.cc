@@ -1,6 +1,7 @@
 #include "tools/yard/trial_flags.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,64 @@ TEST(TrialFlagsTest, ACountOfTasksMakesItACluster) {
   EXPECT_THAT(Error({"--worker", "1001"}), StartsWith("--worker: expected a whole number"));
   EXPECT_THAT(Error({"--task", "eval"}), StartsWith("--task: expected TYPE=N"));
   EXPECT_THAT(Error({"--task", "a/b=2"}), StartsWith("--task: "));
+}
+
+TEST(TrialFlagsTest, WhatEachTaskNeedsIsSaidAsOfAJob) {
+  const msg::TrialOptionsT options =
+      Parse({"--resources", "gpu=1", "--resources", "slots=2", "--memory", "4GiB", "--cpus", "0.5",
+             "--processes", "100", "--limits", "nofile=5:6"})
+          .value();
+  ASSERT_EQ(options.resources.size(), 2u);
+  EXPECT_EQ(options.resources[0]->name, "gpu");
+  EXPECT_EQ(options.resources[0]->amount, 1u);
+  EXPECT_EQ(options.resources[1]->name, "slots");
+  EXPECT_EQ(options.resources[1]->amount, 2u);
+  ASSERT_NE(options.control_limits, nullptr);
+  EXPECT_EQ(options.control_limits->memory_bytes, std::uint64_t{4} << 30);
+  EXPECT_EQ(options.control_limits->milli_cpus, 500u);
+  EXPECT_EQ(options.control_limits->processes, 100u);
+  ASSERT_EQ(options.process_limits.size(), 1u);
+  EXPECT_EQ(options.process_limits[0]->name, "nofile");
+  EXPECT_EQ(options.process_limits[0]->soft, 5u);
+  EXPECT_EQ(options.process_limits[0]->hard, 6u);
+  EXPECT_TRUE(options.tasks.empty()) << "it is no cluster";
+  const msg::TrialOptionsT none = Parse({}).value();
+  EXPECT_TRUE(none.resources.empty());
+  EXPECT_TRUE(none.process_limits.empty());
+  EXPECT_EQ(none.control_limits, nullptr);
+}
+
+TEST(TrialFlagsTest, AWrongNeedSaysWhatWasExpected) {
+  EXPECT_THAT(Error({"--resources", "gpu"}), StartsWith("--resources: "));
+  EXPECT_THAT(Error({"--resources", "gpu=0"}), StartsWith("--resources"));
+  EXPECT_THAT(Error({"--resources", "gpu=0.5"}), StartsWith("--resources"));
+  EXPECT_THAT(Error({"--resources", "g p=1"}), HasSubstr("the name of a resource"));
+  EXPECT_THAT(Error({"--memory", "much"}), StartsWith("--memory: expected a size"));
+  EXPECT_THAT(Error({"--cpus", "0"}), StartsWith("--cpus: "));
+  EXPECT_THAT(Error({"--processes=-1"}), StartsWith("--processes: "));
+  EXPECT_THAT(Error({"--limits", "files=5"}), HasSubstr("unknown limit \"files\""));
+}
+
+TEST(TrialFlagsTest, ATrialOfTheSameProgramHasItsTasksAndWhatTheyNeed) {
+  const msg::TrialOptionsT other =
+      Parse({"--worker=2", "--resources=gpu=1", "--memory=1MiB", "--limits=nofile=5"}).value();
+  msg::TrialOptionsT plain = Parse({}).value();
+  TakeTasksFrom(other, &plain);
+  ASSERT_EQ(plain.tasks.size(), 1u);
+  EXPECT_EQ(plain.tasks[0]->count, 2u);
+  ASSERT_EQ(plain.resources.size(), 1u);
+  EXPECT_EQ(plain.resources[0]->name, "gpu");
+  EXPECT_EQ(plain.process_limits.size(), 1u);
+  EXPECT_EQ(plain.control_limits->memory_bytes, 1u << 20);
+  msg::TrialOptionsT own =
+      Parse({"--worker=3", "--resources=slots=4", "--memory=2MiB", "--limits=core=6"}).value();
+  TakeTasksFrom(other, &own);
+  EXPECT_EQ(own.tasks[0]->count, 3u);
+  ASSERT_EQ(own.resources.size(), 1u);
+  EXPECT_EQ(own.resources[0]->name, "slots");
+  ASSERT_EQ(own.process_limits.size(), 1u);
+  EXPECT_EQ(own.process_limits[0]->name, "core");
+  EXPECT_EQ(own.control_limits->memory_bytes, 2u << 20);
 }
 
 TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {

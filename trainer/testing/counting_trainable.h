@@ -100,6 +100,7 @@ class CountingTrainable : public Trainable {
       count_ = static_cast<int>(state->Integer("count", 0));
     }
     progress_.Restore(*metadata);
+    last_.reset();
     return absl::OkStatus();
   }
 

@@ -1,11 +1,14 @@
 #ifndef TRAINER_TESTING_FAKE_JOBS_H_
 #define TRAINER_TESTING_FAKE_JOBS_H_
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +30,8 @@ class FakeJobs : public bus::JobControl {
     msg::JobSpecT spec;
     std::function<void()> answer;
     std::optional<msg::JobT> ended;
+    std::string waits_for;  // In the launcher's words, until Grant().
+    std::int64_t started_us = 0;
     std::vector<absl::Duration> stops;
     std::vector<std::string> stop_traces;
     std::function<void(const msg::JobT&)> watcher;
@@ -38,6 +43,8 @@ class FakeJobs : public bus::JobControl {
   absl::Status refusal;             // Of every launch, unless OK.
   bool holds_refusals = false;      // True: until Refuse().
   bool answers = true;              // False: launches, but its answers are lost.
+  // New jobs that ask for resources wait, with these words; empty: they get them at once.
+  std::string none_left;
 
   void SetLoop(runtime::EventLoop* loop) { loop_ = loop; }
 
@@ -58,6 +65,8 @@ class FakeJobs : public bus::JobControl {
       jobs[id].request_id = request_id;
       jobs[id].trace = trace;
       jobs[id].spec = spec;
+      const bool asks = !spec.groups.empty() && !spec.groups.front()->resources.empty();
+      if (asks) jobs[id].waits_for = none_left;
     }
     jobs[id].answer = [done = std::move(done), id] { done(id); };
     if (answers) Answer(id);
@@ -74,7 +83,8 @@ class FakeJobs : public bus::JobControl {
     }
     jobs[id].watcher = std::move(changed);
     jobs[id].follower = std::move(ended);
-    if (jobs[id].ended) Tell(id);
+    if (jobs[id].ended) return Tell(id);
+    TellOfNow(id);
   }
 
   void Stop(const std::string& id, absl::Duration grace, const std::string&,
@@ -86,6 +96,24 @@ class FakeJobs : public bus::JobControl {
   void End(const std::string& id, int exit_code, const std::string& stderr_path = "") {
     Finish(id, exit_code == 0 ? "" : absl::StrCat("exit code ", exit_code), exit_code, stderr_path,
            false);
+  }
+  // It waits for something else now.
+  void WaitFor(const std::string& id, const std::string& words) {
+    jobs[id].waits_for = words;
+    TellOfNow(id);
+  }
+  // Its tasks get what they wait for, and are started.
+  void Grant(const std::string& id, std::int64_t started_us = 0) {
+    jobs[id].waits_for.clear();
+    jobs[id].started_us = started_us;
+    TellOfNow(id);
+  }
+  // Ends without having run.
+  void EndWaiting(const std::string& id) {
+    msg::JobT job = Now(id);
+    job.state = job.tasks.front()->state = msg::TaskState::Exited;
+    job.reason = "stopped: asked to";
+    EndAs(id, std::move(job));
   }
   // It is like that now, and goes on.
   void Change(const std::string& id, const msg::JobT& job) {
@@ -115,6 +143,27 @@ class FakeJobs : public bus::JobControl {
     job.tasks.push_back(std::move(task));
     jobs[id].ended = std::move(job);
     Tell(id);
+  }
+  // A job that has not ended.
+  msg::JobT Now(const std::string& id) {
+    const bool waits = !jobs[id].waits_for.empty();
+    msg::JobT job;
+    job.id = id;
+    job.state = waits ? msg::TaskState::Pending : msg::TaskState::Running;
+    job.reason = jobs[id].waits_for;
+    auto task = std::make_unique<msg::TaskT>();
+    task->state = job.state;
+    if (!waits) {
+      task->attempts.push_back(std::make_unique<msg::AttemptT>());
+      task->attempts.back()->started_us = jobs[id].started_us;
+    }
+    job.tasks.push_back(std::move(task));
+    return job;
+  }
+  void TellOfNow(const std::string& id) {
+    loop_->Post([this, id] {
+      if (jobs[id].watcher && !jobs[id].ended) jobs[id].watcher(Now(id));
+    });
   }
   void Tell(const std::string& id) {
     loop_->Post([this, id] {

@@ -17,6 +17,7 @@
 #include "runtime/mutex.h"
 #include "runtime/random_id.h"
 #include "tools/yard/callers_environment.h"
+#include "tools/yard/callers_path.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_printer.h"
 #include "tools/yard/printable.h"
@@ -266,6 +267,11 @@ class RunVerb : public Verb {
     const auto grace = flags_.GraceMs();
     if (!grace.ok()) return Fail(context, "run", grace.status());
     grace_ms_ = *grace;
+    if (!logdir_.empty()) {
+      auto logdir = CallersPath("--logdir", logdir_, context.working_directory);
+      if (!logdir.ok()) return Fail(context, "run", logdir.status());
+      logdir_ = *std::move(logdir);
+    }
     working_directory_ = context.working_directory;
     if (!flags_.from().empty()) {
       const auto cloned = Clone(context, &*options);
@@ -305,7 +311,7 @@ class RunVerb : public Verb {
   bool IsMany() const { return !flags_.grid().empty() || !flags_.configs().empty(); }
 
   // Names the trial it starts from. What is not said otherwise is as it was there: program with its
-  // directory and its tasks, configuration.
+  // directory, its tasks and what each of them needs, configuration.
   absl::Status Clone(Context& context, msg::TrialOptionsT* options) {
     const auto id = FindTrial(context, flags_.from(), "is a place to start from");
     if (!id.ok()) return id.status();
@@ -323,9 +329,7 @@ class RunVerb : public Verb {
       if (program_.empty() && function_.empty()) {
         return absl::InternalError("the trainer sent no program");
       }
-      if (options->tasks.empty() && details->options != nullptr) {
-        options->tasks = msg::TrialOptionsT(*details->options).tasks;
-      }
+      if (details->options != nullptr) TakeTasksFrom(*details->options, options);
     }
     if (config_.empty()) config_ = details->config;
     options->from = *id;
@@ -358,9 +362,7 @@ class RunVerb : public Verb {
     request.argv = draft.argv;
     request.environment = CallersEnvironment(context.environment);
     request.working_directory = working_directory_;
-    request.logdir = draft.logdir.empty() || draft.logdir[0] == '/'
-                         ? draft.logdir
-                         : absl::StrCat(context.working_directory, "/", draft.logdir);
+    request.logdir = draft.logdir;
     request.config = draft.config;
     request.max_restarts = max_restarts_;
     request.seed = seed_;
@@ -420,7 +422,10 @@ class RunVerb : public Verb {
           if (part.trial != nullptr && !part.trial->job.empty()) {
             output.SetJob(part.trial->job);
           }
-          if (part.trial != nullptr) SayIfPaused(screen, *part.trial);
+          if (part.trial != nullptr) {
+            SayIfPaused(screen, *part.trial);
+            SayWhyItWaits(screen, *part.trial);
+          }
           Show(context, screen, part, context.clock->Monotonic() - begin);
           return true;
         },
@@ -465,6 +470,17 @@ class RunVerb : public Verb {
                               " lets it go on (Ctrl-C stops it)"));
     }
     was_paused_ = is_paused;
+  }
+
+  // As `yard ps` has it, once for each reason.
+  void SayWhyItWaits(Screen& screen, const msg::TrialT& trial) {
+    const bool may_wait =
+        trial.state == msg::TrialState::Pending || trial.state == msg::TrialState::Running;
+    std::string why = may_wait ? trial.reason : "";
+    if (!why.empty() && why != why_it_waits_) {
+      screen.Say(absl::StrCat(trial.id, ": ", Printable(why)));
+    }
+    why_it_waits_ = std::move(why);
   }
 
   void Show(Context& context, Screen& screen, const msg::FollowTrialReplyT& part,
@@ -531,6 +547,7 @@ class RunVerb : public Verb {
   std::string function_;           // Instead of one.
   std::string first_;              // Of many trials, once it is started.
   bool was_paused_ = false;
+  std::string why_it_waits_;  // As last said.
 };
 
 }  // namespace

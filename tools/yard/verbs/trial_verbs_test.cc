@@ -86,6 +86,8 @@ TEST_F(RunTest, WhatIsWrongIsSaidBeforeAnythingStarts) {
   ExpectUsage({"--priority", "high"}, "--priority: expected a whole number");
   ExpectUsage({"--time_budget", "long"}, "--time_budget: expected a time");
   ExpectUsage({"--grace", "long"}, "--grace: expected a time");
+  ExpectUsage({"--logdir=~/runs"}, "--logdir=~/runs: ~ stands for no directory there");
+  ExpectUsage({"--restore=~/best"}, "--restore=~/best: ~ stands for no directory there");
 }
 
 TEST_F(RunTest, AMissingFileIsNotFound) {
@@ -119,6 +121,14 @@ TEST(UpTest, ATrainerOfOnesOwnMustBeAProgram) {
   const Result text = RunWords({"up", "--trainer", "etc/passwd"});
   EXPECT_EQ(text.code, kUsage);
   EXPECT_THAT(text.err, HasSubstr("/etc/passwd cannot be executed"));
+}
+
+TEST(UpTest, ATildeThatTheShellHasLeftIsRefused) {
+  for (const std::string option : {"--logdir", "--trainer"}) {
+    const Result result = RunWords({"up", option + "=~/x"});
+    EXPECT_EQ(result.code, kUsage);
+    EXPECT_THAT(result.err, HasSubstr(option + "=~/x: ~ stands for no directory there"));
+  }
 }
 
 TEST(TrialVerbsTest, WithoutAYardTheyAreUnreachable) {

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/file.h"
+#include "tools/yard/callers_path.h"
 #include "tools/yard/shared_resources.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -18,13 +19,6 @@
 
 namespace yard {
 namespace {
-
-std::string Absolute(const Context& context, const std::string& path) {
-  const std::filesystem::path full = std::filesystem::path(context.working_directory) / path;
-  std::string text = full.lexically_normal().string();
-  if (text.size() > 1 && text.back() == '/') text.pop_back();
-  return text;
-}
 
 class Up : public Verb {
  public:
@@ -47,13 +41,16 @@ class Up : public Verb {
                   absl::InvalidArgumentError(
                       absl::StrCat("--slots ", slots_, " is no number from 1 to ", kMostSlots)));
     }
+    if (absl::Status good = ResolvePaths(context); !good.ok()) return Fail(context, "up", good);
     auto running = ReadWanted(context.locations);
     if (!running.ok()) return Fail(context, "up", running.status());
-    Wanted wanted = running->value_or(Wanted{.logdir = Absolute(context, "runs")});
+    auto standard = CallersPath("--logdir", "runs", context.working_directory);
+    if (!standard.ok()) return Fail(context, "up", standard.status());
+    Wanted wanted = running->value_or(Wanted{.logdir = *std::move(standard)});
     if (const int refused = Refuse(context, *running, slots); refused != kDone) return refused;
     if (slots > 0) wanted.slots = slots;
-    if (!logdir_.empty()) wanted.logdir = Absolute(context, logdir_);
-    if (!trainer_.empty()) wanted.trainer = TrainerPath(context);
+    if (!logdir_.empty()) wanted.logdir = logdir_;
+    if (!trainer_.empty()) wanted.trainer = trainer_;
     if (!resources_.empty()) wanted.resources = resources_;
     const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
@@ -65,32 +62,40 @@ class Up : public Verb {
   }
 
  private:
-  std::string TrainerPath(const Context& context) const { return Absolute(context, trainer_); }
+  // As they are seen from everywhere.
+  absl::Status ResolvePaths(const Context& context) {
+    for (const auto& [option, path] : {std::pair("--logdir", &logdir_), {"--trainer", &trainer_}}) {
+      if (path->empty()) continue;
+      auto resolved = CallersPath(option, *path, context.working_directory);
+      if (!resolved.ok()) return resolved.status();
+      *path = *std::move(resolved);
+    }
+    return absl::OkStatus();
+  }
 
   // A program that can be started, and that of the yard if it is up.
-  absl::Status CheckTrainer(const Context& context, const std::optional<Wanted>& running) const {
+  absl::Status CheckTrainer(const std::optional<Wanted>& running) const {
     if (trainer_.empty()) return absl::OkStatus();
-    const std::string path = TrainerPath(context);
     std::error_code error;
-    if (!std::filesystem::is_regular_file(path, error)) {
-      return absl::NotFoundError(absl::StrCat("--trainer: there is no program ", path));
+    if (!std::filesystem::is_regular_file(trainer_, error)) {
+      return absl::NotFoundError(absl::StrCat("--trainer: there is no program ", trainer_));
     }
-    if (access(path.c_str(), X_OK) != 0) {
+    if (access(trainer_.c_str(), X_OK) != 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--trainer: ", path,
+          absl::StrCat("--trainer: ", trainer_,
                        " cannot be executed; build a program that links "
                        "//trainer:trainer_main"));
     }
-    if (!running.has_value() || running->trainer == path) return absl::OkStatus();
+    if (!running.has_value() || running->trainer == trainer_) return absl::OkStatus();
     return absl::AlreadyExistsError(absl::StrCat(
         "the yard is up with ",
         running->trainer.empty() ? "its own trainer" : "the trainer " + running->trainer, ", not ",
-        path, "; `yard down --keep` first, or leave --trainer out"));
+        trainer_, "; `yard down --keep` first, or leave --trainer out"));
   }
 
   // A running yard keeps its run directory, its resources, its slots and its trainer.
   int Refuse(Context& context, const std::optional<Wanted>& running, int slots) {
-    if (absl::Status good = CheckTrainer(context, running); !good.ok()) {
+    if (absl::Status good = CheckTrainer(running); !good.ok()) {
       return Fail(context, "up", good);
     }
     if (!running.has_value()) return kDone;
@@ -109,12 +114,11 @@ class Up : public Verb {
                       NameOf(resources_), "; `yard down --keep` first, or leave --resources out")));
     }
     if (logdir_.empty()) return kDone;
-    const std::string asked = Absolute(context, logdir_);
-    if (asked == running->logdir) return kDone;
+    if (logdir_ == running->logdir) return kDone;
     return Fail(context, "up",
                 absl::AlreadyExistsError(
                     absl::StrCat("the yard is up with its runs in ", running->logdir, ", not in ",
-                                 asked, "; `yard down` first, or leave --logdir out")));
+                                 logdir_, "; `yard down` first, or leave --logdir out")));
   }
 
   static std::string NameOf(const std::vector<std::string>& resources) {

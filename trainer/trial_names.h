@@ -1,0 +1,36 @@
+#ifndef TRAINER_TRIAL_NAMES_H_
+#define TRAINER_TRIAL_NAMES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace trainer {
+
+// Finds the trial that somebody means by a name: that of a run (the live one's, else the newest
+// one's), else an unambiguous prefix of an id. One is made for each question; every trial is shown
+// to it. Not thread safe.
+class TrialNameSearch {
+ public:
+  // `name` outlives it.
+  explicit TrialNameSearch(std::string_view name) : name_(name) {}
+
+  // `number` is larger for newer trials.
+  void LookAt(bool lives, std::int64_t number, const std::string& id, const std::string& its_name);
+  // Its id. NotFound; FailedPrecondition lists those that an ambiguous prefix stands for.
+  absl::StatusOr<std::string> Found() const;
+
+ private:
+  const std::string_view name_;
+  std::string named_;                                          // Id of the best with the name.
+  std::pair<bool, std::int64_t> best_ = {false, 0};            // Whether it lives, its number.
+  std::vector<std::pair<std::string, std::string>> prefixed_;  // Id, name.
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRIAL_NAMES_H_
