@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "runtime/file.h"
@@ -35,6 +37,15 @@ std::string ReadAll(const std::string& path) {
 
 runtime::UniqueFd OpenForOutput(const std::string& path) {
   return runtime::UniqueFd(open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600));
+}
+
+void ShowFiles(const std::string& directory, absl::string_view suffix) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+    const std::string path = entry.path();
+    if (!entry.is_regular_file() || entry.is_symlink() || !absl::EndsWith(path, suffix)) continue;
+    std::fprintf(stderr, "--- %s\n%s", path.c_str(), ReadAll(path).c_str());
+  }
 }
 
 }  // namespace
@@ -79,11 +90,8 @@ Yard::Yard() {
 
 Yard::~Yard() {
   if (testing::Test::HasFailure()) {
-    for (const auto& entry : std::filesystem::directory_iterator(state() + "/log")) {
-      if (!entry.is_regular_file() || entry.is_symlink()) continue;
-      std::fprintf(stderr, "--- %s\n%s", entry.path().c_str(),
-                   ReadAll(entry.path().string()).c_str());
-    }
+    ShowFiles(state() + "/log", "");
+    ShowFiles(directory_ + "/out", ".err");  // A sanitizer speaks there.
   }
   (void)Run({"down"}, absl::Seconds(30));
   for (const pid_t pid : ProcessesWithEnvironment("YARD_STATE=" + state())) kill(pid, SIGKILL);

@@ -1,5 +1,6 @@
 #include "trainer/follow_call.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -11,6 +12,9 @@
 namespace trainer {
 namespace {
 
+// Whoever wants no rows asks for those behind the greatest number there is; one more has to fit.
+constexpr std::uint64_t kLastRow = std::uint64_t{1} << 62;
+
 class FollowCall : public std::enable_shared_from_this<FollowCall> {
  public:
   FollowCall(Trials* trials, runtime::EventLoop* loop, std::string trial, std::uint64_t from_row,
@@ -20,7 +24,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
         trial_(std::move(trial)),
         follow_(follow),
         writer_(std::move(writer)),
-        row_(static_cast<std::int64_t>(from_row)) {}
+        row_(static_cast<std::int64_t>(std::min(from_row, kLastRow))) {}
 
   void Start() {
     // The observer keeps the call alive; Leave() ends both.

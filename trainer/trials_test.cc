@@ -836,6 +836,24 @@ TEST_F(TrialsTest, AFollowerGetsEachRowOnceAndTheEnd) {
   EXPECT_EQ(live->final, TrialState::Done);
 }
 
+TEST_F(TrialsTest, AFollowerThatWantsNoRowsGetsTheEnd) {
+  const std::string id = Run();
+  std::vector<std::shared_ptr<FakeWriter>> writers;
+  for (const std::uint64_t none : {std::uint64_t{1} << 62, (std::uint64_t{1} << 63) - 1,
+                                   std::uint64_t{1} << 63, ~std::uint64_t{0}}) {
+    auto writer = std::make_shared<FakeWriter>();
+    writers.push_back(writer);
+    On([&] { StartFollowCall(trials_.get(), loop_->loop(), id, none, true, writer); });
+  }
+  Say("j-1", 1, Report(1));
+  SayEnd("j-1", 1);
+  EndJob("j-1", 0);
+  for (const auto& writer : writers) {
+    EXPECT_TRUE(writer->rows.empty());
+    EXPECT_EQ(writer->final, TrialState::Done);
+  }
+}
+
 TEST_F(TrialsTest, AFollowerHearsWhyATrialWaits) {
   jobs_.refusal = absl::ResourceExhaustedError("busy");
   const std::string id = Run();
