@@ -3,7 +3,6 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/stored_table.h"
-#include "glog/logging.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/record.h"
-#include "runtime/mutex.h"
-#include "runtime/thread.h"
 #include "runtime/unique_fd.h"
+#include "runtime/wal_copier.h"
 
 namespace launcher {
 namespace {
@@ -162,87 +159,12 @@ std::string_view Bytes(const SQLite::Column& column) {
 std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 std::uint64_t Unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
-// Copies SQLite's write-ahead log into the database on a thread of its own, because that waits for
-// the disk: who commits does not.
-class Checkpoints {
- public:
-  explicit Checkpoints(const std::string& path)
-      : path_(path), thread_("checkpoints", [this] { Run(); }) {}
-  ~Checkpoints() {
-    {
-      const runtime::MutexLock lock(mutex_);
-      stopped_ = true;
-    }
-    changed_.Signal();
-    thread_.Join();
-  }
-  Checkpoints(const Checkpoints&) = delete;
-  Checkpoints& operator=(const Checkpoints&) = delete;
-
-  // For sqlite3_wal_hook(): after a commit, with the number of pages in the log.
-  static int OnCommit(void* self, sqlite3* database, const char* name, int pages) {
-    static_cast<Checkpoints*>(self)->Note(pages);
-    // (More and more come than can be copied beside it, or the thread cannot. That it cannot be
-    // done here either is not the commit's failure.)
-    if (pages >= kMostPages) {
-      (void)sqlite3_wal_checkpoint_v2(database, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
-    }
-    return SQLITE_OK;
-  }
-
- private:
-  static constexpr int kPages = 1000;  // As SQLite does it by itself.
-  static constexpr int kMostPages = 8 * kPages;
-
-  // Asks for a copy for each so many pages.
-  void Note(int pages) {
-    if (pages < asked_at_) asked_at_ = 0;  // The log has begun anew.
-    if (pages < asked_at_ + kPages) return;
-    asked_at_ = pages;
-    {
-      const runtime::MutexLock lock(mutex_);
-      asked_ = true;
-    }
-    changed_.Signal();
-  }
-
-  bool AwaitAsked() {
-    const runtime::MutexLock lock(mutex_);
-    while (!asked_ && !stopped_) changed_.Wait(mutex_);
-    asked_ = false;
-    return !stopped_;
-  }
-
-  void Run() {
-    std::unique_ptr<SQLite::Database> database;
-    while (AwaitAsked()) {
-      try {
-        if (database == nullptr) {
-          database = std::make_unique<SQLite::Database>(path_, SQLite::OPEN_READWRITE);
-          database->exec("PRAGMA synchronous=NORMAL");
-        }
-        database->exec("PRAGMA wal_checkpoint(PASSIVE)");
-      } catch (const std::exception& error) {
-        LOG_EVERY_T(WARNING, 60) << "cannot copy the log of " << path_ << ": " << error.what();
-      }
-    }
-  }
-
-  const std::string path_;
-  int asked_at_ = 0;  // Of the thread that commits.
-  runtime::Mutex mutex_;
-  runtime::CondVar changed_;
-  bool asked_ ABSL_GUARDED_BY(mutex_) = false;
-  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
-  runtime::Thread thread_;  // Last: it begins at once.
-};
-
 class SqliteStore : public Store {
  public:
   explicit SqliteStore(const std::string& path)
       : path_(path),
-        database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 5000),
-        checkpoints_(path) {}
+        log_copier_(path),
+        database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 5000) {}
 
   absl::Status Prepare() {
     return Try("open", [&] {
@@ -251,7 +173,7 @@ class SqliteStore : public Store {
       database_.exec("PRAGMA foreign_keys=ON");
       // Of pages; all that is read after Load() is what was written last.
       database_.exec("PRAGMA cache_size=-1024");
-      sqlite3_wal_hook(database_.getHandle(), Checkpoints::OnCommit, &checkpoints_);
+      log_copier_.Serve(database_);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       const int version = database_.execAndGet("PRAGMA user_version").getInt();
       if (version > kVersion) {
@@ -509,9 +431,9 @@ class SqliteStore : public Store {
   }
 
   const std::string path_;
+  runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<const char*, std::unique_ptr<SQLite::Statement>> statements_;
-  Checkpoints checkpoints_;
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainer/row_events.h"
 #include "trainer/trial_record.h"
 
 namespace trainer {

@@ -19,10 +19,15 @@ constexpr absl::string_view kColumns =
     "iterations_since_restore, time_since_restore_us, timesteps_since_restore, timesteps_total, "
     "episodes_total, pid";
 
-// Up to a row of `recent`. Sorted as the tables are, so that each of their pages is written once.
-std::string SettleRows() {
+// Up to a row of `recent`, or all: those sorted as the tables are, so that each of their pages is
+// written once. To sort a few costs more than it saves.
+std::string SettleFewRows() {
   return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
-                      " FROM recent WHERE row IS NOT NULL AND rowid <= ? ORDER BY trial, row");
+                      " FROM recent WHERE row IS NOT NULL AND rowid <= ?");
+}
+std::string SettleAllRows() {
+  return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
+                      " FROM recent WHERE row IS NOT NULL ORDER BY trial, row");
 }
 // Those that may come again.
 constexpr char kSettleLines[] = R"sql(
@@ -55,7 +60,8 @@ RecentReports::RecentReports(SQLite::Database& database, PreparedTransaction* tr
               "?, ?, ?, ?)"),
       last_row_(database, "SELECT max(row) FROM reports WHERE trial = ?"),
       last_line_(database, "SELECT max(number) FROM lines WHERE trial = ? AND attempt = ?"),
-      settle_rows_(database, SettleRows()),
+      settle_rows_(database, SettleAllRows()),
+      settle_few_rows_(database, SettleFewRows()),
       settle_lines_(database, kSettleLines),
       settle_line_(database, kSettleLine),
       forget_lines_(database,
@@ -156,7 +162,6 @@ void RecentReports::Settle() {
   if (empty()) return;
   PreparedTransaction::Run run(transaction_);
   settle_rows_.tryReset();
-  settle_rows_.bind(1, kAll);
   settle_rows_.exec();
   settle_lines_.tryReset();
   settle_lines_.bind(1, kAnswersKept);
@@ -190,9 +195,9 @@ void RecentReports::SettleOldest() {
   if (left_over_ || shows_all_ || count == waiting_.size()) return Settle();
   const std::int64_t last = waiting_[count - 1].rowid;
   PreparedTransaction::Run run(transaction_);
-  settle_rows_.tryReset();
-  settle_rows_.bind(1, last);
-  settle_rows_.exec();
+  settle_few_rows_.tryReset();
+  settle_few_rows_.bind(1, last);
+  settle_few_rows_.exec();
   SettleLines(count);
   clear_.tryReset();
   clear_.bind(1, last);

@@ -78,10 +78,11 @@ class RecentReports {
   bool shows_all() const { return shows_all_; }
 
  private:
-  static constexpr std::size_t kMostRows = 2048;
+  // More than the answers kept of several trials, so that few of those are moved.
+  static constexpr std::size_t kMostRows = 3072;
   static constexpr std::size_t kMostBytes = 4 << 20;
   // At a time. Each time costs a page or two of every trial among them.
-  static constexpr std::size_t kFewRows = 128;
+  static constexpr std::size_t kFewRows = 64;
 
   // The last row and line of a trial that has something here.
   struct Mark {
@@ -112,7 +113,8 @@ class RecentReports {
   SQLite::Database& database_;
   PreparedTransaction* const transaction_;
   SQLite::Statement insert_, last_row_, last_line_;
-  SQLite::Statement settle_rows_, settle_lines_, settle_line_, forget_lines_, clear_;
+  SQLite::Statement settle_rows_, settle_few_rows_, settle_lines_, settle_line_, forget_lines_,
+      clear_;
   bool left_over_ = true;  // An earlier process may have left something.
   bool shows_all_ = false;
   Marks marks_;

@@ -20,6 +20,7 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/unique_fd.h"
+#include "runtime/wal_copier.h"
 #include "trainer/prepared_transaction.h"
 #include "trainer/recent_reports.h"
 #include "trainer/statement_columns.h"
@@ -283,6 +284,7 @@ class SqliteStore : public Store {
   explicit SqliteStore(const std::string& path)
       // One thread has it, so that it needs no locks of its own.
       : path_(path),
+        log_copier_(path),
         database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, 5000) {
   }
 
@@ -295,6 +297,7 @@ class SqliteStore : public Store {
       // Of pages: what is written soon again, and read, is that of the trials that run.
       database_.exec("PRAGMA cache_size=-512");
       database_.exec("PRAGMA synchronous=NORMAL");
+      log_copier_.Serve(database_);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       const int version = database_.execAndGet("PRAGMA user_version").getInt();
       if (version > kVersion) {
@@ -901,6 +904,7 @@ class SqliteStore : public Store {
   };
 
   const std::string path_;
+  runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<std::string, SQLite::Statement> queries_;
   // Made once there are tables.

@@ -11,13 +11,17 @@
 
 #include "bus/record_page.h"
 #include "bus/topic.h"
+#include "trainer/row_events.h"
 
 namespace trainer {
 namespace {
 
 constexpr std::size_t kMaxPart = 4096;
 
-msg::Span RowSpan(std::uint64_t row) { return {0, row - 1, row}; }
+msg::Span RowSpan(std::uint64_t row,
+                  const std::vector<std::unique_ptr<msg::ResultRowT>>& more_rows) {
+  return {0, row - 1, more_rows.empty() ? row : more_rows.back()->row};
+}
 msg::Span NewsSpan(std::uint64_t reports) { return {0, reports, reports}; }
 
 // Empty if it is no topic of a trial.
@@ -82,7 +86,7 @@ class Answer {
       for (const ResultRow& row : *rows) {
         msg::TrialEventT event;
         event.row = std::make_unique<msg::ResultRowT>(RowMessage(row));
-        const msg::Span span = RowSpan(event.row->row);
+        const msg::Span span = RowSpan(event.row->row, {});
         if (!page_.Add(wanted.topic, span, std::move(event))) return false;
         has_row_ = true;
       }
@@ -112,8 +116,9 @@ std::string TopicOfTrial(const std::string& id) { return bus::TopicOf({"t", id})
 
 msg::EnvelopeT EnvelopeOf(msg::TrialEventT event) {
   msg::EnvelopeT envelope;
-  envelope.span = std::make_unique<msg::Span>(
-      event.row != nullptr ? RowSpan(event.row->row) : NewsSpan(event.trial->reports));
+  envelope.span =
+      std::make_unique<msg::Span>(event.row != nullptr ? RowSpan(event.row->row, event.more_rows)
+                                                       : NewsSpan(event.trial->reports));
   envelope.body.Set(std::move(event));
   return envelope;
 }

@@ -14,8 +14,8 @@ namespace trainer {
 // is told again as the trial as it is now.
 
 std::string TopicOfTrial(const std::string& id);
-// An event of Trials::Options::on_event as it is published, with its span: (row - 1, row], or
-// (n, n] after n reports if it carries no row.
+// An event of Trials::Options::on_event as it is published, with its span: the rows it carries, or
+// (n, n] after n reports if it carries none.
 msg::EnvelopeT EnvelopeOf(msg::TrialEventT event);
 
 // The answers of Common.Ends and Common.Since. On the loop's thread.

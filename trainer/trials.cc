@@ -31,6 +31,7 @@
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
 #include "trainer/room_waits.h"
+#include "trainer/row_events.h"
 #include "trainer/run_files.h"
 #include "trainer/run_provenance.h"
 #include "trainer/run_trash.h"
@@ -178,7 +179,7 @@ class TrialsImpl : public Trials {
     record.number = *number;
     if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     Trial& trial = trials_.at(*number);
-    Announce(trial, nullptr);
+    Announce(trial);
     StartNext();
     return Shown(trial);
   }
@@ -242,7 +243,7 @@ class TrialsImpl : public Trials {
     } else {
       BeginStop(*trial);
     }
-    Announce(*trial, nullptr);
+    Announce(*trial);
     return Message(*trial);
   }
 
@@ -306,7 +307,7 @@ class TrialsImpl : public Trials {
     trial->quick_failures = 0;
     if (had_ended) ++live_;
     LOG(INFO) << "trial " << id << " goes on" << TraceWords(trial->record);
-    Announce(*trial, nullptr);
+    Announce(*trial);
     msg::TrialT shown = Shown(*trial);
     StartNextLater();
     return shown;
@@ -752,22 +753,31 @@ class TrialsImpl : public Trials {
     return message;
   }
 
-  void Announce(Trial& trial, const ResultRow* row) {
-    if (row == nullptr) {
-      (void)Spread(trial);
-      trial.changed_us = NowMicros();
-    }
+  // That its state has changed.
+  void Announce(Trial& trial) {
+    (void)Spread(trial);
+    trial.changed_us = NowMicros();
     if (options_.on_event) {
       msg::TrialEventT event;
-      event.trial = std::make_unique<msg::TrialT>(row == nullptr ? Message(trial) : Brief(trial));
-      if (row != nullptr) event.row = std::make_unique<msg::ResultRowT>(RowMessage(*row));
+      event.trial = std::make_unique<msg::TrialT>(Message(trial));
       options_.on_event(std::move(event));
     }
+    for (const auto& callback : ObserversOf(trial)) callback(nullptr);
+  }
+  void AnnounceRows(const Trial& trial, const std::vector<ResultRow>& rows) {
+    if (options_.on_event) {
+      for (auto& event : RowEvents(Brief(trial), rows)) options_.on_event(std::move(event));
+    }
+    for (const auto& callback : ObserversOf(trial)) {
+      for (const ResultRow& row : rows) callback(&row);
+    }
+  }
+  std::vector<std::function<void(const ResultRow*)>> ObserversOf(const Trial& trial) const {
     std::vector<std::function<void(const ResultRow*)>> callbacks;
     for (const auto& [observer, entry] : observers_) {
       if (entry.id == trial.record.id()) callbacks.push_back(entry.changed);
     }
-    for (const auto& callback : callbacks) callback(row);
+    return callbacks;
   }
 
   // ---- Keeping it.
@@ -888,13 +898,13 @@ class TrialsImpl : public Trials {
     if (found == trials_.end() || found->second.record.attempt != attempt.attempt) return;
     Trial& trial = found->second;
     if (answer.ok()) {
-      if (room_waits_.Remove(attempt.trial)) Announce(trial, nullptr);
+      if (room_waits_.Remove(attempt.trial)) Announce(trial);
       return;
     }
     if (!absl::IsResourceExhausted(answer.status())) return;
     if (WaitForRoom(trial, is_stored)) {
       LOG(ERROR) << "trial " << trial.record.id() << " waits for room: " << answer.status();
-      Announce(trial, nullptr);
+      Announce(trial);
     }
     answer = absl::UnavailableError("there is no room for it");
   }
@@ -988,7 +998,7 @@ class TrialsImpl : public Trials {
     trial.spread_at = options_.clock->Monotonic();
     const absl::Status written = trial.reports->WriteFiles();
     LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
-    for (const ResultRow& row : trial.reports->TakeFresh()) Announce(trial, &row);
+    AnnounceRows(trial, trial.reports->TakeFresh());
     return written;
   }
 
@@ -1247,7 +1257,7 @@ class TrialsImpl : public Trials {
       Begin(trial, std::move(changed), options_.clock->Monotonic());
     } else {
       SaveSometime(trial, std::move(changed));  // The launcher says when it begins.
-      Announce(trial, nullptr);
+      Announce(trial);
     }
     FollowOutput(trial);
     StartNext();
@@ -1262,7 +1272,7 @@ class TrialsImpl : public Trials {
     trial.last_heard = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
     Watch(trial);
-    Announce(trial, nullptr);
+    Announce(trial);
   }
 
   // One that has waited for its resources runs since then.
@@ -1285,7 +1295,7 @@ class TrialsImpl : public Trials {
     TrialRecord changed = trial.record;
     changed.reason = std::move(why);
     SaveSometime(trial, std::move(changed));
-    Announce(trial, nullptr);
+    Announce(trial);
   }
   const TrialRecord* TrialOf(const std::string& job) const {
     for (const auto& [number, trial] : trials_) {
@@ -1320,7 +1330,7 @@ class TrialsImpl : public Trials {
     if (!is_news) return;
     LOG(WARNING) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
                  << TraceWords(trial.record);
-    Announce(trial, nullptr);
+    Announce(trial);
   }
 
   // Its program hears of it with the answer to a report.
@@ -1469,7 +1479,7 @@ class TrialsImpl : public Trials {
               << TraceWords(changed);
     SaveSometime(trial, std::move(changed));
     Forget(trial);
-    Announce(trial, nullptr);
+    Announce(trial);
     for (Trial* const other : paused) ActOnPause(*other);
     StartNextLater();
   }
@@ -1565,7 +1575,7 @@ class TrialsImpl : public Trials {
     trial.runner.reset();
     SaveSometime(trial, std::move(changed));
     BeginAttempt(trial);
-    Announce(trial, nullptr);
+    Announce(trial);
     StartNextLater();
   }
 
@@ -1596,7 +1606,7 @@ class TrialsImpl : public Trials {
     } else if (trial.runner != nullptr) {
       BeginStop(trial);
     }
-    Announce(trial, nullptr);
+    Announce(trial);
   }
 
   // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
@@ -1615,7 +1625,7 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     Fault("after pause");
     LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
-    Announce(trial, nullptr);
+    Announce(trial);
     StartNextLater();
   }
 
@@ -1779,16 +1789,6 @@ absl::StatusOr<std::unique_ptr<Trials>> Trials::Open(Options options) {
   auto trials = std::make_unique<TrialsImpl>(std::move(options));
   if (auto status = trials->Load(); !status.ok()) return status;
   return trials;
-}
-
-msg::ResultRowT RowMessage(const ResultRow& row) {
-  msg::ResultRowT message;
-  message.row = static_cast<std::uint64_t>(row.row);
-  message.wall_time_us = row.wall_time_us;
-  message.training_iteration = row.training_iteration;
-  message.step = row.step;
-  message.metrics = row.metrics;
-  return message;
 }
 
 }  // namespace trainer

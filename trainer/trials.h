@@ -141,9 +141,6 @@ class Trials : public LineReceiver {
   virtual Stats GetStats() const = 0;  // Any thread.
 };
 
-// A row as a message.
-msg::ResultRowT RowMessage(const ResultRow& row);
-
 }  // namespace trainer
 
 #endif  // TRAINER_TRIALS_H_
