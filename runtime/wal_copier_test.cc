@@ -1,6 +1,7 @@
 #include "runtime/wal_copier.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 
 #include <filesystem>
 #include <string>
@@ -20,8 +21,6 @@ constexpr std::uintmax_t kCopied = 3 << 20;
 class WalCopierTest : public testing::Test {
  protected:
   WalCopierTest() {
-    std::filesystem::remove(path_);
-    std::filesystem::remove(path_ + "-wal");
     database_.exec("PRAGMA journal_mode=WAL");
     database_.exec("PRAGMA synchronous=OFF");
     copier_.Serve(database_);
@@ -43,7 +42,12 @@ class WalCopierTest : public testing::Test {
     return none ? 0 : size;
   }
 
-  const std::string path_ = testing::TempDir() + "/wal_copier_test.db";
+  static std::string NewPath() {
+    std::string directory = testing::TempDir() + "/wal_XXXXXX";
+    return std::string(mkdtemp(directory.data())) + "/test.db";
+  }
+
+  const std::string path_ = NewPath();
   WalCopier copier_{path_};  // Before there is a database.
   SQLite::Database database_{path_, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE};
 };
