@@ -293,7 +293,7 @@ TEST_F(StoreTest, ReportsOfManyTrialsThatTakeTurnsAreReadInTheirOrder) {
 
 // Else the one whose report came just then would wait for thousands of others.
 TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
-  constexpr std::int64_t kRows = 1500;
+  constexpr std::int64_t kRows = 2500;
   StoreBatch batch;
   for (std::int64_t i = 1; i <= kRows; ++i) {
     for (const std::int64_t trial : {1, 2}) {
@@ -311,8 +311,8 @@ TEST_F(StoreTest, TidyingPutsNoMoreInItsPlaceThanItHasTo) {
   const auto count = [&](const std::string& table) {
     return database.execAndGet("SELECT count(*) FROM " + table).getInt64();
   };
-  EXPECT_EQ(count("recent"), 2047);
-  EXPECT_EQ(count("reports"), 2 * kRows + 1 - 2047 - 1);
+  EXPECT_EQ(count("recent"), 3071);
+  EXPECT_EQ(count("reports"), 2 * kRows + 1 - 3071 - 1);
   // Nobody asks again for the answers to the oldest lines of those that go on.
   EXPECT_EQ(count("lines"), 1);
 
