@@ -236,6 +236,7 @@ msg::StatsReplyT RealServiceProcess::Stats() {
     histogram->count = method.count;
     histogram->sum_us = method.sum_us;
     histogram->buckets = method.buckets;
+    histogram->errors = method.errors;
     stats.histograms.push_back(std::move(histogram));
   }
   std::vector<std::pair<std::string, std::function<std::uint64_t()>>> counters;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,12 @@ class ServiceProcessTest : public ::testing::Test {
     process_->service()->HandleAsync<Registry::List>(
         [this](std::shared_ptr<ReplyWriter<Registry::List>> writer, const msg::ListRequestT&) {
           open_ = std::move(writer);  // Answered when the test lets it go.
+        });
+    process_->service()->Handle<Registry::Renew>(
+        [](const CallContext&,
+           const msg::RenewRequestT& request) -> absl::StatusOr<msg::RenewReplyT> {
+          if (request.lease_id == 0) return absl::NotFoundError("no such lease");
+          return msg::RenewReplyT();
         });
     thread_ = std::make_unique<runtime::Thread>("process", [this] { exit_ = process_->Run(); });
     node_ = yard_.MakeNode("test");
@@ -101,6 +108,20 @@ TEST_F(ServiceProcessTest, StatsCountWhatTheBusDoes) {
   }
   open_.reset();
   while (Stats().at("bus.open_calls") > 1) continue;  // Its end is on its way.
+
+  // Of each method, how many calls ended with an error.
+  for (const std::uint64_t lease : {0, 1, 0}) {
+    msg::RenewRequestT request;
+    request.lease_id = lease;
+    (void)client_->Call<Registry::Renew>(request);
+  }
+  const auto stats = client_->Call<Common::Stats>({}, {.service = "registry"});
+  ASSERT_EQ(stats.status(), absl::OkStatus());
+  const auto renew = std::find_if(stats->histograms.begin(), stats->histograms.end(),
+                                  [](const auto& histogram) { return histogram->name == "Renew"; });
+  ASSERT_NE(renew, stats->histograms.end());
+  EXPECT_EQ((*renew)->count, 3u);
+  EXPECT_EQ((*renew)->errors, 2u);
 }
 
 }  // namespace

@@ -176,7 +176,8 @@ TEST_F(MessageJsonTest, ReadsBackWhatItShows) {
 
 TEST_F(MessageJsonTest, AnUnknownFieldIsNamedWithItsPlaceAndTheKnownOnes) {
   EXPECT_EQ(Refused("JobsRequest", "{\"live_only\": true,\n  \"jb\": \"x\"}"),
-            "line 2, column 3: unknown field \"jb\"; JobsRequest has job: string, live_only: bool");
+            "line 2, column 3: unknown field \"jb\"; JobsRequest has job: string, live_only: bool, "
+            "environment: EnvironmentView, newest_ended: uint");
   EXPECT_THAT(
       Refused("LaunchRequest", "{spec: {name: \"spec: {\", /* name: */ labels: [{kee: 1}]}}"),
       HasSubstr("column 48: unknown field \"kee\"; KeyValue has key: string, value: string"));
@@ -226,7 +227,9 @@ TEST_F(MessageJsonTest, DescribesMethodsAsTheSchemaDoes) {
   EXPECT_EQ(jobs->request_type, "JobsRequest");
   EXPECT_EQ(jobs->reply_type, "JobsReply");
   EXPECT_EQ(jobs->comment, "Lists jobs.");
-  EXPECT_THAT(jobs->request_fields, ElementsAre("job: string", "live_only: bool"));
+  EXPECT_THAT(jobs->request_fields,
+              ElementsAre("job: string", "live_only: bool", "environment: EnvironmentView",
+                          "newest_ended: uint"));
 
   const auto follow = messages_->FindMethod("trainer", "FollowTrial");
   ASSERT_TRUE(follow.ok()) << follow.status();
