@@ -1,8 +1,10 @@
 #include "bus/hub.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <list>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -15,14 +17,15 @@
 #include "bus/envelope.h"
 #include "bus/frame.h"
 #include "bus/hub_addresses.h"
-#include "bus/last_values.h"
 #include "bus/receive.h"
 #include "bus/recent_events.h"
+#include "bus/record_page.h"
 #include "bus/socket.h"
 #include "bus/tails.h"
 #include "bus/topic.h"
+#include "bus/topic_table.h"
 #include "glog/logging.h"
-#include "runtime/string_view.h"
+#include "runtime/text_hash.h"
 
 // The greeting. ZeroMQ's own (XPUB_WELCOME_MSG) is a single frame and cannot carry a topic and a
 // message; so the hub publishes an ordinary message on `$hello/` whenever somebody subscribes to
@@ -36,10 +39,25 @@ namespace {
 constexpr int kMessagesAtOnce = 1000;
 constexpr absl::Duration kOpenAgain = absl::Seconds(1);
 constexpr std::string_view kHello = "$hello/";
+constexpr std::size_t kTopicsInPage = 1000;
+constexpr std::size_t kMaxWaits = 1000;
 
 // Roots where only the host may publish.
 bool IsReserved(std::string_view topic) {
   return topic.starts_with("$sys/") || topic.starts_with(kHello);
+}
+
+// What TopicInfo says of the topic's last message, if it is kept and is one.
+void Describe(const Frame& last, msg::TopicInfoT* info) {
+  const auto event = Receive(last.bytes(), kMaxMessageBytes);
+  if (!event.ok()) return;
+  if ((*event)->head() != nullptr) info->last_seq = (*event)->head()->seq();
+  if ((*event)->body_type() != msg::Body::NONE) {
+    if (event->body_known()) info->type = msg::EnumNameBody((*event)->body_type());
+    return;
+  }
+  info->is_payload = (*event)->payload() != nullptr || (*event)->payload_type() != nullptr;
+  if ((*event)->payload_type() != nullptr) info->type = (*event)->payload_type()->str();
 }
 
 class ZmqHub : public Hub {
@@ -51,8 +69,13 @@ class ZmqHub : public Hub {
   }
 
   absl::Status Open();
-  absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event) override;
+  absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events) override;
   std::uint32_t CountSubscriptions(std::string_view topic) override;
+  std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
+                               Subscribed done) override;
+  void StopWaiting(std::uint64_t wait) override;
+  msg::TopicsReplyT Topics(const msg::TopicsRequestT& request) override;
+  msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request) override;
   msg::EndsReplyT Ends(const msg::EndsRequestT& request) override;
   msg::SinceReplyT Since(const msg::SinceRequestT& request) override;
   Stats GetStats() const override;
@@ -62,6 +85,13 @@ class ZmqHub : public Hub {
     std::atomic<std::uint64_t> forwarded{0}, dropped_topic{0}, dropped_reserved{0},
         dropped_malformed{0}, subscriptions{0}, restarts{0}, kept_bytes{0};
   };
+  // Somebody who waits for subscriptions.
+  struct Wait {
+    std::string topic;
+    std::uint32_t count;
+    BusThread::TimerId timer;
+    Subscribed done;
+  };
   void Close();
   absl::Status OpenOut();
   void CloseOut();
@@ -69,7 +99,6 @@ class ZmqHub : public Hub {
   void SendOut(std::span<Frame> frames);
   void OnEvents();
   void OnSubscriptions();
-  void OnSubscribe(const std::string& prefix);
   // Topic and body; they are taken.
   void Forward(std::span<Frame> frames);
   void Keep(std::string_view topic, const Frame& body);
@@ -77,6 +106,12 @@ class ZmqHub : public Hub {
   void SendTails();
   std::uint64_t PublishHere(const std::string& topic, Frame body);
   void Greet();
+  std::uint64_t HubEpoch() const { return node_->epoch() + counters_.restarts; }
+  std::uint32_t CountHere(std::string_view topic) const;
+  void BeginWait(std::uint64_t id, std::string topic, std::uint32_t count, absl::Duration timeout,
+                 Subscribed done);
+  void EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how);
+  void EndWaits();
 
   Node* const node_;
   BusThread& thread_;
@@ -89,11 +124,15 @@ class ZmqHub : public Hub {
   BusThread::WatchId in_watch_ = 0;
   BusThread::WatchId out_watch_ = 0;
   BusThread::TimerId out_timer_ = 0;
-  std::unordered_map<std::string, std::uint32_t> subscriptions_;  // By prefix.
-  LastValues last_values_;
+  std::unordered_map<std::string, std::uint32_t, runtime::TextHash, std::equal_to<>>
+      subscriptions_;  // By prefix.
+  std::map<std::uint64_t, Wait> waits_;
+  TopicTable topics_;
   RecentEvents recent_;
   Tails tails_;  // Of what the host itself publishes.
   BusThread::TimerId tail_timer_ = 0;
+
+  std::atomic<std::uint64_t> last_wait_{0};
 };
 
 absl::Status ZmqHub::Open() {
@@ -140,6 +179,9 @@ void ZmqHub::Close() {
   thread_.CancelTimer(out_timer_);
   in_.reset();
   CloseOut();
+  while (!waits_.empty()) {
+    EndWait(waits_.begin()->first, absl::UnavailableError("the event hub is ending"));
+  }
 }
 
 // Lossy by design: a subscriber that is full loses its own.
@@ -169,7 +211,7 @@ void ZmqHub::Forward(std::span<Frame> frames) {
   const std::string_view topic = frames[0].text();
   const Frame& body = frames[1];
   if (PeekKind(body.bytes()) != msg::Kind::Tail) {
-    last_values_.Put(topic, body);
+    topics_.Put(topic, body, absl::ToUnixMicros(node_->clock()->Now()));
     if (topic.starts_with("e/")) Keep(topic, body);
   }
   SendOut(frames);
@@ -222,18 +264,19 @@ void ZmqHub::OnSubscriptions() {
   }
   if (greet) Greet();
   for (const std::string& topic : wanted) {
-    if (auto value = last_values_.Get(topic)) {
+    if (auto value = topics_.Last(topic)) {
       std::array<Frame, 2> last = {Frame(std::string_view(topic)), std::move(*value)};
       SendOut(last);
     }
   }
+  if (!wanted.empty()) EndWaits();
 }
 
 void ZmqHub::Greet() {
   msg::HubInfoT info;
   info.publish_endpoint = options_.publish_endpoint;
   info.subscribe_endpoint = options_.subscribe_endpoint;
-  info.epoch = node_->epoch() + counters_.restarts;
+  info.epoch = HubEpoch();
   msg::EnvelopeT hello;
   hello.body.Set(std::move(info));
   hello.head = std::make_unique<msg::Head>();
@@ -273,29 +316,146 @@ void ZmqHub::SendTails() {
   }
 }
 
-absl::StatusOr<std::uint64_t> ZmqHub::Publish(std::string_view topic, msg::EnvelopeT event) {
-  if (absl::Status checked = CheckTopic(topic); !checked.ok()) return checked;
-  event.kind = msg::Kind::Event;
-  event.head = std::make_unique<msg::Head>();
-  Frame frame = Encode(event);
-  if (!Receive(frame.bytes(), kMaxMessageBytes).ok()) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("event on ", runtime::Absl(topic), " is over the limits of a message"));
+absl::StatusOr<std::vector<std::uint64_t>> ZmqHub::PublishAll(std::vector<NewEvent> events) {
+  std::vector<Frame> frames;
+  frames.reserve(events.size());
+  for (NewEvent& event : events) {
+    if (absl::Status checked = CheckTopic(event.topic); !checked.ok()) return checked;
+    event.event.kind = msg::Kind::Event;
+    event.event.head = std::make_unique<msg::Head>();
+    frames.push_back(Encode(event.event));
+    if (!Receive(frames.back().bytes(), kMaxMessageBytes).ok()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("event on ", event.topic, " is over the limits of a message"));
+    }
   }
-  std::uint64_t seq = 0;
-  thread_.Run([&] { seq = PublishHere(std::string(topic), std::move(frame)); });
-  return seq;
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve(events.size());
+  thread_.Run([&] {
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      numbers.push_back(PublishHere(events[i].topic, std::move(frames[i])));
+    }
+  });
+  return numbers;
+}
+
+std::uint32_t ZmqHub::CountHere(std::string_view topic) const {
+  std::uint32_t count = 0;
+  for (std::size_t length = 0; length <= topic.size(); ++length) {
+    const auto found = subscriptions_.find(topic.substr(0, length));
+    if (found != subscriptions_.end()) count += found->second;
+  }
+  return count;
 }
 
 std::uint32_t ZmqHub::CountSubscriptions(std::string_view topic) {
   std::uint32_t count = 0;
-  thread_.Run([&] {
-    for (std::size_t length = 0; length <= topic.size(); ++length) {
-      const auto found = subscriptions_.find(std::string(topic.substr(0, length)));
-      if (found != subscriptions_.end()) count += found->second;
-    }
-  });
+  thread_.Run([&] { count = CountHere(topic); });
   return count;
+}
+
+std::uint64_t ZmqHub::WhenSubscribed(std::string topic, std::uint32_t count, absl::Duration timeout,
+                                     Subscribed done) {
+  const std::uint64_t id = ++last_wait_;
+  thread_.Post([this, id, topic = std::move(topic), count, timeout, done = std::move(done)] {
+    BeginWait(id, topic, count, timeout, done);
+  });
+  return id;
+}
+
+void ZmqHub::StopWaiting(std::uint64_t wait) {
+  thread_.Post([this, wait] { EndWait(wait, absl::CancelledError("nobody waits any more")); });
+}
+
+void ZmqHub::BeginWait(std::uint64_t id, std::string topic, std::uint32_t count,
+                       absl::Duration timeout, Subscribed done) {
+  if (in_ == nullptr) return done(absl::UnavailableError("the event hub is ending"));
+  if (const std::uint32_t now = CountHere(topic); now >= count) return done(now);
+  if (waits_.size() >= kMaxWaits) {
+    return done(absl::ResourceExhaustedError(
+        absl::StrCat(kMaxWaits, " publishers wait for subscribers already")));
+  }
+  Wait& wait = waits_[id];
+  wait.topic = std::move(topic);
+  wait.count = count;
+  wait.done = std::move(done);
+  wait.timer = 0;
+  if (timeout == absl::InfiniteDuration()) return;
+  wait.timer = thread_.RunAfter(timeout, [this, id] {
+    const Wait& late = waits_.at(id);
+    EndWait(id, absl::DeadlineExceededError(absl::StrCat(CountHere(late.topic), " of ", late.count,
+                                                         " subscriptions of ", late.topic,
+                                                         " are there")));
+  });
+}
+
+void ZmqHub::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
+  auto wait = waits_.extract(id);
+  if (wait.empty()) return;
+  thread_.CancelTimer(wait.mapped().timer);
+  wait.mapped().done(std::move(how));
+}
+
+// Of those who have what they wait for.
+void ZmqHub::EndWaits() {
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> ready;
+  for (const auto& [id, wait] : waits_) {
+    if (const std::uint32_t now = CountHere(wait.topic); now >= wait.count) {
+      ready.emplace_back(id, now);
+    }
+  }
+  for (const auto& [id, now] : ready) EndWait(id, now);
+}
+
+msg::TopicsReplyT ZmqHub::Topics(const msg::TopicsRequestT& request) {
+  const std::size_t limit =
+      request.limit == 0 ? kTopicsInPage : std::min<std::size_t>(request.limit, kTopicsInPage);
+  msg::TopicsReplyT reply;
+  TopicTable::Page page;
+  std::vector<std::uint32_t> subscribers;
+  thread_.Run([&] {
+    if (request.exact) {
+      auto row = topics_.Find(request.prefix);
+      page.rows.push_back(row ? *std::move(row) : TopicTable::Row{.topic = request.prefix});
+    } else {
+      page = topics_.List(request.prefix, request.after, limit);
+    }
+    for (const TopicTable::Row& row : page.rows) subscribers.push_back(CountHere(row.topic));
+    reply.epoch = HubEpoch();
+  });
+  reply.more = page.more;
+  for (std::size_t i = 0; i < page.rows.size(); ++i) {
+    const TopicTable::Row& row = page.rows[i];
+    auto info = std::make_unique<msg::TopicInfoT>();
+    info->topic = row.topic;
+    info->events = row.events;
+    info->bytes = row.bytes;
+    info->first_us = row.first_us;
+    info->last_us = row.last_us;
+    info->subscribers = subscribers[i];
+    if (row.last.has_value()) Describe(*row.last, info.get());
+    reply.topics.push_back(std::move(info));
+  }
+  return reply;
+}
+
+msg::LastEventsReplyT ZmqHub::LastEvents(const msg::LastEventsRequestT& request) {
+  SincePage events;
+  TopicTable::Page page;
+  std::string after = request.after;
+  do {
+    thread_.Run([&] { page = topics_.List(request.prefix, after, SincePage::kMaxEvents); });
+    for (const TopicTable::Row& row : page.rows) {
+      after = row.topic;
+      // (The hub has forwarded what it has not looked into.)
+      if (!row.last.has_value() || !Receive(row.last->bytes(), kMaxMessageBytes).ok()) continue;
+      if (!events.AddEncoded(row.topic, row.last->text())) break;
+    }
+  } while (page.more && !events.full());
+  msg::LastEventsReplyT reply;
+  reply.more = events.full();
+  reply.events = std::move(events.Take().events);
+  return reply;
 }
 
 Hub::Stats ZmqHub::GetStats() const {
@@ -305,6 +465,14 @@ Hub::Stats ZmqHub::GetStats() const {
 }
 
 }  // namespace
+
+absl::StatusOr<std::uint64_t> Hub::Publish(std::string_view topic, msg::EnvelopeT event) {
+  std::vector<NewEvent> events;
+  events.push_back({std::string(topic), std::move(event)});
+  const auto numbers = PublishAll(std::move(events));
+  if (!numbers.ok()) return numbers.status();
+  return numbers->front();
+}
 
 Hub::Options Hub::DefaultAddresses(const runtime::Locations& locations) {
   return {.publish_endpoint = HubPublishAddress(locations),

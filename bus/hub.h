@@ -3,11 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "bus/node.h"
 #include "bus/schema/envelope_generated.h"
 #include "runtime/locations.h"
@@ -19,9 +22,9 @@ namespace bus {
 //
 // Drops and counts: topics that are not legal, messages that fail verification of their size and
 // frame count, and `$sys/`, `$hello/` from anybody but the host. One stalled subscriber loses its
-// own messages only. Greets each new subscriber with its epoch on `$hello/`. Keeps the last
-// value of each topic within a bound and sends it to new subscriptions of that topic. Keeps the
-// last 64 MiB of `e/`, for those who missed some.
+// own messages only. Greets each new subscriber with its epoch on `$hello/`. Knows the 10,000
+// topics used last; keeps the last value of each within a bound and sends it to new subscriptions
+// of that topic. Keeps the last 64 MiB of `e/`, for those who missed some.
 //
 // Subscriptions are prefixes of at most 200 bytes (who sends a longer one is disconnected). One
 // alone cannot be refused: over `max_subscriptions` all subscribers are disconnected, and come
@@ -45,11 +48,30 @@ class Hub {
   static absl::StatusOr<std::unique_ptr<Hub>> Create(Node* node, Options options);
   virtual ~Hub() = default;
 
+  struct NewEvent {
+    std::string topic;
+    msg::EnvelopeT event;
+  };
   // Publishes as the host: reserved roots are allowed. Any thread. Returns the sequence number.
-  virtual absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event) = 0;
-  // Subscriptions that match `topic` now. Any thread but the bus thread.
+  absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event);
+  // The same for several, in this order and with nothing between them: all or none.
+  virtual absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events) = 0;
+  // Subscriptions that match `topic` now. Any thread.
   virtual std::uint32_t CountSubscriptions(std::string_view topic) = 0;
-  // The record behind `e/`, for Common.Ends and Common.Since. Any thread but the bus thread.
+
+  // Calls `done` on the bus thread as soon as `count` subscriptions match `topic`, with how many
+  // do; or with DeadlineExceeded after `timeout`, ResourceExhausted if 1,000 wait already,
+  // Cancelled after StopWaiting() with what this returns, Unavailable when the hub ends. Any
+  // thread.
+  using Subscribed = std::function<void(absl::StatusOr<std::uint32_t> subscriptions)>;
+  virtual std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count,
+                                       absl::Duration timeout, Subscribed done) = 0;
+  virtual void StopWaiting(std::uint64_t wait) = 0;
+
+  // For Registry.Topics and Registry.LastEvents. Any thread.
+  virtual msg::TopicsReplyT Topics(const msg::TopicsRequestT& request) = 0;
+  virtual msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request) = 0;
+  // The record behind `e/`, for Common.Ends and Common.Since. Any thread.
   virtual msg::EndsReplyT Ends(const msg::EndsRequestT& request) = 0;
   virtual msg::SinceReplyT Since(const msg::SinceRequestT& request) = 0;
   virtual Stats GetStats() const = 0;

@@ -16,11 +16,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/schema/common_methods.h"
+#include "bus/hub_service.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "runtime/process_identity.h"
+#include "runtime/text_hash.h"
 #include "runtime/unique_fd.h"
 
 namespace registry {
@@ -50,13 +51,6 @@ std::unique_ptr<msg::LeaseT> BriefOf(const msg::LeaseT& lease) {
   brief->state = lease.state;
   return brief;
 }
-
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>()(text);
-  }
-};
 
 // Everything but the statistics belongs to the loop's thread.
 //
@@ -99,8 +93,6 @@ class RealRegistryService : public RegistryService {
   absl::StatusOr<msg::LookupReplyT> Lookup(const bus::CallContext&, const msg::LookupRequestT&);
   absl::StatusOr<msg::ListReplyT> List(const bus::CallContext&, const msg::ListRequestT&);
   void Watch(Writer<Registry::Watch> writer, const msg::WatchRequestT& request);
-  absl::StatusOr<msg::PublishReplyT> Publish(const bus::CallContext& context,
-                                             const msg::PublishRequestT& request);
 
   void Look();
   bool WatchProcess(const msg::LeaseT& lease);
@@ -130,7 +122,8 @@ class RealRegistryService : public RegistryService {
   LeaseTable leases_;
   std::map<std::uint64_t, WatchedProcess> processes_;  // By lease.
   std::map<std::uint64_t, Watcher> watchers_;
-  std::unordered_map<std::string, std::set<std::uint64_t>, TextHash, std::equal_to<>> by_prefix_;
+  std::unordered_map<std::string, std::set<std::uint64_t>, runtime::TextHash, std::equal_to<>>
+      by_prefix_;
   std::uint64_t last_watcher_ = 0;
   std::uint64_t published_revision_ = 0;
   runtime::EventLoop::TimerId look_timer_ = 0;
@@ -166,19 +159,7 @@ RealRegistryService::RealRegistryService(Options options, bus::Service* service)
           if (!weak.expired()) Watch(writer, request);
         });
       });
-  // These lock themselves, and wait for the bus thread: on the pool.
-  service->Handle<Registry::Publish>(
-      [this](const bus::CallContext& context, const msg::PublishRequestT& request) {
-        return Publish(context, request);
-      });
-  service->Handle<rpc::Common::Ends>(
-      [this](const bus::CallContext&, const msg::EndsRequestT& request) {
-        return options_.hub->Ends(request);
-      });
-  service->Handle<rpc::Common::Since>(
-      [this](const bus::CallContext&, const msg::SinceRequestT& request) {
-        return options_.hub->Since(request);
-      });
+  bus::AddHubMethods(service, options_.hub, options_.node->clock());
   look_timer_ = options_.loop->RunAfter(options_.leases.look_every, [this] { Look(); });
 }
 
@@ -253,26 +234,6 @@ absl::StatusOr<msg::ListReplyT> RealRegistryService::List(const bus::CallContext
   reply.revision = leases_.revision();
   reply.epoch = epoch_;
   reply.hub = HubInfo();
-  return reply;
-}
-
-absl::StatusOr<msg::PublishReplyT> RealRegistryService::Publish(
-    const bus::CallContext& context, const msg::PublishRequestT& request) {
-  if (absl::Status checked = bus::CheckTopic(request.topic); !checked.ok()) return checked;
-  if (!request.topic.starts_with("e/")) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "topic \"", request.topic, "\": users publish under \"e/\"; other topics have owners"));
-  }
-  msg::EnvelopeT event;
-  event.trace = context.trace;
-  event.request_id = context.request_id;
-  event.payload = request.payload;
-  event.payload_type = request.payload_type;
-  msg::PublishReplyT reply;
-  reply.subscribers = options_.hub->CountSubscriptions(request.topic);
-  const auto seq = options_.hub->Publish(request.topic, std::move(event));
-  if (!seq.ok()) return seq.status();
-  reply.seq = *seq;
   return reply;
 }
 

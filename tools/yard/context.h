@@ -20,6 +20,7 @@ namespace yard {
 struct Context {
   std::ostream* out = nullptr;  // Data.
   std::ostream* err = nullptr;  // Everything else.
+  int in = 0;                   // A descriptor: stdin. Not owned.
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   bool color = false;  // Decided from --color, NO_COLOR, TERM and the terminal.

@@ -136,7 +136,7 @@ std::span<const VerbEntry> Verbs() {
        MakePlot},
       {"pub",
        "publish an event of your own",
-       {"yard pub e/note/ '{\"text\": \"hi\"}'", "yard pub e/done/ '{}' --json"},
+       {"yard pub e/note/ '{\"text\": \"hi\"}'", "yard pub e/n/ '{{count}}' -n 100 --rate 10"},
        true,
        MakePub},
       {"sub", "receive events", {"yard sub t/", "yard sub m/ -n 10 --json"}, true, MakeSub},

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "bus/hub_service.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/registry_methods.h"
@@ -203,22 +203,7 @@ void FakeYard::ServeRegistry() {
         }
         return reply;
       });
-  service.Handle<Registry::Publish>(
-      [this](const bus::CallContext&,
-             const msg::PublishRequestT& request) -> absl::StatusOr<msg::PublishReplyT> {
-        if (!absl::StartsWith(request.topic, "e/")) {
-          return absl::PermissionDeniedError("topics under e/ only");
-        }
-        msg::EnvelopeT event;
-        event.payload = request.payload;
-        event.payload_type = request.payload_type;
-        msg::PublishReplyT reply;
-        reply.subscribers = hub_->CountSubscriptions(request.topic);
-        auto seq = hub_->Publish(request.topic, std::move(event));
-        if (!seq.ok()) return seq.status();
-        reply.seq = *seq;
-        return reply;
-      });
+  bus::AddHubMethods(&service, hub_.get(), node_->clock());
 }
 
 template <typename Reply>

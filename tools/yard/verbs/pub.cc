@@ -1,63 +1,309 @@
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bus/schema/registry_methods.h"
+#include "runtime/counted.h"
+#include "runtime/mutex.h"
+#include "runtime/random_id.h"
+#include "tools/yard/event_maker.h"
+#include "tools/yard/event_template.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/line_reader.h"
+#include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/publish_pace.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
 namespace {
 
+// What goes in one request at most.
+constexpr std::size_t kEventsAtOnce = 500;
+constexpr std::size_t kBytesAtOnce = 1 << 20;
+constexpr std::size_t kMaxTextBytes = 1 << 20;
+constexpr absl::Duration kWait = absl::Seconds(60);
+// Who keeps the pace but for this has kept it.
+constexpr absl::Duration kLateness = absl::Milliseconds(100);
+constexpr const char* kJson = "json";
+
+// Where the texts of events come from.
+class Texts {
+ public:
+  virtual ~Texts() = default;
+  // Nothing: there are no more. May wait.
+  virtual absl::StatusOr<std::optional<std::string>> Next() = 0;
+  virtual bool WouldWait() const = 0;
+  // The place of the one that Next() gave last, for an error: "line 3: ".
+  virtual std::string Place() const = 0;
+};
+
+class FilledTexts : public Texts {
+ public:
+  FilledTexts(std::string text, bool is_template, std::uint64_t count, runtime::Clock* clock)
+      : text_(std::move(text)),
+        fills_(is_template && absl::StrContains(text_, "{{")),
+        count_(count),
+        clock_(clock) {}
+  absl::StatusOr<std::optional<std::string>> Next() override {
+    if (made_ == count_) return std::optional<std::string>();
+    ++made_;
+    return std::optional<std::string>(
+        fills_ ? FillTemplate(
+                     text_, {.count = made_, .time = clock_->Now(), .random = runtime::RandomId()})
+               : text_);
+  }
+  bool WouldWait() const override { return false; }
+  std::string Place() const override {
+    return made_ > 1 ? absl::StrCat("event ", made_, ": ") : "";
+  }
+
+ private:
+  const std::string text_;
+  const bool fills_;
+  const std::uint64_t count_;
+  runtime::Clock* const clock_;
+  std::uint64_t made_ = 0;
+};
+
+class LineTexts : public Texts {
+ public:
+  // `count` 0: all lines.
+  LineTexts(int fd, std::uint64_t count) : reader_(fd, kMaxTextBytes), count_(count) {}
+  absl::StatusOr<std::optional<std::string>> Next() override {
+    if (count_ > 0 && reader_.number() == count_) return std::optional<std::string>();
+    return reader_.Next();
+  }
+  bool WouldWait() const override { return !reader_.HasLine(); }
+  std::string Place() const override { return absl::StrCat("line ", reader_.number(), ": "); }
+
+ private:
+  LineReader reader_;
+  const std::uint64_t count_;
+};
+
+// What has been published.
+struct Published {
+  std::uint64_t events = 0;
+  std::uint64_t first_seq = 0, last_seq = 0;
+  std::uint32_t subscribers = 0;        // When the last was published.
+  std::uint32_t least_subscribers = 0;  // Of all requests.
+  absl::Duration late = absl::ZeroDuration();
+};
+
 class Pub : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("topic", topic_, "Where to: e/... (a missing / at its end is added).",
                 OptionSet::Need::kRequired);
-    options.Add("json", payload_, "What: JSON, or any text with --raw.",
-                OptionSet::Need::kRequired);
+    options.Add("json", text_,
+                "What: JSON with {{count}} {{time}} {{id}} {{random}}; - for stdin.");
     options.Flag("--raw", raw_, "Send the text as it is.");
+    options.Add("--type", type_, "A message, as TrialEvent; json for none. Default: the topic's.");
+    options.Flag("--stdin", stdin_, "Each line of stdin is an event.");
+    options.Add("-n", count_, "Publish N events (default: 1; with --stdin all lines).");
+    options.Add("--rate", rate_, "Events a second (default: as fast as it goes).");
+    options.Add("-w,--wait", wait_, "Wait until N subscriptions of the topic are there.");
+    options.Add("--timeout", timeout_, "Seconds to wait for them (default: 60); then exit 5.");
+    options.Add("--require", require_, "Exit 1 if fewer than N subscriptions got an event.");
   }
 
   int Run(Context& context) override {
-    if (const absl::Status good = CheckPayload(); !good.ok()) return Fail(context, "pub", good);
     if (!absl::EndsWith(topic_, "/")) topic_ += '/';
+    auto texts = Open(context);
+    if (!texts.ok()) return Fail(context, "pub", texts.status());
     auto client = context.client();
     if (!client.ok()) return Fail(context, "pub", client.status());
-    msg::PublishRequestT request;
-    request.topic = topic_;
-    request.payload.assign(payload_.begin(), payload_.end());
-    request.payload_type = raw_ ? "text/plain" : "application/json";
-    const auto reply = (*client)->Call<rpc::Registry::Publish>(request, Patient());
-    if (!reply.ok()) return Fail(context, "pub", reply.status());
-    if (context.json) {
-      PrintJson(context,
-                {{"topic", topic_}, {"seq", reply->seq}, {"subscribers", reply->subscribers}});
-    } else {
-      *context.out << Printable(topic_) << " seq " << reply->seq << ", " << reply->subscribers
-                   << (reply->subscribers == 1 ? " subscriber\n" : " subscribers\n");
+    auto maker = MakeMaker(**client);
+    if (!maker.ok()) return Fail(context, "pub", maker.status());
+    Published published;
+    const absl::Status done = PublishAll(context, **client, **texts, *maker, &published);
+    if (published.events > 0) Say(context, published);
+    if (!done.ok()) return Fail(context, "pub", done);
+    if (published.late > kLateness) {
+      *context.err << "yard pub: the rate was not kept: up to "
+                   << absl::FormatDuration(absl::Trunc(published.late, absl::Milliseconds(1)))
+                   << " late\n";
     }
-    return kDone;
+    if (published.least_subscribers >= require_) return kDone;
+    *context.err << "yard pub: " << runtime::Counted(published.least_subscribers, "subscription")
+                 << " of " << Printable(topic_) << " when it was published, " << require_
+                 << " required\n";
+    return kFailed;
   }
 
  private:
-  absl::Status CheckPayload() const {
-    if (raw_) return absl::OkStatus();
-    try {
-      const auto parsed = nlohmann::json::parse(payload_);
-    } catch (const nlohmann::json::exception& error) {
-      // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-      const std::string what = error.what();
-      return absl::InvalidArgumentError(
-          absl::StrCat("not JSON: ", what.substr(what.find("] ") + 2), "; --raw sends any text"));
+  absl::StatusOr<std::unique_ptr<Texts>> Open(const Context& context) {
+    if (raw_ && !type_.empty()) {
+      return absl::InvalidArgumentError("--raw sends text, which has no --type");
     }
+    if (stdin_) {
+      if (!text_.empty()) return absl::InvalidArgumentError("an event and --stdin: which?");
+      return std::make_unique<LineTexts>(context.in, count_);
+    }
+    if (text_.size() != 1) {
+      return absl::InvalidArgumentError(text_.empty()
+                                            ? "what is to be published? JSON, -, or --stdin"
+                                            : "more than one event: quote the JSON");
+    }
+    std::string text = text_.front();
+    if (text == "-") {
+      auto all = LineReader(context.in, kMaxTextBytes).Rest();
+      if (!all.ok()) return all.status();
+      text = *std::move(all);
+    } else if (!raw_ && type_.empty()) {
+      // Before anybody is asked. (Relaxed JSON needs a --type.)
+      const absl::Status good = CheckJson(FillTemplate(text, {.time = context.clock->Now()}));
+      if (!good.ok()) return good;
+    }
+    const bool is_template = !raw_ && text_.front() != "-";
+    return std::make_unique<FilledTexts>(std::move(text), is_template,
+                                         std::max<std::uint64_t>(count_, 1), context.clock);
+  }
+
+  // What the topic's events are so far is what it gets.
+  absl::StatusOr<EventMaker> MakeMaker(bus::Client& client) {
+    std::string type = type_;
+    if (type.empty() && !raw_ && absl::StartsWith(topic_, "e/")) {
+      msg::TopicsRequestT request;
+      request.prefix = topic_;
+      request.exact = true;
+      const auto known = client.Call<rpc::Registry::Topics>(request, Patient());
+      if (!known.ok()) return known.status();
+      if (!known->topics.empty() && !known->topics[0]->is_payload) type = known->topics[0]->type;
+    }
+    if (type == kJson) type.clear();
+    if (!type.empty()) {
+      auto messages = MessageJson::Load();
+      if (!messages.ok()) return messages.status();
+      messages_ = *std::move(messages);
+    }
+    return EventMaker({.topic = topic_, .raw = raw_, .type = type, .messages = messages_.get()});
+  }
+
+  absl::Status PublishAll(Context& context, bus::Client& client, Texts& texts,
+                          const EventMaker& maker, Published* published) const {
+    PublishPace pace(rate_, context.clock->Monotonic());
+    // The first one that waits for subscribers does so alone: the pace begins when they are there.
+    bool alone = wait_ > 0;
+    for (;;) {
+      WaitUntil(context, pace.TimeOf(published->events));
+      const absl::Duration now = context.clock->Monotonic();
+      const std::uint64_t due = alone ? 1 : pace.DueBy(now) - published->events;
+      Batch batch = NextBatch(texts, maker, std::min<std::uint64_t>(due, kEventsAtOnce));
+      if (batch.events.empty()) return batch.why_last;
+      if (rate_ > 0 && !alone) {
+        published->late = std::max(published->late, now - pace.TimeOf(published->events));
+      }
+      if (absl::Status sent = Send(client, std::move(batch.events), published); !sent.ok()) {
+        return published->events == 0
+                   ? sent
+                   : absl::Status(sent.code(), absl::StrCat("after ", published->events,
+                                                            " events: ", sent.message()));
+      }
+      if (!batch.why_last.ok()) return batch.why_last;
+      if (alone) pace = PublishPace(rate_, context.clock->Monotonic());
+      alone = false;
+    }
+  }
+
+  struct Batch {
+    std::vector<std::unique_ptr<msg::NewEventT>> events;
+    absl::Status why_last;  // Not OK: none comes after these, for this reason.
+  };
+  // What is there without waiting for more than the first; empty: there are no more. What comes
+  // before a wrong text is published.
+  static Batch NextBatch(Texts& texts, const EventMaker& maker, std::uint64_t count) {
+    Batch batch;
+    std::size_t bytes = 0;
+    while (batch.events.size() < count && bytes < kBytesAtOnce) {
+      if (!batch.events.empty() && texts.WouldWait()) break;
+      auto text = texts.Next();
+      if (text.ok() && !text->has_value()) break;
+      auto event = text.ok() ? maker.Make(**text) : text.status();
+      if (!event.ok()) {
+        batch.why_last =
+            absl::Status(event.status().code(),
+                         absl::StrCat(text.ok() ? texts.Place() : "", event.status().message()));
+        break;
+      }
+      bytes += (*text)->size();
+      batch.events.push_back(*std::move(event));
+    }
+    return batch;
+  }
+
+  absl::Status Send(bus::Client& client, std::vector<std::unique_ptr<msg::NewEventT>> events,
+                    Published* published) const {
+    msg::PublishRequestT request;
+    const std::uint64_t count = events.size();
+    if (count == 1) {
+      request.topic = events[0]->topic;
+      request.payload = std::move(events[0]->payload);
+      request.payload_type = events[0]->payload_type;
+      request.envelope = std::move(events[0]->envelope);
+    } else {
+      request.events = std::move(events);
+    }
+    bus::CallOptions options = Patient();
+    if (published->events == 0 && wait_ > 0) {
+      request.min_subscribers = wait_;
+      options.timeout = timeout_ > 0 ? absl::Seconds(timeout_) : kWait;
+    }
+    const auto reply = client.Call<rpc::Registry::Publish>(request, options);
+    if (!reply.ok()) return reply.status();
+    if (published->events == 0) {
+      published->first_seq = reply->seqs.empty() ? reply->seq : reply->seqs.front();
+      published->least_subscribers = reply->subscribers;
+    }
+    published->events += count;
+    published->last_seq = reply->seq;
+    published->subscribers = reply->subscribers;
+    published->least_subscribers = std::min(published->least_subscribers, reply->subscribers);
     return absl::OkStatus();
   }
 
-  std::string topic_, payload_;
-  bool raw_ = false;
+  static void WaitUntil(Context& context, absl::Duration time) {
+    runtime::Mutex mutex;
+    runtime::CondVar never;
+    runtime::MutexLock lock(mutex);
+    while (context.clock->Monotonic() < time) {
+      (void)context.clock->WaitUntil(never, mutex, time);
+    }
+  }
+
+  void Say(Context& context, const Published& published) const {
+    if (context.json) {
+      return PrintJson(context, {{"topic", topic_},
+                                 {"events", published.events},
+                                 {"first_seq", published.first_seq},
+                                 {"seq", published.last_seq},
+                                 {"subscribers", published.subscribers}});
+    }
+    *context.out << Printable(topic_);
+    if (published.events > 1) {
+      *context.out << " " << published.events << " events, seq " << published.first_seq << " to "
+                   << published.last_seq;
+    } else {
+      *context.out << " seq " << published.last_seq;
+    }
+    *context.out << ", " << runtime::Counted(published.subscribers, "subscriber") << "\n";
+  }
+
+  std::string topic_, type_;
+  std::vector<std::string> text_;
+  bool raw_ = false, stdin_ = false;
+  std::uint64_t count_ = 0;
+  double rate_ = 0, timeout_ = 0;
+  std::uint32_t wait_ = 0, require_ = 0;
+  std::unique_ptr<MessageJson> messages_;
 };
 
 }  // namespace
