@@ -109,7 +109,7 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   void OnHello(const msg::Envelope& hello);
   void NoteLease(const msg::Envelope& event);
   void SayConnected();
-  void Deliver(std::string_view topic, const msg::Envelope& event);
+  void Deliver(std::string_view topic, const msg::Envelope& event, std::size_t bytes);
   void Lost(std::string_view topic, std::uint64_t count);
   bool Handles(std::string_view topic) const {
     return recovery != nullptr && recovery->Handles(topic);
@@ -142,7 +142,7 @@ absl::Status Subscriber::State::Open() {
           [this](std::string_view topic, const msg::Envelope& event, bool recovered) {
             stats.recovered += recovered;
             node->counters().events_recovered.Add(recovered);
-            Deliver(topic, event);
+            Deliver(topic, event, 0);
           },
       .lost = [this](std::string_view topic, std::uint64_t count) { Lost(topic, count); },
       .ready = [this] { SayConnected(); }});
@@ -165,9 +165,11 @@ void Subscriber::State::SayConnected() {
   changed.SignalAll();
 }
 
-void Subscriber::State::Deliver(std::string_view topic, const msg::Envelope& event) {
+void Subscriber::State::Deliver(std::string_view topic, const msg::Envelope& event,
+                                std::size_t bytes) {
   ++stats.received;
   node->counters().events_received.Add();
+  if (options.on_sized_event) return options.on_sized_event(topic, event, bytes);
   options.on_event(topic, event);
 }
 
@@ -214,7 +216,7 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
   if (place.deliver && recovery != nullptr) NoteLease(event);
   if (!Wants(topic)) return;
   if (place.lost != 0) Lost(topic, place.lost);
-  if (place.deliver && received->body_known()) Deliver(topic, event);
+  if (place.deliver && received->body_known()) Deliver(topic, event, frames[1].size());
 }
 
 // An owner has been started.

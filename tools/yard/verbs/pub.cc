@@ -27,7 +27,8 @@ namespace {
 
 // What goes in one request at most.
 constexpr std::size_t kEventsAtOnce = 500;
-constexpr std::size_t kBytesAtOnce = 1 << 20;
+constexpr std::size_t kBytesAtOnce = 512 << 10;  // A request has at most 1 MiB.
+constexpr std::size_t kOverhead = 64;            // Of an event in it.
 constexpr std::size_t kMaxTextBytes = 1 << 20;
 constexpr absl::Duration kWait = absl::Seconds(60);
 // Who keeps the pace but for this has kept it.
@@ -38,9 +39,11 @@ constexpr const char* kJson = "json";
 class Texts {
  public:
   virtual ~Texts() = default;
-  // Nothing: there are no more. May wait.
-  virtual absl::StatusOr<std::optional<std::string>> Next() = 0;
-  virtual bool WouldWait() const = 0;
+  // Is there another one, or an error to be told? May wait.
+  virtual bool More() = 0;
+  virtual bool MoreWouldWait() const = 0;
+  // If there is more.
+  virtual absl::StatusOr<std::string> Next() = 0;
   // The place of the one that Next() gave last, for an error: "line 3: ".
   virtual std::string Place() const = 0;
 };
@@ -52,15 +55,14 @@ class FilledTexts : public Texts {
         fills_(is_template && absl::StrContains(text_, "{{")),
         count_(count),
         clock_(clock) {}
-  absl::StatusOr<std::optional<std::string>> Next() override {
-    if (made_ == count_) return std::optional<std::string>();
+  bool More() override { return made_ < count_; }
+  bool MoreWouldWait() const override { return false; }
+  absl::StatusOr<std::string> Next() override {
     ++made_;
-    return std::optional<std::string>(
-        fills_ ? FillTemplate(
-                     text_, {.count = made_, .time = clock_->Now(), .random = runtime::RandomId()})
-               : text_);
+    if (!fills_) return text_;
+    return FillTemplate(text_,
+                        {.count = made_, .time = clock_->Now(), .random = runtime::RandomId()});
   }
-  bool WouldWait() const override { return false; }
   std::string Place() const override {
     return made_ > 1 ? absl::StrCat("event ", made_, ": ") : "";
   }
@@ -77,16 +79,73 @@ class LineTexts : public Texts {
  public:
   // `count` 0: all lines.
   LineTexts(int fd, std::uint64_t count) : reader_(fd, kMaxTextBytes), count_(count) {}
-  absl::StatusOr<std::optional<std::string>> Next() override {
-    if (count_ > 0 && reader_.number() == count_) return std::optional<std::string>();
-    return reader_.Next();
+  bool More() override {
+    if (!next_.has_value()) {
+      if (count_ > 0 && reader_.number() == count_) return false;
+      next_ = reader_.Next();
+    }
+    return !next_->ok() || (*next_)->has_value();
   }
-  bool WouldWait() const override { return !reader_.HasLine(); }
+  bool MoreWouldWait() const override { return !next_.has_value() && !reader_.HasLine(); }
+  absl::StatusOr<std::string> Next() override {
+    const auto line = *std::exchange(next_, std::nullopt);
+    if (!line.ok()) return line.status();
+    return **line;
+  }
   std::string Place() const override { return absl::StrCat("line ", reader_.number(), ": "); }
 
  private:
   LineReader reader_;
   const std::uint64_t count_;
+  std::optional<absl::StatusOr<std::optional<std::string>>> next_;
+};
+
+// Events in the portions that one request takes.
+class Batches {
+ public:
+  struct Batch {
+    std::vector<std::unique_ptr<msg::NewEventT>> events;
+    absl::Status why_last;  // Not OK: none comes after these, for this reason.
+  };
+  Batches(Texts* texts, const EventMaker* maker) : texts_(*texts), maker_(*maker) {}
+
+  // May wait.
+  bool More() { return next_ != nullptr || texts_.More(); }
+  // At most `count`: what is there without waiting for more than the first. What comes before a
+  // wrong text is given.
+  Batch Next(std::uint64_t count) {
+    Batch batch;
+    std::size_t bytes = 0;
+    while (batch.events.size() < count) {
+      if (next_ == nullptr) {
+        if (!batch.events.empty() && texts_.MoreWouldWait()) break;
+        if (!texts_.More()) break;
+        batch.why_last = Make();
+        if (!batch.why_last.ok()) break;
+      }
+      bytes += next_->topic.size() + next_->payload.size() + next_->envelope.size() + kOverhead;
+      if (!batch.events.empty() && bytes > kBytesAtOnce) break;
+      batch.events.push_back(std::move(next_));
+    }
+    return batch;
+  }
+
+ private:
+  absl::Status Make() {
+    const auto text = texts_.Next();
+    if (!text.ok()) return text.status();
+    auto event = maker_.Make(*text);
+    if (!event.ok()) {
+      return absl::Status(event.status().code(),
+                          absl::StrCat(texts_.Place(), event.status().message()));
+    }
+    next_ = *std::move(event);
+    return absl::OkStatus();
+  }
+
+  Texts& texts_;
+  const EventMaker& maker_;
+  std::unique_ptr<msg::NewEventT> next_;
 };
 
 // What has been published.
@@ -191,13 +250,14 @@ class Pub : public Verb {
   absl::Status PublishAll(Context& context, bus::Client& client, Texts& texts,
                           const EventMaker& maker, Published* published) const {
     PublishPace pace(rate_, context.clock->Monotonic());
+    Batches batches(&texts, &maker);
     // The first one that waits for subscribers does so alone: the pace begins when they are there.
     bool alone = wait_ > 0;
-    for (;;) {
+    while (batches.More()) {
       WaitUntil(context, pace.TimeOf(published->events));
       const absl::Duration now = context.clock->Monotonic();
       const std::uint64_t due = alone ? 1 : pace.DueBy(now) - published->events;
-      Batch batch = NextBatch(texts, maker, std::min<std::uint64_t>(due, kEventsAtOnce));
+      Batches::Batch batch = batches.Next(std::min<std::uint64_t>(due, kEventsAtOnce));
       if (batch.events.empty()) return batch.why_last;
       if (rate_ > 0 && !alone) {
         published->late = std::max(published->late, now - pace.TimeOf(published->events));
@@ -212,32 +272,7 @@ class Pub : public Verb {
       if (alone) pace = PublishPace(rate_, context.clock->Monotonic());
       alone = false;
     }
-  }
-
-  struct Batch {
-    std::vector<std::unique_ptr<msg::NewEventT>> events;
-    absl::Status why_last;  // Not OK: none comes after these, for this reason.
-  };
-  // What is there without waiting for more than the first; empty: there are no more. What comes
-  // before a wrong text is published.
-  static Batch NextBatch(Texts& texts, const EventMaker& maker, std::uint64_t count) {
-    Batch batch;
-    std::size_t bytes = 0;
-    while (batch.events.size() < count && bytes < kBytesAtOnce) {
-      if (!batch.events.empty() && texts.WouldWait()) break;
-      auto text = texts.Next();
-      if (text.ok() && !text->has_value()) break;
-      auto event = text.ok() ? maker.Make(**text) : text.status();
-      if (!event.ok()) {
-        batch.why_last =
-            absl::Status(event.status().code(),
-                         absl::StrCat(text.ok() ? texts.Place() : "", event.status().message()));
-        break;
-      }
-      bytes += (*text)->size();
-      batch.events.push_back(*std::move(event));
-    }
-    return batch;
+    return absl::OkStatus();
   }
 
   absl::Status Send(bus::Client& client, std::vector<std::unique_ptr<msg::NewEventT>> events,

@@ -1,0 +1,148 @@
+// `yard topic` as a person uses it, with a real hub.
+
+#include <atomic>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bus/counters.h"
+#include "bus/hub.h"
+#include "bus/node.h"
+#include "bus/schema/envelope_generated.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/fake_clock.h"
+#include "tools/yard/testing/fake_yard.h"
+#include "tools/yard/verb.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::vector<json> Objects(const std::string& text) {
+  std::vector<json> objects;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) objects.push_back(json::parse(line));
+  return objects;
+}
+
+class TopicTest : public ::testing::Test {
+ protected:
+  void Publish(const std::string& topic, const std::string& payload) {
+    msg::EnvelopeT event;
+    event.payload.assign(payload.begin(), payload.end());
+    event.payload_type = "text/plain";
+    ASSERT_EQ(yard_.hub().Publish(topic, std::move(event)).status(), absl::OkStatus());
+  }
+  // Runs `words` while an event is published at each tenth of a second of the fake clock.
+  FakeYard::Output WhilePublishing(const std::string& topic, std::vector<std::string> words) {
+    runtime::FakeClock clock;
+    yard_.context().clock = &clock;
+    FakeYard::Output result;
+    std::atomic<bool> ended{false};
+    std::thread verb([&] {
+      result = yard_.Run(words);
+      ended = true;
+    });
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    const auto in_time = [&] { return !ended && absl::Now() < deadline; };
+    while (yard_.hub().CountSubscriptions(topic) == 0 && in_time()) std::this_thread::yield();
+    const bus::Counter& heard = (*yard_.context().node())->counters().events_received;
+    while (in_time()) {
+      const std::uint64_t before = heard.Get();
+      Publish(topic, "0123456789");
+      while (heard.Get() == before && in_time()) std::this_thread::yield();
+      clock.Advance(absl::Milliseconds(100));
+    }
+    EXPECT_TRUE(ended);
+    verb.join();
+    return result;
+  }
+
+  FakeYard yard_;
+};
+
+TEST_F(TopicTest, LsListsWhatWasPublished) {
+  yard_.Start();
+  Publish("e/b/", "x");
+  Publish("e/a/", "x");
+  Publish("e/a/", "x");
+  Publish("t/t-abcde/", "x");
+  const auto objects = Objects(yard_.Run({"topic", "ls", "e/", "--json"}).out);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[0]["topic"], "e/a/");
+  EXPECT_EQ(objects[0]["type"], "text/plain");
+  EXPECT_EQ(objects[0]["payload"], true);
+  EXPECT_EQ(objects[0]["events"], 2);
+  EXPECT_EQ(objects[0]["seq"], 2);
+  EXPECT_EQ(objects[0]["subscribers"], 0);
+  EXPECT_EQ(objects[1]["topic"], "e/b/");
+  const auto table = yard_.Run({"topic", "ls"});
+  EXPECT_EQ(table.code, kDone) << table.err;
+  EXPECT_THAT(table.out, StartsWith("TOPIC"));
+  EXPECT_THAT(table.out, HasSubstr("t/t-abcde/"));
+  EXPECT_THAT(table.err, HasSubstr("3 topics"));
+}
+
+TEST_F(TopicTest, LsGoesThroughAllPages) {
+  yard_.Start();
+  std::vector<bus::Hub::NewEvent> events;
+  for (int i = 0; i < 2'500; ++i) {
+    events.push_back({"e/" + std::to_string(i) + "/", msg::EnvelopeT()});
+  }
+  ASSERT_EQ(yard_.hub().PublishAll(std::move(events)).status(), absl::OkStatus());
+  EXPECT_EQ(Objects(yard_.Run({"topic", "ls", "--json"}).out).size(), 2'500U);
+}
+
+TEST_F(TopicTest, HzTellsTheRate) {
+  yard_.Start();
+  const auto result = WhilePublishing("e/x/", {"topic", "hz", "e/x/", "-n", "3", "--json"});
+  ASSERT_EQ(result.code, kDone) << result.err;
+  const auto reports = Objects(result.out);
+  ASSERT_EQ(reports.size(), 3U);
+  EXPECT_EQ(reports[2]["topic"], "e/x/");
+  EXPECT_GE(reports[2]["events"], 25);
+  EXPECT_NEAR(reports[2]["hz"].get<double>(), 10, 1);
+  EXPECT_EQ(reports[2]["lost"], 0);
+}
+
+TEST_F(TopicTest, BwAndDelayHaveTheirOwnNumbers) {
+  yard_.Start();
+  const auto bandwidth = WhilePublishing("e/x/", {"topic", "bw", "e/", "-n", "2", "--json"});
+  ASSERT_EQ(bandwidth.code, kDone) << bandwidth.err;
+  EXPECT_GT(Objects(bandwidth.out).back()["min_bytes"], 10);
+  EXPECT_GT(Objects(bandwidth.out).back()["bytes_per_s"], 0);
+  // (By this clock all are sent in the future.)
+  const auto delay = WhilePublishing("e/x/", {"topic", "delay", "e/", "-n", "1"});
+  ASSERT_EQ(delay.code, kDone) << delay.err;
+  EXPECT_THAT(delay.out, StartsWith("e/x/  p50 "));
+  EXPECT_THAT(delay.out, HasSubstr("heard before they were sent"));
+}
+
+TEST_F(TopicTest, NothingHeardIsSaidWithItsCode) {
+  yard_.Start();
+  const auto result = yard_.Run({"topic", "hz", "e/x/", "--timeout", "0.1"});
+  EXPECT_EQ(result.code, kTimedOut);
+  EXPECT_THAT(result.err, HasSubstr("nothing came on e/x/"));
+  EXPECT_EQ(result.out, "");
+}
+
+TEST_F(TopicTest, WrongWordsAreUsage) {
+  EXPECT_EQ(yard_.Run({"topic"}).code, kUsage);
+  const auto result = yard_.Run({"topic", "Hz", "e/"});
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_THAT(result.err, HasSubstr("none of ls, hz, bw, delay"));
+  EXPECT_EQ(yard_.Run({"topic", "hz"}).code, kUsage);
+}
+
+}  // namespace
+}  // namespace yard
