@@ -139,7 +139,7 @@ std::span<const VerbEntry> Verbs() {
        {"yard pub e/note/ '{\"text\": \"hi\"}'", "yard pub e/n/ '{{count}}' -n 100 --rate 10"},
        true,
        MakePub},
-      {"sub", "receive events", {"yard sub t/", "yard sub m/ -n 10 --json"}, true, MakeSub},
+      {"sub", "receive events", {"yard sub t/", "yard sub 'm/*/loss' -n 10 --json"}, true, MakeSub},
       {"topic",
        "topics, and how much comes on them",
        {"yard topic ls e/", "yard topic hz m/ --window 5"},

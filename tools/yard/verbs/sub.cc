@@ -1,17 +1,26 @@
+#include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bus/receive.h"
+#include "bus/schema/registry_methods.h"
 #include "bus/subscriber.h"
 #include "tools/yard/event_queue.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/json_filter.h"
+#include "tools/yard/json_path.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/topic_pattern.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -19,34 +28,116 @@ namespace {
 
 constexpr absl::Duration kConnect = absl::Seconds(5);
 
-// One event as it is printed: "TOPIC  {...}", or one object with everything about it.
-std::string LineOf(const MessageJson& messages, bool json, std::string_view topic,
-                   const msg::Envelope& event) {
-  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-  nlohmann::json body = messages.ToJson(event);
-  if (!json) {
-    return absl::StrCat(Printable(topic), "  ", Printable(body.dump(-1, ' ', false, kReplace)));
+// Which events are printed, and how.
+class View {
+ public:
+  struct Options {
+    std::vector<std::string> topics;
+    std::string field;
+    std::string filter;
+    bool json = false;
+  };
+  // InvalidArgument: what is wrong with one of them.
+  static absl::StatusOr<View> Make(const Options& options) {
+    View view;
+    view.json_ = options.json;
+    for (const std::string& topic : options.topics) {
+      auto pattern = TopicPattern::Parse(topic);
+      if (!pattern.ok()) return pattern.status();
+      view.patterns_.push_back(*std::move(pattern));
+    }
+    if (!options.field.empty()) {
+      auto field = JsonPath::Parse(options.field);
+      if (!field.ok()) return field.status();
+      view.field_ = *std::move(field);
+    }
+    if (!options.filter.empty()) {
+      auto filter = JsonFilter::Parse(options.filter);
+      if (!filter.ok()) return filter.status();
+      view.filter_ = *std::move(filter);
+    }
+    return view;
   }
-  nlohmann::json line = {{"topic", std::string(topic)}};
-  if (const msg::Head* const head = event.head(); head != nullptr) {
-    line["seq"] = head->seq();
-    line["sent"] = IsoTime(head->sent_us());
-    line["source"] = absl::StrCat(absl::Hex(head->source(), absl::kZeroPad16));
+
+  std::vector<std::string> Prefixes() const {
+    std::vector<std::string> prefixes;
+    for (const TopicPattern& pattern : patterns_) prefixes.push_back(pattern.prefix());
+    return prefixes;
   }
-  if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
-  line["body"] = std::move(body);
-  return line.dump(-1, ' ', false, kReplace);
-}
+  // The topic of a loss may be a beginning of topics.
+  bool Wants(std::string_view topic) const {
+    return std::any_of(patterns_.begin(), patterns_.end(), [&](const TopicPattern& pattern) {
+      return pattern.Matches(topic) || pattern.prefix().starts_with(topic);
+    });
+  }
+  // "TOPIC  {...}", or one object with everything about the event; with a field its value alone,
+  // or instead of the body. Nothing: it is not wanted.
+  std::optional<std::string> LineOf(const MessageJson& messages, std::string_view topic,
+                                    const msg::Envelope& event) const {
+    const bool matches =
+        std::any_of(patterns_.begin(), patterns_.end(),
+                    [&](const TopicPattern& pattern) { return pattern.Matches(topic); });
+    if (!matches) return std::nullopt;
+    nlohmann::json body = messages.ToJson(event);
+    if (filter_ != nullptr && !filter_->Matches(body)) return std::nullopt;
+    if (field_.has_value()) {
+      const nlohmann::json* const value = field_->Find(body);
+      if (value == nullptr) return std::nullopt;
+      body = nlohmann::json(*value);
+    }
+    return json_ ? Object(topic, event, std::move(body)) : Text(topic, body);
+  }
+
+ private:
+  static constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+
+  std::string Text(std::string_view topic, const nlohmann::json& body) const {
+    if (field_.has_value() && body.is_string()) return Printable(body.get<std::string>());
+    const std::string text = Printable(body.dump(-1, ' ', false, kReplace));
+    return field_.has_value() ? text : absl::StrCat(Printable(topic), "  ", text);
+  }
+  std::string Object(std::string_view topic, const msg::Envelope& event,
+                     nlohmann::json body) const {
+    nlohmann::json line = {{"topic", std::string(topic)}};
+    if (const msg::Head* const head = event.head(); head != nullptr) {
+      line["seq"] = head->seq();
+      line["sent"] = IsoTime(head->sent_us());
+      line["source"] = absl::StrCat(absl::Hex(head->source(), absl::kZeroPad16));
+    }
+    if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
+    line[field_.has_value() ? "value" : "body"] = std::move(body);
+    return line.dump(-1, ' ', false, kReplace);
+  }
+
+  std::vector<TopicPattern> patterns_;
+  std::optional<JsonPath> field_;
+  std::unique_ptr<JsonFilter> filter_;
+  bool json_ = false;
+};
+
+// Where the last value that was printed of a topic is in its sequence.
+struct Place {
+  std::uint64_t source = 0;
+  std::uint64_t seq = 0;
+};
+using Places = std::map<std::string, Place>;
 
 class Sub : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("prefix", prefixes_, "Topics that begin so (default: all).");
+    options.Add("topic", topics_, "Topics that begin so, or like m/*/loss or t/> (default: all).");
     options.Add("-n", count_, "End after N events.");
     options.Add("--timeout", timeout_, "Seconds to listen; exit 5 if -n has not come by then.");
+    options.Flag("--last", last_, "Begin with the last event of each topic.");
+    options.Add("--field", field_, "Print this alone: row.step, steps[0], metrics[\"eval.loss\"].");
+    options.Add("--filter", filter_, "Only events like 'row.step>10 & !state=Failed'.");
   }
 
   int Run(Context& context) override {
+    if (topics_.empty()) topics_.push_back("");
+    const auto view =
+        View::Make({.topics = topics_, .field = field_, .filter = filter_, .json = context.json});
+    if (!view.ok()) return Fail(context, "sub", view.status());
     auto messages = MessageJson::Load();
     if (!messages.ok()) return Fail(context, "sub", messages.status());
     auto node = context.node();
@@ -59,15 +150,21 @@ class Sub : public Verb {
     // An interrupt that is being handled while this ends still has it.
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const Closer closer(context.interrupt, queue);
-    if (prefixes_.empty()) prefixes_.push_back("");
-    bus::Subscriber subscriber(*node, Options(**messages, context.json, *client, queue.get()));
+    bus::Subscriber subscriber(*node, Options(**messages, *view, *client, queue.get()));
     if (!subscriber.WaitUntilConnected(kConnect).ok()) {
       return Fail(context, "sub",
                   absl::UnavailableError("the registry's event hub cannot be heard; yard status"));
     }
     *context.err << "yard sub: listening\n";
     context.err->flush();
-    return Listen(context, *queue, deadline);
+    std::uint64_t seen = 0;
+    Places places;
+    if (last_) {
+      // After the subscription: an event that comes meanwhile is in both, and printed once.
+      const absl::Status told = TellLast(context, **messages, *view, **client, &seen, &places);
+      if (!told.ok()) return Fail(context, "sub", told);
+    }
+    return Listen(context, *queue, deadline, seen, places);
   }
 
  private:
@@ -87,28 +184,73 @@ class Sub : public Verb {
     Interrupt* const interrupt_;
   };
 
-  bus::Subscriber::Options Options(const MessageJson& messages, bool json, bus::Client* client,
-                                   EventQueue* queue) const {
+  static bus::Subscriber::Options Options(const MessageJson& messages, const View& view,
+                                          bus::Client* client, EventQueue* queue) {
     bus::Subscriber::Options options;
-    options.prefixes = prefixes_;
-    options.on_event = [&messages, json, queue](std::string_view topic,
-                                                const msg::Envelope& event) {
-      queue->Add({.topic = std::string(topic), .text = LineOf(messages, json, topic, event)});
+    options.prefixes = view.Prefixes();
+    options.on_event = [&messages, &view, queue](std::string_view topic,
+                                                 const msg::Envelope& event) {
+      auto line = view.LineOf(messages, topic, event);
+      if (!line.has_value()) return;
+      const msg::Head* const head = event.head();
+      queue->Add({.topic = std::string(topic),
+                  .text = *std::move(line),
+                  .source = head == nullptr ? 0 : head->source(),
+                  .seq = head == nullptr ? 0 : head->seq()});
     };
-    options.on_lost = [queue](std::string_view topic, std::uint64_t lost) {
+    options.on_lost = [&view, queue](std::string_view topic, std::uint64_t lost) {
+      if (!view.Wants(topic)) return;
       queue->Add({.topic = std::string(topic), .is_loss = true, .lost_events = lost});
     };
     options.client = client;
     return options;
   }
 
-  int Listen(Context& context, EventQueue& queue, absl::Duration deadline) const {
-    std::uint64_t seen = 0;
+  absl::Status TellLast(Context& context, const MessageJson& messages, const View& view,
+                        bus::Client& client, std::uint64_t* seen, Places* places) const {
+    for (const std::string& prefix : view.Prefixes()) {
+      msg::LastEventsRequestT request;
+      request.prefix = prefix;
+      for (bool more = true; more;) {
+        const auto page = client.Call<rpc::Registry::LastEvents>(request, Patient());
+        if (!page.ok()) return page.status();
+        for (const auto& recorded : page->events) {
+          request.after = recorded->topic;
+          if ((count_ > 0 && *seen == count_) || places->contains(recorded->topic)) continue;
+          TellOne(context, messages, view, *recorded, seen, places);
+        }
+        more = page->more && !page->events.empty();
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  static void TellOne(Context& context, const MessageJson& messages, const View& view,
+                      const msg::RecordedEventT& recorded, std::uint64_t* seen, Places* places) {
+    const auto event = bus::Receive(recorded.envelope, recorded.envelope.size());
+    if (!event.ok() || !event->body_known()) return;
+    const auto line = view.LineOf(messages, recorded.topic, **event);
+    if (!line.has_value()) return;
+    if (const msg::Head* const head = (*event)->head(); head != nullptr) {
+      (*places)[recorded.topic] = {head->source(), head->seq()};
+    }
+    *context.out << *line << "\n";
+    ++*seen;
+  }
+
+  int Listen(Context& context, EventQueue& queue, absl::Duration deadline, std::uint64_t seen,
+             const Places& places) const {
+    context.out->flush();
     while (count_ == 0 || seen < count_) {
       const auto item = queue.Take(deadline);
       if (!item.has_value()) return End(context, queue.closed(), seen);
       if (item->is_loss) {
         SayLost(context, *item);
+        continue;
+      }
+      const auto place = places.find(item->topic);
+      if (place != places.end() && place->second.source == item->source &&
+          item->seq <= place->second.seq) {
         continue;
       }
       *context.out << item->text << "\n";
@@ -144,9 +286,11 @@ class Sub : public Verb {
     }
   }
 
-  std::vector<std::string> prefixes_;
+  std::vector<std::string> topics_;
+  std::string field_, filter_;
   std::uint64_t count_ = 0;
   double timeout_ = 0;
+  bool last_ = false;
 };
 
 }  // namespace

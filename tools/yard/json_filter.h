@@ -1,0 +1,43 @@
+#ifndef TOOLS_YARD_JSON_FILTER_H_
+#define TOOLS_YARD_JSON_FILTER_H_
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "nlohmann/json.hpp"
+
+namespace yard {
+
+// Which JSON objects are wanted: `row.step>10 & !(state=Failed | metrics.loss~nan)`. The
+// connectives and quotes are those of a query of runs (datamanager/run_query.h):
+//
+//   filter = all {"|" all}     all = one {"&" one}     one = "!" one | "(" filter ")" | condition
+//   condition = PLACE [OP VALUE]     OP = < <= > >= = != ~
+//
+// "&&", "||" and "==" are the same as "&", "|" and "=". PLACE: see json_path.h; alone it holds if
+// it is there and is not false, null, 0 or "". VALUE is a word without white space and <>=!&|()~"',
+// or in quotes of either kind, in which a backslash may stand before a quote or a backslash.
+//
+// Two numbers are compared as numbers (also one that stands in a string, as 64-bit integers and NaN
+// do in messages). Else only =, != and ~ can hold: of the text of a string or of `true`, `false`
+// and `null`. ~ is a regular expression (RE2) that matches somewhere in the text. What is not there
+// makes a condition false, also one with !=.
+class JsonFilter {
+ public:
+  static constexpr std::size_t kMaxSize = 4096;      // Bytes of the text.
+  static constexpr std::size_t kMaxConditions = 64;  // In one filter.
+  static constexpr int kMaxDepth = 64;               // Of "(" and "!" within each other.
+
+  // InvalidArgument has three lines: "filter, column 6: expected ..." (in bytes, from 1), the text,
+  // and a "^" below that column.
+  static absl::StatusOr<std::unique_ptr<JsonFilter>> Parse(std::string_view text);
+  virtual ~JsonFilter() = default;
+  // Any thread.
+  virtual bool Matches(const nlohmann::json& value) const = 0;
+};
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_JSON_FILTER_H_

@@ -1,0 +1,156 @@
+// `yard sub` as a person uses it, with a real hub.
+
+#include <atomic>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "bus/hub.h"
+#include "bus/schema/envelope_generated.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tools/yard/testing/fake_yard.h"
+#include "tools/yard/verb.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class SubTest : public ::testing::Test {
+ protected:
+  void Publish(const std::string& topic, const std::string& payload) {
+    msg::EnvelopeT event;
+    event.payload.assign(payload.begin(), payload.end());
+    event.payload_type = "application/json";
+    ASSERT_EQ(yard_.hub().Publish(topic, std::move(event)).status(), absl::OkStatus());
+  }
+  // What `words` print of events that are published once they listen to `prefix`.
+  FakeYard::Output Hear(const std::string& prefix, std::vector<std::string> words,
+                        const std::vector<std::pair<std::string, std::string>>& events) {
+    FakeYard::Output result;
+    words.insert(words.end(), {"--timeout", "30"});
+    std::thread listener([&] { result = yard_.Run(words); });
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (yard_.hub().CountSubscriptions(prefix) == 0 && absl::Now() < deadline) {
+      std::this_thread::yield();
+    }
+    for (const auto& [topic, payload] : events) Publish(topic, payload);
+    listener.join();
+    return result;
+  }
+  static std::vector<std::string> Lines(const std::string& text) {
+    std::vector<std::string> lines;
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+  }
+
+  FakeYard yard_;
+};
+
+TEST_F(SubTest, APatternPicksTopics) {
+  yard_.Start();
+  const auto result = Hear(
+      "e/", {"sub", "e/*/loss", "-n", "2", "--field", "payload"},
+      {{"e/a/loss/", "1"}, {"e/a/accuracy/", "2"}, {"e/a/loss/top/", "3"}, {"e/b/loss/", "4"}});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(Lines(result.out), ElementsAre("1", "4"));
+}
+
+TEST_F(SubTest, AFieldIsPrintedAlone) {
+  yard_.Start();
+  const auto result = Hear("e/x/", {"sub", "e/x/", "-n", "3", "--field", "payload.a.b[0]"},
+                           {{"e/x/", R"({"a": {"b": ["text"]}})"},
+                            {"e/x/", R"({"other": 1})"},
+                            {"e/x/", R"({"a": {"b": [{"c": 1}]}})"},
+                            {"e/x/", R"({"a": {"b": ["\u001b[2J"]}})"}});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  const auto lines = Lines(result.out);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[0], "text");
+  EXPECT_EQ(lines[1], R"({"c":1})");
+  EXPECT_EQ(lines[2].find('\x1B'), std::string::npos) << "a field cannot drive a terminal";
+}
+
+TEST_F(SubTest, AFieldAsJsonKeepsTheRestOfTheEvent) {
+  yard_.Start();
+  const auto result = Hear("e/x/", {"sub", "e/x/", "-n", "1", "--field", "payload.a", "--json"},
+                           {{"e/x/", R"({"a": "text"})"}});
+  const json line = json::parse(result.out);
+  EXPECT_EQ(line["value"], "text");
+  EXPECT_EQ(line["topic"], "e/x/");
+  EXPECT_EQ(line["seq"], 1);
+  EXPECT_FALSE(line.contains("body"));
+}
+
+TEST_F(SubTest, AFilterLeavesOutTheOthers) {
+  yard_.Start();
+  const auto result = Hear("e/x/",
+                           {"sub", "e/x/", "-n", "2", "--filter", "payload.step>1 & !payload.bad",
+                            "--field", "payload.step"},
+                           {{"e/x/", R"({"step": 1})"},
+                            {"e/x/", R"({"step": 2})"},
+                            {"e/x/", R"({"step": 3, "bad": true})"},
+                            {"e/x/", R"({"step": 4})"}});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(Lines(result.out), ElementsAre("2", "4"));
+}
+
+TEST_F(SubTest, LastBeginsWithWhatWasAndRepeatsNothing) {
+  yard_.Start();
+  Publish("e/a/", "1");
+  Publish("e/a/", "2");
+  Publish("e/b/", "3");
+  Publish("t/x/", "4");
+  const auto exact =
+      yard_.Run({"sub", "e/a/", "--last", "-n", "1", "--field", "payload", "--timeout", "30"});
+  EXPECT_EQ(exact.code, kDone) << exact.err;
+  EXPECT_THAT(Lines(exact.out), ElementsAre("2"));
+  // Both prefixes have e/a/.
+  const auto several = yard_.Run(
+      {"sub", "e/a/", "e/", "--last", "-n", "2", "--field", "payload", "--timeout", "30"});
+  EXPECT_EQ(several.code, kDone) << several.err;
+  EXPECT_THAT(Lines(several.out), ElementsAre("2", "3"));
+}
+
+// The hub sends the last value, too, to whoever subscribes to just that topic.
+TEST_F(SubTest, WhatFollowsTheLastEventIsNew) {
+  yard_.Start();
+  Publish("e/a/", "1");
+  FakeYard::Output result;
+  std::atomic<bool> ended{false};
+  std::thread listener([&] {
+    result =
+        yard_.Run({"sub", "e/a/", "--last", "-n", "3", "--field", "payload", "--timeout", "30"});
+    ended = true;
+  });
+  for (int i = 2; !ended; ++i) {
+    Publish("e/a/", std::to_string(i));
+    std::this_thread::yield();
+  }
+  listener.join();
+  EXPECT_EQ(result.code, kDone) << result.err;
+  const auto lines = Lines(result.out);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(std::stoi(lines[1]), std::stoi(lines[0]) + 1);
+  EXPECT_EQ(std::stoi(lines[2]), std::stoi(lines[1]) + 1);
+}
+
+TEST_F(SubTest, WhatIsWrongWithItsWordsIsSaidBeforeAnythingIsAsked) {
+  EXPECT_EQ(yard_.Run({"sub", "m/a*/"}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"sub", "--field", "a..b"}).code, kUsage);
+  const auto filter = yard_.Run({"sub", "--filter", "step>"});
+  EXPECT_EQ(filter.code, kUsage);
+  EXPECT_THAT(filter.err, HasSubstr("filter, column 6: expected a value\n  step>\n       ^"));
+}
+
+}  // namespace
+}  // namespace yard
