@@ -21,7 +21,7 @@ using rpc::Registry;
 using PublishWriter = std::shared_ptr<ReplyWriter<Registry::Publish>>;
 
 // For an answer to be on its way before the caller gives up.
-constexpr absl::Duration kReplyTime = absl::Milliseconds(50);
+constexpr absl::Duration kReplyTime = absl::Milliseconds(500);
 
 absl::StatusOr<msg::PublishReplyT> PublishNow(Hub* hub, std::vector<Hub::NewEvent> events,
                                               bool list) {
