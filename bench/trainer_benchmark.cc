@@ -97,10 +97,15 @@ void AddMemory(Comparison& comparison, const Sizes& sizes) {
                      [](const auto& f) { return f.at_rest_kilobytes / 1e3; });
   Add<TrainerMemory>(comparison, "memory: finished trial", memory,
                      [](const auto& f) { return f.finished_trial_kilobytes; });
+  Add<TrainerMemory>(comparison, "memory: ended job", memory,
+                     [](const auto& f) { return f.ended_job_kilobytes; });
   comparison.Compare("memory of all services at rest", "MB", "memory: at rest", "Ray: memory",
                      {Kind::kRatioAtMost, 0.1});
-  comparison.Compare(absl::StrCat("its growth for each of ", sizes.finished(), " ended trials"),
-                     "kB", "memory: finished trial", "", {Kind::kValueAtMost, 2});
+  const std::string each = absl::StrCat(" for each of ", sizes.finished(), " ended trials");
+  comparison.Compare(absl::StrCat("growth of the trainer", each), "kB", "memory: finished trial",
+                     "", {Kind::kValueAtMost, 2});
+  comparison.Compare(absl::StrCat("growth of the launcher", each), "kB", "memory: ended job", "",
+                     {});
 }
 
 void AddRestart(Comparison& comparison, const Sizes& sizes) {

@@ -149,6 +149,7 @@ class TrainerYard {
   std::string NotesFolder() const { return directory() + "/notes"; }
   std::string StampPath() const { return yard_->StampPath(); }
   pid_t pid() const { return pid_; }
+  pid_t launcher() const { return yard_->launcher(); }
   double AllResidentKilobytes() const {
     double all = 0;
     for (const pid_t pid : yard_->Services()) all += ResidentKilobytes(pid);
@@ -391,16 +392,20 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   // The first ones bring what any number of them needs: buffers, threads, pages of the database.
   const int warm_up = std::max(trials / 4, 1);
   const int all = warm_up + trials;
-  double before = 0;
+  double before = 0, launcher_before = 0;
   for (int i = 0; i < all; ++i) {
     if (i == warm_up) {
       if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
+      absl::SleepFor(kRest);
       before = ResidentKilobytes(yard.pid());
+      launcher_before = ResidentKilobytes(yard.launcher());
     }
     if (auto id = yard.Run(TrainerYard::TrialOf(argv)); !id.ok()) return id.status();
   }
   if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
+  absl::SleepFor(kRest);
   memory.finished_trial_kilobytes = (ResidentKilobytes(yard.pid()) - before) / trials;
+  memory.ended_job_kilobytes = (ResidentKilobytes(yard.launcher()) - launcher_before) / trials;
   const auto expected = static_cast<std::size_t>(all);
   if (auto exact = yard.Expect(expected, 1); !exact.ok()) return exact;
   return memory;

@@ -28,11 +28,13 @@ struct TrialTimes {
 };
 absl::StatusOr<TrialTimes> MeasureTrials(int trials);
 
-// Resident memory of all four services of a yard that does nothing, and how much that of the
-// trainer grows for each trial of one report that has ended.
+// Resident memory of all four services of a yard that does nothing, and how much those of the
+// trainer and of the launcher, which keeps its job, grow for each trial of one report that has
+// ended.
 struct TrainerMemory {
   double at_rest_kilobytes = 0;
   double finished_trial_kilobytes = 0;
+  double ended_job_kilobytes = 0;
 };
 absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials);
 

@@ -92,15 +92,22 @@ struct Decided {
   std::vector<Action> actions;
 };
 
-// All that is known of one job at run time.
-struct Job {
-  JobRow row;                                      // Its spec is without the environment,
-  std::shared_ptr<const Environment> environment;  // which it has in common with other jobs.
+// What a job has while it lives. Of ten thousand that have ended most are never asked for again,
+// so that an ended one is soon without: that is more than half of its memory.
+struct JobRun {
+  // Which it has in common with other jobs. Null: not read again since it had ended.
+  std::shared_ptr<const Environment> environment = nullptr;
   JobRules rules;
   ClusterPlan plan;
-  std::vector<std::unique_ptr<TaskRun>> tasks;
-  Decided decided;
-  std::int64_t failures_since_us = 0;  // Earlier ones were cured by a restart.
+  std::vector<std::unique_ptr<TaskRun>> tasks = {};
+  Decided decided = {};
+};
+
+// All that is known of one job.
+struct Job {
+  JobRow row;                             // Its spec is without the environment.
+  std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
+  std::int64_t failures_since_us = 0;     // Earlier ones were cured by a restart.
   std::int64_t time_over_us = 0;
   runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
   runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
@@ -163,7 +170,11 @@ class Table : public JobTable {
     return observers_.Add(id, std::move(changed));
   }
   void Forget(ObserverId observer) override { observers_.Forget(observer); }
-  Stats GetStats() const override { return stats_; }
+  Stats GetStats() const override {
+    Stats stats = stats_;
+    for (const auto& [id, job] : jobs_) stats.at_hand += job->run != nullptr ? 1 : 0;
+    return stats;
+  }
 
  private:
   void Fault(std::string_view point) const {
@@ -176,10 +187,16 @@ class Table : public JobTable {
     const auto found = jobs_.find(row.id);
     return found == jobs_.end() ? nullptr : found->second.get();
   }
-  static TaskRun& TaskOf(Job& job, int task) { return *job.tasks[static_cast<std::size_t>(task)]; }
+  static TaskRun& TaskOf(Job& job, int task) {
+    return *job.run->tasks[static_cast<std::size_t>(task)];
+  }
 
   void MakeHost();
   void SetUp(Job& job);
+  absl::Status MakeWhole(Job& job);
+  void PutAside(Job& job);
+  void PutAsideLater(const Job& job);
+  JobRun* RunOf(const std::string& job) const;
   std::shared_ptr<const Environment> Shared(Environment environment);
   void Add(std::unique_ptr<Job> job);
   absl::Status CheckRoom(const JobRow& row) const;
@@ -211,7 +228,7 @@ class Table : public JobTable {
   ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
   void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
   void OnBarrier(const TaskRun& task, const ShimBarrier& barrier);
-  void Retire(std::unique_ptr<Attempt> attempt);
+  void Retire(const Job& job, std::unique_ptr<Attempt> attempt);
   void LetGo(const Job& job);
   void ForgetOld();
   void RemoveNext();
@@ -241,8 +258,12 @@ class Table : public JobTable {
   runtime::EventLoop::TimerId flush_timer_ = 0;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
   absl::Duration opened_;
-  std::vector<Attempt*> to_acknowledge_;        // Of retired_: once their ends are stored.
-  std::set<std::unique_ptr<Attempt>> retired_;  // Their shims are still leaving.
+  std::vector<Attempt*> to_acknowledge_;  // Of retired_: once their ends are stored.
+  struct Retired {
+    std::unique_ptr<Attempt> attempt;
+    std::string job;
+  };
+  std::map<const Attempt*, Retired> retired_;  // Their shims are still leaving.
   JobObservers observers_;
   runtime::EventLoop::TimerId forget_timer_ = 0;
   Stats stats_;
@@ -282,7 +303,9 @@ void Table::MakeHost() {
   host_.on_left = [this](Attempt* attempt) {
     options_.loop->Post([this, alive = alive_, attempt] {
       if (!*alive) return;
-      std::erase_if(retired_, [&](const auto& retired) { return retired.get() == attempt; });
+      const auto retired = retired_.extract(attempt);
+      const auto job = retired.empty() ? jobs_.end() : jobs_.find(retired.mapped().job);
+      if (job != jobs_.end()) PutAside(*job->second);
     });
   };
 }
@@ -302,9 +325,11 @@ absl::Status Table::Prepare() {
   for (auto& row : *rows) {
     auto job = std::make_unique<Job>();
     job->row = std::move(row);
-    SetUp(*job);
-    job->environment = Shared(std::move(job->row.spec.environment));
-    job->row.spec.environment.clear();
+    Environment environment = std::exchange(job->row.spec.environment, {});
+    if (!job->row.has_ended()) {
+      SetUp(*job);
+      job->run->environment = Shared(std::move(environment));
+    }
     Add(std::move(job));
   }
   RestorePorts();
@@ -339,11 +364,45 @@ std::shared_ptr<const Environment> Table::Shared(Environment environment) {
 }
 
 void Table::SetUp(Job& job) {
-  job.rules = RulesOf(job.row);
-  job.plan = PlanTasks(job.row.spec, job.row.ports);
+  job.run = std::make_unique<JobRun>();
+  job.run->rules = RulesOf(job.row);
+  job.run->plan = PlanTasks(job.row.spec, job.row.ports);
   for (int i = 0; i < static_cast<int>(job.row.tasks.size()); ++i) {
-    job.tasks.push_back(std::make_unique<TaskRun>(&host_, &job.row, i));
+    job.run->tasks.push_back(std::make_unique<TaskRun>(&host_, &job.row, i));
   }
+}
+
+// As it was before it had ended.
+absl::Status Table::MakeWhole(Job& job) {
+  if (job.run == nullptr) SetUp(job);
+  if (job.run->environment != nullptr) return absl::OkStatus();
+  auto environment = store_->LoadEnvironment(job.row.id);
+  if (!environment.ok()) return environment.status();
+  job.run->environment = Shared(*std::move(environment));
+  return absl::OkStatus();
+}
+
+// Not from inside a callback of one of its tasks. Does nothing if it still has something to do.
+void Table::PutAside(Job& job) {
+  if (job.run == nullptr || !job.row.has_ended() || job.run->decided.is_known) return;
+  const bool leaves = std::any_of(retired_.begin(), retired_.end(), [&](const auto& retired) {
+    return retired.second.job == job.row.id;
+  });
+  if (!leaves) job.run = nullptr;
+}
+
+void Table::PutAsideLater(const Job& job) {
+  options_.loop->Post([this, alive = alive_, id = job.row.id] {
+    if (const auto found = *alive ? jobs_.find(id) : jobs_.end(); *alive && found != jobs_.end()) {
+      PutAside(*found->second);
+    }
+  });
+}
+
+// Null: there is no such job (any more), or it has ended.
+JobRun* Table::RunOf(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : found->second->run.get();
 }
 
 void Table::Add(std::unique_ptr<Job> job) {
@@ -354,21 +413,22 @@ void Table::Add(std::unique_ptr<Job> job) {
 
 // An earlier launcher has stored the end of these attempts, but may not have told their shims.
 void Table::LetGo(const Job& job) {
-  for (int task = 0; task < static_cast<int>(job.tasks.size()); ++task) {
+  for (int task = 0; task < static_cast<int>(job.row.tasks.size()); ++task) {
     for (const AttemptRow& row : job.row.tasks[static_cast<std::size_t>(task)].attempts) {
       if (row.ended_us == 0 || TaskRun::IsLetGo(host_, job.row, task, row)) continue;
       auto attempt = TaskRun::OfEnded(&host_, job.row, task, row);
       attempt->Acknowledge();
-      retired_.insert(std::move(attempt));
+      const Attempt* const key = attempt.get();
+      retired_[key] = {std::move(attempt), job.row.id};
     }
   }
 }
 
 // What a job of an earlier launcher has, before anybody asks for it.
 void Table::Restore(const Job& job) {
-  for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+  for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
     if (!job.row.status.tasks[i].granted || job.row.tasks[i].resources.empty()) continue;
-    resources_.Restore(job.row.id, job.rules.tasks[i].name, job.row.tasks[i].resources,
+    resources_.Restore(job.row.id, job.run->rules.tasks[i].name, job.row.tasks[i].resources,
                        job.row.spec.share_sets);
   }
 }
@@ -377,16 +437,16 @@ void Table::Restore(const Job& job) {
 void Table::TakeUp(Job& job) {
   ++stats_.live;
   SetEndTimer(job);
-  for (std::size_t i = 0; i < job.tasks.size(); ++i) {
+  for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
     TaskStatus& status = job.row.status.tasks[i];
     if (status.state == msg::TaskState::Pending || HasEnded(status.state)) continue;
     ++stats_.adopted;
     status.running_since = Now();
-    being_taken_up_.insert(job.tasks[i].get());
-    job.tasks[i]->Adopt();
+    being_taken_up_.insert(job.run->tasks[i].get());
+    job.run->tasks[i]->Adopt();
   }
   if (job.row.spec.daemon) {
-    Feed(job, event::StopAsked{kWholeJob, job.rules.grace, "its launcher has ended"});
+    Feed(job, event::StopAsked{kWholeJob, job.run->rules.grace, "its launcher has ended"});
   } else {
     Feed(job, event::Launched{});
   }
@@ -431,10 +491,9 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
     return stored;
   }
   Fault("launch: after insert");
-  job->environment = Shared(std::move(job->row.spec.environment));
-  job->row.spec.environment.clear();
-  job->decided.of_job = false;
-  job->decided.tasks.clear();
+  job->run->environment = Shared(std::exchange(job->row.spec.environment, {}));
+  job->run->decided.of_job = false;
+  job->run->decided.tasks.clear();
   Job& added = *job;
   Add(std::move(job));
   if (!added.row.has_ended()) SetEndTimer(added);
@@ -471,9 +530,11 @@ absl::Status Table::CheckRoom(const JobRow& row) const {
 // One event: decide. What was decided in one turn of the loop is stored in one transaction, and
 // only then done: Flush().
 void Table::Feed(Job& job, const Event& event) {
+  if (job.run == nullptr) return;  // Ended; a restart makes it whole first.
   const bool had_ended = job.row.has_ended();
   const auto phase = job.row.status.phase;
-  Decision decision = Decide(std::move(job.row.status), job.rules, event, Now(), options_.random());
+  Decision decision =
+      Decide(std::move(job.row.status), job.run->rules, event, Now(), options_.random());
   job.row.status = std::move(decision.status);
   NoteEnd(job, had_ended);
   if (phase == JobStatus::Phase::kGangStops ||
@@ -481,7 +542,7 @@ void Table::Feed(Job& job, const Event& event) {
     job.failures_since_us = WallUs();
   }
   const bool had_failure = job.row.failure != nullptr;
-  NoteFailure(job);
+  if (!had_ended || !job.row.has_ended()) NoteFailure(job);
   for (const auto& action : decision.actions) {
     if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
       job.row.tasks[static_cast<std::size_t>(start->task)].attempts.push_back(
@@ -504,7 +565,7 @@ void Table::Feed(Job& job, const Event& event) {
 
 // `within`: what was decided before and is only to be stored may wait for more.
 Decided& Table::Change(Job& job, absl::Duration within) {
-  if (!std::exchange(job.decided.is_known, true)) decided_.push_back(&job);
+  if (!std::exchange(job.run->decided.is_known, true)) decided_.push_back(&job);
   if (within == absl::ZeroDuration()) {
     FlushSoon();
   } else if (!flush_comes_ && flush_timer_ == 0) {
@@ -513,7 +574,7 @@ Decided& Table::Change(Job& job, absl::Duration within) {
       Flush();
     });
   }
-  return job.decided;
+  return job.run->decided;
 }
 
 // At the end of this turn.
@@ -530,7 +591,7 @@ void Table::Flush() {
   options_.loop->Cancel(std::exchange(flush_timer_, 0));
   std::vector<std::pair<Job*, Decided>> todo;
   for (Job* job : std::exchange(decided_, {}))
-    todo.emplace_back(job, std::exchange(job->decided, {}));
+    todo.emplace_back(job, std::exchange(job->run->decided, {}));
   std::vector<Attempt*> ended = std::exchange(to_acknowledge_, {});
   std::vector<Store::Change> changes;
   for (const auto& [job, decided] : todo) {
@@ -547,7 +608,10 @@ void Table::Flush() {
   }
   for (const std::string& id : changed) {
     // (Whoever is told of one may remove another.)
-    if (const auto found = jobs_.find(id); found != jobs_.end()) Announce(*found->second);
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) continue;
+    if (found->second->row.has_ended()) PutAsideLater(*found->second);
+    Announce(*found->second);
   }
   if (ended.empty()) return;
   options_.loop->RunAfter(kPause, [alive = alive_, ended = std::move(ended)] {
@@ -591,13 +655,13 @@ void Table::NoteFailure(Job& job) {
   const msg::JobT message = JobMessage(job.row, options_.locations.state_directory);
   for (std::size_t i = 0; i < message.tasks.size(); ++i) {
     ends.push_back(LastEnd(*message.tasks[i]));
-    ends.back().stopped_us = job.tasks[i]->stopped_us();
-    ends.back().spoke_us = job.tasks[i]->spoke_us();
+    ends.back().stopped_us = job.run->tasks[i]->stopped_us();
+    ends.back().spoke_us = job.run->tasks[i]->spoke_us();
   }
   FailureRules rules;
-  rules.keep_going = job.rules.keep_going;
-  if (job.rules.chief != kWholeJob) {
-    rules.chief = job.rules.tasks[static_cast<std::size_t>(job.rules.chief)].name;
+  rules.keep_going = job.run->rules.keep_going;
+  if (job.run->rules.chief != kWholeJob) {
+    rules.chief = job.run->rules.tasks[static_cast<std::size_t>(job.run->rules.chief)].name;
   }
   rules.since_us = job.failures_since_us;
   if (status.time_is_over) {
@@ -629,7 +693,7 @@ void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
     const auto* const ask = std::get_if<action::AskForGrant>(&action);
     if (ask == nullptr) continue;
     const auto all = WishesOf(job.row.spec);
-    const std::string& name = job.rules.tasks[static_cast<std::size_t>(ask->task)].name;
+    const std::string& name = job.run->rules.tasks[static_cast<std::size_t>(ask->task)].name;
     for (const auto& one : all) {
       if (one.task == name) wishes.push_back(one);
     }
@@ -642,13 +706,14 @@ void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
 // A gang keeps what it has until it ends: its next run needs the same.
 void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
   const bool whole = job.row.has_ended();
-  if (job.rules.gang && !whole) return;
+  if (job.run->rules.gang && !whole) return;
   bool any = false;
-  for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
+  for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
     const auto at = static_cast<std::size_t>(i);
-    if (!job.rules.tasks[at].needs_grant || !HasEnded(job.row.status.tasks[at].state)) continue;
+    if (!job.run->rules.tasks[at].needs_grant || !HasEnded(job.row.status.tasks[at].state))
+      continue;
     if (!whole && !changed.contains(i)) continue;
-    resources_.Release(job.row.id, job.rules.tasks[at].name);
+    resources_.Release(job.row.id, job.run->rules.tasks[at].name);
     any = true;
   }
   if (any) GiveGrants();
@@ -657,12 +722,11 @@ void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
 void Table::GiveGrants() {
   for (auto& grant : resources_.GrantNext()) {
     options_.loop->Post([this, alive = alive_, grant = std::move(grant)] {
-      const auto found = *alive ? jobs_.find(grant.job) : jobs_.end();
-      if (!*alive || found == jobs_.end()) return;
-      Job& job = *found->second;
-      for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
+      if (!*alive || RunOf(grant.job) == nullptr) return;
+      Job& job = *jobs_.at(grant.job);
+      for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
         const auto at = static_cast<std::size_t>(i);
-        if (job.rules.tasks[at].name != grant.task) continue;
+        if (job.run->rules.tasks[at].name != grant.task) continue;
         // Released in the meantime, and perhaps asked for again.
         const auto* const held = resources_.Held(grant.job, grant.task);
         if (held == nullptr) return;
@@ -715,7 +779,7 @@ std::vector<int> Table::PortsOf(const Job& job, int task) const {
   const std::string& address = job.row.tasks[static_cast<std::size_t>(task)].address;
   const auto own = ParseHostPort(address);
   for (const int port : job.row.ports) {
-    if ((own && own->port == port) || (task == 0 && port == job.plan.master_port)) {
+    if ((own && own->port == port) || (task == 0 && port == job.run->plan.master_port)) {
       ports.push_back(port);
     }
   }
@@ -746,7 +810,7 @@ void Table::Carry(Job& job, const action::StartAttempt& start) {
   const absl::Status started = TaskOf(job, start.task).Start();
   if (started.ok()) return;
   options_.loop->Post([this, alive = alive_, id = job.row.id, start, started] {
-    if (*alive && jobs_.contains(id)) TaskOf(*jobs_.at(id), start.task).Fail(started);
+    if (*alive && RunOf(id) != nullptr) TaskOf(*jobs_.at(id), start.task).Fail(started);
   });
 }
 
@@ -774,7 +838,7 @@ void Table::Carry(Job& job, const action::CancelTimer& cancel) {
 
 ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   const Job& job = *jobs_.at(row.id);
-  return AttemptSpec(attempt_host_, row, *job.environment, job.plan, task, attempt);
+  return AttemptSpec(attempt_host_, row, *job.run->environment, job.run->plan, task, attempt);
 }
 
 void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
@@ -786,7 +850,7 @@ void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt
   if (status.state == msg::TaskState::Starting && end.state.failure.empty() && end.state.pid != 0) {
     Feed(job, event::Running{task->task()});  // It was quicker than its first message.
   }
-  Retire(std::move(attempt));
+  Retire(job, std::move(attempt));
   for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(job.row.id, port);
   Feed(job, event::Ended{
                 .task = task->task(), .success = end.success(), .lost = end.lost, .how = end.how});
@@ -803,17 +867,18 @@ void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
                        .line = barrier.line},
                       [this, alive = alive_, job, at = task.task(), attempt,
                        number = barrier.number](std::string line) {
-                        if (!*alive || !jobs_.contains(job)) return;
+                        if (!*alive || RunOf(job) == nullptr) return;
                         TaskOf(*jobs_.at(job), at).AnswerBarrier(attempt, number, std::move(line));
                       });
 }
 
 // Lets the shim go once the end is stored.
-void Table::Retire(std::unique_ptr<Attempt> attempt) {
+void Table::Retire(const Job& job, std::unique_ptr<Attempt> attempt) {
   if (attempt == nullptr) return;
   FlushSoon();
-  to_acknowledge_.push_back(attempt.get());
-  retired_.insert(std::move(attempt));
+  Attempt* const key = attempt.get();
+  to_acknowledge_.push_back(key);
+  retired_[key] = {std::move(attempt), job.row.id};
 }
 
 // ---- What others ask for
@@ -862,8 +927,10 @@ std::vector<msg::JobT> Table::List(bool live_only) const {
 
 absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string reason) {
   Job& job = *jobs_.at(named.job);
-  if (grace == absl::ZeroDuration()) grace = job.rules.grace;
-  Feed(job, event::StopAsked{named.task, grace, std::move(reason)});
+  if (!job.row.has_ended()) {
+    if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
+    Feed(job, event::StopAsked{named.task, grace, std::move(reason)});
+  }
   Flush();  // It is promised.
   return absl::OkStatus();
 }
@@ -880,6 +947,8 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
     return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is being removed"));
   }
   if (job.row.has_ended()) {
+    PutAsideLater(job);  // Unless it goes on.
+    if (const absl::Status whole = MakeWhole(job); !whole.ok()) return whole;
     if (const absl::Status taken = TakeUpPorts(job); !taken.ok()) {
       ReleasePorts(job);
       return absl::FailedPreconditionError(
@@ -887,7 +956,7 @@ absl::Status Table::Restart(const Named& named, absl::Duration grace) {
                        ": stop that job first, or launch this one as a new job"));
     }
   }
-  if (grace == absl::ZeroDuration()) grace = job.rules.grace;
+  if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
   Feed(job, event::RestartAsked{named.task, grace});
   Flush();
   return absl::OkStatus();
@@ -899,10 +968,11 @@ absl::StatusOr<std::vector<std::string>> Table::Signal(const Named& named, int s
   }
   Job& job = *jobs_.at(named.job);
   std::vector<std::string> told;
-  for (int i = 0; i < static_cast<int>(job.tasks.size()); ++i) {
+  if (job.run == nullptr) return told;
+  for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
     if (named.task != kWholeJob && named.task != i) continue;
     if (TaskOf(job, i).Signal(signal))
-      told.push_back(job.rules.tasks[static_cast<std::size_t>(i)].name);
+      told.push_back(job.run->rules.tasks[static_cast<std::size_t>(i)].name);
   }
   return told;
 }
@@ -994,7 +1064,7 @@ void Table::Save(const std::vector<Store::Change>& changes) {
 void Table::Announce(Job& job) {
   if (job.row.has_ended()) return Tell(job);
   if (job.tell_timer != 0) return;
-  const absl::Duration pause = job.tasks.size() < kManyTasks ? kPause : kTellingPause;
+  const absl::Duration pause = job.run->tasks.size() < kManyTasks ? kPause : kTellingPause;
   job.tell_timer = options_.loop->RunAfter(pause, [this, entry = &job] { Tell(*entry); });
 }
 

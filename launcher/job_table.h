@@ -117,6 +117,7 @@ class JobTable {
 
   struct Stats {
     std::uint64_t jobs = 0, live = 0, attempts = 0, adopted = 0, lost = 0;
+    std::uint64_t at_hand = 0;  // Those that live, or have ended a moment ago.
   };
   virtual Stats GetStats() const = 0;
 };

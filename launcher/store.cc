@@ -229,6 +229,24 @@ class SqliteStore : public Store {
     return jobs;
   }
 
+  absl::StatusOr<std::vector<std::string>> LoadEnvironment(const std::string& job) override {
+    std::vector<std::string> environment;
+    const absl::Status status = Try(absl::StrCat("read the environment of job ", job), [&] {
+      SQLite::Statement row(database_, "SELECT spec FROM jobs WHERE id = ?");
+      row.bind(1, job);
+      if (!row.executeStep()) return absl::NotFoundError(absl::StrCat(path_, " has no job ", job));
+      auto spec = DecodeJobSpec(Bytes(row.getColumn(0)));
+      if (!spec) {
+        return absl::DataLossError(
+            absl::StrCat(path_, ": the spec of job ", job, " cannot be read"));
+      }
+      environment = std::move(spec->environment);
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return environment;
+  }
+
   absl::Status Insert(const JobRow& job) override {
     return Try(absl::StrCat("add job ", job.id), [&] {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);

@@ -24,6 +24,8 @@ class Store {
 
   // Oldest first.
   virtual absl::StatusOr<std::vector<JobRow>> Load() = 0;
+  // Of one job. NotFound if it is not here.
+  virtual absl::StatusOr<std::vector<std::string>> LoadEnvironment(const std::string& job) = 0;
   // With its tasks and their attempts. AlreadyExists if the id or the request id is taken.
   virtual absl::Status Insert(const JobRow& job) = 0;
 

@@ -146,6 +146,13 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_TRUE(back.tasks[0].attempts[0].out_of_memory);
 }
 
+TEST_F(StoreTest, ReadsTheEnvironmentOfOneJob) {
+  auto store = Open();
+  ASSERT_TRUE(store->Insert(Sample("j-aaaaa")).ok());
+  EXPECT_EQ(store->LoadEnvironment("j-aaaaa").value(), Sample("").spec.environment);
+  EXPECT_EQ(store->LoadEnvironment("j-bbbbb").status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(StoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {
   JobRow job = Sample("j-aaaaa", 12);
   job.tasks[0].type = "zchief";

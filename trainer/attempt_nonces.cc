@@ -10,8 +10,7 @@ void AttemptNonces::ForgetLater(const std::string& nonce) {
   const auto found = attempts_.find(nonce);
   if (found == attempts_.end()) return;
   found->second.until = clock_->Now() + kLateReports;
-  late_.push_back({found->second.until, nonce});
-  ForgetDue();
+  PlanForgetting();
 }
 
 std::optional<AttemptKey> AttemptNonces::Find(std::string_view nonce) const {
@@ -22,11 +21,15 @@ std::optional<AttemptKey> AttemptNonces::Find(std::string_view nonce) const {
 
 void AttemptNonces::ForgetDue() {
   const absl::Time now = clock_->Now();
-  for (; !late_.empty() && late_.front().until <= now; late_.pop_front()) {
-    const auto found = attempts_.find(late_.front().nonce);
-    if (found != attempts_.end() && found->second.until <= now) attempts_.erase(found);
+  std::erase_if(attempts_, [&](const auto& entry) { return entry.second.until <= now; });
+  for (const auto& [nonce, entry] : attempts_) {
+    if (entry.until != absl::InfiniteFuture()) return PlanForgetting();
   }
-  if (late_.empty() || timer_ != 0) return;
+}
+
+// All that are due by then together: they are many if trials are short.
+void AttemptNonces::PlanForgetting() {
+  if (timer_ != 0) return;
   timer_ = loop_->RunAfter(kLateReports / 4, [this] {
     timer_ = 0;
     ForgetDue();

@@ -1,7 +1,6 @@
 #ifndef TRAINER_ATTEMPT_NONCES_H_
 #define TRAINER_ATTEMPT_NONCES_H_
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,16 +40,12 @@ class AttemptNonces {
     AttemptKey attempt;
     absl::Time until = absl::InfiniteFuture();
   };
-  struct Late {
-    absl::Time until;
-    std::string nonce;
-  };
   void ForgetDue();
+  void PlanForgetting();
 
   runtime::EventLoop* const loop_;
   runtime::Clock* const clock_;
   std::map<std::string, Entry, std::less<>> attempts_;
-  std::deque<Late> late_;  // The first to be forgotten first.
   runtime::EventLoop::TimerId timer_ = 0;
 };
 

@@ -1,7 +1,8 @@
 #include "trainer/ended_trials.h"
 
-#include <cstdint>
-#include <memory>
+#include <algorithm>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "bus/envelope.h"
@@ -13,34 +14,66 @@ namespace trainer {
 namespace {
 
 // As a message, which is verified when it is read.
-std::string Pack(const msg::TrialT& trial) {
+bus::Frame Pack(msg::TrialT trial) {
   msg::TrialEventT event;
-  event.trial = std::make_unique<msg::TrialT>(trial);
+  event.trial = std::make_unique<msg::TrialT>(std::move(trial));
   msg::EnvelopeT envelope;
   envelope.kind = msg::Kind::Event;
   envelope.body.Set(std::move(event));
-  const bus::Frame frame = bus::Encode(envelope);
-  const auto bytes = frame.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  return bus::Encode(envelope);
 }
 
 }  // namespace
 
-void EndedTrials::Add(EndedTrial trial, const msg::TrialT& message) {
-  trial.message = Pack(message);
-  if (trial.message.size() > kMaxMessage) trial.message.clear();
-  trial.message.shrink_to_fit();
-  const std::int64_t number = trial.number;
-  const EndedTrial& added = trials_[number] = std::move(trial);
-  ids_[added.id] = &added;
-  requests_[added.request_id] = &added;
+EndedTrial::EndedTrial(const Facts& facts, const msg::TrialT& message)
+    : number_(facts.number),
+      reports_(static_cast<std::int64_t>(message.reports)),
+      changed_us_(facts.changed_us),
+      state_(message.state) {
+  msg::TrialT rest = message;
+  for (std::string* const kept : {&rest.id, &rest.name, &rest.log_directory, &rest.group}) {
+    kept->clear();
+  }
+  const bus::Frame frame = Pack(std::move(rest));
+  std::span<const std::uint8_t> packed = frame.bytes();
+  if (packed.size() > EndedTrials::kMaxMessage) packed = {};
+  const std::array<std::string_view, kTexts> texts = {facts.request_id, message.id, message.name,
+                                                      message.log_directory, message.group};
+  ends_[0] = static_cast<std::uint32_t>(packed.size());
+  for (std::size_t i = 0; i < kTexts; ++i) {
+    ends_[i + 1] = ends_[i] + static_cast<std::uint32_t>(texts[i].size());
+  }
+  bytes_ = std::make_unique<char[]>(ends_.back());
+  std::copy(packed.begin(), packed.end(), bytes_.get());
+  for (std::size_t i = 0; i < kTexts; ++i) texts[i].copy(bytes_.get() + ends_[i], texts[i].size());
+}
+
+std::optional<msg::TrialT> EndedTrial::Message() const {
+  if (ends_[0] == 0) return std::nullopt;
+  const auto received = bus::Receive(
+      {reinterpret_cast<const std::uint8_t*>(bytes_.get()), ends_[0]}, EndedTrials::kMaxMessage);
+  const auto* const event = received.ok() ? (*received)->body_as_TrialEvent() : nullptr;
+  if (event == nullptr || event->trial() == nullptr) return std::nullopt;
+  msg::TrialT message;
+  event->trial()->UnPackTo(&message);
+  message.id = id();
+  message.name = name();
+  message.log_directory = run_directory();
+  message.group = group();
+  return message;
+}
+
+void EndedTrials::Add(const EndedTrial::Facts& facts, const msg::TrialT& message) {
+  const EndedTrial& added = trials_.try_emplace(facts.number, facts, message).first->second;
+  ids_.insert(&added);
+  requests_.insert(&added);
 }
 
 void EndedTrials::Remove(std::int64_t number) {
   const auto found = trials_.find(number);
   if (found == trials_.end()) return;
-  ids_.erase(found->second.id);
-  requests_.erase(found->second.request_id);
+  ids_.erase(&found->second);
+  requests_.erase(&found->second);
   trials_.erase(found);
 }
 
@@ -49,27 +82,14 @@ const EndedTrial* EndedTrials::ByNumber(std::int64_t number) const {
   return found == trials_.end() ? nullptr : &found->second;
 }
 
-const EndedTrial* EndedTrials::Find(const Index& index, std::string_view key) {
-  const auto found = index.find(key);
-  return found == index.end() ? nullptr : found->second;
+const EndedTrial* EndedTrials::ById(std::string_view id) const {
+  const auto found = ids_.find(id);
+  return found == ids_.end() ? nullptr : *found;
 }
-
-const EndedTrial* EndedTrials::ById(std::string_view id) const { return Find(ids_, id); }
 
 const EndedTrial* EndedTrials::ByRequest(std::string_view request_id) const {
-  return Find(requests_, request_id);
-}
-
-std::optional<msg::TrialT> EndedTrials::MessageOf(const EndedTrial& trial) {
-  if (trial.message.empty()) return std::nullopt;
-  const auto received = bus::Receive(
-      {reinterpret_cast<const std::uint8_t*>(trial.message.data()), trial.message.size()},
-      kMaxMessage);
-  const auto* event = received.ok() ? (*received)->body_as_TrialEvent() : nullptr;
-  if (event == nullptr || event->trial() == nullptr) return std::nullopt;
-  msg::TrialT message;
-  event->trial()->UnPackTo(&message);
-  return message;
+  const auto found = requests_.find(request_id);
+  return found == requests_.end() ? nullptr : *found;
 }
 
 }  // namespace trainer

@@ -6,8 +6,8 @@
 
 namespace trainer {
 
-void TrialNameSearch::LookAt(bool lives, std::int64_t number, const std::string& id,
-                             const std::string& its_name) {
+void TrialNameSearch::LookAt(bool lives, std::int64_t number, std::string_view id,
+                             std::string_view its_name) {
   if (its_name == name_ && best_ < std::pair(lives, number)) {
     named_ = id;
     best_ = {lives, number};

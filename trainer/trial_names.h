@@ -20,7 +20,7 @@ class TrialNameSearch {
   explicit TrialNameSearch(std::string_view name) : name_(name) {}
 
   // `number` is larger for newer trials.
-  void LookAt(bool lives, std::int64_t number, const std::string& id, const std::string& its_name);
+  void LookAt(bool lives, std::int64_t number, std::string_view id, std::string_view its_name);
   // Its id. NotFound; FailedPrecondition lists those that an ambiguous prefix stands for.
   absl::StatusOr<std::string> Found() const;
 

@@ -19,6 +19,7 @@
 #include "glog/logging.h"
 #include "runtime/file.h"
 #include "runtime/random_id.h"
+#include "runtime/string_view.h"
 #include "trainer/attempt_nonces.h"
 #include "trainer/attempt_watch.h"
 #include "trainer/checkpoint_directory.h"
@@ -189,7 +190,7 @@ class TrialsImpl : public Trials {
     if (ended_.ById(name) != nullptr) return std::string(name);
     TrialNameSearch search(name);
     for (const auto& [number, trial] : ended_.all()) {
-      search.LookAt(false, number, trial.id, trial.name);
+      search.LookAt(false, number, trial.id(), trial.name());
     }
     for (const auto& [number, trial] : trials_) {
       search.LookAt(!HasEnded(trial.record), number, trial.record.id(), trial.record.spec.name);
@@ -216,7 +217,7 @@ class TrialsImpl : public Trials {
     for (const auto& [number, trial] : ended_.all()) {
       if (live_only) break;
       auto message = MessageOf(trial);
-      LOG_IF(ERROR, !message.ok()) << "trial " << trial.id << ": " << message.status();
+      LOG_IF(ERROR, !message.ok()) << "trial " << trial.id() << ": " << message.status();
       if (message.ok()) list[number] = *std::move(message);
     }
     std::vector<msg::TrialT> trials;
@@ -378,7 +379,7 @@ class TrialsImpl : public Trials {
     if (known == ids_.end() && ended == nullptr) {
       return absl::NotFoundError(absl::StrCat("no trial ", id));
     }
-    const std::int64_t number = ended == nullptr ? known->second : ended->number;
+    const std::int64_t number = ended == nullptr ? known->second : ended->number();
     return options_.store->RowsAfter(number, row, kRowsPerRead);
   }
 
@@ -388,7 +389,7 @@ class TrialsImpl : public Trials {
       extents[trial.record.id()] = {trial.reports->progress().last_row.row, trial.changed_us};
     }
     for (const auto& [number, trial] : ended_.all()) {
-      extents[trial.id] = {trial.reports, trial.changed_us};
+      extents[std::string(trial.id())] = {trial.reports(), trial.changed_us()};
     }
     return extents;
   }
@@ -535,7 +536,7 @@ class TrialsImpl : public Trials {
       nonces_.Add(record.nonce, {record.number, record.attempt});
       nonces_.ForgetLater(record.nonce);
     }
-    PutAside(record, last->row, record.ended_us, WholeMessage(record, *last, *newest));
+    PutAside(record, record.ended_us, WholeMessage(record, *last, *newest));
     CountTrials();
     unchecked_.push_back(
         {record.number, {.directory = record.spec.run_directory, .run = record.run}, last->ends});
@@ -557,19 +558,8 @@ class TrialsImpl : public Trials {
     });
   }
 
-  void PutAside(const TrialRecord& record, std::int64_t reports, std::int64_t changed_us,
-                const msg::TrialT& message) {
-    EndedTrial ended;
-    ended.number = record.number;
-    ended.id = record.id();
-    ended.request_id = record.request_id;
-    ended.name = record.spec.name;
-    ended.run_directory = record.spec.run_directory;
-    ended.group = record.spec.options.group;
-    ended.state = record.state;
-    ended.reports = reports;
-    ended.changed_us = changed_us;
-    ended_.Add(std::move(ended), message);
+  void PutAside(const TrialRecord& record, std::int64_t changed_us, const msg::TrialT& message) {
+    ended_.Add({record.number, changed_us, record.request_id}, message);
   }
 
   // Soon. For one that has ended or was recalled.
@@ -593,8 +583,7 @@ class TrialsImpl : public Trials {
         ++place;
         continue;
       }
-      PutAside(trial.record, trial.reports->progress().last_row.row, trial.changed_us,
-               Message(trial));
+      PutAside(trial.record, trial.changed_us, Message(trial));
       requests_.erase(trial.record.request_id);
       ids_.erase(trial.record.id());
       to_spread_.erase(number);
@@ -604,15 +593,15 @@ class TrialsImpl : public Trials {
 
   // An ended trial, whole. Unavailable: it cannot be read.
   absl::StatusOr<Trial*> Recall(const EndedTrial& ended) {
-    const std::int64_t number = ended.number;
-    const std::int64_t changed_us = ended.changed_us;
+    const std::int64_t number = ended.number();
+    const std::int64_t changed_us = ended.changed_us();
     auto record = options_.store->LoadTrial(number);
     absl::Status read = record.status();
     if (read.ok()) read = Adopt(*std::move(record));
     if (!read.ok()) {
-      LOG_EVERY_N(ERROR, 20) << "trial " << ended.id << ": " << read;
+      LOG_EVERY_N(ERROR, 20) << "trial " << ended.id() << ": " << read;
       return absl::UnavailableError(
-          absl::StrCat("cannot read trial ", ended.id, ": ", read.message()));
+          absl::StrCat("cannot read trial ", runtime::Absl(ended.id()), ": ", read.message()));
     }
     ended_.Remove(number);
     CountTrials();
@@ -624,12 +613,12 @@ class TrialsImpl : public Trials {
 
   // As in its message. (A large one is not kept.)
   absl::StatusOr<msg::TrialT> MessageOf(const EndedTrial& ended) const {
-    if (auto message = EndedTrials::MessageOf(ended)) return *std::move(message);
-    const auto record = options_.store->LoadTrial(ended.number);
+    if (auto message = ended.Message()) return *std::move(message);
+    const auto record = options_.store->LoadTrial(ended.number());
     if (!record.ok()) return record.status();
-    const auto last = options_.store->LastRow(ended.number);
+    const auto last = options_.store->LastRow(ended.number());
     if (!last.ok()) return last.status();
-    const auto newest = options_.store->NewestCheckpoint(ended.number);
+    const auto newest = options_.store->NewestCheckpoint(ended.number());
     if (!newest.ok()) return newest.status();
     return WholeMessage(*record, *last, *newest);
   }
@@ -663,17 +652,17 @@ class TrialsImpl : public Trials {
   }
 
   absl::Status CheckNameIsFree(const TrialSpec& spec) const {
-    const auto taken = [&](const std::string& id, TrialState state) {
-      return absl::AlreadyExistsError(absl::StrCat("the name ", spec.name, " is taken by trial ",
-                                                   id, " (", msg::EnumNameTrialState(state),
-                                                   "): choose another --name, or none"));
+    const auto taken = [&](std::string_view id, TrialState state) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("the name ", spec.name, " is taken by trial ", runtime::Absl(id), " (",
+                       msg::EnumNameTrialState(state), "): choose another --name, or none"));
     };
     for (const auto& [number, trial] : trials_) {
       if (trial.record.spec.run_directory != spec.run_directory) continue;
       return taken(trial.record.id(), trial.record.state);
     }
     for (const auto& [number, trial] : ended_.all()) {
-      if (trial.run_directory == spec.run_directory) return taken(trial.id, trial.state);
+      if (trial.run_directory() == spec.run_directory) return taken(trial.id(), trial.state());
     }
     return CheckDirectoryIsFree(spec.run_directory);
   }
@@ -1638,9 +1627,9 @@ class TrialsImpl : public Trials {
       }
     }
     for (const auto& [number, trial] : ended_.all()) {
-      const bool has_failed = trial.state == TrialState::Failed && !trial.group.empty();
-      if (has_failed && trial.group == record.spec.options.group) {
-        return WhyAGroupIsPaused(trial.id);
+      const bool has_failed = trial.state() == TrialState::Failed && !trial.group().empty();
+      if (has_failed && trial.group() == record.spec.options.group) {
+        return WhyAGroupIsPaused(std::string(trial.id()));
       }
     }
     return "";
@@ -1699,7 +1688,7 @@ class TrialsImpl : public Trials {
                         return entry.second.record.spec.run_directory == removal.run_directory;
                       }) ||
           std::any_of(ended_.all().begin(), ended_.all().end(), [&](const auto& entry) {
-            return entry.second.run_directory == removal.run_directory;
+            return entry.second.run_directory() == removal.run_directory;
           });
       const absl::Status status = is_taken ? options_.store->FinishRemoval(removal.number)
                                            : FinishRemoval(removal).status();

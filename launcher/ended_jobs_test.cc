@@ -1,0 +1,138 @@
+// What a job costs that has ended, and that it can be started again all the same.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+#include "launcher/job_table.h"
+#include "launcher/supervisor.h"
+#include "launcher/testing_table.h"
+
+// Every byte that is allocated in this program is counted: its size stands in front of it.
+namespace {
+std::atomic<std::size_t> allocated = 0;
+constexpr std::size_t kFront = 16;
+}  // namespace
+
+void* operator new(std::size_t size) {
+  auto* const front = static_cast<char*>(std::malloc(size + kFront));
+  if (front == nullptr) throw std::bad_alloc();
+  *reinterpret_cast<std::size_t*>(front) = size;
+  allocated += size;
+  return front + kFront;
+}
+void operator delete(void* memory) noexcept {
+  if (memory == nullptr) return;
+  char* const front = static_cast<char*>(memory) - kFront;
+  allocated -= *reinterpret_cast<std::size_t*>(front);
+  std::free(front);
+}
+void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
+void* operator new[](std::size_t size) { return operator new(size); }
+void operator delete[](void* memory) noexcept { operator delete(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { operator delete(memory); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return operator new(size);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
+
+namespace launcher {
+namespace {
+
+using ::testing::Contains;
+
+class EndedJobsTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_TRUE(yard_.Open().ok()); }
+
+  // The environment of no two is the same, as of trials; it is 3 kB.
+  msg::JobSpecT Job(int number) {
+    msg::JobSpecT spec = yard_.Shell("echo $NUMBER >> out");
+    spec.environment.push_back(absl::StrCat("NUMBER=", number));
+    spec.environment.push_back(absl::StrCat("LARGE=", std::string(3000, 'x')));
+    return spec;
+  }
+  std::string Run(const msg::JobSpecT& spec) {
+    const auto job = yard_.Launch(spec);
+    EXPECT_TRUE(job.ok()) << job.status();
+    if (!job.ok()) return "";
+    EXPECT_TRUE(yard_.AwaitEnd(job->id).has_value());
+    return job->id;
+  }
+  bool AwaitAllAside() {
+    return yard_.AwaitTrue([&] {
+      JobTable::Stats stats;
+      yard_.OnLoop([&] { stats = yard_.table()->GetStats(); });
+      return stats.at_hand == 0;
+    });
+  }
+  absl::Status Restart(const std::string& job) {
+    absl::Status restarted;
+    yard_.OnLoop([&] {
+      restarted = yard_.table()->Restart({job, kWholeJob}, absl::ZeroDuration());
+    });
+    return restarted;
+  }
+
+  TestingTable yard_;
+};
+
+TEST_F(EndedJobsTest, CostLittleAndNothingOfTheirEnvironment) {
+  constexpr int kJobs = 20;
+  for (int i = 0; i < kJobs; ++i) Run(Job(i));  // With what the first ones bring.
+  ASSERT_TRUE(AwaitAllAside());
+  const std::size_t before = allocated;
+  for (int i = 0; i < kJobs; ++i) Run(Job(i));
+  ASSERT_TRUE(AwaitAllAside());
+  const std::size_t after = allocated;
+  EXPECT_LT(after, before + kJobs * 2'500);
+  RecordProperty("bytes", static_cast<int>((after - before) / kJobs));
+}
+
+TEST_F(EndedJobsTest, AreStartedAgainAsTheyWere) {
+  const std::string job = Run(Job(7));
+  ASSERT_TRUE(AwaitAllAside());
+  EXPECT_EQ(yard_.Stop(job, absl::ZeroDuration()), absl::OkStatus()) << "it stays as it is";
+  ASSERT_EQ(Restart(job), absl::OkStatus());
+  const auto ended = yard_.Await(job, [](const msg::JobT& message) {
+    return message.state == msg::TaskState::Exited && message.tasks[0]->attempts.size() == 2;
+  });
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "7\n7\n"));
+  EXPECT_TRUE(AwaitAllAside());
+}
+
+TEST_F(EndedJobsTest, AreStartedAgainByAnotherLauncher) {
+  const std::string job = Run(Job(7));
+  yard_.Close();
+  ASSERT_TRUE(yard_.Open().ok());
+  EXPECT_TRUE(AwaitAllAside());
+  ASSERT_EQ(Restart(job), absl::OkStatus());
+  EXPECT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "7\n7\n"));
+}
+
+// The causes of a failure are told of what was seen when it ended.
+TEST_F(EndedJobsTest, KeepTheirFailure) {
+  const std::string job = Run(yard_.Shell("echo it broke >&2; exit 3"));
+  ASSERT_TRUE(AwaitAllAside());
+  EXPECT_EQ(yard_.Stop(job, absl::ZeroDuration()), absl::OkStatus());
+  const auto listed = yard_.List();
+  ASSERT_EQ(listed.size(), 1u);
+  ASSERT_NE(listed[0].failure, nullptr);
+  EXPECT_EQ(listed[0].failure->task, "worker-0");
+  EXPECT_THAT(listed[0].failure->last_lines, Contains("it broke"));
+}
+
+}  // namespace
+}  // namespace launcher
