@@ -1,6 +1,7 @@
-// Kills the trainer at every named point of the report path, again and again, under shims that
-// resend what was not answered. In the end each report is there once and in order, wherever one
-// looks.
+// Kills the trainer at every named point. Of the report path: again and again, under shims that
+// resend what was not answered; in the end each report is there once and in order, wherever one
+// looks. Of a trial's life: each attempt has one job, each failure is in error.txt once, and what
+// was asked for is done.
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "bus/schema/trainer_generated.h"
 #include "eventlog/event.h"
 #include "eventlog/record.h"
 #include "gtest/gtest.h"
@@ -401,6 +403,111 @@ INSTANTIATE_TEST_SUITE_P(Points, RemovalCrashTest,
                          [](const auto& info) {
                            return std::string(info.index == 0 ? "AfterRows" : "AfterDirectory");
                          });
+
+class LifeCrashTest : public CrashTest {
+ protected:
+  // In `mode`, once with a kill at the point and then to its end.
+  void Run(const char* mode, const std::string& point, int count) {
+    more_ = {mode};
+    StartTrainer(point, count);
+    EXPECT_EQ(trainer_->Wait(absl::Seconds(60))->signal, SIGKILL) << "the point was not reached";
+    before_ = StoredTrials();
+    RunToItsEnd(mode);
+  }
+  void RunToItsEnd(const char* mode) {
+    more_ = {mode};
+    StartTrainer("", 0);
+    const auto ended = trainer_->Wait(absl::Seconds(60));
+    ASSERT_TRUE(ended.ok() && ended->ok()) << mode << " has not come to its end";
+    trainer_.reset();
+    after_ = StoredTrials();
+    ASSERT_EQ(after_.size(), static_cast<std::size_t>(kTrials));
+  }
+  // How many jobs the launcher has started.
+  int Launches() const {
+    int launches = 0;
+    const std::string jobs = runtime::ReadFile(directory_ + "/jobs", 1 << 20).value_or("");
+    for (const auto line : absl::StrSplit(jobs, '\n')) launches += line.starts_with("launched ");
+    return launches;
+  }
+
+  std::vector<TrialRecord> before_, after_;
+};
+
+class LaunchCrashTest : public LifeCrashTest {};
+
+TEST_P(LaunchCrashTest, EachTrialHasOneJob) {
+  Run("launch", GetParam().first, GetParam().second);
+  EXPECT_EQ(Launches(), kTrials);
+  for (const TrialRecord& trial : after_) {
+    EXPECT_EQ(trial.state, msg::TrialState::Running);
+    EXPECT_EQ(trial.attempt, 1);
+    EXPECT_EQ(trial.job, "j-" + trial.job_request_id);
+  }
+  for (std::size_t i = 0; i < before_.size(); ++i) {
+    EXPECT_EQ(after_[i].nonce, before_[i].nonce) << "with which its shim comes";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, LaunchCrashTest,
+                         testing::Values(std::pair("before launch", 1),
+                                         std::pair("before launch", 2),
+                                         std::pair("after launch", 1),
+                                         std::pair("after launch", 2)),
+                         NameOfPoint);
+
+class FailureCrashTest : public LifeCrashTest {};
+
+TEST_P(FailureCrashTest, EachFailureIsThereOnceAndEachAttemptHasOneJob) {
+  Run("fail", GetParam().first, GetParam().second);
+  EXPECT_EQ(Launches(), 2 * kTrials);
+  for (const TrialRecord& trial : after_) {
+    EXPECT_EQ(trial.state, msg::TrialState::Failed);
+    EXPECT_EQ(trial.attempt, 2);
+    EXPECT_EQ(trial.failures, 1u);
+    EXPECT_EQ(trial.reason, "exit code 3");
+    const std::string text =
+        runtime::ReadFile(trial.spec.run_directory + "/error.txt", 1 << 20).value_or("missing");
+    const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());
+    ASSERT_EQ(lines.size(), 4u) << text;
+    EXPECT_EQ(lines[0].rfind("Failure # 1 ", 0), 0u) << text;
+    EXPECT_EQ(lines[1], "attempt 1: exit code 3");
+    EXPECT_EQ(lines[2].rfind("Failure # 2 ", 0), 0u) << text;
+    EXPECT_EQ(lines[3], "attempt 2: exit code 3");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Points, FailureCrashTest,
+    testing::Values(std::pair("before launch", 1), std::pair("before launch", 3),
+                    std::pair("after launch", 1), std::pair("after launch", 3),
+                    std::pair("after failure", 1), std::pair("after failure", 2),
+                    std::pair("after failure", 3), std::pair("after failure", 4),
+                    std::pair("after next attempt", 1), std::pair("after next attempt", 2),
+                    std::pair("after end", 1), std::pair("after end", 2)),
+    NameOfPoint);
+
+class PauseCrashTest : public LifeCrashTest {};
+
+// The first trial is paused while it is launched, the second while it waits for that.
+TEST_P(PauseCrashTest, ItIsPausedAndGoesOn) {
+  Run("pause", GetParam().first, GetParam().second);
+  EXPECT_EQ(Launches(), 1);
+  for (const TrialRecord& trial : after_) {
+    EXPECT_EQ(trial.state, msg::TrialState::Paused);
+    EXPECT_EQ(trial.attempt, 1);
+    EXPECT_EQ(trial.failures, 0u);
+    EXPECT_FALSE(std::filesystem::exists(trial.spec.run_directory + "/error.txt"));
+  }
+  RunToItsEnd("resume");
+  EXPECT_EQ(Launches(), 3);
+  EXPECT_EQ(after_[0].attempt, 2);
+  EXPECT_EQ(after_[1].attempt, 1) << "it had not begun";
+}
+
+INSTANTIATE_TEST_SUITE_P(Points, PauseCrashTest,
+                         testing::Values(std::pair("after launch", 1), std::pair("after pause", 1)),
+                         NameOfPoint);
 
 INSTANTIATE_TEST_SUITE_P(Points, LateFilesCrashTest,
                          testing::Values(std::pair("after commit", 2),

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -178,6 +180,7 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
   job.working_directory = spec.working_directory;
   job.restart = msg::RestartPolicy::Never;
   job.stop_grace_ms = static_cast<std::uint32_t>(spec.stop_grace_ms);
+  job.max_run_time_ms = spec.options.max_run_time_ms;
   job.log_directory = spec.run_directory;
   // Reports come one way or the other.
   if (spec.options.output_reports.empty()) {
@@ -199,19 +202,36 @@ std::string OutputPathOf(const TrialRecord& trial) {
   return trial.spec.run_directory + "/worker-0.1.stdout";
 }
 
-std::vector<std::string> LastErrorLines(const AttemptEnd& end) {
-  return LastLines(end.stderr_path, kErrorLines);
+ErrorSizes ErrorSizesOf(const TrialRecord& trial) {
+  constexpr std::size_t kMostTasks = 1000;
+  ErrorSizes sizes;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(trial.spec.run_directory, error);
+  for (; !error && entry != std::filesystem::directory_iterator() && sizes.size() < kMostTasks;
+       entry.increment(error)) {
+    if (entry->path().extension() != ".stderr") continue;
+    std::error_code unknown;
+    const auto size = entry->file_size(unknown);
+    if (!unknown) sizes[entry->path()] = static_cast<std::int64_t>(size);
+  }
+  return sizes;
 }
 
-std::vector<std::string> LastLines(const std::string& path, std::size_t count) {
+std::vector<std::string> LastErrorLines(const AttemptEnd& end, const ErrorSizes& before) {
+  const auto found = before.find(end.stderr_path);
+  return LastLines(end.stderr_path, kErrorLines, found == before.end() ? 0 : found->second);
+}
+
+std::vector<std::string> LastLines(const std::string& path, std::size_t count, std::int64_t from) {
   const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about {};
   if (!fd.valid() || fstat(fd.get(), &about) != 0 || !S_ISREG(about.st_mode)) return {};
-  const off_t begin = std::max<off_t>(0, about.st_size - kErrorBytes);
+  if (from >= about.st_size) return {};
+  const off_t begin = std::max<off_t>(from, about.st_size - kErrorBytes);
   std::string text(static_cast<std::size_t>(about.st_size - begin), '\0');
   const ssize_t size = pread(fd.get(), text.data(), text.size(), begin);
   text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  if (begin > 0) text.erase(0, text.find('\n') == text.npos ? 0 : text.find('\n') + 1);
+  if (begin > from) text.erase(0, text.find('\n') == text.npos ? 0 : text.find('\n') + 1);
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -68,11 +69,18 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay);
 // (docs/launcher.md).
 std::string OutputPathOf(const TrialRecord& trial);
 
-// The last lines of its standard error, however it ended.
-std::vector<std::string> LastErrorLines(const AttemptEnd& end);
+// How many bytes there are in each file of standard error, by path: all attempts of a trial write
+// into one, so what the next one says begins there.
+using ErrorSizes = std::map<std::string, std::int64_t>;
+ErrorSizes ErrorSizesOf(const TrialRecord& trial);
 
-// The last `count` lines of a file, of its last 16 KiB at most; none if it cannot be read.
-std::vector<std::string> LastLines(const std::string& path, std::size_t count);
+// The last lines of its standard error, however it ended, behind what was there `before` it.
+std::vector<std::string> LastErrorLines(const AttemptEnd& end, const ErrorSizes& before);
+
+// The last `count` lines of a file behind its first `from` bytes, of its last 16 KiB at most; none
+// if it cannot be read.
+std::vector<std::string> LastLines(const std::string& path, std::size_t count,
+                                   std::int64_t from = 0);
 
 }  // namespace trainer
 

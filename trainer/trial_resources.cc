@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMaxName = 32;
 constexpr std::size_t kMaxRequests = 64;  // Of resources, and of limits.
+constexpr std::uint64_t kLongestRunMs = 100ull * 365 * 24 * 3600 * 1000;
 constexpr std::string_view kJob = "j-";
 
 bool IsNameCharacter(char c) {
@@ -87,6 +88,10 @@ absl::Status CheckResources(const msg::TrialOptionsT& options) {
   if (auto status = CheckNames(options.resources, "resource"); !status.ok()) return status;
   if (auto status = CheckNames(options.process_limits, "process limit"); !status.ok()) {
     return status;
+  }
+  if (options.max_run_time_ms > kLongestRunMs) {
+    return Invalid("max_run_time_ms: ", options.max_run_time_ms,
+                   " is more than a hundred years (0: no limit)");
   }
   for (const auto& request : options.resources) {
     if (request->amount == 0) {

@@ -88,6 +88,15 @@ TEST(CheckResourcesTest, RefusesLimitsThatCannotBe) {
   EXPECT_EQ(CheckResources(unnamed).code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST(CheckResourcesTest, RefusesATimeThatNobodyLives) {
+  msg::TrialOptionsT options;
+  options.max_run_time_ms = 100ull * 365 * 86'400'000;
+  EXPECT_TRUE(CheckResources(options).ok());
+  ++options.max_run_time_ms;
+  EXPECT_THAT(std::string(CheckResources(options).message()),
+              HasSubstr("max_run_time_ms: 3153600000001 is more than a hundred years"));
+}
+
 TEST(SetResourcesTest, OneThatAsksForNothingStaysAsItIs) {
   msg::JobSpecT job;
   job.task_type = "worker";

@@ -463,6 +463,8 @@ class TrialsImpl : public Trials {
     std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
     // The launcher may have started the job of the attempt without our hearing of it.
     bool launch_in_doubt = false;
+    // At the launch of the attempt; unset: another trainer launched it.
+    std::optional<ErrorSizes> errors_before;
     int quick_failures = 0;                       // In a row, known to this trainer.
     std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
     std::int64_t changed_us = 0;
@@ -1216,6 +1218,8 @@ class TrialsImpl : public Trials {
   void Launch(Trial& trial) {
     MakeRunner(trial);
     running_ = running_ + 1;
+    trial.errors_before.reset();
+    if (!trial.launch_in_doubt) trial.errors_before = ErrorSizesOf(trial.record);
     msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
     const msg::TrialOptionsT& asked = trial.record.spec.options;
     if (!asked.function.empty()) {
@@ -1435,10 +1439,10 @@ class TrialsImpl : public Trials {
     }
     Outcome outcome = AfterAttempt(trial.record, HasSaidDone(trial), std::move(end));
     if (outcome.next == Outcome::Next::kPause) return Park(trial);
-    // All attempts write into one file: what is at its end may be of the one before.
     const bool lacks_lines = !outcome.end.success && outcome.end.error_lines.empty();
-    if (lacks_lines && trial.record.attempt == 1) {
-      outcome.end.error_lines = LastErrorLines(outcome.end);
+    if (trial.record.attempt == 1 && !trial.errors_before) trial.errors_before.emplace();
+    if (lacks_lines && trial.errors_before) {
+      outcome.end.error_lines = LastErrorLines(outcome.end, *trial.errors_before);
     }
     if (outcome.next == Outcome::Next::kAttempt) return BeginNextAttempt(trial, outcome.end);
     End(trial, outcome.state, std::move(outcome.end));
@@ -1467,6 +1471,7 @@ class TrialsImpl : public Trials {
               << (changed.reason.empty() ? "" : ": ") << Printable(changed.reason)
               << TraceWords(changed);
     SaveSometime(trial, std::move(changed));
+    Fault("after end");
     Forget(trial);
     Announce(trial);
     for (Trial* const other : paused) ActOnPause(*other);
@@ -1505,6 +1510,7 @@ class TrialsImpl : public Trials {
       WriteFilesLate(record.number);
     }
     WriteErrorFile(record);
+    Fault("after failure");
   }
 
   void WriteErrorFile(const TrialRecord& record) {
@@ -1532,6 +1538,7 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
     trial.statistics.reset();
+    trial.errors_before.reset();
     trial.runner.reset();
     trial.reports->CloseFiles();
     const absl::Status removed = trial.reports->RemoveTemporaryCheckpoints();
@@ -1563,6 +1570,7 @@ class TrialsImpl : public Trials {
     nonces_.Add(changed.nonce, {changed.number, changed.attempt});
     trial.runner.reset();
     SaveSometime(trial, std::move(changed));
+    Fault("after next attempt");
     BeginAttempt(trial);
     Announce(trial);
     StartNextLater();

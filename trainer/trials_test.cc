@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -341,6 +342,61 @@ TEST_F(TrialsTest, OneThatFailedWithoutAnErrorCodeHasTheLastLinesOfItsStandardEr
   EndJob("j-1", 0, path);
   EXPECT_EQ(Get(id).reason, "no data");
   EXPECT_THAT(Get(id).error_lines, ElementsAre("one", "two"));
+}
+
+// All attempts write into one file.
+TEST_F(TrialsTest, ALaterAttemptHasTheLastLinesOfItsOwn) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 2;
+  request.options = std::make_unique<msg::TrialOptionsT>();
+  request.options->heartbeat_ms = 1'000;
+  const std::string id = Run(request);
+  const std::string path = directory_ + "/runs/r/worker-0.1.stderr";
+  std::ofstream(path) << "one\n";
+  for (const std::string job : {"j-1", "j-2"}) {
+    Advance(absl::Seconds(1));
+    ASSERT_EQ(jobs_.jobs[job].stops.size(), 1u) << "it is silent";
+    if (job == "j-2") std::ofstream(path, std::ios::app) << "two\n";
+    SayEnd(job, 0);
+    EndJob(job, 1, path);
+  }
+  const std::string failures = File("r/error.txt");
+  EXPECT_THAT(failures, HasSubstr("attempt 1: no sign of life for 1s\none\nFailure # 2"));
+  EXPECT_THAT(failures, ::testing::EndsWith("attempt 2: no sign of life for 1s\ntwo\n"));
+  // What the attempt of another trainer has written is not known, and no other's is shown.
+  Advance(absl::Seconds(1));
+  ASSERT_EQ(jobs_.jobs.count("j-3"), 1u);
+  Restart();
+  SayEnd("j-3", 0);
+  EndJob("j-3", 1, path);
+  EXPECT_EQ(Get(id).state, TrialState::Failed);
+  EXPECT_THAT(Get(id).error_lines, ::testing::IsEmpty());
+}
+
+TEST_F(TrialsTest, AnAttemptThatTakesTooLongHasFailed) {
+  msg::RunTrialRequestT request = Request("r");
+  request.max_restarts = 1;
+  request.options = std::make_unique<msg::TrialOptionsT>();
+  request.options->max_run_time_ms = 5'000;
+  const std::string id = Run(request);
+  EXPECT_EQ(jobs_.jobs["j-1"].spec.max_run_time_ms, 5'000u);
+  const std::string path = directory_ + "/runs/r/worker-0.1.stderr";
+  std::ofstream(path) << "loading\n";
+  msg::JobT job;  // As the launcher tells it.
+  job.state = msg::TaskState::Failed;
+  job.reason = "its time of 5s is over";
+  job.failure = std::make_unique<msg::FailureT>();
+  job.failure->reason = job.reason;
+  job.tasks.push_back(std::make_unique<msg::TaskT>());
+  job.tasks.back()->state = msg::TaskState::Exited;
+  job.tasks.back()->stderr_path = path;
+  job.tasks.back()->attempts.push_back(std::make_unique<msg::AttemptT>());
+  job.tasks.back()->attempts.back()->signal = 15;
+  SayEnd("j-1", 0);
+  On([&] { jobs_.EndAs("j-1", std::move(job)); });
+  EXPECT_THAT(File("r/error.txt"), HasSubstr("attempt 1: its time of 5s is over\nloading\n"));
+  EXPECT_EQ(jobs_.jobs["j-2"].spec.max_run_time_ms, 5'000u) << "each attempt has its own";
+  EXPECT_EQ(Get(id).attempt, 2u);
 }
 
 // Ray's testErrorHandling: the one behind it runs.

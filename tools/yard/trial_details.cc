@@ -95,6 +95,7 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
   }
   for (const auto& [name, count] :
        {std::pair("time_budget_s", options.time_budget_ms),
+        std::pair("max_run_time_s", options.max_run_time_ms),
         std::pair("heartbeat_s", std::uint64_t{options.heartbeat_ms})}) {
     if (count > 0) object[name] = absl::ToDoubleSeconds(Milliseconds(count));
   }
@@ -126,6 +127,9 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
     AddLine(text, "plateau", options.plateau);
     if (options.time_budget_ms > 0) {
       AddLine(text, "budget", FormatTime(Milliseconds(options.time_budget_ms)));
+    }
+    if (options.max_run_time_ms > 0) {
+      AddLine(text, "run time", FormatTime(Milliseconds(options.max_run_time_ms)));
     }
     if (options.durable) AddLine(text, "durable", "every report is synced to the disk");
     AddLine(text, "needs", absl::StrJoin(options.required_metrics, ", "));

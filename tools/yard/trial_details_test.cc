@@ -22,6 +22,7 @@ msg::TrialDetailsReplyT Details() {
   details.options->time_budget_ms = 90'000;
   details.options->required_metrics = {"loss"};
   details.options->heartbeat_ms = 500;
+  details.options->max_run_time_ms = 600'000;
   for (const auto& [type, count] : {std::pair("chief", 1u), std::pair("worker", 3u)}) {
     details.options->tasks.push_back(std::make_unique<msg::TrialTasksT>());
     details.options->tasks.back()->type = type;
@@ -72,6 +73,7 @@ TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   EXPECT_THAT(text, HasSubstr("budget     90s\n"));
   EXPECT_THAT(text, HasSubstr("needs      loss\n"));
   EXPECT_THAT(text, HasSubstr("heartbeat  500ms\n"));
+  EXPECT_THAT(text, HasSubstr("run time   600s\n"));
   EXPECT_THAT(text, HasSubstr("checkpoint /runs/a/checkpoint_000004  1.5 MB  score 0.25\n"));
   EXPECT_THAT(text, HasSubstr("together   1.5 MB of 2.0 MB\n"));
   EXPECT_THAT(text, HasSubstr("durable    every report is synced to the disk\n"));
@@ -92,6 +94,7 @@ TEST(DetailsToJsonTest, HasEverything) {
   EXPECT_EQ(object["options"]["stop"], json({{"training_iteration", 10}, {"eval/acc", 0.5}}));
   EXPECT_EQ(object["options"]["time_budget_s"], 90.0);
   EXPECT_EQ(object["options"]["heartbeat_s"], 0.5);
+  EXPECT_EQ(object["options"]["max_run_time_s"], 600.0);
   EXPECT_EQ(object["options"]["keep_checkpoints"], -1);
   EXPECT_FALSE(object["options"].contains("plateau"));
   EXPECT_EQ(object["options"]["tasks"],

@@ -133,6 +133,7 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Hidden("--time_budget", time_budget_);
   options.Hidden("--heartbeat", heartbeat_);
   options.Hidden("--grace", grace_);
+  options.Hidden("--max_run_time", max_run_time_);
   options.Hidden("--required_metric", required_metrics_);
   options.Hidden("--keep_checkpoints", keep_checkpoints_);
   options.Hidden("--checkpoint_metric", checkpoint_metric_);
@@ -157,6 +158,8 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   }
   const auto budget = ParseLimit("--time_budget", time_budget_, std::int64_t{1} << 40);
   if (!budget.ok()) return budget.status();
+  const auto max_run_time = ParseLimit("--max_run_time", max_run_time_, std::int64_t{1} << 40);
+  if (!max_run_time.ok()) return max_run_time.status();
   const auto heartbeat =
       ParseLimit("--heartbeat", heartbeat_, std::numeric_limits<std::uint32_t>::max());
   if (!heartbeat.ok()) return heartbeat.status();
@@ -172,6 +175,7 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   options.priority = *priority;
   options.keep_checkpoints = *keep;
   options.time_budget_ms = static_cast<std::uint64_t>(*budget);
+  options.max_run_time_ms = static_cast<std::uint64_t>(*max_run_time);
   options.heartbeat_ms = static_cast<std::uint32_t>(*heartbeat);
   options.stop = *std::move(stop);
   options.plateau = *std::move(plateau);

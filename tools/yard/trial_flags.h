@@ -38,7 +38,7 @@ class TrialFlags {
  private:
   std::string function_, output_, configs_, from_, restore_;
   std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
-  std::string plateau_, time_budget_, heartbeat_, grace_;
+  std::string plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
   bool durable_ = false;

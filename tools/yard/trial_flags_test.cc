@@ -39,6 +39,7 @@ TEST(TrialFlagsTest, WithoutFlagsNothingIsAskedFor) {
   EXPECT_EQ(options.stop, "");
   EXPECT_EQ(options.plateau, "");
   EXPECT_EQ(options.time_budget_ms, 0u);
+  EXPECT_EQ(options.max_run_time_ms, 0u);
   EXPECT_EQ(options.heartbeat_ms, 0u);
   EXPECT_FALSE(options.fail_fast);
   EXPECT_EQ(options.checkpoint_bytes, 0u);
@@ -55,6 +56,8 @@ TEST(TrialFlagsTest, EachFlagIsAField) {
                                             "0",
                                             "--time_budget",
                                             "1h30m",
+                                            "--max_run_time",
+                                            "10m",
                                             "--heartbeat",
                                             "250ms",
                                             "--required_metric",
@@ -80,6 +83,7 @@ TEST(TrialFlagsTest, EachFlagIsAField) {
   EXPECT_THAT(options.labels, ElementsAre("a=1", "b"));
   EXPECT_EQ(options.keep_checkpoints, 0);
   EXPECT_EQ(options.time_budget_ms, 5'400'000u);
+  EXPECT_EQ(options.max_run_time_ms, 600'000u);
   EXPECT_EQ(options.heartbeat_ms, 250u);
   EXPECT_THAT(options.required_metrics, ElementsAre("loss", "eval/acc"));
   EXPECT_EQ(options.checkpoint_metric, "min-loss");

@@ -1,22 +1,34 @@
-// The report path of a trainer, without a bus, that kills itself with SIGKILL:
-//   crashing_trainer DIRECTORY TRIALS POINT COUNT [remove | spread]
-// the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect. With
-// "remove" it removes a trial of its own, "removed", before. With "spread" files are written some
-// time after the answers.
+// A trainer, without a bus, that kills itself with SIGKILL:
+//   crashing_trainer DIRECTORY TRIALS POINT COUNT [MODE]
+// the COUNT-th time it comes to POINT (COUNT 0: never). Prints "ready" once shims may connect.
+// MODE:
+//   remove   it removes a trial of its own, "removed", before
+//   spread   files are written some time after the answers
+//   launch   it exits once all trials run
+//   fail     each job fails, and each trial may be tried once more; exits once all have failed
+//   pause    pauses all trials, and exits once they are
+//   resume   lets all trials go on, and exits once they run
 
 #include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/job_control.h"
+#include "bus/schema/launcher_generated.h"
+#include "bus/schema/trainer_generated.h"
 #include "glog/logging.h"
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
@@ -27,20 +39,62 @@
 
 namespace {
 
-// Jobs that run for ever.
-class EndlessJobs : public bus::JobControl {
+// A launcher that outlives trainers: DIRECTORY/jobs has a line for each job that it has started,
+// and for each that has ended. Jobs run until they are stopped, or fail at once.
+class StoredJobs : public bus::JobControl {
  public:
-  explicit EndlessJobs(runtime::EventLoop* loop) : loop_(loop) {}
+  StoredJobs(runtime::EventLoop* loop, const std::string& directory, bool all_fail)
+      : loop_(loop), path_(directory + "/jobs"), all_fail_(all_fail) {}
   void Launch(const std::string& request_id, const std::string&, const msg::JobSpecT&,
               std::function<void(absl::StatusOr<std::string>)> done) override {
-    loop_->Post([=] { done("j-" + request_id); });
+    const std::string job = "j-" + request_id;
+    if (!Knows("launched " + job)) Note("launched " + job);
+    if (all_fail_ && !Knows("ended " + job)) Note("ended " + job);
+    loop_->Post([=] { done(job); });
   }
-  void Follow(const std::string&, std::function<void(const msg::JobT&)>,
-              std::function<void(absl::StatusOr<msg::JobT>)>) override {}
-  void Stop(const std::string&, absl::Duration, const std::string&, const std::string&) override {}
+  void Follow(const std::string& job, std::function<void(const msg::JobT&)>,
+              std::function<void(absl::StatusOr<msg::JobT>)> ended) override {
+    followers_[job] = std::move(ended);
+    if (Knows("ended " + job)) TellOfTheEnd(job);
+  }
+  void Stop(const std::string& job, absl::Duration, const std::string&,
+            const std::string&) override {
+    if (!Knows("ended " + job)) Note("ended " + job);
+    TellOfTheEnd(job);
+  }
 
  private:
+  bool Knows(const std::string& line) const {
+    std::ifstream file(path_);
+    for (std::string known; std::getline(file, known);) {
+      if (known == line) return true;
+    }
+    return false;
+  }
+  void Note(const std::string& line) { std::ofstream(path_, std::ios::app) << line << "\n"; }
+  void TellOfTheEnd(const std::string& job) {
+    loop_->Post([this, job] {
+      const auto found = followers_.find(job);
+      if (found == followers_.end()) return;
+      const auto ended = std::move(found->second);
+      followers_.erase(found);
+      msg::JobT end;
+      end.id = job;
+      end.state = msg::TaskState::Failed;
+      end.reason = "exit code 3";
+      end.tasks.push_back(std::make_unique<msg::TaskT>());
+      auto attempt = std::make_unique<msg::AttemptT>();
+      attempt->exit_code = 3;
+      attempt->shim_lost = true;  // So nobody waits for more reports.
+      end.tasks.back()->attempts.push_back(std::move(attempt));
+      ended(std::move(end));
+    });
+  }
+
   runtime::EventLoop* const loop_;
+  const std::string path_;
+  const bool all_fail_;
+  std::map<std::string, std::function<void(absl::StatusOr<msg::JobT>)>> followers_;
 };
 
 // It never starts: there is no slot for it.
@@ -56,6 +110,23 @@ void RemoveOne(trainer::Trials* trials) {
   CHECK(removed.ok()) << removed.status();
 }
 
+// What all trials are in the end.
+std::optional<msg::TrialState> GoalOf(std::string_view mode) {
+  if (mode == "launch" || mode == "resume") return msg::TrialState::Running;
+  if (mode == "fail") return msg::TrialState::Failed;
+  if (mode == "pause") return msg::TrialState::Paused;
+  return std::nullopt;
+}
+
+void ExitAt(trainer::Trials* trials, int trial_count, std::optional<msg::TrialState> goal) {
+  const auto all = trials->List(/*live_only=*/false);
+  if (!goal || all.size() < static_cast<std::size_t>(trial_count)) return;
+  for (const msg::TrialT& trial : all) {
+    if (trial.state != *goal) return;
+  }
+  _exit(0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -64,7 +135,8 @@ int main(int argc, char** argv) {
   CHECK(argc == 5 || argc == 6);
   const std::string directory = argv[1];
   const int trial_count = std::atoi(argv[2]);
-  const std::string_view more = argc == 6 ? argv[5] : "";
+  const std::string_view mode = argc == 6 ? argv[5] : "";
+  const auto goal = GoalOf(mode);
   runtime::Coordinator coordinator;
   const auto threads = runtime::ThreadPool::Create(&coordinator, {.name = "disk", .threads = 1});
   std::function<void(std::string_view)> fault = [&, hits = 0](std::string_view point) mutable {
@@ -83,8 +155,8 @@ int main(int argc, char** argv) {
   const auto loop = runtime::EventLoop::Create();
   auto store = trainer::Store::Open(directory + "/trainer.db");
   CHECK(store.ok()) << store.status();
-  EndlessJobs jobs(loop.get());
-  auto trials = trainer::Trials::Open(
+  StoredJobs jobs(loop.get(), directory, mode == "fail");
+  absl::StatusOr<std::unique_ptr<trainer::Trials>> trials = trainer::Trials::Open(
       {.loop = loop.get(),
        .store = store->get(),
        .jobs = &jobs,
@@ -93,7 +165,11 @@ int main(int argc, char** argv) {
        .hostname = "host",
        .slots = trial_count,
        .background = background,
-       .spread_every = more == "spread" ? absl::Milliseconds(5) : absl::ZeroDuration(),
+       .spread_every = mode == "spread" ? absl::Milliseconds(5) : absl::ZeroDuration(),
+       .on_event =
+           [&](const msg::TrialEventT&) {
+             loop->Post([&] { ExitAt(trials->get(), trial_count, goal); });
+           },
        .fault = fault});
   CHECK(trials.ok()) << trials.status();
   auto relay = trainer::Relay::Listen({.loop = loop.get(),
@@ -108,12 +184,16 @@ int main(int argc, char** argv) {
       request.name = absl::StrCat("run", i);
       request.argv.emplace_back("prog");
       request.working_directory = std::string("/");
+      request.max_restarts = mode == "fail" ? 1 : 0;
       const auto trial = (*trials)->Run(request.name, request, "");
       CHECK(trial.ok()) << trial.status();
+      if (mode == "pause") CHECK((*trials)->PauseTrial(trial->id, "").ok());
+      if (mode == "resume") CHECK((*trials)->ResumeTrial(trial->id).ok());
     }
-    if (more == "remove") RemoveOne(trials->get());
+    if (mode == "remove") RemoveOne(trials->get());
     std::puts("ready");
     std::fflush(stdout);
+    ExitAt(trials->get(), trial_count, goal);
   });
   loop->Run();
 }
