@@ -37,6 +37,8 @@ std::string InWords(const Comparison::Limit& limit) {
       return absl::StrCat("at least ", Short(limit.bound));
     case Kind::kValueAtMost:
       return absl::StrCat("at most ", Short(limit.bound));
+    case Kind::kAbovePeerAtMost:
+      return absl::StrCat("at most ", Short(limit.bound), " more");
   }
   return "";
 }
@@ -55,6 +57,8 @@ bool Comparison::Line::holds() const {
       return ours >= limit.bound;
     case Kind::kValueAtMost:
       return ours <= limit.bound;
+    case Kind::kAbovePeerAtMost:
+      return ours - peer <= limit.bound;
   }
   return false;
 }

@@ -16,10 +16,17 @@ namespace bench {
 class Comparison {
  public:
   using Measure = std::function<absl::StatusOr<double>()>;
-  // What a line must hold: of the ratio to the peer, or of the value itself. Of figures that are
-  // shown only, nothing.
+  // What a line must hold: of the ratio to the peer, of the difference from it, or of the value
+  // itself. Of figures that are shown only, nothing.
   struct Limit {
-    enum class Kind { kNone, kRatioAtLeast, kRatioAtMost, kValueAtLeast, kValueAtMost };
+    enum class Kind {
+      kNone,
+      kRatioAtLeast,
+      kRatioAtMost,
+      kValueAtLeast,
+      kValueAtMost,
+      kAbovePeerAtMost
+    };
     Kind kind = Kind::kNone;
     double bound = 0;
   };

@@ -85,7 +85,7 @@ void AddTrials(Comparison& comparison, const Sizes& sizes) {
                   [](const auto& f) { return Ms(f.one_report); });
   Add<Bare>(comparison, "bare spawn", bare, [](const auto& f) { return Ms(f.one); });
   comparison.Compare("a trial, from the call to its first instruction", "ms", "trials: start",
-                     "bare spawn", {});
+                     "bare spawn", {Kind::kAbovePeerAtMost, 2});
   comparison.Compare("a trial of one report, from the call to its end", "ms", "trials: one report",
                      "Ray: trial", {Kind::kRatioAtMost, 0.01});
 }

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -427,7 +428,9 @@ class LifeCrashTest : public CrashTest {
   int Launches() const {
     int launches = 0;
     const std::string jobs = runtime::ReadFile(directory_ + "/jobs", 1 << 20).value_or("");
-    for (const auto line : absl::StrSplit(jobs, '\n')) launches += line.starts_with("launched ");
+    for (const auto line : absl::StrSplit(jobs, '\n')) {
+      if (absl::StartsWith(line, "launched ")) ++launches;
+    }
     return launches;
   }
 
