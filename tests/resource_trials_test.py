@@ -122,6 +122,17 @@ class ResourceTrialsTest(ResourceCase):
             self.assertEqual((trial["options"]["resources"], trial["options"]["processes"]),
                              ({"slots": 1}, 500))
 
+    def test_an_attempt_that_takes_too_long_has_failed(self):
+        fifo = os.path.join(self.directory, "never.fifo")
+        os.mkfifo(fifo)
+        _, err = self.finish(self.start_yard(
+            "run", "--name", "slow", "--max_run_time", "1s", "--max_restarts", "1", "--", "sh", "-c",
+            'echo "try $YARD_ATTEMPT" >&2; exec cat "$0"', fifo), 1)
+        self.assertIn("FAILED: its time of 1s is over\n  | try 2\n", err)
+        failures = pathlib.Path(self.directory, "runs/slow/error.txt").read_text()
+        self.assertRegex(failures, r"\nattempt 1: its time of 1s is over\ntry 1\nFailure # 2 .*\n"
+                                   r"attempt 2: its time of 1s is over\ntry 2\n$")
+
     def test_whoever_looks_on_is_told_for_what_it_waits(self):
         first, second = self.hold("one"), self.hold("two")
         self.await_state("one", "running")
