@@ -62,7 +62,9 @@ class AnyLanguageTrialsTest(yard_case.YardCase):
             os.mkfifo(self.path(name))
             self.yard("run", "--detach", "--name", name, "--", "sh", "-c", WAITS, str(self.path(name)), *command)
         for name in commands:
-            self.await_true(self.path(name + ".pid").exists, name + " has not been started")
+            pid = self.path(name + ".pid")
+            self.await_true(lambda: pid.exists() and pid.read_text().endswith("\n"),
+                            name + " has not been started")
         launcher, trainer = self.pid_of("launcher"), self.pid_of("trainer")
         # So that nobody starts another trainer yet.
         os.kill(launcher, signal.SIGSTOP)
@@ -75,7 +77,7 @@ class AnyLanguageTrialsTest(yard_case.YardCase):
         for name in commands.keys() - {"python"}:
             self.await_true(lambda: self.has_written(name), name + " says nothing")
         for name in commands:
-            self.assertFalse(self.path("runs", name, "result.json").exists(), name)
+            self.assertEqual(self.path("runs", name, "result.json").read_text(), "", name)
         os.kill(launcher, signal.SIGCONT)
         for name in commands:
             self.yard("wait", name)

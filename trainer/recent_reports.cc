@@ -29,12 +29,12 @@ std::string SettleAllRows() {
   return absl::StrCat("INSERT OR IGNORE INTO main.reports SELECT ", kColumns,
                       " FROM recent WHERE row IS NOT NULL ORDER BY trial, row");
 }
-// Those that may come again.
+// Those that may come again. (A join with the newest of each attempt is quadratic in the attempts.)
 constexpr char kSettleLines[] = R"sql(
   INSERT OR IGNORE INTO main.lines
-    SELECT trial, attempt, line, answer FROM recent JOIN
-      (SELECT trial AS of_trial, attempt AS of_attempt, max(line) AS newest FROM recent
-       GROUP BY trial, attempt) ON trial = of_trial AND attempt = of_attempt
+    SELECT trial, attempt, line, answer FROM
+      (SELECT trial, attempt, line, answer,
+              max(line) OVER (PARTITION BY trial, attempt) AS newest FROM recent)
     WHERE line > newest - ? ORDER BY trial, attempt, line)sql";
 constexpr char kSettleLine[] =
     "INSERT OR IGNORE INTO main.lines SELECT trial, attempt, line, answer FROM recent "

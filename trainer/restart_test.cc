@@ -1,5 +1,5 @@
 // How much work a trainer has before the first report when it knows as many ended trials as it
-// keeps by default.
+// keeps by default, and the reports of all of them are not in their places yet.
 
 #include <cstdint>
 #include <ctime>
