@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -49,6 +50,17 @@ absl::Status CheckLabels(const std::vector<std::string>& labels) {
   return absl::OkStatus();
 }
 
+// JSON: what the run is in this yard.
+std::string OwnMembers(const std::string& trial, const msg::TrialOptionsT& options) {
+  std::string labels;
+  for (const std::string& label : options.labels) {
+    absl::StrAppend(&labels, labels.empty() ? "" : ",", Quote(label));
+  }
+  std::string text = absl::StrCat("{\"trial\":", Quote(trial), ",\"labels\":[", labels, "]");
+  if (!options.group.empty()) absl::StrAppend(&text, ",\"group\":", Quote(options.group));
+  return text + "}";
+}
+
 }  // namespace
 
 absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
@@ -74,15 +86,21 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
   return absl::OkStatus();
 }
 
-absl::Status WriteProvenance(const std::string& run_directory, const msg::TrialOptionsT& options) {
-  if (!options.provenance.empty()) {
-    const auto json = ParseJson(options.provenance);
-    if (!json.ok()) return json.status();
-    auto status = runtime::WriteFileAtomically(run_directory + "/provenance.json",
-                                               PrettyJson(*json) + "\n", 0644);
-    if (!status.ok()) return status;
+absl::Status WriteProvenance(const std::string& run_directory, const std::string& trial,
+                             const msg::TrialOptionsT& options) {
+  auto json = ParseJson(options.provenance.empty() ? std::string_view("{}")
+                                                   : std::string_view(options.provenance));
+  if (!json.ok()) return json.status();
+  const std::string own_text = OwnMembers(trial, options);
+  auto own = ParseJson(own_text);
+  if (!own.ok()) return own.status();
+  for (auto& member : own->members) {
+    std::erase_if(json->members, [&](const auto& its) { return its.first == member.first; });
+    json->members.push_back(std::move(member));
   }
-  if (options.provenance_diff.empty()) return absl::OkStatus();
+  auto status = runtime::WriteFileAtomically(run_directory + "/provenance.json",
+                                             PrettyJson(*json) + "\n", 0644);
+  if (!status.ok() || options.provenance_diff.empty()) return status;
   return runtime::WriteFileAtomically(run_directory + "/uncommitted.diff", options.provenance_diff,
                                       0644);
 }

@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file.h"
-#include "trainer/run_trash.h"
+#include "runtime/trash.h"
 #include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
@@ -406,7 +406,7 @@ TEST_F(TrialLifeTest, ARemovalThatWasCutShortIsFinishedByTheNextTrainer) {
   On([&] {
     ASSERT_TRUE(store_->Remove({1, before, "before", "rm-1", Path("before")}).ok());
     ASSERT_TRUE(store_->Remove({2, after, "after", "rm-2", Path("after")}).ok());
-    ASSERT_TRUE(MoveToTrash(Path("after"), after).ok());
+    ASSERT_TRUE(runtime::MoveToTrash(Path("after"), after).ok());
   });
   Restart();
   for (const std::string& id : {before, after}) {
@@ -422,20 +422,6 @@ TEST_F(TrialLifeTest, AnUnfinishedRemovalLeavesTheNextTrialOfThatNameAlone) {
   Restart();
   EXPECT_TRUE(std::filesystem::exists(Path("r/params.json")));
   EXPECT_EQ(Get(id).state, TrialState::Running);
-}
-
-TEST_F(TrialLifeTest, TheTrashKeepsWhatHasTheSameName) {
-  for (const char* text : {"one", "two"}) {
-    ASSERT_TRUE(runtime::MakeDirectories(Path("r")).ok());
-    ASSERT_TRUE(runtime::WriteFileAtomically(Path("r/text"), text, 0644).ok());
-    const auto place = MoveToTrash(Path("r"), "t-a");
-    ASSERT_TRUE(place.ok()) << place.status();
-    EXPECT_EQ(PlaceInTrash(Path("r"), "t-a"), *place);
-  }
-  EXPECT_EQ(*MoveToTrash(Path("r"), "t-a"), Path(".trash/t-a.2")) << "it is gone already";
-  EXPECT_EQ(PlaceInTrash(Path("r"), "t-b"), "");
-  EXPECT_EQ(File(".trash/t-a/text"), "one");
-  EXPECT_EQ(File(".trash/t-a.2/text"), "two");
 }
 
 TEST_F(TrialLifeTest, TheOldestEndedOnesAreForgottenButNotTheirDirectories) {
@@ -462,14 +448,31 @@ TEST_F(TrialLifeTest, WhereItComesFromIsInItsDirectory) {
   request.options->provenance_diff = "--- a\n+++ b\n";
   const std::string id = Run(request);
   EXPECT_THAT(Get(id).labels, ElementsAre("sweep=1", "fast"));
-  EXPECT_EQ(
-      File("p/provenance.json"),
-      "{\n  \"argv\": [\n    \"prog\"\n  ],\n  \"git\": {\n    \"commit\": \"abc\"\n  }\n}\n");
+  EXPECT_EQ(File("p/provenance.json"),
+            absl::StrCat("{\n  \"argv\": [\n    \"prog\"\n  ],\n  \"git\": {\n    \"commit\": "
+                         "\"abc\"\n  },\n  \"labels\": [\n    \"sweep=1\",\n    \"fast\"\n  ],\n  "
+                         "\"trial\": \"",
+                         id, "\"\n}\n"));
   EXPECT_EQ(File("p/uncommitted.diff"), "--- a\n+++ b\n");
   EndJob("j-1", 1, 0);
   Restart();
   ASSERT_TRUE(Resume(id).ok());
   EXPECT_EQ(File("p/uncommitted.diff"), "--- a\n+++ b\n");
+}
+
+TEST_F(TrialLifeTest, WhatItIsHereIsInItsDirectoryWhateverItsCallerSays) {
+  const std::string bare = Run(Request("bare"));
+  EXPECT_EQ(File("bare/provenance.json"),
+            absl::StrCat("{\n  \"labels\": [],\n  \"trial\": \"", bare, "\"\n}\n"));
+  auto request = Request("p");
+  request.options->labels = {"say \"hi\""};
+  request.options->group = "a\\b";
+  request.options->provenance = R"({"labels":7,"trial":{"id":1},"group":[],"host":"h"})";
+  const std::string id = Run(request);
+  EXPECT_EQ(File("p/provenance.json"),
+            absl::StrCat("{\n  \"group\": \"a\\\\b\",\n  \"host\": \"h\",\n  \"labels\": [\n    "
+                         "\"say \\\"hi\\\"\"\n  ],\n  \"trial\": \"",
+                         id, "\"\n}\n"));
 }
 
 TEST_F(TrialLifeTest, WrongLabelsAndProvenanceAreRefused) {

@@ -20,6 +20,7 @@
 #include "runtime/file.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
+#include "runtime/trash.h"
 #include "trainer/attempt_nonces.h"
 #include "trainer/attempt_watch.h"
 #include "trainer/checkpoint_directory.h"
@@ -35,7 +36,6 @@
 #include "trainer/row_events.h"
 #include "trainer/run_files.h"
 #include "trainer/run_provenance.h"
-#include "trainer/run_trash.h"
 #include "trainer/store_sync.h"
 #include "trainer/trial_message.h"
 #include "trainer/trial_names.h"
@@ -322,7 +322,7 @@ class TrialsImpl : public Trials {
       msg::TrialT removed;
       removed.id = (*known)->id;
       removed.name = (*known)->name;
-      removed.log_directory = PlaceInTrash((*known)->run_directory, (*known)->id);
+      removed.log_directory = runtime::PlaceInTrash((*known)->run_directory, (*known)->id);
       return removed;
     }
     const auto id = Find(name);
@@ -1191,7 +1191,7 @@ class TrialsImpl : public Trials {
     if (!params.ok()) return params.status();
     auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params, 0644);
     if (!status.ok()) return status;
-    status = WriteProvenance(spec.run_directory, spec.options);
+    status = WriteProvenance(spec.run_directory, trial.record.id(), spec.options);
     if (!status.ok()) return status;
     return trial.reports->RepairFiles();
   }
@@ -1678,7 +1678,7 @@ class TrialsImpl : public Trials {
 
   // Where its directory is then.
   absl::StatusOr<std::string> FinishRemoval(const Removal& removal) {
-    auto place = MoveToTrash(removal.run_directory, removal.id);
+    auto place = runtime::MoveToTrash(removal.run_directory, removal.id);
     if (!place.ok()) return place.status();
     Fault("after trash");
     if (auto status = options_.store->FinishRemoval(removal.number); !status.ok()) return status;

@@ -1,0 +1,59 @@
+#include "runtime/trash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/file.h"
+
+namespace runtime {
+namespace {
+
+constexpr int kSameNames = 1000;
+
+std::string TrashOf(const std::string& directory) {
+  return directory.substr(0, directory.rfind('/')) + "/.trash";
+}
+
+std::string Place(const std::string& trash, const std::string& name, int number) {
+  return number == 1 ? absl::StrCat(trash, "/", name) : absl::StrCat(trash, "/", name, ".", number);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> MoveToTrash(const std::string& directory, const std::string& name) {
+  const std::string trash = TrashOf(directory);
+  if (auto status = MakeDirectories(trash, 0700); !status.ok()) return status;
+  for (int number = 1; number <= kSameNames; ++number) {
+    const std::string place = Place(trash, name, number);
+    if (renameat2(AT_FDCWD, directory.c_str(), AT_FDCWD, place.c_str(), RENAME_NOREPLACE) == 0) {
+      return place;
+    }
+    if (errno == EINVAL || errno == ENOSYS) {  // A file system without it.
+      if (access(place.c_str(), F_OK) == 0) continue;
+      if (rename(directory.c_str(), place.c_str()) == 0) return place;
+    }
+    if (errno == ENOENT) return PlaceInTrash(directory, name);
+    if (errno == EEXIST || errno == ENOTEMPTY) continue;
+    return absl::InternalError(
+        absl::StrCat("cannot move ", directory, " to ", place, ": ", strerror(errno)));
+  }
+  return absl::InternalError(absl::StrCat("cannot move ", directory, " to ", trash, ": ",
+                                          kSameNames, " are called ", name, " there: empty it"));
+}
+
+std::string PlaceInTrash(const std::string& directory, const std::string& name) {
+  const std::string trash = TrashOf(directory);
+  std::string last;
+  for (int number = 1; number <= kSameNames; ++number) {
+    const std::string place = Place(trash, name, number);
+    if (access(place.c_str(), F_OK) != 0) break;
+    last = place;
+  }
+  return last;
+}
+
+}  // namespace runtime
