@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -35,8 +36,9 @@ constexpr int kRefused = 6;
 
 struct Wanted {
   std::string logdir;
-  std::string trainer;  // Empty: our own.
-  std::uint64_t slots;  // For trials; 0: as many as the trainer chooses.
+  std::string trainer;                   // Empty: our own.
+  std::uint64_t slots;                   // For trials; 0: as many as the trainer chooses.
+  std::vector<std::string> datamanager;  // Flags, without their dashes.
 };
 
 std::optional<Wanted> ReadWanted(const std::string& path) {
@@ -52,9 +54,17 @@ std::optional<Wanted> ReadWanted(const std::string& path) {
     return std::nullopt;
   }
   const auto slots = json.find("slots");
-  return Wanted{
-      text("logdir"), text("trainer"),
-      slots != json.end() && slots->is_number_unsigned() ? slots->get<std::uint64_t>() : 0};
+  Wanted wanted{
+      text("logdir"),
+      text("trainer"),
+      slots != json.end() && slots->is_number_unsigned() ? slots->get<std::uint64_t>() : 0,
+      {}};
+  const auto flags = json.find("datamanager");
+  if (flags == json.end() || !flags->is_array()) return wanted;
+  for (const auto& flag : *flags) {
+    if (flag.is_string()) wanted.datamanager.push_back(flag.get<std::string>());
+  }
+  return wanted;
 }
 
 struct Kept {
@@ -228,6 +238,9 @@ class Keeper : public ServiceKeeper {
     if (service.name != "registry") start.argv.push_back("--logdir=" + wanted_->logdir);
     if (service.name == "trainer" && wanted_->slots > 0) {
       start.argv.push_back(absl::StrCat("--slots=", wanted_->slots));
+    }
+    if (service.name == "datamanager") {
+      for (const std::string& flag : wanted_->datamanager) start.argv.push_back("--" + flag);
     }
     start.environment = options_.environment;
     start.fds = {{log.get(), 1}, {log.get(), 2}};

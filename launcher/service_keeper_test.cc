@@ -227,6 +227,19 @@ TEST_F(ServiceKeeperTest, TheTrainerHasAsManySlotsAsTheYard) {
   }));
 }
 
+TEST_F(ServiceKeeperTest, TheDataManagerHasTheFlagsOfTheYard) {
+  WriteWanted(R"(, "datamanager": ["cache_mb=7", 3, "stop_grace=1s"])");
+  Open();
+  AwaitHolder("datamanager");
+  AwaitHolder("trainer");
+  EXPECT_TRUE(Await([&] {
+    return Starts().find("datamanager --logdir=/the/runs --cache_mb=7 --stop_grace=1s\n") !=
+           std::string::npos;
+  }));
+  EXPECT_TRUE(
+      Await([&] { return Starts().find("trainer --logdir=/the/runs\n") != std::string::npos; }));
+}
+
 TEST_F(ServiceKeeperTest, StartsNothingUnderAnotherSupervisor) {
   WriteWanted();
   Open(/*external=*/true);

@@ -112,11 +112,14 @@ absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locat
   if (json.contains("trainer") && json["trainer"].is_string()) {
     wanted.trainer = json["trainer"].get<std::string>();
   }
-  if (json.contains("resources") && json["resources"].is_array()) {
-    for (const auto& resource : json["resources"]) {
-      if (resource.is_string()) wanted.resources.push_back(resource.get<std::string>());
+  const auto read_list = [&](const char* key, std::vector<std::string>* list) {
+    if (!json.contains(key) || !json[key].is_array()) return;
+    for (const auto& text : json[key]) {
+      if (text.is_string()) list->push_back(text.get<std::string>());
     }
-  }
+  };
+  read_list("resources", &wanted.resources);
+  read_list("datamanager", &wanted.datamanager);
   if (json.contains("slots") && json["slots"].is_number_unsigned()) {
     wanted.slots =
         static_cast<int>(std::min<std::uint64_t>(json["slots"].get<std::uint64_t>(), kMostSlots));
@@ -131,6 +134,7 @@ absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& want
   nlohmann::json json = {{"logdir", wanted.logdir}};
   if (!wanted.trainer.empty()) json["trainer"] = wanted.trainer;
   if (!wanted.resources.empty()) json["resources"] = wanted.resources;
+  if (!wanted.datamanager.empty()) json["datamanager"] = wanted.datamanager;
   if (wanted.slots > 0) json["slots"] = wanted.slots;
   return runtime::WriteFileAtomically(
       WantedPath(locations),

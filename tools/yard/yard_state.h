@@ -26,6 +26,8 @@ struct Wanted {
   std::string trainer = {};  // A program that serves as the yard's trainer; empty: its own.
   // What tasks share: "gpu=0,1", "slots=4"; empty: the GPUs of this machine.
   std::vector<std::string> resources = {};
+  // Flags of the data manager: "cache_mb=512".
+  std::vector<std::string> datamanager = {};
   int slots = 0;  // Trials that run at once, at most; 0: one for each core.
 };
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);

@@ -43,6 +43,7 @@ TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
   ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a b/\"c\"",
                                         .trainer = "/t",
                                         .resources = {"gpu=0,1", "slots=4"},
+                                        .datamanager = {"cache_mb=7"},
                                         .slots = 3})
                   .ok());
   const auto wanted = ReadWanted(locations());
@@ -51,6 +52,7 @@ TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
   EXPECT_EQ((*wanted)->logdir, "/a b/\"c\"");
   EXPECT_EQ((*wanted)->trainer, "/t");
   EXPECT_THAT((*wanted)->resources, ElementsAre("gpu=0,1", "slots=4"));
+  EXPECT_THAT((*wanted)->datamanager, ElementsAre("cache_mb=7"));
   EXPECT_EQ((*wanted)->slots, 3);
 }
 

@@ -11,7 +11,6 @@
 #include "absl/strings/str_cat.h"
 #include "bus/hub_service.h"
 #include "bus/schema/common_methods.h"
-#include "bus/schema/datamanager_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "bus/version.h"
@@ -315,59 +314,6 @@ void FakeYard::ServeTrainer() {
   });
 }
 
-void FakeYard::ServeDatamanager() {
-  using rpc::Datamanager;
-  bus::Service& service = Serve("datamanager");
-  service.Handle<Datamanager::Runs>(
-      [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::RunsReplyT> {
-        if (absl::Status broken = Check("datamanager"); !broken.ok()) return broken;
-        msg::RunsReplyT reply;
-        reply.logdir = logdir();
-        for (const Series& series : series_) {
-          auto run = std::make_unique<msg::RunT>();
-          run->name = series.run;
-          run->tags = 1;
-          run->points = series.values.size();
-          run->last_step = static_cast<std::int64_t>(series.values.size()) - 1;
-          run->update_us = kSomeTime;
-          reply.runs.push_back(std::move(run));
-        }
-        return reply;
-      });
-  service.Handle<Datamanager::Tags>(
-      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::TagsReplyT> {
-        msg::TagsReplyT reply;
-        for (const Series& series : series_) {
-          if (series.run != request.run) continue;
-          reply.run = series.run;
-          auto tag = std::make_unique<msg::TagT>();
-          tag->name = series.tag;
-          tag->points = series.values.size();
-          reply.tags.push_back(std::move(tag));
-        }
-        if (reply.tags.empty()) return absl::NotFoundError(absl::StrCat("no run ", request.run));
-        return reply;
-      });
-  service.Handle<Datamanager::Scalars>(
-      [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::ScalarsReplyT> {
-        for (const Series& series : series_) {
-          if (series.run != request.run || series.tag != request.tag) continue;
-          msg::ScalarsReplyT reply;
-          reply.run = series.run;
-          reply.tag = series.tag;
-          reply.total_points = series.values.size();
-          reply.values = reply.firsts = reply.mins = reply.maxs = series.values;
-          for (std::size_t i = 0; i < series.values.size(); ++i) {
-            reply.steps.push_back(static_cast<std::int64_t>(i));
-            reply.counts.push_back(1);
-          }
-          reply.last_steps = reply.steps;
-          return reply;
-        }
-        return absl::NotFoundError(absl::StrCat("no tag ", request.tag));
-      });
-}
-
 absl::StatusOr<bus::Node*> FakeYard::CallerNode() {
   MutexLock lock(caller_mutex_);
   if (caller_node_ == nullptr) {
@@ -393,7 +339,7 @@ FakeYard::Output FakeYard::Run(std::vector<std::string> words) {
   output.code = ParseCommandLine(std::move(words), out, err, &line);
   if (line.verb != nullptr) {
     Context context = context_;  // (Several may run at once.)
-    context.out = &out;
+    context.out = out_ != nullptr ? out_ : &out;
     context.err = err_ != nullptr ? err_ : &err;
     context.json = line.json;
     context.rest = line.rest;

@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -42,7 +44,8 @@ class FakeYard {
   struct Series {
     std::string run;
     std::string tag;
-    std::vector<double> values;  // Their steps count from 0.
+    std::vector<double> values;
+    std::vector<std::int64_t> steps = {};  // Empty: they count from 0.
   };
 
   FakeYard();
@@ -71,6 +74,32 @@ class FakeYard {
     keeps_running_ = keeps_running;
   }
   void AddSeries(Series series) { series_.push_back(std::move(series)); }
+  // What the data manager says of a run and of a tag besides, each time.
+  void EditRun(const std::string& run, std::function<void(msg::RunT&)> edit) {
+    run_edits_[run] = std::move(edit);
+  }
+  void EditTag(const std::string& tag, std::function<void(msg::TagT&)> edit) {
+    tag_edits_[tag] = std::move(edit);
+  }
+  // What a query is true of; others are wrong. Patterns of tags are found as they stand.
+  void AddQuery(const std::string& query, std::vector<std::string> runs) {
+    queries_[query] = std::move(runs);
+  }
+  void SetUndecided(std::uint64_t runs) { undecided_ = runs; }
+  void SetUnreadable(std::vector<std::string> directories) { unreadable_ = std::move(directories); }
+  // Lists of runs and tags come in pages of so many.
+  void SetPage(std::size_t size) { page_ = size; }
+  void AddHParams(msg::RunHParamsT hparams) { hparams_.push_back(std::move(hparams)); }
+  void AddFiles(msg::FilesReplyT files) { files_.push_back(std::move(files)); }
+  // The first scan goes on until it is joined.
+  void HoldScan() { scans_ = true; }
+  // Points come so many at a time; the data manager goes away after so many parts (-1: never).
+  void CutPoints(std::size_t size, int goes_after = -1) {
+    part_ = size;
+    goes_after_ = goes_after;
+  }
+  // Each run is answered as one that is still being read.
+  void LeaveIncomplete() { incomplete_ = true; }
   // Calls of this service ("trainer") are answered with this error.
   void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
   // What this service says of itself and counts; else Stats has its name and our version only.
@@ -87,6 +116,8 @@ class FakeYard {
   void Start();
   // From now on for Run(), and Output::err stays empty. Not owned.
   void SetErr(std::ostream* err) { err_ = err; }
+  // The same for Output::out.
+  void SetOut(std::ostream* out) { out_ = out; }
   // What main() does with these words.
   Output Run(std::vector<std::string> words);
   // Terminal, environment and so on for Run(); out and err are its own.
@@ -101,7 +132,7 @@ class FakeYard {
   // What `yard logs` asked for, last.
   msg::LogsRequestT last_logs();
   // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
-  // "pause t-abcde", "tell 1 to t-abcde".
+  // "pause t-abcde", "tell 1 to t-abcde", "remove run first 7 nested force".
   std::vector<std::string> asked();
   // Waits until somebody follows output that is held.
   bool AwaitFollower();
@@ -128,6 +159,14 @@ class FakeYard {
   absl::StatusOr<Reply> Changed(const std::string& verb, const std::string& trial,
                                 std::optional<msg::TrialState> state);
   void ServeDatamanager();
+  void ServeRuns(bus::Service* service);
+  void ServePoints(bus::Service* service);
+  // Runs and their tags, in the order of the series.
+  std::vector<msg::RunT> RunsOnDisk() const;
+  std::vector<msg::TagT> TagsOf(const std::string& run) const;
+  absl::StatusOr<std::vector<msg::RunT>> FindRuns(const std::string& name,
+                                                  const std::string& query) const;
+  msg::ScalarsReplyT PointsOf(const Series& series, msg::Overlap overlap) const;
   absl::StatusOr<bus::Node*> CallerNode();
   absl::StatusOr<bus::Client*> CallerClient();
   // OK, or what Break() said.
@@ -139,9 +178,21 @@ class FakeYard {
   std::map<std::string, msg::StatsReplyT> stats_;
   std::vector<std::string> left_out_, unregistered_;
   std::vector<Series> series_;
+  std::map<std::string, std::function<void(msg::RunT&)>> run_edits_;
+  std::map<std::string, std::function<void(msg::TagT&)>> tag_edits_;
+  std::map<std::string, std::vector<std::string>> queries_;
+  std::vector<msg::RunHParamsT> hparams_;
+  std::vector<msg::FilesReplyT> files_;
+  std::uint64_t undecided_ = 0;
+  std::vector<std::string> unreadable_;
+  std::size_t page_ = 1000, part_ = 1000;
+  int goes_after_ = -1;
+  bool incomplete_ = false;
+  std::atomic<bool> scans_ = false;
   std::optional<msg::KillModesReplyT> kill_modes_;
   bool holds_ = false, keeps_running_ = false;
   std::ostream* err_ = nullptr;
+  std::ostream* out_ = nullptr;
 
   runtime::Mutex mutex_;
   runtime::CondVar changed_;

@@ -259,6 +259,26 @@ TEST_F(VerbsTest, UpKeepsTheSlotsOfARunningYard) {
   }
 }
 
+TEST_F(VerbsTest, UpKeepsTheDataManagersFlagsOfARunningYard) {
+  ASSERT_TRUE(
+      WriteWanted(yard_.locations(), {.logdir = "/runs", .datamanager = {"cache_mb=4"}}).ok());
+  yard_.Start();
+  const auto result = yard_.Run({"up", "--datamanager", "cache_mb=5"});
+  EXPECT_EQ(result.code, kRefused);
+  EXPECT_THAT(result.err, HasSubstr("up with --datamanager cache_mb=4, not with --datamanager "
+                                    "cache_mb=5; `yard down"));
+  EXPECT_THAT(ReadWanted(yard_.locations()).value()->datamanager, ElementsAre("cache_mb=4"));
+}
+
+TEST_F(VerbsTest, UpChecksTheDataManagersFlagsBeforeItStartsAnything) {
+  for (const char* wrong : {"", "cache_mb", "=5", "--cache_mb=5", "cache mb=5", "logdir=/x",
+                            "listen=ipc://x", "supervisor=external"}) {
+    const auto result = yard_.Run({"up", std::string("--datamanager=") + wrong});
+    EXPECT_EQ(result.code, kUsage) << wrong;
+    EXPECT_FALSE(ReadWanted(yard_.locations()).value().has_value()) << wrong;
+  }
+}
+
 TEST_F(VerbsTest, UpChecksResourcesBeforeItStartsAnything) {
   const auto result = yard_.Run({"up", "--resources", "gpu=0-3"});
   EXPECT_EQ(result.code, kUsage);
@@ -570,17 +590,7 @@ TEST_F(VerbsTest, AJobCannotBeWatched) {
   EXPECT_EQ(yard_.Run({"watch", "sleeper"}).code, kUsage);
 }
 
-// ---- runs, plot
-
-TEST_F(VerbsTest, RunsListsWhatIsOnDisk) {
-  yard_.AddSeries({.run = "first", .tag = "loss", .values = {3, 2, 1}});
-  yard_.Start();
-  EXPECT_THAT(yard_.Run({"runs"}).out, HasSubstr("first"));
-  const auto objects = Objects(yard_.Run({"runs", "--json"}).out);
-  ASSERT_EQ(objects.size(), 1U);
-  EXPECT_EQ(objects[0].value("points", 0), 3);
-  EXPECT_EQ(objects[0].value("last_step", 0), 2);
-}
+// ---- plot
 
 TEST_F(VerbsTest, PlotDrawsRunsAndTrials) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);

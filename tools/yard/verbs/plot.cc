@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -14,13 +18,18 @@
 #include "tools/yard/braille_plot.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/nearest_word.h"
+#include "tools/yard/overlap.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/run_reader.h"
+#include "tools/yard/run_view.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
 namespace {
 
+constexpr std::size_t kMostCurves = 10;  // Of runs that nobody has named.
+constexpr std::size_t kMostCharts = 50;
 constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
 
 // What to draw when nobody says: the loss, else the first tag.
@@ -37,10 +46,12 @@ std::string DefaultTag(const msg::TagsReplyT& reply) {
 class Plot : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.",
-                OptionSet::Need::kRequired);
+    options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.");
+    options.Add("--query", query_, "Also the runs it is true of: 'label:base & loss<0.1'.");
     // One value each, so that a run may follow.
     options.Add("-m,--metric", tags_, "A tag; again for one more chart (default: loss).");
+    options.Add("--tags", pattern_, "A chart for each tag that it finds (RE2).");
+    options.Add("--overlap", overlap_name_, "Steps written again: raw, last, tensorboard ... .");
     options.Add("--width", width_, "Columns (default: the terminal's, else 80).");
     options.Add("--height", height_, "Lines a chart (default: 20, or what fits).");
     options.Add("--timeout", timeout_, "Seconds to wait for a run or tag (default: 5).");
@@ -49,15 +60,24 @@ class Plot : public Verb {
   int Run(Context& context) override {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "plot", client.status());
+    const auto overlap = ParseOverlap(overlap_name_);
+    if (!overlap.ok()) return Fail(context, "plot", overlap.status());
+    overlap_ = *overlap;
+    if (auto status = AddQueried(context); !status.ok()) return Fail(context, "plot", status);
+    if (names_.empty()) {
+      return Fail(context, "plot",
+                  absl::InvalidArgumentError("name a run or a trial, or give a --query"));
+    }
     const absl::Duration deadline =
         context.clock->Monotonic() + absl::Seconds(std::max(timeout_, 0.0));
     std::vector<std::string> runs;
     for (const std::string& name : names_) {
       auto run = WaitForRun(context, **client, name, deadline);
       if (!run.ok()) return Fail(context, "plot", AsLookup(run.status()));
-      if (tags_.empty()) tags_.push_back(DefaultTag(*run));
+      if (tags_.empty() && pattern_.empty()) tags_.push_back(DefaultTag(*run));
       runs.push_back(run->run);
     }
+    if (auto status = AddMatched(context, runs); !status.ok()) return Fail(context, "plot", status);
     if (tags_.front().empty()) {
       return Fail(context, "plot",
                   absl::NotFoundError(absl::StrCat("run ", runs.front(), " has no points yet")));
@@ -71,6 +91,43 @@ class Plot : public Verb {
   }
 
  private:
+  // The newest runs that the query is true of.
+  absl::Status AddQueried(Context& context) {
+    if (query_.empty()) return absl::OkStatus();
+    RunReader reader(context, "plot");
+    auto runs = reader.Names({}, query_, std::numeric_limits<std::size_t>::max());
+    if (!runs.ok()) return runs.status();
+    if (runs->size() > kMostCurves) {
+      *context.err << "the newest " << kMostCurves << " of " << runs->size() << " runs\n";
+      runs->resize(kMostCurves);
+    }
+    names_.insert(names_.end(), runs->begin(), runs->end());
+    return absl::OkStatus();
+  }
+
+  // The scalars of any of the runs that the pattern finds.
+  absl::Status AddMatched(Context& context, const std::vector<std::string>& runs) {
+    if (pattern_.empty()) return absl::OkStatus();
+    RunReader reader(context, "plot");
+    for (const std::string& run : runs) {
+      const auto tags = reader.Tags(run, pattern_);
+      if (!tags.ok()) return tags.status();
+      for (const auto& tag : tags->tags) {
+        if (!IsScalar(*tag)) continue;
+        matched_.insert(tag->name);
+        if (std::count(tags_.begin(), tags_.end(), tag->name) == 0) tags_.push_back(tag->name);
+      }
+    }
+    if (tags_.empty()) {
+      return absl::NotFoundError(absl::StrCat("no run has scalars that ", pattern_, " finds"));
+    }
+    if (tags_.size() > kMostCharts) {
+      return absl::ResourceExhaustedError(absl::StrCat(
+          pattern_, " finds ", tags_.size(), " tags; at most ", kMostCharts, " are drawn"));
+    }
+    return absl::OkStatus();
+  }
+
   // A run that has just begun, or just ended, may not have been read yet.
   absl::StatusOr<msg::TagsReplyT> WaitForRun(Context& context, bus::Client& client,
                                              const std::string& name,
@@ -160,8 +217,12 @@ class Plot : public Verb {
       request.run = run;
       request.tag = tag;
       request.columns = static_cast<std::uint32_t>(PlotDots(options));
+      request.overlap = overlap_;
       auto reply = client.Call<rpc::Datamanager::Scalars>(request, Patient());
+      // Not every run has each tag that was found in one of them.
+      if (absl::IsNotFound(reply.status()) && matched_.count(tag) > 0) continue;
       if (!reply.ok()) return AsLookup(reply.status());
+      if (reply->incomplete) *context.err << IncompleteNotice(run);
       if (context.json) {
         PrintColumns(context, *reply);
       } else {
@@ -180,8 +241,15 @@ class Plot : public Verb {
                      reply.counts.size()});
   }
 
+  // "3", or "3 of 5" if that is what a policy has left. (An older data manager knows of none.)
+  static std::string KeptPoints(const msg::ScalarsReplyT& reply) {
+    const bool all = reply.kept_points == 0 || reply.kept_points == reply.total_points;
+    return all ? absl::StrCat(reply.total_points)
+               : absl::StrCat(reply.kept_points, " of ", reply.total_points);
+  }
+
   static PlotCurve CurveOf(const msg::ScalarsReplyT& reply) {
-    PlotCurve curve{.label = absl::StrCat(reply.run, "  ", reply.total_points, " points"),
+    PlotCurve curve{.label = absl::StrCat(reply.run, "  ", KeptPoints(reply), " points"),
                     .columns = {}};
     for (std::size_t i = 0; i < Columns(reply); ++i) {
       curve.columns.push_back({.first_x = static_cast<double>(reply.steps[i]),
@@ -208,10 +276,14 @@ class Plot : public Verb {
     PrintJson(context, {{"run", reply.run},
                         {"tag", reply.tag},
                         {"points", reply.total_points},
+                        {"kept_points", reply.kept_points},
                         {"columns", std::move(columns)}});
   }
 
   std::vector<std::string> names_, tags_;
+  std::string query_, pattern_, overlap_name_ = "raw";
+  msg::Overlap overlap_ = msg::Overlap::Raw;
+  std::set<std::string> matched_;  // Tags that the pattern has found.
   int width_ = 0, height_ = 0;
   double timeout_ = 5;
 };

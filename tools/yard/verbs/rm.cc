@@ -1,11 +1,14 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/run_reader.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -17,8 +20,11 @@ constexpr absl::Duration kRemoval = absl::Minutes(5);
 class Rm : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_, "Ended trials and jobs: ids, unique prefixes or names.",
+    options.Add("thing", names_,
+                "Ended trials and jobs (ids, unique prefixes or names), and runs (names).",
                 OptionSet::Need::kRequired);
+    options.Flag("--nested", nested_, "Also the runs below a run.");
+    options.Flag("--force", force_, "A run even if the trainer cannot be asked whose it is.");
   }
 
   int Run(Context& context) override {
@@ -31,13 +37,16 @@ class Rm : public Verb {
   }
 
  private:
-  static int Remove(Context& context, const std::string& name) {
-    if (name.find('/') != std::string::npos) {
+  int Remove(Context& context, const std::string& name) const {
+    const auto thing = FindThing(context, name);
+    if (absl::IsNotFound(thing.status()) || (force_ && absl::IsUnavailable(thing.status()))) {
+      return RemoveRun(context, name, thing.status());
+    }
+    if (!thing.ok()) return Fail(context, "rm", thing.status());
+    if (thing->job.has_value() && name.find('/') != std::string::npos) {
       return Fail(context, "rm",
                   absl::InvalidArgumentError("a task is not removed alone; name its job"));
     }
-    const auto thing = FindThing(context, name);
-    if (!thing.ok()) return Fail(context, "rm", thing.status());
     auto client = context.client();
     if (!client.ok()) return Fail(context, "rm", client.status());
     if (thing->trial.has_value()) return RemoveTrial(context, **client, thing->id());
@@ -70,7 +79,36 @@ class Rm : public Verb {
     return kDone;
   }
 
+  // What is on disk and of no trial. Only by its whole name.
+  int RemoveRun(Context& context, const std::string& name, const absl::Status& not_found) const {
+    RunReader reader(context, "rm");
+    const auto run = reader.Run(name);
+    if (!run.ok()) {
+      return Fail(context, "rm", absl::IsNotFound(run.status()) ? not_found : run.status());
+    }
+    if (run->name != name) {
+      return Fail(context, "rm",
+                  absl::NotFoundError(absl::StrCat("no run ", name, "; did you mean ", run->name,
+                                                   "? It is removed by its whole name only")));
+    }
+    msg::RemoveRunRequestT request;
+    request.run = name;
+    request.generation = run->generation;
+    request.nested = nested_;
+    request.force = force_;
+    const auto reply = reader.Call<rpc::Datamanager::RemoveRun>(request);
+    if (!reply.ok()) return Fail(context, "rm", reply.status());
+    if (context.json) {
+      PrintJson(context, {{"run", name}, {"removed", true}, {"trash", reply->trash}});
+    } else {
+      *context.out << Printable(name) << " removed; its files are in " << Printable(reply->trash)
+                   << "\n";
+    }
+    return kDone;
+  }
+
   std::vector<std::string> names_;
+  bool nested_ = false, force_ = false;
 };
 
 }  // namespace

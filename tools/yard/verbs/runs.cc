@@ -1,9 +1,14 @@
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "bus/schema/datamanager_methods.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/table.h"
+#include "absl/strings/str_join.h"
+#include "runtime/counted.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/run_reader.h"
+#include "tools/yard/run_view.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -13,49 +18,58 @@ namespace {
 class Runs : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("run", run_, "A run's name or a unique prefix (default: all).");
+    options.Add("query", query_, "'loss<0.1 & label:base', or a run's name or unique prefix.");
+    options.Add("-n,--count", count_, "The newest so many (default: all).");
   }
 
   int Run(Context& context) override {
-    auto client = context.client();
-    if (!client.ok()) return Fail(context, "runs", client.status());
+    RunReader reader(context, "runs");
     msg::RunsRequestT request;
-    request.run = run_;
-    auto reply = (*client)->Call<rpc::Datamanager::Runs>(request, Patient());
-    if (absl::IsFailedPrecondition(reply.status())) {
-      return Fail(context, "runs", absl::NotFoundError(reply.status().message()));
-    }
-    if (!reply.ok()) return Fail(context, "runs", reply.status());
-    if (context.json) {
-      for (const auto& run : reply->runs) PrintJson(context, ToJsonRow(*run));
-      return kDone;
-    }
-    Table table({"RUN", ">UPDATED", ">TAGS", ">POINTS", ">LAST STEP", ">SIZE"});
-    const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
-    for (const auto& run : reply->runs) {
-      table.AddRow({run->name, ShortDuration(absl::Microseconds(now - run->update_us)),
-                    absl::StrCat(run->tags), absl::StrCat(run->points),
-                    absl::StrCat(run->last_step), ShortBytes(run->bytes)});
-    }
-    *context.out << table.ToString();
-    *context.err << reply->runs.size() << " runs in " << reply->logdir << "\n";
+    (IsQuery(query_) ? request.query : request.run) = query_;
+    request.limit = count_;
+    msg::RunsReplyT all;
+    const absl::Status status = reader.Runs(request, [&](const msg::RunsReplyT& page) {
+      for (const auto& run : page.runs) {
+        if (context.json) {
+          PrintJson(context, RunToJson(*run));
+        } else {
+          all.runs.push_back(std::make_unique<msg::RunT>(*run));
+        }
+      }
+      shown_ += page.runs.size();
+      all.logdir = page.logdir;
+      all.total = page.total;
+      all.undecided = page.undecided;
+      all.unreadable = page.unreadable;
+      all.unreadable_count = page.unreadable_count;
+    });
+    if (!status.ok()) return Fail(context, "runs", status);
+    if (!context.json) *context.out << RunTable(all.runs, context.clock->Now());
+    Summarize(context, all);
     return kDone;
   }
 
  private:
-  static nlohmann::json ToJsonRow(const msg::RunT& run) {
-    return {{"run", run.name},
-            {"created", IsoTime(run.create_us)},
-            {"updated", IsoTime(run.update_us)},
-            {"files", run.files},
-            {"bytes", run.bytes},
-            {"tags", run.tags},
-            {"points", run.points},
-            {"last_step", run.last_step},
-            {"bad_records", run.bad_records}};
+  // No run need be called so: then it is found by name:"...".
+  static bool IsQuery(const std::string& text) {
+    return text.find_first_of("<>=!&|()\"':") != std::string::npos;
   }
 
-  std::string run_;
+  void Summarize(Context& context, const msg::RunsReplyT& all) const {
+    *context.err << runtime::Counted(shown_, "run")
+                 << (all.total > shown_ ? absl::StrCat(" of ", all.total) : "") << " in "
+                 << Printable(all.logdir) << "\n"
+                 << UndecidedNotice(all.undecided);
+    if (all.unreadable_count > 0) {
+      *context.err << runtime::Counted(all.unreadable_count, "directory", "directories")
+                   << " cannot be read, such as " << Printable(absl::StrJoin(all.unreadable, ", "))
+                   << "\n";
+    }
+  }
+
+  std::string query_;
+  std::uint32_t count_ = 0;
+  std::size_t shown_ = 0;
 };
 
 }  // namespace

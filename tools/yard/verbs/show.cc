@@ -14,6 +14,8 @@
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/run_reader.h"
+#include "tools/yard/run_view.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/trial_details.h"
@@ -23,14 +25,18 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kAttempts = 20;
+constexpr std::uint32_t kFiles = 1000;  // In a table.
 
 class Show : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("thing", name_, "A trial, a job, a task or a run.", OptionSet::Need::kRequired);
+    options.Flag("--run", run_, "What a trial has written, as of any run: its tags.");
+    options.Flag("--files", files_, "The files of a run or a trial, and what is wrong with them.");
   }
 
   int Run(Context& context) override {
+    if (run_ || files_) return ShowRun(context, absl::OkStatus());
     auto thing = FindThing(context, name_);
     if (thing.ok() && thing->trial.has_value()) return ShowTrial(context, *thing->trial);
     if (thing.ok()) {
@@ -155,42 +161,54 @@ class Show : public Verb {
     return absl::StrJoin(words, "  ");
   }
 
-  // What is on disk but was not started by this yard.
+  // What is on disk, whoever wrote it.
   int ShowRun(Context& context, const absl::Status& not_found) const {
-    auto client = context.client();
-    if (!client.ok()) return Fail(context, "show", client.status());
-    msg::TagsRequestT request;
-    request.run = name_;
-    auto tags = (*client)->Call<rpc::Datamanager::Tags>(request, Patient());
-    if (!tags.ok()) {
+    RunReader reader(context, "show");
+    const auto run = reader.Run(name_);
+    if (!run.ok()) {
       return Fail(context, "show",
-                  absl::IsNotFound(tags.status()) ? not_found : AsLookup(tags.status()));
+                  absl::IsNotFound(run.status()) && !not_found.ok() ? not_found : run.status());
     }
-    Table table({"TAG", ">POINTS", ">FIRST STEP", ">LAST STEP", ">MIN", ">MAX", ">LAST"});
-    for (const auto& tag : tags->tags) {
-      if (context.json) {
-        PrintJson(context, {{"kind", "run"},
-                            {"run", tags->run},
-                            {"tag", tag->name},
-                            {"points", tag->points},
-                            {"first_step", tag->first_step},
-                            {"last_step", tag->last_step},
-                            {"min", NumberToJson(tag->min)},
-                            {"max", NumberToJson(tag->max)},
-                            {"last", NumberToJson(tag->last)}});
-        continue;
+    const absl::Status shown =
+        files_ ? ShowFiles(context, reader, run->name) : ShowTags(context, reader, *run);
+    return shown.ok() ? kDone : Fail(context, "show", shown);
+  }
+
+  static absl::Status ShowTags(Context& context, RunReader& reader, const msg::RunT& run) {
+    const auto tags = reader.Tags(run.name);
+    if (!tags.ok()) return tags.status();
+    if (tags->incomplete) *context.err << IncompleteNotice(run.name);
+    if (context.json) {
+      for (const auto& tag : tags->tags) PrintJson(context, TagToJson(run.name, *tag));
+      return absl::OkStatus();
+    }
+    *context.out << RunText(run) << TagTable(tags->tags) << "next       yard plot "
+                 << Printable(run.name) << "\n";
+    return absl::OkStatus();
+  }
+
+  static absl::Status ShowFiles(Context& context, RunReader& reader, const std::string& run) {
+    msg::FilesRequestT request;
+    request.run = run;
+    request.limit = kFiles;
+    for (;;) {
+      const auto page = reader.Call<rpc::Datamanager::Files>(request);
+      if (!page.ok()) return page.status();
+      if (!context.json) {
+        *context.out << FilesText(*page);
+      } else {
+        for (const auto& file : page->files) PrintJson(context, FileToJson(run, *file));
+        if (!page->faults.empty()) {
+          PrintJson(context, {{"run", run}, {"faults", FaultsToJson(page->faults)}});
+        }
       }
-      table.AddRow({tag->name, absl::StrCat(tag->points), absl::StrCat(tag->first_step),
-                    absl::StrCat(tag->last_step), ShortNumber(tag->min), ShortNumber(tag->max),
-                    ShortNumber(tag->last)});
+      if (page->next.empty() || page->files.empty()) return absl::OkStatus();
+      request.after = page->next;
     }
-    if (context.json) return kDone;
-    *context.out << "run        " << Printable(tags->run) << "\n" << table.ToString();
-    *context.out << "next       yard plot " << Printable(tags->run) << "\n";
-    return kDone;
   }
 
   std::string name_;
+  bool run_ = false, files_ = false;
 };
 
 }  // namespace

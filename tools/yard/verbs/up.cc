@@ -28,11 +28,16 @@ class Up : public Verb {
     options.Add("--slots", slots_, "Trials that run at once (default: one for each core).");
     options.Add("--resources", resources_,
                 "What tasks share: gpu=0,1 or slots=4; may be repeated.");
+    options.Add("--datamanager", datamanager_,
+                "A flag of the data manager: cache_mb=512; may be repeated.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
   }
 
   int Run(Context& context) override {
     if (absl::Status good = CheckSharedResources(resources_); !good.ok()) {
+      return Fail(context, "up", good);
+    }
+    if (absl::Status good = CheckFlags(datamanager_); !good.ok()) {
       return Fail(context, "up", good);
     }
     int slots = 0;
@@ -52,6 +57,7 @@ class Up : public Verb {
     if (!logdir_.empty()) wanted.logdir = logdir_;
     if (!trainer_.empty()) wanted.trainer = trainer_;
     if (!resources_.empty()) wanted.resources = resources_;
+    if (!datamanager_.empty()) wanted.datamanager = datamanager_;
     const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
     // Before the yard is noted as wanted.
@@ -62,6 +68,25 @@ class Up : public Verb {
   }
 
  private:
+  // NAME=VALUE; which flags there are the data manager knows.
+  static absl::Status CheckFlags(const std::vector<std::string>& flags) {
+    for (const std::string& flag : flags) {
+      const std::string name = flag.substr(0, flag.find('='));
+      const bool is_name =
+          !name.empty() && name.size() < flag.size() &&
+          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
+      if (!is_name) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--datamanager ", flag, " is not NAME=VALUE, such as cache_mb=512"));
+      }
+      if (name == "logdir" || name == "listen" || name == "supervisor") {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--datamanager ", flag, ": the yard itself decides about ", name));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   // As they are seen from everywhere.
   absl::Status ResolvePaths(const Context& context) {
     for (const auto& [option, path] : {std::pair("--logdir", &logdir_), {"--trainer", &trainer_}}) {
@@ -112,6 +137,17 @@ class Up : public Verb {
                   absl::AlreadyExistsError(absl::StrCat(
                       "the yard is up with ", NameOf(running->resources), ", not with ",
                       NameOf(resources_), "; `yard down --keep` first, or leave --resources out")));
+    }
+    if (!datamanager_.empty() && datamanager_ != running->datamanager) {
+      return Fail(
+          context, "up",
+          absl::AlreadyExistsError(absl::StrCat(
+              "the yard is up with ",
+              running->datamanager.empty()
+                  ? "a data manager as it is by itself"
+                  : "--datamanager " + absl::StrJoin(running->datamanager, " --datamanager "),
+              ", not with --datamanager ", absl::StrJoin(datamanager_, " --datamanager "),
+              "; `yard down --keep` first, or leave --datamanager out")));
     }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
@@ -171,7 +207,7 @@ class Up : public Verb {
   std::string logdir_;
   std::string trainer_;
   std::string slots_;
-  std::vector<std::string> resources_;
+  std::vector<std::string> resources_, datamanager_;
   double timeout_ = 10;
 };
 

@@ -9,8 +9,10 @@ namespace yard {
 
 // One function a file of this folder.
 std::unique_ptr<Verb> MakeCall();
+std::unique_ptr<Verb> MakeCompare();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
+std::unique_ptr<Verb> MakeExport();
 std::unique_ptr<Verb> MakeLaunch();
 std::unique_ptr<Verb> MakeLogs();
 std::unique_ptr<Verb> MakePause();

@@ -1,0 +1,133 @@
+#include "tools/yard/run_reader.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/datamanager_methods.h"
+#include "runtime/counted.h"
+#include "tools/yard/printable.h"
+
+namespace yard {
+namespace {
+
+constexpr absl::Duration kScan = absl::Minutes(1);
+constexpr std::uint32_t kPage = 1000;
+
+}  // namespace
+
+bool RunReader::JoinScan(bus::Client& client, const absl::Status& why) {
+  const auto status = client.Call<rpc::Datamanager::DataStatus>({});
+  if (!status.ok()) return false;  // It is not there, or older: `why` says what there is to say.
+  if (status->state == msg::ManagerState::Done || status->state == msg::ManagerState::Invalid) {
+    return true;  // It has ended meanwhile.
+  }
+  *context_.err << "yard " << verb_ << ": "
+                << Printable({why.message().data(), why.message().size()})
+                << "; waiting for that\n";
+  context_.err->flush();
+  return client
+      .Stream<rpc::Datamanager::Reload>({}, [](const auto&) { return true; }, {.timeout = kScan})
+      .ok();
+}
+
+absl::Status RunReader::Runs(msg::RunsRequestT request,
+                             const std::function<void(const msg::RunsReplyT& page)>& on_page) {
+  const std::uint32_t limit = request.limit;
+  std::uint32_t given = 0;
+  for (;;) {
+    request.limit = limit == 0 ? kPage : std::min(limit - given, kPage);
+    auto page = Call<rpc::Datamanager::Runs>(request);
+    if (!page.ok()) return AsLookup(page.status());
+    // (A data manager of before there were pages gives all.)
+    if (limit > 0 && page->runs.size() > limit - given) page->runs.resize(limit - given);
+    given += static_cast<std::uint32_t>(page->runs.size());
+    on_page(*page);
+    if (page->next.empty() || page->runs.empty() || given == limit) return absl::OkStatus();
+    request.after = page->next;
+  }
+}
+
+absl::StatusOr<msg::RunT> RunReader::Run(const std::string& name) {
+  msg::RunsRequestT request;
+  request.run = name;
+  auto reply = Call<rpc::Datamanager::Runs>(request);
+  if (absl::IsNotFound(reply.status())) {
+    const auto thing = FindThing(context_, name);
+    if (!thing.ok() || !thing->trial.has_value()) return reply.status();
+    request.run = std::filesystem::path(thing->trial->log_directory).filename().string();
+    reply = Call<rpc::Datamanager::Runs>(request);
+  }
+  if (!reply.ok()) return AsLookup(reply.status());
+  if (reply->runs.empty()) return absl::NotFoundError(absl::StrCat("no run ", name));
+  return std::move(*reply->runs.front());
+}
+
+absl::StatusOr<std::vector<std::string>> RunReader::Names(const std::vector<std::string>& names,
+                                                          const std::string& query,
+                                                          std::size_t most) {
+  std::vector<std::string> result;
+  std::set<std::string> known;
+  const auto add = [&](const std::string& name) {
+    if (known.insert(name).second) result.push_back(name);
+  };
+  for (const std::string& name : names) {
+    const auto run = Run(name);
+    if (!run.ok()) return run.status();
+    add(run->name);
+  }
+  if (!query.empty()) {
+    msg::RunsRequestT request;
+    request.query = query;
+    std::uint64_t undecided = 0;
+    auto status = Runs(request, [&](const msg::RunsReplyT& page) {
+      for (const auto& run : page.runs) add(run->name);
+      undecided = page.undecided;
+    });
+    if (!status.ok()) return status;
+    *context_.err << UndecidedNotice(undecided);
+    if (result.empty()) return absl::NotFoundError(absl::StrCat("no run is ", query));
+  }
+  if (result.size() > most) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(runtime::Counted(result.size(), "run"), " are selected, more than ", most));
+  }
+  return result;
+}
+
+absl::StatusOr<msg::TagsReplyT> RunReader::Tags(const std::string& run,
+                                                const std::string& pattern) {
+  msg::TagsRequestT request;
+  request.run = run;
+  request.pattern = pattern;
+  request.limit = kPage;
+  msg::TagsReplyT all;
+  for (;;) {
+    auto page = Call<rpc::Datamanager::Tags>(request);
+    if (!page.ok()) return AsLookup(page.status());
+    auto tags = std::move(all.tags);
+    std::move(page->tags.begin(), page->tags.end(), std::back_inserter(tags));
+    const bool is_last = page->next.empty() || page->tags.empty();
+    request.after = page->next;
+    all = *std::move(page);
+    all.tags = std::move(tags);
+    if (is_last) return all;
+  }
+}
+
+std::string UndecidedNotice(std::uint64_t undecided) {
+  if (undecided == 0) return "";
+  return absl::StrCat("of ", runtime::Counted(undecided, "run"),
+                      " it is not known yet: they have not been read\n");
+}
+
+std::string IncompleteNotice(const std::string& run) {
+  return absl::StrCat("run ", Printable(run), " is still being read: there is more\n");
+}
+
+}  // namespace yard

@@ -1,0 +1,256 @@
+#include "tools/yard/run_view.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "runtime/counted.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+#include "tools/yard/things_json.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kUnknown[] = "-";
+
+// A data manager of before runs were counted apart says what it knows.
+bool IsCounted(const msg::RunT& run) { return run.counted || run.tags > 0; }
+
+void AddLine(std::string_view key, std::string_view value, std::string* text) {
+  if (!value.empty()) {
+    absl::StrAppendFormat(text, "%-10s %s\n", std::string(key), Printable(value));
+  }
+}
+
+std::string Share(std::uint64_t part, std::uint64_t whole) {
+  if (whole == 0) return "100 %";
+  // Rounded down: 100 % is all of it.
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return absl::StrCat(part >= whole ? 100 : std::min(99, static_cast<int>(percent)), " %");
+}
+
+// "3 bad payload, 120 bytes skipped, at 4096 to 9000: text"
+std::string FaultLine(const msg::FaultT& fault) {
+  std::string line = absl::StrCat(fault.count, " ", WordsOf(msg::EnumNameFaultKind(fault.kind)));
+  if (fault.bytes > 0) {
+    absl::StrAppend(&line, ", ", runtime::Counted(fault.bytes, "byte"), " skipped");
+  }
+  if (fault.last_offset > 0) {
+    absl::StrAppend(&line, ", at byte ", fault.first_offset);
+    if (fault.last_offset != fault.first_offset) absl::StrAppend(&line, " to ", fault.last_offset);
+  }
+  if (!fault.text.empty()) absl::StrAppend(&line, ": ", fault.text);
+  return line;
+}
+
+std::string FormatName(msg::FileFormat format) {
+  static constexpr const char* kNames[] = {"tensorboard",       "profile marker",
+                                           "mindspore",         "mindspore lineage",
+                                           "mindspore explain", "mindspore graph"};
+  const auto number = static_cast<std::size_t>(format);
+  return number < std::size(kNames) ? kNames[number] : "unknown";
+}
+
+json FaultToJson(const msg::FaultT& fault) {
+  return {{"kind", WordsOf(msg::EnumNameFaultKind(fault.kind), '_')},
+          {"count", fault.count},
+          {"bytes", fault.bytes},
+          {"first_offset", fault.first_offset},
+          {"last_offset", fault.last_offset},
+          {"text", fault.text}};
+}
+
+}  // namespace
+
+bool IsScalar(const msg::TagT& tag) {
+  return tag.data_class == msg::DataClass::Scalar ||
+         (tag.data_class == msg::DataClass::Unknown &&
+          (tag.plugin.empty() || tag.plugin == "scalars"));
+}
+
+std::string WordsOf(const char* enumerator, char between) {
+  std::string words;
+  for (const char* letter = enumerator; *letter != '\0'; ++letter) {
+    const bool is_upper = *letter >= 'A' && *letter <= 'Z';
+    if (is_upper && !words.empty()) words += between;
+    words += is_upper ? static_cast<char>(*letter - 'A' + 'a') : *letter;
+  }
+  return words.empty() ? "unknown" : words;  // Of a newer data manager.
+}
+
+std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now) {
+  bool labels = false, faults = false;
+  for (const auto& run : runs) {
+    labels = labels || !run->labels.empty();
+    faults = faults || run->bad_records > 0;
+  }
+  std::vector<std::string> headers = {"RUN", ">UPDATED", ">TAGS", ">POINTS", ">LAST STEP", ">SIZE"};
+  if (faults) headers.emplace_back(">BAD RECORDS");
+  if (labels) headers.emplace_back("LABELS");
+  Table table(headers);
+  for (const auto& run : runs) {
+    const bool counted = IsCounted(*run);
+    std::vector<std::string> cells = {
+        run->name,
+        ShortDuration(now - absl::FromUnixMicros(run->update_us)),
+        counted ? absl::StrCat(run->tags) : kUnknown,
+        counted ? absl::StrCat(run->points) : kUnknown,
+        counted && run->points > 0 ? absl::StrCat(run->last_step) : kUnknown,
+        ShortBytes(run->bytes)};
+    if (faults) cells.push_back(absl::StrCat(run->bad_records));
+    if (labels) cells.push_back(absl::StrJoin(run->labels, " "));
+    table.AddRow(std::move(cells));
+  }
+  return table.ToString();
+}
+
+std::string RunText(const msg::RunT& run) {
+  std::string text;
+  AddLine("run", run.name, &text);
+  AddLine("in", run.directory, &text);
+  AddLine("trial", run.trial, &text);
+  for (const std::string& label : run.labels) AddLine("label", label, &text);
+  AddLine("created", IsoTime(run.create_us), &text);
+  AddLine("updated", IsoTime(run.update_us), &text);
+  AddLine("files",
+          absl::StrCat(run.files, ", ", ShortBytes(run.bytes),
+                       run.read_bytes > 0 && run.read_bytes < run.bytes
+                           ? absl::StrCat(", ", Share(run.read_bytes, run.bytes), " read")
+                           : ""),
+          &text);
+  if (run.bad_records > 0) {
+    AddLine("damage", runtime::Counted(run.bad_records, "bad record") + " (--files says where)",
+            &text);
+  }
+  if (run.cache == msg::CacheState::Failed) AddLine("failed", run.why_failed, &text);
+  AddLine("profiler", run.profiler_directory, &text);
+  return text;
+}
+
+std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags) {
+  const bool others =
+      std::any_of(tags.begin(), tags.end(), [](const auto& tag) { return !IsScalar(*tag); });
+  std::vector<std::string> headers = {"TAG"};
+  if (others) headers.emplace_back("PLUGIN");
+  for (const char* header : {">POINTS", ">FIRST STEP", ">LAST STEP", ">MIN", ">MAX", ">LAST"}) {
+    headers.emplace_back(header);
+  }
+  Table table(headers);
+  for (const auto& tag : tags) {
+    std::vector<std::string> cells = {tag->name};
+    if (others) cells.push_back(tag->plugin);
+    for (const std::string& cell :
+         {absl::StrCat(tag->points), absl::StrCat(tag->first_step), absl::StrCat(tag->last_step)}) {
+      cells.push_back(cell);
+    }
+    if (IsScalar(*tag)) {
+      for (const double number : {tag->min, tag->max, tag->last}) {
+        cells.push_back(ShortNumber(number));
+      }
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.ToString();
+}
+
+std::string FilesText(const msg::FilesReplyT& files) {
+  Table table({"FILE", "FORMAT", ">SIZE", ">READ", ">RECORDS", ">POINTS"});
+  for (const auto& file : files.files) {
+    table.AddRow({file->name, FormatName(file->format), ShortBytes(file->bytes),
+                  Share(file->read_bytes, file->bytes), absl::StrCat(file->records),
+                  absl::StrCat(file->points)});
+  }
+  std::string text = table.ToString();
+  for (const auto& file : files.files) {
+    for (const auto& fault : file->faults) {
+      AddLine("fault", absl::StrCat(file->name, ": ", FaultLine(*fault)), &text);
+    }
+    if (file->tail_bytes > 0) {
+      AddLine("tail",
+              absl::StrCat(file->name, ": ", runtime::Counted(file->tail_bytes, "byte"),
+                           " of a record that is not complete"),
+              &text);
+    }
+  }
+  for (const auto& fault : files.faults) AddLine("fault", FaultLine(*fault), &text);
+  return text;
+}
+
+json RunToJson(const msg::RunT& run) {
+  json row = {{"run", run.name},
+              {"directory", run.directory},
+              {"created", IsoTime(run.create_us)},
+              {"updated", IsoTime(run.update_us)},
+              {"files", run.files},
+              {"bytes", run.bytes},
+              {"read_bytes", run.read_bytes},
+              {"bad_records", run.bad_records},
+              {"intact", run.intact},
+              {"generation", run.generation},
+              {"state", WordsOf(msg::EnumNameCacheState(run.cache), '_')},
+              {"labels", run.labels},
+              {"tags", nullptr},
+              {"points", nullptr},
+              {"last_step", nullptr}};
+  if (IsCounted(run)) {
+    row["tags"] = run.tags;
+    row["points"] = run.points;
+    if (run.points > 0) row["last_step"] = run.last_step;
+  }
+  for (const auto& [key, text] : {std::pair("trial", &run.trial),
+                                  {"why_failed", &run.why_failed},
+                                  {"profiler_directory", &run.profiler_directory}}) {
+    if (!text->empty()) row[key] = *text;
+  }
+  return row;
+}
+
+json TagToJson(const std::string& run, const msg::TagT& tag) {
+  json row = {{"kind", "run"},
+              {"run", run},
+              {"tag", tag.name},
+              {"plugin", tag.plugin},
+              {"points", tag.points},
+              {"first_step", tag.first_step},
+              {"last_step", tag.last_step}};
+  if (IsScalar(tag)) {
+    row["min"] = NumberToJson(tag.min);
+    row["max"] = NumberToJson(tag.max);
+    row["last"] = NumberToJson(tag.last);
+  }
+  return row;
+}
+
+json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults) {
+  json rows = json::array();
+  for (const auto& fault : faults) rows.push_back(FaultToJson(*fault));
+  return rows;
+}
+
+json FileToJson(const std::string& run, const msg::RunFileT& file) {
+  return {{"run", run},
+          {"file", file.name},
+          {"format", FormatName(file.format)},
+          {"bytes", file.bytes},
+          {"read_bytes", file.read_bytes},
+          {"records", file.records},
+          {"points", file.points},
+          {"created", IsoTime(file.create_us)},
+          {"updated", IsoTime(file.update_us)},
+          {"version", file.version},
+          {"writer", file.writer},
+          {"tail_bytes", file.tail_bytes},
+          {"faults", FaultsToJson(file.faults)}};
+}
+
+}  // namespace yard

@@ -1,0 +1,42 @@
+#ifndef TOOLS_YARD_RUN_VIEW_H_
+#define TOOLS_YARD_RUN_VIEW_H_
+
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/time/time.h"
+#include "bus/schema/datamanager_generated.h"
+#include "nlohmann/json.hpp"
+
+namespace yard {
+
+// How a terminal shows runs, their tags and their files, and what `--json` prints for them. What
+// comes from names and files is made Printable(). Pure functions; any thread.
+
+// A line for each run: what is not known yet is "-". There are columns for labels and for bad
+// records if any run has some.
+std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now);
+// Lines that begin with a key of ten columns, as in `yard show`.
+std::string RunText(const msg::RunT& run);
+// A line for each tag; there is a column for plugins if any tag is no scalar.
+std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags);
+// A line for each file, then one for each kind of fault.
+std::string FilesText(const msg::FilesReplyT& files);
+
+// Counts that are not known yet are null.
+nlohmann::json RunToJson(const msg::RunT& run);
+nlohmann::json TagToJson(const std::string& run, const msg::TagT& tag);
+nlohmann::json FileToJson(const std::string& run, const msg::RunFileT& file);
+// A list.
+nlohmann::json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults);
+
+// It has numbers: min, max, last.
+bool IsScalar(const msg::TagT& tag);
+
+// "BadPayload" is "bad payload", or with an underscore.
+std::string WordsOf(const char* enumerator, char between = ' ');
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_RUN_VIEW_H_

@@ -1,0 +1,502 @@
+// The verbs about runs on disk, against a data manager in this process.
+
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <sstream>
+#include <streambuf>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "bus/schema/envelope_generated.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "tools/yard/testing/fake_yard.h"
+#include "tools/yard/verb.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+// Each line of `text`, which must be JSON.
+std::vector<json> Objects(const std::string& text) {
+  std::vector<json> objects;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    objects.push_back(json::parse(line, nullptr, false));
+    EXPECT_TRUE(objects.back().is_object()) << line;
+  }
+  return objects;
+}
+
+std::vector<std::string> Values(const std::vector<json>& objects, const char* key) {
+  std::vector<std::string> values;
+  for (const json& object : objects) values.push_back(object.value(key, "none"));
+  return values;
+}
+
+class RunVerbsTest : public ::testing::Test {
+ protected:
+  // "first" with a loss and an accuracy, "second" with a loss, "third" with another's metric.
+  void AddThree() {
+    yard_.AddSeries({.run = "first", .tag = "loss", .values = {3, 2, 1}});
+    yard_.AddSeries({.run = "first", .tag = "eval/accuracy", .values = {0.5}});
+    yard_.AddSeries({.run = "second", .tag = "loss", .values = {3, 2, 0.5}});
+    yard_.AddSeries({.run = "third", .tag = "eval/recall", .values = {0.25}});
+  }
+  void AddConfig(const std::string& run, const std::string& source, const std::string& name,
+                 const std::string& value) {
+    msg::RunHParamsT hparams;
+    hparams.run = run;
+    hparams.source = source;
+    hparams.hparams.push_back(std::make_unique<msg::KeyValueT>());
+    hparams.hparams.back()->key = name;
+    hparams.hparams.back()->value = value;
+    yard_.AddHParams(std::move(hparams));
+  }
+
+  FakeYard yard_;
+};
+
+// ---- runs
+
+using RunsTest = RunVerbsTest;
+
+TEST_F(RunsTest, ListsWhatIsOnDisk) {
+  AddThree();
+  yard_.Start();
+  const auto result = yard_.Run({"runs"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_THAT(result.out, HasSubstr("first"));
+  EXPECT_EQ(result.err, "3 runs in " + yard_.logdir() + "\n");
+  const auto objects = Objects(yard_.Run({"runs", "--json"}).out);
+  ASSERT_EQ(objects.size(), 3U);
+  EXPECT_EQ(objects[0].value("points", 0), 4);
+  EXPECT_EQ(objects[0].value("last_step", 0), 2);
+}
+
+TEST_F(RunsTest, AQueryChoosesAndAWordIsAName) {
+  AddThree();
+  yard_.AddQuery("loss<1 & label:base", {"second"});
+  yard_.Start();
+  EXPECT_THAT(Values(Objects(yard_.Run({"runs", "loss<1 & label:base", "--json"}).out), "run"),
+              ElementsAre("second"));
+  EXPECT_THAT(Values(Objects(yard_.Run({"runs", "fi", "--json"}).out), "run"),
+              ElementsAre("first"));
+  EXPECT_EQ(yard_.Run({"runs", "nothing"}).code, kNotFound);
+}
+
+TEST_F(RunsTest, AWrongQueryIsShownWithItsCaret) {
+  AddThree();
+  yard_.Start();
+  const auto result = yard_.Run({"runs", "loss<"});
+  EXPECT_EQ(result.code, kUsage);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err,
+            "yard runs: query, column 1: expected something else\n"
+            "  loss<\n"
+            "  ^\n");
+}
+
+TEST_F(RunsTest, PagesAreOneList) {
+  for (int i = 0; i < 7; ++i) {
+    yard_.AddSeries({.run = absl::StrCat("r", i), .tag = "loss", .values = {1}});
+  }
+  yard_.SetPage(3);
+  yard_.Start();
+  EXPECT_THAT(Values(Objects(yard_.Run({"runs", "--json"}).out), "run"),
+              ElementsAre("r0", "r1", "r2", "r3", "r4", "r5", "r6"));
+  const auto some = yard_.Run({"runs", "-n", "4", "--json"});
+  EXPECT_THAT(Values(Objects(some.out), "run"), ElementsAre("r0", "r1", "r2", "r3"));
+  EXPECT_THAT(some.err, StartsWith("4 runs"));
+  const auto table = yard_.Run({"runs"}).out;
+  EXPECT_THAT(table, HasSubstr("r6"));
+  EXPECT_EQ(table.find("RUN"), table.rfind("RUN")) << "one table";
+}
+
+TEST_F(RunsTest, SaysWhatIsMissingInTheList) {
+  AddThree();
+  yard_.AddQuery("loss<1", {"second"});
+  yard_.SetUndecided(2);
+  yard_.SetUnreadable({"pri\x1bvate"});
+  yard_.Start();
+  const auto result = yard_.Run({"runs", "loss<1"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_THAT(result.err, HasSubstr("of 2 runs it is not known yet"));
+  EXPECT_THAT(result.err, HasSubstr("1 directory cannot be read, such as pri\\x1Bvate\n"));
+}
+
+TEST_F(RunsTest, TheFirstScanIsWaitedForAndSaid) {
+  AddThree();
+  yard_.HoldScan();
+  yard_.Start();
+  const auto result = yard_.Run({"runs", "--json"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(Objects(result.out).size(), 3U);
+  EXPECT_THAT(result.err, StartsWith("yard runs: the first scan has seen 3 directories; waiting"));
+}
+
+TEST_F(RunsTest, AnotherErrorIsNotWaitedFor) {
+  yard_.Break("datamanager", absl::InternalError("no disk"));
+  yard_.Start();
+  const auto result = yard_.Run({"runs"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_EQ(result.err, "yard runs: no disk\n");
+}
+
+// ---- show
+
+using ShowRunTest = RunVerbsTest;
+
+TEST_F(ShowRunTest, ARunIsShownWithItsTags) {
+  AddThree();
+  yard_.EditRun("first", [](msg::RunT& run) { run.labels = {"base"}; });
+  yard_.EditTag("eval/accuracy", [](msg::TagT& tag) {
+    tag.plugin = "images";
+    tag.data_class = msg::DataClass::BlobSequence;
+  });
+  yard_.SetPage(1);
+  yard_.Start();
+  const auto result = yard_.Run({"show", "first"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, StartsWith("run        first\n"));
+  EXPECT_THAT(result.out, HasSubstr("label      base\n"));
+  EXPECT_THAT(result.out, HasSubstr("images"));
+  EXPECT_THAT(result.out, HasSubstr("next       yard plot first\n"));
+  const auto objects = Objects(yard_.Run({"show", "first", "--json"}).out);
+  EXPECT_THAT(Values(objects, "tag"), ElementsAre("loss", "eval/accuracy"));
+  EXPECT_EQ(objects[0]["min"], 1);
+}
+
+TEST_F(ShowRunTest, WhatATrialHasWrittenIsShownOnRequest) {
+  AddThree();
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"show", "first"}).out, StartsWith("trial      t-abcde\n"));
+  for (const char* name : {"first", "t-abcde"}) {
+    EXPECT_THAT(yard_.Run({"show", name, "--run"}).out, StartsWith("run        first\n")) << name;
+  }
+}
+
+TEST_F(ShowRunTest, FilesAreShownWithWhatIsWrongWithThem) {
+  AddThree();
+  msg::FilesReplyT files;
+  files.run = "first";
+  for (const char* name : {"a.tfevents", "b.tfevents", "c.tfevents"}) {
+    files.files.push_back(std::make_unique<msg::RunFileT>());
+    files.files.back()->name = name;
+  }
+  files.files[1]->faults.push_back(std::make_unique<msg::FaultT>());
+  files.files[1]->faults[0]->kind = msg::FaultKind::BadLength;
+  files.files[1]->faults[0]->count = 1;
+  files.files[1]->faults[0]->bytes = 77;
+  yard_.AddFiles(std::move(files));
+  yard_.SetPage(2);
+  yard_.Start();
+  const auto result = yard_.Run({"show", "fir", "--files"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("a.tfevents"));
+  EXPECT_THAT(result.out, HasSubstr("c.tfevents"));
+  EXPECT_THAT(result.out, HasSubstr("fault      b.tfevents: 1 bad length, 77 bytes skipped\n"));
+  const auto objects = Objects(yard_.Run({"show", "first", "--files", "--json"}).out);
+  EXPECT_THAT(Values(objects, "file"), ElementsAre("a.tfevents", "b.tfevents", "c.tfevents"));
+  EXPECT_EQ(objects[1]["faults"][0]["kind"], "bad_length");
+  EXPECT_EQ(yard_.Run({"show", "nothing", "--files"}).code, kNotFound);
+}
+
+TEST_F(ShowRunTest, OneThatIsStillBeingReadIsMarked) {
+  AddThree();
+  yard_.LeaveIncomplete();
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"show", "second"}).err, "run second is still being read: there is more\n");
+}
+
+// ---- plot
+
+using PlotRunsTest = RunVerbsTest;
+
+TEST_F(PlotRunsTest, APatternGivesAChartForEachTagOfAnyRun) {
+  AddThree();
+  yard_.Start();
+  const auto result = yard_.Run({"plot", "first", "third", "--tags", "eval/", "--json"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  const auto objects = Objects(result.out);
+  EXPECT_THAT(Values(objects, "tag"), ElementsAre("eval/accuracy", "eval/recall"));
+  EXPECT_THAT(Values(objects, "run"), ElementsAre("first", "third"));
+  const auto none = yard_.Run({"plot", "first", "--tags", "recall", "--timeout", "0"});
+  EXPECT_EQ(none.code, kNotFound);
+  EXPECT_THAT(none.err, HasSubstr("recall"));
+}
+
+TEST_F(PlotRunsTest, ATagThatWasNamedMustBeThere) {
+  AddThree();
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"plot", "third", "-m", "loss", "--timeout", "0"}).code, kNotFound);
+}
+
+TEST_F(PlotRunsTest, AQueryGivesTheNewestRuns) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 12; ++i) {
+    names.push_back(absl::StrCat("r", i));
+    yard_.AddSeries({.run = names.back(), .tag = "loss", .values = {1, 2}});
+  }
+  yard_.AddQuery("label:base", names);
+  yard_.AddQuery("label:no", {});
+  yard_.Start();
+  const auto result = yard_.Run({"plot", "--query", "label:base", "--json"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(Objects(result.out).size(), 10U);
+  EXPECT_EQ(result.err, "the newest 10 of 12 runs\n");
+  EXPECT_EQ(yard_.Run({"plot", "--query", "label:no"}).code, kNotFound);
+  EXPECT_EQ(yard_.Run({"plot", "--query", "wrong<"}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"plot"}).code, kUsage);
+}
+
+TEST_F(PlotRunsTest, APolicyDecidesAboutStepsWrittenAgain) {
+  yard_.AddSeries({.run = "again", .tag = "loss", .values = {5, 9, 4, 3}, .steps = {0, 1, 1, 2}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"plot", "again"}).out, HasSubstr("again  4 points"));
+  EXPECT_THAT(yard_.Run({"plot", "again", "--overlap", "last"}).out,
+              HasSubstr("again  3 of 4 points"));
+  const auto wrong = yard_.Run({"plot", "again", "--overlap", "newest"});
+  EXPECT_EQ(wrong.code, kUsage);
+  EXPECT_THAT(wrong.err, HasSubstr("none of raw, last, tensorboard"));
+}
+
+// ---- compare
+
+using CompareTest = RunVerbsTest;
+
+TEST_F(CompareTest, ShowsOnlyWhatDiffers) {
+  AddThree();
+  AddConfig("first", "trial", "lr", "0.1");
+  AddConfig("second", "trial", "lr", "0.01");
+  AddConfig("first", "trial", "layers", "3");
+  AddConfig("second", "trial", "layers", "3");
+  yard_.Start();
+  const auto result = yard_.Run({"compare", "first", "sec", "--tags", "loss"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out,
+            "           first  second\n"
+            "config.lr    0.1    0.01\n"
+            "loss           1     0.5\n"
+            "min:loss       1     0.5\n");
+  EXPECT_EQ(result.err, "1 parameter and 1 number of metrics are the same (--all)\n");
+  const auto all = yard_.Run({"compare", "first", "second", "--all", "--json"});
+  const auto objects = Objects(all.out);
+  EXPECT_THAT(Values(objects, "name"),
+              ElementsAre("config.layers", "config.lr", "eval/accuracy", "min:eval/accuracy",
+                          "max:eval/accuracy", "loss", "min:loss", "max:loss"));
+  EXPECT_EQ(objects[0]["differs"], false);
+  EXPECT_EQ(objects[1]["values"]["second"], 0.01);
+  EXPECT_EQ(objects[2]["values"]["second"], nullptr) << "it has none";
+}
+
+TEST_F(CompareTest, ATrialsConfigurationCountsMoreThanWhatItsProgramSays) {
+  AddThree();
+  AddConfig("first", "hparams", "lr", "9");
+  AddConfig("first", "trial", "lr", "0.1");
+  AddConfig("first", "hparams", "lr", "8");
+  AddConfig("first", "hparams", "seed", "1");
+  yard_.Start();
+  const auto objects =
+      Objects(yard_.Run({"compare", "first", "second", "--tags", "none", "--json"}).out);
+  ASSERT_EQ(objects.size(), 2U);
+  EXPECT_EQ(objects[0]["values"]["first"], 0.1);
+  EXPECT_EQ(objects[1]["name"], "config.seed");
+}
+
+TEST_F(CompareTest, AQueryNamesTheRunsAndOneRunIsNotEnough) {
+  AddThree();
+  yard_.AddQuery("loss<9", {"first", "second"});
+  yard_.Start();
+  const auto objects = Objects(yard_.Run({"compare", "--query", "loss<9", "--json"}).out);
+  ASSERT_FALSE(objects.empty());
+  EXPECT_EQ(objects[0]["values"].size(), 2U);
+  EXPECT_EQ(yard_.Run({"compare", "first"}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"compare", "first", "fir"}).code, kUsage) << "the same one twice";
+  EXPECT_EQ(yard_.Run({"compare", "first", "nothing"}).code, kNotFound);
+}
+
+// ---- export
+
+using ExportTest = RunVerbsTest;
+
+TEST_F(ExportTest, WritesEveryPointAsCsv) {
+  yard_.AddSeries({.run = "a,b",
+                   .tag = "loss",
+                   .values = {0.1, std::nan(""), -std::numeric_limits<double>::infinity()}});
+  yard_.CutPoints(2);
+  yard_.Start();
+  const auto result = yard_.Run({"export", "a,b"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_EQ(result.out,
+            "run,tag,step,wall_time,value\r\n"
+            "\"a,b\",loss,0,1000,0.1\r\n"
+            "\"a,b\",loss,1,1000.5,nan\r\n"
+            "\"a,b\",loss,2,1001,-inf\r\n");
+  EXPECT_EQ(result.err, "3 points\n");
+}
+
+TEST_F(ExportTest, WritesLinesOfJson) {
+  AddThree();
+  yard_.Start();
+  const auto result = yard_.Run({"export", "first", "second", "-m", "loss", "--format", "jsonl"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  const auto objects = Objects(result.out);
+  ASSERT_EQ(objects.size(), 6U);
+  EXPECT_EQ(
+      objects[5],
+      json({{"run", "second"}, {"tag", "loss"}, {"step", 2}, {"wall_time", 1001}, {"value", 0.5}}));
+  EXPECT_EQ(yard_.Run({"export", "first", "second", "-m", "loss", "--json"}).out, result.out);
+}
+
+TEST_F(ExportTest, PatternStepsQueryAndPolicyChoose) {
+  AddThree();
+  yard_.AddSeries({.run = "again", .tag = "loss", .values = {5, 9, 4, 3}, .steps = {0, 1, 1, 2}});
+  yard_.AddQuery("label:base", {"first", "again"});
+  yard_.Start();
+  const auto lines = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), "export");
+    words.emplace_back("--json");
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    std::vector<std::string> points;
+    for (const json& object : Objects(result.out)) {
+      points.push_back(absl::StrCat(object["run"].get<std::string>(), " ",
+                                    object["step"].get<int>(), " ", object["value"].get<double>()));
+    }
+    return points;
+  };
+  EXPECT_THAT(lines({"first", "third", "--tags", "eval"}),
+              ElementsAre("first 0 0.5", "third 0 0.25"));
+  EXPECT_THAT(lines({"--query", "label:base", "-m", "loss", "--steps", "1:1", "--overlap", "last"}),
+              ElementsAre("first 1 2", "again 1 4"));
+  EXPECT_THAT(lines({"again", "--steps", "1:"}),
+              ElementsAre("again 1 9", "again 1 4", "again 2 3"));
+  EXPECT_THAT(lines({"again", "--steps", ":0"}), ElementsAre("again 0 5"));
+}
+
+TEST_F(ExportTest, ATrialIsItsRunAndARunThatIsNamedTwiceComesOnce) {
+  AddThree();
+  yard_.AddTrial("t-abcde", "second", msg::TrialState::Done);
+  yard_.Start();
+  EXPECT_EQ(Objects(yard_.Run({"export", "t-abcde", "second", "--json"}).out).size(), 3U);
+}
+
+TEST_F(ExportTest, WhatCannotBeUnderstoodIsRefusedBeforeAnythingIsWritten) {
+  AddThree();
+  yard_.Start();
+  const std::vector<std::vector<std::string>> kWrong = {
+      {"export"},
+      {"export", "first", "--format", "xml"},
+      {"export", "first", "--steps", "5"},
+      {"export", "first", "--steps", "a:b"},
+      {"export", "first", "--steps", "1:2:3"},
+      {"export", "first", "--overlap", "newest"},
+  };
+  for (const auto& words : kWrong) {
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kUsage) << words.back();
+    EXPECT_EQ(result.out, "") << words.back();
+  }
+  EXPECT_EQ(yard_.Run({"export", "nothing"}).code, kNotFound);
+}
+
+TEST_F(ExportTest, OneThatBreaksSaysHowFarItCame) {
+  AddThree();
+  yard_.CutPoints(1, /*goes_after=*/2);
+  yard_.Start();
+  const auto result = yard_.Run({"export", "first", "-m", "loss", "--json"});
+  EXPECT_EQ(result.code, kUnreachable);
+  EXPECT_EQ(Objects(result.out).size(), 2U) << "nothing comes twice";
+  EXPECT_EQ(result.err, "yard export: ends after 2 points: the data manager is gone\n");
+}
+
+TEST_F(ExportTest, WhatIsNotEverythingIsAFailure) {
+  AddThree();
+  yard_.LeaveIncomplete();
+  yard_.Start();
+  const auto result = yard_.Run({"export", "first", "second", "--json"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_EQ(Objects(result.out).size(), 7U);
+  EXPECT_THAT(result.err, HasSubstr("not all has been read yet of first, second"));
+}
+
+TEST_F(ExportTest, AFullDiskIsAFailure) {
+  class Full : public std::streambuf {};
+  Full full;
+  std::ostream out(&full);
+  AddThree();
+  yard_.SetOut(&out);
+  yard_.Start();
+  const auto result = yard_.Run({"export", "first"});
+  EXPECT_EQ(result.code, kFailed);
+  EXPECT_EQ(result.err, "yard export: cannot write the points; is the disk full?\n");
+}
+
+TEST_F(ExportTest, NamesCannotDriveATerminalButAFileHasTheirBytes) {
+  yard_.AddSeries({.run = "r", .tag = "a\x1b[2Jb", .values = {1}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"export", "r"}).out, HasSubstr("a\x1b[2Jb"));
+  yard_.context().out_is_terminal = true;
+  EXPECT_THAT(yard_.Run({"export", "r"}).out, HasSubstr("a\\x1B[2Jb"));
+}
+
+// ---- rm
+
+using RemoveRunTest = RunVerbsTest;
+
+TEST_F(RemoveRunTest, ARunThatIsNoTrialsGoesToTheTrash) {
+  AddThree();
+  yard_.AddSeries({.run = "group/deep", .tag = "loss", .values = {1}});
+  yard_.Start();
+  const auto result = yard_.Run({"rm", "first", "group/deep", "--nested", "--force"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("first removed; its files are in " + yard_.logdir() +
+                                    "/.trash/first-01234567\n"));
+  EXPECT_THAT(yard_.asked(), ElementsAre("remove run first 7 nested force",
+                                         "remove run group/deep 7 nested force"));
+  const auto objects = Objects(yard_.Run({"rm", "second", "--json"}).out);
+  ASSERT_EQ(objects.size(), 1U);
+  EXPECT_EQ(objects[0]["run"], "second");
+  EXPECT_EQ(yard_.asked().back(), "remove run second 7");
+}
+
+TEST_F(RemoveRunTest, ATrialIsTheTrainers) {
+  AddThree();
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"rm", "first"}).code, kDone);
+  EXPECT_THAT(yard_.asked(), ElementsAre("remove t-abcde"));
+}
+
+TEST_F(RemoveRunTest, OnlyByItsWholeName) {
+  AddThree();
+  yard_.Start();
+  const auto result = yard_.Run({"rm", "fir"});
+  EXPECT_EQ(result.code, kNotFound);
+  EXPECT_THAT(result.err, HasSubstr("did you mean first?"));
+  EXPECT_EQ(yard_.Run({"rm", "nothing"}).code, kNotFound);
+  EXPECT_THAT(yard_.asked(), ElementsAre());
+}
+
+TEST_F(RemoveRunTest, OneThatStaysDoesNotKeepTheOthers) {
+  AddThree();
+  yard_.AddSeries({.run = "busy", .tag = "loss", .values = {1}});
+  yard_.Start();
+  const auto result = yard_.Run({"rm", "busy", "first"});
+  EXPECT_EQ(result.code, kRefused);
+  EXPECT_THAT(result.err, HasSubstr("run busy stays"));
+  EXPECT_THAT(result.out, HasSubstr("first removed"));
+}
+
+}  // namespace
+}  // namespace yard
