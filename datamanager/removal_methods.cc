@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -44,7 +43,6 @@ void AddRemovalMethods(bus::Service* service, RemovalMethodsOptions options) {
                                 .nested = request.nested,
                                 .force = request.force});
         if (!place.ok()) return place.status();
-        options.removed();
         msg::RemoveRunReplyT reply;
         reply.run = request.run;
         reply.trash = *std::move(place);

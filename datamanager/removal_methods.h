@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "bus/client.h"
 #include "bus/service.h"
 #include "datamanager/run_removal.h"
@@ -14,9 +15,8 @@ namespace datamanager {
 struct RemovalMethodsOptions {
   bus::Client* client = nullptr;  // To ask the trainer; outlives the service.
   std::string logdir;             // Absolute.
-  // All runs, and what is to be done once one is gone. On threads of the service.
-  std::function<std::vector<RemovableRun>()> runs;
-  std::function<void()> removed;
+  // All runs, on threads of the service. (Whoever follows the run directory sees one go.)
+  std::function<absl::StatusOr<std::vector<RemovableRun>>()> runs;
 };
 
 // Serves rpc::Datamanager::RemoveRun. A trainer that has not answered within 5 s cannot be asked.

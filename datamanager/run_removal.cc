@@ -106,12 +106,13 @@ absl::StatusOr<std::string> RemoveRun(const RunRemovalOptions& options,
     std::string place = runtime::PlaceInTrash(absl::StrCat(options.logdir, "/", request.run), name);
     if (!place.empty()) return place;  // This request was here before.
   }
-  const std::vector<RemovableRun> runs = options.runs();
-  const auto run = std::find_if(runs.begin(), runs.end(), [&](const RemovableRun& known) {
+  const auto runs = options.runs();
+  if (!runs.ok()) return runs.status();
+  const auto run = std::find_if(runs->begin(), runs->end(), [&](const RemovableRun& known) {
     return known.name == request.run;
   });
-  if (run == runs.end()) return absl::NotFoundError(absl::StrCat("no run ", request.run));
-  auto status = CheckRuns(request, *run, runs, options.clock->Now());
+  if (run == runs->end()) return absl::NotFoundError(absl::StrCat("no run ", request.run));
+  auto status = CheckRuns(request, *run, *runs, options.clock->Now());
   if (!status.ok()) return status;
   const auto trials = options.trials();
   if (!trials.ok() && !request.force) {

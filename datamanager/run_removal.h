@@ -39,7 +39,8 @@ struct RunRemovalRequest {
 
 struct RunRemovalOptions {
   std::string logdir;  // Absolute.
-  std::function<std::vector<RemovableRun>()> runs;
+  // All of them; an error is the removal's.
+  std::function<absl::StatusOr<std::vector<RemovableRun>>()> runs;
   // Asks the trainer; may block.
   std::function<absl::StatusOr<std::vector<TrialPlace>>()> trials;
   const runtime::Clock* clock = runtime::Clock::Real();  // Outlives the call.

@@ -185,6 +185,14 @@ TEST_F(RunRemovalTest, WithoutTheTrainerItMustBeForced) {
   EXPECT_TRUE(RemoveRun(options_, request).ok());
 }
 
+TEST_F(RunRemovalTest, WhileNobodyKnowsTheRunsNothingIsRemoved) {
+  Make("a");
+  options_.runs = []() -> absl::StatusOr<std::vector<RemovableRun>> {
+    return absl::UnavailableError("the first scan goes on");
+  };
+  ExpectRefusal(Request("a"), "the first scan goes on", absl::StatusCode::kUnavailable);
+}
+
 TEST_F(RunRemovalTest, ALongNameFits) {
   const std::string name(255, 'n');
   Make(name);
