@@ -75,7 +75,6 @@ class Compare : public Verb {
     return runs;
   }
 
-  // What several sources say of a run is put together: the trial's own configuration counts.
   static absl::Status ReadConfigs(RunReader& reader, const std::vector<std::string>& names,
                                   std::vector<ComparedRun>* runs) {
     msg::HParamsRequestT request;
@@ -89,13 +88,7 @@ class Compare : public Verb {
           return known.name == found->run;
         });
         if (run == runs->end()) continue;
-        for (const auto& value : found->hparams) {
-          if (found->source == "trial") {
-            run->config[value->key] = value->value;
-          } else {
-            run->config.emplace(value->key, value->value);
-          }
-        }
+        for (const auto& value : found->hparams) run->config[value->key] = value->value;
       }
       if (page->next.empty() || page->runs.empty()) return absl::OkStatus();
       request.after = page->next;
