@@ -72,6 +72,8 @@ constexpr int kFilesCheckedPerTurn = 64;
 // (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
 // memory.)
 constexpr absl::Duration kAtHand = absl::Milliseconds(200);
+// Where more than so many are, the next end does not wait for that.
+constexpr std::uint64_t kMostAtHand = 16;
 
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
@@ -565,9 +567,10 @@ class TrialsImpl : public Trials {
   }
 
   // Soon. For one that has ended or was recalled.
-  void PutAsideLater() {
-    if (aside_timer_ != 0) return;
-    aside_timer_ = options_.loop->RunAfter(kAtHand, [this] {
+  void PutAsideLater(absl::Duration delay = kAtHand) {
+    if (aside_timer_ != 0 && delay == kAtHand) return;
+    options_.loop->Cancel(aside_timer_);
+    aside_timer_ = options_.loop->RunAfter(delay, [this] {
       aside_timer_ = 0;
       PutAsideThatHaveEnded();
       ForgetOldTrials();
@@ -1546,7 +1549,7 @@ class TrialsImpl : public Trials {
     trial.record.spec.environment = {};
     --live_;
     nonces_.ForgetLater(trial.record.nonce);
-    PutAsideLater();
+    PutAsideLater(trials_.size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
   }
 
   void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
