@@ -1,8 +1,9 @@
 // The data manager: reads run directories and answers questions about them.
 
-#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "absl/flags/flag.h"
@@ -12,16 +13,26 @@
 #include "bus/publisher.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/service_process.h"
-#include "datamanager/follower.h"
+#include "datamanager/cache_methods.h"
+#include "datamanager/load_scheduler.h"
+#include "datamanager/memory_budget.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/run_catalog.h"
+#include "datamanager/run_follower.h"
+#include "datamanager/run_tree.h"
 #include "datamanager/service_methods.h"
+#include "eventlog/open_file_bound.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
 #include "runtime/locations.h"
 
 ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");
-ABSL_FLAG(std::size_t, cache_mb, 1024, "Memory for points, in MiB; older runs are read again.");
+ABSL_FLAG(std::uint64_t, cache_mb, 0,
+          "Memory for points, in MiB; what it cannot hold is read again when it is asked for. 0: a "
+          "quarter of what the process may use.");
+ABSL_FLAG(int, load_threads, 0, "Threads that read runs, at most 30; 0: one a core.");
+ABSL_FLAG(absl::Duration, reload_interval, absl::Seconds(3),
+          "How often what inotify cannot see is looked at; 0: once, and nothing is followed.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
@@ -29,7 +40,7 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 int Run() {
-  runtime::RaiseFileLimit();
+  const runtime::FileLimit limit = runtime::RaiseFileLimit();
   auto process = bus::ServiceProcess::Create({.name = "datamanager",
                                               .stop_grace = absl::GetFlag(FLAGS_stop_grace),
                                               .supervisor = absl::GetFlag(FLAGS_supervisor),
@@ -39,22 +50,51 @@ int Run() {
   const auto publish = [publisher](std::string_view topic, msg::EnvelopeT event) {
     return publisher->PublishEnvelope(topic, std::move(event));
   };
+  const auto threads = datamanager::LoadThreads(absl::GetFlag(FLAGS_load_threads),
+                                                std::thread::hardware_concurrency());
+  if (!threads.ok()) return runtime::ReportAndExitCode("datamanager", threads.status());
+  const std::uint64_t cache_mb = absl::GetFlag(FLAGS_cache_mb);
   const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
-  datamanager::RunCatalog catalog(
+  auto created = datamanager::RunCatalog::Create(
       {.root = logdir,
-       .byte_budget = absl::GetFlag(FLAGS_cache_mb) << 20,
-       .on_points = [publish](const auto& run, const auto& tag, auto first, const auto& points) {
-         datamanager::PublishPoints(publish, run, tag, first, points);
+       .byte_budget = cache_mb > 0 ? cache_mb << 20 : datamanager::DefaultMemoryBudget(),
+       .load_threads = *threads,
+       .open_files = eventlog::OpenFileBound::For(*threads, limit.hard),
+       .on_points = [publish](const auto& run, const auto& tag, auto generation, auto first,
+                              const auto& points) {
+         datamanager::PublishPoints(publish, run, tag, generation, first, points);
        }});
-  datamanager::AddMethods((*process)->service(), &catalog);
+  if (!created.ok()) return runtime::ReportAndExitCode("datamanager", created.status());
+  datamanager::RunCatalog& catalog = **created;
+  datamanager::AddUpdaters(&catalog);
+  datamanager::AddMethods((*process)->service(), &catalog, (*process)->pool());
   (*process)->AddCounter("runs", [&] { return catalog.GetStats().runs; });
-  (*process)->AddCounter("point_bytes", [&] { return catalog.GetStats().bytes; });
+  (*process)->AddCounter("point_bytes", [&] { return catalog.GetStats().cache.bytes; });
   (*process)->AddCounter("records", [&] { return catalog.GetStats().records; });
   (*process)->AddCounter("bad_records", [&] { return catalog.GetStats().bad_records; });
-  (*process)->AddCounter("runs_dropped", [&] { return catalog.GetStats().dropped; });
-  auto follower =
-      datamanager::Follower::Create((*process)->loop(), (*process)->pool(), &catalog, {});
+  (*process)->AddCounter("runs_dropped", [&] { return catalog.GetStats().cache.evicted; });
+  datamanager::RunTree::Options tree;
+  tree.root = logdir;
+  tree.threads = *threads;
+  tree.looked_into = catalog.looked_into();
+  auto follower = datamanager::RunFollower::Create(
+      (*process)->loop(),
+      {.tree = std::move(tree), .reload_interval = absl::GetFlag(FLAGS_reload_interval)},
+      {.scan_began = [&catalog] { catalog.ScanBegan(); },
+       .found =
+           [&catalog](datamanager::RunFollower::Look look, const auto& delta, auto runs,
+                      const auto& unreadable) {
+             catalog.Found(delta, runs, unreadable,
+                           look == datamanager::RunFollower::Look::kListing);
+           },
+       .grown = [&catalog](const auto& run, const auto& files) { catalog.Grown(run, files); }});
   if (!follower.ok()) return runtime::ReportAndExitCode("datamanager", follower.status());
+  datamanager::AddCacheMethods((*process)->service(),
+                               {.catalog = &catalog,
+                                .follower = follower->get(),
+                                .pool = (*process)->pool(),
+                                .load_threads = *threads,
+                                .reload_interval = absl::GetFlag(FLAGS_reload_interval)});
   return (*process)->Run();
 }
 

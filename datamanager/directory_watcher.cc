@@ -7,11 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
-#include <set>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/unique_fd.h"
 
 namespace datamanager {
 namespace {
@@ -21,11 +20,15 @@ constexpr std::uint32_t kStructure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_
                                      IN_UNMOUNT;
 constexpr std::uint32_t kMask = (kStructure & ~(IN_IGNORED | IN_UNMOUNT)) | IN_MODIFY | IN_ONLYDIR;
 
+// Who is watched under which number. A directory that was moved keeps its number in the kernel, and
+// is told under its old path until it is watched under the new one: so what is not wanted any more
+// goes before anything is added.
 class InotifyWatcher : public DirectoryWatcher {
  public:
-  InotifyWatcher(runtime::EventLoop* loop, runtime::UniqueFd fd,
+  InotifyWatcher(runtime::EventLoop* loop, Inotify inotify, runtime::UniqueFd fd,
                  std::function<void(std::vector<Change>)> changed, std::function<void()> everything)
       : loop_(loop),
+        inotify_(std::move(inotify)),
         fd_(std::move(fd)),
         changed_(std::move(changed)),
         everything_(std::move(everything)) {
@@ -33,29 +36,33 @@ class InotifyWatcher : public DirectoryWatcher {
   }
   ~InotifyWatcher() override { loop_->Unwatch(watch_); }
 
-  Outcome SetDirectories(const std::vector<std::string>& directories) override {
-    const std::set<std::string> wanted(directories.begin(), directories.end());
+  Outcome SetDirectories(std::span<const Directory> directories) override {
+    std::map<std::string_view, const FileIdentity*> wanted;
+    for (const Directory& directory : directories) {
+      wanted.emplace(directory.path, &directory.identity);
+    }
     for (auto it = watches_.begin(); it != watches_.end();) {
-      if (wanted.contains(it->first)) {
+      const auto found = wanted.find(it->first);
+      if (found != wanted.end() && *found->second == it->second.identity) {
+        wanted.erase(found);
         ++it;
         continue;
       }
-      inotify_rm_watch(fd_.get(), it->second);
-      paths_.erase(it->second);
+      inotify_rm_watch(fd_.get(), it->second.number);
+      paths_.erase(it->second.number);
       it = watches_.erase(it);
     }
     Outcome outcome;
-    for (const std::string& directory : wanted) {
-      // Asked again for a known one too: the path may lead to a new directory by now.
-      const int watch = inotify_add_watch(fd_.get(), directory.c_str(), kMask);
-      if (watch < 0) {
-        ++outcome.failed;
+    for (const auto& [path, identity] : wanted) {
+      const std::string directory(path);
+      const int number = inotify_.add(fd_.get(), directory.c_str(), kMask);
+      if (number < 0) {
+        outcome.failed.push_back(directory);
         continue;
       }
-      const auto known = watches_.find(directory);
-      if (known == watches_.end() || known->second != watch) ++outcome.added;
-      watches_[directory] = watch;
-      paths_[watch] = directory;
+      outcome.added.push_back(directory);
+      watches_[directory] = {number, *identity};
+      paths_[number] = directory;
     }
     return outcome;
   }
@@ -90,33 +97,44 @@ class InotifyWatcher : public DirectoryWatcher {
   }
 
   // The kernel has dropped the watch: its directory is gone.
-  void Forget(int watch) {
-    const auto path = paths_.find(watch);
-    const auto known = watches_.find(path->second);
-    if (known != watches_.end() && known->second == watch) watches_.erase(known);
+  void Forget(int number) {
+    const auto path = paths_.find(number);
+    const auto watch = watches_.find(path->second);
+    if (watch != watches_.end() && watch->second.number == number) watches_.erase(watch);
     paths_.erase(path);
   }
 
+  struct Watch {
+    int number = 0;
+    FileIdentity identity;
+  };
+
   runtime::EventLoop* const loop_;
+  const Inotify inotify_;
   const runtime::UniqueFd fd_;
   const std::function<void(std::vector<Change>)> changed_;
   const std::function<void()> everything_;
   runtime::EventLoop::WatchId watch_ = 0;
-  std::map<std::string, int> watches_;
+  std::map<std::string, Watch> watches_;
   std::map<int, std::string> paths_;
 };
 
 }  // namespace
 
+DirectoryWatcher::Inotify DirectoryWatcher::Inotify::Real() {
+  return {.open = [] { return runtime::UniqueFd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)); },
+          .add = inotify_add_watch};
+}
+
 absl::StatusOr<std::unique_ptr<DirectoryWatcher>> DirectoryWatcher::Create(
     runtime::EventLoop* loop, std::function<void(std::vector<Change>)> changed,
-    std::function<void()> everything) {
-  runtime::UniqueFd fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    std::function<void()> everything, Inotify inotify) {
+  runtime::UniqueFd fd = inotify.open();
   if (!fd.valid()) {
     return absl::ResourceExhaustedError(absl::StrCat("inotify_init1: ", std::strerror(errno)));
   }
-  return std::make_unique<InotifyWatcher>(loop, std::move(fd), std::move(changed),
-                                          std::move(everything));
+  return std::make_unique<InotifyWatcher>(loop, std::move(inotify), std::move(fd),
+                                          std::move(changed), std::move(everything));
 }
 
 }  // namespace datamanager

@@ -1,14 +1,17 @@
 #ifndef DATAMANAGER_DIRECTORY_WATCHER_H_
 #define DATAMANAGER_DIRECTORY_WATCHER_H_
 
-#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "datamanager/directory_source.h"
 #include "runtime/event_loop.h"
+#include "runtime/unique_fd.h"
 
 namespace datamanager {
 
@@ -24,19 +27,35 @@ class DirectoryWatcher {
     bool structure = false;     // Something came, went or was renamed; false: a file has grown.
     bool is_directory = false;  // It is a directory itself.
   };
+  struct Directory {
+    std::string path;
+    FileIdentity identity;  // Another one under a path is watched anew.
+  };
+  // The kernel's part, for tests that let it fail or say what they like.
+  struct Inotify {
+    // Not valid, with errno: there is none.
+    std::function<runtime::UniqueFd()> open;
+    // As inotify_add_watch().
+    std::function<int(int fd, const char* path, std::uint32_t mask)> add;
+
+    static Inotify Real();
+  };
+
   // `changed` runs once for each batch of changes; `everything` instead when the kernel's queue
-  // ran over and nobody knows what has changed.
+  // ran over and nobody knows what has changed. ResourceExhausted if there are too many watchers.
   static absl::StatusOr<std::unique_ptr<DirectoryWatcher>> Create(
       runtime::EventLoop* loop, std::function<void(std::vector<Change>)> changed,
-      std::function<void()> everything);
+      std::function<void()> everything, Inotify inotify = Inotify::Real());
   virtual ~DirectoryWatcher() = default;
 
   struct Outcome {
-    std::size_t added = 0;   // Not watched before: what happened in them until now is not known.
-    std::size_t failed = 0;  // Could not be watched.
+    // Not watched before: what happened in them until now is not known. Sorted paths.
+    std::vector<std::string> added;
+    std::vector<std::string> failed;  // Could not be watched; tried again by the next call.
   };
-  // Watches exactly these directories from now on.
-  virtual Outcome SetDirectories(const std::vector<std::string>& directories) = 0;
+  // Watches exactly these directories from now on. A directory that is watched already costs no
+  // system call.
+  virtual Outcome SetDirectories(std::span<const Directory> directories) = 0;
 };
 
 }  // namespace datamanager

@@ -433,6 +433,7 @@ void IndexWriter::AddTag(const IndexedTag& tag, const ScalarColumns* points,
     PutFixed(data_, value.length);
     PutFixed(data_, value.crc);
     PutFixed(data_, value.file);
+    PutFixed(data_, value.form);
   }
   const std::string_view data = std::string_view(data_).substr(begin);
   PutTag(tag_heads_, tag, points != nullptr);
@@ -522,6 +523,7 @@ absl::Status IndexReader::Read(std::size_t tag, ScalarColumns* points, ValueSeri
     value.length = bytes.Fixed<std::uint32_t>();
     value.crc = bytes.Fixed<std::uint32_t>();
     value.file = bytes.Fixed<std::uint32_t>();
+    value.form = bytes.Fixed<std::uint8_t>();
     if (value.file >= run_.files.size()) bytes.Refuse();
     if (bytes.good()) places.Append(value);
   });

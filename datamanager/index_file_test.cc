@@ -97,7 +97,8 @@ std::vector<Series> SomeTags() {
                          .offset = std::uint64_t{1} << 40,
                          .length = 77,
                          .crc = 0xFFFFFFFF,
-                         .file = static_cast<std::uint32_t>(i % 2)});
+                         .file = static_cast<std::uint32_t>(i % 2),
+                         .form = static_cast<std::uint8_t>(200 + i)});
   }
   Series& given_back = all[2];
   given_back.tag.name = "given back";

@@ -9,14 +9,18 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/record_conformance.h"
 #include "bus/topic.h"
+#include "datamanager/run_catalog.h"
+#include "datamanager/run_tree.h"
 #include "eventlog/event.h"
 
 namespace datamanager {
@@ -55,37 +59,58 @@ class PointTopicsTest : public testing::Test {
     std::filesystem::remove(root_ + "/elsewhere");
   }
 
-  std::unique_ptr<RunCatalog> MakeCatalog(std::size_t budget = 1 << 30) {
+  std::unique_ptr<RunCatalog> MakeCatalog(std::uint64_t budget = 1 << 30) {
     const auto publish = [this](std::string_view topic, msg::EnvelopeT event) {
       published_[std::string(topic)].push_back(std::move(event));
       return absl::OkStatus();
     };
-    return std::make_unique<RunCatalog>(RunCatalog::Options{
-        .root = root_,
-        .byte_budget = budget,
-        .on_points = [publish](const auto& run, const auto& tag, auto first, const auto& points) {
-          PublishPoints(publish, run, tag, first, points);
-        }});
+    RunTree::Options options;
+    options.root = root_;
+    tree_ = std::make_unique<RunTree>(options);
+    return *RunCatalog::Create(
+        {.root = root_,
+         .byte_budget = budget,
+         .on_points = [publish](const auto& run, const auto& tag, auto generation, auto first,
+                                const auto& points) {
+           PublishPoints(publish, run, tag, generation, first, points);
+         }});
+  }
+  // Finds what there is, and waits until it has been read.
+  void Scan(RunCatalog& catalog) {
+    const RunTree::Delta delta = tree_->Rescan();
+    catalog.Found(delta, tree_->runs());
+    ASSERT_TRUE(catalog.AwaitLoaded(absl::Seconds(60)));
   }
   // "(from, to]" of what has been published on the topic since the last call.
   std::vector<std::string> Spans(const std::string& topic) {
     std::vector<std::string> spans;
     for (const msg::EnvelopeT& event : std::exchange(published_[topic], {})) {
       spans.push_back(absl::StrCat("(", event.span->from(), ", ", event.span->to(), "]"));
-      EXPECT_EQ(event.span->lane(), 0u);
+      lanes_.insert(event.span->lane());
       EXPECT_EQ(event.body.AsPoints()->values.size(), event.span->to() - event.span->from());
     }
     return spans;
   }
+  static msg::SinceRequestT RequestFor(const std::string& topic, std::uint64_t lane,
+                                       std::uint64_t position) {
+    msg::SinceRequestT request;
+    request.places.push_back(std::make_unique<msg::PlaceT>());
+    request.places.back()->topic = topic;
+    request.places.back()->lane = lane;
+    request.places.back()->position = position;
+    return request;
+  }
   // All pages of what comes after these places; counts the pages.
   static std::map<std::string, std::vector<double>> ValuesAfter(
-      RunCatalog& catalog, std::map<std::string, std::uint64_t> places, int* pages = nullptr) {
+      RunCatalog& catalog, std::map<std::string, std::uint64_t> places, int* pages = nullptr,
+      std::uint64_t lane = 0) {
     std::map<std::string, std::vector<double>> values;
     for (;;) {
       msg::SinceRequestT request;
       for (const auto& [topic, position] : places) {
         request.places.push_back(std::make_unique<msg::PlaceT>());
         request.places.back()->topic = topic;
+        request.places.back()->lane = lane;
         request.places.back()->position = position;
       }
       const auto reply = PointsSince(catalog, request);
@@ -96,6 +121,7 @@ class PointTopicsTest : public testing::Test {
         const auto event = msg::UnPackEnvelope(recorded->envelope.data());
         const msg::PointsT& points = *event->body.AsPoints();
         EXPECT_EQ(bus::TopicOf({"m", points.run, points.tag}), recorded->topic);
+        EXPECT_EQ(event->span->lane(), lane);
         EXPECT_EQ(event->span->from(), places[recorded->topic]);
         EXPECT_LE(points.values.size(), kPointsOfARecordedEvent);
         places[recorded->topic] = event->span->to();
@@ -107,7 +133,7 @@ class PointTopicsTest : public testing::Test {
       if (reply->events.empty()) return values;
     }
   }
-  static std::vector<std::string> Topics(const RunCatalog& catalog, const std::string& prefix,
+  static std::vector<std::string> Topics(RunCatalog& catalog, const std::string& prefix,
                                          const std::string& after = "") {
     msg::EndsRequestT request;
     request.prefix = prefix;
@@ -120,7 +146,9 @@ class PointTopicsTest : public testing::Test {
   }
 
   std::string root_;
+  std::unique_ptr<RunTree> tree_;
   std::map<std::string, std::vector<msg::EnvelopeT>> published_;
+  std::set<std::uint64_t> lanes_;  // Of what Spans() has seen.
 };
 
 TEST_F(PointTopicsTest, KeepTheirPromisesOnManyRunsAndTags) {
@@ -135,7 +163,7 @@ TEST_F(PointTopicsTest, KeepTheirPromisesOnManyRunsAndTags) {
   Report(long_name + "/2", long_name + "1", 0, 9);
   for (int tag = 0; tag < 1200; ++tag) Report("wide", absl::StrCat("t", tag), 0, 1);
   const auto catalog = MakeCatalog();
-  catalog->Scan();
+  Scan(*catalog);
   bus::ExpectConformingRecord(
       {.ends = [&](const msg::EndsRequestT& request) { return EndsOfPoints(*catalog, request); },
        .since = [&](const msg::SinceRequestT& request) { return PointsSince(*catalog, request); },
@@ -149,7 +177,7 @@ TEST_F(PointTopicsTest, EndInTheOrderOfTopicsNotOfNames) {
   Report("a", "t x", 0, 1);
   Report("a", "t-x", 0, 1);
   const auto catalog = MakeCatalog();
-  catalog->Scan();
+  Scan(*catalog);
   const std::vector<std::string> all = {"m/a$20b/t/", "m/a$2Fb/t/", "m/a-b/t/", "m/a/t$20x/",
                                         "m/a/t-x/",   "m/a/t/",     "m/aa/t/"};
   EXPECT_EQ(Topics(*catalog, ""), all);
@@ -171,31 +199,31 @@ TEST_F(PointTopicsTest, EndInTheOrderOfTopicsNotOfNames) {
 TEST_F(PointTopicsTest, PublishContiguousSpansWhileAFileGrows) {
   Report("r", "loss", 0, 10);
   const auto catalog = MakeCatalog();
-  catalog->Scan();
+  Scan(*catalog);
   EXPECT_THAT(Spans("m/r/loss/"), IsEmpty());
   Report("r", "loss", 10, 1);
-  catalog->Refresh(root_ + "/r");
+  Scan(*catalog);
   Report("r", "loss", 11, 10'000);
   Report("r", "other", 0, 2);
-  catalog->Scan();
-  catalog->Scan();
+  Scan(*catalog);
+  Scan(*catalog);
   EXPECT_THAT(Spans("m/r/loss/"),
               ElementsAre("(10, 11]", "(11, 4107]", "(4107, 8203]", "(8203, 10011]"));
   EXPECT_THAT(Spans("m/r/other/"), ElementsAre("(0, 2]"));
 }
 
-TEST_F(PointTopicsTest, ARunDroppedFromMemoryIsStillServed) {
+TEST_F(PointTopicsTest, ARunThatIsNotInMemoryIsStillServed) {
   std::map<std::string, std::uint64_t> places;
   for (int run = 0; run < 4; ++run) {
     Report(absl::StrCat("r", run), "loss", 0, 3000);
     places[absl::StrCat("m/r", run, "/loss/")] = 100;
   }
-  const auto catalog = MakeCatalog(5000 * sizeof(Point));
-  catalog->Scan();
-  const auto before = catalog->GetStats();
-  EXPECT_GE(before.dropped, 3u);
+  const auto catalog = MakeCatalog(1);
+  Scan(*catalog);
+  EXPECT_EQ(catalog->GetStats().counted, 4u);
+  EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
   EXPECT_EQ(Topics(*catalog, "m/").size(), 4u);
-  EXPECT_EQ(catalog->GetStats().bytes, before.bytes) << "ends are known without points";
+  EXPECT_EQ(catalog->GetStats().cache.bytes, 0u) << "ends are known without points";
   const auto values = ValuesAfter(*catalog, places);
   ASSERT_EQ(values.size(), 4u);
   for (const auto& [topic, all] : values) {
@@ -203,93 +231,88 @@ TEST_F(PointTopicsTest, ARunDroppedFromMemoryIsStillServed) {
     EXPECT_EQ(all.front(), 100);
     EXPECT_EQ(all.back(), 2999);
   }
-  int pages = 0;
-  for (auto& [topic, position] : places) position = 2999;
-  EXPECT_EQ(ValuesAfter(*catalog, places, &pages).size(), 4u);
-  EXPECT_GE(pages, 3) << "a page reads one run again, one may still be in memory";
   EXPECT_THAT(published_, IsEmpty()) << "nothing is new";
   // Who has everything costs no reading.
-  const auto dropped = catalog->GetStats().dropped;
+  ASSERT_TRUE(catalog->AwaitLoaded(absl::Seconds(60)));
+  const auto steps = catalog->GetStats().loads.steps;
   for (auto& [topic, position] : places) position = 3000;
   EXPECT_THAT(ValuesAfter(*catalog, places), IsEmpty());
-  EXPECT_EQ(catalog->GetStats().dropped, dropped);
+  EXPECT_EQ(catalog->GetStats().loads.steps, steps);
 }
 
-TEST_F(PointTopicsTest, WhatADroppedRunGotMeanwhileIsAnnouncedOnce) {
+TEST_F(PointTopicsTest, WhatARunGotThatIsNotInMemoryIsAnnouncedOnce) {
   Report("a", "loss", 0, 100);
-  Report("b", "loss", 0, 100);
   const auto catalog = MakeCatalog(1);
-  catalog->Scan();
+  Scan(*catalog);
   Report("a", "loss", 100, 5);
-  EXPECT_EQ(ValuesAfter(*catalog, {{"m/b/loss/", 99}}).size(), 1u);
-  EXPECT_EQ(ValuesAfter(*catalog, {{"m/a/loss/", 0}}).at("m/a/loss/").size(), 105u);
-  catalog->Refresh(root_ + "/a");
+  EXPECT_EQ(ValuesAfter(*catalog, {{"m/a/loss/", 0}}).at("m/a/loss/").size(), 100u);
+  Scan(*catalog);
   EXPECT_THAT(Spans("m/a/loss/"), ElementsAre("(100, 105]"));
-  EXPECT_EQ(ValuesAfter(*catalog, {{"m/b/loss/", 99}}).size(), 1u);
   Report("a", "loss", 105, 5);
-  catalog->Refresh(root_ + "/a");
+  Scan(*catalog);
   EXPECT_THAT(Spans("m/a/loss/"), ElementsAre("(105, 110]"));
   EXPECT_EQ(ValuesAfter(*catalog, {{"m/a/loss/", 104}}).at("m/a/loss/"),
             (std::vector<double>{104, 105, 106, 107, 108, 109}));
 }
 
-TEST_F(PointTopicsTest, AReplacedFileGoesOnBehindWhatWasAnnounced) {
+TEST_F(PointTopicsTest, AReplacedFileBeginsALaneOfItsOwn) {
   Report("r", "loss", 0, 10);
   const auto catalog = MakeCatalog();
-  catalog->Scan();
+  Scan(*catalog);
   Replace("r", "loss", 1000, 10);
-  catalog->Scan();
-  EXPECT_THAT(Spans("m/r/loss/"), IsEmpty());
-  Replace("r", "loss", 2000, 12);
-  catalog->Scan();
-  EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(10, 12]"));
-  EXPECT_EQ(ValuesAfter(*catalog, {{"m/r/loss/", 10}}).at("m/r/loss/"),
-            (std::vector<double>{2010, 2011}));
+  Scan(*catalog);
+  EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(0, 10]"));
+  EXPECT_EQ(lanes_, std::set<std::uint64_t>{1});
+  // All of it, for who knows points of the old one; as many as are missing for who knows these.
+  const auto reply = PointsSince(*catalog, RequestFor("m/r/loss/", 0, 10));
+  ASSERT_TRUE(reply.ok());
+  ASSERT_EQ(reply->events.size(), 1u);
+  const auto event = msg::UnPackEnvelope(reply->events[0]->envelope.data());
+  EXPECT_EQ(event->span->lane(), 1u);
+  EXPECT_EQ(event->span->from(), 0u);
+  EXPECT_EQ(event->body.AsPoints()->values.front(), 1000);
+  EXPECT_EQ(ValuesAfter(*catalog, {{"m/r/loss/", 8}}, nullptr, 1).at("m/r/loss/"),
+            (std::vector<double>{1008, 1009}));
 }
 
-TEST_F(PointTopicsTest, ATagWithFewerPointsThanBeforeBeginsAgain) {
+TEST_F(PointTopicsTest, ARunThatWasMadeAgainBeginsALaneOfItsOwn) {
   Report("r", "loss", 0, 10);
   const auto catalog = MakeCatalog();
-  catalog->Scan();
-  Replace("r", "loss", 1000, 4);
-  catalog->Scan();
+  Scan(*catalog);
+  std::filesystem::remove_all(root_ + "/r");
+  Scan(*catalog);
+  EXPECT_THAT(Topics(*catalog, "m/"), IsEmpty());
+  Report("r", "loss", 500, 4);
+  Scan(*catalog);
   EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(0, 4]"));
-  EXPECT_THAT(ValuesAfter(*catalog, {{"m/r/loss/", 10}}), IsEmpty());
-  Report("r", "loss", 1004, 8);
-  catalog->Scan();
-  EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(4, 12]"));
-  EXPECT_EQ(ValuesAfter(*catalog, {{"m/r/loss/", 10}}).at("m/r/loss/"),
-            (std::vector<double>{1010, 1011}));
+  EXPECT_EQ(lanes_, std::set<std::uint64_t>{1});
+  // Between two scans.
+  std::filesystem::remove_all(root_ + "/r");
+  Report("r", "loss", 600, 2);
+  Scan(*catalog);
+  EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(0, 2]"));
+  EXPECT_EQ(lanes_, (std::set<std::uint64_t>{1, 2}));
 }
 
-TEST_F(PointTopicsTest, PositionsStayWhenFilesThatGrowInTurnsAreRestored) {
+TEST_F(PointTopicsTest, PositionsStayWhenFilesThatGrowInTurnsAreReadAgain) {
   Report("r", "loss", 0, 2, "a.tfevents");
   Report("r", "loss", 10, 2, "b.tfevents");
-  Report("other", "loss", 0, 1);
   const auto catalog = MakeCatalog(1);
-  catalog->Scan();
+  Scan(*catalog);
   Report("r", "loss", 2, 2, "a.tfevents");
-  catalog->Refresh(root_ + "/r");
+  Scan(*catalog);
   Report("r", "loss", 12, 1, "b.tfevents");
-  catalog->Refresh(root_ + "/r");
+  Scan(*catalog);
   const std::vector<double> all = {0, 1, 10, 11, 2, 3, 12};
-  for (int round = 0; round < 3; ++round) {
-    EXPECT_EQ(ValuesAfter(*catalog, {{"m/other/loss/", 0}}).size(), 1u);  // Drops the other one.
-    EXPECT_EQ(ValuesAfter(*catalog, {{"m/r/loss/", 0}}).at("m/r/loss/"), all) << round;
-  }
+  EXPECT_EQ(ValuesAfter(*catalog, {{"m/r/loss/", 0}}).at("m/r/loss/"), all);
   EXPECT_THAT(Spans("m/r/loss/"), ElementsAre("(4, 6]", "(6, 7]"));
 }
 
 TEST_F(PointTopicsTest, ATopicThatIsNamedByAnotherLaneIsWantedFromItsBeginning) {
   Report("r", "loss", 0, 3);
   const auto catalog = MakeCatalog();
-  catalog->Scan();
-  msg::SinceRequestT request;
-  request.places.push_back(std::make_unique<msg::PlaceT>());
-  request.places.back()->topic = "m/r/loss/";
-  request.places.back()->lane = 5;
-  request.places.back()->position = 2;
-  const auto reply = PointsSince(*catalog, request);
+  Scan(*catalog);
+  const auto reply = PointsSince(*catalog, RequestFor("m/r/loss/", 5, 2));
   ASSERT_TRUE(reply.ok());
   ASSERT_EQ(reply->events.size(), 1u);
   EXPECT_EQ(msg::UnPackEnvelope(reply->events[0]->envelope.data())->span->to(), 3u);
@@ -300,7 +323,7 @@ TEST_F(PointTopicsTest, NothingIsToldBeforeTheFirstScan) {
   const auto catalog = MakeCatalog();
   EXPECT_EQ(EndsOfPoints(*catalog, {}).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(PointsSince(*catalog, {}).status().code(), absl::StatusCode::kUnavailable);
-  catalog->Scan();
+  Scan(*catalog);
   EXPECT_TRUE(EndsOfPoints(*catalog, {}).ok());
 }
 

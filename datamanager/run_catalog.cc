@@ -1,12 +1,17 @@
 #include "datamanager/run_catalog.h"
 
 #include <algorithm>
-#include <utility>
+#include <atomic>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bus/topic.h"
+#include "datamanager/run_data.h"
+#include "datamanager/run_reader.h"
+#include "datamanager/tag_levels.h"
+#include "eventlog/file_scan.h"
+#include "runtime/counted.h"
 #include "runtime/string_view.h"
 
 namespace datamanager {
@@ -17,6 +22,15 @@ using runtime::MutexLock;
 
 constexpr std::size_t kNamesInAnError = 8;
 constexpr std::string_view kRoot = "m/";
+// A point takes at most a fourth of its record, in columns.
+constexpr std::uint64_t kFileBytesOfAByte = 4;
+// For how long a failure is the answer before a question tries again.
+constexpr absl::Duration kFailureHolds = absl::Seconds(1);
+constexpr absl::Duration kLongestLoad = absl::Minutes(10);
+// What found no room stays so long for who asks for the next part of it, and so many of them.
+constexpr absl::Duration kLingers = absl::Seconds(5);
+constexpr std::size_t kMostLinger = 16;
+constexpr std::size_t kMostRemembered = 100'000;
 
 std::string NameSome(const std::vector<std::string>& names) {
   if (names.empty()) return "none";
@@ -35,282 +49,255 @@ std::pair<std::string, std::string> SplitTopic(std::string_view topic) {
   return {std::string(rest.substr(0, slash + 1)), std::string(rest.substr(slash + 1))};
 }
 
+std::string LevelOf(const std::string& run) { return absl::StrCat(bus::EncodeLevel(run), "/"); }
+
+absl::Status NoLongerThere(const std::string& run) {
+  return absl::NotFoundError(absl::StrCat("run \"", run, "\" is not there any more"));
+}
+
 }  // namespace
 
-RunCatalog::RunCatalog(Options options) : options_(std::move(options)) {}
+// A run, and the lock that is held for one step of reading it.
+class RunCatalog::Run {
+ public:
+  struct State {
+    State(const ListedRunPtr& listed, RunReader::Options options) : reader(listed, options) {}
 
-std::vector<std::string> RunCatalog::Scan() {
-  auto found = FindRuns(options_.root);
-  if (!found.ok()) found = FoundRuns{.runs = {}, .directories = {options_.root}};
-  std::vector<EntryPtr> entries;
-  bool announce = false;
-  {
+    RunReader reader;
+    TagLevels levels;
+    // What is read until it is counted was there before anybody could follow it.
+    bool history = false;
+    // The number of the KeptPoints that its points are kept for.
+    std::uint64_t kept_by = 0;
+    std::int64_t grown_us = 0;  // When new records were read last.
+    // Why the last step could not go on, and when.
+    absl::Status failure;
+    absl::Duration failed_at;
+    std::vector<std::function<void()>> when_counted;
+  };
+
+  Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
+      : name(listed->name), state_(listed, options) {
+    state_.history = history;
+  }
+
+  // Calls `use` with the state, under the lock.
+  template <typename Use>
+  auto With(const Use& use) {
+    waiting_.fetch_add(1);
     MutexLock lock(mutex_);
-    announce = scanned_;
-    std::map<std::string, EntryPtr, std::less<>> runs;
-    run_of_directory_.clear();
-    runs_by_level_.clear();
-    for (FoundRun& run : found->runs) {
-      run_of_directory_[run.directory] = run.name;
-      const auto known = runs_.find(run.name);
-      EntryPtr entry = known == runs_.end() ? std::make_shared<Entry>(run) : known->second;
-      runs[run.name] = entry;
-      runs_by_level_.try_emplace(absl::StrCat(bus::EncodeLevel(run.name), "/"), entry);
-      entries.push_back(std::move(entry));
-    }
-    runs_ = std::move(runs);
+    if (waiting_.fetch_sub(1) == 1) nobody_waits_.Signal();
+    return use(state_);
   }
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    {
-      MutexLock lock(entries[i]->mutex);
-      entries[i]->loader.SetFiles(found->runs[i].files);
-    }
-    Load(entries[i], announce);
+  // The same for a step of reading: who asks goes first, or else a reader that is fast enough
+  // would never let go. (A mutex is not fair.) Some turns later it is the step's turn all the same.
+  template <typename Use>
+  auto WithStep(const Use& use) {
+    constexpr int kTurns = 8;
+    MutexLock lock(mutex_);
+    for (int turn = 0; turn < kTurns && waiting_.load() > 0; ++turn) nobody_waits_.Wait(mutex_);
+    return use(state_);
   }
+
+  const std::string name;
+  // Used by steps alone, of which there is one at a time: the load that is under way, and whether
+  // there was no room for one that nobody had asked for.
+  Cache::Lease loading;
+  bool had_no_room = false;
+
+ private:
+  std::atomic<int> waiting_ = 0;
+  runtime::Mutex mutex_;
+  runtime::CondVar nobody_waits_;
+  State state_ ABSL_GUARDED_BY(mutex_);
+};
+
+// While it is there, the run keeps its points.
+struct RunCatalog::KeptPoints {
+  KeptPoints(const RunPtr& run, std::uint64_t number) : run(run), number(number) {}
+  ~KeptPoints() {
+    const RunPtr there = run.lock();
+    if (there == nullptr) return;
+    there->With([this](Run::State& state) {
+      if (state.kept_by == number) state.reader.DropPoints();
+    });
+  }
+  KeptPoints(const KeptPoints&) = delete;
+  KeptPoints& operator=(const KeptPoints&) = delete;
+
+  const std::weak_ptr<Run> run;
+  const std::uint64_t number;
+};
+
+absl::StatusOr<std::unique_ptr<RunCatalog>> RunCatalog::Create(Options options) {
+  const int threads = options.load_threads;
+  runtime::Clock* const clock = options.clock;
+  std::unique_ptr<RunCatalog> catalog(new RunCatalog(std::move(options)));
+  auto scheduler = LoadScheduler::Create(
+      {.threads = threads,
+       .clock = clock,
+       .step = [self = catalog.get()](const std::string& run, LoadScheduler::Want want) {
+         return self->Step(run, want);
+       }});
+  if (!scheduler.ok()) return scheduler.status();
+  catalog->scheduler_ = *std::move(scheduler);
+  return catalog;
+}
+
+RunCatalog::RunCatalog(Options options)
+    : options_(std::move(options)),
+      open_files_(options_.open_files),
+      brief_([](BriefItem&) { return absl::OkStatus(); }),
+      cache_({.byte_budget = options_.byte_budget, .clock = options_.clock}) {}
+
+RunCatalog::~RunCatalog() {
+  scheduler_.reset();
+  MutexLock lock(mutex_);
+  lingering_.clear();
+}
+
+void RunCatalog::ScanBegan() { Happen(ManagerEvent::kReloadBegan); }
+
+void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+                       const RunTree::Unreadable& unreadable, bool only_listing) {
+  const bool first = !scanned();
+  if (!only_listing) brief_.Merge(runs);
+  for (const std::string& name : delta.removed) Remove(name);
+  for (const ListedRunPtr& listed : delta.recreated) {
+    Remove(listed->name);
+    Add(listed, NextGeneration(listed->name), false);
+  }
+  for (const ListedRunPtr& listed : delta.added) Add(listed, NextGeneration(listed->name), first);
+  for (const RunTree::Changed& changed : delta.changed) Change(changed.run);
+  if (only_listing) return;
+  // What was forgotten by Uncache() and is there.
+  for (const ListedRunPtr& listed : runs) {
+    if (Find(listed->name) == nullptr) Add(listed, NextGeneration(listed->name), false);
+  }
+  brief_.UpdateAll();
   {
     MutexLock lock(mutex_);
     scanned_ = true;
+    unreadable_ = unreadable;
   }
-  return std::move(found->directories);
+  EndLingering();
+  if (runs.empty()) return Happen(ManagerEvent::kNoRuns);
+  scheduler_->WhenLoaded([this] { Happen(ManagerEvent::kLoaded); });
 }
 
-bool RunCatalog::Refresh(const std::string& directory) {
-  EntryPtr entry;
+std::uint64_t RunCatalog::NextGeneration(const std::string& name) const {
+  MutexLock lock(mutex_);
+  const auto known = generations_.find(name);
+  return known == generations_.end() ? 0 : known->second + 1;
+}
+
+void RunCatalog::Change(const ListedRunPtr& listed) {
+  const RunPtr run = Find(listed->name);
+  if (run == nullptr) return;
+  const bool reads = run->With([&](Run::State& state) {
+    state.reader.SetRun(listed);
+    return !state.reader.idle();
+  });
+  cache_.SetUpdate(run->name, listed->update_us);
+  if (const auto item = brief_.Find(run->name); item.ok()) (*item)->SetRun(listed);
+  if (reads) scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, listed->update_us);
+}
+
+void RunCatalog::Add(const ListedRunPtr& listed, std::uint64_t generation, bool history) {
+  const auto run = std::make_shared<Run>(
+      listed,
+      RunReader::Options{
+          .generation = generation, .step_bytes = options_.step_bytes, .open_files = &open_files_},
+      history);
   {
     MutexLock lock(mutex_);
-    const auto name = run_of_directory_.find(directory);
-    if (name == run_of_directory_.end()) return false;
-    entry = runs_.find(name->second)->second;
+    runs_[run->name] = run;
+    runs_by_level_.try_emplace(LevelOf(run->name), run);
   }
-  Load(entry, true);
-  return true;
+  cache_.SetUpdate(run->name, listed->update_us);
+  // Both: it is counted soon, and cached at the same time if there is room.
+  scheduler_->Schedule(run->name, LoadScheduler::Urgency::kCount, listed->update_us);
+  scheduler_->Schedule(run->name, LoadScheduler::Urgency::kUnasked, listed->update_us);
 }
 
-void RunCatalog::Load(const EntryPtr& entry, bool announce) {
-  RunLoader::NewPoints points;
-  std::size_t bytes = 0;
-  {
-    MutexLock lock(entry->mutex);
-    points = entry->loader.Load();
-    bytes = entry->loader.Bytes();
-    if (announce) Announce(entry->loader, points);
-  }
+void RunCatalog::Remove(const std::string& name) {
+  const RunPtr run = Find(name);
+  if (run == nullptr) return;
+  std::vector<std::function<void()>> waiters;
+  const std::uint64_t generation = run->With([&](Run::State& state) {
+    waiters = std::move(state.when_counted);
+    return state.reader.data().generation();
+  });
   {
     MutexLock lock(mutex_);
-    entry->bytes = bytes;
-    if (!points.empty()) entry->last_use = ++uses_;
+    runs_.erase(name);
+    grown_.erase(name);
+    const auto level = runs_by_level_.find(LevelOf(name));
+    if (level != runs_by_level_.end() && level->second == run) runs_by_level_.erase(level);
+    if (generations_.size() >= kMostRemembered) generations_.erase(generations_.begin());
+    generations_[name] = generation;
   }
-  KeepWithinBudget(entry);
+  scheduler_->Forget(name);
+  cache_.Remove(name);
+  for (const auto& ready : waiters) ready();
 }
 
-void RunCatalog::Announce(RunLoader& loader, const RunLoader::NewPoints& points) const {
-  if (!options_.on_points) return;
-  for (const auto& [tag, fresh] : points) {
-    options_.on_points(loader.found().name, tag, fresh.first, fresh.points);
-  }
-}
-
-void RunCatalog::KeepWithinBudget(const EntryPtr& just_used) {
-  for (;;) {
-    EntryPtr oldest;
-    {
-      MutexLock lock(mutex_);
-      std::size_t total = 0;
-      for (const auto& [name, entry] : runs_) {
-        total += entry->bytes;
-        if (entry == just_used || entry->bytes == 0) continue;
-        if (oldest == nullptr || entry->last_use < oldest->last_use) oldest = entry;
-      }
-      if (total <= options_.byte_budget || oldest == nullptr) return;
-      oldest->bytes = 0;
-      ++dropped_;
-    }
-    MutexLock lock(oldest->mutex);
-    oldest->loader.Drop();
-  }
-}
-
-void RunCatalog::Use(const EntryPtr& entry, const std::function<void(RunLoader&)>& read) {
-  std::size_t bytes = 0;
-  {
-    MutexLock lock(entry->mutex);
-    // The files may have grown.
-    if (entry->loader.dropped()) Announce(entry->loader, entry->loader.Restore());
-    read(entry->loader);
-    bytes = entry->loader.Bytes();
-  }
+void RunCatalog::Grown(const std::string& run, std::span<const std::string> files) {
   {
     MutexLock lock(mutex_);
-    entry->bytes = bytes;
-    entry->last_use = ++uses_;
+    if (runs_.find(run) == runs_.end()) return;
+    grown_[run].insert(files.begin(), files.end());
   }
-  KeepWithinBudget(entry);
+  scheduler_->Schedule(run, LoadScheduler::Urgency::kChanged, NowUs());
 }
 
-std::vector<RunCatalog::EntryPtr> RunCatalog::Entries() const {
+absl::Status RunCatalog::LookAgain(const std::string& name) {
+  const RunPtr run = Find(name);
+  if (run == nullptr) return NoLongerThere(name);
+  run->With([](Run::State& state) { state.reader.LookAtAll(); });
+  scheduler_->Schedule(name, LoadScheduler::Urgency::kChanged, NowUs());
+  return absl::OkStatus();
+}
+
+std::vector<std::string> RunCatalog::TakeGrown(const std::string& run) {
   MutexLock lock(mutex_);
-  std::vector<EntryPtr> entries;
-  for (const auto& [name, entry] : runs_) entries.push_back(entry);
-  return entries;
+  const auto grown = grown_.extract(run);
+  if (grown.empty()) return {};
+  return {grown.mapped().begin(), grown.mapped().end()};
 }
 
-RunCatalog::RunInfo RunCatalog::Describe(Entry& entry) {
-  MutexLock lock(entry.mutex);
-  RunInfo info{.name = entry.loader.found().name,
-               .files = entry.loader.files(),
-               .tags = entry.loader.tags().size(),
-               .bad_records = entry.loader.bad_records()};
-  bool first = true;
-  for (const auto& [name, tag] : entry.loader.tags()) {
-    const SeriesSummary& summary = tag.series.summary();
-    info.points += summary.points;
-    info.last_step = first ? summary.last_step : std::max(info.last_step, summary.last_step);
-    first = false;
+void RunCatalog::WhenLoaded(std::function<void()> done) { scheduler_->WhenLoaded(std::move(done)); }
+
+namespace {
+
+// One thread waits for what another says once.
+struct Latch {
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  bool open ABSL_GUARDED_BY(mutex) = false;
+
+  void Open() {
+    MutexLock lock(mutex);
+    open = true;
+    changed.SignalAll();
   }
-  return info;
-}
-
-std::vector<RunCatalog::RunInfo> RunCatalog::Runs() const {
-  std::vector<RunInfo> runs;
-  for (const EntryPtr& entry : Entries()) runs.push_back(Describe(*entry));
-  std::stable_sort(runs.begin(), runs.end(), [](const RunInfo& a, const RunInfo& b) {
-    return a.files.update_us > b.files.update_us;
-  });
-  return runs;
-}
-
-absl::StatusOr<RunCatalog::EntryPtr> RunCatalog::Find(std::string_view run) const {
-  MutexLock lock(mutex_);
-  if (const auto exact = runs_.find(run); exact != runs_.end()) return exact->second;
-  std::vector<std::string> matches;
-  EntryPtr match;
-  for (auto it = runs_.lower_bound(run);
-       it != runs_.end() && absl::StartsWith(it->first, Absl(run)); ++it) {
-    matches.push_back(it->first);
-    match = it->second;
-  }
-  if (matches.size() == 1 && !run.empty()) return match;
-  if (matches.size() > 1 && !run.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("run \"", Absl(run), "\" matches ", NameSome(matches)));
-  }
-  return absl::NotFoundError(absl::StrCat("no run \"", Absl(run), "\" in ", options_.root));
-}
-
-absl::StatusOr<RunCatalog::RunInfo> RunCatalog::FindRun(std::string_view run) const {
-  auto entry = Find(run);
-  if (!entry.ok()) return entry.status();
-  return Describe(**entry);
-}
-
-absl::StatusOr<std::vector<RunCatalog::TagInfo>> RunCatalog::Tags(std::string_view run) {
-  auto entry = Find(run);
-  if (!entry.ok()) return entry.status();
-  std::vector<TagInfo> tags;
-  MutexLock lock((*entry)->mutex);
-  for (const auto& [name, tag] : (*entry)->loader.tags()) {
-    tags.push_back({name, tag.plugin, tag.series.summary()});
-  }
-  return tags;
-}
-
-absl::StatusOr<RunCatalog::Series> RunCatalog::Scalars(std::string_view run, std::string_view tag,
-                                                       std::size_t columns, std::int64_t first_step,
-                                                       std::int64_t last_step) {
-  auto entry = Find(run);
-  if (!entry.ok()) return entry.status();
-  Series result;
-  absl::Status status;
-  Use(*entry, [&](RunLoader& loader) {
-    const auto found = loader.tags().find(tag);
-    if (found == loader.tags().end()) {
-      std::vector<std::string> names;
-      for (const auto& [name, unused] : loader.tags()) names.push_back(name);
-      status = absl::NotFoundError(absl::StrCat("no tag \"", Absl(tag), "\" in run ",
-                                                loader.found().name, "; it has ", NameSome(names)));
-      return;
+  // False: not before `deadline` of the clock.
+  bool Await(runtime::Clock* clock, absl::Duration deadline) {
+    MutexLock lock(mutex);
+    while (!open) {
+      if (!clock->WaitUntil(changed, mutex, deadline)) return open;
     }
-    const auto range = found->second.series.Range(first_step, last_step);
-    result.run = loader.found().name;
-    result.tag = found->first;
-    result.total_points = found->second.series.summary().points;
-    if (columns == 0) {
-      result.points.assign(range.begin(), range.end());
-    } else {
-      result.columns = ReduceToColumns(range, columns);
-    }
-  });
-  if (!status.ok()) return status;
-  return result;
-}
-
-std::pair<std::string, RunCatalog::EntryPtr> RunCatalog::RunFromLevel(
-    std::string_view level) const {
-  MutexLock lock(mutex_);
-  const auto found = runs_by_level_.lower_bound(level);
-  if (found == runs_by_level_.end()) return {};
-  return *found;
-}
-
-void RunCatalog::VisitTopics(
-    std::string_view prefix, std::string_view after,
-    const std::function<bool(const std::string& topic, std::uint64_t points)>& visit) const {
-  // No topic that is wanted comes before this.
-  const std::string_view from = std::max({prefix, after, kRoot});
-  if (!from.starts_with(kRoot)) return;
-  auto [level, tag] = SplitTopic(from);
-  for (;;) {
-    const std::pair<std::string, EntryPtr> run = RunFromLevel(level);
-    const EntryPtr& entry = run.second;
-    const std::string run_topic = absl::StrCat(Absl(kRoot), run.first);
-    if (entry == nullptr || !(run_topic.starts_with(prefix) || prefix.starts_with(run_topic))) {
-      return;
-    }
-    MutexLock lock(entry->mutex);
-    const auto& tags = entry->loader.tags_by_level();
-    for (auto it = run.first == level ? tags.lower_bound(tag) : tags.begin(); it != tags.end();
-         ++it) {
-      const std::string topic = run_topic + it->first;
-      if (topic <= after) continue;
-      if (!topic.starts_with(prefix)) return;
-      if (!visit(topic, it->second->second.series.summary().points)) return;
-    }
-    level = run.first + '\0';  // The next one there can be.
+    return true;
   }
-}
+};
 
-RunCatalog::Stretch RunCatalog::PointsAfter(std::string_view topic, std::uint64_t first,
-                                            std::size_t limit, bool may_restore) {
-  Stretch result;
-  if (!topic.starts_with(kRoot)) return result;
-  const auto [level, tag] = SplitTopic(topic);
-  const std::pair<std::string, EntryPtr> run = RunFromLevel(level);
-  const EntryPtr& entry = run.second;
-  if (entry == nullptr || run.first != level) return result;
-  const auto find = [&tag = tag](RunLoader& loader) -> const RunLoader::Tags::value_type* {
-    const auto found = loader.tags_by_level().find(tag);
-    return found == loader.tags_by_level().end() ? nullptr : &*found->second;
-  };
-  {
-    MutexLock lock(entry->mutex);
-    const auto* const known = find(entry->loader);
-    if (known == nullptr || known->second.series.summary().points <= first) return result;
-    result.restored = entry->loader.dropped();
-    result.on_disk = result.restored && !may_restore;
-    if (result.on_disk) return result;
-  }
-  Use(entry, [&](RunLoader& loader) {
-    const auto* const known = find(loader);
-    if (known == nullptr) return;
-    const auto all = known->second.series.InFileOrder();
-    if (all.size() <= first) return;
-    const auto rest = all.subspan(first, std::min<std::size_t>(limit, all.size() - first));
-    result.run = loader.found().name;
-    result.tag = known->first;
-    result.first = first;
-    result.points.assign(rest.begin(), rest.end());
-  });
-  return result;
+}  // namespace
+
+bool RunCatalog::AwaitLoaded(absl::Duration timeout) {
+  const auto latch = std::make_shared<Latch>();
+  const absl::Duration deadline = options_.clock->Monotonic() + timeout;
+  WhenLoaded([latch] { latch->Open(); });
+  return latch->Await(options_.clock, deadline);
 }
 
 bool RunCatalog::scanned() const {
@@ -318,18 +305,428 @@ bool RunCatalog::scanned() const {
   return scanned_;
 }
 
+absl::Status RunCatalog::CheckScanned() const {
+  return scanned() ? absl::OkStatus() : BeingScanned();
+}
+
+absl::Status RunCatalog::BeingScanned() const {
+  return absl::UnavailableError(
+      absl::StrCat("runs are being looked for in ", options_.root, " for the first time, in ",
+                   runtime::Counted(looked_into_, "directory", "directories"), " so far"));
+}
+
+void RunCatalog::BeginLoad(const RunPtr& run, bool asked) {
+  if (run->loading != nullptr || cache_.Whole(run->name) != nullptr) return;
+  const std::uint64_t expected =
+      run->With([](Run::State& state) { return state.reader.total_bytes(); }) / kFileBytesOfAByte;
+  if (!asked && (run->had_no_room || !cache_.HasRoom(run->name, expected))) return;
+  std::uint64_t number = 0;
+  {
+    MutexLock lock(mutex_);
+    number = ++loads_begun_;
+  }
+  Cache::Lease lease = cache_.BeginLoad(run->name, std::make_unique<KeptPoints>(run, number));
+  run->With([&](Run::State& state) {
+    state.kept_by = number;
+    state.reader.KeepPoints();
+  });
+  if (!cache_.SetBytes(lease, expected) && !asked) {
+    run->had_no_room = true;
+    return cache_.GiveUpLoad(lease);
+  }
+  run->loading = std::move(lease);
+}
+
+absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name,
+                                                         LoadScheduler::Want want) {
+  thread_local eventlog::ReadBuffer buffer;
+  const RunPtr run = Find(name);
+  if (run == nullptr) return NoLongerThere(name);
+  if (want.need == LoadScheduler::Need::kCache) BeginLoad(run, want.asked);
+
+  RunReader::Step step;
+  std::vector<std::function<void()>> counted;
+  std::uint64_t bytes = 0;
+  const std::vector<std::string> grown = TakeGrown(name);
+  run->WithStep([&](Run::State& state) {
+    state.reader.LookAt(grown);
+    RunData& data = state.reader.data();
+    const std::uint64_t records = data.records();
+    step = state.reader.ReadOn(&buffer, !state.history && options_.on_points != nullptr);
+    if (options_.on_points != nullptr) {
+      for (const RunData::Fresh& fresh : step.fresh) {
+        options_.on_points(name, std::string(data.tag_name(fresh.tag)), data.generation(),
+                           fresh.first, fresh.points);
+      }
+    }
+    if (!state.history && data.records() > records) state.grown_us = NowUs();
+    if (data.counted()) state.history = false;
+    state.failure = step.status;
+    if (!step.status.ok()) state.failed_at = options_.clock->Monotonic();
+    if (data.counted() || !step.status.ok()) counted.swap(state.when_counted);
+    bytes = data.cached_bytes();
+  });
+  for (const auto& ready : counted) ready();
+  // It may be gone by now, or another one of that name.
+  if (Find(name) != run) {
+    run->loading.reset();
+    return NoLongerThere(name);
+  }
+
+  const Cache::Lease kept = run->loading != nullptr ? run->loading : cache_.Whole(name);
+  if (!step.status.ok()) {
+    if (run->loading != nullptr) {
+      cache_.FailLoad(std::exchange(run->loading, nullptr), step.status);
+    } else {
+      cache_.Fail(name, step.status);
+    }
+    return step.status;
+  }
+  const bool has_room = kept == nullptr || cache_.SetBytes(kept, bytes);
+  if (!has_room && !want.asked && run->loading != nullptr) {
+    run->had_no_room = true;
+    cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
+    return LoadScheduler::Progress{};
+  }
+  if (step.more) return LoadScheduler::Progress{};
+  if (run->loading != nullptr) {
+    cache_.EndLoad(std::exchange(run->loading, nullptr));
+  } else {
+    cache_.Read(name);
+  }
+  run->had_no_room = false;
+  LoadScheduler::Progress progress;
+  progress.done = true;
+  progress.hold = kept;
+  return progress;
+}
+
+RunCatalog::RunPtr RunCatalog::Find(std::string_view run) const {
+  MutexLock lock(mutex_);
+  const auto found = runs_.find(run);
+  return found == runs_.end() ? nullptr : found->second;
+}
+
+RunCatalog::RunInfo RunCatalog::DescribeRun(Run& run) const {
+  const Cache::Status cached = cache_.StatusOf(run.name);
+  RunInfo info;
+  info.state = cached.state;
+  info.why = cached.why;
+  info.access_us = cached.access_us;
+  run.With([&](Run::State& state) {
+    const RunData& data = state.reader.data();
+    info.listed = state.reader.run();
+    info.cached_bytes = data.cached_bytes();
+    info.update_us = std::max(info.listed->update_us, state.grown_us);
+    info.bytes = std::max(info.listed->bytes, data.read_bytes());
+    info.read_bytes = data.read_bytes();
+    info.generation = data.generation();
+    info.counted = data.counted();
+    info.intact = data.intact();
+    info.tags = data.TagsByName().size();
+    info.points = data.points();
+    info.last_step = data.last_step();
+    info.start_time = data.start_time();
+    info.bad_records = data.bad_records();
+  });
+  return info;
+}
+
+std::vector<RunCatalog::RunInfo> RunCatalog::Runs() const {
+  std::vector<RunPtr> all;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [name, run] : runs_) all.push_back(run);
+  }
+  std::vector<RunInfo> runs;
+  runs.reserve(all.size());
+  for (const RunPtr& run : all) runs.push_back(DescribeRun(*run));
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const RunInfo& a, const RunInfo& b) { return a.update_us > b.update_us; });
+  return runs;
+}
+
+absl::StatusOr<RunCatalog::RunInfo> RunCatalog::Describe(std::string_view run) const {
+  const auto name = FindName(run);
+  if (!name.ok()) return name.status();
+  const RunPtr found = Find(*name);
+  if (found == nullptr) return NoLongerThere(*name);
+  return DescribeRun(*found);
+}
+
+absl::StatusOr<std::string> RunCatalog::FindName(std::string_view run) const {
+  MutexLock lock(mutex_);
+  if (runs_.find(run) != runs_.end()) return std::string(run);
+  if (!scanned_) return BeingScanned();
+  std::vector<std::string> matches;
+  for (auto it = runs_.lower_bound(run);
+       !run.empty() && it != runs_.end() && absl::StartsWith(it->first, Absl(run)); ++it) {
+    matches.push_back(it->first);
+  }
+  if (matches.size() == 1) return matches.front();
+  if (matches.size() > 1) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("run \"", Absl(run), "\" matches ", NameSome(matches)));
+  }
+  return absl::NotFoundError(absl::StrCat("no run \"", Absl(run), "\" in ", options_.root));
+}
+
+absl::StatusOr<std::vector<std::string>> RunCatalog::Names() const {
+  MutexLock lock(mutex_);
+  if (!scanned_) return BeingScanned();
+  std::vector<std::string> names;
+  names.reserve(runs_.size());
+  for (const auto& [name, run] : runs_) names.push_back(name);
+  return names;
+}
+
+absl::StatusOr<std::shared_ptr<BriefItem>> RunCatalog::Brief(const std::string& run) const {
+  return brief_.Find(run);
+}
+
+absl::Status RunCatalog::BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const {
+  return absl::UnavailableError(
+      absl::StrCat("run ", run.name, " is being read, ", read, " of ", total, " bytes until now"));
+}
+
+absl::Status RunCatalog::Look(const Request& request, const Use& use) {
+  EndLingering();
+  const RunPtr run = Find(request.run);
+  if (run == nullptr) {
+    const auto name = FindName(request.run);
+    return name.ok() ? absl::NotFoundError(
+                           absl::StrCat("no run \"", request.run, "\" in ", options_.root))
+                     : name.status();
+  }
+  const bool points = request.need == Need::kPoints;
+  if (points) cache_.Touch(run->name);
+  const CacheState cached = cache_.StatusOf(run->name).state;
+  bool wanted = false;
+  std::size_t bytes = 0;
+  const absl::Status status = run->With([&](Run::State& state) {
+    RunData& data = state.reader.data();
+    const bool whole = points ? data.cached() : data.counted();
+    const bool begun = points ? data.keeps_points() : data.read_bytes() > 0;
+    if (whole || (request.take_part && begun)) {
+      const absl::Status used = use({data, *state.reader.run(), cached, !whole});
+      bytes = data.cached_bytes();
+      return used;
+    }
+    if (request.cached_only) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("run ", run->name, " is not cached; ask without cached_only, or cache it"));
+    }
+    if (!state.failure.ok() && options_.clock->Monotonic() - state.failed_at < kFailureHolds) {
+      return state.failure;
+    }
+    wanted = true;
+    return BeingRead(*run, data.read_bytes(), state.reader.total_bytes());
+  });
+  if (wanted) {
+    scheduler_->Schedule(run->name,
+                         points ? LoadScheduler::Urgency::kAsked : LoadScheduler::Urgency::kChanged,
+                         NowUs());
+  } else if (bytes > 0) {
+    // An answer may have sorted points anew, and keeps them.
+    const Cache::Lease kept = cache_.Whole(run->name);
+    if (kept != nullptr) cache_.SetBytes(kept, bytes);
+  }
+  return status;
+}
+
+void RunCatalog::WhenReady(const Request& request, std::function<void()> ready) {
+  const RunPtr run = Find(request.run);
+  if (run == nullptr) return ready();
+  if (request.need == Need::kCounts) {
+    const bool waits = run->With([&](Run::State& state) {
+      if (state.reader.data().counted()) return false;
+      state.when_counted.push_back(ready);
+      return true;
+    });
+    if (!waits) return ready();
+    return scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, NowUs());
+  }
+  if (run->With([](Run::State& state) { return state.reader.data().cached(); })) return ready();
+  scheduler_->Ask(run->name, options_.clock->Monotonic() + kLongestLoad,
+                  [this, name = run->name, ready = std::move(ready)](const absl::Status&) {
+                    if (cache_.StatusOf(name).state != CacheState::kCached) {
+                      Linger(name, cache_.Whole(name));
+                    }
+                    ready();
+                  });
+}
+
+absl::Status RunCatalog::LookWithin(absl::Duration timeout, const Request& request,
+                                    const Use& use) {
+  const absl::Duration deadline = options_.clock->Monotonic() + timeout;
+  for (;;) {
+    const absl::Status status = Look(request, use);
+    if (!absl::IsUnavailable(status) || !scanned()) return status;
+    const auto latch = std::make_shared<Latch>();
+    WhenReady(request, [latch] { latch->Open(); });
+    if (!latch->Await(options_.clock, deadline)) {
+      return absl::DeadlineExceededError(status.message());
+    }
+  }
+}
+
+void RunCatalog::Linger(const std::string& name, std::shared_ptr<void> hold) {
+  if (hold == nullptr) return;
+  std::vector<std::shared_ptr<void>> ended;  // Given back without the lock.
+  MutexLock lock(mutex_);
+  auto& [until, held] = lingering_[name];
+  until = options_.clock->Monotonic() + kLingers;
+  ended.push_back(std::exchange(held, std::move(hold)));
+  if (lingering_.size() <= kMostLinger) return;
+  const auto first = std::min_element(
+      lingering_.begin(), lingering_.end(),
+      [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+  ended.push_back(std::move(first->second.second));
+  lingering_.erase(first);
+}
+
+void RunCatalog::EndLingering() {
+  std::vector<std::shared_ptr<void>> ended;  // Given back without the lock.
+  MutexLock lock(mutex_);
+  const absl::Duration now = options_.clock->Monotonic();
+  for (auto it = lingering_.begin(); it != lingering_.end();) {
+    if (it->second.first > now) {
+      ++it;
+      continue;
+    }
+    ended.push_back(std::move(it->second.second));
+    it = lingering_.erase(it);
+  }
+}
+
+absl::Status RunCatalog::CacheRun(const std::string& run) {
+  if (Find(run) == nullptr) return FindName(run).status();
+  scheduler_->Schedule(run, LoadScheduler::Urgency::kAsked, NowUs());
+  return absl::OkStatus();
+}
+
+absl::Status RunCatalog::Uncache(const std::string& run) {
+  if (Find(run) == nullptr) return FindName(run).status();
+  Remove(run);
+  return brief_.Remove(run);
+}
+
+std::pair<std::string, RunCatalog::RunPtr> RunCatalog::RunFromLevel(std::string_view level) const {
+  MutexLock lock(mutex_);
+  const auto found = runs_by_level_.lower_bound(level);
+  if (found == runs_by_level_.end()) return {};
+  return *found;
+}
+
+absl::Status RunCatalog::VisitTopics(
+    std::string_view prefix, std::string_view after,
+    const std::function<bool(const std::string& topic, std::uint64_t generation,
+                             std::uint64_t points)>& visit) {
+  // No topic that is wanted comes before this.
+  const std::string_view from = std::max({prefix, after, kRoot});
+  if (!from.starts_with(kRoot)) return absl::OkStatus();
+  auto [level, tag] = SplitTopic(from);
+  for (;;) {
+    const std::pair<std::string, RunPtr> found = RunFromLevel(level);
+    const RunPtr& run = found.second;
+    const std::string run_topic = absl::StrCat(Absl(kRoot), found.first);
+    if (run == nullptr || !(run_topic.starts_with(prefix) || prefix.starts_with(run_topic))) {
+      return absl::OkStatus();
+    }
+    const std::string first_tag = found.first == level ? tag : "";
+    bool go_on = false;
+    const absl::Status status = run->With([&](Run::State& state) {
+      const RunData& data = state.reader.data();
+      if (!data.counted()) return BeingRead(*run, data.read_bytes(), state.reader.total_bytes());
+      for (const TagLevels::Entry& entry : state.levels.Get(data)) {
+        const std::uint64_t points = data.tag(entry.tag).summary.points;
+        if (points == 0 || entry.level < first_tag) continue;
+        const std::string topic = run_topic + entry.level;
+        if (topic <= after) continue;
+        if (!topic.starts_with(prefix)) return absl::OkStatus();
+        if (!visit(topic, data.generation(), points)) return absl::OkStatus();
+      }
+      go_on = true;
+      return absl::OkStatus();
+    });
+    if (!status.ok()) {
+      scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, NowUs());
+      return status;
+    }
+    if (!go_on) return absl::OkStatus();
+    level = found.first + '\0';  // The next one there can be.
+  }
+}
+
+absl::StatusOr<RunCatalog::Stretch> RunCatalog::PointsAfter(std::string_view topic,
+                                                            std::span<const Place> known,
+                                                            std::size_t limit,
+                                                            std::optional<Request>* wait_for) {
+  Stretch result;
+  if (!topic.starts_with(kRoot)) return result;
+  const auto [level, tag_level] = SplitTopic(topic);
+  const std::pair<std::string, RunPtr> found = RunFromLevel(level);
+  const RunPtr& run = found.second;
+  if (run == nullptr || found.first != level) return result;
+  Need need = Need::kCounts;
+  const absl::Status status = run->With([&, &tag_level = tag_level](Run::State& state) {
+    RunData& data = state.reader.data();
+    const auto being_read = [&] {
+      return BeingRead(*run, data.read_bytes(), state.reader.total_bytes());
+    };
+    if (!data.counted()) return being_read();
+    const auto tag = state.levels.Find(data, tag_level);
+    if (!tag.has_value()) return absl::OkStatus();
+    result.run = run->name;
+    result.tag = data.tag_name(*tag);
+    result.generation = data.generation();
+    for (const Place& place : known) {
+      if (place.generation == result.generation) result.first = place.position;
+    }
+    if (data.tag(*tag).summary.points <= result.first) return absl::OkStatus();
+    need = Need::kPoints;
+    if (!data.cached()) return being_read();
+    data.tag(*tag).points.Read(result.first, limit, &result.points);
+    return absl::OkStatus();
+  });
+  if (need == Need::kPoints) cache_.Touch(run->name);
+  if (status.ok()) return result;
+  *wait_for = Request{.run = run->name, .need = need};
+  return status;
+}
+
+RunCatalog::Whole RunCatalog::GetWhole() const {
+  MutexLock lock(mutex_);
+  return {.state = status_.now, .unreadable = unreadable_};
+}
+
 RunCatalog::Stats RunCatalog::GetStats() const {
   Stats stats;
-  for (const EntryPtr& entry : Entries()) {
-    MutexLock lock(entry->mutex);
-    ++stats.runs;
-    stats.bytes += entry->loader.Bytes();
-    stats.records += entry->loader.records();
-    stats.bad_records += entry->loader.bad_records();
+  std::vector<RunPtr> all;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [name, run] : runs_) all.push_back(run);
   }
-  MutexLock lock(mutex_);
-  stats.dropped = dropped_;
+  stats.runs = all.size();
+  for (const RunPtr& run : all) {
+    run->With([&](Run::State& state) {
+      const RunData& data = state.reader.data();
+      if (data.counted()) ++stats.counted;
+      stats.memory_bytes += data.Bytes();
+      stats.records += data.records();
+      stats.bad_records += data.bad_records();
+      stats.read_bytes += data.read_bytes();
+      stats.total_bytes += state.reader.total_bytes();
+    });
+  }
+  stats.cache = cache_.GetStats();
+  stats.loads = scheduler_->GetStats();
   return stats;
+}
+
+void RunCatalog::Happen(ManagerEvent event) {
+  MutexLock lock(mutex_);
+  status_ = After(status_, event);
 }
 
 }  // namespace datamanager

@@ -1,144 +1,248 @@
 #ifndef DATAMANAGER_RUN_CATALOG_H_
 #define DATAMANAGER_RUN_CATALOG_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "datamanager/brief_cache.h"
+#include "datamanager/brief_item.h"
 #include "datamanager/columns.h"
-#include "datamanager/run_finder.h"
-#include "datamanager/run_loader.h"
-#include "datamanager/scalar_series.h"
+#include "datamanager/data_state.h"
+#include "datamanager/detail_cache.h"
+#include "datamanager/listed_run.h"
+#include "datamanager/load_scheduler.h"
+#include "datamanager/run_facts.h"
+#include "datamanager/run_source.h"
+#include "datamanager/run_tree.h"
+#include "eventlog/open_file_bound.h"
+#include "runtime/clock.h"
 #include "runtime/mutex.h"
 
 namespace datamanager {
 
-// All runs below one directory. Any thread may call any method; they may block on files.
+// All runs below one directory, what was read of them, and reading on in them. Any thread may call
+// any method. None waits longer than for one step of reading a run (some 4 MiB, or 5 ms), but for
+// those that say so.
 //
-// Re-imagines MindInsight's data manager: every run is listed, and the points of the most
-// recently used ones are kept within a byte budget. A run that was dropped is read again when
-// it is asked for.
-class RunCatalog {
+// Re-imagines MindInsight's data manager. A run is known in three stages: listed by a scan without
+// opening a file, counted by a pass over its files in the background, and cached, with every point
+// in memory, within a budget of bytes: what is asked for first, else the newest.
+//
+// Locks: mutex_, then a run's; the caches' own are taken under either, but no lease of a detail is
+// given back under a run's lock.
+class RunCatalog : public RunSource {
+ private:
+  struct KeptPoints;  // Stands for the points of a run in the detail cache.
+
  public:
-  // New points of one tag, in file order; `first` points of it came before them. Runs while the
-  // run is locked, so calls for one tag come in order, and the points can be read by everybody else
-  // when it returns (not from within it).
-  using OnPoints = std::function<void(const std::string& run, const std::string& tag,
-                                      std::uint64_t first, const std::vector<Point>& points)>;
+  // New points of one tag, in file order; `first` points of it came before them in this generation
+  // of the run. Runs while the run is locked, so calls for one tag come in order, and the points
+  // can be read by everybody else when it returns (not from within it).
+  using OnPoints =
+      std::function<void(const std::string& run, const std::string& tag, std::uint64_t generation,
+                         std::uint64_t first, const std::vector<Point>& points)>;
   struct Options {
     std::string root;
-    std::size_t byte_budget = std::size_t{1} << 30;  // For points.
-    // Called once for each point that was written after the first Scan(), whatever is read anew
-    // meanwhile: each call goes on where the last one of the tag ended. But a tag that has fewer
-    // points than before (a file was replaced or cut short, or is gone), or whose run was gone,
-    // begins again at 0. May be empty.
-    OnPoints on_points;
+    std::uint64_t byte_budget = kUnknownBudget;  // For points.
+    int load_threads = 1;                        // 1..LoadScheduler::kMaxThreads.
+    int open_files = 16;                         // Event files, at once.
+    std::uint64_t step_bytes = std::uint64_t{4} << 20;
+    // Called once for each point that was not there yet when its run was counted for the first
+    // time; of runs that come after the first scan, for each. Each call goes on where the last one
+    // of the tag ended, unless the generation of the run has risen: then its points begin again at
+    // 0. May be empty.
+    OnPoints on_points = {};
+    runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
+
+    static constexpr std::uint64_t kUnknownBudget = std::uint64_t{256} << 20;
   };
+  // What is known of a run without its points.
   struct RunInfo {
-    std::string name;
-    RunFiles files;
+    ListedRunPtr listed;
+    CacheState state = CacheState::kNotCached;
+    absl::Status why;            // Of a failed one, or what failed last.
+    std::int64_t access_us = 0;  // Microseconds since 1970; 0: never.
+    std::uint64_t cached_bytes = 0;
+    // As listed, or newer: when it was seen to grow.
+    std::int64_t update_us = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t read_bytes = 0;
+    std::uint64_t generation = 0;
+    bool counted = false;  // Else the numbers below say what was read so far.
+    bool intact = true;
     std::size_t tags = 0;
     std::uint64_t points = 0;
-    std::int64_t last_step = 0;
+    std::optional<std::int64_t> last_step;
+    double start_time = 0;  // NaN: nobody knows.
     std::uint64_t bad_records = 0;
-  };
-  struct TagInfo {
-    std::string name;
-    std::string plugin;
-    SeriesSummary summary;
-  };
-  struct Series {
-    std::string run;
-    std::string tag;
-    std::uint64_t total_points = 0;
-    std::vector<Point> points;  // When `columns` was 0.
-    std::vector<Column> columns;
   };
   // Some points of a tag, in file order.
   struct Stretch {
     std::string run;
     std::string tag;
+    std::uint64_t generation = 0;
     std::uint64_t first = 0;  // So many points of the tag come before them.
     std::vector<Point> points;
-    bool restored = false;  // The run had to be read again for them.
-    bool on_disk = false;   // There are some, but it would have to.
+  };
+  // The first `position` points of this generation are known.
+  struct Place {
+    std::uint64_t generation = 0;
+    std::uint64_t position = 0;
+  };
+  // As of the last scan.
+  struct Whole {
+    ManagerState state = ManagerState::kInit;
+    RunTree::Unreadable unreadable;
   };
   struct Stats {
-    std::uint64_t runs = 0, bytes = 0, dropped = 0, records = 0, bad_records = 0;
+    std::uint64_t runs = 0, counted = 0;
+    std::uint64_t memory_bytes = 0;  // Of all runs, points and what is known without them.
+    std::uint64_t records = 0, bad_records = 0;
+    std::uint64_t read_bytes = 0, total_bytes = 0;  // Of the files.
+    DetailCache<KeptPoints>::Stats cache;
+    LoadScheduler::Stats loads;
   };
 
-  explicit RunCatalog(Options options);
+  // InvalidArgument for a number of threads that is out of range.
+  static absl::StatusOr<std::unique_ptr<RunCatalog>> Create(Options options);
+  ~RunCatalog() override;
+  RunCatalog(const RunCatalog&) = delete;
+  RunCatalog& operator=(const RunCatalog&) = delete;
 
-  // Finds runs anew and reads what is new in all of them. Returns every directory that was looked
-  // into, to be watched. A root that does not exist (yet) has no runs; its own path is returned.
-  std::vector<std::string> Scan();
-  // Reads what is new in the run of this directory. False if it is not a known run.
-  bool Refresh(const std::string& directory);
+  // --- Following the files ---
+
+  // For who looks at the tree of directories (run_follower.h), one call at a time. What they say
+  // has changed is read afterwards. A look at everything begins, or one has ended that has found
+  // `delta`; `runs` are all there are, sorted by name. Found() blocks on what updaters of the brief
+  // cache read.
+  void ScanBegan();
+  // `only_listing`: growth that was told before is in the listing now; the brief cache is left as
+  // it is, but for these runs.
+  void Found(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+             const RunTree::Unreadable& unreadable = {}, bool only_listing = false);
+  // These files of a run may have grown. Never waits for a run.
+  void Grown(const std::string& run, std::span<const std::string> files);
+  // Any of them may. NotFound.
+  absl::Status LookAgain(const std::string& run);
+  // Calls `done` once all work that is known now has been done, has failed or was forgotten.
+  void WhenLoaded(std::function<void()> done);
+  // What WhenLoaded() tells, waited for. False: it took longer.
+  bool AwaitLoaded(absl::Duration timeout);
+  // Whoever looks into directories counts them here (RunTree::Options).
+  std::atomic<std::size_t>* looked_into() { return &looked_into_; }
+  // The first scan is over: which runs there are is known.
+  bool scanned() const;
+  // Unavailable before that, with the progress.
+  absl::Status CheckScanned() const;
+
+  // --- Asking ---
 
   // Newest first.
   std::vector<RunInfo> Runs() const;
-  // `run` is a name or a unique prefix of one. NotFound, or FailedPrecondition naming the
-  // matches.
-  absl::StatusOr<RunInfo> FindRun(std::string_view run) const;
-  absl::StatusOr<std::vector<TagInfo>> Tags(std::string_view run);
-  // Steps are inclusive. NotFound names the tags there are.
-  absl::StatusOr<Series> Scalars(std::string_view run, std::string_view tag, std::size_t columns,
-                                 std::int64_t first_step, std::int64_t last_step);
-  // The topics `m/RUN/TAG/` that begin with `prefix` and come after `after`, in their order, and
-  // how many points each has, until `visit` returns false. Reads no files. `visit` runs while the
-  // run is locked.
-  void VisitTopics(
+  absl::StatusOr<RunInfo> Describe(std::string_view run) const;
+  // `run` is a name or a unique prefix of one. NotFound, or FailedPrecondition naming the matches;
+  // Unavailable before the first scan has ended.
+  absl::StatusOr<std::string> FindName(std::string_view run) const;
+
+  absl::StatusOr<std::vector<std::string>> Names() const override;
+  absl::StatusOr<std::shared_ptr<BriefItem>> Brief(const std::string& run) const override;
+  absl::Status Look(const Request& request, const Use& use) override;
+  void WhenReady(const Request& request, std::function<void()> ready) override;
+  eventlog::OpenFileBound* open_files() const override { return &open_files_; }
+  std::int64_t NowUs() const override { return absl::ToUnixMicros(options_.clock->Now()); }
+  // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded.
+  absl::Status LookWithin(absl::Duration timeout, const Request& request, const Use& use);
+
+  // Loads the run before what nobody asks for; returns at once.
+  absl::Status CacheRun(const std::string& run);
+  // Forgets all that was read of the run, and the run; on disk, it comes back with the next scan.
+  absl::Status Uncache(const std::string& run);
+
+  // The topics `m/RUN/TAG/` that begin with `prefix` and come after `after`, in their order, with
+  // the generation of their run and how many points each has, until `visit` returns false. Reads no
+  // files. Unavailable if a run is not counted yet, with the progress; it is counted before others
+  // then. `visit` runs while the run is locked.
+  absl::Status VisitTopics(
       std::string_view prefix, std::string_view after,
-      const std::function<bool(const std::string& topic, std::uint64_t points)>& visit) const;
-  // At most `limit` points of the tag with this topic behind the first `first`. None if there are
-  // none, or no such topic, or the run was dropped and `may_restore` is false.
-  Stretch PointsAfter(std::string_view topic, std::uint64_t first, std::size_t limit,
-                      bool may_restore = true);
-  // The first Scan() is over: what there was before is known.
-  bool scanned() const;
+      const std::function<bool(const std::string& topic, std::uint64_t generation,
+                               std::uint64_t points)>& visit);
+  // At most `limit` points of the tag with this topic behind the known ones; what is known of
+  // another generation means nothing. None if there are none, or no such topic. Unavailable: the
+  // run has to be read for them; `wait_for` says what is to be waited for.
+  absl::StatusOr<Stretch> PointsAfter(std::string_view topic, std::span<const Place> known,
+                                      std::size_t limit, std::optional<Request>* wait_for);
+
+  Whole GetWhole() const;
   Stats GetStats() const;
   const std::string& root() const { return options_.root; }
+  // Its updaters are for the caller to register, lineage too, before the first scan.
+  BriefCache& brief() { return brief_; }
 
  private:
-  struct Entry {
-    explicit Entry(FoundRun found) : loader(std::move(found)) {}
-    // Held while the run's files are read; `mutex_` is never taken under it for long.
-    runtime::Mutex mutex;
-    RunLoader loader ABSL_GUARDED_BY(mutex);
-    std::uint64_t last_use = 0;  // Guarded by the catalog's mutex_.
-    std::size_t bytes = 0;       // Guarded by the catalog's mutex_.
-  };
-  using EntryPtr = std::shared_ptr<Entry>;
+  class Run;
+  using RunPtr = std::shared_ptr<Run>;
+  using Cache = DetailCache<KeptPoints>;
 
-  absl::StatusOr<EntryPtr> Find(std::string_view run) const;
-  // Reads what is new; announces it if `announce`.
-  void Load(const EntryPtr& entry, bool announce);
-  void Announce(RunLoader& loader, const RunLoader::NewPoints& points) const;
-  void KeepWithinBudget(const EntryPtr& just_used);
+  explicit RunCatalog(Options options);
+
+  absl::Status BeingScanned() const;
+  RunPtr Find(std::string_view run) const;
+  void Change(const ListedRunPtr& listed);
+  std::vector<std::string> TakeGrown(const std::string& run);
+  // Where a run of this name begins.
+  std::uint64_t NextGeneration(const std::string& name) const;
+  void Add(const ListedRunPtr& listed, std::uint64_t generation, bool history);
+  void Remove(const std::string& name);
+  RunInfo DescribeRun(Run& run) const;
+  absl::StatusOr<LoadScheduler::Progress> Step(const std::string& name, LoadScheduler::Want want);
+  // A load of the run begins, if it has to and there is room, or somebody asks for it.
+  void BeginLoad(const RunPtr& run, bool asked);
+  absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;
+  // Keeps what was served for some seconds, for who asks for the next part of it.
+  void Linger(const std::string& name, std::shared_ptr<void> hold);
+  void EndLingering();
   // The first run whose level is not before `level`, with its level; null if there is none.
-  std::pair<std::string, EntryPtr> RunFromLevel(std::string_view level) const;
-  static RunInfo Describe(Entry& entry);
-  // Marks the run as used, and reads its points again if they were dropped. `read` runs under the
-  // run's lock.
-  void Use(const EntryPtr& entry, const std::function<void(RunLoader&)>& read);
-  std::vector<EntryPtr> Entries() const;
+  std::pair<std::string, RunPtr> RunFromLevel(std::string_view level) const;
+  void Happen(ManagerEvent event);
 
   const Options options_;
-  mutable runtime::Mutex mutex_;  // Taken before or without an Entry's mutex, never inside it.
-  std::map<std::string, EntryPtr, std::less<>> runs_ ABSL_GUARDED_BY(mutex_);
-  std::map<std::string, std::string> run_of_directory_ ABSL_GUARDED_BY(mutex_);
+  std::atomic<std::size_t> looked_into_ = 0;
+  mutable eventlog::OpenFileBound open_files_;
+  BriefCache brief_;
+  mutable Cache cache_;
+
+  mutable runtime::Mutex mutex_;
+  std::map<std::string, RunPtr, std::less<>> runs_ ABSL_GUARDED_BY(mutex_);
   // The same runs by their level in topics, "exp-1/", which is also the order of topics.
-  std::map<std::string, EntryPtr, std::less<>> runs_by_level_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, RunPtr, std::less<>> runs_by_level_ ABSL_GUARDED_BY(mutex_);
+  // Of runs that are gone, so that another one of the name begins behind them.
+  std::map<std::string, std::uint64_t> generations_ ABSL_GUARDED_BY(mutex_);
+  // Files that have grown, by run; for its next step.
+  std::map<std::string, std::set<std::string>> grown_ ABSL_GUARDED_BY(mutex_);
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
-  std::uint64_t uses_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::uint64_t dropped_ ABSL_GUARDED_BY(mutex_) = 0;
+  ManagerStatus status_ ABSL_GUARDED_BY(mutex_);
+  RunTree::Unreadable unreadable_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t loads_begun_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Until when (of clock->Monotonic()) what is held.
+  std::map<std::string, std::pair<absl::Duration, std::shared_ptr<void>>> lingering_
+      ABSL_GUARDED_BY(mutex_);
+
+  std::unique_ptr<LoadScheduler> scheduler_;  // Ends first: its steps use all of the above.
 };
 
 }  // namespace datamanager

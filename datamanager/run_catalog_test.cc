@@ -4,136 +4,285 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
-#include <limits>
 #include <map>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "datamanager/columns.h"
+#include "datamanager/run_data.h"
+#include "datamanager/run_facts.h"
+#include "datamanager/run_source.h"
+#include "datamanager/run_tree.h"
 #include "eventlog/event.h"
+#include "runtime/mutex.h"
 
 namespace datamanager {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr auto kLowest = std::numeric_limits<std::int64_t>::min();
-constexpr auto kHighest = std::numeric_limits<std::int64_t>::max();
+constexpr absl::Duration kLong = absl::Seconds(60);
 
 class RunCatalogTest : public testing::Test {
  protected:
   RunCatalogTest() {
     char name[] = "/tmp/cata-XXXXXX";
     root_ = mkdtemp(name);
+    RunTree::Options options;
+    options.root = root_;
+    tree_ = std::make_unique<RunTree>(options);
   }
   ~RunCatalogTest() override { std::filesystem::remove_all(root_); }
 
-  void Report(const std::string& run, std::int64_t step, double value) {
-    const eventlog::Scalar scalar{"loss", value};
+  std::string PathOf(const std::string& run) const { return root_ + "/" + run + "/x.tfevents.1"; }
+  void Report(const std::string& run, int first, int count = 1) {
+    std::string bytes;
+    for (int step = first; step < first + count; ++step) {
+      const eventlog::Scalar scalar{"loss", static_cast<double>(step)};
+      bytes += eventlog::RenderScalars(1, step, {&scalar, 1});
+    }
     std::filesystem::create_directories(root_ + "/" + run);
-    std::ofstream(root_ + "/" + run + "/x.tfevents.1", std::ios::binary | std::ios::app)
-        << eventlog::RenderScalars(1, step, {&scalar, 1});
+    std::ofstream(PathOf(run), std::ios::binary | std::ios::app) << bytes;
   }
-  RunCatalog::Options Options(std::size_t budget = 1 << 20) {
-    return {.root = root_,
-            .byte_budget = budget,
-            .on_points = [this](const auto& run, const auto&, auto, const auto& points) {
-              announced_[run] += static_cast<int>(points.size());
-            }};
+  void SetAge(const std::string& run, std::chrono::hours age) {
+    std::filesystem::last_write_time(PathOf(run),
+                                     std::filesystem::file_time_type::clock::now() - age);
+  }
+  std::unique_ptr<RunCatalog> MakeCatalog(std::uint64_t budget = 1 << 30) {
+    return *RunCatalog::Create({.root = root_,
+                                .byte_budget = budget,
+                                .on_points = [this](const auto& run, const auto&, auto generation,
+                                                    auto first, const auto& points) {
+                                  runtime::MutexLock lock(mutex_);
+                                  announced_.push_back(absl::StrCat(run, " ", generation, ": ",
+                                                                    first, "+", points.size()));
+                                }});
+  }
+  void Find(RunCatalog& catalog) {
+    catalog.ScanBegan();
+    const RunTree::Delta delta = tree_->Rescan();
+    catalog.Found(delta, tree_->runs());
+  }
+  void Scan(RunCatalog& catalog) {
+    Find(catalog);
+    ASSERT_TRUE(catalog.AwaitLoaded(kLong));
+  }
+  // The number of points in memory; an error as its text.
+  static std::string PointsOf(RunCatalog& catalog, RunSource::Request request, bool waits = true) {
+    std::string text;
+    const auto use = [&](const RunSource::View& view) {
+      const auto id = view.data.FindTag("loss");
+      text = absl::StrCat(id.has_value() ? view.data.tag(*id).points.size() : 0,
+                          view.incomplete ? ", incomplete" : "");
+      return absl::OkStatus();
+    };
+    const absl::Status status =
+        waits ? catalog.LookWithin(kLong, request, use) : catalog.Look(request, use);
+    return status.ok() ? text : std::string(absl::StatusCodeToString(status.code()));
+  }
+  static RunSource::Request Points(const std::string& run) {
+    RunSource::Request request;
+    request.run = run;
+    request.need = RunSource::Need::kPoints;
+    return request;
+  }
+  std::vector<std::string> Announced() {
+    runtime::MutexLock lock(mutex_);
+    return std::exchange(announced_, {});
   }
 
   std::string root_;
-  std::map<std::string, int> announced_;
+  std::unique_ptr<RunTree> tree_;
+  runtime::Mutex mutex_;
+  std::vector<std::string> announced_ ABSL_GUARDED_BY(mutex_);
 };
 
+TEST_F(RunCatalogTest, TellsHowFarTheFirstScanHasCome) {
+  const auto catalog = MakeCatalog();
+  *catalog->looked_into() = 1234;
+  const absl::Status status = catalog->CheckScanned();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(status.message(), HasSubstr(", in 1234 directories so far"));
+  EXPECT_EQ(catalog->Names().status(), status);
+  EXPECT_EQ(catalog->FindName("r").status(), status);
+  Scan(*catalog);
+  EXPECT_TRUE(catalog->CheckScanned().ok());
+}
+
 TEST_F(RunCatalogTest, ListsRunsNewestFirst) {
-  Report("old", 1, 1);
-  Report("new", 5, 1);
-  std::filesystem::last_write_time(
-      root_ + "/old/x.tfevents.1",
-      std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
-  RunCatalog catalog(Options());
-  catalog.Scan();
-  const auto runs = catalog.Runs();
+  Report("old", 1);
+  Report("new", 5, 3);
+  SetAge("old", std::chrono::hours(1));
+  const auto catalog = MakeCatalog();
+  EXPECT_FALSE(catalog->scanned());
+  EXPECT_EQ(catalog->Names().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(catalog->FindName("new").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(PointsOf(*catalog, Points("new")), "UNAVAILABLE");
+  Scan(*catalog);
+  EXPECT_THAT(*catalog->Names(), ElementsAre("new", "old"));
+  const auto runs = catalog->Runs();
   ASSERT_EQ(runs.size(), 2u);
-  EXPECT_EQ(runs[0].name, "new");
-  EXPECT_EQ(runs[0].last_step, 5);
-  EXPECT_EQ(runs[0].points, 1u);
+  EXPECT_EQ(runs[0].listed->name, "new");
+  EXPECT_EQ(runs[0].last_step, 7);
+  EXPECT_EQ(runs[0].points, 3u);
   EXPECT_EQ(runs[0].tags, 1u);
+  EXPECT_TRUE(runs[0].counted);
+  EXPECT_EQ(runs[0].state, CacheState::kCached);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
 }
 
 TEST_F(RunCatalogTest, ANameMayBeAPrefixThatIsUnique) {
-  Report("digits-1", 1, 1);
-  Report("digits-2", 1, 1);
-  Report("other", 1, 1);
-  RunCatalog catalog(Options());
-  catalog.Scan();
-  EXPECT_EQ(catalog.FindRun("oth")->name, "other");
-  const auto two = catalog.FindRun("digits").status();
+  for (const char* run : {"digits-1", "digits-2", "other"}) Report(run, 1);
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  EXPECT_EQ(*catalog->FindName("oth"), "other");
+  EXPECT_EQ(catalog->Describe("oth")->points, 1u);
+  const auto two = catalog->FindName("digits").status();
   EXPECT_EQ(two.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(two.message()), HasSubstr("digits-1, digits-2"));
-  EXPECT_EQ(catalog.FindRun("nope").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(catalog.FindRun("").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(catalog->FindName("nope").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(catalog->FindName("").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(PointsOf(*catalog, Points("oth")), "NOT_FOUND") << "Look() takes whole names";
 }
 
-TEST_F(RunCatalogTest, GivesPointsOrColumns) {
-  for (int step = 0; step < 100; ++step) Report("r", step, step == 50 ? 9 : 1);
-  RunCatalog catalog(Options());
-  catalog.Scan();
-  EXPECT_EQ(catalog.Scalars("r", "loss", 0, kLowest, kHighest)->points.size(), 100u);
-  EXPECT_EQ(catalog.Scalars("r", "loss", 0, 10, 19)->points.size(), 10u);
-  const auto reduced = catalog.Scalars("r", "loss", 10, kLowest, kHighest);
-  EXPECT_EQ(reduced->columns.size(), 10u);
-  EXPECT_EQ(reduced->total_points, 100u);
-  double highest = 0;
-  for (const Column& column : reduced->columns) highest = std::max(highest, column.max);
-  EXPECT_EQ(highest, 9);
-  const auto missing = catalog.Scalars("r", "acc", 0, kLowest, kHighest).status();
-  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(missing.message()), HasSubstr("loss"));
+TEST_F(RunCatalogTest, AnnouncesWhatComesAfterTheFirstScan) {
+  Report("r", 1, 2);
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  EXPECT_THAT(Announced(), ElementsAre());
+  Report("r", 3);
+  const std::vector<std::string> files = {"x.tfevents.1"};
+  catalog->Grown("r", files);
+  catalog->Grown("not there", files);
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_THAT(Announced(), ElementsAre("r 0: 2+1"));
+  Report("fresh", 1, 4);
+  Scan(*catalog);
+  EXPECT_THAT(Announced(), ElementsAre("fresh 0: 0+4"));
+  EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "3") << "it stayed in memory";
 }
 
-TEST_F(RunCatalogTest, AnnouncesOnlyWhatComesAfterTheFirstScan) {
-  Report("r", 1, 1);
-  RunCatalog catalog(Options());
-  catalog.Scan();
-  EXPECT_TRUE(announced_.empty());
-  Report("r", 2, 1);
-  Report("fresh", 1, 1);
-  EXPECT_TRUE(catalog.Refresh(root_ + "/r"));
-  EXPECT_FALSE(catalog.Refresh(root_ + "/fresh"));
-  catalog.Scan();
-  EXPECT_EQ(announced_, (std::map<std::string, int>{{"r", 1}, {"fresh", 1}}));
-}
-
-TEST_F(RunCatalogTest, ADroppedRunIsReadAgainWhenItIsAskedFor) {
+TEST_F(RunCatalogTest, OnlyTheNewestRunsThatFindRoomAreInMemoryUnasked) {
   for (int run = 0; run < 4; ++run) {
-    for (int step = 0; step < 100; ++step) Report(absl::StrCat("r", run), step, step);
+    Report(absl::StrCat("r", run), 0, 10'000);
+    SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
   }
-  RunCatalog catalog(Options(2 * 200 * sizeof(Point)));
-  catalog.Scan();
-  EXPECT_GT(catalog.GetStats().dropped, 0u);
-  EXPECT_LE(catalog.GetStats().bytes, 2 * 200 * sizeof(Point));
-  for (int run = 0; run < 4; ++run) {
-    const std::string name = absl::StrCat("r", run);
-    EXPECT_EQ(catalog.FindRun(name)->points, 100u);
-    EXPECT_EQ(catalog.Scalars(name, "loss", 0, kLowest, kHighest)->points.size(), 100u) << name;
-    EXPECT_EQ(catalog.Tags(name)->front().summary.max, 99) << name;
+  const auto catalog =
+      MakeCatalog(150'000);  // A run is expected to have about 100 kB, and has half of that.
+  Scan(*catalog);
+  const auto stats = catalog->GetStats();
+  EXPECT_EQ(stats.counted, 4u);
+  EXPECT_LE(stats.cache.bytes, 150'000u);
+  EXPECT_GE(stats.cache.cached, 1u);
+  EXPECT_LT(stats.cache.cached, 4u);
+  EXPECT_EQ(catalog->Describe("r3")->state, CacheState::kCached);
+  EXPECT_EQ(catalog->Describe("r0")->state, CacheState::kNotCached);
+  EXPECT_EQ(catalog->Describe("r0")->points, 10'000u);
+  RunSource::Request cached_only = Points("r0");
+  cached_only.cached_only = true;
+  EXPECT_EQ(PointsOf(*catalog, cached_only), "FAILED_PRECONDITION");
+  for (int round = 0; round < 2; ++round) {
+    for (int run = 0; run < 4; ++run) {
+      EXPECT_EQ(PointsOf(*catalog, Points(absl::StrCat("r", run))), "10000");
+      EXPECT_LE(catalog->GetStats().cache.bytes, 150'000u);
+    }
   }
-  EXPECT_LE(catalog.GetStats().bytes, 2 * 200 * sizeof(Point));
+  EXPECT_EQ(PointsOf(*catalog, Points("r3"), false), "10000") << "the last one that was used stays";
 }
 
-TEST_F(RunCatalogTest, ARunThatIsGoneIsForgottenAndAMissingRootIsEmpty) {
-  Report("r", 1, 1);
-  RunCatalog catalog(Options());
-  catalog.Scan();
+TEST_F(RunCatalogTest, ARunThatIsLargerThanTheBudgetIsServedAndNotKept) {
+  Report("r", 0, 10'000);
+  const auto catalog = MakeCatalog(1000);
+  Scan(*catalog);
+  EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "UNAVAILABLE");
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "10000");
+  EXPECT_EQ(catalog->Describe("r")->state, CacheState::kNotCached);
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "10000") << "asked for again at once";
+  EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
+  EXPECT_EQ(catalog->Describe("r")->generation, 0u);
+}
+
+TEST_F(RunCatalogTest, CountsNeedNoPoints) {
+  Report("r", 0, 100);
+  const auto catalog = MakeCatalog(0);
+  Find(*catalog);
+  RunSource::Request request;
+  request.run = "r";
+  std::uint64_t points = 0;
+  EXPECT_EQ(catalog->LookWithin(kLong, request,
+                                [&](const RunSource::View& view) {
+                                  points = view.data.points();
+                                  EXPECT_FALSE(view.incomplete);
+                                  return absl::OkStatus();
+                                }),
+            absl::OkStatus());
+  EXPECT_EQ(points, 100u);
+  EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
+}
+
+TEST_F(RunCatalogTest, ARunThatIsGoneIsForgottenAndAMissingRootIsInvalid) {
+  Report("r", 1);
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
   std::filesystem::remove_all(root_ + "/r");
-  catalog.Scan();
-  EXPECT_TRUE(catalog.Runs().empty());
-  std::filesystem::remove_all(root_);
-  EXPECT_EQ(catalog.Scan(), std::vector<std::string>{root_});
+  Scan(*catalog);
+  EXPECT_TRUE(catalog->Runs().empty());
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "NOT_FOUND");
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInvalid);
+  EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
+}
+
+TEST_F(RunCatalogTest, WhatWasForgottenComesBackWithTheNextScan) {
+  Report("r", 1, 5);
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  EXPECT_EQ(catalog->Uncache("r"), absl::OkStatus());
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "NOT_FOUND");
+  EXPECT_EQ(catalog->Uncache("r").code(), absl::StatusCode::kNotFound);
+  Scan(*catalog);
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "5");
+  EXPECT_EQ(catalog->Describe("r")->generation, 1u);
+}
+
+TEST_F(RunCatalogTest, ARunIsCachedBecauseSomebodyAsksForIt) {
+  Report("r", 0, 1000);
+  const auto catalog = MakeCatalog(3000);  // Less than is expected of it, more than the other has.
+  Report("small", 0, 1);
+  Scan(*catalog);
+  EXPECT_EQ(catalog->CacheRun("no such run").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(catalog->CacheRun("small"), absl::OkStatus());
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(PointsOf(*catalog, Points("small"), false), "1");
+}
+
+TEST_F(RunCatalogTest, ManyThreadsAskWhileRunsGrow) {
+  for (int run = 0; run < 8; ++run) Report(absl::StrCat("r", run), 0, 2000);
+  auto catalog = *RunCatalog::Create(
+      {.root = root_, .byte_budget = 40'000, .load_threads = 4, .step_bytes = 1});
+  Find(*catalog);
+  for (int round = 0; round < 20; ++round) {
+    const std::string run = absl::StrCat("r", round % 8);
+    Report(run, 2000, 1);
+    const std::vector<std::string> files = {"x.tfevents.1"};
+    catalog->Grown(run, files);
+    EXPECT_NE(PointsOf(*catalog, Points(absl::StrCat("r", (round * 3) % 8))), "0");
+  }
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  std::uint64_t points = 0;
+  for (const auto& run : catalog->Runs()) points += run.points;
+  EXPECT_EQ(points, 8u * 2000u + 20u);
+  EXPECT_LE(catalog->GetStats().cache.bytes, 40'000u);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class RunConfig::Flattening {
       }
       return;
     }
-    Value flat{.name = name, .text = Text(value), .number = {}};
+    Value flat{.name = name, .text = Text(value), .number = {}, .is_text = value.is_string()};
     if (value.is_number()) flat.number = value.get<double>();
     values_.push_back(std::move(flat));
   }
@@ -65,7 +65,8 @@ class RunConfig::Flattening {
 RunConfig::RunConfig(std::vector<Value> values) : values_(std::move(values)) {
   facts_.reserve(values_.size());
   for (const Value& value : values_) {
-    facts_.push_back({.name = value.name, .text = value.text, .number = value.number});
+    facts_.push_back(
+        {.name = value.name, .text = value.text, .number = value.number, .is_text = value.is_text});
   }
 }
 

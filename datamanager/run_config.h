@@ -36,6 +36,7 @@ class RunConfig {
     std::string name;
     std::string text;
     std::optional<double> number;
+    bool is_text = false;
   };
 
   class Flattening;

@@ -49,6 +49,14 @@ TEST(RunConfigTest, OfOneNameThereIsOneValue) {
   EXPECT_THAT(Facts(R"({"a": 1, "a": 2})"), ElementsAre("a 2 2.000000"));
 }
 
+TEST(RunConfigTest, ATextThatLooksLikeAnotherValueIsAText) {
+  const auto config = RunConfig::Parse(R"({"a": "true", "b": true, "c": "1", "d": 1})");
+  ASSERT_TRUE(config.ok());
+  std::vector<bool> texts;
+  for (const ConfigFacts& fact : config->facts()) texts.push_back(fact.is_text);
+  EXPECT_THAT(texts, ElementsAre(true, false, true, false));
+}
+
 TEST(RunConfigTest, MayHaveNothing) { EXPECT_THAT(Facts("{}"), IsEmpty()); }
 
 TEST(RunConfigTest, ViewsStayWhenItMoves) {

@@ -338,6 +338,7 @@ class RunTree::Scan {
   }
 
   void LookInto(Node& node) {
+    if (options_.looked_into != nullptr) ++*options_.looked_into;
     const bool failed = node.seen == Node::Seen::kFailed;
     if (node.known && node.state.identity != node.now.identity) {
       node.Forget();

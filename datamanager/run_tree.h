@@ -1,6 +1,7 @@
 #ifndef DATAMANAGER_RUN_TREE_H_
 #define DATAMANAGER_RUN_TREE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -47,6 +48,8 @@ class RunTree {
     int threads = 1;  // Within 1..kMaxThreads. Few directories need fewer.
     const runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
     DirectorySource* source = DirectorySource::Real();     // Not owned.
+    // Counts directories as scans look into them; not owned, null: nobody wants to know.
+    std::atomic<std::size_t>* looked_into = nullptr;
   };
   // Which files are looked at.
   enum class Look : std::uint8_t {

@@ -59,6 +59,8 @@ class Selection {
 
   // What the query says of a run; yes if there is none. `now_us`: microseconds since 1970.
   Answer Ask(const RunFacts& run, std::int64_t now_us) const;
+  // False: there is no query, and Ask() says yes to every run.
+  bool HasQuery() const { return query_.has_value(); }
   // False: Ask() is never unknown for want of RunFacts::counted.
   bool LooksIntoFiles() const;
 

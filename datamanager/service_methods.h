@@ -3,12 +3,18 @@
 
 #include "bus/service.h"
 #include "datamanager/run_catalog.h"
+#include "runtime/thread_pool.h"
 
 namespace datamanager {
 
-// Serves rpc::Datamanager, and rpc::Common::Ends and ::Since of its topics, from `catalog`, which
-// outlives `service`.
-void AddMethods(bus::Service* service, RunCatalog* catalog);
+// Serves what is asked about runs (listing_methods.h, query_methods.h), and rpc::Common::Ends and
+// ::Since of the topics of points, from `catalog`. It and `pool`, on which calls that had to wait
+// are answered, outlive `service`.
+void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool);
+
+// What is made of the small files of each run: its lineage, its trial and its configuration. Before
+// the first scan.
+void AddUpdaters(RunCatalog* catalog);
 
 }  // namespace datamanager
 

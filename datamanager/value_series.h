@@ -25,6 +25,7 @@ struct ValuePlace {
   std::uint32_t length = 0;
   std::uint32_t crc = 0;
   std::uint32_t file = 0;  // The run's files have numbers, which stay.
+  std::uint8_t form = 0;   // What the bytes are; a number of whoever reads them.
 
   bool operator==(const ValuePlace&) const = default;
 };

@@ -140,12 +140,11 @@ absl::StatusOr<TensorSlice> ParseTensorSlice(std::string_view text,
   return slice;
 }
 
-void AppendSlice(const TensorView& tensor, const TensorSlice& slice, std::uint64_t limit,
-                 std::vector<double>* out) {
-  const auto& shape = tensor.shape();
+std::vector<std::uint64_t> ElementsOf(const TensorSlice& slice,
+                                      const std::vector<std::int64_t>& shape, std::uint64_t limit) {
   const std::uint64_t size = std::min(limit, slice.size);
-  if (slice.ranges.size() != shape.size() || size == 0) return;
   std::vector<std::uint64_t> elements;
+  if (slice.ranges.size() != shape.size() || size == 0) return elements;
   elements.reserve(size);
   std::vector<std::int64_t> at(shape.size(), 0);  // In each range.
   while (elements.size() < size) {
@@ -161,7 +160,12 @@ void AppendSlice(const TensorView& tensor, const TensorSlice& slice, std::uint64
       at[i] = 0;
     }
   }
-  tensor.AppendNumbersAt(elements, out);
+  return elements;
+}
+
+void AppendSlice(const TensorView& tensor, const TensorSlice& slice, std::uint64_t limit,
+                 std::vector<double>* out) {
+  tensor.AppendNumbersAt(ElementsOf(slice, tensor.shape(), limit), out);
 }
 
 }  // namespace eventlog

@@ -36,6 +36,11 @@ inline constexpr std::size_t kMaxSliceBytes = 4096;
 absl::StatusOr<TensorSlice> ParseTensorSlice(std::string_view text,
                                              const std::vector<std::int64_t>& shape);
 
+// The elements that the slice cuts out of a tensor of that shape, which is the one it was parsed
+// for, in row-major order, up to `limit`.
+std::vector<std::uint64_t> ElementsOf(const TensorSlice& slice,
+                                      const std::vector<std::int64_t>& shape, std::uint64_t limit);
+
 // Appends what the slice cuts out of the tensor it was parsed for, in row-major order, up to
 // `limit` elements (of a complex number both parts). One pass over the tensor; takes 8 bytes an
 // element more.

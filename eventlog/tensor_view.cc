@@ -327,8 +327,8 @@ void TensorView::AppendNumbers(std::uint64_t first, std::uint64_t limit,
   ForEach(first, limit, [&](std::uint64_t bits) { out->push_back(NumberOf(type_, bits)); });
 }
 
-void TensorView::AppendNumbersAt(std::span<const std::uint64_t> elements,
-                                 std::vector<double>* out) const {
+template <typename Take>
+void TensorView::ForEachAt(std::span<const std::uint64_t> elements, Take take) const {
   const auto components = static_cast<std::uint64_t>(ComponentsOf(type_));
   const std::size_t width = BytesOfComponent(type_);
   if (IsText() || elements.empty() || elements.front() >= size_) return;
@@ -337,15 +337,14 @@ void TensorView::AppendNumbersAt(std::span<const std::uint64_t> elements,
   if (encoding_ == Encoding::kBytes) {
     for (; more(); ++next) {
       for (std::uint64_t i = 0; i < components; ++i) {
-        const std::uint64_t at = (*next * components + i) * width;
-        out->push_back(NumberOf(type_, LittleEndian(bytes_.substr(at, width))));
+        take(LittleEndian(bytes_.substr((*next * components + i) * width, width)));
       }
     }
     return;
   }
   std::uint64_t last[2] = {};
-  const auto append = [&] {
-    for (std::uint64_t i = 0; i < components; ++i) out->push_back(NumberOf(type_, last[i]));
+  const auto take_last = [&] {
+    for (std::uint64_t i = 0; i < components; ++i) take(last[i]);
     ++next;
   };
   std::uint64_t at = 0;
@@ -353,21 +352,33 @@ void TensorView::AppendNumbersAt(std::span<const std::uint64_t> elements,
     last[at % components] = bits;
     const std::uint64_t element = at / components;
     if (++at % components == 0) {
-      while (more() && *next == element) append();
+      while (more() && *next == element) take_last();
     }
     return more();
   });
   // What is not stored is as the last that is.
-  while (more()) append();
+  while (more()) take_last();
+}
+
+void TensorView::AppendBits(std::uint64_t bits, std::string* out) const {
+  // A bool is a varint that may be anything.
+  if (type_ == NumberType::kBool) bits = bits != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < BytesOfComponent(type_); ++i) {
+    out->push_back(static_cast<char>(bits >> (8 * i)));
+  }
+}
+
+void TensorView::AppendNumbersAt(std::span<const std::uint64_t> elements,
+                                 std::vector<double>* out) const {
+  ForEachAt(elements, [&](std::uint64_t bits) { out->push_back(NumberOf(type_, bits)); });
 }
 
 void TensorView::AppendBytes(std::uint64_t first, std::uint64_t limit, std::string* out) const {
-  const std::size_t width = BytesOfComponent(type_);
-  ForEach(first, limit, [&](std::uint64_t bits) {
-    // A bool is a varint that may be anything.
-    if (type_ == NumberType::kBool) bits = bits != 0 ? 1 : 0;
-    for (std::size_t i = 0; i < width; ++i) out->push_back(static_cast<char>(bits >> (8 * i)));
-  });
+  ForEach(first, limit, [&](std::uint64_t bits) { AppendBits(bits, out); });
+}
+
+void TensorView::AppendBytesAt(std::span<const std::uint64_t> elements, std::string* out) const {
+  ForEachAt(elements, [&](std::uint64_t bits) { AppendBits(bits, out); });
 }
 
 void TensorView::AppendStrings(std::uint64_t first, std::uint64_t limit,

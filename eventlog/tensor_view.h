@@ -54,6 +54,8 @@ class TensorView {
   // The same as AppendNumbers() as little-endian bytes of the type, exactly as they are:
   // BytesOfComponent() a component.
   void AppendBytes(std::uint64_t first, std::uint64_t limit, std::string* out) const;
+  // The same as AppendNumbersAt(), in bytes.
+  void AppendBytesAt(std::span<const std::uint64_t> elements, std::string* out) const;
   // Views into the bytes that the tensor was opened on. Nothing for numbers.
   void AppendStrings(std::uint64_t first, std::uint64_t limit,
                      std::vector<std::string_view>* out) const;
@@ -81,6 +83,10 @@ class TensorView {
   // Calls take(bits) for each component of the elements asked for, repeated ones included.
   template <typename Take>
   void ForEach(std::uint64_t first, std::uint64_t limit, Take take) const;
+  // Calls take(bits) for each component of these elements, which ascend.
+  template <typename Take>
+  void ForEachAt(std::span<const std::uint64_t> elements, Take take) const;
+  void AppendBits(std::uint64_t bits, std::string* out) const;
   // Throws wire::Error. `field` is where the elements are, and `content` instead of it if not
   // empty.
   void SetElements(std::string_view content, std::uint32_t field, Encoding encoding);

@@ -161,6 +161,22 @@ TEST(TensorViewTest, A64BitIntegerIsExactInItsBytes) {
   EXPECT_EQ(copy, testing::LittleEndianBytes(number));
 }
 
+TEST(TensorViewTest, SomeElementsAreExactInTheirBytesToo) {
+  const std::uint64_t number = (std::uint64_t{1} << 53) + 1;
+  const std::string one = testing::LittleEndianBytes(number);
+  const std::string two = testing::LittleEndianBytes(number + 2);
+  const std::string shape = Number(1, 9) + Shape({4});
+  const std::string rows[] = {
+      shape + Number(10, 0) + Number(10, number) + Number(10, number + 2),
+      shape + Bytes(4, testing::LittleEndianBytes(std::uint64_t{0}) + one + two + two),
+  };
+  for (const std::string& bytes : rows) {
+    std::string copy;
+    Opened(bytes).AppendBytesAt(std::vector<std::uint64_t>{1, 3, 4}, &copy);
+    EXPECT_EQ(copy, one + two);
+  }
+}
+
 TEST(TensorViewTest, StringsAreViews) {
   const std::string bytes =
       Number(1, 7) + Shape({3}) + Bytes(8, "a\0b"sv) + Bytes(8, "") + Bytes(8, "c");

@@ -17,8 +17,12 @@
 #include <vector>
 
 #include "eventlog/event.h"
-#include "eventlog/event_file_reader.h"
 #include "eventlog/event_file_writer.h"
+#include "eventlog/file_faults.h"
+#include "eventlog/file_scan.h"
+#include "eventlog/record_scan.h"
+#include "eventlog/scalar_scan.h"
+#include "eventlog/tag_table.h"
 
 namespace {
 
@@ -46,21 +50,31 @@ int Write(const std::string& path) {
   return status.ok() ? 0 : 1;
 }
 
-using OnEvent =
-    std::function<void(const eventlog::EventFileReader& reader, const eventlog::Event& event)>;
+using OnEvent = std::function<void(const eventlog::ScannedEvent& scanned)>;
 
 int Read(const std::string& path, const OnEvent& on_event) {
-  auto reader = eventlog::EventFileReader::Open(path);
-  if (!reader.ok()) {
-    std::fprintf(stderr, "%s\n", reader.status().ToString().c_str());
-    return 1;
+  eventlog::TagTable tags;
+  eventlog::ScalarScan scan(&tags);
+  eventlog::FilePosition position;
+  eventlog::FileFaults faults;
+  eventlog::ReadBuffer buffer;
+  const eventlog::FileScanResult result =
+      eventlog::ScanFile(path, {}, &position, &buffer, &faults,
+                         [&](eventlog::RecordChunk chunk, const eventlog::RecordLimits& limits,
+                             eventlog::RecordPosition* where, eventlog::FileFaults* found) {
+                           return scan.Read(chunk, limits, where, found, on_event);
+                         });
+  if (!result.status.ok()) std::fprintf(stderr, "%s\n", result.status.ToString().c_str());
+  using eventlog::FaultKind;
+  for (const FaultKind kind : {FaultKind::kBadPayload, FaultKind::kBadLength, FaultKind::kTooLong,
+                               FaultKind::kNotAnEvent}) {
+    if (faults.Of(kind).count > 0) return 1;
   }
-  const absl::Status read =
-      (*reader)->ReadNew([&](const eventlog::Event& event) { on_event(**reader, event); });
-  return read.ok() && (*reader)->bad_records() == 0 ? 0 : 1;
+  return result.status.ok() ? 0 : 1;
 }
 
-void DumpScalars(const eventlog::EventFileReader&, const eventlog::Event& event) {
+void DumpScalars(const eventlog::ScannedEvent& scanned) {
+  const eventlog::Event& event = scanned.event();
   for (const auto& value : event.values) {
     if (!value.scalar.has_value()) continue;
     std::printf("%lld %.*s %.9g\n", static_cast<long long>(event.step),
@@ -75,16 +89,17 @@ void PrintPlace(int kind, std::string_view first, std::string_view second, std::
               static_cast<unsigned long long>(offset), length);
 }
 
-void DumpPlaces(const eventlog::EventFileReader& reader, const eventlog::Event& event) {
+void DumpPlaces(const eventlog::ScannedEvent& scanned) {
+  const eventlog::Event& event = scanned.event();
   if (event.kind != eventlog::EventKind::kSummary) {
     const std::string status = std::to_string(static_cast<int>(event.session_status));
     PrintPlace(static_cast<int>(event.kind), event.writer.empty() ? "-" : event.writer, status,
-               event.bytes.empty() ? 0 : reader.OffsetOf(event.bytes), event.bytes.size());
+               event.bytes.empty() ? 0 : scanned.OffsetOf(event.bytes), event.bytes.size());
   }
   for (const auto& value : event.values) {
     if (value.scalar.has_value()) continue;
     PrintPlace(static_cast<int>(value.kind), value.plugin.empty() ? "-" : value.plugin, value.tag,
-               reader.OffsetOf(value.bytes), value.bytes.size());
+               scanned.OffsetOf(value.bytes), value.bytes.size());
   }
 }
 

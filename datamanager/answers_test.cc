@@ -1,0 +1,692 @@
+// Answers of queries about files that are read while somebody waits for them: which parts they come
+// in, and what becomes of a caller who is slow or goes.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/answer.h"
+#include "datamanager/brief_cache.h"
+#include "datamanager/brief_item.h"
+#include "datamanager/fake_run_source.h"
+#include "datamanager/run_answers.h"
+#include "datamanager/run_config.h"
+#include "datamanager/run_labels.h"
+#include "datamanager/run_lineage.h"
+#include "datamanager/run_source.h"
+#include "datamanager/scalar_answer.h"
+#include "datamanager/value_answer.h"
+#include "eventlog/event.h"
+#include "eventlog/record.h"
+#include "eventlog/testing/protobuf_bytes.h"
+#include "runtime/thread_pool.h"
+
+namespace datamanager {
+namespace {
+
+namespace pb = eventlog::testing;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using Need = RunSource::Need;
+
+constexpr const char* kFile = "/events.out.tfevents.1.host";
+
+std::string Scalar(std::int64_t step, const std::string& tag, double value) {
+  const eventlog::Scalar scalar{tag, value};
+  return eventlog::RenderScalars(100.0 + static_cast<double>(step), step, {&scalar, 1});
+}
+std::string EventRecord(std::int64_t step, int field, std::string_view content) {
+  std::string record;
+  eventlog::AppendRecord(pb::Double(1, 7) + pb::Number(2, static_cast<std::uint64_t>(step)) +
+                             pb::Bytes(field, content),
+                         &record);
+  return record;
+}
+std::string Value(std::int64_t step, const std::string& tag, const std::string& fields) {
+  return EventRecord(step, 5, pb::Bytes(1, pb::Bytes(1, tag) + fields));
+}
+std::string Metadata(const std::string& plugin, const std::string& content = "") {
+  return pb::Bytes(9, pb::Bytes(1, pb::Bytes(1, plugin) + pb::Bytes(2, content)));
+}
+std::string Text(std::int64_t step, const std::string& text) {
+  return Value(step, "note",
+               Metadata("text") + pb::Bytes(8, pb::Number(1, 7) + pb::Bytes(8, text)));
+}
+std::string Image(std::int64_t step, const std::string& image) {
+  return Value(step, "input",
+               pb::Bytes(4, pb::Number(1, 2) + pb::Number(2, 3) + pb::Bytes(4, image)));
+}
+
+class AnswersTest : public ::testing::Test {
+ protected:
+  // Every part of the answer; files are read as they are asked for. An error ends it.
+  template <typename Reply>
+  std::vector<Reply> Parts(absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> maker) {
+    std::vector<Reply> parts;
+    error_ = maker.status();
+    while (error_.ok()) {
+      auto part = (*maker)->Next();
+      if (absl::IsUnavailable(part.status())) {
+        bool ready = false;
+        if ((*maker)->OnReady([&ready] { ready = true; }) && source_.ReadWhatIsWanted()) {
+          EXPECT_TRUE(ready);
+          continue;
+        }
+      }
+      error_ = part.status();
+      if (!part.ok()) break;
+      parts.push_back(std::move(part->reply));
+      if (part->last) break;
+    }
+    return parts;
+  }
+  template <typename Reply>
+  Reply Only(absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> maker) {
+    std::vector<Reply> parts = Parts<Reply>(std::move(maker));
+    EXPECT_TRUE(error_.ok()) << error_;
+    EXPECT_EQ(parts.size(), 1u);
+    return parts.empty() ? Reply() : std::move(parts.front());
+  }
+  std::vector<msg::ReadScalarsReplyT> Scalars(const msg::ReadScalarsRequestT& request) {
+    return Parts(MakeScalarAnswer(request, &source_));
+  }
+  // "run tag: steps" of each series, put together.
+  std::vector<std::string> Series(const msg::ReadScalarsRequestT& request) {
+    std::vector<std::string> series;
+    for (const auto& part : Scalars(request)) {
+      for (const auto& one : part.series) {
+        const std::string name = one->run + " " + one->tag + ":";
+        if (series.empty() || !series.back().starts_with(name)) series.push_back(name);
+        for (const std::int64_t step : one->steps) series.back() += " " + std::to_string(step);
+      }
+    }
+    return series;
+  }
+  static msg::ReadScalarsRequestT Selecting(const std::function<void(msg::SelectionT*)>& select) {
+    msg::ReadScalarsRequestT request;
+    request.selection = std::make_unique<msg::SelectionT>();
+    select(request.selection.get());
+    return request;
+  }
+
+  FakeRunSource source_;
+  absl::Status error_;
+};
+
+class ScalarAnswerTest : public AnswersTest {
+ protected:
+  ScalarAnswerTest() {
+    source_.Append(std::string("a") + kFile,
+                   Scalar(1, "loss", 0.5) + Scalar(2, "loss", 0.25) + Scalar(2, "speed", 7));
+    source_.Append(std::string("b/c") + kFile, Scalar(5, "loss", 3));
+    source_.Scan();
+  }
+};
+
+TEST_F(ScalarAnswerTest, AllSeriesOfAllRuns) {
+  EXPECT_THAT(Series({}), ElementsAre("a loss: 1 2", "a speed: 2", "b/c loss: 5"));
+  const auto parts = Scalars({});
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].total_series, 3u);
+  const msg::ScalarsReplyT& loss = *parts[0].series[0];
+  EXPECT_THAT(loss.values, ElementsAre(0.5, 0.25));
+  EXPECT_THAT(loss.wall_times, ElementsAre(101, 102));
+  EXPECT_EQ(loss.total_points, 2u);
+  EXPECT_EQ(loss.kept_points, 2u);
+  EXPECT_EQ(loss.plugin, "scalars");
+  EXPECT_FALSE(loss.more);
+  EXPECT_FALSE(loss.incomplete);
+}
+
+TEST_F(ScalarAnswerTest, NamesPatternsAndStepsSelect) {
+  EXPECT_THAT(Series(Selecting([](auto* s) { s->runs = {"b"}; })), ElementsAre("b/c loss: 5"));
+  EXPECT_THAT(Series(Selecting([](auto* s) { s->run_pattern = "^a$"; })),
+              ElementsAre("a loss: 1 2", "a speed: 2"));
+  EXPECT_THAT(Series(Selecting([](auto* s) { s->tag_pattern = "sp"; })), ElementsAre("a speed: 2"));
+  EXPECT_THAT(Series(Selecting([](auto* s) { s->first_step = 2; })),
+              ElementsAre("a loss: 2", "a speed: 2", "b/c loss: 5"));
+  Scalars(Selecting([](auto* s) { s->runs = {"x"}; }));
+  EXPECT_TRUE(absl::IsNotFound(error_)) << error_;
+  Scalars(Selecting([](auto* s) { s->tags = {"x"}; }));
+  EXPECT_TRUE(absl::IsNotFound(error_)) << error_;
+  Scalars(Selecting([](auto* s) { s->tag_pattern = "("; }));
+  EXPECT_TRUE(absl::IsInvalidArgument(error_)) << error_;
+  Scalars(Selecting([](auto* s) { s->overlap = static_cast<msg::Overlap>(99); }));
+  EXPECT_TRUE(absl::IsInvalidArgument(error_)) << error_;
+}
+
+TEST_F(ScalarAnswerTest, ARunThatAQueryCannotDecideOnIsCountedNotRead) {
+  source_.Read("a", Need::kCounts);
+  auto request = Selecting([](auto* s) { s->query = "last:loss < 1"; });
+  EXPECT_THAT(Series(request), ElementsAre("a loss: 1 2", "a speed: 2"));
+  EXPECT_THAT(source_.wanted(), ElementsAre("a"));
+  EXPECT_EQ(Scalars(request)[0].undecided_runs, 1u);
+  source_.Read("b/c", Need::kCounts);
+  EXPECT_EQ(Scalars(request)[0].undecided_runs, 0u);
+}
+
+TEST_F(ScalarAnswerTest, WhatIsOnlyWantedFromMemoryIsNotRead) {
+  const auto request = Selecting([](auto* s) {
+    s->runs = {"a"};
+    s->cached_only = true;
+  });
+  Scalars(request);
+  EXPECT_EQ(error_.code(), absl::StatusCode::kFailedPrecondition) << error_;
+  EXPECT_THAT(source_.wanted(), IsEmpty());
+  source_.Read("a", Need::kPoints);
+  EXPECT_THAT(Series(request), ElementsAre("a loss: 1 2", "a speed: 2"));
+}
+
+TEST_F(ScalarAnswerTest, StepsThatWereWrittenAgainAreAsThePolicyHasThem) {
+  source_.Append(std::string("r") + kFile,
+                 Scalar(1, "x", 1) + Scalar(2, "x", 2) + Scalar(1, "x", 3) + Scalar(4, "x", 4));
+  source_.Scan();
+  const auto with = [&](msg::Overlap overlap) {
+    return Series(Selecting([&](auto* s) {
+      s->runs = {"r"};
+      s->overlap = overlap;
+    }));
+  };
+  EXPECT_THAT(with(msg::Overlap::Raw), ElementsAre("r x: 1 1 2 4"));
+  EXPECT_THAT(with(msg::Overlap::LastWrite), ElementsAre("r x: 1 2 4"));
+  EXPECT_THAT(with(msg::Overlap::RustServer), ElementsAre("r x: 1 4"));
+  auto by_file = Selecting([](auto* s) { s->runs = {"r"}; });
+  by_file.by_file_order = true;
+  EXPECT_THAT(Series(by_file), ElementsAre("r x: 1 2 1 4"));
+  by_file.columns = 5;
+  Scalars(by_file);
+  EXPECT_TRUE(absl::IsInvalidArgument(error_)) << error_;
+}
+
+TEST_F(ScalarAnswerTest, ALongSeriesComesInPartsAndAsFewColumns) {
+  std::string records;
+  for (int step = 0; step < 20'000; ++step) records += Scalar(step, "x", step == 7'777 ? 1e6 : 1);
+  source_.Append(std::string("long") + kFile, records);
+  source_.Scan();
+  auto request = Selecting([](auto* s) { s->runs = {"long"}; });
+  std::size_t points = 0;
+  const auto parts = Scalars(request);
+  EXPECT_EQ(parts.size(), 3u);
+  for (const auto& part : parts) {
+    ASSERT_EQ(part.series.size(), 1u);
+    EXPECT_EQ(part.series[0]->first_point, points);
+    EXPECT_LE(part.series[0]->steps.size(), kPartEntries);
+    points += part.series[0]->steps.size();
+    EXPECT_EQ(part.series[0]->more, points < 20'000);
+  }
+  EXPECT_EQ(points, 20'000u);
+  request.columns = 10;
+  const auto columns = Scalars(request);
+  ASSERT_EQ(columns.size(), 1u);
+  EXPECT_THAT(columns[0].series[0]->maxs, ::testing::Contains(1e6));
+  EXPECT_EQ(columns[0].series[0]->steps.size(), 10u);
+}
+
+TEST_F(ScalarAnswerTest, ARunThatGoesMeanwhileIsLeftOut) {
+  source_.Read("a", Need::kPoints);
+  source_.Read("b/c", Need::kCounts);
+  auto maker = MakeScalarAnswer({}, &source_);
+  ASSERT_TRUE(maker.ok());
+  // Its tags are known; its points are not in memory yet.
+  const auto first = (*maker)->Next();
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(first->last);
+  EXPECT_EQ(first->reply.series.size(), 2u);
+  source_.Forget("b/c");
+  const auto second = (*maker)->Next();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_TRUE(second->last);
+  EXPECT_THAT(second->reply.series, IsEmpty());
+}
+
+TEST_F(AnswersTest, NobodyWaitsForTheFirstScan) {
+  Scalars({});
+  EXPECT_TRUE(absl::IsUnavailable(error_)) << error_;
+}
+
+class ValueAnswerTest : public AnswersTest {
+ protected:
+  void Write(const std::string& bytes) {
+    source_.Append(std::string("r") + kFile, bytes);
+    source_.Scan();
+  }
+  std::vector<msg::ReadValuesReplyT> Values(msg::ReadValuesRequestT request) {
+    return Parts(MakeValueAnswer(request, &source_));
+  }
+};
+
+TEST_F(ValueAnswerTest, ATagsValuesComeInTheOrderOfSteps) {
+  Write(Text(3, "c") + Text(1, "a") + Text(2, "b") + Scalar(1, "loss", 1));
+  const auto parts = Values({});
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].run, "r");
+  EXPECT_EQ(parts[0].tag, "note");
+  EXPECT_EQ(parts[0].plugin, "text");
+  EXPECT_EQ(parts[0].total, 3u);
+  EXPECT_FALSE(parts[0].more);
+  std::string texts;
+  for (const auto& tensor : parts[0].tensors) {
+    texts += std::to_string(tensor->step) + tensor->strings.at(0);
+  }
+  EXPECT_EQ(texts, "1a2b3c");
+}
+
+TEST_F(ValueAnswerTest, OnlySomeOfThem) {
+  Write(Text(1, "a") + Text(2, "b") + Text(3, "c") + Text(4, "d"));
+  const auto texts = [&](const std::function<void(msg::ReadValuesRequestT*)>& set) {
+    msg::ReadValuesRequestT request;
+    set(&request);
+    std::string all;
+    for (const auto& part : Values(std::move(request))) {
+      for (const auto& tensor : part.tensors) all += tensor->strings.at(0);
+    }
+    return all;
+  };
+  EXPECT_EQ(texts([](auto* r) { r->last = 2; }), "cd");
+  EXPECT_EQ(texts([](auto* r) { r->first_value = 1; }), "bcd");
+  EXPECT_EQ(texts([](auto* r) { r->limit = 3; }), "abc");
+  EXPECT_EQ(texts([](auto* r) {
+              r->last = 3;
+              r->first_value = 1;
+              r->limit = 1;
+            }),
+            "c");
+  EXPECT_EQ(texts([](auto* r) { r->first_value = 9; }), "");
+  EXPECT_EQ(texts([](auto* r) {
+              r->selection = std::make_unique<msg::SelectionT>();
+              r->selection->first_step = 2;
+              r->selection->last_step = 3;
+            }),
+            "bc");
+}
+
+TEST_F(ValueAnswerTest, ManyComeInParts) {
+  std::string records;
+  for (int step = 0; step < 20; ++step) records += Text(step, std::string(50'000, 'x'));
+  Write(records + Image(1, "image"));
+  const auto parts = Values({});
+  std::size_t texts = 0;
+  ASSERT_GT(parts.size(), 3u);
+  EXPECT_EQ(parts[0].tag, "input");
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    EXPECT_EQ(parts[i].tag, "note");
+    EXPECT_EQ(parts[i].first_value, texts);
+    texts += parts[i].tensors.size();
+    EXPECT_EQ(parts[i].more, texts < 20);
+  }
+  EXPECT_EQ(texts, 20u);
+}
+
+TEST_F(ValueAnswerTest, WhatIsNotThereAnyMoreIsCountedAndTheRestIsThere) {
+  Write(Text(1, "first") + Text(2, "second"));
+  source_.Read("r", Need::kPoints);
+  // Somebody writes over it, unnoticed.
+  const std::string path = source_.root() + "/r" + kFile;
+  std::string content;
+  {
+    std::ifstream file(path, std::ios::binary);
+    content.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  content.replace(content.find("first"), 5, "FIRST");
+  std::ofstream(path, std::ios::binary) << content;
+  const auto parts = Values({});
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(parts[0].refused, 1u);
+  EXPECT_THAT(parts[0].why_refused, HasSubstr("step 1: "));
+  ASSERT_EQ(parts[0].tensors.size(), 1u);
+  EXPECT_EQ(parts[0].tensors[0]->strings[0], "second");
+}
+
+TEST_F(ValueAnswerTest, AnImageIsReadByItsPlace) {
+  std::string image(600'000, 'x');
+  image.replace(0, 8, "\x89PNG\r\n\x1a\n");
+  Write(Image(4, image));
+  const auto parts = Values({});
+  ASSERT_EQ(parts.size(), 1u);
+  ASSERT_EQ(parts[0].blobs.size(), 1u);
+  EXPECT_EQ(parts[0].blobs[0]->content_type, "image/png");
+  EXPECT_EQ(parts[0].blobs[0]->width, 3u);
+  msg::ReadBlobRequestT request;
+  request.run = "r";
+  request.blob = std::make_unique<msg::BlobT>(*parts[0].blobs[0]);
+  std::string bytes;
+  for (const auto& part : Parts(MakeBlobAnswer(request, &source_))) {
+    EXPECT_EQ(part.offset, bytes.size());
+    EXPECT_LE(part.data.size(), kPartBytes);
+    bytes.append(part.data.begin(), part.data.end());
+  }
+  EXPECT_TRUE(error_.ok()) << error_;
+  EXPECT_EQ(bytes, image);
+  request.blob->crc ^= 1;
+  Parts(MakeBlobAnswer(request, &source_));
+  EXPECT_TRUE(absl::IsDataLoss(error_)) << error_;
+}
+
+TEST_F(ValueAnswerTest, NoOtherFileIsReadThanThoseOfTheRun) {
+  Write(Text(1, "a"));
+  source_.Append("secret", "secret");
+  for (const char* file : {"../secret", "/etc/passwd", "secret", ".", ""}) {
+    msg::ReadBlobRequestT request;
+    request.run = "r";
+    request.blob = std::make_unique<msg::BlobT>();
+    request.blob->file = file;
+    Parts(MakeBlobAnswer(request, &source_));
+    EXPECT_TRUE(absl::IsNotFound(error_) || absl::IsInvalidArgument(error_)) << file << error_;
+  }
+  Parts(MakeBlobAnswer({}, &source_));
+  EXPECT_TRUE(absl::IsInvalidArgument(error_)) << error_;
+}
+
+class RunAnswersTest : public AnswersTest {};
+
+TEST_F(RunAnswersTest, FilesAreThereWithWhatIsWrongWithThem) {
+  std::string bad = Scalar(2, "x", 1);
+  bad.back() ^= 1;
+  source_.Append(std::string("r") + kFile,
+                 eventlog::RenderFileHeader(5) + Scalar(1, "x", 1) + bad + "tail");
+  source_.Append("r/ms_output_1.pb", "");
+  source_.Append("r/notes.txt", "");
+  source_.Scan();
+  const auto reply = Only(MakeFilesAnswer(
+      [] {
+        msg::FilesRequestT request;
+        request.run = "r";
+        return request;
+      }(),
+      &source_));
+  ASSERT_EQ(reply.files.size(), 2u);
+  const msg::RunFileT& events = *reply.files[0];
+  EXPECT_EQ(events.name, kFile + 1);
+  EXPECT_EQ(events.format, msg::FileFormat::TensorBoard);
+  EXPECT_EQ(events.records, 2u);
+  EXPECT_EQ(events.points, 1u);
+  EXPECT_EQ(events.version, "brain.Event:2");
+  EXPECT_EQ(events.create_us, 1'000'000);
+  EXPECT_EQ(events.tail_bytes, 4u);
+  EXPECT_EQ(events.rank, -1);
+  EXPECT_FALSE(events.finished);
+  ASSERT_EQ(events.faults.size(), 2u);
+  EXPECT_EQ(events.faults[0]->kind, msg::FaultKind::BadPayload);
+  EXPECT_EQ(events.faults[0]->count, 1u);
+  EXPECT_FALSE(events.faults[0]->text.empty());
+  EXPECT_EQ(events.faults[1]->kind, msg::FaultKind::UnfinishedTail);
+  EXPECT_EQ(reply.files[1]->format, msg::FileFormat::MindSporeGraph);
+  EXPECT_TRUE(reply.files[1]->finished);
+}
+
+TEST_F(RunAnswersTest, FilesComeInPages) {
+  for (const char* number : {"1", "2", "3"}) {
+    source_.Append("r/events.out.tfevents." + std::string(number) + ".x", Scalar(1, "x", 1));
+  }
+  source_.Scan();
+  msg::FilesRequestT request;
+  request.run = "r";
+  request.limit = 2;
+  const auto first = Only(MakeFilesAnswer(request, &source_));
+  EXPECT_EQ(first.files.size(), 2u);
+  EXPECT_EQ(first.next, "events.out.tfevents.2.x");
+  request.after = first.next;
+  const auto second = Only(MakeFilesAnswer(request, &source_));
+  ASSERT_EQ(second.files.size(), 1u);
+  EXPECT_EQ(second.files[0]->name, "events.out.tfevents.3.x");
+  EXPECT_EQ(second.next, "");
+}
+
+TEST_F(RunAnswersTest, HyperparametersOfEveryRunThatHasSome) {
+  const std::string rate = pb::Bytes(1, pb::Bytes(1, "rate") + pb::Bytes(2, pb::Double(2, 0.5)));
+  source_.Append(std::string("a") + kFile,
+                 Value(0, "_hparams_/session_start_info", Metadata("hparams", pb::Bytes(3, rate))) +
+                     Scalar(1, "loss", 0.25));
+  source_.Append(std::string("b") + kFile, Scalar(1, "loss", 3));
+  source_.Append(std::string("c") + kFile, Scalar(1, "loss", 4));
+  source_.Scan();
+  auto config = RunConfig::Parse(R"({"depth": 3})");
+  ASSERT_TRUE(source_.item("b")
+                  .Set(kConfigKey, std::make_shared<const RunConfig>(*std::move(config)))
+                  .ok());
+  auto labels = std::make_shared<RunLabels>();
+  labels->group = "sweep";
+  ASSERT_TRUE(source_.item("b").Set<RunLabels>(kTrialKey, labels).ok());
+  const auto reply = Only(MakeHParamsAnswer({}, &source_));
+  ASSERT_EQ(reply.runs.size(), 3u);
+  EXPECT_EQ(reply.runs[0]->run, "a");
+  EXPECT_EQ(reply.runs[0]->source, "hparams");
+  EXPECT_EQ(reply.runs[0]->hparams.at(0)->value, "0.5");
+  EXPECT_EQ(reply.runs[0]->metrics.at(0)->key, "loss");
+  EXPECT_EQ(reply.runs[1]->source, "trial");
+  EXPECT_EQ(reply.runs[1]->hparams.at(0)->value, "3");
+  EXPECT_EQ(reply.runs[1]->group, "sweep");
+  EXPECT_EQ(reply.runs[2]->source, "");
+
+  msg::HParamsRequestT request;
+  request.limit = 2;
+  const auto page = Only(MakeHParamsAnswer(request, &source_));
+  EXPECT_EQ(page.runs.size(), 2u);
+  EXPECT_EQ(page.next, "b");
+  // Also if that run has gone meanwhile.
+  source_.Forget("b");
+  request.after = page.next;
+  const auto rest = Only(MakeHParamsAnswer(request, &source_));
+  ASSERT_EQ(rest.runs.size(), 1u);
+  EXPECT_EQ(rest.runs[0]->run, "c");
+  EXPECT_EQ(rest.next, "");
+}
+
+TEST_F(RunAnswersTest, LineageNeedsNoFilesReadAndSaysWhyItIsMissing) {
+  for (const char* run : {"a", "b", "c"}) source_.Append(run + std::string(kFile), "");
+  source_.Scan();
+  auto lineage = std::make_shared<RunLineage>();
+  lineage->train = "{}";
+  ASSERT_TRUE(source_.item("a").Set<RunLineage>(BriefCache::kLineage, lineage).ok());
+  source_.item("b").Fail(BriefCache::kLineage, absl::UnavailableError("no descriptor"));
+  const auto reply = Only(MakeLineageAnswer({}, &source_));
+  ASSERT_EQ(reply.runs.size(), 3u);
+  EXPECT_EQ(reply.runs[0]->train, "{}");
+  EXPECT_EQ(reply.runs[0]->error, "");
+  EXPECT_EQ(reply.runs[1]->error, "no descriptor");
+  EXPECT_EQ(reply.runs[2]->error, "");
+  EXPECT_THAT(source_.wanted(), IsEmpty());
+}
+
+msg::ReadGraphRequestT Graph(const std::string& tag = "") {
+  msg::ReadGraphRequestT request;
+  request.run = "r";
+  request.tag = tag;
+  return request;
+}
+
+TEST_F(RunAnswersTest, TheNewestGraphOfARun) {
+  const auto node = [](std::string_view name) {
+    return pb::Bytes(1, pb::Bytes(1, name) + pb::Bytes(2, "Op"));
+  };
+  source_.Append(std::string("r") + kFile, EventRecord(0, 4, node("old")));
+  source_.Append(std::string("r") + kFile, EventRecord(1, 4, node("new") + node("net/x")));
+  source_.Scan();
+  const auto reply = Only(MakeGraphAnswer(Graph(), &source_));
+  EXPECT_EQ(reply.tag, "__run_graph__");
+  EXPECT_EQ(reply.format, msg::FileFormat::TensorBoard);
+  ASSERT_EQ(reply.nodes.size(), 2u);
+  EXPECT_EQ(reply.nodes[0]->name, "net");
+  EXPECT_EQ(reply.nodes[0]->nodes, 1u);
+  EXPECT_EQ(reply.nodes[1]->name, "new");
+  // All of it can be read.
+  msg::ReadBlobRequestT blob;
+  blob.run = "r";
+  blob.blob = std::make_unique<msg::BlobT>(*reply.blob);
+  const auto parts = Parts(MakeBlobAnswer(blob, &source_));
+  ASSERT_EQ(parts.size(), 2u);
+  EXPECT_EQ(std::string(parts[0].data.begin(), parts[0].data.end()), node("new") + node("net/x"));
+}
+
+TEST_F(RunAnswersTest, AGraphMayBeAFileOfItsOwn) {
+  source_.Append("r/ms_output.pb",
+                 pb::Bytes(4, pb::Bytes(1, pb::Bytes(2, "1") + pb::Bytes(3, "Conv2D"))));
+  source_.Scan();
+  for (const char* tag : {"", "ms_output.pb"}) {
+    const auto reply = Only(MakeGraphAnswer(Graph(tag), &source_));
+    EXPECT_EQ(reply.tag, "ms_output.pb");
+    EXPECT_EQ(reply.format, msg::FileFormat::MindSporeGraph);
+    ASSERT_EQ(reply.nodes.size(), 1u);
+    EXPECT_EQ(reply.nodes[0]->op, "Conv2D");
+  }
+  for (const char* tag : {"__run_graph__", "../ms_output.pb", "other.pb"}) {
+    Parts(MakeGraphAnswer(Graph(tag), &source_));
+    EXPECT_TRUE(absl::IsNotFound(error_)) << tag << error_;
+  }
+}
+
+// Runs what it was given when the test says so.
+class HandPool : public runtime::ThreadPool {
+ public:
+  absl::Status Submit(std::function<absl::Status()> task) override {
+    if (full) return absl::ResourceExhaustedError("the pool is full");
+    tasks_.push_back(std::move(task));
+    return absl::OkStatus();
+  }
+  Stats GetStats() const override { return {}; }
+  void RunAll() {
+    while (!tasks_.empty()) {
+      for (const auto& task : std::exchange(tasks_, {})) EXPECT_TRUE(task().ok());
+    }
+  }
+  bool full = false;
+
+ private:
+  std::vector<std::function<absl::Status()>> tasks_;
+};
+
+struct Number {
+  int value = 0;
+};
+
+class Caller : public AnswerWriter<Number> {
+ public:
+  absl::Status SendPart(Number part) override {
+    if (gone) return absl::CancelledError("gone");
+    if (room == 0) return absl::ResourceExhaustedError("too much waits");
+    --room;
+    got.push_back(part.value);
+    return absl::OkStatus();
+  }
+  void WhenWritable(std::function<void()> writable) override { writable_ = std::move(writable); }
+  void Finish(absl::StatusOr<Number> reply) override {
+    if (!finished.empty()) return;
+    finished = reply.ok() ? "ok " + std::to_string(reply->value) : reply.status().ToString();
+  }
+  bool cancelled() const override { return gone; }
+  void MakeRoom(int parts) {
+    room = parts;
+    if (auto writable = std::exchange(writable_, nullptr)) writable();
+  }
+
+  int room = 0;
+  bool gone = false;
+  std::vector<int> got;
+  std::string finished;
+
+ private:
+  std::function<void()> writable_;
+};
+
+// Counts to five; what comes at `wait_at` has to be waited for.
+class Counting : public AnswerMaker<Number> {
+ public:
+  explicit Counting(std::function<void()>* ready, int wait_at = 0)
+      : ready_(ready), wait_at_(wait_at) {}
+  absl::StatusOr<Part> Next() override {
+    if (next_ == wait_at_) {
+      wait_at_ = 0;
+      waits_ = true;
+      return absl::UnavailableError("not read yet");
+    }
+    const int value = next_++;
+    return Part{{value}, value == 5};
+  }
+  bool OnReady(std::function<void()> ready) override {
+    if (!waits_ || ready_ == nullptr) return false;
+    *ready_ = std::move(ready);
+    return true;
+  }
+
+ private:
+  std::function<void()>* const ready_;
+  int wait_at_;
+  bool waits_ = false;
+  int next_ = 1;
+};
+
+class AnswerTest : public ::testing::Test {
+ protected:
+  void Start(int wait_at = 0, bool waits = true) {
+    StartAnswer<Number>(std::make_unique<Counting>(waits ? &ready_ : nullptr, wait_at), caller_,
+                        &pool_);
+  }
+  const std::shared_ptr<Caller> caller_ = std::make_shared<Caller>();
+  HandPool pool_;
+  std::function<void()> ready_;
+};
+
+TEST_F(AnswerTest, EveryPartComesOnceHoweverSlowTheCaller) {
+  caller_->room = 1;
+  Start();
+  EXPECT_THAT(caller_->got, ElementsAre(1));
+  for (const int room : {1, 0, 2}) {
+    caller_->MakeRoom(room);
+    pool_.RunAll();
+  }
+  EXPECT_THAT(caller_->got, ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(caller_->finished, "ok 5");
+}
+
+TEST_F(AnswerTest, WhatIsNotReadYetIsWaitedForByNoThread) {
+  caller_->room = 10;
+  Start(/*wait_at=*/3);
+  EXPECT_THAT(caller_->got, ElementsAre(1, 2));
+  EXPECT_EQ(caller_->finished, "");
+  ready_();
+  // Not on the thread of who reads.
+  EXPECT_THAT(caller_->got, ElementsAre(1, 2));
+  pool_.RunAll();
+  EXPECT_EQ(caller_->finished, "ok 5");
+}
+
+TEST_F(AnswerTest, WhatNobodyReadsIsSaidAtOnce) {
+  caller_->room = 10;
+  Start(/*wait_at=*/3, /*waits=*/false);
+  EXPECT_THAT(caller_->finished, HasSubstr("not read yet"));
+}
+
+TEST_F(AnswerTest, NothingIsMadeForACallerWhoHasGone) {
+  caller_->room = 1;
+  Start();
+  caller_->gone = true;
+  caller_->MakeRoom(10);
+  pool_.RunAll();
+  EXPECT_THAT(caller_->got, ElementsAre(1));
+}
+
+TEST_F(AnswerTest, AFullPoolEndsIt) {
+  caller_->room = 1;
+  Start();
+  pool_.full = true;
+  caller_->MakeRoom(10);
+  EXPECT_THAT(caller_->finished, HasSubstr("the pool is full"));
+}
+
+}  // namespace
+}  // namespace datamanager

@@ -1,0 +1,16 @@
+#ifndef DATAMANAGER_LISTING_METHODS_H_
+#define DATAMANAGER_LISTING_METHODS_H_
+
+#include "bus/service.h"
+#include "datamanager/run_catalog.h"
+#include "runtime/thread_pool.h"
+
+namespace datamanager {
+
+// Serves Runs, Tags and Scalars of rpc::Datamanager from `catalog`. It and `pool`, on which calls
+// that had to wait are answered, outlive `service`.
+void AddListingMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_LISTING_METHODS_H_

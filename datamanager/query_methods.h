@@ -1,0 +1,16 @@
+#ifndef DATAMANAGER_QUERY_METHODS_H_
+#define DATAMANAGER_QUERY_METHODS_H_
+
+#include "bus/service.h"
+#include "datamanager/run_source.h"
+#include "runtime/thread_pool.h"
+
+namespace datamanager {
+
+// Serves ReadScalars, ReadValues, ReadBlob, ReadGraph, HParams, Lineage and Files of
+// rpc::Datamanager from `source`. Both it and `pool`, on which answers are made, outlive `service`.
+void AddQueryMethods(bus::Service* service, RunSource* source, runtime::ThreadPool* pool);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_QUERY_METHODS_H_

@@ -1,0 +1,233 @@
+#include "datamanager/run_data.h"
+
+// Always true:
+// - A Tag that is not empty has been in a change, so sorted_ is false until TagsByName() was asked.
+// - cached_bytes_ is the sum of bytes_ of all tags, but for those in changes_.
+// - With level_ and keeps_points_, tag.points has tag.summary.points points.
+
+#include <algorithm>
+
+namespace datamanager {
+namespace {
+
+using eventlog::FaultKind;
+using eventlog::TagKind;
+
+// How many kinds are looked through for one that is the same; a run has few of them, unless each
+// tag has a description of its own.
+constexpr std::size_t kKindsCompared = 8;
+constexpr std::uint8_t kEventForm = 0x80;
+
+bool Same(const TagKind& a, const TagKind& b) {
+  return a.settled == b.settled && a.data_class == b.data_class && a.plugin == b.plugin &&
+         a.display_name == b.display_name && a.description == b.description &&
+         a.content == b.content;
+}
+
+// A node of the tag table's hash map, and the deque's share.
+constexpr std::size_t kTagBytes = sizeof(RunData::Tag) + 64;
+
+}  // namespace
+
+std::optional<eventlog::ValueKind> ValueKindOf(std::uint8_t form) {
+  if (form >= kEventForm) return std::nullopt;
+  return static_cast<eventlog::ValueKind>(form);
+}
+
+std::optional<eventlog::EventKind> EventKindOf(std::uint8_t form) {
+  if (form < kEventForm) return std::nullopt;
+  return static_cast<eventlog::EventKind>(form & ~kEventForm);
+}
+
+std::string_view RunData::Tag::plugin() const {
+  if (kind->plugin.empty() && summary.points > 0) return "scalars";
+  return kind->plugin;
+}
+
+RunData::RunData(std::uint64_t generation)
+    : generation_(generation), names_(std::make_unique<eventlog::TagTable>()) {}
+
+std::optional<RunData::TagId> RunData::FindTag(std::string_view name) const {
+  const TagId id = names_->Find(name);
+  if (id >= tags_.size() || tags_[id].empty()) return std::nullopt;
+  return id;
+}
+
+std::span<const RunData::TagId> RunData::TagsByName() const {
+  if (!std::exchange(sorted_, true)) {
+    by_name_.clear();
+    for (TagId id = 0; id < tags_.size(); ++id) {
+      if (!tags_[id].empty()) by_name_.push_back(id);
+    }
+    std::sort(by_name_.begin(), by_name_.end(),
+              [&](TagId a, TagId b) { return names_->name(a) < names_->name(b); });
+  }
+  return by_name_;
+}
+
+std::optional<std::int64_t> RunData::last_step() const {
+  if (points_ + values_ == 0) return std::nullopt;
+  return last_step_;
+}
+
+std::uint64_t RunData::records() const {
+  std::uint64_t records = 0;
+  for (const RunFileData& file : files_) records += file.records;
+  return records;
+}
+
+std::uint64_t RunData::bad_records() const {
+  std::uint64_t bad = 0;
+  for (const RunFileData& file : files_) {
+    for (const FaultKind kind : {FaultKind::kBadPayload, FaultKind::kBadLength, FaultKind::kTooLong,
+                                 FaultKind::kNotAnEvent}) {
+      bad += file.faults.Of(kind).count;
+    }
+  }
+  return bad;
+}
+
+bool RunData::intact() const {
+  const bool whole = std::all_of(files_.begin(), files_.end(), [](const RunFileData& file) {
+    return file.faults.Of(FaultKind::kUnfinishedTail).count == 0 && file.problem.ok();
+  });
+  return whole && bad_records() == 0;
+}
+
+std::uint64_t RunData::read_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const RunFileData& file : files_) bytes += file.position.record.offset;
+  return bytes;
+}
+
+const ScalarColumns& RunData::ByStep(TagId id, Overlap policy) {
+  Tag& tag = tags_[id];
+  purges_.CatchUp(tag.summary, &tag.marks);
+  const ScalarColumns& by_step = tag.by_step_.Get(tag.points, tag.marks, policy);
+  Weigh(tag);
+  return by_step;
+}
+
+const SeriesMarks& RunData::ValueMarks(TagId id) {
+  Values& values = *tags_[id].values;
+  purges_.CatchUp(values.summary, &values.marks);
+  return values.marks;
+}
+
+std::size_t RunData::Bytes() const {
+  return cached_bytes_ + tags_.size() * kTagBytes + names_->Bytes() + kind_bytes_ +
+         by_name_.capacity() * sizeof(TagId) + files_.capacity() * sizeof(RunFileData) +
+         purges_.Bytes();
+}
+
+void RunData::BeginAnew() {
+  ++generation_;
+  counted_ = false;
+  level_ = true;
+  changes_.clear();
+  tags_.clear();
+  kinds_.clear();
+  kind_bytes_ = 0;
+  by_name_ = {};
+  sorted_ = true;
+  names_ = std::make_unique<eventlog::TagTable>();
+  purges_ = PurgeLog();
+  points_ = values_ = 0;
+  last_step_ = std::numeric_limits<std::int64_t>::min();
+  start_time_ = std::numeric_limits<double>::quiet_NaN();
+  cached_bytes_ = 0;
+  for (RunFileData& file : files_) {
+    file.position = {};
+    file.faults.ForgetContent();
+    file.records = file.points = 0;
+    file.version.clear();
+    file.writer.clear();
+  }
+}
+
+void RunData::KeepPoints() {
+  keeps_points_ = true;
+  level_ = points_ + values_ == 0;
+}
+
+void RunData::DropPoints() {
+  keeps_points_ = false;
+  level_ = true;
+  for (Tag& tag : tags_) {
+    tag.points = ScalarColumns();
+    tag.by_step_.Drop();
+    if (tag.values != nullptr) tag.values->places = ValueSeries();
+    tag.bytes_ = 0;
+  }
+  cached_bytes_ = 0;
+}
+
+bool RunData::SetLevel() {
+  level_ = std::all_of(tags_.begin(), tags_.end(), [](const Tag& tag) {
+    return tag.points.size() == tag.summary.points &&
+           (tag.values == nullptr || tag.values->places.size() == tag.values->summary.points);
+  });
+  return level_;
+}
+
+void RunData::BeginChanges(bool collect) {
+  collect_ = collect;
+  changes_.clear();
+  ++round_;
+}
+
+std::vector<RunData::Fresh> RunData::EndChanges() {
+  std::vector<Fresh> fresh;
+  for (Change& change : changes_) {
+    Weigh(tags_[change.tag]);
+    if (change.fresh.empty()) continue;
+    fresh.push_back({change.tag, change.first, std::move(change.fresh)});
+  }
+  changes_.clear();
+  ++round_;
+  return fresh;
+}
+
+void RunData::AddValue(TagId id, const ValuePlace& value, std::uint32_t age) {
+  Tag& tag = tags_[id];
+  ChangeOf(id, tag);
+  if (tag.values == nullptr) tag.values = std::make_unique<Values>();
+  Values& values = *tag.values;
+  purges_.Note(values.summary, value.step, age, &values.marks);
+  values.summary.Add({value.step, value.wall_time, 0});
+  ++values_;
+  NoteStep(value.step, value.wall_time);
+  if (keeps_points_ && level_) values.places.Append(value);
+}
+
+void RunData::AddValueAgain(TagId id, const ValuePlace& value) {
+  Tag& tag = tags_[id];
+  ChangeOf(id, tag);
+  if (tag.values == nullptr) tag.values = std::make_unique<Values>();
+  tag.values->places.Append(value);
+}
+
+void RunData::MergeKind(const eventlog::SummaryValue& value, Tag* tag) {
+  TagKind merged;
+  eventlog::MergeTagKind(value, &merged);
+  if (!merged.settled) return;
+  const std::size_t compared = std::min(kinds_.size(), kKindsCompared);
+  for (std::size_t i = kinds_.size() - compared; i < kinds_.size(); ++i) {
+    if (!Same(kinds_[i], merged)) continue;
+    tag->kind = &kinds_[i];
+    return;
+  }
+  kind_bytes_ += sizeof(TagKind) + merged.plugin.capacity() + merged.display_name.capacity() +
+                 merged.description.capacity() + merged.content.capacity();
+  kinds_.push_back(std::move(merged));
+  tag->kind = &kinds_.back();
+}
+
+void RunData::Weigh(Tag& tag) {
+  const std::size_t values = tag.values == nullptr ? 0 : tag.values->places.Bytes();
+  const std::size_t bytes = tag.points.Bytes() + tag.by_step_.Bytes() + values;
+  cached_bytes_ += bytes - tag.bytes_;
+  tag.bytes_ = bytes;
+}
+
+}  // namespace datamanager

@@ -1,0 +1,45 @@
+#ifndef DATAMANAGER_RUN_FACTS_OF_H_
+#define DATAMANAGER_RUN_FACTS_OF_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "datamanager/brief_item.h"
+#include "datamanager/listed_run.h"
+#include "datamanager/run_config.h"
+#include "datamanager/run_data.h"
+#include "datamanager/run_facts.h"
+#include "datamanager/run_labels.h"
+
+namespace datamanager {
+
+// The tags of a run as queries and selections see them, by name. Views into `data`, until it
+// changes.
+std::vector<TagFacts> TagFactsOf(const RunData& data);
+
+// What is known of a run without its data, and keeps what RunFacts shows of it. Immutable.
+class BriefFacts {
+ public:
+  explicit BriefFacts(const BriefItem& item);
+
+  const ListedRun& listed() const { return *listed_; }
+  // Null: not known. A run whose files were looked for and are not there has none.
+  const RunLabels* labels() const { return labels_.get(); }
+  const RunConfig* config() const { return config_.get(); }
+
+  // Without what its files hold: `counted` is false. Views into this.
+  RunFacts Facts(CacheState state) const;
+
+ private:
+  ListedRunPtr listed_;
+  std::shared_ptr<const RunLabels> labels_;
+  std::shared_ptr<const RunConfig> config_;
+};
+
+// Adds what the files hold, as far as it is known; `tags` are TagFactsOf() it.
+void AddCounts(const RunData& data, const std::vector<TagFacts>& tags, RunFacts* facts);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_RUN_FACTS_OF_H_

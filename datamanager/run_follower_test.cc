@@ -1,0 +1,410 @@
+#include "datamanager/run_follower.h"
+
+#include <errno.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/inotify.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "datamanager/directory_source.h"
+#include "datamanager/directory_watcher.h"
+#include "datamanager/listed_run.h"
+#include "datamanager/run_tree.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "runtime/fake_clock.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
+#include "runtime/unique_fd.h"
+
+namespace datamanager {
+namespace {
+
+using runtime::MutexLock;
+using ::testing::Contains;
+using ::testing::IsEmpty;
+using ::testing::Key;
+using ::testing::Not;
+using ::testing::SizeIs;
+using Look = RunFollower::Look;
+
+constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr char kFile[] = "events.out.tfevents.1700000000.host";
+
+// The system's files, counted.
+class CountingSource : public DirectorySource {
+ public:
+  absl::StatusOr<FileState> Look(const std::string& path) override {
+    {
+      MutexLock lock(mutex_);
+      ++looks_[path];
+    }
+    return DirectorySource::Real()->Look(path);
+  }
+  absl::Status List(const std::string& path, const OnEntry& on_entry) override {
+    {
+      MutexLock lock(mutex_);
+      ++lists_[path];
+    }
+    return DirectorySource::Real()->List(path, on_entry);
+  }
+  void Forget() {
+    MutexLock lock(mutex_);
+    looks_.clear();
+    lists_.clear();
+  }
+  std::map<std::string, int> looks() {
+    MutexLock lock(mutex_);
+    return looks_;
+  }
+  std::map<std::string, int> lists() {
+    MutexLock lock(mutex_);
+    return lists_;
+  }
+
+ private:
+  runtime::Mutex mutex_;
+  std::map<std::string, int> looks_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int> lists_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The clock is moved by hand: what is found without it is found by inotify.
+class RunFollowerTest : public testing::Test {
+ protected:
+  RunFollowerTest() : clock_(absl::Now()), loop_(runtime::EventLoop::Create()) {
+    char name[] = "/tmp/follow-XXXXXX";
+    base_ = mkdtemp(name);
+    root_ = base_ + "/logs";
+  }
+  ~RunFollowerTest() override {
+    loop_->Stop();
+    if (thread_ != nullptr) thread_->Join(kPatience);
+    follower_.reset();
+    std::filesystem::remove_all(base_);
+  }
+
+  void Start(RunFollower::Options options = {}) {
+    options.tree.root = root_;
+    options.tree.source = &source_;
+    options.clock = &clock_;
+    auto follower = RunFollower::Create(
+        loop_.get(), std::move(options),
+        {.scan_began =
+             [this] {
+               MutexLock lock(mutex_);
+               ++began_;
+             },
+         .found =
+             [this](Look look, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+                    const RunTree::Unreadable&) {
+               MutexLock lock(mutex_);
+               ++found_[look];
+               runs_.clear();
+               for (const ListedRunPtr& run : runs) runs_[run->name] = run->bytes;
+               if (look != Look::kListing) {
+                 for (const auto& changed : delta.changed) ++looked_at_[changed.run->name];
+               }
+               changed_.SignalAll();
+             },
+         .grown =
+             [this](const std::string& run, const std::vector<std::string>& files) {
+               MutexLock lock(mutex_);
+               for (const std::string& file : files) ++grown_[run + "/" + file];
+               changed_.SignalAll();
+             }});
+    ASSERT_TRUE(follower.ok()) << follower.status();
+    follower_ = *std::move(follower);
+    thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
+  }
+  // Everything was looked at, and what came of that is over.
+  void AwaitQuiet() {
+    for (int round = 0; round < 3; ++round) {
+      bool done = false;
+      follower_->Reload([&] {
+        // After what the scan has posted to the loop.
+        loop_->Post([&] {
+          MutexLock lock(mutex_);
+          done = true;
+          changed_.SignalAll();
+        });
+      });
+      ASSERT_TRUE(Await([&] { return done; }));
+    }
+  }
+  // `found` or `grown` was called, or will have been.
+  bool Await(const std::function<bool()>& condition) {
+    const absl::Duration deadline = runtime::Clock::Real()->Monotonic() + kPatience;
+    MutexLock lock(mutex_);
+    while (!condition()) {
+      if (!runtime::Clock::Real()->WaitUntil(changed_, mutex_, deadline)) return false;
+    }
+    return true;
+  }
+  bool AwaitRun(const std::string& run) {
+    return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return runs_.contains(run); });
+  }
+  bool AwaitGrown(const std::string& run) {
+    return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return grown_[run + "/" + kFile] > 0; });
+  }
+  // The tree's clock is moved until the listing has it.
+  bool AwaitBytes(const std::string& run, std::uint64_t bytes) {
+    for (int i = 0; i < 100; ++i) {
+      if (!clock_.AwaitWaiters(1)) return false;
+      {
+        MutexLock lock(mutex_);
+        if (runs_[run] == bytes) return true;
+      }
+      clock_.Advance(absl::Milliseconds(100));
+    }
+    return false;
+  }
+  void Append(const std::string& run, std::string_view bytes = "x") {
+    std::filesystem::create_directories(root_ + "/" + run);
+    std::ofstream(root_ + "/" + run + "/" + kFile, std::ios::app) << bytes;
+  }
+  int Found(Look look) {
+    MutexLock lock(mutex_);
+    return found_[look];
+  }
+
+  std::string base_;
+  std::string root_;
+  runtime::FakeClock clock_;
+  CountingSource source_;
+  std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<RunFollower> follower_;
+  std::unique_ptr<runtime::Thread> thread_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  int began_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<Look, int> found_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, std::uint64_t> runs_ ABSL_GUARDED_BY(mutex_);  // Bytes by name.
+  std::map<std::string, int> looked_at_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, int> grown_ ABSL_GUARDED_BY(mutex_);
+};
+
+TEST_F(RunFollowerTest, TellsGrowthAtOnceAndListsItLater) {
+  Append("r", "1");
+  Start();
+  AwaitQuiet();
+  Append("r", "2");
+  ASSERT_TRUE(AwaitGrown("r"));
+  EXPECT_TRUE(AwaitBytes("r", 2));
+  EXPECT_GE(Found(Look::kListing), 1);
+}
+
+TEST_F(RunFollowerTest, OneAppendAmongAThousandRunsCostsOneLook) {
+  for (int i = 0; i < 1000; ++i) Append("run-" + std::to_string(i));
+  Start();
+  AwaitQuiet();
+  ASSERT_TRUE(AwaitRun("run-999"));
+  EXPECT_EQ(follower_->GetStats().looked_into, 1001U);
+  source_.Forget();
+  Append("run-7", "yz");
+  ASSERT_TRUE(AwaitGrown("run-7"));
+  EXPECT_THAT(source_.looks(), IsEmpty());  // To be told it takes none.
+  ASSERT_TRUE(AwaitBytes("run-7", 3));
+  EXPECT_THAT(source_.lists(), IsEmpty());
+  EXPECT_THAT(source_.looks(), SizeIs(1));
+  EXPECT_EQ(source_.looks()[root_ + "/run-7/" + kFile], 1);
+}
+
+TEST_F(RunFollowerTest, ARunInNewDirectoriesIsFoundAndFollowed) {
+  std::filesystem::create_directories(root_);
+  Start();
+  AwaitQuiet();
+  Append("a/b/c");
+  ASSERT_TRUE(AwaitRun("a/b/c"));
+  AwaitQuiet();
+  Append("a/b/c");
+  EXPECT_TRUE(AwaitGrown("a/b/c"));
+}
+
+TEST_F(RunFollowerTest, ARunThatIsMovedGrowsUnderItsNewName) {
+  Append("old");
+  Start();
+  AwaitQuiet();
+  std::filesystem::rename(root_ + "/old", root_ + "/new");
+  ASSERT_TRUE(AwaitRun("new"));
+  AwaitQuiet();
+  Append("new");
+  EXPECT_TRUE(AwaitGrown("new"));
+  MutexLock lock(mutex_);
+  EXPECT_FALSE(runs_.contains("old"));
+  EXPECT_EQ(grown_.count(std::string("old/") + kFile), 0U);
+}
+
+TEST_F(RunFollowerTest, ARootThatIsMadeLaterIsFound) {
+  Start();
+  AwaitQuiet();
+  Append("r");
+  EXPECT_TRUE(AwaitRun("r"));
+}
+
+TEST_F(RunFollowerTest, GrowthBeforeTheWatchIsFoundByAnotherLook) {
+  Append("r");
+  clock_.Advance(absl::Hours(1));  // Its directory need not be listed again.
+  DirectoryWatcher::Inotify inotify = DirectoryWatcher::Inotify::Real();
+  // Right before it is watched, and after it was scanned.
+  inotify.add = [&](int fd, const char* path, std::uint32_t mask) {
+    if (std::string_view(path).ends_with("/r")) Append("r");
+    return inotify_add_watch(fd, path, mask);
+  };
+  RunFollower::Options options;
+  options.inotify = inotify;
+  Start(std::move(options));
+  EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return looked_at_["r"] > 0; }));
+}
+
+TEST_F(RunFollowerTest, WithEverythingWatchedItRestsBetweenWholeScans) {
+  Append("r");
+  Start();
+  AwaitQuiet();
+  ASSERT_TRUE(clock_.AwaitWaiters(1));
+  // To a moment right after a look at everything.
+  const int before = Found(Look::kWhole);
+  while (Found(Look::kWhole) == before) {
+    clock_.Advance(absl::Seconds(3));
+    ASSERT_TRUE(clock_.AwaitWaiters(1));
+  }
+  source_.Forget();
+  for (int tick = 1; tick < RunFollower::kWholeEvery; ++tick) {
+    clock_.Advance(absl::Seconds(3));
+    ASSERT_TRUE(clock_.AwaitWaiters(1));
+  }
+  EXPECT_THAT(source_.looks(), IsEmpty());
+  clock_.Advance(absl::Seconds(3));
+  EXPECT_TRUE(
+      Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return found_[Look::kWhole] == before + 2; }));
+}
+
+TEST_F(RunFollowerTest, WhatCannotBeWatchedIsLookedAtEachTime) {
+  Append("seen");
+  Append("unseen");
+  clock_.Advance(absl::Hours(1));  // Their directories need not be listed again.
+  RunFollower::Options options;
+  options.inotify.add = [](int fd, const char* path, std::uint32_t mask) {
+    if (std::string_view(path).ends_with("/unseen")) {
+      errno = ENOSPC;
+      return -1;
+    }
+    return inotify_add_watch(fd, path, mask);
+  };
+  Start(std::move(options));
+  AwaitQuiet();
+  EXPECT_EQ(follower_->GetStats().unwatched, 1U);
+  ASSERT_TRUE(clock_.AwaitWaiters(1));
+  source_.Forget();
+  Append("unseen");
+  clock_.Advance(absl::Seconds(3));
+  EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return looked_at_["unseen"] > 0; }));
+  EXPECT_THAT(source_.looks(), Not(Contains(Key(root_ + "/seen/" + kFile))));
+}
+
+TEST_F(RunFollowerTest, WithoutInotifyEverythingIsLookedAtEachTime) {
+  Append("r");
+  RunFollower::Options options;
+  options.inotify.open = [] {
+    errno = EMFILE;
+    return runtime::UniqueFd();
+  };
+  Start(std::move(options));
+  AwaitQuiet();
+  ASSERT_TRUE(clock_.AwaitWaiters(1));
+  Append("r");
+  clock_.Advance(absl::Seconds(3));
+  EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return looked_at_["r"] > 0; }));
+}
+
+TEST_F(RunFollowerTest, AnIntervalOfZeroLooksOnce) {
+  Append("r");
+  RunFollower::Options options;
+  options.reload_interval = absl::ZeroDuration();
+  options.inotify.open = [] {
+    ADD_FAILURE() << "nothing is to be followed";
+    return runtime::UniqueFd();
+  };
+  Start(std::move(options));
+  ASSERT_TRUE(AwaitRun("r"));
+  Append("late");
+  clock_.Advance(absl::Hours(1));
+  EXPECT_FALSE(clock_.AwaitWaiters(1, absl::Milliseconds(1)));  // It waits for nothing.
+  EXPECT_EQ(Found(Look::kWhole), 1);
+  AwaitQuiet();
+  EXPECT_TRUE(AwaitRun("late"));
+}
+
+TEST_F(RunFollowerTest, AReloadJoinsOneThatIsAboutToBegin) {
+  Append("r");
+  RunFollower::Options options;
+  options.reload_interval = absl::ZeroDuration();
+  Start(std::move(options));
+  ASSERT_TRUE(AwaitRun("r"));
+  AwaitQuiet();
+  const int before = Found(Look::kWhole);
+  // The follower's thread is held in the end of one while two more are wanted.
+  bool first_joins = true;
+  bool second_joins = false;
+  int done = 0;
+  follower_->Reload([&] {
+    first_joins = follower_->Reload([&] {
+      MutexLock lock(mutex_);
+      ++done;
+      changed_.SignalAll();
+    });
+    second_joins = follower_->Reload([&] {
+      MutexLock lock(mutex_);
+      ++done;
+      changed_.SignalAll();
+    });
+  });
+  ASSERT_TRUE(Await([&] { return done == 2; }));
+  EXPECT_FALSE(first_joins);
+  EXPECT_TRUE(second_joins);
+  EXPECT_EQ(Found(Look::kWhole), before + 2);
+  MutexLock lock(mutex_);
+  EXPECT_EQ(began_, before + 2);
+}
+
+TEST(PauseOfLooksTest, KeepsToHalfAPercent) {
+  const absl::Duration interval = absl::Seconds(3);
+  EXPECT_EQ(PauseOfLooks(interval, absl::ZeroDuration()), interval);
+  EXPECT_EQ(PauseOfLooks(interval, absl::Milliseconds(15)), interval);
+  EXPECT_EQ(PauseOfLooks(interval, absl::Milliseconds(50)), absl::Seconds(10));
+  EXPECT_EQ(PauseOfLooks(interval, absl::Seconds(5)), absl::Seconds(60));
+}
+
+TEST(CheckReloadIntervalTest, SaysWhatItMayBe) {
+  EXPECT_TRUE(CheckReloadInterval(absl::ZeroDuration()).ok());
+  EXPECT_TRUE(CheckReloadInterval(absl::Milliseconds(100)).ok());
+  EXPECT_TRUE(CheckReloadInterval(absl::Hours(1)).ok());
+  EXPECT_EQ(CheckReloadInterval(absl::Seconds(-1)),
+            absl::InvalidArgumentError("--reload_interval is -1s: it must be 0, to look once, or "
+                                       "100ms at least"));
+  EXPECT_FALSE(CheckReloadInterval(absl::Milliseconds(99)).ok());
+  const auto loop = runtime::EventLoop::Create();
+  RunFollower::Options options;
+  options.reload_interval = absl::Seconds(-1);
+  EXPECT_EQ(RunFollower::Create(loop.get(), std::move(options), {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace datamanager

@@ -1,0 +1,130 @@
+#ifndef DATAMANAGER_RUN_READER_H_
+#define DATAMANAGER_RUN_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "datamanager/listed_run.h"
+#include "datamanager/run_data.h"
+#include "eventlog/event.h"
+#include "eventlog/file_faults.h"
+#include "eventlog/file_scan.h"
+#include "eventlog/open_file_bound.h"
+#include "eventlog/scalar_scan.h"
+#include "eventlog/tag_metadata.h"
+
+namespace datamanager {
+
+// Reads the files of one run into its RunData, a little at a time, each file from where the last
+// read ended. Not thread safe; ReadOn() blocks on the disk.
+//
+// Files are read in the order of their names, as TensorBoard does; those that grow in turns, as
+// they grow. In which order, is remembered, so that points which are read again later come in the
+// same one. Damage costs what it must (eventlog/file_scan.h). A file that was replaced, cut short,
+// rewritten or removed makes the run begin anew (RunData); one that cannot be opened or read is
+// left out, and tried again when it is looked at.
+//
+// TensorBoard's events, and MindSpore's, whose tags are named after their plugin ("loss/scalar");
+// a run may have both. The graph is a value of the tag "__run_graph__". A file that holds a graph
+// alone, lineage or an explanation is listed, not read here.
+class RunReader {
+ public:
+  struct Options {
+    std::uint64_t generation = 0;  // To begin with.
+    std::uint64_t step_bytes = std::uint64_t{4} << 20;
+    eventlog::OpenFileBound* open_files = nullptr;  // Not owned; null: no bound.
+  };
+  struct Step {
+    bool more = false;  // There is more to read at once.
+    // The run began anew in this step; points that were added before it did are not in `fresh`.
+    bool anew = false;
+    std::uint64_t read_bytes = 0;
+    std::vector<RunData::Fresh> fresh;
+    // Not OK: why it cannot go on for now (no descriptor was left, or points that were counted
+    // cannot be read again). What was read is as it was; to be tried again.
+    absl::Status status;
+  };
+
+  RunReader(ListedRunPtr run, Options options);
+  RunReader(const RunReader&) = delete;
+  RunReader& operator=(const RunReader&) = delete;
+
+  // The run as a later scan lists it. Files that are new or have changed are looked at in the next
+  // steps; if files are gone that something was read of, the run begins anew there.
+  void SetRun(ListedRunPtr run);
+  // Look at all files of the run, or at those of these names, in case they have grown.
+  void LookAtAll();
+  void LookAt(std::span<const std::string> names);
+
+  // All points are to be in memory from now on; those that were counted before are read again.
+  void KeepPoints();
+  void DropPoints();
+
+  // Nothing is left to do.
+  bool idle() const { return looks_.empty() && !begin_anew_ && data_.counted() && data_.level(); }
+  // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
+  Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);
+
+  const ListedRunPtr& run() const { return run_; }
+  RunData& data() { return data_; }
+  const RunData& data() const { return data_; }
+  // Bytes of all files that are read.
+  std::uint64_t total_bytes() const;
+
+ private:
+  // Records of one file that were read before those of another.
+  struct Stretch {
+    std::uint32_t file = 0;
+    std::uint64_t end = 0;  // Offset behind them.
+  };
+  // Points that were counted are being read again.
+  struct Again {
+    std::size_t stretch = 0;
+    std::vector<eventlog::FilePosition> positions;  // By number of the file.
+    std::vector<bool> settled;                      // By tag: its kind was there by then.
+  };
+  struct Budget {
+    std::uint64_t left = 0;
+  };
+
+  std::string PathOf(const RunFileData& file) const;
+  void AddFile(const ListedFile& listed);
+  void BeginAnew(Step* step);
+  // Reads on in the first file that is to be looked at.
+  void ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
+  // Takes in how that went; true if the file is done with for now.
+  bool Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step);
+  // Reads counted points again.
+  void ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
+  eventlog::FileScanResult Scan(std::uint32_t number, const eventlog::FileScanOptions& options,
+                                eventlog::FilePosition* position, eventlog::FileFaults* faults,
+                                eventlog::ReadBuffer* buffer, bool again);
+
+  template <bool kAgain>
+  void TakeEvent(std::uint32_t number, const eventlog::ScannedEvent& scanned);
+  template <bool kAgain>
+  void TakeValue(std::uint32_t number, const eventlog::ScannedEvent& scanned, RunData::TagId id,
+                 const eventlog::SummaryValue& value, std::uint8_t form);
+  void TakeHead(RunFileData& file, const eventlog::Event& event);
+
+  const Options options_;
+  const eventlog::TagKind unsettled_;  // Of a tag without metadata.
+  ListedRunPtr run_;
+  RunData data_;
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Of files by name.
+  std::map<std::string, std::uint32_t> looks_;                 // Files to look at, by name.
+  // In which order it was all read. An entry for each time that another file went on.
+  std::vector<Stretch> stretches_;
+  Again again_;
+  bool begin_anew_ = false;  // Before anything else is read.
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_RUN_READER_H_

@@ -1,0 +1,145 @@
+#include "datamanager/series_selection.h"
+
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "datamanager/run_facts.h"
+#include "datamanager/run_facts_of.h"
+
+namespace datamanager {
+namespace {
+
+// What the query says of the run, as far as it is known now.
+Answer AskRun(const Selection& selection, RunSource& source, const std::string& run) {
+  if (!selection.HasQuery()) return Answer::kYes;
+  const auto item = source.Brief(run);
+  // It has gone since it was listed.
+  if (!item.ok()) return Answer::kNo;
+  const BriefFacts brief(**item);
+  Answer answer = Answer::kUnknown;
+  const absl::Status looked = source.Look(
+      {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true},
+      [&](const RunSource::View& view) {
+        RunFacts facts = brief.Facts(view.state);
+        const std::vector<TagFacts> tags = TagFactsOf(view.data);
+        AddCounts(view.data, tags, &facts);
+        answer = selection.Ask(facts, source.NowUs());
+        return absl::OkStatus();
+      });
+  if (looked.ok()) return answer;
+  return selection.Ask(brief.Facts(CacheState::kNotCached), source.NowUs());
+}
+
+}  // namespace
+
+SelectionRequest SelectionOf(const msg::SelectionT* selection) {
+  if (selection == nullptr) return {};
+  return {.runs = selection->runs,
+          .run_pattern = selection->run_pattern,
+          .query = selection->query,
+          .tags = selection->tags,
+          .tag_pattern = selection->tag_pattern,
+          .plugin = selection->plugin};
+}
+
+absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& source) {
+  const auto names = source.Names();
+  if (!names.ok()) return names.status();
+  const std::vector<std::string_view> views(names->begin(), names->end());
+  const auto found = selection.FindRuns(views);
+  if (!found.ok()) return found.status();
+  SelectedRuns selected;
+  for (const std::size_t index : *found) {
+    const std::string& run = (*names)[index];
+    switch (AskRun(selection, source, run)) {
+      case Answer::kYes:
+        selected.runs.push_back(run);
+        break;
+      case Answer::kUnknown:
+        ++selected.undecided;
+        break;
+      case Answer::kNo:
+        break;
+    }
+  }
+  return selected;
+}
+
+absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& source) {
+  if (run.empty()) return absl::InvalidArgumentError("no run is named");
+  const auto selection = Selection::Make({.runs = {run}});
+  if (!selection.ok()) return selection.status();
+  auto found = SelectRuns(*selection, source);
+  if (!found.ok()) return found.status();
+  return std::move(found->runs.front());
+}
+
+SeriesSelection::SeriesSelection(Selection selection, Kind kind, bool cached_only,
+                                 RunSource* source)
+    : selection_(std::move(selection)), kind_(kind), cached_only_(cached_only), source_(source) {}
+
+absl::StatusOr<SeriesSelection> SeriesSelection::Make(const msg::SelectionT* selection, Kind kind,
+                                                      RunSource* source) {
+  auto made = Selection::Make(SelectionOf(selection));
+  if (!made.ok()) return made.status();
+  return SeriesSelection(*std::move(made), kind, selection != nullptr && selection->cached_only,
+                         source);
+}
+
+bool SeriesSelection::Counts(const RunData::Tag& tag) const {
+  return kind_ == Kind::kScalars ? tag.summary.points > 0 : tag.value_count() > 0;
+}
+
+absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
+  std::vector<Tag> tags;
+  waiting_ = RunSource::Request{.run = run, .cached_only = cached_only_};
+  const absl::Status looked = source_->Look(*waiting_, [&](const RunSource::View& view) {
+    for (const RunData::TagId id : view.data.TagsByName()) {
+      const RunData::Tag& tag = view.data.tag(id);
+      if (!Counts(tag)) continue;
+      tags.push_back({std::string(view.data.tag_name(id)), std::string(tag.plugin())});
+    }
+    return absl::OkStatus();
+  });
+  // A run that has gone meanwhile has no tags.
+  if (!looked.ok() && !absl::IsNotFound(looked)) return looked;
+  tag_count_ += tags.size();
+  tags_.push_back(std::move(tags));
+  if (tag_count_ <= kMaxTags) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the selected runs have more than ", kMaxTags, " tags; name fewer runs"));
+}
+
+absl::Status SeriesSelection::Find() {
+  waiting_.reset();
+  if (!found_runs_) {
+    auto runs = SelectRuns(selection_, *source_);
+    if (!runs.ok()) return runs.status();
+    runs_ = *std::move(runs);
+    found_runs_ = true;
+  }
+  while (tags_.size() < runs_.runs.size()) {
+    if (absl::Status found = FindTagsOf(runs_.runs[tags_.size()]); !found.ok()) return found;
+  }
+  waiting_.reset();
+  std::vector<std::vector<TagFacts>> facts(tags_.size());
+  std::vector<RunTags> run_tags;
+  for (std::size_t run = 0; run < tags_.size(); ++run) {
+    for (const Tag& tag : tags_[run]) {
+      facts[run].push_back({.name = tag.name, .plugin = tag.plugin});
+    }
+    run_tags.push_back({.run = runs_.runs[run], .tags = facts[run]});
+  }
+  const auto selected = selection_.FindSeries(run_tags);
+  if (!selected.ok()) return selected.status();
+  series_.clear();
+  for (const SelectedSeries& one : *selected) {
+    series_.push_back({.run = one.run, .tag = tags_[one.run][one.tag].name});
+  }
+  tags_.clear();
+  tags_.resize(runs_.runs.size());
+  return absl::OkStatus();
+}
+
+}  // namespace datamanager

@@ -1,0 +1,91 @@
+#ifndef DATAMANAGER_SERIES_SELECTION_H_
+#define DATAMANAGER_SERIES_SELECTION_H_
+
+// Which runs and which of their tags a call is about, found step by step as the runs become known.
+//
+// A run of which the query cannot be answered yet is left out and counted. A run that is selected
+// and whose tags are not known yet is waited for.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/run_data.h"
+#include "datamanager/run_source.h"
+#include "datamanager/selection.h"
+
+namespace datamanager {
+
+// As the schema has it; null: everything.
+SelectionRequest SelectionOf(const msg::SelectionT* selection);
+
+// The runs of a selection, by its names, its pattern and its query.
+struct SelectedRuns {
+  std::vector<std::string> runs;
+  std::uint64_t undecided = 0;
+};
+// Errors: those of Selection::FindRuns(); Unavailable before the first scan has ended.
+absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& source);
+// The whole name of the run that is meant by a name or a unique prefix of one. Errors: likewise;
+// InvalidArgument: the name is empty.
+absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& source);
+
+// Not thread safe.
+class SeriesSelection {
+ public:
+  // Which tags count: those that have points, or those that have other values.
+  enum class Kind : std::uint8_t { kScalars, kValues };
+  struct Series {
+    std::size_t run = 0;  // Index in runs().
+    std::string tag;
+  };
+  // More tags in all of the runs that are looked through are too many for one call.
+  static constexpr std::size_t kMaxTags = 1'000'000;
+
+  // Takes what the schema says of runs and tags. `source` is not owned.
+  static absl::StatusOr<SeriesSelection> Make(const msg::SelectionT* selection, Kind kind,
+                                              RunSource* source);
+
+  // Goes on until all is known. Unavailable: waiting() has to be read first, then again. Other
+  // errors: those of Selection; ResourceExhausted over kMaxTags or Selection::kMaxSeries.
+  absl::Status Find();
+  // What RunSource::WhenReady() is to be asked for. After Unavailable; nothing: the first scan,
+  // which nobody waits for.
+  const std::optional<RunSource::Request>& waiting() const { return waiting_; }
+
+  // After Find() was OK.
+  const std::vector<std::string>& runs() const { return runs_.runs; }
+  const std::vector<Series>& series() const { return series_; }
+  std::uint64_t undecided() const { return runs_.undecided; }
+
+ private:
+  struct Tag {
+    std::string name;
+    std::string plugin;
+  };
+
+  SeriesSelection(Selection selection, Kind kind, bool cached_only, RunSource* source);
+  bool Counts(const RunData::Tag& tag) const;
+  absl::Status FindTagsOf(const std::string& run);
+
+  Selection selection_;
+  Kind kind_;
+  bool cached_only_;
+  RunSource* source_;
+  bool found_runs_ = false;
+  SelectedRuns runs_;
+  std::vector<std::vector<Tag>> tags_;  // Of the first of the runs, by name.
+  std::size_t tag_count_ = 0;
+  std::optional<RunSource::Request> waiting_;
+  std::vector<Series> series_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_SERIES_SELECTION_H_

@@ -1,0 +1,246 @@
+// The methods of the data manager over real sockets, about files on disk.
+
+#include "datamanager/service_methods.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "bus/client.h"
+#include "bus/node.h"
+#include "bus/schema/datamanager_methods.h"
+#include "bus/schema/registry_methods.h"
+#include "bus/service.h"
+#include "datamanager/run_catalog.h"
+#include "datamanager/run_tree.h"
+#include "eventlog/event.h"
+#include "eventlog/record.h"
+#include "eventlog/testing/protobuf_bytes.h"
+#include "runtime/coordinator.h"
+#include "runtime/locations.h"
+#include "runtime/thread_pool.h"
+
+namespace datamanager {
+namespace {
+
+namespace pb = eventlog::testing;
+using rpc::Datamanager;
+using ::testing::ElementsAre;
+
+std::string Scalar(std::int64_t step, const std::string& tag, double value) {
+  const eventlog::Scalar scalar{tag, value};
+  return eventlog::RenderScalars(100.0 + static_cast<double>(step), step, {&scalar, 1});
+}
+std::string EventRecord(int field, std::string_view content) {
+  std::string record;
+  eventlog::AppendRecord(pb::Double(1, 7) + pb::Number(2, 3) + pb::Bytes(field, content), &record);
+  return record;
+}
+
+class ServiceMethodsTest : public testing::Test {
+ protected:
+  ServiceMethodsTest() {
+    char name[] = "/tmp/dm-XXXXXX";
+    directory_ = mkdtemp(name);
+    locations_.runtime_directory = locations_.state_directory = directory_;
+    locations_.registry_address = Address("registry");
+    service_node_ = MakeNode("datamanager");
+    caller_node_ = MakeNode("caller");
+    pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = 2});
+    RunCatalog::Options options;
+    options.root = directory_ + "/runs";
+    auto catalog = RunCatalog::Create(std::move(options));
+    EXPECT_TRUE(catalog.ok()) << catalog.status();
+    catalog_ = *std::move(catalog);
+    registry_ = MakeService(caller_node_.get(), "registry");
+    registry_->Handle<rpc::Registry::Lookup>(
+        [this](const bus::CallContext&, const msg::LookupRequestT& request) {
+          msg::LookupReplyT reply;
+          auto lease = std::make_unique<msg::LeaseT>();
+          lease->name = request.name;
+          lease->endpoints.push_back(Address(request.name));
+          lease->nonce = 1;
+          lease->state = msg::LeaseState::Up;
+          reply.leases.push_back(std::move(lease));
+          return reply;
+        });
+    EXPECT_TRUE(registry_->Start().ok());
+    service_ = MakeService(service_node_.get(), "datamanager");
+    AddMethods(service_.get(), catalog_.get(), pool_.get());
+    EXPECT_TRUE(service_->Start().ok());
+    client_ = std::make_unique<bus::Client>(caller_node_.get());
+  }
+  ~ServiceMethodsTest() override {
+    client_.reset();
+    service_.reset();
+    (void)coordinator_.RequestStop();
+    pool_.reset();
+    catalog_.reset();
+    registry_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string Address(const std::string& name) const {
+    return absl::StrCat("ipc://", directory_, "/", name);
+  }
+  std::unique_ptr<bus::Node> MakeNode(const std::string& name) const {
+    auto node = bus::Node::Create({.name = name, .locations = locations_});
+    EXPECT_TRUE(node.ok()) << node.status();
+    return *std::move(node);
+  }
+  std::unique_ptr<bus::Service> MakeService(bus::Node* node, const std::string& name) const {
+    return std::make_unique<bus::Service>(
+        node, bus::Service::Options{.name = name, .endpoint = Address(name), .pool = pool_.get()});
+  }
+  void Write(const std::string& run, std::string_view bytes) {
+    const std::string path = absl::StrCat(directory_, "/runs/", run);
+    std::filesystem::create_directories(path);
+    std::ofstream(path + "/events.out.tfevents.1.host", std::ios::binary | std::ios::app) << bytes;
+  }
+  void Scan() {
+    RunTree::Options options;
+    options.root = directory_ + "/runs";
+    RunTree tree(std::move(options));
+    const RunTree::Delta delta = tree.Rescan();
+    catalog_->ScanBegan();
+    catalog_->Found(delta, tree.runs(), tree.unreadable());
+  }
+  // The end of the answer among the parts.
+  template <typename M>
+  absl::Status Stream(const typename M::RequestT& request,
+                      const std::function<void(const typename M::ReplyT& part)>& on_part) {
+    const auto end = client_->Stream<M>(request, [&](const typename M::ReplyT& part) {
+      on_part(part);
+      return true;
+    });
+    if (end.ok()) on_part(*end);
+    return end.status();
+  }
+
+  std::string directory_;
+  runtime::Locations locations_;
+  runtime::Coordinator coordinator_;
+  std::unique_ptr<bus::Node> service_node_, caller_node_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+  std::unique_ptr<RunCatalog> catalog_;
+  std::unique_ptr<bus::Service> registry_, service_;
+  std::unique_ptr<bus::Client> client_;
+};
+
+TEST_F(ServiceMethodsTest, RunsTagsAndPoints) {
+  Write("a", Scalar(1, "loss", 0.5) + Scalar(2, "loss", 0.25));
+  Write("b", Scalar(1, "speed", 7));
+  Scan();
+  msg::RunsRequestT runs;
+  runs.pattern = "^a$";
+  const auto page = client_->Call<Datamanager::Runs>(runs);
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->runs.size(), 1u);
+  EXPECT_EQ(page->runs[0]->name, "a");
+  EXPECT_EQ(page->logdir, directory_ + "/runs");
+  msg::TagsRequestT tags;
+  tags.run = "a";
+  const auto listed = client_->Call<Datamanager::Tags>(tags);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  ASSERT_EQ(listed->tags.size(), 1u);
+  EXPECT_EQ(listed->tags[0]->last, 0.25);
+  msg::ScalarsRequestT scalars;
+  scalars.run = "a";
+  scalars.tag = "loss";
+  const auto points = client_->Call<Datamanager::Scalars>(scalars);
+  ASSERT_TRUE(points.ok()) << points.status();
+  EXPECT_THAT(points->values, ElementsAre(0.5, 0.25));
+  scalars.tag = "nope";
+  EXPECT_EQ(client_->Call<Datamanager::Scalars>(scalars).status().code(),
+            absl::StatusCode::kNotFound);
+  scalars.run = "c";
+  EXPECT_EQ(client_->Call<Datamanager::Scalars>(scalars).status().code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(ServiceMethodsTest, AllPointsOfAllRunsComeInParts) {
+  std::string records;
+  for (int step = 0; step < 50'000; ++step) records += Scalar(step, "x", step);
+  Write("long", records);
+  Write("short", Scalar(1, "x", 5));
+  Scan();
+  std::uint64_t points = 0, parts = 0;
+  double sum = 0;
+  const absl::Status read =
+      Stream<Datamanager::ReadScalars>({}, [&](const msg::ReadScalarsReplyT& part) {
+        ++parts;
+        for (const auto& series : part.series) {
+          points += series->values.size();
+          for (const double value : series->values) sum += value;
+        }
+      });
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(points, 50'001u);
+  EXPECT_EQ(sum, 50'000.0 * 49'999 / 2 + 5);
+  EXPECT_GE(parts, 7u);
+}
+
+TEST_F(ServiceMethodsTest, AnImageByItsPlace) {
+  const std::string image(700'000, 'x');
+  Write("r", EventRecord(5, pb::Bytes(1, pb::Bytes(1, "input") +
+                                             pb::Bytes(4, pb::Number(1, 2) + pb::Number(2, 3) +
+                                                              pb::Bytes(4, image)))));
+  Scan();
+  msg::ReadBlobRequestT request;
+  request.run = "r";
+  const absl::Status listed =
+      Stream<Datamanager::ReadValues>({}, [&](const msg::ReadValuesReplyT& part) {
+        for (const auto& blob : part.blobs) request.blob = std::make_unique<msg::BlobT>(*blob);
+      });
+  ASSERT_TRUE(listed.ok()) << listed;
+  ASSERT_NE(request.blob, nullptr);
+  std::string bytes;
+  const absl::Status read = Stream<Datamanager::ReadBlob>(
+      request,
+      [&](const msg::ReadBlobReplyT& part) { bytes.append(part.data.begin(), part.data.end()); });
+  EXPECT_TRUE(read.ok()) << read;
+  EXPECT_EQ(bytes, image);
+  request.blob->offset += 1;
+  EXPECT_EQ(Stream<Datamanager::ReadBlob>(request, [](const auto&) {}).code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ServiceMethodsTest, WhatIsAskedAboutWholeRuns) {
+  const std::string node = pb::Bytes(1, pb::Bytes(1, "net/x") + pb::Bytes(2, "Op"));
+  Write("r", EventRecord(4, node) + Scalar(1, "loss", 2) + "tail");
+  Scan();
+  msg::ReadGraphRequestT graph;
+  graph.run = "r";
+  graph.scope = "net";
+  const auto nodes = client_->Call<Datamanager::ReadGraph>(graph);
+  ASSERT_TRUE(nodes.ok()) << nodes.status();
+  ASSERT_EQ(nodes->nodes.size(), 1u);
+  EXPECT_EQ(nodes->nodes[0]->op, "Op");
+  msg::FilesRequestT files;
+  files.run = "r";
+  const auto listed = client_->Call<Datamanager::Files>(files);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  ASSERT_EQ(listed->files.size(), 1u);
+  EXPECT_EQ(listed->files[0]->tail_bytes, 4u);
+  const auto hparams = client_->Call<Datamanager::HParams>({});
+  ASSERT_TRUE(hparams.ok()) << hparams.status();
+  ASSERT_EQ(hparams->runs.size(), 1u);
+  EXPECT_EQ(hparams->runs[0]->metrics.at(0)->value, "2");
+  const auto lineage = client_->Call<Datamanager::Lineage>({});
+  ASSERT_TRUE(lineage.ok()) << lineage.status();
+  EXPECT_EQ(lineage->runs.size(), 1u);
+}
+
+}  // namespace
+}  // namespace datamanager
