@@ -175,6 +175,9 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
     if (!NeedsBytes(value, question_.options)) {
       return AppendValue(value, question_.options, reply);
     }
+    if (place.length > kMaxDecodedBytes && question_.options.references) {
+      return AppendReference(value, reply);
+    }
     if (place.length > kMaxDecodedBytes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("a value of ", place.length, " bytes; over ", kMaxDecodedBytes,

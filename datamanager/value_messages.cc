@@ -239,10 +239,13 @@ std::size_t AppendPlace(msg::BlobT blob, msg::ReadValuesReplyT* reply) {
   return size;
 }
 
-absl::StatusOr<std::size_t> AppendBlobs(const StoredValue& value, msg::ReadValuesReplyT* reply) {
+absl::StatusOr<std::size_t> AppendBlobs(const StoredValue& value, const ValueOptions& options,
+                                        msg::ReadValuesReplyT* reply) {
   const auto views = eventlog::ReadBlobs(value.kind, value.plugin, value.bytes);
+  const bool shown = views.ok() && views->size() <= kMaxAnsweredBlobs;
+  if (!shown && options.references) return AppendReference(value, reply);
   if (!views.ok()) return views.status();
-  if (views->size() > kMaxAnsweredBlobs) {
+  if (!shown) {
     return absl::ResourceExhaustedError(absl::StrCat("a value of ", views->size(),
                                                      " blobs; at most ", kMaxAnsweredBlobs,
                                                      " are listed, its bytes can be read"));
@@ -311,6 +314,10 @@ absl::StatusOr<std::size_t> AppendLandscape(const StoredValue& value, const Valu
 
 }  // namespace
 
+std::size_t AppendReference(const StoredValue& value, msg::ReadValuesReplyT* reply) {
+  return AppendPlace(PlaceOf(value), reply);
+}
+
 bool NeedsBytes(const StoredValue& value, const ValueOptions& options) {
   const Form form = FormOf(value);
   return form == Form::kBlobs || (form != Form::kBytes && !options.references);
@@ -318,10 +325,10 @@ bool NeedsBytes(const StoredValue& value, const ValueOptions& options) {
 
 absl::StatusOr<std::size_t> AppendValue(const StoredValue& value, const ValueOptions& options,
                                         msg::ReadValuesReplyT* reply) {
-  if (!NeedsBytes(value, options)) return AppendPlace(PlaceOf(value), reply);
+  if (!NeedsBytes(value, options)) return AppendReference(value, reply);
   switch (FormOf(value)) {
     case Form::kBlobs:
-      return AppendBlobs(value, reply);
+      return AppendBlobs(value, options, reply);
     case Form::kHistogram:
       return AppendHistogram(value, options, reply);
     case Form::kLandscape:

@@ -60,6 +60,8 @@ bool NeedsBytes(const StoredValue& value, const ValueOptions& options);
 // nothing was appended.
 absl::StatusOr<std::size_t> AppendValue(const StoredValue& value, const ValueOptions& options,
                                         msg::ReadValuesReplyT* reply);
+// Appends where the whole value is, as one blob.
+std::size_t AppendReference(const StoredValue& value, msg::ReadValuesReplyT* reply);
 
 }  // namespace datamanager
 

@@ -295,6 +295,16 @@ TEST(ValueMessagesTest, WhatIsNotWhatItShouldBeAppendsNothing) {
   }
 }
 
+TEST(ValueMessagesTest, BlobsThatCannotBeListedCanBeHadAsOne) {
+  for (const std::string& pictures : {Texts({2003}, {"1"}), std::string("\xff\xff")}) {
+    const auto reply =
+        Answer(Value("images", DataClass::kBlobSequence, ValueKind::kTensor, pictures),
+               {.references = true});
+    ASSERT_EQ(reply.blobs.size(), 1u);
+    EXPECT_EQ(reply.blobs[0]->length, pictures.size());
+  }
+}
+
 TEST(ValueMessagesTest, NoShapeMakesALargeAnswer) {
   // 2^29 elements, of which one is stored.
   const std::string bytes = Number(1, 1) + ShapeBytes({1 << 29}) + Float(5, 2);
