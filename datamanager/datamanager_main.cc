@@ -5,10 +5,12 @@
 #include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/publisher.h"
 #include "bus/schema/envelope_generated.h"
@@ -17,8 +19,10 @@
 #include "datamanager/load_scheduler.h"
 #include "datamanager/memory_budget.h"
 #include "datamanager/point_topics.h"
+#include "datamanager/removal_methods.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_follower.h"
+#include "datamanager/run_removal.h"
 #include "datamanager/run_tree.h"
 #include "datamanager/service_methods.h"
 #include "eventlog/open_file_bound.h"
@@ -95,6 +99,21 @@ int Run() {
                                 .pool = (*process)->pool(),
                                 .load_threads = *threads,
                                 .reload_interval = absl::GetFlag(FLAGS_reload_interval)});
+  datamanager::AddRemovalMethods(
+      (*process)->service(),
+      {.client = (*process)->client(),
+       .logdir = logdir,
+       .runs = [&catalog]() -> absl::StatusOr<std::vector<datamanager::RemovableRun>> {
+         if (auto names = catalog.Names(); !names.ok()) return names.status();
+         std::vector<datamanager::RemovableRun> runs;
+         for (const auto& run : catalog.Runs()) {
+           runs.push_back({.name = run.listed->name,
+                           .directory = run.listed->directory,
+                           .update_us = run.update_us,
+                           .generation = run.generation});
+         }
+         return runs;
+       }});
   return (*process)->Run();
 }
 
