@@ -163,15 +163,17 @@ class RunFollowerTest : public testing::Test {
   bool AwaitGrown(const std::string& run) {
     return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return grown_[run + "/" + kFile] > 0; });
   }
-  // The tree's clock is moved until the listing has it.
+  // The follower's clock is moved until the listing has it.
   bool AwaitBytes(const std::string& run, std::uint64_t bytes) {
-    for (int i = 0; i < 100; ++i) {
-      if (!clock_.AwaitWaiters(1)) return false;
-      {
-        MutexLock lock(mutex_);
-        if (runs_[run] == bytes) return true;
-      }
+    runtime::Clock* const real = runtime::Clock::Real();
+    const absl::Duration deadline = real->Monotonic() + kPatience;
+    while (real->Monotonic() < deadline) {
       clock_.Advance(absl::Milliseconds(100));
+      MutexLock lock(mutex_);
+      // Who is to do it may not have its turn yet, or not know of the growth yet.
+      const absl::Duration look_again = real->Monotonic() + absl::Milliseconds(10);
+      while (runs_[run] != bytes && real->WaitUntil(changed_, mutex_, look_again)) continue;
+      if (runs_[run] == bytes) return true;
     }
     return false;
   }
