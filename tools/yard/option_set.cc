@@ -37,7 +37,8 @@ void OptionSet::Add(const char* name, std::uint64_t& value, const char* help) {
 void OptionSet::Add(const char* name, std::vector<std::string>& values, const char* help,
                     Need need) {
   auto* const option = app_->add_option(name, values, help)->required(need == Need::kRequired);
-  if (name[0] == '-') option->expected(1)->take_all();
+  // (Else "[a,b]" would be two values.)
+  if (name[0] == '-') option->expected(1)->take_all()->allow_extra_args(false);
 }
 
 // An option without a group is not in the help.
@@ -48,7 +49,7 @@ void OptionSet::Hidden(const std::string& name, std::string& value) {
   app_->add_option(name, value)->group("");
 }
 void OptionSet::Hidden(const std::string& name, std::vector<std::string>& values) {
-  app_->add_option(name, values)->group("")->expected(1)->take_all();
+  app_->add_option(name, values)->group("")->expected(1)->take_all()->allow_extra_args(false);
 }
 void OptionSet::HiddenSwitch(const std::string& name, std::string& value) {
   app_->add_flag(name, value)->group("");

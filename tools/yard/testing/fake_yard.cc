@@ -54,6 +54,8 @@ std::unique_ptr<msg::LeaseT> LeaseOf(const runtime::Locations& locations,
 }  // namespace
 
 FakeYard::FakeYard() : directory_(ShortDirectory()) {
+  context_.node = [this] { return CallerNode(); };
+  context_.client = [this] { return CallerClient(); };
   context_.locations = {.runtime_directory = directory_,
                         .state_directory = directory_ + "/state",
                         .registry_address = "ipc://" + directory_ + "/registry"};
@@ -343,8 +345,6 @@ FakeYard::Output FakeYard::Run(std::vector<std::string> words) {
     context.err = err_ != nullptr ? err_ : &err;
     context.json = line.json;
     context.rest = line.rest;
-    context.node = [this] { return CallerNode(); };
-    context.client = [this] { return CallerClient(); };
     const absl::Status ensured = line.entry->needs_yard ? EnsureYard(context) : absl::OkStatus();
     output.code = ensured.ok() ? line.verb->Run(context) : Fail(context, line.entry->name, ensured);
   }

@@ -182,6 +182,7 @@ TEST_F(PubTest, WaitsForSubscribersAndSaysWhenTheyDoNotCome) {
 }
 
 TEST_F(PubTest, RefusesWordsThatContradict) {
+  yard_.Start();
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"pub", "e/x/"},
         {"pub", "e/x/", "1", "2"},

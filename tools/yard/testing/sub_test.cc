@@ -144,7 +144,8 @@ TEST_F(SubTest, WhatFollowsTheLastEventIsNew) {
   EXPECT_EQ(std::stoi(lines[2]), std::stoi(lines[1]) + 1);
 }
 
-TEST_F(SubTest, WhatIsWrongWithItsWordsIsSaidBeforeAnythingIsAsked) {
+TEST_F(SubTest, WhatIsWrongWithItsWordsIsSaidBeforeAnythingIsHeard) {
+  yard_.Start();
   EXPECT_EQ(yard_.Run({"sub", "m/a*/"}).code, kUsage);
   EXPECT_EQ(yard_.Run({"sub", "--field", "a..b"}).code, kUsage);
   const auto filter = yard_.Run({"sub", "--filter", "step>"});

@@ -137,6 +137,7 @@ TEST_F(TopicTest, NothingHeardIsSaidWithItsCode) {
 }
 
 TEST_F(TopicTest, WrongWordsAreUsage) {
+  yard_.Start();
   EXPECT_EQ(yard_.Run({"topic"}).code, kUsage);
   const auto result = yard_.Run({"topic", "Hz", "e/"});
   EXPECT_EQ(result.code, kUsage);

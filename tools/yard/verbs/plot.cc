@@ -58,11 +58,15 @@ class Plot : public Verb {
   }
 
   int Run(Context& context) override {
-    auto client = context.client();
-    if (!client.ok()) return Fail(context, "plot", client.status());
     const auto overlap = ParseOverlap(overlap_name_);
     if (!overlap.ok()) return Fail(context, "plot", overlap.status());
     overlap_ = *overlap;
+    if (names_.empty() && query_.empty()) {
+      return Fail(context, "plot",
+                  absl::InvalidArgumentError("name a run or a trial, or give a --query"));
+    }
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "plot", client.status());
     if (auto status = AddQueried(context); !status.ok()) return Fail(context, "plot", status);
     if (names_.empty()) {
       return Fail(context, "plot",

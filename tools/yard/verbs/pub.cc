@@ -207,12 +207,10 @@ class Pub : public Verb {
       if (!text_.empty()) return absl::InvalidArgumentError("an event and --stdin: which?");
       return std::make_unique<LineTexts>(context.in, count_);
     }
-    if (text_.size() != 1) {
-      return absl::InvalidArgumentError(text_.empty()
-                                            ? "what is to be published? JSON, -, or --stdin"
-                                            : "more than one event: quote the JSON");
+    if (text_.empty()) {
+      return absl::InvalidArgumentError("what is to be published? JSON, -, or --stdin");
     }
-    std::string text = text_.front();
+    std::string text = text_;
     if (text == "-") {
       auto all = LineReader(context.in, kMaxTextBytes).Rest();
       if (!all.ok()) return all.status();
@@ -222,7 +220,7 @@ class Pub : public Verb {
       const absl::Status good = CheckJson(FillTemplate(text, {.time = context.clock->Now()}));
       if (!good.ok()) return good;
     }
-    const bool is_template = !raw_ && text_.front() != "-";
+    const bool is_template = !raw_ && text_ != "-";
     return std::make_unique<FilledTexts>(std::move(text), is_template,
                                          std::max<std::uint64_t>(count_, 1), context.clock);
   }
@@ -335,7 +333,7 @@ class Pub : public Verb {
   }
 
   std::string topic_, type_;
-  std::vector<std::string> text_;
+  std::string text_;
   bool raw_ = false, stdin_ = false;
   std::uint64_t count_ = 0;
   double rate_ = 0, timeout_ = 0;
