@@ -1,5 +1,6 @@
 #include "trainer/trials.h"
 
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,6 +75,8 @@ constexpr int kFilesCheckedPerTurn = 64;
 constexpr absl::Duration kAtHand = absl::Milliseconds(200);
 // Where more than so many are, the next end does not wait for that.
 constexpr std::uint64_t kMostAtHand = 16;
+// So many are not worth the time of giving their memory back.
+constexpr std::size_t kFewAtHand = 64;
 
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
@@ -594,6 +597,15 @@ class TrialsImpl : public Trials {
       to_spread_.erase(number);
       place = trials_.erase(place);
     }
+    ReturnMemory();
+  }
+
+  // What a long queue took lies in pieces between what stays: the system gets it back as the queue
+  // gets shorter, a few times.
+  void ReturnMemory() {
+    if (most_at_hand_ <= 2 * trials_.size() + kFewAtHand) return;
+    most_at_hand_ = trials_.size();
+    (void)malloc_trim(0);
   }
 
   // An ended trial, whole. Unavailable: it cannot be read.
@@ -628,7 +640,10 @@ class TrialsImpl : public Trials {
     return WholeMessage(*record, *last, *newest);
   }
 
-  void CountTrials() { trial_count_ = trials_.size() + ended_.size(); }
+  void CountTrials() {
+    trial_count_ = trials_.size() + ended_.size();
+    most_at_hand_ = std::max(most_at_hand_, trials_.size());
+  }
 
   bool MayReportLate(const TrialRecord& record) const {
     return options_.clock->Now() - absl::FromUnixMicros(record.ended_us) <
@@ -1780,6 +1795,7 @@ class TrialsImpl : public Trials {
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::size_t most_at_hand_ = 0;  // Since memory was given back.
   std::atomic<std::uint64_t> trial_count_{0}, live_{0}, running_{0}, reports_{0}, store_errors_{0};
 };
 
