@@ -20,6 +20,8 @@ namespace {
 using rpc::Registry;
 using PublishWriter = std::shared_ptr<ReplyWriter<Registry::Publish>>;
 
+// Of the events of one who waits: a thousand may.
+constexpr std::size_t kMostWaitingBytes = 64 << 10;
 // For an answer to be on its way before the caller gives up.
 constexpr absl::Duration kReplyTime = absl::Milliseconds(500);
 
@@ -46,6 +48,12 @@ void Publish(Hub* hub, runtime::Clock* clock, PublishWriter writer,
   const bool list = !request.events.empty();
   if (request.min_subscribers == 0) {
     return writer->Finish(PublishNow(hub, *std::move(events), list));
+  }
+  std::size_t bytes = request.payload.size() + request.envelope.size();
+  for (const auto& event : request.events) bytes += event->payload.size() + event->envelope.size();
+  if (bytes > kMostWaitingBytes) {
+    return writer->Finish(
+        absl::ResourceExhaustedError("events that wait for subscribers have at most 64 KiB"));
   }
   const auto waiting = std::make_shared<std::vector<Hub::NewEvent>>(*std::move(events));
   const std::uint64_t wait =

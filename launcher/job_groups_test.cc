@@ -406,6 +406,25 @@ TEST_F(JobGroupsTest, SharedMembersAreThoseOfAllTasksAndAmountsAreCounted) {
   EXPECT_EQ(End(gpu).state, TaskState::Exited);
 }
 
+TEST_F(JobGroupsTest, ItsTimeBeginsWhenItGetsWhatItAsksFor) {
+  yard_.Close();
+  yard_.SetResources({*ParseResource("gpu=0")});
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  std::vector<std::string> jobs;
+  for (const char* program : {kForEver, "exit 0"}) {
+    auto spec = yard_.Shell(program);
+    auto wish = std::make_unique<msg::ResourceRequestT>();
+    wish->name = "gpu";
+    wish->amount = 1;
+    AddGroup(&spec, "worker").resources.push_back(std::move(wish));
+    spec.max_run_time_ms = 1'000;
+    jobs.push_back(Launch(spec));
+  }
+  EXPECT_EQ(End(jobs[0]).reason, "its time of 1s is over");
+  const msg::JobT waited = End(jobs[1]);
+  EXPECT_EQ(waited.state, TaskState::Exited) << waited.reason;
+}
+
 // All of it before the loop comes to what it has granted.
 TEST_F(JobGroupsTest, WhatWasGrantedBeforeAStopIsNotUsedAfterARestart) {
   yard_.Close();

@@ -213,6 +213,7 @@ class Table : public JobTable {
   void Carry(Job& job, const action::StopAttempt& stop);
   void Carry(Job& job, const action::SetTimer& timer);
   void Carry(Job& job, const action::CancelTimer& cancel);
+  static bool HasNotBegun(const Job& job);
   void SetEndTimer(Job& job);
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);
@@ -734,6 +735,11 @@ void Table::GiveGrants() {
         for (const auto& given : *held) {
           job.row.tasks[at].resources.push_back(given.ToString());
         }
+        if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
+          job.row.run_since_us = WallUs();
+          Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
+          SetEndTimer(job);
+        }
         return Feed(job, event::Granted{i});
       }
     });
@@ -788,6 +794,12 @@ std::vector<int> Table::PortsOf(const Job& job, int task) const {
 
 // ---- Actions
 
+// Nothing of it has run yet: it waits for resources.
+bool Table::HasNotBegun(const Job& job) {
+  return std::all_of(job.row.tasks.begin(), job.row.tasks.end(),
+                     [](const TaskRow& task) { return task.attempts.empty(); });
+}
+
 void Table::SetEndTimer(Job& job) {
   const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
   if (limit == absl::ZeroDuration()) return;
@@ -796,6 +808,7 @@ void Table::SetEndTimer(Job& job) {
   job.end_timer = options_.loop->RunAfter(
       std::max<absl::Duration>(left, absl::ZeroDuration()), [this, entry = &job, limit] {
         entry->end_timer = 0;
+        if (HasNotBegun(*entry)) return;  // Its time begins with its first grant.
         entry->time_over_us = WallUs();
         Feed(*entry, event::TimeOver{
                          absl::StrCat("its time of ", absl::FormatDuration(limit), " is over")});

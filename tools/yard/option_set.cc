@@ -11,7 +11,7 @@ constexpr double kLongest = 1e9;
 std::string IsTime(const std::string& text) {
   double seconds = -1;
   if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kLongest) return "";
-  return text + " is not a number of seconds from 0 to 1e9";
+  return text + " is not a number from 0 to 1e9";
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST_F(PubTest, MakesWhatTheTopicHas) {
 
 TEST_F(PubTest, WaitsForSubscribersAndSaysWhenTheyDoNotCome) {
   yard_.Start();
-  const auto late = yard_.Run({"pub", "e/w/", "1", "-w", "1", "--timeout", "1"});
+  const auto late = yard_.Run({"pub", "e/w/", "1", "-w", "1", "--timeout", "2"});
   EXPECT_EQ(late.code, kTimedOut);
   EXPECT_THAT(late.err, HasSubstr("0 of 1 subscriptions of e/w/"));
   EXPECT_EQ(late.out, "");
@@ -186,6 +186,7 @@ TEST_F(PubTest, RefusesWordsThatContradict) {
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"pub", "e/x/"},
         {"pub", "e/x/", "1", "2"},
+        {"pub", "e/x/", "1", "-n", "0"},
         {"pub", "e/x/", "1", "--stdin"},
         {"pub", "e/x/", "1", "--raw", "--type", "Points"}}) {
     EXPECT_EQ(yard_.Run(words).code, kUsage);

@@ -1,6 +1,8 @@
 // `yard sub` as a person uses it, with a real hub.
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -142,6 +144,23 @@ TEST_F(SubTest, WhatFollowsTheLastEventIsNew) {
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(std::stoi(lines[1]), std::stoi(lines[0]) + 1);
   EXPECT_EQ(std::stoi(lines[2]), std::stoi(lines[1]) + 1);
+}
+
+// Those of a trial that reports often come several in an event.
+TEST_F(SubTest, EachResultIsALine) {
+  yard_.Start();
+  msg::TrialEventT event;
+  event.row = std::make_unique<msg::ResultRowT>();
+  event.row->row = event.row->step = 1;
+  for (int step = 2; step <= 4; ++step) {
+    event.more_rows.push_back(std::make_unique<msg::ResultRowT>());
+    event.more_rows.back()->row = event.more_rows.back()->step = static_cast<std::uint64_t>(step);
+  }
+  msg::EnvelopeT envelope;
+  envelope.body.Set(std::move(event));
+  ASSERT_EQ(yard_.hub().Publish("e/rows/", std::move(envelope)).status(), absl::OkStatus());
+  const auto last = yard_.Run({"sub", "e/rows/", "--last", "--field", "row.step", "-n", "1"});
+  EXPECT_EQ(last.out, "4\n") << last.err;
 }
 
 TEST_F(SubTest, WhatIsWrongWithItsWordsIsSaidBeforeAnythingIsHeard) {

@@ -47,6 +47,10 @@ class TopicTest : public ::testing::Test {
   FakeYard::Output WhilePublishing(const std::string& topic, std::vector<std::string> words) {
     runtime::FakeClock clock;
     yard_.context().clock = &clock;
+    const absl::Time gone_by = absl::Now() + absl::Seconds(30);
+    while (yard_.hub().CountSubscriptions(topic) != 0 && absl::Now() < gone_by) {
+      std::this_thread::yield();  // Of the verb before.
+    }
     FakeYard::Output result;
     std::atomic<bool> ended{false};
     std::thread verb([&] {

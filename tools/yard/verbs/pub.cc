@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ constexpr absl::Duration kWait = absl::Seconds(60);
 // Who keeps the pace but for this has kept it.
 constexpr absl::Duration kLateness = absl::Milliseconds(100);
 constexpr const char* kJson = "json";
+
+constexpr std::uint64_t kNotGiven = std::numeric_limits<std::uint64_t>::max();
 
 // Where the texts of events come from.
 class Texts {
@@ -200,12 +203,13 @@ class Pub : public Verb {
 
  private:
   absl::StatusOr<std::unique_ptr<Texts>> Open(const Context& context) {
+    if (count_ == 0) return absl::InvalidArgumentError("-n 0: nothing would be published");
     if (raw_ && !type_.empty()) {
       return absl::InvalidArgumentError("--raw sends text, which has no --type");
     }
     if (stdin_) {
       if (!text_.empty()) return absl::InvalidArgumentError("an event and --stdin: which?");
-      return std::make_unique<LineTexts>(context.in, count_);
+      return std::make_unique<LineTexts>(context.in, count_ == kNotGiven ? 0 : count_);
     }
     if (text_.empty()) {
       return absl::InvalidArgumentError("what is to be published? JSON, -, or --stdin");
@@ -222,7 +226,7 @@ class Pub : public Verb {
     }
     const bool is_template = !raw_ && text_ != "-";
     return std::make_unique<FilledTexts>(std::move(text), is_template,
-                                         std::max<std::uint64_t>(count_, 1), context.clock);
+                                         count_ == kNotGiven ? 1 : count_, context.clock);
   }
 
   // What the topic's events are so far is what it gets.
@@ -335,7 +339,7 @@ class Pub : public Verb {
   std::string topic_, type_;
   std::string text_;
   bool raw_ = false, stdin_ = false;
-  std::uint64_t count_ = 0;
+  std::uint64_t count_ = kNotGiven;
   double rate_ = 0, timeout_ = 0;
   std::uint32_t wait_ = 0, require_ = 0;
   std::unique_ptr<MessageJson> messages_;

@@ -71,14 +71,37 @@ class View {
     });
   }
   // "TOPIC  {...}", or one object with everything about the event; with a field its value alone,
-  // or instead of the body. Nothing: it is not wanted.
-  std::optional<std::string> LineOf(const MessageJson& messages, std::string_view topic,
-                                    const msg::Envelope& event) const {
+  // or instead of the body. Nothing: it is not wanted. Of an event with several results one each.
+  std::vector<std::string> LinesOf(const MessageJson& messages, std::string_view topic,
+                                   const msg::Envelope& event) const {
+    std::vector<std::string> lines;
     const bool matches =
         std::any_of(patterns_.begin(), patterns_.end(),
                     [&](const TopicPattern& pattern) { return pattern.Matches(topic); });
-    if (!matches) return std::nullopt;
+    if (!matches) return lines;
     nlohmann::json body = messages.ToJson(event);
+    nlohmann::json more = nlohmann::json::array();
+    if (event.body_as_TrialEvent() != nullptr && body.contains("more_rows")) {
+      more = std::move(body["more_rows"]);
+      body.erase("more_rows");
+    }
+    const auto add = [&](const nlohmann::json& of) {
+      auto line = LineOf(topic, event, of);
+      if (line.has_value()) lines.push_back(*std::move(line));
+    };
+    add(body);
+    for (nlohmann::json& row : more) {
+      body["row"] = std::move(row);
+      add(body);
+    }
+    return lines;
+  }
+
+ private:
+  static constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+
+  std::optional<std::string> LineOf(std::string_view topic, const msg::Envelope& event,
+                                    nlohmann::json body) const {
     if (filter_ != nullptr && !filter_->Matches(body)) return std::nullopt;
     if (field_.has_value()) {
       const nlohmann::json* const value = field_->Find(body);
@@ -87,9 +110,6 @@ class View {
     }
     return json_ ? Object(topic, event, std::move(body)) : Text(topic, body);
   }
-
- private:
-  static constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
 
   std::string Text(std::string_view topic, const nlohmann::json& body) const {
     if (field_.has_value() && body.is_string()) return Printable(body.get<std::string>());
@@ -190,13 +210,13 @@ class Sub : public Verb {
     options.prefixes = view.Prefixes();
     options.on_event = [&messages, &view, queue](std::string_view topic,
                                                  const msg::Envelope& event) {
-      auto line = view.LineOf(messages, topic, event);
-      if (!line.has_value()) return;
       const msg::Head* const head = event.head();
-      queue->Add({.topic = std::string(topic),
-                  .text = *std::move(line),
-                  .source = head == nullptr ? 0 : head->source(),
-                  .seq = head == nullptr ? 0 : head->seq()});
+      for (std::string& line : view.LinesOf(messages, topic, event)) {
+        queue->Add({.topic = std::string(topic),
+                    .text = std::move(line),
+                    .source = head == nullptr ? 0 : head->source(),
+                    .seq = head == nullptr ? 0 : head->seq()});
+      }
     };
     options.on_lost = [&view, queue](std::string_view topic, std::uint64_t lost) {
       if (!view.Wants(topic)) return;
@@ -229,12 +249,13 @@ class Sub : public Verb {
                       const msg::RecordedEventT& recorded, std::uint64_t* seen, Places* places) {
     const auto event = bus::Receive(recorded.envelope, recorded.envelope.size());
     if (!event.ok() || !event->body_known()) return;
-    const auto line = view.LineOf(messages, recorded.topic, **event);
-    if (!line.has_value()) return;
+    const std::vector<std::string> lines = view.LinesOf(messages, recorded.topic, **event);
+    if (lines.empty()) return;
     if (const msg::Head* const head = (*event)->head(); head != nullptr) {
       (*places)[recorded.topic] = {head->source(), head->seq()};
     }
-    *context.out << *line << "\n";
+    // What a topic was told last is the last of them.
+    *context.out << lines.back() << "\n";
     ++*seen;
   }
 

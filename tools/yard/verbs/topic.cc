@@ -67,10 +67,12 @@ class Meter {
       (void)clock_->WaitUntil(changed_, mutex_, time);
     }
     Report report;
-    for (auto& [topic, window] : windows_) {
-      const RateWindow::Report of = window.Describe(clock_->Monotonic());
-      if (of.events > 0) report.topics.emplace_back(topic, of);
-    }
+    // Those that have been silent for so long make room for others.
+    std::erase_if(windows_, [&](auto& entry) {
+      const RateWindow::Report of = entry.second.Describe(clock_->Monotonic());
+      if (of.events > 0) report.topics.emplace_back(entry.first, of);
+      return of.events == 0;
+    });
     report.left_out = left_out_;
     report.restarts = restarts_;
     report.closed = closed_;
@@ -281,6 +283,8 @@ class Topic : public Verb {
       reports += report.topics.empty() ? 0 : 1;
       if (count_ > 0 && reports == count_) return kDone;
       if (time == end) break;
+      // (Seconds in which this program was stopped are not made up for.)
+      i = std::max(i, static_cast<int>((context.clock->Monotonic() - begin) / kEvery));
     }
     if (count_ == 0 && reports > 0) return kDone;
     return Fail(context, "topic",
