@@ -1,6 +1,8 @@
 // The data manager: reads run directories and answers questions about them.
 
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -10,7 +12,9 @@
 #include "absl/flags/flag.h"
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/publisher.h"
 #include "bus/schema/envelope_generated.h"
@@ -26,9 +30,11 @@
 #include "datamanager/run_tree.h"
 #include "datamanager/service_methods.h"
 #include "eventlog/open_file_bound.h"
+#include "runtime/event_loop.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
 #include "runtime/locations.h"
+#include "runtime/thread_pool.h"
 
 ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");
 ABSL_FLAG(std::uint64_t, cache_mb, 0,
@@ -42,6 +48,8 @@ ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\":
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
 
 namespace {
+
+constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
 
 int Run() {
   const runtime::FileLimit limit = runtime::RaiseFileLimit();
@@ -58,6 +66,11 @@ int Run() {
                                                 std::thread::hardware_concurrency());
   if (!threads.ok()) return runtime::ReportAndExitCode("datamanager", threads.status());
   const std::uint64_t cache_mb = absl::GetFlag(FLAGS_cache_mb);
+  if (cache_mb > std::numeric_limits<std::uint64_t>::max() >> 20) {
+    return runtime::ReportAndExitCode(
+        "datamanager", absl::InvalidArgumentError(
+                           absl::StrCat("--cache_mb is ", cache_mb, ": it must be below 2^44")));
+  }
   const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
   auto created = datamanager::RunCatalog::Create(
       {.root = logdir,
@@ -114,6 +127,18 @@ int Run() {
          }
          return runs;
        }});
+  (*process)->OnStop([&catalog] { catalog.Stop(); });
+  runtime::EventLoop* const loop = (*process)->loop();
+  runtime::ThreadPool* const pool = (*process)->pool();
+  std::function<void()> end_lingering = [&] {
+    // (A pool that has too much to do is asked again.)
+    (void)pool->Submit([&catalog] {
+      catalog.EndLingering();
+      return absl::OkStatus();
+    });
+    loop->RunAfter(kTidiesEvery, end_lingering);
+  };
+  loop->Post(end_lingering);
   return (*process)->Run();
 }
 

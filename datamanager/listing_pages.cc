@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bus/reply_parts.h"
 #include "bus/topic.h"
 #include "datamanager/brief_item.h"
 #include "datamanager/file_kind.h"
@@ -43,6 +44,8 @@ using runtime::Absl;
 using PluginLists = std::vector<std::unique_ptr<msg::PluginTagsT>>;
 
 constexpr std::size_t kNamesInAnError = 8;
+// A step, a time and a value each.
+constexpr std::uint64_t kMostPoints = bus::kMaxAnswerBytes / 24;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Nothing for an empty pattern.
@@ -325,9 +328,15 @@ absl::StatusOr<msg::ScalarsReplyT> ScalarsPage(const RunSource::View& view,
                     .first_point = request.first_point,
                     .limit = request.limit == 0 ? kAll : request.limit,
                     .page_points = std::numeric_limits<std::size_t>::max()});
+  const std::uint64_t selected = series.Find(request.first_step, request.last_step).size();
+  const std::uint64_t behind = selected - std::min<std::uint64_t>(request.first_point, selected);
+  if (std::min(behind, request.limit == 0 ? kAll : request.limit) > kMostPoints) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("too many points for one answer (at most ", kMostPoints,
+                     "); give a limit or a number of columns, or use ReadScalars"));
+  }
   const auto next = pages.Next(series, data.generation(), &reply);
   if (!next.ok()) return next.status();
-  const std::uint64_t selected = series.Find(request.first_step, request.last_step).size();
   reply.more = reply.first_point + reply.steps.size() < selected;
   return reply;
 }

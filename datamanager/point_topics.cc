@@ -88,7 +88,7 @@ class Answer {
     more_ = any_ && read_;
     if (more_) return false;
     read_ = true;
-    status_ = catalog_.LookWithin(kSinceWithin, request,
+    status_ = catalog_.LookWithin(until_ - catalog_.Monotonic(), request,
                                   [](const RunSource::View&) { return absl::OkStatus(); });
     // A run that has gone meanwhile has no points.
     if (absl::IsNotFound(status_)) status_ = absl::OkStatus();
@@ -97,6 +97,7 @@ class Answer {
   }
 
   RunCatalog& catalog_;
+  const absl::Duration until_ = catalog_.Monotonic() + kSinceWithin;
   bus::SincePage page_;
   absl::Status status_;
   bool any_ = false;

@@ -36,9 +36,9 @@ void PublishPoints(const PublishEvent& publish, const std::string& run, const st
 // until the runs that are asked about are counted: an end that is told too early would be taken for
 // the truth.
 absl::StatusOr<msg::EndsReplyT> EndsOfPoints(RunCatalog& catalog, const msg::EndsRequestT& request);
-// Blocks for at most kSinceWithin while a run is read whose points are not in memory; a page waits
-// for one of them. DeadlineExceeded: it goes on, ask again.
-constexpr absl::Duration kSinceWithin = absl::Seconds(4);
+// Blocks for at most kSinceWithin, less than a subscriber waits for a page, while runs are read
+// whose points are not in memory. DeadlineExceeded: it goes on, ask again.
+constexpr absl::Duration kSinceWithin = absl::Seconds(1);
 absl::StatusOr<msg::SinceReplyT> PointsSince(RunCatalog& catalog,
                                              const msg::SinceRequestT& request);
 

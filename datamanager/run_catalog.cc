@@ -74,6 +74,7 @@ class RunCatalog::Run {
     absl::Status failure;
     absl::Duration failed_at;
     std::vector<std::function<void()>> when_counted;
+    bool gone = false;  // Removed: nothing of it is read or waited for any more.
   };
 
   Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
@@ -86,7 +87,8 @@ class RunCatalog::Run {
   auto With(const Use& use) {
     waiting_.fetch_add(1);
     MutexLock lock(mutex_);
-    if (waiting_.fetch_sub(1) == 1) nobody_waits_.Signal();
+    waiting_.fetch_sub(1);
+    who_waited_.Signal();
     return use(state_);
   }
   // The same for a step of reading: who asks goes first, or else a reader that is fast enough
@@ -95,7 +97,7 @@ class RunCatalog::Run {
   auto WithStep(const Use& use) {
     constexpr int kTurns = 8;
     MutexLock lock(mutex_);
-    for (int turn = 0; turn < kTurns && waiting_.load() > 0; ++turn) nobody_waits_.Wait(mutex_);
+    for (int turn = 0; turn < kTurns && waiting_.load() > 0; ++turn) who_waited_.Wait(mutex_);
     return use(state_);
   }
 
@@ -108,7 +110,7 @@ class RunCatalog::Run {
  private:
   std::atomic<int> waiting_ = 0;
   runtime::Mutex mutex_;
-  runtime::CondVar nobody_waits_;
+  runtime::CondVar who_waited_;  // Has its turn.
   State state_ ABSL_GUARDED_BY(mutex_);
 };
 
@@ -156,11 +158,31 @@ RunCatalog::~RunCatalog() {
   lingering_.clear();
 }
 
-void RunCatalog::ScanBegan() { Happen(ManagerEvent::kReloadBegan); }
+void RunCatalog::ScanBegan() {
+  whole_ = true;
+  Happen(ManagerEvent::kReloadBegan);
+}
 
 void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                        const RunTree::Unreadable& unreadable, bool only_listing) {
+  TakeListing(delta, runs, only_listing);
+  if (only_listing) return;
+  brief_.UpdateAll([this] { return !stopping_.load(); });
+  {
+    MutexLock lock(mutex_);
+    scanned_ = true;
+    unreadable_ = unreadable;
+  }
+  EndLingering();
+  if (runs.empty()) return Happen(ManagerEvent::kNoRuns);
+  if (!std::exchange(whole_, false)) return;
+  scheduler_->WhenLoaded([this] { Happen(ManagerEvent::kLoaded); });
+}
+
+void RunCatalog::TakeListing(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+                             bool only_listing) {
   const bool first = !scanned();
+  MutexLock lock(listing_mutex_);
   if (!only_listing) brief_.Merge(runs);
   for (const std::string& name : delta.removed) Remove(name);
   for (const ListedRunPtr& listed : delta.recreated) {
@@ -174,15 +196,6 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   for (const ListedRunPtr& listed : runs) {
     if (Find(listed->name) == nullptr) Add(listed, NextGeneration(listed->name), false);
   }
-  brief_.UpdateAll();
-  {
-    MutexLock lock(mutex_);
-    scanned_ = true;
-    unreadable_ = unreadable;
-  }
-  EndLingering();
-  if (runs.empty()) return Happen(ManagerEvent::kNoRuns);
-  scheduler_->WhenLoaded([this] { Happen(ManagerEvent::kLoaded); });
 }
 
 std::uint64_t RunCatalog::NextGeneration(const std::string& name) const {
@@ -199,7 +212,7 @@ void RunCatalog::Change(const ListedRunPtr& listed) {
     return !state.reader.idle();
   });
   cache_.SetUpdate(run->name, listed->update_us);
-  if (const auto item = brief_.Find(run->name); item.ok()) (*item)->SetRun(listed);
+  if (const auto item = Brief(run->name); item.ok()) (*item)->SetRun(listed);
   if (reads) scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, listed->update_us);
 }
 
@@ -225,6 +238,7 @@ void RunCatalog::Remove(const std::string& name) {
   if (run == nullptr) return;
   std::vector<std::function<void()>> waiters;
   const std::uint64_t generation = run->With([&](Run::State& state) {
+    state.gone = true;
     waiters = std::move(state.when_counted);
     return state.reader.data().generation();
   });
@@ -347,8 +361,11 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
   RunReader::Step step;
   std::vector<std::function<void()>> counted;
   std::uint64_t bytes = 0;
+  bool gone = false;
   const std::vector<std::string> grown = TakeGrown(name);
   run->WithStep([&](Run::State& state) {
+    gone = state.gone;
+    if (gone) return;
     state.reader.LookAt(grown);
     RunData& data = state.reader.data();
     const std::uint64_t records = data.records();
@@ -368,8 +385,8 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
   });
   for (const auto& ready : counted) ready();
   // It may be gone by now, or another one of that name.
-  if (Find(name) != run) {
-    run->loading.reset();
+  if (gone || Find(name) != run) {
+    if (run->loading != nullptr) cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
     return NoLongerThere(name);
   }
 
@@ -481,7 +498,10 @@ absl::StatusOr<std::vector<std::string>> RunCatalog::Names() const {
 }
 
 absl::StatusOr<std::shared_ptr<BriefItem>> RunCatalog::Brief(const std::string& run) const {
-  return brief_.Find(run);
+  auto item = brief_.Find(run);
+  // (It finds what only one name begins with, too.)
+  if (item.ok() && (*item)->run()->name != run) return NoLongerThere(run);
+  return item;
 }
 
 absl::Status RunCatalog::BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const {
@@ -539,7 +559,7 @@ void RunCatalog::WhenReady(const Request& request, std::function<void()> ready) 
   if (run == nullptr) return ready();
   if (request.need == Need::kCounts) {
     const bool waits = run->With([&](Run::State& state) {
-      if (state.reader.data().counted()) return false;
+      if (state.gone || state.reader.data().counted()) return false;
       state.when_counted.push_back(ready);
       return true;
     });
@@ -606,6 +626,7 @@ absl::Status RunCatalog::CacheRun(const std::string& run) {
 }
 
 absl::Status RunCatalog::Uncache(const std::string& run) {
+  MutexLock lock(listing_mutex_);
   if (Find(run) == nullptr) return FindName(run).status();
   Remove(run);
   return brief_.Remove(run);

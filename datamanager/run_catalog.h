@@ -43,8 +43,8 @@ namespace datamanager {
 // opening a file, counted by a pass over its files in the background, and cached, with every point
 // in memory, within a budget of bytes: what is asked for first, else the newest.
 //
-// Locks: mutex_, then a run's; the caches' own are taken under either, but no lease of a detail is
-// given back under a run's lock.
+// Locks: listing_mutex_, mutex_, then a run's; the caches' own are taken under either, but no lease
+// of a detail is given back under a run's lock.
 class RunCatalog : public RunSource {
  private:
   struct KeptPoints;  // Stands for the points of a run in the detail cache.
@@ -139,6 +139,11 @@ class RunCatalog : public RunSource {
   void Grown(const std::string& run, std::span<const std::string> files);
   // Any of them may. NotFound.
   absl::Status LookAgain(const std::string& run);
+  // Gives back the memory of what was served without room for it, when nobody has asked for more of
+  // it for some seconds. To be called now and then.
+  void EndLingering();
+  // The process ends: what is read of all runs one after the other ends with the next one.
+  void Stop() { stopping_ = true; }
   // Calls `done` once all work that is known now has been done, has failed or was forgotten.
   void WhenLoaded(std::function<void()> done);
   // What WhenLoaded() tells, waited for. False: it took longer.
@@ -165,6 +170,7 @@ class RunCatalog : public RunSource {
   void WhenReady(const Request& request, std::function<void()> ready) override;
   eventlog::OpenFileBound* open_files() const override { return &open_files_; }
   std::int64_t NowUs() const override { return absl::ToUnixMicros(options_.clock->Now()); }
+  absl::Duration Monotonic() const { return options_.clock->Monotonic(); }
   // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded.
   absl::Status LookWithin(absl::Duration timeout, const Request& request, const Use& use);
 
@@ -215,7 +221,8 @@ class RunCatalog : public RunSource {
   absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;
   // Keeps what was served for some seconds, for who asks for the next part of it.
   void Linger(const std::string& name, std::shared_ptr<void> hold);
-  void EndLingering();
+  void TakeListing(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
+                   bool only_listing);
   // The first run whose level is not before `level`, with its level; null if there is none.
   std::pair<std::string, RunPtr> RunFromLevel(std::string_view level) const;
   void Happen(ManagerEvent event);
@@ -226,6 +233,10 @@ class RunCatalog : public RunSource {
   BriefCache brief_;
   mutable Cache cache_;
 
+  std::atomic<bool> stopping_ = false;
+  bool whole_ = false;  // Of the thread that scans: everything is looked at.
+  // While it is decided which runs there are. Taken before all others.
+  runtime::Mutex listing_mutex_;
   mutable runtime::Mutex mutex_;
   std::map<std::string, RunPtr, std::less<>> runs_ ABSL_GUARDED_BY(mutex_);
   // The same runs by their level in topics, "exp-1/", which is also the order of topics.

@@ -81,6 +81,9 @@ class ScalarAnswer : public LookingMaker<Reply> {
   absl::Status Fill(const RunSource::View& view, msg::ScalarsReplyT* message, bool* more) {
     RunData& data = view.data;
     const auto id = data.FindTag(message->tag);
+    if (!id.has_value() && pages_.has_value()) {
+      return absl::AbortedError("the run was read anew in the middle of a series; ask again");
+    }
     if (!id.has_value()) return absl::NotFoundError("the tag has gone");
     message->generation = data.generation();
     message->incomplete = view.incomplete;
