@@ -68,11 +68,11 @@ class Meter {
     }
     Report report;
     // Those that have been silent for so long make room for others.
-    std::erase_if(windows_, [&](auto& entry) {
-      const RateWindow::Report of = entry.second.Describe(clock_->Monotonic());
-      if (of.events > 0) report.topics.emplace_back(entry.first, of);
-      return of.events == 0;
-    });
+    for (auto window = windows_.begin(); window != windows_.end();) {
+      const RateWindow::Report of = window->second.Describe(clock_->Monotonic());
+      if (of.events > 0) report.topics.emplace_back(window->first, of);
+      window = of.events > 0 ? std::next(window) : windows_.erase(window);
+    }
     report.left_out = left_out_;
     report.restarts = restarts_;
     report.closed = closed_;
