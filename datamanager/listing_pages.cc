@@ -16,7 +16,6 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bus/reply_parts.h"
 #include "bus/topic.h"
 #include "datamanager/brief_item.h"
 #include "datamanager/file_kind.h"
@@ -44,8 +43,8 @@ using runtime::Absl;
 using PluginLists = std::vector<std::unique_ptr<msg::PluginTagsT>>;
 
 constexpr std::size_t kNamesInAnError = 8;
-// A step, a time and a value each.
-constexpr std::uint64_t kMostPoints = bus::kMaxAnswerBytes / 24;
+// A step, a time and a value each, in the 64 MiB of an answer.
+constexpr std::uint64_t kMostPoints = (64 << 20) / 24;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // Nothing for an empty pattern.
