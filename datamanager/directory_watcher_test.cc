@@ -230,7 +230,7 @@ class PipedWatcherTest : public DirectoryWatcherTest {
     event.len = static_cast<std::uint32_t>(room);
     std::string bytes(sizeof event + room, '\0');
     std::memcpy(bytes.data(), &event, sizeof event);
-    std::memcpy(bytes.data() + sizeof event, name.data(), name.size());
+    bytes.replace(sizeof event, name.size(), name);
     return bytes;
   }
   void Say(const std::string& events) {
