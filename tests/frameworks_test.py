@@ -75,7 +75,7 @@ class TorchTest(yard_case.YardCase):
         process = self.start_yard(*self.job, folder, "1", "12")
         os.kill(int(self.read_when_there(folder + "/victim", process)), signal.SIGKILL)
         out, err = self.finish(process)
-        self.assertEqual([line for line in lines(out) if " sum " in line], ends)
+        self.assertEqual([line for line in lines(out) if " sum " in line], ends, out + err)
         begins = collections.defaultdict(set)
         for line in lines(out):
             found = re.match(r"rank (\d) of 3: port (\d+), restarts (\d), from step (\d+)", line)

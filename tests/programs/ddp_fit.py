@@ -66,6 +66,16 @@ def main(folder, stop_rank=-1, stop_step=-1):
             save(checkpoint, model, step + 1, total)
     print("rank %d: sum %.1f weight %.5f" % (rank, total, model.module.weight[0, 0].item()),
           flush=True)
+    leave()
+
+
+def leave():
+    """Who ends while another still reads the last sum takes the connection away from under it."""
+    try:
+        torch.distributed.barrier()
+    except RuntimeError:
+        pass  # Who is gone was through, so everybody had read all there is.
+    torch.distributed.destroy_process_group()
 
 
 main(sys.argv[1], *map(int, sys.argv[2:]))
