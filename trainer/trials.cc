@@ -477,7 +477,7 @@ class TrialsImpl : public Trials {
     runtime::EventLoop::TimerId watch_timer = 0;
     absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
     std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
-    absl::Duration spread_at = -absl::InfiniteDuration();  // Monotonic; the last time.
+    absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
   };
   // Of one that ended under an earlier trainer.
   struct EndedFiles {
@@ -971,13 +971,14 @@ class TrialsImpl : public Trials {
     return SpreadSoon(trial);
   }
 
-  // Its rows go into the files and to those who listen: at once, if that was not done just before.
+  // Its rows go into the files and to those who listen: at once, unless it reports often. (Then no
+  // answer waits for that.)
   absl::Status SpreadSoon(Trial& trial) {
     if (!trial.reports->has_fresh()) return absl::OkStatus();
-    const bool was_just_done =
-        options_.clock->Monotonic() - trial.spread_at < options_.spread_every;
+    const absl::Duration now = options_.clock->Monotonic();
+    const bool often = now - std::exchange(trial.reported_at, now) < options_.spread_every;
     // (Late reports of a trial that has ended are not waited for.)
-    if (!was_just_done || trial.runner == nullptr || trial.reports->has_much_fresh()) {
+    if (!often || trial.runner == nullptr || trial.reports->has_much_fresh()) {
       return Spread(trial);
     }
     to_spread_.insert(trial.record.number);
@@ -1004,7 +1005,6 @@ class TrialsImpl : public Trials {
   absl::Status Spread(Trial& trial) {
     if (!trial.reports->has_fresh()) return absl::OkStatus();
     to_spread_.erase(trial.record.number);
-    trial.spread_at = options_.clock->Monotonic();
     const absl::Status written = trial.reports->WriteFiles();
     LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
     AnnounceRows(trial, trial.reports->TakeFresh());

@@ -841,6 +841,21 @@ TEST_F(TrialsTest, AProgramThatReportsOftenHasItsRowsWrittenAndToldTogether) {
   EXPECT_EQ(events_.size(), 3u) << "nothing was said for so long";
 }
 
+TEST_F(TrialsTest, NoAnswerToAProgramThatReportsOftenWaitsForItsFiles) {
+  options_.spread_every = absl::Milliseconds(20);
+  Restart();
+  Run(Request("n"));
+  Say("j-1", 1, Report(1));
+  events_.clear();
+  for (int i = 2; i <= 40; ++i) {
+    Advance(absl::Milliseconds(5));
+    const std::size_t told = events_.size();
+    Say("j-1", i, Report(i));
+    EXPECT_EQ(events_.size(), told) << "by report " << i;
+  }
+  EXPECT_GE(events_.size(), 8u) << "in its turn";
+}
+
 TEST_F(TrialsTest, RowsThatWaitComeBeforeAChangeOfStateAndBeforeTheEnd) {
   options_.spread_every = absl::Seconds(20);
   Restart();
