@@ -110,13 +110,15 @@ void AddMemory(Comparison& comparison, const Sizes& sizes) {
 
 void AddRestart(Comparison& comparison, const Sizes& sizes) {
   const int ended = sizes.ended();
-  comparison.Add("restart", [=]() -> absl::StatusOr<double> {
-    const auto waited = MeasureRestart(ended);
-    if (!waited.ok()) return waited.status();
-    return Ms(*waited);
-  });
+  const auto figures = Together<RestartFigures>::Of([=] { return MeasureRestart(ended); });
+  Add<RestartFigures>(comparison, "restart: wait", figures,
+                      [](const auto& f) { return Ms(f.wait); });
+  Add<RestartFigures>(comparison, "restart: known trial", figures,
+                      [](const auto& f) { return f.known_trial_kilobytes; });
   comparison.Compare(absl::StrCat("a report meets a new trainer with ", ended, " ended trials"),
-                     "ms", "restart", "", {Kind::kValueAtMost, 1'000});
+                     "ms", "restart: wait", "", {Kind::kValueAtMost, 1'000});
+  comparison.Compare("each of those ended trials in the memory of the trainer", "kB",
+                     "restart: known trial", "", {Kind::kValueAtMost, 2});
 }
 
 void AddRay(Comparison& comparison, const Sizes& sizes) {

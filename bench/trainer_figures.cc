@@ -299,6 +299,14 @@ std::vector<std::string> Arguments(const std::string& folder, int reports,
   return {folder, absl::StrCat(reports), absl::StrCat(absl::ToInt64Microseconds(interval))};
 }
 
+// Kilobytes of a trainer that knows no trial.
+absl::StatusOr<double> TrainerAtRest() {
+  auto started = TrainerYard::Start(kSlots);
+  if (!started.ok()) return started.status();
+  absl::SleepFor(kRest);
+  return ResidentKilobytes((*started)->pid());
+}
+
 absl::Duration MedianOf(const std::vector<double>& seconds) {
   return absl::Seconds(Median(seconds));
 }
@@ -390,7 +398,7 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   std::vector<std::string> argv = Arguments(yard.NotesFolder(), 1, absl::ZeroDuration());
   argv.insert(argv.begin(), *program);
   // The first ones bring what any number of them needs: buffers, threads, pages of the database.
-  const int warm_up = std::max(trials / 4, 1);
+  const int warm_up = trials;
   const int all = warm_up + trials;
   double before = 0, launcher_before = 0;
   for (int i = 0; i < all; ++i) {
@@ -411,13 +419,18 @@ absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials) {
   return memory;
 }
 
-absl::StatusOr<absl::Duration> MeasureRestart(int ended_trials) {
+absl::StatusOr<RestartFigures> MeasureRestart(int ended_trials) {
   constexpr int kReports = 2'000;
   const auto program = ReporterProgram();
   if (!program.ok()) return program.status();
+  const auto with_none = TrainerAtRest();
+  if (!with_none.ok()) return with_none.status();
   auto started = TrainerYard::Start(kSlots, ended_trials);
   if (!started.ok()) return started.status();
   TrainerYard& yard = **started;
+  absl::SleepFor(kRest);
+  RestartFigures figures;
+  figures.known_trial_kilobytes = (ResidentKilobytes(yard.pid()) - *with_none) / ended_trials;
   std::vector<std::string> argv = Arguments(yard.NotesFolder(), kReports, absl::Milliseconds(1));
   argv.insert(argv.begin(), *program);
   if (auto id = yard.Run(TrainerYard::TrialOf(std::move(argv))); !id.ok()) return id.status();
@@ -426,7 +439,8 @@ absl::StatusOr<absl::Duration> MeasureRestart(int ended_trials) {
   if (auto ended = yard.AwaitAll(kLong); !ended.ok()) return ended;
   const auto notes = ReadNotes(yard.NotesFolder(), 1, kReports);
   if (!notes.ok()) return notes.status();
-  return absl::Seconds(*std::max_element(notes->seconds.begin(), notes->seconds.end()));
+  figures.wait = absl::Seconds(*std::max_element(notes->seconds.begin(), notes->seconds.end()));
+  return figures;
 }
 
 absl::StatusOr<absl::Duration> MeasureQueue(int trials) {

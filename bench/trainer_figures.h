@@ -30,7 +30,7 @@ absl::StatusOr<TrialTimes> MeasureTrials(int trials);
 
 // Resident memory of all four services of a yard that does nothing, and how much those of the
 // trainer and of the launcher, which keeps its job, grow for each trial of one report that has
-// ended.
+// ended, once as many have ended before.
 struct TrainerMemory {
   double at_rest_kilobytes = 0;
   double finished_trial_kilobytes = 0;
@@ -38,9 +38,14 @@ struct TrainerMemory {
 };
 absl::StatusOr<TrainerMemory> MeasureTrainerMemory(int trials);
 
-// A trainer that knows so many ended trials is killed with SIGKILL while a program reports each
-// millisecond, and another one is started at once: how long the program waits for its answer.
-absl::StatusOr<absl::Duration> MeasureRestart(int ended_trials);
+// A trainer that knows so many ended trials takes so much more memory for each of them than one
+// that knows none. It is killed with SIGKILL while a program reports each millisecond, and another
+// one is started at once: how long the program waits for its answer.
+struct RestartFigures {
+  absl::Duration wait;
+  double known_trial_kilobytes = 0;
+};
+absl::StatusOr<RestartFigures> MeasureRestart(int ended_trials);
 
 // So many trials of one second on 16 slots: from the first call to the last end.
 absl::StatusOr<absl::Duration> MeasureQueue(int trials);

@@ -68,7 +68,7 @@ constexpr std::size_t kMaxListedMetrics = 4096;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 // After a loss of power there may be thousands: others have their turn between them.
 constexpr int kLateFilesPerTurn = 16;
-constexpr int kFilesCheckedPerTurn = 64;
+constexpr int kFilesCheckedPerTurn = 16;
 // For so long after its end, or after something was asked of it, an ended trial is at hand whole.
 // (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
 // memory.)
@@ -479,12 +479,6 @@ class TrialsImpl : public Trials {
     std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
     absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
   };
-  // Of one that ended under an earlier trainer.
-  struct EndedFiles {
-    std::int64_t trial = 0;
-    RunFiles::Options files;
-    FileEnds ends;
-  };
   struct Observer {
     std::string id;
     std::function<void(const ResultRow*)> changed;
@@ -545,24 +539,35 @@ class TrialsImpl : public Trials {
     }
     PutAside(record, record.ended_us, WholeMessage(record, *last, *newest));
     CountTrials();
-    unchecked_.push_back(
-        {record.number, {.directory = record.spec.run_directory, .run = record.run}, last->ends});
+    unchecked_.push_back(record.number);
     return absl::OkStatus();
   }
 
   // Puts the files right of those that ended while the disk was full, or before a loss of power.
   void CheckEndedFiles() {
     for (int i = 0; i < kFilesCheckedPerTurn && !unchecked_.empty(); ++i) {
-      const EndedFiles ended = std::move(unchecked_.front());
+      const std::int64_t number = unchecked_.front();
       unchecked_.pop_front();
-      const auto at_hand = trials_.find(ended.trial);
+      const auto at_hand = trials_.find(number);
       const bool lives = at_hand != trials_.end() && !HasEnded(at_hand->second.record);
-      if (!lives && RunFiles(ended.files).AreShorterThan(ended.ends)) WriteFilesLate(ended.trial);
+      if (!lives && HasShortFiles(number)) WriteFilesLate(number);
     }
-    if (unchecked_.empty()) return;
+    if (unchecked_.empty()) {
+      (void)malloc_trim(0);  // Of what was read, and the list.
+      return;
+    }
     options_.loop->Post([this, alive = alive_] {
       if (*alive) CheckEndedFiles();
     });
+  }
+
+  bool HasShortFiles(std::int64_t number) const {
+    const auto record = options_.store->LoadTrial(number);
+    if (!record.ok())
+      return false;  // Forgotten meanwhile; or it is said when somebody asks for it.
+    const auto last = options_.store->LastRow(number);
+    const RunFiles files({.directory = record->spec.run_directory, .run = record->run});
+    return last.ok() && files.AreShorterThan(last->ends);
   }
 
   void PutAside(const TrialRecord& record, std::int64_t changed_us, const msg::TrialT& message) {
@@ -1776,7 +1781,7 @@ class TrialsImpl : public Trials {
   std::map<std::string, std::int64_t> requests_;
   EndedTrials ended_;
   runtime::EventLoop::TimerId aside_timer_ = 0;
-  std::deque<EndedFiles> unchecked_;
+  std::deque<std::int64_t> unchecked_;
   AttemptNonces nonces_;
   StoreSync sync_;
   std::set<std::int64_t> unsaved_;

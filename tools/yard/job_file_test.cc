@@ -178,6 +178,17 @@ TEST(JobFileTest, NoTimeAtAllForAStopIsTheShortestThereIs) {
   EXPECT_EQ(Job("max_run_time: 0").max_run_time_ms, 0U);
 }
 
+TEST(JobFileTest, AProcessIsToldThatItsTimeIsUpBeforeItIsKilled) {
+  const auto limit = [](const std::string& text) {
+    const auto job = Job("tasks: {worker: {limits: {cpu: \"" + text + "\"}}}");
+    return *job.groups.at(0)->process_limits.at(0);
+  };
+  EXPECT_EQ(limit("60").soft, 60U);
+  EXPECT_EQ(limit("60").hard, 61U) << "SIGXCPU, then SIGKILL";
+  EXPECT_EQ(limit("60:60").hard, 60U);
+  EXPECT_EQ(limit("unlimited").hard, std::numeric_limits<std::uint64_t>::max());
+}
+
 TEST(JobFileTest, WordsAndNumbersHaveMoreThanOneSpelling) {
   EXPECT_EQ(Job("restart: on_failure").restart, msg::RestartPolicy::OnFailure);
   EXPECT_EQ(Job("restart: \"always\"").restart, msg::RestartPolicy::Always);

@@ -143,6 +143,9 @@ void ReadLimit(NodeReader& in, const YamlNode& node, const LimitName& name, Grou
   limit->name = std::string(name.name);
   limit->soft = *soft;
   limit->hard = *hard;
+  // The first is told as SIGXCPU, the second as a SIGKILL that could come from anybody.
+  const bool is_told = name.name == "cpu" && colon == std::string::npos && *soft < kUnlimited;
+  if (is_told) ++limit->hard;
   group->process_limits.push_back(std::move(limit));
 }
 

@@ -37,20 +37,27 @@ class Wait : public Verb {
   }
 
  private:
-  static int Await(Context& context, Thing thing, absl::Duration timeout) {
+  int NotEnded(Context& context, const Thing& thing, const absl::Status& status) const {
+    if (!absl::IsDeadlineExceeded(status)) return Fail(context, "wait", status);
+    *context.err << "yard wait: " << thing.id() << " has not ended within " << timeout_
+                 << " s and goes on; look with: yard show " << thing.id() << "\n";
+    return ExitCodeOf(status);
+  }
+
+  int Await(Context& context, Thing thing, absl::Duration timeout) const {
     bool failed = false;
     std::string state, why;
     if (thing.trial.has_value()) {
       auto ended = FollowTrial(context, thing.id(), thing.trial->reports, timeout,
                                [](const auto&) { return true; });
-      if (!ended.ok()) return Fail(context, "wait", ended.status());
+      if (!ended.ok()) return NotEnded(context, thing, ended.status());
       failed = ended->state == msg::TrialState::Failed;
       state = StateName(ended->state);
       why = ended->reason;
       if (context.json) PrintJson(context, ToJson(*ended));
     } else {
       auto ended = FollowJob(context, thing.id(), timeout);
-      if (!ended.ok()) return Fail(context, "wait", ended.status());
+      if (!ended.ok()) return NotEnded(context, thing, ended.status());
       failed = HasFailed(*ended);
       if (!context.json) *context.err << FailureBlock(*ended);
       state = StateName(ended->state);
