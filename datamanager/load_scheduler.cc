@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -71,11 +72,9 @@ class Scheduler final : public LoadScheduler {
 
   void Ask(const std::string& run, absl::Duration deadline,
            std::function<void(const absl::Status&)> done) override {
-    bool full = false;
     {
       MutexLock lock(mutex_);
-      full = waiters_.size() >= kMaxWaiting;
-      if (!full) {
+      if (waiters_.size() < kMaxWaiting) {
         Job& job = JobOf(run);
         const std::uint64_t id = ++last_waiter_;
         waiters_.emplace(id, Waiter{&job, deadline, std::move(done)});
@@ -85,12 +84,11 @@ class Scheduler final : public LoadScheduler {
           time_.Signal();
         }
         Add(job, {Urgency::kAsked, Need::kCache, true, std::numeric_limits<std::int64_t>::min()});
+        return;
       }
     }
-    if (full) {
-      done(absl::ResourceExhaustedError(
-          absl::StrCat("cannot wait for run ", run, ": ", kMaxWaiting, " queries wait already")));
-    }
+    done(absl::ResourceExhaustedError(
+        absl::StrCat("cannot wait for run ", run, ": ", kMaxWaiting, " queries wait already")));
   }
 
   void Forget(const std::string& run) override {
@@ -179,7 +177,10 @@ class Scheduler final : public LoadScheduler {
     std::uint64_t turn;
     Job* job;
 
-    auto operator<=>(const Place&) const = default;
+    bool operator<(const Place& other) const {
+      return std::tie(urgency, order, turn, job) <
+             std::tie(other.urgency, other.order, other.turn, other.job);
+    }
   };
   struct Job {
     std::string run;
