@@ -6,10 +6,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <map>
-#include <new>
 #include <random>
 #include <string>
 #include <utility>
@@ -17,36 +15,7 @@
 
 #include "datamanager/columns.h"
 #include "datamanager/series_block.h"
-
-// Every byte that is allocated in this program is counted: its size stands in front of it.
-namespace {
-std::size_t allocated = 0;
-constexpr std::size_t kFront = 16;
-}  // namespace
-
-void* operator new(std::size_t size) {
-  auto* const front = static_cast<char*>(std::malloc(size + kFront));
-  if (front == nullptr) throw std::bad_alloc();
-  *reinterpret_cast<std::size_t*>(front) = size;
-  allocated += size;
-  return front + kFront;
-}
-void operator delete(void* memory) noexcept {
-  if (memory == nullptr) return;
-  char* const front = static_cast<char*>(memory) - kFront;
-  allocated -= *reinterpret_cast<std::size_t*>(front);
-  std::free(front);
-}
-void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete[](void* memory) noexcept { operator delete(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { operator delete(memory); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return operator new(size);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
+#include "runtime/allocated_bytes.h"
 
 namespace datamanager {
 namespace {
@@ -361,22 +330,22 @@ TEST(ScalarColumnsTest, BlocksOutOfOrderAreNoticed) {
 
 TEST(ScalarColumnsTest, BytesAreThoseThatWereAllocated) {
   const std::vector<Point> points = Uneven(5000, 2);
-  const std::size_t before = allocated;
+  const std::size_t before = runtime::AllocatedBytes();
   ScalarColumns series;
   for (std::size_t i = 0; i < points.size(); ++i) {
     series.Append(points[i]);
-    ASSERT_EQ(series.Bytes(), allocated - before) << i;
+    ASSERT_EQ(series.Bytes(), runtime::AllocatedBytes() - before) << i;
   }
   ScalarColumns other = Build(points);
-  ASSERT_EQ(series.Bytes() + other.Bytes(), allocated - before);
+  ASSERT_EQ(series.Bytes() + other.Bytes(), runtime::AllocatedBytes() - before);
   series.Append(std::move(other));
-  ASSERT_EQ(series.Bytes(), allocated - before);
+  ASSERT_EQ(series.Bytes(), runtime::AllocatedBytes() - before);
   for (const std::uint64_t size : {9000, 5000, 300, 5}) {
     series.Truncate(size);
-    ASSERT_EQ(series.Bytes(), allocated - before) << size;
+    ASSERT_EQ(series.Bytes(), runtime::AllocatedBytes() - before) << size;
   }
   series = ScalarColumns();
-  EXPECT_EQ(allocated, before);
+  EXPECT_EQ(runtime::AllocatedBytes(), before);
 }
 
 // 100 tags, as many points each as five millions in all; noisy floats, a clock.

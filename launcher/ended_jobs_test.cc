@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <cstddef>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "absl/status/status.h"
@@ -16,36 +13,7 @@
 #include "launcher/job_table.h"
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
-
-// Every byte that is allocated in this program is counted: its size stands in front of it.
-namespace {
-std::atomic<std::size_t> allocated = 0;
-constexpr std::size_t kFront = 16;
-}  // namespace
-
-void* operator new(std::size_t size) {
-  auto* const front = static_cast<char*>(std::malloc(size + kFront));
-  if (front == nullptr) throw std::bad_alloc();
-  *reinterpret_cast<std::size_t*>(front) = size;
-  allocated += size;
-  return front + kFront;
-}
-void operator delete(void* memory) noexcept {
-  if (memory == nullptr) return;
-  char* const front = static_cast<char*>(memory) - kFront;
-  allocated -= *reinterpret_cast<std::size_t*>(front);
-  std::free(front);
-}
-void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete[](void* memory) noexcept { operator delete(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { operator delete(memory); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return operator new(size);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
+#include "runtime/allocated_bytes.h"
 
 namespace launcher {
 namespace {
@@ -92,10 +60,10 @@ TEST_F(EndedJobsTest, CostLittleAndNothingOfTheirEnvironment) {
   constexpr int kJobs = 20;
   for (int i = 0; i < kJobs; ++i) Run(Job(i));  // With what the first ones bring.
   ASSERT_TRUE(AwaitAllAside());
-  const std::size_t before = allocated;
+  const std::size_t before = runtime::AllocatedBytes();
   for (int i = 0; i < kJobs; ++i) Run(Job(i));
   ASSERT_TRUE(AwaitAllAside());
-  const std::size_t after = allocated;
+  const std::size_t after = runtime::AllocatedBytes();
   EXPECT_LT(after, before + kJobs * 2'500);
   RecordProperty("bytes", static_cast<int>((after - before) / kJobs));
 }

@@ -2,42 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-
-// Every byte that is allocated in this program is counted: its size stands in front of it.
-namespace {
-std::size_t allocated = 0;
-constexpr std::size_t kFront = 16;
-}  // namespace
-
-void* operator new(std::size_t size) {
-  auto* const front = static_cast<char*>(std::malloc(size + kFront));
-  if (front == nullptr) throw std::bad_alloc();
-  *reinterpret_cast<std::size_t*>(front) = size;
-  allocated += size;
-  return front + kFront;
-}
-void operator delete(void* memory) noexcept {
-  if (memory == nullptr) return;
-  char* const front = static_cast<char*>(memory) - kFront;
-  allocated -= *reinterpret_cast<std::size_t*>(front);
-  std::free(front);
-}
-void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
-void* operator new[](std::size_t size) { return operator new(size); }
-void operator delete[](void* memory) noexcept { operator delete(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { operator delete(memory); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return operator new(size); }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return operator new(size);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { operator delete(memory); }
+#include "runtime/allocated_bytes.h"
 
 namespace trainer {
 namespace {
@@ -120,7 +89,7 @@ TEST(EndedTrialsTest, KeepsNoLargeMessageButWhatItIsFoundBy) {
 TEST(EndedTrialsTest, CostLittle) {
   constexpr int kTrials = 1'000;
   std::size_t each = 0;
-  const std::size_t before = allocated;
+  const std::size_t before = runtime::AllocatedBytes();
   {
     EndedTrials ended;
     for (int i = 0; i < kTrials; ++i) {
@@ -141,10 +110,10 @@ TEST(EndedTrialsTest, CostLittle) {
       const std::string request_id = absl::StrCat("0123456789abcdef0123456789abc", i);
       ended.Add({i, message.ended_us, request_id}, message);
     }
-    each = (allocated - before) / kTrials;
+    each = (runtime::AllocatedBytes() - before) / kTrials;
     EXPECT_TRUE(ended.ByNumber(0)->Message().has_value());
   }
-  EXPECT_EQ(allocated, before);
+  EXPECT_EQ(runtime::AllocatedBytes(), before);
   EXPECT_LT(each, 800u);
   RecordProperty("bytes", static_cast<int>(each));
 }
