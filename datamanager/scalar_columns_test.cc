@@ -230,7 +230,7 @@ TEST(ScalarColumnsTest, TwoHalvesBecomeOneSeries) {
     const auto middle = points.begin() + static_cast<std::ptrdiff_t>(cut);
     ScalarColumns whole = Build({points.begin(), middle});
     ScalarColumns second = Build({middle, points.end()});
-    whole.Append(std::move(second));
+    whole.Append(static_cast<ScalarColumns&&>(second));  // Looked at afterwards.
     EXPECT_TRUE(second.empty());
     EXPECT_EQ(second.Bytes(), 0u);
     ExpectSame(All(whole), points);

@@ -23,7 +23,6 @@ using testing::Double;
 using testing::Float;
 using testing::FloatBytes;
 using testing::Number;
-using testing::Varint;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
