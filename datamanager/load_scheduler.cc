@@ -102,6 +102,7 @@ class Scheduler final : public LoadScheduler {
       Release(&job.of_cycle, &calls);
       Release(&job.of_next_cycle, &calls);
       job.later.reset();
+      job.asked_later.reset();
       if (job.running > 0) {
         job.forgotten = true;
         helpable_.erase(&job);
@@ -119,8 +120,8 @@ class Scheduler final : public LoadScheduler {
       for (const auto& [run, job] : jobs_) {
         if (job->retry_at.has_value() || (job->forgotten && !job->later.has_value())) continue;
         ++barrier->left;
-        (job->begun && !job->later.has_value() ? job->of_cycle : job->of_next_cycle)
-            .push_back(barrier);
+        const bool comes_again = job->later.has_value() || job->asked_later.has_value();
+        (job->begun && !comes_again ? job->of_cycle : job->of_next_cycle).push_back(barrier);
       }
       if (barrier->left > 0) {
         barrier->done = std::move(done);
@@ -192,8 +193,7 @@ class Scheduler final : public LoadScheduler {
 
     // Of the cycle that is under way.
     bool begun = false;
-    bool began_asked = false;  // All its steps load points for somebody.
-    int running = 0;           // Steps.
+    int running = 0;  // Steps.
     int hands = 1;
     bool forgotten = false;
     std::optional<Want> done_for;
@@ -201,7 +201,8 @@ class Scheduler final : public LoadScheduler {
     std::shared_ptr<void> hold;
     Barriers of_cycle;
 
-    std::optional<Wants> later;  // Wanted since it began.
+    std::optional<Wants> later;        // Wanted since it began.
+    std::optional<Wants> asked_later;  // The same; its last step may do.
     Barriers of_next_cycle;
   };
   struct Waiter {
@@ -216,6 +217,10 @@ class Scheduler final : public LoadScheduler {
     wants->asked |= more.asked;
     wants->newest = std::max(wants->newest, more.newest);
   }
+  static void Merge(const Wants& more, std::optional<Wants>* wants) {
+    if (!wants->has_value()) *wants = kNothing;
+    Merge(more, &**wants);
+  }
 
   Job& JobOf(const std::string& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::unique_ptr<Job>& job = jobs_[run];
@@ -229,12 +234,7 @@ class Scheduler final : public LoadScheduler {
 
   void Add(Job& job, const Wants& wants) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (job.begun) {
-      if (wants.asked && job.began_asked && !job.forgotten) return;
-      if (job.later.has_value()) {
-        Merge(wants, &*job.later);
-      } else {
-        job.later = wants;
-      }
+      Merge(wants, wants.asked && !job.forgotten ? &job.asked_later : &job.later);
       if (job.forgotten) return;
     }
     const Urgency before = job.wants.urgency;
@@ -334,7 +334,6 @@ class Scheduler final : public LoadScheduler {
     Dequeue(job);
     if (!job.begun) {
       job.begun = true;
-      job.began_asked = job.wants.asked;
       job.hands = 1;
       job.of_cycle = std::exchange(job.of_next_cycle, {});
     }
@@ -382,6 +381,7 @@ class Scheduler final : public LoadScheduler {
     const absl::Status error = std::exchange(job.error, absl::OkStatus());
     const std::optional<Want> done_for = std::exchange(job.done_for, std::nullopt);
     *hold = std::exchange(job.hold, nullptr);
+    const std::optional<Wants> asked_later = std::exchange(job.asked_later, std::nullopt);
     job.begun = false;
     Release(&job.of_cycle, calls);
     if (std::exchange(job.forgotten, false)) {
@@ -389,7 +389,11 @@ class Scheduler final : public LoadScheduler {
     } else if (error.ok()) {
       job.failures = 0;
       // Who began to wait after a step for somebody else waits for the next cycle.
-      if (done_for->need == Need::kCache && done_for->asked) EndWaits(job, error, calls);
+      if (done_for->need == Need::kCache && done_for->asked) {
+        EndWaits(job, error, calls);
+      } else if (asked_later.has_value()) {
+        Merge(*asked_later, &job.later);
+      }
     } else {
       EndWaits(job, error, calls);
       ++failures_;
