@@ -207,6 +207,8 @@ TEST_F(RunCatalogTest, ARunThatIsLargerThanTheBudgetIsServedAndNotKept) {
   Scan(*catalog);
   EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "UNAVAILABLE");
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "10000");
+  // They are there a moment before their load has ended.
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kNotCached);
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "10000") << "asked for again at once";
   EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
