@@ -6,7 +6,6 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 from bazel.python import xml_runner
 from tests import yard_case
@@ -29,12 +28,6 @@ class AnyLanguageTrialsTest(yard_case.YardCase):
     def pid_of(self, service):
         services = map(json.loads, self.yard("status", "--json")[0].splitlines())
         return [one["pid"] for one in services if one.get("service") == service][0]
-
-    def await_true(self, condition, what):
-        deadline = time.monotonic() + yard_case.LONG
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, what)
-            os.sched_yield()
 
     def path(self, *parts):
         return pathlib.Path(self.directory, *parts)

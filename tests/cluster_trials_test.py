@@ -65,12 +65,6 @@ class ClusterTrialsTest(yard_case.YardCase):
     def show(self, trial):
         return json.loads(self.yard("show", "--json", trial)[0])
 
-    def await_true(self, condition, what):
-        deadline = time.monotonic() + yard_case.LONG
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, what)
-            os.sched_yield()
-
     def known(self, out):
         """By rank, what the program KNOWS has printed."""
         said = [json.loads(line.split("knows ", 1)[1]) for line in out.splitlines()

@@ -5,7 +5,6 @@ import json
 import os
 import pathlib
 import signal
-import time
 
 from bazel.python import xml_runner
 from tests import yard_case
@@ -17,12 +16,6 @@ HOLDS = 'echo "has $CUDA_VISIBLE_DEVICES ($YARD_RESOURCES)"; exec cat "$0"'
 class ResourceCase(yard_case.YardCase):
     def show(self, trial):
         return json.loads(self.yard("show", "--json", trial)[0])
-
-    def await_true(self, condition, what):
-        deadline = time.monotonic() + yard_case.LONG
-        while not condition():
-            self.assertLess(time.monotonic(), deadline, what())
-            os.sched_yield()
 
     def await_state(self, trial, state):
         self.await_true(lambda: self.show(trial)["state"] == state, lambda: self.show(trial))

@@ -5,6 +5,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 
 YARD = "tools/yard/yard"
@@ -76,6 +77,14 @@ class YardCase(unittest.TestCase):
     def yard(self, *words):
         """The stdout and stderr of a command that succeeds."""
         return self.finish(self.start_yard(*words))
+
+    def await_true(self, condition, what):
+        """Looks again and again; `what` is, or returns, what is said when it takes too long."""
+        deadline = time.monotonic() + LONG
+        while not condition():
+            if time.monotonic() >= deadline:
+                self.fail(str(what() if callable(what) else what))
+            os.sched_yield()
 
     def python(self, program, *words):
         return self.finish(self.start(self.bin + "/python", "-c", program, *words))[0]

@@ -22,6 +22,12 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kEnded = 10'000;
+// Of the processor.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr double kMostSeconds = 10;
+#else
+constexpr double kMostSeconds = 1;
+#endif
 
 // The files of all are in one directory, and as long as their rows say.
 TrialRecord Ended(int i, const std::string& directory) {
@@ -73,7 +79,7 @@ TEST_F(RestartTest, WithTenThousandTrialsKnownAReportIsAnsweredWithinASecond) {
   Start();
   EXPECT_THAT(Say("j-1", 2, kReport), HasSubstr("ok"));
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-  EXPECT_LT(seconds, 1);
+  EXPECT_LT(seconds, kMostSeconds);
   EXPECT_EQ(trials_->GetStats().trials, kEnded + 1u);
   EXPECT_EQ(Get("t-9999").reports, 1u);
   EXPECT_EQ(Get(live).reports, 2u);
