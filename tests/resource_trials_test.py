@@ -34,8 +34,8 @@ class ResourceTrialsTest(ResourceCase):
     def test_a_wait_that_is_too_short_says_so_and_a_cpu_limit_is_told(self):
         held = self.hold("held")
         _, err = self.finish(self.start_yard("wait", "--timeout", "0.1", "held"), 5)
-        self.assertEqual(err, "yard wait: %s has not ended within 0.1 s and goes on; look with: "
-                              "yard show %s\n" % (held, held))
+        self.assertEqual(err, "yard wait: %s has not ended within 0.1 s; look with: yard show %s\n" %
+                         (held, held))
         self.let_go("held")
         _, err = self.finish(self.start_yard("run", "--limits", "cpu=1", "--", "sh", "-c",
                                              "while :; do :; done"), 1)

@@ -561,13 +561,13 @@ class TrialsImpl : public Trials {
     });
   }
 
+  // Or may have, as the store cannot be read now.
   bool HasShortFiles(std::int64_t number) const {
     const auto record = options_.store->LoadTrial(number);
-    if (!record.ok())
-      return false;  // Forgotten meanwhile; or it is said when somebody asks for it.
+    if (!record.ok()) return !absl::IsNotFound(record.status());  // It was forgotten meanwhile.
     const auto last = options_.store->LastRow(number);
     const RunFiles files({.directory = record->spec.run_directory, .run = record->run});
-    return last.ok() && files.AreShorterThan(last->ends);
+    return !last.ok() || files.AreShorterThan(last->ends);
   }
 
   void PutAside(const TrialRecord& record, std::int64_t changed_us, const msg::TrialT& message) {

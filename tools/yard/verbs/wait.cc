@@ -40,7 +40,7 @@ class Wait : public Verb {
   int NotEnded(Context& context, const Thing& thing, const absl::Status& status) const {
     if (!absl::IsDeadlineExceeded(status)) return Fail(context, "wait", status);
     *context.err << "yard wait: " << thing.id() << " has not ended within " << timeout_
-                 << " s and goes on; look with: yard show " << thing.id() << "\n";
+                 << " s; look with: yard show " << thing.id() << "\n";
     return ExitCodeOf(status);
   }
 
