@@ -4,16 +4,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +35,7 @@
 #include "launcher/shim_protocol.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
+#include "runtime/thread.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -188,6 +195,28 @@ TEST_F(ShimSpawnerTest, TheNextShimEndsWithUs) {
   const pid_t spare = AwaitSpare();
   spawner_.reset();
   EXPECT_FALSE(ReadProcess(spare).has_value());
+}
+
+// As container engines filter: for this thread and what is started from it. For ever.
+void HideClone3() {
+  sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter = {.len = std::size(code), .filter = code};
+  ASSERT_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+  ASSERT_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+TEST_F(ShimSpawnerTest, AContainersFilterThatKnowsNoClone3DoesNoHarm) {
+  runtime::Thread container("container", [&] {
+    HideClone3();
+    RunToEnd("exit 4", 4);
+    RunToEnd("exit 5", 5);
+  });
+  container.Join();
 }
 
 TEST_F(ShimSpawnerTest, AKilledShimIsSeenByItsSignal) {
