@@ -135,33 +135,66 @@ void ReadNumber(NodeReader& in, const YamlNode& node, Spec* spec) {
 }
 
 constexpr NodeKey<Spec> kJobKeys[] = {
-    {"name", ReadName},
-    {"program", ReadLater},
-    {"args", ReadLater},
-    {"command", ReadLater},
-    {"environment", ReadEnvironment},
-    {"cwd", ReadPath<&Spec::working_directory>},
-    {"tasks", ReadTasks},
-    {"rpc_layer", ReadText<&Spec::rpc_layer>},
-    {"grpc_fail_fast", ReadText<&Spec::grpc_fail_fast>},
-    {"max_run_time", ReadTime<&Spec::max_run_time_ms>},
-    {"stop_signal", ReadStopSignal},
-    {"stop_grace", ReadStopGrace},
-    {"restart", ReadRestart},
-    {"max_restarts", ReadNumber<&Spec::max_restarts>},
-    {"restart_window", ReadTime<&Spec::restart_window_ms>},
-    {"gang", ReadBool<&Spec::gang>},
-    {"ignore_chief", ReadBool<&Spec::ignore_chief>},
-    {"keep_going", ReadBool<&Spec::keep_going>},
-    {"daemon", ReadBool<&Spec::daemon>},
-    {"hold_ports", ReadHoldPorts},
-    {"share_gpu", ReadBool<&Spec::share_sets>},
-    {"log_directory", ReadPath<&Spec::log_directory>},
-    {"log_limit", ReadSize<&Spec::log_limit_bytes>},
-    {"log_rotate_size", ReadRotateSize},
-    {"log_rotate_files", ReadNumber<&Spec::log_rotate_files>},
-    {"own_namespace", ReadBool<&Spec::own_namespace>},
-    {"labels", ReadLabels},
+    {"name", "text", "the id",
+     "Unique among live jobs; up to 128 characters, no `/`, the first one not `-`.", ReadName},
+    {"program", "text", "none",
+     "What each task runs. Without a `/` it is looked for on the task's `PATH`.", ReadLater},
+    {"args", "list of texts", "none", "The words behind `program`.", ReadLater},
+    {"command", "list of texts", "none", "`program` and `args` in one list.", ReadLater},
+    {"environment", "map", "none", "On top of the caller's whole environment.", ReadEnvironment},
+    {"cwd", "path", "the caller's directory",
+     "Where the tasks start; a relative one begins where the file is (of a flag: in the caller's "
+     "directory).",
+     ReadPath<&Spec::working_directory>},
+    {"tasks", "map", "one task, worker-0", "The task types, each with the keys below.", ReadTasks},
+    {"rpc_layer", "text", "`grpc`", "`rpc_layer` in `TF_CONFIG`.", ReadText<&Spec::rpc_layer>},
+    {"grpc_fail_fast", "text", "not set",
+     "`$GRPC_FAIL_FAST` of the tasks: `true`, `false`, `use_caller`.",
+     ReadText<&Spec::grpc_fail_fast>},
+    {"max_run_time", "time", "0: no limit", "Then the whole job is ended, and has failed.",
+     ReadTime<&Spec::max_run_time_ms>},
+    {"stop_signal", "signal", "`SIGTERM`", "What asks a task to stop.", ReadStopSignal},
+    {"stop_grace", "time", "`10s`", "Between that and the kill of everything the task has started.",
+     ReadStopGrace},
+    {"restart", "word", "`never`",
+     "`never`, `on-failure`, `always`. With `max_restarts` alone it is `on-failure`.", ReadRestart},
+    {"max_restarts", "number", "no limit", "Restarts of a task at most; with `gang`, of the job.",
+     ReadNumber<&Spec::max_restarts>},
+    {"restart_window", "time", "0: all count",
+     "Only restarts of so recent a time count against `max_restarts`.",
+     ReadTime<&Spec::restart_window_ms>},
+    {"gang", "true, false", "false", "When one task has to start again, all do.",
+     ReadBool<&Spec::gang>},
+    {"ignore_chief", "true, false", "false", "Otherwise the end of chief-0 is the end of the job.",
+     ReadBool<&Spec::ignore_chief>},
+    {"keep_going", "true, false", "false",
+     "A task that has failed for good, other than the chief, does not end the others.",
+     ReadBool<&Spec::keep_going>},
+    {"daemon", "true, false", "false",
+     "The job is stopped when the launcher ends, however it ends; otherwise it goes on without "
+     "one.",
+     ReadBool<&Spec::daemon>},
+    {"hold_ports", "true, false", "true",
+     "The launcher keeps the ports of the job bound, never listening, as long as the job lives. "
+     "`false`: it lets go just before the start, for programs that set neither `SO_REUSEADDR` nor "
+     "`SO_REUSEPORT`.",
+     ReadHoldPorts},
+    {"share_gpu", "true, false", "false",
+     "Members of a set (`gpu`) go to all tasks of the job alike, not to one at a time.",
+     ReadBool<&Spec::share_sets>},
+    {"log_directory", "path", "in the launcher's state",
+     "Where the output files go; made if missing, and never removed by `yard rm`.",
+     ReadPath<&Spec::log_directory>},
+    {"log_limit", "size", "0: no limit", "Each output file stops growing there; the task goes on.",
+     ReadSize<&Spec::log_limit_bytes>},
+    {"log_rotate_size", "size", "0: never",
+     "There an output file goes on in a new one; at least 64KiB.", ReadRotateSize},
+    {"log_rotate_files", "number", "1", "So many old ones are kept; at least one.",
+     ReadNumber<&Spec::log_rotate_files>},
+    {"own_namespace", "true, false", "false",
+     "Tasks have a process namespace of their own: nothing survives a stop.",
+     ReadBool<&Spec::own_namespace>},
+    {"labels", "map", "none", "Anything, for whoever reads the job.", ReadLabels},
 };
 
 // The value of a flag as a file would have it. Nothing: a name without a value.
@@ -204,6 +237,13 @@ absl::Status SetKey(std::span<const NodeKey<Target>> known, const std::string& k
     return in.status();
   }
   return absl::InvalidArgumentError(absl::StrCat("--", key, ": there is no such key"));
+}
+
+template <typename Target>
+void Collect(std::span<const NodeKey<Target>> keys, bool of_task_type, std::vector<JobKey>* all) {
+  for (const auto& key : keys) {
+    all->push_back({of_task_type, key.name, key.type, key.fallback, key.meaning});
+  }
 }
 
 // One byte more than a job may have, at most. Waits for a pipe.
@@ -273,6 +313,13 @@ absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& 
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+std::vector<JobKey> JobKeys() {
+  std::vector<JobKey> all;
+  Collect<Spec>(kJobKeys, false, &all);
+  Collect<msg::TaskGroupT>(TaskKeys(), true, &all);
+  return all;
 }
 
 }  // namespace yard

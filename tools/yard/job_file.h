@@ -11,8 +11,8 @@
 
 namespace yard {
 
-// The keys of a job file: docs/jobs.md. Re-imagines the constructor of TensorFlow's multi-process
-// runner and its cluster specs, with positions for all that is wrong.
+// The keys of a job file: docs/job_file_reference.md. Re-imagines the constructor of TensorFlow's
+// multi-process runner and its cluster specs, with positions for all that is wrong.
 
 // Reads a job from a file's text, YAML or JSON. Relative paths in it begin in `directory`.
 // InvalidArgument has a line for each thing that is wrong: "FILE:LINE:COLUMN: KEY: what".
@@ -32,6 +32,14 @@ absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& v
 // The same for a key of every task type.
 absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& values,
                         const std::string& directory, JobDraft* draft);
+
+// A key of a job file, for who writes one.
+struct JobKey {
+  bool of_task_type = false;  // Below `tasks`; else of the job.
+  std::string_view name, type, fallback, meaning;
+};
+// All of them, those of the job first.
+std::vector<JobKey> JobKeys();
 
 }  // namespace yard
 

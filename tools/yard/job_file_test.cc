@@ -27,6 +27,7 @@ namespace {
 
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -150,6 +151,18 @@ TEST(JobFileTest, EveryKeyOfATaskTypeHasItsField) {
   EXPECT_EQ(job.groups[2]->count, 2U);
   EXPECT_EQ(job.groups[3]->ready_fd, 4U);
   EXPECT_EQ(job.groups[3]->count, 1U);
+}
+
+TEST(JobFileTest, EveryKeyIsExplained) {
+  std::size_t of_task_types = 0;
+  for (const JobKey& key : JobKeys()) {
+    of_task_types += key.of_task_type;
+    EXPECT_FALSE(key.type.empty() || key.fallback.empty()) << key.name;
+    EXPECT_THAT(std::string(key.meaning), EndsWith(".")) << key.name;
+    EXPECT_EQ(key.meaning.find_first_of("|\n"), std::string_view::npos) << key.name;
+  }
+  EXPECT_GT(of_task_types, 10u);
+  EXPECT_GT(JobKeys().size(), of_task_types + 20);
 }
 
 TEST(JobFileTest, RanksFollowTheOrderOfTheKeys) {

@@ -208,25 +208,44 @@ void ReadEnvironment(NodeReader& in, const YamlNode& node, Group* group) {
 void ReadLater(NodeReader&, const YamlNode&, Group*) {}
 
 constexpr NodeKey<Group> kTaskKeys[] = {
-    {"count", ReadCount},
-    {"addresses", ReadAddresses},
-    {"program", ReadLater},
-    {"args", ReadLater},
-    {"command", ReadLater},
-    {"cwd", [](NodeReader& in, const YamlNode& node,
-               Group* group) { in.Path(node, &group->working_directory); }},
-    {"environment", ReadEnvironment},
-    {"start_after", ReadStartAfter},
-    {"ready_pattern", ReadPattern},
-    {"ready_fd",
+    {"count", "number", "1, or one for each address",
+     "How many tasks; up to 1000 of all types together. 0: this type is left out.", ReadCount},
+    {"addresses", "list of HOST:PORT", "ports of this host",
+     "Where the others find each task; an IPv6 address in brackets.", ReadAddresses},
+    {"program", "text", "the job's", "What these tasks run.", ReadLater},
+    {"args", "list of texts", "none", "The words behind `program`.", ReadLater},
+    {"command", "list of texts", "the job's", "`program` and `args` in one list.", ReadLater},
+    {"cwd", "path", "the job's", "Where these tasks start.",
+     [](NodeReader& in, const YamlNode& node, Group* group) {
+       in.Path(node, &group->working_directory);
+     }},
+    {"environment", "map", "none", "On top of the job's.", ReadEnvironment},
+    {"start_after", "map", "none",
+     "From task types to `started`, `ready` or `completed`: all tasks of that type must have come "
+     "so far.",
+     ReadStartAfter},
+    {"ready_pattern", "text", "none",
+     "A task is ready once a line of its output matches this regular expression (RE2's syntax), "
+     "also one that came while there was no launcher; a line beyond 64 KiB is looked at in pieces.",
+     ReadPattern},
+    {"ready_fd", "number", "none",
+     "Or once it writes a byte to this descriptor, 4 to 255, also in `$YARD_READY_FD`. Without "
+     "either a task that runs is ready.",
      [](NodeReader& in, const YamlNode& node, Group* group) {
        in.Whole(node, kFirstReadyFd, kLastReadyFd, &group->ready_fd);
      }},
-    {"resources", ReadResources},
-    {"limits", ReadLimits},
-    {"memory", ReadMemory},
-    {"cpus", ReadCpus},
-    {"processes", ReadProcesses},
+    {"resources", "map", "none", "Of each task, from names to whole numbers: `{gpu: 1}`.",
+     ReadResources},
+    {"limits", "map", "the launcher's",
+     "As setrlimit(2) has them: `as core cpu data fsize locks memlock msgqueue nice nofile nproc "
+     "rss rtprio rttime sigpending stack`. A number (bytes: a size), `unlimited`, or `SOFT:HARD` "
+     "(`cpu: 60` is `60:61`, so that it ends by SIGXCPU).",
+     ReadLimits},
+    {"memory", "size", "0: no limit", "Of each task, where the machine lets the launcher limit it.",
+     ReadMemory},
+    {"cpus", "number", "no limit", "Cores of each task, also in parts: 0.5.", ReadCpus},
+    {"processes", "number", "0: no limit", "Of each task, all it has started together.",
+     ReadProcesses},
 };
 
 void ReadGroup(NodeReader& in, const YamlNode& node, Group* group) {

@@ -13,7 +13,7 @@ namespace yard {
 
 // The part of a job file under `tasks:`. What is wrong is told to `in`.
 
-// The keys of a task type: docs/jobs.md.
+// The keys of a task type: docs/job_file_reference.md.
 std::span<const NodeKey<msg::TaskGroupT>> TaskKeys();
 
 // A map from task type to how many there are, to their addresses, or to a map of TaskKeys(); in its

@@ -259,6 +259,21 @@ TEST_F(LaunchTest, AnOutageIsNotSaidInTheMiddleOfAnotherLine) {
   EXPECT_FALSE(terminal.had_two_writers());
 }
 
+TEST_F(LaunchTest, PrintsWhatAJobFileMaySayAndStartsNothing) {
+  const auto table = yard_.Run({"launch", "--keys"});
+  EXPECT_EQ(table.code, kDone);
+  EXPECT_THAT(table.out, HasSubstr("max_restarts"));
+  const auto lines = yard_.Run({"launch", "--keys", "--json"});
+  std::istringstream in(lines.out);
+  std::vector<std::string> of_count;
+  for (std::string line; std::getline(in, line);) {
+    const auto key = json::parse(line);
+    if (key["key"] == "count") of_count.push_back(key["of"]);
+    EXPECT_EQ(key.size(), 5u) << line;
+  }
+  EXPECT_THAT(of_count, ElementsAre("task type"));
+}
+
 TEST_F(LaunchTest, ADryRunPrintsTheJobAndNeedsNoYard) {
   Write("job.json", R"({"tasks": {"ps": 1, "chief": 1}, "environment": {"TOKEN": "geheim"}})");
   yard_.context().environment = {"PATH=/p"};

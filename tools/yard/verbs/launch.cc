@@ -94,9 +94,11 @@ class Launch : public Verb {
     flags_.Declare(options);
     options.Flag("--detach", detach_, "Print the job's id and return at once.");
     options.Flag("--dry-run", dry_run_, "Print the job as JSON and start nothing.");
+    options.Flag("--keys", keys_, "Print what a job file may say, and start nothing.");
   }
 
   int Run(Context& context) override {
+    if (keys_) return PrintKeys(context);
     auto spec = Spec(context);
     if (!spec.ok()) return Fail(context, "launch", spec.status());
     if (dry_run_) return PrintSpec(context, *spec);
@@ -159,6 +161,25 @@ class Launch : public Verb {
     return absl::InvalidArgumentError(absl::StrCat(
         "this is no job:\n", status.message(),
         looks_right ? "" : "\nA program and its words go behind --: yard launch -- PROGRAM"));
+  }
+
+  static int PrintKeys(Context& context) {
+    Table table({"KEY", "OF", "TYPE", "DEFAULT", "MEANING"});
+    for (const JobKey& key : JobKeys()) {
+      const std::string of = key.of_task_type ? "task type" : "job";
+      if (!context.json) {
+        table.AddRow({std::string(key.name), of, std::string(key.type), std::string(key.fallback),
+                      std::string(key.meaning)});
+        continue;
+      }
+      PrintJson(context, {{"key", key.name},
+                          {"of", of},
+                          {"type", key.type},
+                          {"default", key.fallback},
+                          {"meaning", key.meaning}});
+    }
+    if (!context.json) *context.out << table.ToString();
+    return kDone;
   }
 
   static int PrintSpec(const Context& context, const msg::JobSpecT& spec) {
@@ -235,7 +256,7 @@ class Launch : public Verb {
 
   std::string file_;
   JobFlags flags_;
-  bool detach_ = false, dry_run_ = false;
+  bool detach_ = false, dry_run_ = false, keys_ = false;
   std::atomic<int> interrupts_ = 0;
 };
 
