@@ -1,5 +1,5 @@
-// What can be wrong with event files, and what it costs: each row says how many points were
-// written, how many of them are there, and which counter tells.
+// What can be wrong with event files and with runs, and what it costs: each row says how many
+// points were written, how many of them are there, and which counter tells.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -12,19 +12,27 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/answer.h"
 #include "datamanager/directory_source.h"
+#include "datamanager/fake_run_source.h"
 #include "datamanager/file_kind.h"
 #include "datamanager/listed_run.h"
+#include "datamanager/run_answers.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_data.h"
 #include "datamanager/run_reader.h"
+#include "datamanager/run_source.h"
 #include "datamanager/run_tree.h"
 #include "eventlog/crc32c.h"
 #include "eventlog/event.h"
@@ -83,7 +91,8 @@ struct Row {
   std::function<void(const std::string& path)> damage = nullptr;
   int points_out = 0;
   FaultKind kind = FaultKind::kBadPayload;
-  std::uint64_t count = 1;
+  // Done afterwards; then all that was written is there.
+  std::function<void(const std::string& path)> repair = nullptr;
 };
 
 std::vector<Row> Rows() {
@@ -127,6 +136,7 @@ std::vector<Row> Rows() {
           FaultKind::kTagTooLong);
   content("TruncatedTail", all.substr(0, all.size() - 3), kPoints, kPoints - 1,
           FaultKind::kUnfinishedTail);
+  rows.back().repair = [](const std::string& path) { Write(path, Points(0, kPoints)); };
   damage(
       "Shrunk",
       [](const std::string& path) { std::filesystem::resize_file(path, Points(0, 4).size()); }, 4,
@@ -154,6 +164,10 @@ std::vector<Row> Rows() {
         std::filesystem::create_directory(path);
       },
       kPoints, FaultKind::kUnreadable);
+  rows.back().repair = [](const std::string& path) {
+    std::filesystem::remove(path);
+    Write(path, Points(0, kPoints));
+  };
   return rows;
 }
 
@@ -215,17 +229,56 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
   }
   EXPECT_EQ(PointsIn(*reader), row.points_out);
   const auto& faults = reader->data().files()[0].faults;
-  EXPECT_EQ(faults.Of(row.kind).count, row.count);
+  EXPECT_EQ(faults.Of(row.kind).count, 1u);
   EXPECT_EQ(faults.all().size(), 1u) << "and nothing else is said";
+  if (row.repair != nullptr) {
+    row.repair(path_);
+    reader->LookAtAll();
+    EXPECT_EQ(ReadAll(*reader), absl::OkStatus());
+    EXPECT_EQ(PointsIn(*reader), row.points_in);
+    return;
+  }
   // What is read again is the same, and nothing is counted twice.
   const std::uint64_t generation = reader->data().generation();
-  if (row.kind == FaultKind::kUnreadable) return;
   reader->DropPoints();
   reader->KeepPoints();
   EXPECT_EQ(ReadAll(*reader), absl::OkStatus());
   EXPECT_EQ(PointsIn(*reader), row.points_out);
-  EXPECT_EQ(faults.Of(row.kind).count, row.count);
+  EXPECT_EQ(faults.Of(row.kind).count, 1u);
   EXPECT_EQ(reader->data().generation(), generation);
+}
+
+// What `yard show RUN --files` prints.
+TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
+  const Row& row = GetParam();
+  FakeRunSource source;
+  source.Append("run/x.tfevents", row.content);
+  source.Scan();
+  source.Read("run", RunSource::Need::kCounts);
+  if (row.damage != nullptr) {
+    row.damage(source.root() + "/run/x.tfevents");
+    source.Read("run", RunSource::Need::kCounts);
+  }
+  msg::FilesRequestT request;
+  request.run = "run";
+  const auto part = (*MakeFilesAnswer(request, &source))->Next();
+  ASSERT_TRUE(part.ok()) << part.status();
+  // Those of a file that is gone stand beside the files.
+  const bool gone = row.kind == FaultKind::kVanished;
+  ASSERT_EQ(part->reply.files.size(), 1u);
+  const auto& faults = gone ? part->reply.faults : part->reply.files[0]->faults;
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_EQ(static_cast<int>(faults[0]->kind), static_cast<int>(row.kind));
+  EXPECT_EQ(faults[0]->count, 1u);
+  EXPECT_FALSE(faults[0]->text.empty());
+  if (gone) return;
+  EXPECT_EQ(part->reply.files[0]->points, static_cast<std::uint64_t>(row.points_out));
+}
+
+TEST(FaultsTest, ThereIsARowForEachKind) {
+  std::set<FaultKind> kinds = {FaultKind::kNoDescriptor};  // In tests of its own, below.
+  for (const Row& row : Rows()) kinds.insert(row.kind);
+  EXPECT_EQ(kinds.size(), eventlog::kFaultKinds);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::ValuesIn(Rows()),
@@ -260,33 +313,147 @@ TEST_F(FaultTest, WithoutADescriptorItWaitsForOne) {
   EXPECT_EQ(PointsIn(*reader), kPoints);
 }
 
-TEST_F(FaultTest, SixtyFourDescriptorsAreEnoughForManyRuns) {
+// Runs below a directory, as the service follows them.
+class RunFaultsTest : public testing::Test {
+ protected:
+  static constexpr int kThreads = 8;
+
+  RunFaultsTest() {
+    char name[] = "/tmp/faul-XXXXXX";
+    root_ = mkdtemp(name);
+  }
+  ~RunFaultsTest() override { std::filesystem::remove_all(root_); }
+
+  void Open(int open_files = 16, DirectorySource* source = DirectorySource::Real()) {
+    RunTree::Options options;
+    options.root = root_;
+    options.threads = kThreads;
+    options.source = source;
+    tree_ = std::make_unique<RunTree>(options);
+    catalog_ =
+        *RunCatalog::Create({.root = root_, .load_threads = kThreads, .open_files = open_files});
+  }
+  void AddRun(const std::string& run, const std::string& content) const {
+    std::filesystem::create_directories(root_ + "/" + run);
+    Write(root_ + "/" + run + "/x.tfevents", content);
+  }
+  // Of all runs, after a scan.
+  int PointsFound() {
+    const RunTree::Delta delta = tree_->Rescan();
+    catalog_->Found(delta, tree_->runs(), tree_->unreadable());
+    EXPECT_TRUE(catalog_->AwaitLoaded(absl::Minutes(2)));
+    std::uint64_t points = 0;
+    for (const RunCatalog::RunInfo& run : catalog_->Runs()) {
+      points += run.points;
+      EXPECT_TRUE(run.intact);
+    }
+    EXPECT_EQ(catalog_->GetStats().loads.failures, 0u);
+    return static_cast<int>(points);
+  }
+
+  std::string root_;
+  std::unique_ptr<RunTree> tree_;
+  std::unique_ptr<RunCatalog> catalog_;
+};
+
+TEST_F(RunFaultsTest, WhatIsDoneToARunIsNoticedByTheNextScan) {
+  const struct {
+    const char* what;
+    std::function<void(const std::string& directory)> done;
+    int points;
+    std::uint64_t generation;
+  } kRows[] = {
+      {"nothing", [](const std::string&) {}, kPoints, 0},
+      {"it is made again",
+       [](const std::string& directory) {
+         std::filesystem::remove_all(directory);
+         std::filesystem::create_directory(directory);
+         Write(directory + "/x.tfevents", Points(3, 10));
+       },
+       7, 1},
+      {"it is deleted",
+       [](const std::string& directory) { std::filesystem::remove_all(directory); }, 0, 0},
+      {"it is there again",
+       [](const std::string& directory) {
+         std::filesystem::create_directory(directory);
+         Write(directory + "/x.tfevents", Points(0, 4));
+       },
+       4, 2},
+      {"its file is another",
+       [](const std::string& directory) {
+         std::filesystem::remove(directory + "/x.tfevents");
+         Write(directory + "/y.tfevents", Points(0, 2));
+       },
+       2, 3},
+  };
+  AddRun("run", Points(0, kPoints));
+  Open();
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.what);
+    row.done(root_ + "/run");
+    EXPECT_EQ(PointsFound(), row.points);
+    const auto run = catalog_->Describe("run");
+    ASSERT_EQ(run.ok(), row.points > 0);
+    if (!run.ok()) continue;
+    EXPECT_EQ(run->generation, row.generation);
+  }
+}
+
+// Lists some directories no more.
+class FailingSource : public DirectorySource {
+ public:
+  explicit FailingSource(std::string_view ending) : ending_(ending) {}
+  absl::StatusOr<FileState> Look(const std::string& path) override { return Real()->Look(path); }
+  absl::Status List(const std::string& path, const OnEntry& on_entry) override {
+    if (!ending_.empty() && path.ends_with(ending_)) {
+      return absl::PermissionDeniedError("cannot list " + path);
+    }
+    return Real()->List(path, on_entry);
+  }
+  void Heal() { ending_.clear(); }
+
+ private:
+  std::string ending_;
+};
+
+TEST_F(RunFaultsTest, ADirectoryThatCannotBeReadCostsItselfAndIsCounted) {
+  AddRun("good", Points(0, kPoints));
+  AddRun("closed", Points(0, kPoints));
+  FailingSource source("/closed");
+  Open(16, &source);
+  EXPECT_EQ(PointsFound(), kPoints);
+  EXPECT_EQ(catalog_->GetWhole().unreadable.count, 1u);
+  EXPECT_EQ(catalog_->GetWhole().unreadable.reasons.at(0).message(),
+            "cannot list " + root_ + "/closed");
+  source.Heal();
+  EXPECT_EQ(PointsFound(), 2 * kPoints);
+  EXPECT_EQ(catalog_->GetWhole().unreadable.count, 0u);
+}
+
+TEST_F(RunFaultsTest, SixtyFourDescriptorsAreEnoughForManyRuns) {
   constexpr int kRuns = 300;
-  for (int run = 0; run < kRuns; ++run) {
-    const std::string directory = absl::StrCat(directory_, "/", run);
-    std::filesystem::create_directory(directory);
-    Write(directory + "/x.tfevents", Points(0, kPoints));
-  }
-  constexpr int kThreads = 8;
+  for (int run = 0; run < kRuns; ++run) AddRun(absl::StrCat(run), Points(0, kPoints));
   const FileLimit few(64);
-  RunTree::Options options;
-  options.root = directory_;
-  options.threads = kThreads;
-  RunTree tree(options);
-  const auto catalog =
-      *RunCatalog::Create({.root = directory_,
-                           .load_threads = kThreads,
-                           .open_files = eventlog::OpenFileBound::For(kThreads, 64)});
-  const RunTree::Delta delta = tree.Rescan();
-  catalog->Found(delta, tree.runs());
-  ASSERT_TRUE(catalog->AwaitLoaded(absl::Seconds(60)));
-  std::uint64_t points = 0;
-  for (const RunCatalog::RunInfo& run : catalog->Runs()) {
-    points += run.points;
-    EXPECT_TRUE(run.intact);
+  Open(eventlog::OpenFileBound::For(kThreads, 64));
+  EXPECT_EQ(PointsFound(), kRuns * kPoints);
+}
+
+TEST_F(RunFaultsTest, AMillionTagsAreAllThere) {
+  constexpr int kSteps = 1000;
+  constexpr int kTagsOfAStep = 1000;
+  std::string content;
+  for (int step = 0; step < kSteps; ++step) {
+    std::vector<std::string> tags;
+    for (int i = 0; i < kTagsOfAStep; ++i) tags.push_back(absl::StrCat(step, "/", i));
+    std::vector<eventlog::Scalar> scalars;
+    for (const std::string& tag : tags) scalars.push_back({tag, 1});
+    content += eventlog::RenderScalars(1, step, scalars);
   }
-  EXPECT_EQ(points, std::uint64_t{kRuns * kPoints});
-  EXPECT_EQ(catalog->GetStats().loads.failures, 0u);
+  AddRun("run", content);
+  Open();
+  EXPECT_EQ(PointsFound(), kSteps * kTagsOfAStep);
+  EXPECT_EQ(catalog_->Describe("run")->tags, std::size_t{kSteps * kTagsOfAStep});
+  EXPECT_EQ(catalog_->GetStats().bad_records, 0u);
 }
 
 }  // namespace

@@ -41,7 +41,8 @@ std::string Share(std::uint64_t part, std::uint64_t whole) {
 
 // "3 bad payload, 120 bytes skipped, at 4096 to 9000: text"
 std::string FaultLine(const msg::FaultT& fault) {
-  std::string line = absl::StrCat(fault.count, " ", WordsOf(msg::EnumNameFaultKind(fault.kind)));
+  const std::string kind = WordsOf(msg::EnumNameFaultKind(fault.kind));
+  std::string line = absl::StrCat(fault.count, " ", kind);
   if (fault.bytes > 0) {
     absl::StrAppend(&line, ", ", runtime::Counted(fault.bytes, "byte"), " skipped");
   }
@@ -49,7 +50,7 @@ std::string FaultLine(const msg::FaultT& fault) {
     absl::StrAppend(&line, ", at byte ", fault.first_offset);
     if (fault.last_offset != fault.first_offset) absl::StrAppend(&line, " to ", fault.last_offset);
   }
-  if (!fault.text.empty()) absl::StrAppend(&line, ": ", fault.text);
+  if (!fault.text.empty() && fault.text != kind) absl::StrAppend(&line, ": ", fault.text);
   return line;
 }
 
@@ -173,6 +174,7 @@ std::string FilesText(const msg::FilesReplyT& files) {
   std::string text = table.ToString();
   for (const auto& file : files.files) {
     for (const auto& fault : file->faults) {
+      if (fault->kind == msg::FaultKind::UnfinishedTail) continue;  // A line of its own, below.
       AddLine("fault", absl::StrCat(file->name, ": ", FaultLine(*fault)), &text);
     }
     if (file->tail_bytes > 0) {

@@ -127,7 +127,8 @@ TEST(RunViewTest, EachFaultOfAFileIsALine) {
   file->records = 7;
   file->points = 6;
   file->tail_bytes = 1;
-  file->faults.push_back(MakeFault(msg::FaultKind::BadPayload, 100, 200, ""));
+  file->faults.push_back(MakeFault(msg::FaultKind::BadPayload, 100, 200, "bad payload"));
+  file->faults.push_back(MakeFault(msg::FaultKind::UnfinishedTail, 300, 300, "unfinished"));
   file->faults.push_back(MakeFault(msg::FaultKind::Unreadable, 0, 0, "no\x1b way"));
   files.files.push_back(std::move(file));
   files.faults.push_back(MakeFault(msg::FaultKind::NoDescriptor, 5, 5, ""));
@@ -141,7 +142,7 @@ TEST(RunViewTest, EachFaultOfAFileIsALine) {
   const auto json = FileToJson("first", *files.files[0]);
   EXPECT_EQ(json["format"], "tensorboard");
   EXPECT_EQ(json["faults"][0]["kind"], "bad_payload");
-  EXPECT_EQ(json["faults"][1]["text"], "no\x1b way");
+  EXPECT_EQ(json["faults"][2]["text"], "no\x1b way");
 }
 
 TEST(RunViewTest, AKindOfANewerDataManagerIsUnknown) {
