@@ -1,0 +1,123 @@
+"""What `yard show RUN --files` says of event files that are damaged, or were changed behind the yard's back."""
+
+import json
+import os
+import pathlib
+import re
+import struct
+
+from bazel.python import xml_runner
+from tests import yard_case
+
+POINTS = 10
+FILE = "events.out.tfevents.1.x"
+
+
+def masked_crc(data):
+    """CRC-32C, masked as records have it."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+
+
+def record(payload, length=None):
+    header = struct.pack("<Q", len(payload) if length is None else length)
+    return (header + struct.pack("<I", masked_crc(header)) + payload +
+            struct.pack("<I", masked_crc(payload)))
+
+
+def point(step):
+    value = b"\x0a\x04loss" + struct.pack("<Bf", 0x15, step)
+    summary = bytes([0x0A, len(value)]) + value
+    return record(struct.pack("<BdBBBB", 0x09, 1.0, 0x10, step, 0x2A, len(summary)) + summary)
+
+
+def points(first, end):
+    return b"".join(point(step) for step in range(first, end))
+
+
+def flipped(step, offset):
+    data = bytearray(points(0, POINTS))
+    data[len(points(0, step)) + offset] ^= 1
+    return bytes(data)
+
+
+def around(middle):
+    return points(0, 5) + middle + points(5, POINTS)
+
+
+# What is in the file, the points that are left, and what is said.
+DAMAGED = [
+    ("bad-payload", flipped(5, 20), 9, "1 bad payload, 42 bytes skipped, at byte 210"),
+    ("bad-length", flipped(5, 0), 9, "1 bad length, 42 bytes skipped, at byte 210"),
+    ("huge-length", around(record(b"", 1 << 63)), 10, "1 too long, 16 bytes skipped, at byte 210"),
+    ("no-event", around(record(b"no event")), 10, "1 not an event, 8 bytes skipped, at byte 210"),
+    ("empty", around(record(b"")), 10, "1 empty payload, at byte 210"),
+    ("tail", points(0, POINTS)[:-3], 9, "39 bytes of a record that is not complete"),
+]
+
+
+def replace(path):
+    path.with_name("new").write_bytes(points(20, 27))
+    os.rename(path.with_name("new"), path)
+
+
+def rewrite(path):
+    with path.open("r+b") as file:
+        file.write(points(40, 50))
+
+
+# What is done to a sound file, the points afterwards, and what is said.
+CHANGED = [
+    ("shrunk", lambda path: os.truncate(path, len(points(0, 4))), 4, "1 shrunk, at byte 420"),
+    ("replaced", replace, 7, "1 replaced, at byte 420"),
+    ("rewritten", rewrite, 10, "1 rewritten, at byte 420"),
+]
+
+
+class DamagedRunsTest(yard_case.YardCase):
+
+    def write(self, run, data):
+        path = pathlib.Path(self.directory, "runs", run, FILE)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+        return path
+
+    def await_points(self, run, count, generation=0):
+        def look():
+            out, _ = self.yard("runs", "--json")
+            rows = {row["run"]: row for row in map(json.loads, out.splitlines())}
+            row = rows.get(run, {})
+            return row.get("points"), row.get("generation")
+        self.await_true(lambda: look() == (count, generation),
+                        lambda: "%s has (points, generation) %s" % (run, look()))
+
+    def assert_said(self, run, what):
+        text = self.yard("show", run, "--files")[0]
+        self.assertRegex(text, r"(fault|tail) +%s: %s\n" % (re.escape(FILE), re.escape(what)))
+        self.assertEqual(len(re.findall("^(?:fault|tail)", text, re.M)), 1, text)
+
+    def test_damage_costs_what_it_must_and_is_told(self):
+        for run, data, _, _ in DAMAGED:
+            self.write(run, data)
+        for run, _, left, what in DAMAGED:
+            with self.subTest(run):
+                self.await_points(run, left)
+                self.assert_said(run, what)
+
+    def test_a_changed_file_is_read_anew_and_that_is_told(self):
+        paths = [self.write(run, points(0, POINTS)) for run, _, _, _ in CHANGED]
+        for path, (run, change, left, what) in zip(paths, CHANGED):
+            with self.subTest(run):
+                self.await_points(run, POINTS)
+                change(path)
+                self.await_points(run, left, generation=1)
+                self.assert_said(run, what)
+
+
+if __name__ == "__main__":
+    xml_runner.main()
