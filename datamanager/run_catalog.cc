@@ -621,6 +621,7 @@ void RunCatalog::EndLingering() {
 
 absl::Status RunCatalog::CacheRun(const std::string& run) {
   if (Find(run) == nullptr) return FindName(run).status();
+  cache_.Touch(run);
   scheduler_->Schedule(run, LoadScheduler::Urgency::kAsked, NowUs());
   return absl::OkStatus();
 }

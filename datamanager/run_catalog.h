@@ -174,7 +174,7 @@ class RunCatalog : public RunSource {
   // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded.
   absl::Status LookWithin(absl::Duration timeout, const Request& request, const Use& use);
 
-  // Loads the run before what nobody asks for; returns at once.
+  // Loads the run before what nobody asks for, and counts as an access; returns at once.
   absl::Status CacheRun(const std::string& run);
   // Forgets all that was read of the run, and the run; on disk, it comes back with the next scan.
   absl::Status Uncache(const std::string& run);

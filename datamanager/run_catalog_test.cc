@@ -153,6 +153,8 @@ TEST_F(RunCatalogTest, ANameMayBeAPrefixThatIsUnique) {
   EXPECT_THAT(std::string(two.message()), HasSubstr("digits-1, digits-2"));
   EXPECT_EQ(catalog->FindName("nope").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(catalog->FindName("").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(catalog->FindName(std::string_view("other\0", 6)).status().code(),
+            absl::StatusCode::kNotFound);
   EXPECT_EQ(PointsOf(*catalog, Points("oth")), "NOT_FOUND") << "Look() takes whole names";
 }
 
@@ -266,6 +268,21 @@ TEST_F(RunCatalogTest, ARunIsCachedBecauseSomebodyAsksForIt) {
   EXPECT_EQ(catalog->CacheRun("small"), absl::OkStatus());
   ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   EXPECT_EQ(PointsOf(*catalog, Points("small"), false), "1");
+}
+
+TEST_F(RunCatalogTest, ARunThatIsToBeCachedTakesTheRoomOfNewerOnes) {
+  for (int run = 0; run < 3; ++run) {
+    Report(absl::StrCat("r", run), 0, 10'000);
+    SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
+  }
+  const auto catalog = MakeCatalog(110'000);  // A run is expected to have about 100 kB.
+  Scan(*catalog);
+  EXPECT_EQ(catalog->Describe("r0")->state, CacheState::kNotCached);
+  EXPECT_EQ(catalog->Describe("r0")->access_us, 0);
+  EXPECT_EQ(catalog->CacheRun("r0"), absl::OkStatus());
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(catalog->Describe("r0")->state, CacheState::kCached);
+  EXPECT_GT(catalog->Describe("r0")->access_us, 0);
 }
 
 TEST_F(RunCatalogTest, ManyThreadsAskWhileRunsGrow) {
