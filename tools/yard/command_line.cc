@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include "CLI/CLI.hpp"
@@ -79,7 +80,10 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
     std::reverse(words.begin(), words.end());
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error, out, err);
+    // It quotes what was typed.
+    std::ostringstream message;
+    const int code = app.exit(error, out, message);
+    err << PrintableLines(message.str());
     return code == 0 ? kDone : kUsage;
   }
   auto& [entry, verb] = verbs[app.get_subcommands().front()];

@@ -13,6 +13,7 @@ namespace yard {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -147,6 +148,13 @@ TEST(CommandLineTest, AnUnknownVerbIsAnErrorOfUsage) {
   EXPECT_EQ(Parse({""}).code, kUsage);
   EXPECT_EQ(Parse({"--no-such-flag"}).code, kUsage);
   EXPECT_EQ(Parse({"--", "train"}).code, kUsage) << "no verb at all";
+}
+
+TEST(CommandLineTest, WhatWasTypedDrivesNoTerminal) {
+  const Parsed parsed = Parse({"ps", "--\x1b[2J"});
+  EXPECT_EQ(parsed.code, kUsage);
+  EXPECT_THAT(parsed.err, HasSubstr("--\\x1B[2J"));
+  EXPECT_THAT(parsed.err, EndsWith("\n"));
 }
 
 TEST(CommandLineTest, AWrongValueIsAnErrorOfUsage) {

@@ -65,4 +65,13 @@ std::string Printable(std::string_view text) {
   return result;
 }
 
+std::string PrintableLines(std::string_view text) {
+  std::string result;
+  for (std::size_t end = text.find('\n'); end != text.npos; end = text.find('\n')) {
+    result += Printable(text.substr(0, end)) + '\n';
+    text.remove_prefix(end + 1);
+  }
+  return result + Printable(text);
+}
+
 }  // namespace yard

@@ -13,6 +13,8 @@ std::size_t CharacterBytes(std::string_view text);
 // `text` with every control character (but tab) and every invalid UTF-8 byte as \xXX, so that a
 // name or a log line cannot drive the terminal.
 std::string Printable(std::string_view text);
+// The same for several lines, whose ends stay.
+std::string PrintableLines(std::string_view text);
 
 }  // namespace yard
 

@@ -38,5 +38,11 @@ TEST(PrintableTest, ShowsWhatTurnsTheDirectionOfText) {
   EXPECT_EQ(Printable("\u2066"), "\\xE2\\x81\\xA6");
 }
 
+TEST(PrintableTest, LeavesTheEndsOfLines) {
+  EXPECT_EQ(PrintableLines("a\x1b\n\nb\r\n"), "a\\x1B\n\nb\\x0D\n");
+  EXPECT_EQ(PrintableLines("a\nb"), "a\nb");
+  EXPECT_EQ(PrintableLines(""), "");
+}
+
 }  // namespace
 }  // namespace yard

@@ -1,7 +1,6 @@
 #include "tools/yard/verb.h"
 
-#include <sstream>
-#include <string>
+#include <string_view>
 
 #include "tools/yard/printable.h"
 #include "tools/yard/verbs/verbs.h"
@@ -34,10 +33,9 @@ int ExitCodeOf(const absl::Status& status) {
 
 int Fail(Context& context, const char* verb, const absl::Status& status) {
   // Several lines where it quotes a log.
-  std::string text = "yard " + std::string(verb) + ": ";
-  text.append(status.message().data(), status.message().size());
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) *context.err << Printable(line) << "\n";
+  std::string_view text(status.message().data(), status.message().size());
+  if (text.ends_with('\n')) text.remove_suffix(1);
+  *context.err << "yard " << verb << ": " << PrintableLines(text) << "\n";
   return ExitCodeOf(status);
 }
 

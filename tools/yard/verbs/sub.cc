@@ -36,11 +36,13 @@ class View {
     std::string field;
     std::string filter;
     bool json = false;
+    bool for_terminal = false;  // JSON that cannot drive one.
   };
   // InvalidArgument: what is wrong with one of them.
   static absl::StatusOr<View> Make(const Options& options) {
     View view;
     view.json_ = options.json;
+    view.for_terminal_ = options.for_terminal;
     for (const std::string& topic : options.topics) {
       auto pattern = TopicPattern::Parse(topic);
       if (!pattern.ok()) return pattern.status();
@@ -126,13 +128,14 @@ class View {
     }
     if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
     line[field_.has_value() ? "value" : "body"] = std::move(body);
-    return line.dump(-1, ' ', false, kReplace);
+    return line.dump(-1, ' ', for_terminal_, kReplace);
   }
 
   std::vector<TopicPattern> patterns_;
   std::optional<JsonPath> field_;
   std::unique_ptr<JsonFilter> filter_;
   bool json_ = false;
+  bool for_terminal_ = false;
 };
 
 // Where the last value that was printed of a topic is in its sequence.
@@ -155,8 +158,11 @@ class Sub : public Verb {
 
   int Run(Context& context) override {
     if (topics_.empty()) topics_.push_back("");
-    const auto view =
-        View::Make({.topics = topics_, .field = field_, .filter = filter_, .json = context.json});
+    const auto view = View::Make({.topics = topics_,
+                                  .field = field_,
+                                  .filter = filter_,
+                                  .json = context.json,
+                                  .for_terminal = context.out_is_terminal});
     if (!view.ok()) return Fail(context, "sub", view.status());
     auto messages = MessageJson::Load();
     if (!messages.ok()) return Fail(context, "sub", messages.status());

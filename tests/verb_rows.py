@@ -1,0 +1,115 @@
+"""What every_verb_test does with each verb of the yard: one row a verb. A verb without one fails the test.
+
+A new verb gets a row here, and the schema of what it prints with `--json` in verb_schemas/VERB.json.
+"""
+
+import dataclasses
+from typing import Callable, Optional
+
+# Stands in a row for the name of what was made for it.
+THING = "THING"
+
+# Moves the cursor, names the window, rings, ends a line where none ends, turns text around; and is no UTF-8.
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202egnp.exe"
+
+# A program that reports twice, and ends well.
+REPORTS = ("sh", "-c", """for i in 1 2; do echo '{"t":"report","m":{"loss":'$i'.5}}' >&3; read -r ok <&3; done""")
+# One that goes on until it is told to stop.
+GOES_ON = ("sh", "-c", "echo up; exec sleep 1000000")
+# The same, but it has reported, and ignores a signal.
+TRAINS = ("sh", "-c", """trap '' USR1; echo '{"t":"report","m":{"loss":1}}' >&3; read -r ok <&3; exec sleep 1000000""")
+
+
+@dataclasses.dataclass
+class Row:
+    # After the verb; THING is what `fresh` has given.
+    words: tuple = ()
+    # Makes what the words need, before each time. It gets the test case.
+    fresh: Optional[Callable] = None
+    exit_code: int = 0
+    # Other words, which show what strangers have named and printed: like `words`, but their --json has no schema.
+    shows: tuple = ()
+    # What is said on stdout in a terminal, in a pipe, and on stderr: regular expressions.
+    says: str = "^"
+    says_on_stderr: str = "^"
+    # Any word may be the name of a thing, that is not there then.
+    takes_names: bool = True
+    # It draws on the terminal, or typed keys end it.
+    full_screen: bool = False
+    types: bytes = b""
+    # It needs a yard that nobody else uses: `words` begin or end it.
+    own_yard: bool = False
+    # How it ends without a yard, and when no service answers.
+    without_yard: int = 4
+    in_silence: tuple = (4, 5)
+    # Words that make it end in silence, if it would wait.
+    in_silence_words: tuple = ()
+
+
+def a_trial(case):
+    """One that has ended well."""
+    return case.new_trial(*REPORTS)
+
+
+def a_running_trial(case):
+    return case.new_trial(*TRAINS, await_state="running")
+
+
+def a_paused_trial(case):
+    name = a_running_trial(case)
+    case.yard("pause", name)
+    return name
+
+
+def a_job(case):
+    """One that is running."""
+    return case.new_job(*GOES_ON)
+
+
+def a_name(case):
+    return case.new_name()
+
+
+def a_yard(case):
+    case.own("up")
+
+
+ROWS = {
+    "up": Row(takes_names=False, says="registry +ready", own_yard=True, without_yard=0, in_silence=(0,)),
+    "down": Row(takes_names=False, fresh=a_yard, own_yard=True, says="down", without_yard=0),
+    "status": Row(says=r"trainer +up", shows=((),)),
+    "doctor": Row(says="runtime directory", says_on_stderr="nothing is wrong|warning",
+                  without_yard=0, in_silence=(1,)),
+    "run": Row(("--name", THING, "--", *REPORTS), takes_names=False, fresh=a_name, says_on_stderr="done in .*2 reports"),
+    "launch": Row(("--name", THING, "--worker", "2", "--", "echo", "hello"), takes_names=False, fresh=a_name,
+                  says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
+                                                      ("/nowhere/" + HOSTILE,))),
+    "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",))),
+    "wait": Row((THING,), fresh=a_trial, says="done", in_silence_words=("--timeout", "5")),
+    "stop": Row((THING,), fresh=a_job, in_silence=(4, 5)),
+    "restart": Row((THING,), fresh=a_job),
+    "signal": Row((THING, "USR1"), fresh=a_running_trial),
+    "pause": Row((THING,), fresh=a_running_trial),
+    "resume": Row((THING,), fresh=a_paused_trial),
+    "tell": Row((THING, '{"lr": 1}'), fresh=a_running_trial),
+    "rm": Row((THING,), fresh=a_trial),
+    # There is none on the PATH, which is clear and quick.
+    "tensorboard": Row(takes_names=False, exit_code=3, says_on_stderr="TensorBoard"),
+    "runs": Row(says="first", shows=(("name~\"" + HOSTILE,), ("-n", "2"))),
+    "show": Row(("first",), says="loss", shows=(
+        ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,))),
+    "logs": Row(("first",), says="first line", shows=(("hostile",), ("hostile", "-f"), ("bad",), ("hostile_job",))),
+    "watch": Row(("first",), says=r"loss 2.5", shows=(("hostile",),), in_silence_words=("--timeout", "5")),
+    "plot": Row(("first", "-m", "loss"), says="loss", shows=(("hostile",), (HOSTILE,))),
+    "compare": Row(("first", "second"), says="loss", shows=(("hostile", "first", "--all"),)),
+    "export": Row(("first",), says="run,tag,step"),
+    "pub": Row(("e/note/", '{"text": "hi"}'), says="e/note/ seq",
+               shows=(("e/note/", "--type", HOSTILE, "1"), ("e/note/", '{"a": ' + HOSTILE))),
+    "sub": Row(("e/hostile/", "--last", "-n", "1", "--timeout", "60"), takes_names=False, says="e/hostile/",
+               shows=(("e/hostile/", "--last", "-n", "1", "--field", "payload.text"),
+                      ("--filter", HOSTILE), ("l/", "--last", "-n", "1"))),
+    "topic": Row(("ls",), says="e/hostile/", shows=(("ls", "e/"), ("hz", HOSTILE, "--timeout", "1"))),
+    "call": Row(("registry", "List", "{}"), says="trainer",
+                shows=(("trainer", "Trials", "{}"), ("launcher", "Jobs", "{}"), ("datamanager", "Runs", "{}"),
+                       ("registry", "List", "{" + HOSTILE))),
+}
