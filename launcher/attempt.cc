@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "launcher/cgroup.h"
+#include "launcher/tree_mark.h"
 #include "runtime/file.h"
 #include "runtime/string_view.h"
 #include "runtime/subprocess.h"
@@ -16,7 +17,6 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxExitFile = 1 << 20;
-constexpr std::size_t kMaxMark = 64 * 1024;
 // A shim that holds its lock but is not reachable is on its way up, or hangs.
 constexpr absl::Duration kRetry = absl::Milliseconds(10);
 constexpr int kMaxTries = 300;
@@ -32,15 +32,6 @@ std::optional<ShimState> ReadExitFile(const std::string& folder) {
   const auto content =
       runtime::ReadFile(absl::StrCat(folder, "/", runtime::Absl(kExitFile)), kMaxExitFile);
   return content.ok() ? ShimState::Decode(*content) : std::nullopt;
-}
-
-// Empty if the shim came to no mark, or that was before a reboot.
-TreeMark ReadTreeMark(const std::string& folder) {
-  const auto content =
-      runtime::ReadFile(absl::StrCat(folder, "/", runtime::Absl(kStartedFile)), kMaxMark);
-  auto mark = content.ok() ? TreeMark::Decode(*content) : std::nullopt;
-  if (!mark || mark->boot.empty() || mark->boot != BootId()) return {};
-  return *std::move(mark);
 }
 
 // Pid of the live shim of an attempt; 0 if there is none.

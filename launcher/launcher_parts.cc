@@ -50,8 +50,8 @@ class Parts : public LauncherParts {
     if (auto status = OpenTable(std::move(options)); !status.ok()) return status;
     if (auto status = OpenKeeper(external); !status.ok()) return status;
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
-    AddLauncherMethods(process_->service(), process_->loop(), table_.get(), barriers_.get(),
-                       keeper_.get(), process_->locations().state_directory);
+    AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
+                       barriers_.get(), keeper_.get(), process_->locations().state_directory);
     AddCounter("jobs", &JobTable::Stats::jobs);
     AddCounter("jobs_live", &JobTable::Stats::live);
     AddCounter("attempts_started", &JobTable::Stats::attempts);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -15,6 +17,7 @@
 #include "launcher/job_row.h"
 #include "launcher/kill_mode_report.h"
 #include "launcher/log_record.h"
+#include "launcher/usage_meter.h"
 #include "runtime/clock.h"
 
 namespace launcher {
@@ -158,10 +161,59 @@ void AddBarrier(bus::Service* service, const Parts& parts, BarrierCalls* barrier
   });
 }
 
+// All that run, of all jobs: one look is for everybody who asks.
+std::vector<RunningAttempt> RunningAttempts(const Parts& parts) {
+  std::vector<RunningAttempt> running;
+  for (const JobRow* row : parts.table->Rows()) {
+    if (row->has_ended()) continue;
+    for (const TaskRow& task : row->tasks) {
+      if (task.attempts.empty()) continue;
+      const AttemptRow& last = task.attempts.back();
+      if (last.pid == 0 || last.ended_us != 0) continue;
+      running.push_back({.task = row->id + "/" + task.name(),
+                         .number = static_cast<std::uint32_t>(last.number),
+                         .pid = last.pid,
+                         .start_ticks = last.start_ticks,
+                         .folder = AttemptFolder(*row, task, parts.state_directory, last.number)});
+    }
+  }
+  return running;
+}
+
+// "j-abcde/" or "j-abcde/worker-0/"; "" if everything was asked for.
+absl::StatusOr<std::string> UsagePrefix(const Parts& parts, const std::string& job) {
+  if (job.empty()) return std::string();
+  const auto named = parts.table->Find(job);
+  if (!named.ok()) return named.status();
+  if (named->task == kWholeJob) return named->job + "/";
+  const JobRow& row = *parts.table->Row(named->job);
+  return row.id + "/" + row.tasks[static_cast<std::size_t>(named->task)].name() + "/";
+}
+
+void AddUsage(bus::Service* service, const Parts& parts, runtime::ThreadPool* pool) {
+  service->HandleAsync<rpc::Launcher::Usage>(
+      [parts, pool, meter = std::make_shared<UsageMeter>()](auto writer, const auto& request) {
+        parts.loop->Post([parts, pool, meter, writer, job = request.job] {
+          auto prefix = UsagePrefix(parts, job);
+          if (!prefix.ok()) return writer->Finish(prefix.status());
+          const absl::Status submitted =
+              pool->Submit([meter, writer, prefix = *prefix, running = RunningAttempts(parts)] {
+                msg::UsageReplyT reply = meter->Measure(running);
+                std::erase_if(reply.tasks, [&](const auto& usage) {
+                  return !(usage->task + "/").starts_with(prefix);
+                });
+                writer->Finish(std::move(reply));
+                return absl::OkStatus();
+              });
+          if (!submitted.ok()) writer->Finish(submitted);
+        });
+      });
+}
+
 }  // namespace
 
-void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
-                        BarrierCalls* barriers, ServiceKeeper* keeper,
+void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
+                        JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
                         std::string state_directory) {
   const Parts parts{loop, table, keeper, std::move(state_directory),
                     std::make_shared<FollowPace>(loop)};
@@ -198,6 +250,7 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTabl
   AddRemoveJob(service, parts);
   AddStreams(service, parts);
   AddBarrier(service, parts, barriers);
+  AddUsage(service, parts, pool);
 }
 
 void PublishJob(bus::Publisher* publisher, msg::JobT job) {

@@ -12,14 +12,16 @@
 #include "launcher/job_table.h"
 #include "launcher/service_keeper.h"
 #include "runtime/event_loop.h"
+#include "runtime/thread_pool.h"
 
 namespace launcher {
 
 // Adds the methods of rpc::Launcher, and those of rpc::Common that an owner of topics has, to
-// `service`. Each hops to the loop, where the table lives, but KillModes, which needs no table.
-// All outlive the service's calls.
-void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, JobTable* table,
-                        BarrierCalls* barriers, ServiceKeeper* keeper, std::string state_directory);
+// `service`. Each hops to the loop, where the table lives, but KillModes, which needs no table;
+// Usage goes on to `pool`. All outlive the service's calls.
+void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime::ThreadPool* pool,
+                        JobTable* table, BarrierCalls* barriers, ServiceKeeper* keeper,
+                        std::string state_directory);
 
 // Publish on s/launcher/JOB/ and l/JOB/TASK/; `from` as in JobTable::Options::on_lines.
 void PublishJob(bus::Publisher* publisher, msg::JobT job);

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "launcher/cgroup.h"
@@ -35,24 +34,6 @@ std::string ReadSmallFile(const std::string& path, std::size_t limit) {
     content.append(chunk, static_cast<std::size_t>(got));
   }
   return content;
-}
-
-void AddDescendants(const std::multimap<pid_t, const ProcessRow*>& by_parent, pid_t root,
-                    std::set<pid_t>& found) {
-  std::vector<pid_t> todo = {root};
-  while (!todo.empty()) {
-    const auto [first, last] = by_parent.equal_range(todo.back());
-    todo.pop_back();
-    for (auto child = first; child != last; ++child) {
-      if (found.insert(child->second->pid).second) todo.push_back(child->second->pid);
-    }
-  }
-}
-
-std::multimap<pid_t, const ProcessRow*> ByParent(const std::vector<ProcessRow>& table) {
-  std::multimap<pid_t, const ProcessRow*> by_parent;
-  for (const auto& row : table) by_parent.emplace(row.parent, &row);
-  return by_parent;
 }
 
 // Of all its threads. Nothing if the kernel was built without such lists, or it is gone.
@@ -104,8 +85,8 @@ bool HoldsOneOf(pid_t pid, const std::vector<std::string>& files) {
 
 }  // namespace
 
-std::optional<ProcessRow> ReadProcess(pid_t pid) {
-  const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat", 4096);
+std::optional<ProcessRow> ReadProcess(pid_t pid, const std::string& proc) {
+  const std::string stat = ReadSmallFile(proc + "/" + std::to_string(pid) + "/stat", 4096);
   // The name may hold anything, so fields are counted from its last parenthesis.
   const auto name_end = stat.rfind(')');
   if (name_end == std::string::npos) return std::nullopt;
@@ -113,38 +94,70 @@ std::optional<ProcessRow> ReadProcess(pid_t pid) {
   row.pid = pid;
   unsigned flags = 0;
   long threads = 0;
-  unsigned long long ticks = 0;
+  unsigned long long user = 0, system = 0, ticks = 0;
+  long children_user = 0, children_system = 0, pages = 0;
   const int fields = sscanf(stat.c_str() + name_end + 1,
-                            " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld "
-                            "%*d %llu",
-                            &row.state, &row.parent, &row.session, &flags, &threads, &ticks);
+                            " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %llu %llu %ld %ld %*d %*d "
+                            "%ld %*d %llu %*u %ld",
+                            &row.state, &row.parent, &row.session, &flags, &user, &system,
+                            &children_user, &children_system, &threads, &ticks, &pages);
   row.start_ticks = ticks;
+  row.cpu_ticks = user + system;
+  row.children_cpu_ticks =
+      static_cast<std::uint64_t>(children_user) + static_cast<std::uint64_t>(children_system);
+  row.resident_pages = static_cast<std::uint64_t>(std::max(pages, 0L));
   // (Without its first thread, which is a zombie then, the others of a process go on.)
   row.over = threads <= 1 && (row.state == 'Z' || (flags & kExiting) != 0);
-  if (fields != 6) return std::nullopt;
+  if (fields != 11) return std::nullopt;
   return row;
 }
 
-std::vector<ProcessRow> ReadProcesses() {
+std::vector<ProcessRow> ReadProcesses(const std::string& proc) {
   std::vector<ProcessRow> table;
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return table;
-  while (const dirent* entry = readdir(proc)) {
+  DIR* directory = opendir(proc.c_str());
+  if (directory == nullptr) return table;
+  while (const dirent* entry = readdir(directory)) {
     const pid_t pid = atoi(entry->d_name);
     if (pid <= 0) continue;
-    if (const auto row = ReadProcess(pid)) table.push_back(*row);
+    if (const auto row = ReadProcess(pid, proc)) table.push_back(*row);
   }
-  closedir(proc);
+  closedir(directory);
   return table;
 }
 
+ProcessTree::ProcessTree(const std::vector<ProcessRow>& table) {
+  for (const ProcessRow& row : table) {
+    by_pid_.emplace(row.pid, &row);
+    by_parent_.emplace(row.parent, &row);
+  }
+}
+
+std::vector<const ProcessRow*> ProcessTree::Below(pid_t root) const {
+  std::vector<const ProcessRow*> below;
+  // (The rows are not of one instant: there may be circles.)
+  std::set<pid_t> seen = {root};
+  std::vector<pid_t> todo = {root};
+  while (!todo.empty()) {
+    const auto [first, last] = by_parent_.equal_range(todo.back());
+    todo.pop_back();
+    for (auto child = first; child != last; ++child) {
+      if (!seen.insert(child->second->pid).second) continue;
+      below.push_back(child->second);
+      todo.push_back(child->second->pid);
+    }
+  }
+  return below;
+}
+
+const ProcessRow* ProcessTree::Find(pid_t pid) const {
+  const auto found = by_pid_.find(pid);
+  return found == by_pid_.end() ? nullptr : found->second;
+}
+
 std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root) {
-  std::set<pid_t> found;
-  AddDescendants(ByParent(table), root, found);
-  found.erase(root);
   std::vector<pid_t> alive;
-  for (const auto& row : table) {
-    if (!row.over && found.contains(row.pid)) alive.push_back(row.pid);
+  for (const ProcessRow* row : ProcessTree(table).Below(root)) {
+    if (!row->over) alive.push_back(row->pid);
   }
   return alive;
 }
@@ -246,14 +259,14 @@ int KillOrphanedTree(const OrphanedTree& tree) {
   const auto leader = tree.leader > 0 ? ReadProcess(tree.leader) : std::nullopt;
   const bool leader_is_ours = leader && leader->start_ticks == tree.start_ticks;
   const bool match_session = tree.leader > 0 && (leader ? leader_is_ours : tree.session_is_ours);
-  const auto by_parent = ByParent(table);
+  const ProcessTree processes(table);
   std::set<pid_t> found;
   for (const auto& row : table) {
     const bool ours = (match_session && row.session == tree.leader) || has(row.pid, socket) ||
                       has(row.pid, tree.mark) ||
                       (row.start_ticks >= tree.not_before && HoldsOneOf(row.pid, tree.files));
     if (!ours || row.pid == getpid() || !found.insert(row.pid).second) continue;
-    AddDescendants(by_parent, row.pid, found);
+    for (const ProcessRow* below : processes.Below(row.pid)) found.insert(below->pid);
   }
   int alive = 0;
   for (const auto& row : table) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace launcher {
@@ -19,12 +20,30 @@ struct ProcessRow {
   char state = '?';   // As /proc tells it of the first thread: 'Z' is a zombie.
   bool over = false;  // Nothing of its program runs any more: a zombie, or about to be one.
   std::uint64_t start_ticks = 0;
+  std::uint64_t cpu_ticks = 0;           // Of all its threads, in user and kernel mode.
+  std::uint64_t children_cpu_ticks = 0;  // Of the children it has waited for, and theirs.
+  std::uint64_t resident_pages = 0;      // Shared ones too.
 };
 
-// Nothing if there is no such process.
-std::optional<ProcessRow> ReadProcess(pid_t pid);
+// `proc` is where the kernel shows its processes. Nothing if there is no such process.
+std::optional<ProcessRow> ReadProcess(pid_t pid, const std::string& proc = "/proc");
 // Every process of our pid namespace; those that end meanwhile are left out.
-std::vector<ProcessRow> ReadProcesses();
+std::vector<ProcessRow> ReadProcesses(const std::string& proc = "/proc");
+
+// Who is whose child, for many questions about one table.
+class ProcessTree {
+ public:
+  // Keeps pointers into it.
+  explicit ProcessTree(const std::vector<ProcessRow>& table);
+  // Children of `root`, their children, and so on, each once, without `root`.
+  std::vector<const ProcessRow*> Below(pid_t root) const;
+  // Null if it is not in the table.
+  const ProcessRow* Find(pid_t pid) const;
+
+ private:
+  std::unordered_map<pid_t, const ProcessRow*> by_pid_;
+  std::unordered_multimap<pid_t, const ProcessRow*> by_parent_;
+};
 // Live (not `over`) children of `root`, their children, and so on, without `root`.
 std::vector<pid_t> Descendants(const std::vector<ProcessRow>& table, pid_t root);
 // The same as they are now, without a look at all other processes where the kernel can tell.

@@ -220,6 +220,31 @@ TEST_F(LauncherProcessTest, SaysHowItKillsATasksTree) {
   EXPECT_TRUE(Wait(Launch("true")).ok());
 }
 
+TEST_F(LauncherProcessTest, SaysWhatRunningTasksUse) {
+  const std::string one = Launch("sleep 1000"), other = Launch("sleep 1000");
+  const auto usage = [&](const std::string& job) {
+    msg::UsageRequestT request;
+    request.job = job;
+    return client_->Call<rpc::Launcher::Usage>(request, Patient());
+  };
+  const absl::Time deadline = absl::Now() + absl::Seconds(20);
+  auto all = usage("");
+  while (all.ok() && all->tasks.size() < 2 && absl::Now() < deadline) all = usage("");
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->tasks.size(), 2u);
+  for (const auto& task : all->tasks) {
+    EXPECT_GT(task->rss_bytes, 0u);
+    EXPECT_GE(task->processes, 1u);
+  }
+  for (const std::string& name : {one, one + "/worker-0"}) {
+    const auto only = usage(name);
+    ASSERT_TRUE(only.ok()) << only.status();
+    ASSERT_EQ(only->tasks.size(), 1u) << name;
+    EXPECT_EQ(only->tasks[0]->task, one + "/worker-0");
+  }
+  EXPECT_TRUE(absl::IsNotFound(usage("j-none").status()));
+}
+
 TEST_F(LauncherProcessTest, AJobGoesOnOverAKillOfTheLauncher) {
   const std::string job = Launch(
       "echo one; while [ ! -e $FOLDER/go ]; do sleep 0.01; done; echo two; exit 5", "request");

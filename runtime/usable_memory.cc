@@ -1,8 +1,9 @@
-#include "datamanager/memory_budget.h"
+#include "runtime/usable_memory.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/file.h"
 
-namespace datamanager {
+namespace runtime {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{4} << 20;
@@ -130,16 +131,12 @@ std::optional<std::uint64_t> UsableMemory(const TextReader& read) {
   return least;
 }
 
-std::uint64_t MemoryBudget(std::optional<std::uint64_t> usable) {
-  return usable.has_value() ? *usable / 4 : kUnknownMemoryBudget;
-}
-
-std::uint64_t DefaultMemoryBudget() {
-  return MemoryBudget(UsableMemory([](const std::string& path) -> std::optional<std::string> {
-    absl::StatusOr<std::string> text = runtime::ReadFile(path, kMaxFileBytes);
+std::optional<std::uint64_t> UsableMemory() {
+  return UsableMemory([](const std::string& path) -> std::optional<std::string> {
+    absl::StatusOr<std::string> text = ReadFile(path, kMaxFileBytes);
     if (!text.ok()) return std::nullopt;
     return *std::move(text);
-  }));
+  });
 }
 
-}  // namespace datamanager
+}  // namespace runtime
