@@ -1,23 +1,61 @@
 #include "datamanager/service_methods.h"
 
 #include <string>
+#include <string_view>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "datamanager/brief_cache.h"
 #include "datamanager/listing_methods.h"
+#include "datamanager/lossy_utf8.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/query_methods.h"
+#include "datamanager/run_catalog.h"
 #include "datamanager/run_config.h"
+#include "datamanager/run_data.h"
 #include "datamanager/run_file_updater.h"
 #include "datamanager/run_labels.h"
 #include "datamanager/run_lineage.h"
 #include "datamanager/run_source.h"
 
 namespace datamanager {
+namespace {
+
+// Of a run whose files have to be read for them there are no tags, now.
+void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
+  const auto name = catalog.FindName(run);
+  if (!name.ok()) return;
+  const RunSource::Request request = {
+      .run = *name, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true};
+  (void)catalog.Look(request, [&](const RunSource::View& view) {
+    for (const RunData::TagId id : view.data.TagsByName()) {
+      if (!names.Add("tag", LossyUtf8(view.data.tag_name(id)), view.data.tag(id).plugin())) break;
+    }
+    return absl::OkStatus();
+  });
+}
+
+// Newest runs first.
+absl::StatusOr<msg::NamesReplyT> Names(RunCatalog& catalog, const msg::NamesRequestT& request) {
+  bus::NameList names(request);
+  if (names.Wants("run")) {
+    for (const RunCatalog::RunInfo& run : catalog.Runs()) {
+      if (!names.Add("run", LossyUtf8(run.listed->name))) break;
+    }
+  }
+  if (names.Wants("tag") && !request.of.empty()) ListTags(catalog, request.of, names);
+  return names.Take();
+}
+
+}  // namespace
 
 void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool) {
   AddListingMethods(service, catalog, pool);
   AddQueryMethods(service, catalog, pool);
+  service->Handle<rpc::Common::Names>(
+      [catalog](const bus::CallContext&, const auto& request) { return Names(*catalog, request); });
   service->Handle<rpc::Common::Ends>([catalog](const bus::CallContext&, const auto& request) {
     return EndsOfPoints(*catalog, request);
   });

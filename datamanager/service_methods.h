@@ -8,8 +8,8 @@
 namespace datamanager {
 
 // Serves what is asked about runs (listing_methods.h, query_methods.h), and rpc::Common::Ends and
-// ::Since of the topics of points, from `catalog`. It and `pool`, on which calls that had to wait
-// are answered, outlive `service`.
+// ::Since of the topics of points, and ::Names of runs and their tags, from `catalog`. It and
+// `pool`, on which calls that had to wait are answered, outlive `service`.
 void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool);
 
 // What is made of the small files of each run: its lineage, its trial and its configuration. Before

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "bus/name_list.h"
 #include "launcher/job_row.h"
 
 namespace launcher {
@@ -19,6 +20,11 @@ absl::StatusOr<std::string> JobNamed(const std::vector<const JobRow*>& rows,
 
 // The rank of "worker-0". NotFound says which tasks there are.
 absl::StatusOr<int> TaskNamed(const JobRow& row, const std::string& name);
+
+// For Common.Names: jobs, those that live first, then the newest. Each by its name, else its id,
+// but not those of trials; once there is a prefix all of them by both, and once it has a "/" also
+// their tasks ("JOB/worker-0").
+void ListNames(std::vector<const JobRow*> rows, bus::NameList& names);
 
 }  // namespace launcher
 

@@ -5,18 +5,22 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "bus/name_list.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
 
 namespace launcher {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class JobNamesTest : public ::testing::Test {
  protected:
@@ -35,6 +39,19 @@ class JobNamesTest : public ::testing::Test {
     for (const JobRow& row : rows_) rows.push_back(&row);
     const auto id = JobNamed(rows, name);
     return id.ok() ? *id : id.status().ToString();
+  }
+  // "KIND NAME" of each.
+  std::vector<std::string> List(const std::string& kind, const std::string& prefix) const {
+    msg::NamesRequestT request;
+    request.kind = kind;
+    request.prefix = prefix;
+    bus::NameList names(request);
+    std::vector<const JobRow*> rows;
+    for (const JobRow& row : rows_) rows.push_back(&row);
+    ListNames(std::move(rows), names);
+    std::vector<std::string> list;
+    for (const auto& name : names.Take().names) list.push_back(name->kind + " " + name->name);
+    return list;
   }
   std::deque<JobRow> rows_;
 };
@@ -83,6 +100,32 @@ TEST_F(JobNamesTest, ATaskIsFoundByItsNameAndTheErrorNamesSome) {
   const auto none = TaskNamed(rows_[0], "ps-9");
   EXPECT_TRUE(absl::IsNotFound(none.status()));
   EXPECT_THAT(none.status().ToString(), HasSubstr("has no task ps-9, but " + own));
+}
+
+TEST_F(JobNamesTest, ListsLiveJobsFirstThenTheNewest) {
+  Add("j-1", "old", 1, true);
+  Add("j-2", "train", 2, false);
+  Add("j-3", "", 3, true);
+  EXPECT_THAT(List("", ""), ElementsAre("job train", "job j-3", "job old"));
+  EXPECT_THAT(List("job", "j-"), ElementsAre("job j-2", "job j-3", "job j-1"));
+  EXPECT_THAT(List("trial", ""), IsEmpty());
+}
+
+TEST_F(JobNamesTest, ListsATrialsJobOnceItIsTyped) {
+  Add("j-1", "", 1, false);
+  auto label = std::make_unique<msg::KeyValueT>();
+  label->key = "trial";
+  rows_.back().spec.labels.push_back(std::move(label));
+  EXPECT_THAT(List("", ""), IsEmpty());
+  EXPECT_THAT(List("", "j"), ElementsAre("job j-1"));
+}
+
+TEST_F(JobNamesTest, ListsTasksOfAJobThatIsTyped) {
+  Add("j-1", "train", 1, false);
+  EXPECT_THAT(List("", "train/"), ElementsAre("task train/worker-0"));
+  EXPECT_THAT(List("task", "j-1/w"), ElementsAre("task j-1/worker-0"));
+  EXPECT_THAT(List("", "train/x"), IsEmpty());
+  EXPECT_THAT(List("task", "tr"), IsEmpty());
 }
 
 }  // namespace

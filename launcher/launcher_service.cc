@@ -9,11 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "launcher/follow_pace.h"
 #include "launcher/job_calls.h"
+#include "launcher/job_names.h"
 #include "launcher/job_row.h"
 #include "launcher/kill_mode_report.h"
 #include "launcher/log_record.h"
@@ -234,6 +236,11 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
       reply.services.push_back(std::make_unique<msg::SupervisedServiceT>(std::move(kept)));
     }
     return absl::StatusOr<msg::ServicesReplyT>(std::move(reply));
+  });
+  Answer<rpc::Common::Names>(service, parts, [parts](const auto&, const auto& request) {
+    bus::NameList names(request);
+    ListNames(parts.table->Rows(), names);
+    return absl::StatusOr<msg::NamesReplyT>(names.Take());
   });
   Answer<rpc::Common::Ends>(service, parts, [parts](const auto&, const auto& request) {
     return absl::StatusOr<msg::EndsReplyT>(EndsOfLogs(parts.Logs(), request));

@@ -39,6 +39,7 @@ class RealInstanceService : public InstanceService {
  public:
   RealInstanceService(Options options, bus::Service* service);
   ~RealInstanceService() override;
+  void ListNames(bus::NameList& names) override;
   Stats GetStats() const override;
 
  private:
@@ -259,6 +260,18 @@ void RealInstanceService::Count(const absl::StatusOr<msg::StartOrReuseReplyT>& r
 }
 
 // ---- Stop
+
+void RealInstanceService::ListNames(bus::NameList& names) {
+  if (own_temporary_.ok()) (void)ViewOf(*own_temporary_);
+  for (const auto& [path, view] : views_) {
+    view->Check();
+    for (const auto& [name, entry] : view->Entries()) {
+      if (entry.state != InstanceView::State::kLive) continue;
+      const msg::InstanceT tool = Message(entry);
+      names.Add("tool", tool.id, tool.url);
+    }
+  }
+}
 
 std::vector<RealInstanceService::Found> RealInstanceService::Find(const std::string& id) {
   std::vector<Found> found;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bus/client.h"
+#include "bus/name_list.h"
 #include "bus/service.h"
 #include "registry/tool_probe.h"
 #include "runtime/clock.h"
@@ -41,6 +42,8 @@ class InstanceService {
   static std::unique_ptr<InstanceService> Create(Options options, bus::Service* service);
   virtual ~InstanceService() = default;
 
+  // On the loop's thread, for Common.Names: tools that run, by what `yard stop` calls them.
+  virtual void ListNames(bus::NameList& names) = 0;
   // Any thread.
   virtual Stats GetStats() const = 0;
 };

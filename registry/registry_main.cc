@@ -13,6 +13,7 @@
 #include "bus/hub.h"
 #include "bus/service_process.h"
 #include "registry/instance_service.h"
+#include "registry/name_methods.h"
 #include "registry/registry_service.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
@@ -56,6 +57,8 @@ int Run() {
        .working_directory = runtime::AbsolutePath("."),
        .launcher_is_there = [&] { return service->IsThere("launcher"); }},
       (*process)->service());
+  registry::AddNameMethods((*process)->service(), (*process)->loop(), hub->get(), service.get(),
+                           instances.get());
   (*process)->AddCounter("leases", [&] { return service->GetStats().leases; });
   (*process)->AddCounter("watchers", [&] { return service->GetStats().watchers; });
   (*process)->AddCounter("leases_expired", [&] { return service->GetStats().expired; });

@@ -62,6 +62,11 @@ class RealRegistryService : public RegistryService {
   RealRegistryService(Options options, bus::Service* service);
   ~RealRegistryService() override;
   bool IsThere(std::string_view name) const override { return !leases_.Lookup(name, "").empty(); }
+  void ListNames(bus::NameList& names) const override {
+    for (const msg::LeaseT* const lease : leases_.List({.prefix = names.prefix()}).leases) {
+      if (!names.Add("service", lease->name, lease->instance)) break;
+    }
+  }
   Stats GetStats() const override;
 
  private:

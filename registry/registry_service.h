@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/hub.h"
+#include "bus/name_list.h"
 #include "bus/node.h"
 #include "bus/service.h"
 #include "registry/lease_table.h"
@@ -36,6 +37,8 @@ class RegistryService {
 
   // On the loop's thread: is there a live lease of this name?
   virtual bool IsThere(std::string_view name) const = 0;
+  // On the loop's thread, for Common.Names: services with a live lease.
+  virtual void ListNames(bus::NameList& names) const = 0;
   // Any thread.
   virtual Stats GetStats() const = 0;
 };

@@ -112,4 +112,5 @@ ROWS = {
     "call": Row(("registry", "List", "{}"), says="trainer",
                 shows=(("trainer", "Trials", "{}"), ("launcher", "Jobs", "{}"), ("datamanager", "Runs", "{}"),
                        ("registry", "List", "{" + HOSTILE))),
+    "completion": Row(("bash",), says="complete .*-F _yard yard", without_yard=0, in_silence=(0,)),
 }

@@ -2,10 +2,13 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/random_id.h"
@@ -121,6 +124,18 @@ absl::StatusOr<msg::SinceReplyT> Since(Trials* trials, const bus::CallContext&,
   return TrialsSince(*trials, request);
 }
 
+absl::StatusOr<msg::NamesReplyT> Names(Trials* trials, const bus::CallContext&,
+                                       const msg::NamesRequestT& request) {
+  bus::NameList names(request);
+  trials->VisitNames([&](std::string_view id, std::string_view name, msg::TrialState state) {
+    const std::string word = absl::AsciiStrToLower(msg::EnumNameTrialState(state));
+    names.Add("trial", name, word);
+    // Of what has a name the id too, once somebody types one.
+    if (id != name && !names.prefix().empty()) names.Add("trial", id, name);
+  });
+  return names.Take();
+}
+
 // Serves M by a function that runs on the loop's thread.
 template <typename M>
 void HandleOnLoop(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
@@ -159,6 +174,7 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials)
   HandleOnLoop<Trainer::ResumeTrial>(service, loop, trials, ResumeTrial);
   HandleOnLoop<Trainer::RemoveTrial>(service, loop, trials, RemoveTrial);
   HandleOnLoop<Trainer::TellTrial>(service, loop, trials, TellTrial);
+  HandleOnLoop<Common::Names>(service, loop, trials, Names);
   HandleOnLoop<Common::Ends>(service, loop, trials, Ends);
   HandleOnLoop<Common::Since>(service, loop, trials, Since);
   service->HandleAsync<Trainer::TrialDetails>(

@@ -233,6 +233,18 @@ class TrialsImpl : public Trials {
     return trials;
   }
 
+  void VisitNames(const std::function<void(std::string_view id, std::string_view name,
+                                           msg::TrialState state)>& visit) const override {
+    for (auto at = trials_.rbegin(); at != trials_.rend(); ++at) {
+      const TrialRecord& record = at->second.record;
+      visit(record.id(), record.spec.name, record.state);
+    }
+    const auto& ended = ended_.all();
+    for (auto at = ended.rbegin(); at != ended.rend(); ++at) {
+      visit(at->second.id(), at->second.name(), at->second.state());
+    }
+  }
+
   absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                    const std::string& trace) override {
     const auto found = ById(id);

@@ -88,6 +88,9 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<msg::TrialT> Get(const std::string& id) const = 0;
   // Oldest first; without metrics over 4 KiB.
   virtual std::vector<msg::TrialT> List(bool live_only) const = 0;
+  // What each is called: those of this trainer first, then the ended ones, newest first.
+  virtual void VisitNames(const std::function<void(std::string_view id, std::string_view name,
+                                                   msg::TrialState state)>& visit) const = 0;
   // Asks it to stop: its next report is answered so; after `grace` (zero: its own) it is stopped
   // from outside. At once if it waits, or has not said anything. An ended trial stays as it is.
   // `trace` goes with the order to the launcher (a later trainer, which took the stop over, uses

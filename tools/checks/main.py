@@ -12,8 +12,8 @@ from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
 
 CONFIGS = ["default", "long", "asan", "tsan", "clang", "fuzz"]
-CHECKS = ["layers", "format", "install", "tidy"]
-USUAL = ["layers", "format", "default"]
+CHECKS = ["layers", "format", "pages", "install", "tidy"]
+USUAL = ["layers", "format", "pages", "default"]
 # Stages whose tests talk to programs of other projects.
 NEEDS_PEERS = {"default", "long", "asan", "tsan"}
 
@@ -21,7 +21,7 @@ _LINES_OF_A_FAILURE = 40
 _EXPLAINED_FAILURES = 20
 
 _EXAMPLES = """examples:
-  tools/test                       layers, format, and all tests in the default configuration
+  tools/test                       layers, format, pages, and all tests in the default configuration
   tools/test --long                everything there is
   tools/test --config=tsan //bus/...
                                    one configuration of one folder
@@ -37,6 +37,7 @@ configurations (--config):
 checks (--check):
   layers   no folder uses one above or beside it
   format   clang-format has nothing to change
+  pages    links, quoted errors and named tests of the documentation are there
   install  what tools/install makes runs without the checkout
   tidy     the short list of .clang-tidy
 """

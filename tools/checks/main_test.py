@@ -8,7 +8,7 @@ from bazel.python import xml_runner
 from tools.checks import main
 from tools.checks.build_events import Failure, Verdict
 
-ORDER = ["layers", "format", "default", "install", "tidy", "long", "asan", "tsan", "clang", "fuzz"]
+ORDER = ["layers", "format", "pages", "default", "install", "tidy", "long", "asan", "tsan", "clang", "fuzz"]
 
 
 def chosen(*arguments):
@@ -23,7 +23,7 @@ def report(verdict, ci=False):
 
 class CommandLineTest(unittest.TestCase):
     def test_the_usual_run(self):
-        self.assertEqual(chosen(), ["layers", "format", "default"])
+        self.assertEqual(chosen(), ["layers", "format", "pages", "default"])
 
     def test_long_is_everything(self):
         self.assertEqual(chosen("--long"), ORDER)

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import build_events, compile_commands, installed, layers, tidy
+from tools.checks import build_events, compile_commands, installed, layers, pages, tidy
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -31,6 +31,7 @@ class Stages:
         self.by_name = {
             "layers": self._layers,
             "format": self._format,
+            "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), tracked("*.h", "*.cc", "*.py"))),
             "default": lambda: self._tests("default", "-long"),
             "install": lambda: _one_case("install", installed.check(os.getcwd())),
             "tidy": self._tidy,
@@ -119,8 +120,13 @@ def _cache():
 
 def tracked_sources():
     """The C++ files under version control, as paths from the root."""
+    return tracked("*.h", "*.cc")
+
+
+def tracked(*patterns):
+    """The files under version control with these names, as paths from the root."""
     # The checkout may belong to another user than the one who tests it (a container).
-    answer = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "*.h", "*.cc"],
+    answer = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", *patterns],
                             capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         raise RuntimeError("git cannot list the files of the checkout: " + answer.stderr.strip())

@@ -33,6 +33,15 @@ const VerbEntry* FindVerb(const std::string& word) {
   return found == Verbs().end() ? nullptr : &*found;
 }
 
+// What the verb has and what every verb has; their values go to `verb` and `line`.
+void Declare(CLI::App* app, Verb& verb, CommandLine* line) {
+  OptionSet options(app);
+  verb.Declare(options);
+  app->add_flag("--json", line->json, "Print JSON, one object a line.");
+  app->add_option("--color", line->color, "auto, always or never.")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
 // CLI11's own formatter, but for a verb list of our own.
 class Formatter : public CLI::Formatter {
  public:
@@ -68,11 +77,7 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
   for (const VerbEntry& entry : Verbs()) {
     CLI::App* const sub = app.add_subcommand(entry.name, Describe(entry));
     auto verb = entry.make();
-    OptionSet options(sub);
-    verb->Declare(options);
-    sub->add_flag("--json", line->json, "Print JSON, one object a line.");
-    sub->add_option("--color", line->color, "auto, always or never.")
-        ->check(CLI::IsMember({"auto", "always", "never"}));
+    Declare(sub, *verb, line);
     verbs[sub] = {&entry, std::move(verb)};
   }
   try {
@@ -90,6 +95,25 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
   line->entry = entry;
   line->verb = std::move(verb);
   return kDone;
+}
+
+std::vector<DeclaredOption> OptionsOf(const VerbEntry& entry) {
+  CLI::App app;
+  CommandLine line;
+  const auto verb = entry.make();
+  Declare(&app, *verb, &line);
+  std::vector<DeclaredOption> options;
+  for (const CLI::Option* const option : std::as_const(app).get_options()) {
+    DeclaredOption declared;
+    for (const std::string& name : option->get_snames()) declared.flags.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) declared.flags.push_back("--" + name);
+    declared.word = option->get_single_name();
+    declared.help = option->get_description();
+    declared.takes_value = option->get_items_expected_min() > 0;
+    declared.repeats = declared.flags.empty() && option->get_items_expected_max() > 1;
+    options.push_back(std::move(declared));
+  }
+  return options;
 }
 
 }  // namespace yard

@@ -25,6 +25,17 @@ struct CommandLine {
 int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ostream& err,
                      CommandLine* line);
 
+// An option as a verb has declared it, for completion.
+struct DeclaredOption {
+  std::vector<std::string> flags;  // "-n", "--lines"; none: a positional.
+  std::string word;                // "lines"; of a positional the word that help shows.
+  std::string help;                // Empty: help does not list it.
+  bool takes_value = false;
+  bool repeats = false;  // A positional that takes all words that are left.
+};
+// All of a verb, --help, --json and --color too; positionals in their order.
+std::vector<DeclaredOption> OptionsOf(const VerbEntry& entry);
+
 }  // namespace yard
 
 #endif  // TOOLS_YARD_COMMAND_LINE_H_

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -19,6 +20,7 @@
 #include "runtime/locations.h"
 #include "runtime/random_id.h"
 #include "tools/yard/command_line.h"
+#include "tools/yard/complete.h"
 #include "tools/yard/interrupt.h"
 #include "tools/yard/verb.h"
 #include "tools/yard/yard_state.h"
@@ -94,7 +96,9 @@ void StartSignalThread(Interrupt* interrupt) {
   }).detach();
 }
 
-int RunVerb(const CommandLine& line, Interrupt* interrupt) {
+// Runs `body` with the process's own streams, variables, terminal and places.
+int WithContext(const CommandLine& line, const char* verb, Interrupt* interrupt,
+                const std::function<int(Context&)>& body) {
   Context context;
   context.out = &std::cout;
   context.err = &std::cerr;
@@ -106,16 +110,27 @@ int RunVerb(const CommandLine& line, Interrupt* interrupt) {
   context.working_directory = std::filesystem::current_path(no_directory).string();
   LookAtTerminal(context, line.color);
   auto locations = runtime::Locations::FromEnvironment();
-  if (!locations.ok()) return Fail(context, line.entry->name, locations.status());
+  if (!locations.ok()) return Fail(context, verb, locations.status());
   context.locations = *std::move(locations);
   Connection connection(&context);
   context.node = [&] { return connection.Node(); };
   context.client = [&] { return connection.Client(); };
-  if (line.entry->needs_yard) {
-    const absl::Status ensured = EnsureYard(context);
-    if (!ensured.ok()) return Fail(context, line.entry->name, ensured);
-  }
-  return line.verb->Run(context);
+  return body(context);
+}
+
+int RunVerb(const CommandLine& line, Interrupt* interrupt) {
+  return WithContext(line, line.entry->name, interrupt, [&](Context& context) {
+    if (line.entry->needs_yard) {
+      const absl::Status ensured = EnsureYard(context);
+      if (!ensured.ok()) return Fail(context, line.entry->name, ensured);
+    }
+    return line.verb->Run(context);
+  });
+}
+
+// `yard completion complete -- WORD...`: a shell waits at a key, so no other verb is even made.
+bool IsCompletion(const std::vector<std::string>& words) {
+  return words.size() > 3 && words[0] == "completion" && words[1] == "complete" && words[2] == "--";
 }
 
 }  // namespace
@@ -134,8 +149,14 @@ int main(int argc, char** argv) {
     std::cerr << "yard: " << entered.message() << "\n";
     return yard::kFailed;
   }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (yard::IsCompletion(words)) {
+    return yard::WithContext({}, "completion", interrupt, [&](yard::Context& context) {
+      return yard::Complete(context, {words.begin() + 3, words.end()});
+    });
+  }
   yard::CommandLine line;
-  const int parsed = yard::ParseCommandLine({argv + 1, argv + argc}, std::cout, std::cerr, &line);
+  const int parsed = yard::ParseCommandLine(words, std::cout, std::cerr, &line);
   if (line.verb == nullptr) return parsed;
   const int code = yard::RunVerb(line, interrupt);
   std::cout.flush();

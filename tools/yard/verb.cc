@@ -162,6 +162,11 @@ std::span<const VerbEntry> Verbs() {
        {"yard call registry List '{}'", "yard call launcher --list"},
        true,
        MakeCall},
+      {"completion",
+       "a script that completes commands in your shell",
+       {"yard completion bash", "yard completion fish"},
+       false,
+       MakeCompletion},
   };
   return kVerbs;
 }

@@ -10,6 +10,7 @@ namespace yard {
 // One function a file of this folder.
 std::unique_ptr<Verb> MakeCall();
 std::unique_ptr<Verb> MakeCompare();
+std::unique_ptr<Verb> MakeCompletion();
 std::unique_ptr<Verb> MakeDoctor();
 std::unique_ptr<Verb> MakeDown();
 std::unique_ptr<Verb> MakeExport();

@@ -1,0 +1,19 @@
+#ifndef REGISTRY_NAME_METHODS_H_
+#define REGISTRY_NAME_METHODS_H_
+
+#include "bus/hub.h"
+#include "bus/service.h"
+#include "registry/instance_service.h"
+#include "registry/registry_service.h"
+#include "runtime/event_loop.h"
+
+namespace registry {
+
+// Adds Common.Names to the registry's Service, which must not have been started: services that are
+// there, running tools, and topics that somebody has published on. The parts outlive the calls.
+void AddNameMethods(bus::Service* service, runtime::EventLoop* loop, bus::Hub* hub,
+                    const RegistryService* services, InstanceService* tools);
+
+}  // namespace registry
+
+#endif  // REGISTRY_NAME_METHODS_H_

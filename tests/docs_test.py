@@ -1,0 +1,126 @@
+"""What the pages show to be typed works as it stands there: each page is typed into a yard of its own.
+
+How a block is marked: fenced_blocks.py.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+from bazel.python import xml_runner
+from tests import fenced_blocks, yard_case
+
+# Pages with commands that nothing runs, each with the reason. It only gets shorter: a page that is
+# not here runs what it shows, and one that has no such commands any more has to be taken out.
+SHOWN_ONLY = {
+    "docs/commands.md": "//tools/yard:command_line_test parses the examples of every --help",
+    "docs/jobs.md": "its job asks for GPUs and for programs of the reader's; its file is looked at",
+    "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does",
+}
+# Environments of $YARD_PEERS that a page's commands need.
+PEERS = {"docs/tutorial.md": "tensorboard"}
+LONG = 60  # Seconds, for a block.
+SDK = "sdk/python"
+
+
+def pages():
+    """The paths of all pages."""
+    return ["README.md", *sorted(str(path) for path in pathlib.Path("docs").glob("*.md"))]
+
+
+def read(page):
+    return pathlib.Path(page).read_text(encoding="utf-8")
+
+
+class PageCase(yard_case.YardCase):
+    """The one case of a page; a class of its own each, for a yard of its own."""
+
+    page = ""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.peer = PEERS.get(cls.page, "")
+        super().setUpClass()
+        programs = os.path.join(cls.directory, ".bin")
+        os.mkdir(programs)
+        os.symlink(cls.yard_program, os.path.join(programs, "yard"))
+        cls.environment["PATH"] = programs + ":" + cls.environment["PATH"]
+        cls.environment["PYTHONPATH"] = os.path.abspath(SDK)
+
+    def type_in(self, block, *words, stdin=""):
+        """Runs the words; what they start and leave behind does not outlive the block."""
+        process = subprocess.Popen(words, cwd=self.directory, env=self.environment,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        try:
+            out = process.communicate(stdin, timeout=LONG)[0]
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            out = process.communicate()[0] + "\n(it has not ended within %d s)" % LONG
+        if process.returncode != 0:
+            self.fail("%s:%d: exit code %d\n%s---\n%s" % (
+                self.page, block.line, process.returncode, block.text, out))
+
+    def follow(self, block):
+        if block.file:
+            pathlib.Path(self.directory, block.file).write_text(block.text, encoding="utf-8")
+        elif block.language == "sh":
+            self.type_in(block, "/bin/bash", "-euo", "pipefail", "-c", block.text)
+        elif block.language == "python":
+            self.type_in(block, "/usr/bin/python3", "-", stdin=block.text)
+        elif block.language == "yaml":
+            self.type_in(block, "yard", "launch", "-", "--dry-run", stdin=block.text)
+        else:
+            json.loads(block.text)
+
+    def follow_page(self):
+        for block in filter(fenced_blocks.runs, fenced_blocks.blocks(read(self.page))):
+            self.follow(block)
+
+
+class EveryPageTest(unittest.TestCase):
+    def test_commands_stand_in_blocks_that_run(self):
+        shown = {page: fenced_blocks.shown_commands(read(page)) for page in pages()}
+        for page, commands in shown.items():
+            with self.subTest(page):
+                if page in SHOWN_ONLY:
+                    self.assertNotEqual(commands, [], "all of it runs: take it out of SHOWN_ONLY")
+                else:
+                    self.assertEqual(commands, [], "put them into a block that runs: fenced_blocks.py")
+        self.assertLessEqual(set(SHOWN_ONLY), set(shown), "there is no such page")
+
+
+class FencedBlocksTest(unittest.TestCase):
+    def test_a_block_has_its_language_its_file_and_its_text(self):
+        first, second = fenced_blocks.blocks("a\n```sh\nyard up\n```\n```yaml file=job.yaml\na: 1\n\n```\n")
+        self.assertEqual(first, ("sh", "", 2, "yard up\n"))
+        self.assertEqual(second, ("yaml", "job.yaml", 5, "a: 1\n\n"))
+
+    def test_only_what_a_reader_types_or_writes_is_run(self):
+        text = "```\nx\n```\n```text\nx\n```\n```cpp\nx\n```\n```cpp file=x.cc\nx\n```\n```json\n1\n```\n"
+        self.assertEqual([fenced_blocks.runs(block) for block in fenced_blocks.blocks(text)],
+                         [False, False, False, True, True])
+
+    def test_what_it_cannot_read_is_an_error(self):
+        for text in ("```sh\nx", "```sh no idea\nx\n```", "```sh\n```sh\n", "```sh file=../x\n```"):
+            with self.subTest(text), self.assertRaises(fenced_blocks.PageError):
+                fenced_blocks.blocks(text)
+
+    def test_commands_that_are_only_shown_are_found(self):
+        text = ("Say:\n\n    yard up\n    # and\n    yard down\n\n```text\n$ yard ps\n```\n"
+                "```sh\nyard run\n```\nthen\n    yard no\n`yard status`\n")
+        self.assertEqual(fenced_blocks.shown_commands(text), ["yard up", "yard down", "$ yard ps"])
+
+
+for _page in pages():
+    if any(map(fenced_blocks.runs, fenced_blocks.blocks(read(_page)))):
+        _name = "Test_" + _page.removesuffix(".md").replace("/", "_").replace("-", "_")
+        globals()[_name] = type(_name, (PageCase,), {
+            "__module__": __name__, "page": _page, "test_it_does_what_it_shows": PageCase.follow_page})
+
+
+if __name__ == "__main__":
+    xml_runner.main()

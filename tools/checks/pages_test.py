@@ -1,0 +1,55 @@
+"""What the check of pages finds, and what it leaves alone."""
+
+import unittest
+
+from bazel.python import xml_runner
+from tools.checks import pages
+
+FILES = {
+    "docs/a.md": "# A page\n\n## What `x` is, really\n",
+    "docs/troubleshooting.md": "",
+    "tests/kill_test.cc": "TEST_F(KillTest, ItGoesOn) {}",
+    "tests/kill_test.py": "class KillTest:\n    def test_it_goes_on(self):\n",
+    "x.cc": 'StrCat("cannot read ", path,\n  ": the file "\n  "is \\"gone\\"")',
+}
+
+
+def check(**texts):
+    files = dict(FILES, **{name.replace("__", "/") + ".md": text for name, text in texts.items()})
+    return pages.check([path for path in files if path.endswith(".md")], ["x.cc"], files.get)
+
+
+class PagesTest(unittest.TestCase):
+    def test_a_link_to_a_file_and_a_title_of_it_is_good(self):
+        self.assertEqual(check(docs__b="[a](a.md) [b](a.md#what-x-is-really) [c](../tests/kill_test.cc)"), [])
+        self.assertEqual(check(README="[a](docs/a.md)\n# Here\n[b](#here) [c](https://example.org/x)"), [])
+
+    def test_a_link_that_leads_nowhere_is_named(self):
+        missing, title = check(docs__b="[a](c.md) [b](a.md#no)")
+        self.assertEqual(missing, "docs/b.md: the link c.md leads nowhere: there is no docs/c.md")
+        self.assertIn("no title of docs/a.md is #no", title)
+
+    def test_code_has_no_links(self):
+        self.assertEqual(check(docs__b="`[a](b)`\n```text\n[a](b)\n```\n"), [])
+
+    def test_an_error_that_is_said_is_good(self):
+        text = '### `cannot read ...: the file is "gone"`\n### `... the file is`\n'
+        self.assertEqual(check(docs__troubleshooting=text), [])
+
+    def test_an_error_that_nobody_says_is_named(self):
+        sentence, = check(docs__troubleshooting="### `cannot read ... the folder`\n")
+        self.assertEqual(sentence,
+                         "docs/troubleshooting.md: no program says `cannot read ... the folder` (any more)")
+
+    def test_a_case_that_is_there_is_good(self):
+        text = "`tests/kill_test.cc` `KillTest.ItGoesOn`, `tests/kill_test.py` `test_it_goes_on`"
+        self.assertEqual(check(docs__b=text), [])
+
+    def test_a_case_that_is_gone_is_named(self):
+        gone, nowhere = check(docs__b="`tests/kill_test.cc` `KillTest.ItGoes` `tests/no_test.py` `a`")
+        self.assertEqual(gone, "docs/b.md: tests/kill_test.cc has no case KillTest.ItGoes")
+        self.assertEqual(nowhere, "docs/b.md: there is no tests/no_test.py")
+
+
+if __name__ == "__main__":
+    xml_runner.main()

@@ -1,0 +1,66 @@
+#include "tools/yard/complete.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "bus/schema/envelope_generated.h"
+#include "tools/yard/live_names.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/verb.h"
+#include "tools/yard/what_may_follow.h"
+
+namespace yard {
+namespace {
+
+// A shell waits for it at each key: 100 ms are felt.
+constexpr absl::Duration kNamesTime = absl::Milliseconds(80);
+constexpr std::size_t kLongestNote = 60;
+
+bool CanBeTyped(const std::string& text) {
+  return !text.empty() && text.find('\t') == std::string::npos && Printable(text) == text;
+}
+
+// Whole characters, one line.
+std::string Note(const std::string& text) {
+  const std::string printable = Printable(text);
+  std::size_t end = 0;
+  while (end < printable.size()) {
+    const std::size_t next =
+        end + std::max<std::size_t>(CharacterBytes(std::string_view(printable).substr(end)), 1);
+    if (next > kLongestNote) break;
+    end = next;
+  }
+  std::string note = printable.substr(0, end);
+  std::replace(note.begin(), note.end(), '\t', ' ');
+  return note;
+}
+
+void Print(const Context& context, const std::string& word, const std::string& note) {
+  if (!CanBeTyped(word)) return;
+  *context.out << word;
+  if (!note.empty()) *context.out << '\t' << Note(note);
+  *context.out << '\n';
+}
+
+}  // namespace
+
+int Complete(Context& context, const std::vector<std::string>& words) {
+  const WhatMayFollow found = WhatMayFollowWords(words);
+  if (found.is_file) return kNothingOfOurs;
+  for (const auto& [text, note] : found.words) Print(context, text, note);
+  if (found.kinds.empty()) return kDone;
+  const auto client = context.client();
+  if (!client.ok()) return kDone;
+  for (const msg::NameT& name :
+       LiveNames(**client, found.kinds, found.prefix, found.of, kNamesTime)) {
+    // (One that begins so would be taken for a flag.)
+    if (found.before.empty() && name.name.starts_with('-')) continue;
+    Print(context, found.before + name.name,
+          name.note.empty() ? name.kind : name.kind + ", " + name.note);
+  }
+  return kDone;
+}
+
+}  // namespace yard

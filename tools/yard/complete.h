@@ -1,0 +1,22 @@
+#ifndef TOOLS_YARD_COMPLETE_H_
+#define TOOLS_YARD_COMPLETE_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/yard/context.h"
+
+namespace yard {
+
+// What the scripts of `yard completion` call: `yard completion complete -- WORD...`, where the last
+// word is being typed.
+//
+// Prints what may stand there, a line each: the word, a tab, and what it is. Names come from the
+// services, for 80 ms in all; where the yard is down there are none, and nothing is said or
+// started. What cannot be typed in a line (control characters, or not UTF-8) is left out.
+inline constexpr int kNothingOfOurs = 1;  // A path, or any word: the shell knows better.
+int Complete(Context& context, const std::vector<std::string>& words);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_COMPLETE_H_

@@ -1,0 +1,173 @@
+#include "tools/yard/what_may_follow.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "tools/yard/command_line.h"
+#include "tools/yard/verb.h"
+
+namespace yard {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// What stands at a positional or behind a flag of this name; what is in no row is a path, or free.
+struct Value {
+  std::string_view verb;  // Of this verb alone; empty: of all.
+  std::string_view option;
+  std::vector<std::string_view> kinds;
+  std::vector<std::string_view> words = {};
+};
+constexpr std::string_view kTrial = "trial", kJob = "job", kTask = "task", kRun = "run",
+                           kTag = "tag", kService = "service", kTool = "tool", kTopic = "topic";
+const Value kValues[] = {
+    {"rm", "thing", {kTrial, kJob, kRun}},
+    {"show", "thing", {kTrial, kJob, kTask, kRun}},
+    {"stop", "thing", {kTrial, kJob, kTask, kTool}},
+    {"wait", "thing", {kTrial, kJob}},
+    {"pub", "json", {}, {"-"}},
+    {"", "thing", {kTrial, kJob, kTask}},
+    {"", "trial", {kTrial}},
+    {"", "from", {kTrial}},
+    {"", "job", {kJob, kTask}},
+    {"", "run", {kRun, kTrial}},
+    {"runs", "query", {kRun}},
+    {"", "metric", {kTag}},
+    {"", "topic", {kTopic}},
+    {"", "service", {kService}},
+    {"topic", "what", {}, {"ls", "hz", "bw", "delay"}},
+    {"", "signal", {}, {"SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGKILL", "SIGCONT"}},
+    {"completion", "shell", {}, {"bash", "zsh", "fish"}},
+    {"", "color", {}, {"auto", "always", "never"}},
+    {"", "format", {}, {"csv", "jsonl"}},
+    {"", "restart", {}, {"never", "on-failure", "always"}},
+    {"",
+     "overlap",
+     {},
+     {"raw", "last", "tensorboard", "tensorboard-v1", "tensorboard-v2", "rust", "mindinsight"}},
+};
+
+const Value* ValueOf(std::string_view verb, std::string_view option) {
+  for (const Value& value : kValues) {
+    if ((value.verb.empty() || value.verb == verb) && value.option == option) return &value;
+  }
+  return nullptr;
+}
+
+// The command as far as it is typed.
+class Typed {
+ public:
+  Typed(const VerbEntry& verb, const Words& words) : verb_(verb), options_(OptionsOf(verb)) {
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) Add(words[i]);
+  }
+
+  WhatMayFollow Next(const std::string& word) const {
+    if (is_others_) return {.is_file = true};
+    if (awaits_ != nullptr) return ValuesOf(*awaits_, "", word);
+    const std::size_t equals = word.find('=');
+    if (word.starts_with("--") && equals != std::string::npos) {
+      const DeclaredOption* const option = WithFlag(word.substr(0, equals));
+      if (option == nullptr) return {};
+      return ValuesOf(*option, word.substr(0, equals + 1), word.substr(equals + 1));
+    }
+    if (word.starts_with("-")) return FlagsThatBegin(word);
+    const DeclaredOption* const positional = NextPositional();
+    if (positional == nullptr) return {};
+    return ValuesOf(*positional, "", word);
+  }
+
+ private:
+  void Add(const std::string& word) {
+    if (is_others_) return;
+    if (std::exchange(awaits_, nullptr) != nullptr) return;
+    if (word == "--") {
+      is_others_ = true;
+    } else if (word.starts_with("-") && word.size() > 1) {
+      const DeclaredOption* const option = WithFlag(word);
+      if (option != nullptr && option->takes_value) awaits_ = option;
+    } else {
+      positionals_.push_back(word);
+    }
+  }
+
+  const DeclaredOption* WithFlag(const std::string& flag) const {
+    for (const DeclaredOption& option : options_) {
+      if (std::find(option.flags.begin(), option.flags.end(), flag) != option.flags.end()) {
+        return &option;
+      }
+    }
+    return nullptr;
+  }
+
+  const DeclaredOption* NextPositional() const {
+    std::size_t left = positionals_.size();
+    for (const DeclaredOption& option : options_) {
+      if (!option.flags.empty()) continue;
+      if (left == 0 || option.repeats) return &option;
+      --left;
+    }
+    return nullptr;
+  }
+
+  WhatMayFollow FlagsThatBegin(const std::string& word) const {
+    WhatMayFollow found;
+    for (const DeclaredOption& option : options_) {
+      for (const std::string& flag : option.flags) {
+        if (flag.starts_with(word)) found.words.push_back({flag, option.help});
+      }
+    }
+    return found;
+  }
+
+  WhatMayFollow ValuesOf(const DeclaredOption& option, std::string before,
+                         std::string prefix) const {
+    const Value* const value = ValueOf(verb_.name, option.word);
+    if (value == nullptr) return {.is_file = true};
+    WhatMayFollow found;
+    for (const std::string_view word : value->words) {
+      if (word.starts_with(prefix)) found.words.push_back({before + std::string(word), ""});
+    }
+    found.kinds = value->kinds;
+    found.before = std::move(before);
+    found.prefix = std::move(prefix);
+    if (!positionals_.empty()) found.of = positionals_.front();
+    return found;
+  }
+
+  const VerbEntry& verb_;
+  const std::vector<DeclaredOption> options_;
+  std::vector<std::string> positionals_;
+  const DeclaredOption* awaits_ = nullptr;  // A flag whose value comes next.
+  bool is_others_ = false;                  // Behind "--".
+};
+
+WhatMayFollow FirstWords(const std::string& word) {
+  WhatMayFollow found;
+  for (const VerbEntry& verb : Verbs()) {
+    if (std::string_view(verb.name).starts_with(word)) {
+      found.words.push_back({verb.name, verb.summary});
+    }
+  }
+  for (const char* flag : {"--help", "--version"}) {
+    if (word.starts_with("-") && std::string_view(flag).starts_with(word)) {
+      found.words.push_back({flag, ""});
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+WhatMayFollow WhatMayFollowWords(const Words& words) {
+  if (words.size() < 2) return FirstWords(words.empty() ? "" : words.front());
+  const auto verb = std::find_if(Verbs().begin(), Verbs().end(), [&](const VerbEntry& entry) {
+    return entry.name == words.front();
+  });
+  if (verb == Verbs().end()) return {};
+  const bool has_dashes = std::find(words.begin(), words.end(), "--") != words.end();
+  if (verb->passes_words && !has_dashes) return {.is_file = true};
+  return Typed(*verb, words).Next(words.back());
+}
+
+}  // namespace yard
