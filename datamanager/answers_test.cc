@@ -533,6 +533,27 @@ TEST_F(RunAnswersTest, TheNewestGraphOfARun) {
   EXPECT_EQ(std::string(parts[0].data.begin(), parts[0].data.end()), node("new") + node("net/x"));
 }
 
+TEST_F(RunAnswersTest, TheGraphInAMetaGraphCountsIfThereIsNoOther) {
+  const auto node = [](std::string_view name) {
+    return pb::Bytes(1, pb::Bytes(1, name) + pb::Bytes(2, "Op"));
+  };
+  const auto meta = EventRecord(0, 9, pb::Bytes(1, "info") + pb::Bytes(2, node("in meta")));
+  source_.Append(std::string("r") + kFile, meta);
+  source_.Append(std::string("both") + kFile, EventRecord(0, 4, node("itself")) + meta);
+  // Without a graph, and none at all: the one before stays.
+  source_.Append(std::string("r") + kFile,
+                 EventRecord(1, 9, pb::Bytes(1, "info")) + EventRecord(1, 9, "\x12\x7f"));
+  source_.Scan();
+  for (const auto& [run, name] : {std::pair("r", "in meta"), std::pair("both", "itself")}) {
+    msg::ReadGraphRequestT request = Graph();
+    request.run = run;
+    const auto reply = Only(MakeGraphAnswer(request, &source_));
+    ASSERT_EQ(reply.nodes.size(), 1u) << run;
+    EXPECT_EQ(reply.nodes[0]->name, name);
+    EXPECT_EQ(reply.blob->length, node(name).size());
+  }
+}
+
 TEST_F(RunAnswersTest, AGraphMayBeAFileOfItsOwn) {
   source_.Append("r/ms_output.pb",
                  pb::Bytes(4, pb::Bytes(1, pb::Bytes(2, "1") + pb::Bytes(3, "Conv2D"))));

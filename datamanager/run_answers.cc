@@ -301,21 +301,20 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
       return FillGraphPage(eventlog::GraphReader::Format::kMindSpore, *bytes, page_, reply);
     }
     reply->format = msg::FileFormat::TensorBoard;
-    std::string_view graph = *bytes;
-    if (event->kind == eventlog::EventKind::kMetaGraph) {
-      const auto inside = eventlog::GraphOfMetaGraph(*bytes);
-      if (!inside.ok()) return inside.status();
-      graph = *inside;
-    }
-    return FillGraphPage(eventlog::GraphReader::Format::kTensorFlow, graph, page_, reply);
+    return FillGraphPage(eventlog::GraphReader::Format::kTensorFlow, *bytes, page_, reply);
   }
 
+  // One inside of a MetaGraphDef, which TensorFlow writes beside the graph itself, only if there is
+  // no other.
   static std::optional<Event> NewestGraph(const RunData& data) {
     const auto id = data.FindTag(eventlog::kRunGraphTag);
     if (!id.has_value() || data.tag(*id).values == nullptr) return std::nullopt;
     const auto places = data.tag(*id).values->places.all();
     if (places.empty()) return std::nullopt;
-    const ValuePlace& place = places.back();
+    const auto itself = std::find_if(places.rbegin(), places.rend(), [](const ValuePlace& place) {
+      return EventKindOf(place.form) != eventlog::EventKind::kMetaGraph;
+    });
+    const ValuePlace& place = itself == places.rend() ? places.back() : *itself;
     return Event{place, data.file(place.file).listed.name,
                  EventKindOf(place.form).value_or(eventlog::EventKind::kGraph)};
   }

@@ -16,6 +16,7 @@
 #include "datamanager/value_series.h"
 #include "eventlog/crc32c.h"
 #include "eventlog/event.h"
+#include "eventlog/graph_nodes.h"
 #include "eventlog/mindspore_event.h"
 #include "eventlog/record_scan.h"
 #include "eventlog/tag_metadata.h"
@@ -358,10 +359,7 @@ void RunReader::TakeEvent(std::uint32_t number, const ScannedEvent& scanned) {
   const bool graph = event.kind == EventKind::kGraph || event.kind == EventKind::kMetaGraph ||
                      event.kind == EventKind::kMindSporeGraph;
   if (graph) [[unlikely]] {
-    const SummaryValue value =
-        ImpliedValue(eventlog::kRunGraphTag,
-                     event.kind == EventKind::kMindSporeGraph ? "graph" : "graphs", event.bytes);
-    TakeValue<kAgain>(number, scanned, data_.names().Intern(value.tag), value, FormOf(event.kind));
+    TakeGraph<kAgain>(number, scanned);
   } else if (event.kind == EventKind::kRunMetadata) [[unlikely]] {
     const auto tagged = eventlog::ReadTaggedRunMetadata(event.bytes);
     const RunData::TagId id = tagged.ok() ? data_.names().Intern(tagged->tag) : TagTable::kNone;
@@ -373,6 +371,26 @@ void RunReader::TakeEvent(std::uint32_t number, const ScannedEvent& scanned) {
       data_.mutable_files()[number].faults.Count(FaultKind::kBadValue, scanned.record_offset());
     }
   }
+}
+
+template <bool kAgain>
+void RunReader::TakeGraph(std::uint32_t number, const ScannedEvent& scanned) {
+  const Event& event = scanned.event();
+  std::string_view graph = event.bytes;
+  if (event.kind == EventKind::kMetaGraph) {
+    const auto inside = eventlog::GraphOfMetaGraph(event.bytes);
+    if (!inside.ok()) {
+      if constexpr (!kAgain) {
+        data_.mutable_files()[number].faults.Count(FaultKind::kBadValue, scanned.record_offset());
+      }
+      return;
+    }
+    if (inside->empty()) return;
+    graph = *inside;
+  }
+  const SummaryValue value = ImpliedValue(
+      eventlog::kRunGraphTag, event.kind == EventKind::kMindSporeGraph ? "graph" : "graphs", graph);
+  TakeValue<kAgain>(number, scanned, data_.names().Intern(value.tag), value, FormOf(event.kind));
 }
 
 void RunReader::TakeHead(RunFileData& file, const Event& event) {

@@ -111,6 +111,9 @@ class RunReader {
   template <bool kAgain>
   void TakeValue(std::uint32_t number, const eventlog::ScannedEvent& scanned, RunData::TagId id,
                  const eventlog::SummaryValue& value, std::uint8_t form);
+  // Of a MetaGraphDef the graph in it is kept.
+  template <bool kAgain>
+  void TakeGraph(std::uint32_t number, const eventlog::ScannedEvent& scanned);
   void TakeHead(RunFileData& file, const eventlog::Event& event);
 
   const Options options_;

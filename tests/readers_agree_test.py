@@ -1,0 +1,201 @@
+"""The same files read by the yard and by other projects' readers: the same tags, steps, times and values."""
+
+import base64
+import itertools
+import json
+import os
+import pathlib
+import struct
+
+from bazel.python import xml_runner
+from tests import yard_case
+
+PROGRAMS = pathlib.Path("tests/programs").absolute()
+
+# Which of the answers of ours is that of the reader.
+POLICIES = {"provider": "TensorBoard", "server": "RustServer", "accumulator": "TensorBoard"}
+
+INT64 = 9  # TensorFlow's number.
+
+# Reports in lock step: numbers that a float cannot hold among them.
+TRIAL = """
+import json, os
+odd = [0.1, float("nan"), float("inf"), float("-inf"), 1e300, 1e-45, -0.0, 16777217]
+for number in odd:
+    report = {"loss": number, "eval": {"accuracy": number / 3}}
+    os.write(3, json.dumps({"t": "report", "m": report}).encode() + b"\\n")
+    assert json.loads(os.read(3, 65536))["t"] == "ok"
+"""
+
+
+def as_bytes(field):
+    """A field of bytes: text where it is some, else base64."""
+    return base64.b64decode(field["base64"]) if isinstance(field, dict) else field.encode()
+
+
+def as_text(number):
+    return repr(float(number))
+
+
+def tensor(value):
+    if value["dtype"] == INT64:
+        data = as_bytes(value["data"])
+        values = [repr(number) for number, in struct.iter_unpack("<q", data)]
+    else:
+        values = value["strings"] or [as_text(number) for number in value["numbers"]]
+    return {"shape": value["shape"], "values": values}
+
+
+def histogram(value):
+    rows = list(zip(value["lefts"], value["rights"], value["counts"]))
+    return {"shape": [len(rows), 3],
+            "values": [as_text(number) for number in itertools.chain(*rows)]}
+
+
+def never_backwards(edges):
+    """The server's outer edges of an old histogram are its least and greatest value, wherever they are."""
+    values = edges["values"]
+    if values:
+        values[0] = min(values[:2], key=float)
+        values[-2] = max(values[-3:-1], key=float)
+
+
+def in_our_terms(name, tag, ours):
+    """A tag that they have read, without the differences that are meant."""
+    tag = dict(tag, values=sorted(tag["values"], key=lambda value: value[0]))
+    # Of old-style values TensorBoard makes metadata itself.
+    if "display_name" in tag and tag["display_name"] == name:
+        tag["display_name"] = ours["display_name"]
+    if "content" in tag and not ours["content"]:
+        tag["content"] = ""
+    if tag["plugin"] == "histograms":
+        for _, _, edges in tag["values"]:
+            never_backwards(edges)
+    return tag
+
+
+def moment(value):
+    return value["step"], value["wall_time"]
+
+
+class ReadersAgreeTest(yard_case.YardCase):
+    peer = "tensorboard"
+    maxDiff = 4000
+
+    def run_peer(self, peer, program, *words):
+        """What a program of `programs/` prints in that environment."""
+        python = os.path.join(os.environ["YARD_PEERS"], peer, "bin/python")
+        return self.finish(self.start(python, str(PROGRAMS / program), *map(str, words)))[0]
+
+    def call(self, method, request):
+        """The parts of the data manager's answer."""
+        answer, _ = self.yard("call", "datamanager", method, json.dumps(request), "--json")
+        return [json.loads(line) for line in answer.splitlines()]
+
+    def blob(self, run, blob):
+        parts = self.call("ReadBlob", {"run": run, "blob": blob})
+        return base64.b64encode(b"".join(as_bytes(part["data"]) for part in parts)).decode()
+
+    def blobs(self, run, part):
+        """As TensorBoard has them: an image is behind its width and height."""
+        for (step, wall_time), group in itertools.groupby(part["blobs"], moment):
+            group = list(group)
+            size = [str(group[0][side]) for side in ("width", "height")]
+            if part["plugin"] != "images":
+                size = []
+            yield [step, wall_time, [base64.b64encode(side.encode()).decode() for side in size] +
+                   [self.blob(run, blob) for blob in group]]
+
+    def ours(self, run, overlap, python_histograms=True):
+        """What the yard reads, in the form of read_with_tensorboard.py."""
+        seen = {}
+        for tag in self.call("Tags", {"run": run})[0]["tags"]:
+            seen[tag["name"]] = {
+                "plugin": tag["plugin"], "display_name": tag["display_name"],
+                "description": tag["description"],
+                "content": base64.b64encode(as_bytes(tag["content"])).decode(), "values": []}
+        policy = "rust" if overlap == "RustServer" else overlap.lower()
+        for line in self.yard("export", run, "--format", "jsonl", "--overlap", policy)[0].splitlines():
+            point = json.loads(line)
+            seen[point["tag"]]["values"].append([*moment(point), as_text(point["value"])])
+        selection = {"runs": [run], "overlap": overlap}
+        request = {"selection": selection, "python_histograms": python_histograms}
+        for part in self.call("ReadValues", request):
+            self.assertEqual(part["refused"], 0, part["why_refused"])
+            if not part["tag"] or part["plugin"] == "graphs":
+                continue
+            values = seen[part["tag"]]["values"]
+            values += [[*moment(value), tensor(value)] for value in part["tensors"]]
+            values += [[*moment(value), histogram(value)] for value in part["histograms"]]
+            values += self.blobs(run, part)
+        # Of several graphs one counts.
+        for name in [name for name, tag in seen.items() if tag["plugin"] == "graphs"]:
+            graph = self.call("ReadGraph", {"run": run, "tag": name})[0]["blob"]
+            seen[name]["values"] = [[*moment(graph), [self.blob(run, graph)]]]
+        return seen
+
+    def check(self, run, reader, is_known=lambda tag: True):
+        """`is_known`: of our tags, those that the reader shows."""
+        with self.subTest(run=run, reader=reader):
+            ours = self.ours(run, POLICIES[reader], python_histograms=reader != "server")
+            ours = {name: tag for name, tag in ours.items() if is_known(tag)}
+            points = sum(len(tag["values"]) for tag in ours.values())
+            theirs = json.loads(self.run_peer("tensorboard", "read_with_tensorboard.py", reader,
+                                              os.path.join(self.directory, "runs", run), points))
+            self.assertEqual(sorted(ours), sorted(theirs))
+            self.assertGreater(points, 0)
+            for name, tag in theirs.items():
+                mine = {key: ours[name][key] for key in tag}
+                self.assertEqual(mine, in_our_terms(name, tag, mine), name)
+
+    def check_all(self, run):
+        # The pages show nothing that no plugin speaks for; scripts that read scalars see it.
+        self.check(run, "provider", lambda tag: tag["plugin"])
+        self.check(run, "server", lambda tag: tag["plugin"])
+        self.check(run, "accumulator", lambda tag: tag["plugin"] in ("scalars", "", "matrices"))
+
+    def write(self, peer, program, *words):
+        """Writes a run of the test's name, and returns that."""
+        run = self._testMethodName
+        directory = pathlib.Path(self.directory, "runs", run)
+        directory.mkdir(parents=True)
+        self.run_peer(peer, program, *words, directory)
+        self.call("Reload", {})
+        return run
+
+    def hparams(self, run):
+        (row,) = self.call("HParams", {"selection": {"runs": [run]}})[0]["runs"]
+        self.assertEqual(row["source"], "hparams")
+        return row["group"], {pair["key"]: json.loads(pair["value"]) for pair in row["hparams"]}
+
+    def test_tensorflow_new_style(self):
+        run = self.write("tensorflow", "write_with_tensorflow.py", "new")
+        self.check_all(run)
+        self.assertEqual(self.hparams(run), ("one", {"rate": 0.25, "optimizer": "adam",
+                                                     "nesterov": True, "layers": 3}))
+
+    def test_tensorflow_old_style(self):
+        self.check_all(self.write("tensorflow", "write_with_tensorflow.py", "old"))
+
+    def test_steps_that_were_written_again(self):
+        self.check_all(self.write("tensorflow", "write_with_tensorflow.py", "resumed"))
+
+    def test_tensorboardx(self):
+        run = self.write("tensorboard", "write_with_tensorboardx.py")
+        self.check_all(run)
+        self.assertEqual(self.hparams(run)[1], {"rate": 0.5, "optimizer": "sgd"})
+
+    def test_what_a_trial_has_reported(self):
+        run = self._testMethodName
+        self.yard("run", "--name", run, "--", "python", "-c", TRIAL)
+        self.call("Reload", {})
+        self.check_all(run)
+        theirs = json.loads(self.run_peer("tensorflow", "read_with_tensorflow.py",
+                                          os.path.join(self.directory, "runs", run)))
+        ours = self.ours(run, "Raw")
+        self.assertEqual({name: tag["values"] for name, tag in ours.items()}, theirs)
+        self.assertEqual(len(theirs["eval/accuracy"]), 8)
+
+
+if __name__ == "__main__":
+    xml_runner.main()
