@@ -28,19 +28,21 @@ void Print(const char* what, std::vector<absl::Duration> samples, absl::Duration
 }  // namespace
 
 int main() {
-  std::vector<absl::Duration> up, status, call, down;
+  std::vector<absl::Duration> up, status, call, key, down;
   for (int round = 0; round < 5; ++round) {
     tests::Yard yard;
     up.push_back(yard.Run({"up", "--logdir", yard.logdir()}).took);
     for (int i = 0; i < 20; ++i) {
       status.push_back(yard.Run({"status"}).took);
       call.push_back(yard.Run({"call", "registry", "List", "{}"}).took);
+      key.push_back(yard.Run({"completion", "complete", "--", "stop", ""}).took);
     }
     down.push_back(yard.Run({"down"}).took);
   }
   Print("yard up, to ready", up, absl::Seconds(1));
   Print("yard status", status, absl::Milliseconds(50));
   Print("yard call registry List", call, absl::Milliseconds(50));
+  Print("a key in the shell", key, absl::Milliseconds(100));
   Print("yard down", down, absl::Seconds(1));
   return 0;
 }

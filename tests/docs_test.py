@@ -17,11 +17,12 @@ from tests import fenced_blocks, yard_case
 # not here runs what it shows, and one that has no such commands any more has to be taken out.
 SHOWN_ONLY = {
     "docs/commands.md": "//tools/yard:command_line_test parses the examples of every --help",
-    "docs/jobs.md": "its job asks for GPUs and for programs of the reader's; its file is looked at",
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does",
 }
 # Environments of $YARD_PEERS that a page's commands need.
 PEERS = {"docs/tutorial.md": "tensorboard"}
+# Words of `yard up` for a page.
+UP_WORDS = {"docs/jobs.md": ("--resources", "gpu=0,1,2")}
 LONG = 60  # Seconds, for a block.
 SDK = "sdk/python"
 
@@ -43,6 +44,7 @@ class PageCase(yard_case.YardCase):
     @classmethod
     def setUpClass(cls):
         cls.peer = PEERS.get(cls.page, "")
+        cls.up_words = UP_WORDS.get(cls.page, ())
         super().setUpClass()
         programs = os.path.join(cls.directory, ".bin")
         os.mkdir(programs)
@@ -91,6 +93,12 @@ class EveryPageTest(unittest.TestCase):
                 else:
                     self.assertEqual(commands, [], "put them into a block that runs: fenced_blocks.py")
         self.assertLessEqual(set(SHOWN_ONLY), set(shown), "there is no such page")
+
+    def test_the_index_has_every_page(self):
+        index = read("docs/README.md")
+        missing = [page for page in pages() if page.startswith("docs/") and page != "docs/README.md"
+                   and "](%s)" % page.removeprefix("docs/") not in index]
+        self.assertEqual(missing, [])
 
 
 class FencedBlocksTest(unittest.TestCase):

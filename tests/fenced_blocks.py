@@ -61,7 +61,7 @@ def shown_commands(text):
             continue
         # Four columns behind an empty line begin a block; what is deeper in a list is none.
         indented = line.startswith("    ") and (indented or not before.strip())
-        if (fenced is False or (fenced is None and indented)) and re.match(r" *(\$ )?yard [a-z]", line):
+        if (fenced is False or (fenced is None and indented)) and re.match(r" *(\$ )?yard [a-z]+( |$)", line):
             found.append(line.strip())
         before = line
     return found

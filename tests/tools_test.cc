@@ -83,6 +83,8 @@ TEST_F(ToolsTest, IsStartedOnceShownAndStopped) {
   ASSERT_EQ(tools.size(), 1u);
   EXPECT_EQ(tools[0]["url"].get<std::string>() + "\n", first.out);
   EXPECT_EQ(tools[0]["logdir"], "runs");
+  const CommandResult typed = yard_.Run({"completion", "complete", "--", "stop", "tensorb"});
+  EXPECT_THAT(typed.out, HasSubstr(tools[0]["id"].get<std::string>() + "\ttool, http://"));
   const CommandResult stop = yard_.Run({"stop", tools[0]["id"].get<std::string>()});
   EXPECT_EQ(stop.exit_code, 0) << stop.err;
   EXPECT_THAT(Tools(), IsEmpty());

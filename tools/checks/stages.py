@@ -31,7 +31,7 @@ class Stages:
         self.by_name = {
             "layers": self._layers,
             "format": self._format,
-            "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), tracked("*.h", "*.cc", "*.py"))),
+            "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), _programs())),
             "default": lambda: self._tests("default", "-long"),
             "install": lambda: _one_case("install", installed.check(os.getcwd())),
             "tidy": self._tidy,
@@ -131,6 +131,11 @@ def tracked(*patterns):
     if answer.returncode != 0:
         raise RuntimeError("git cannot list the files of the checkout: " + answer.stderr.strip())
     return [path for path in answer.stdout.split("\0") if path and os.path.exists(path)]
+
+
+def _programs():
+    """The files that say something to a user."""
+    return [path for path in tracked("*.h", "*.cc", "*.py") if "_test." not in path]
 
 
 def tail(path, lines):

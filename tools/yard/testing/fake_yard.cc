@@ -167,6 +167,19 @@ bus::Service& FakeYard::Serve(const std::string& name) {
         if (absl::Status broken = Check(name); !broken.ok()) return broken;
         return stats;
       });
+  if (const auto names = names_.find(name); names != names_.end()) {
+    service->Handle<rpc::Common::Names>(
+        [names](const bus::CallContext&, const msg::NamesRequestT& request) {
+          msg::NamesReplyT reply;
+          for (const std::string& text : names->second) {
+            auto known = std::make_unique<msg::NameT>();
+            known->name = text;
+            known->kind = request.kind;
+            reply.names.push_back(std::move(known));
+          }
+          return absl::StatusOr<msg::NamesReplyT>(std::move(reply));
+        });
+  }
   return *service;
 }
 

@@ -106,6 +106,11 @@ class FakeYard {
   void SetStats(const std::string& service, msg::StatsReplyT stats) {
     stats_[service] = std::move(stats);
   }
+  // The names that this service has; else it does not know the method. It does not pick those that
+  // begin as asked.
+  void SetNames(const std::string& service, std::vector<std::string> names) {
+    names_[service] = std::move(names);
+  }
   // What the launcher says of the ways to kill a tree; else it does not know the method.
   void SetKillModes(msg::KillModesReplyT modes) { kill_modes_ = std::move(modes); }
   // The service runs, and the registry does not know it.
@@ -176,6 +181,7 @@ class FakeYard {
   Context context_;
   std::map<std::string, absl::Status> broken_;
   std::map<std::string, msg::StatsReplyT> stats_;
+  std::map<std::string, std::vector<std::string>> names_;
   std::vector<std::string> left_out_, unregistered_;
   std::vector<Series> series_;
   std::map<std::string, std::function<void(msg::RunT&)>> run_edits_;
