@@ -12,12 +12,8 @@
 #include "absl/status/status.h"
 #include "datamanager/listed_run.h"
 #include "datamanager/run_data.h"
-#include "eventlog/event.h"
-#include "eventlog/file_faults.h"
 #include "eventlog/file_scan.h"
 #include "eventlog/open_file_bound.h"
-#include "eventlog/scalar_scan.h"
-#include "eventlog/tag_metadata.h"
 
 namespace datamanager {
 
@@ -102,22 +98,8 @@ class RunReader {
   bool Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step);
   // Reads counted points again.
   void ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
-  eventlog::FileScanResult Scan(std::uint32_t number, const eventlog::FileScanOptions& options,
-                                eventlog::FilePosition* position, eventlog::FileFaults* faults,
-                                eventlog::ReadBuffer* buffer, bool again);
-
-  template <bool kAgain>
-  void TakeEvent(std::uint32_t number, const eventlog::ScannedEvent& scanned);
-  template <bool kAgain>
-  void TakeValue(std::uint32_t number, const eventlog::ScannedEvent& scanned, RunData::TagId id,
-                 const eventlog::SummaryValue& value, std::uint8_t form);
-  // Of a MetaGraphDef the graph in it is kept.
-  template <bool kAgain>
-  void TakeGraph(std::uint32_t number, const eventlog::ScannedEvent& scanned);
-  void TakeHead(RunFileData& file, const eventlog::Event& event);
 
   const Options options_;
-  const eventlog::TagKind unsettled_;  // Of a tag without metadata.
   ListedRunPtr run_;
   RunData data_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Of files by name.
