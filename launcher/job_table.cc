@@ -160,6 +160,7 @@ class Table : public JobTable {
     return rows;
   }
   msg::JobT Message(const JobRow& row) const override;
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override;
   std::vector<msg::JobT> List(bool live_only) const override;
   absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) override;
   absl::Status Restart(const Named& named, absl::Duration grace) override;
@@ -923,6 +924,14 @@ msg::JobT Table::Message(const JobRow& row) const {
     if (job.state == msg::TaskState::Pending && !why.empty()) job.reason = why;
   }
   return job;
+}
+
+absl::StatusOr<std::vector<std::string>> Table::EnvironmentOf(const std::string& id) const {
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) return absl::NotFoundError(absl::StrCat("no job has the id ", id));
+  const auto& run = job->second->run;
+  if (run != nullptr && run->environment != nullptr) return *run->environment;
+  return store_->LoadEnvironment(id);
 }
 
 std::vector<msg::JobT> Table::List(bool live_only) const {

@@ -92,6 +92,9 @@ class JobTable {
   virtual msg::JobT Message(const JobRow& row) const = 0;
   // Oldest first.
   virtual std::vector<msg::JobT> List(bool live_only) const = 0;
+  // The environment that a job was launched with, without what its task types add: "NAME=value"
+  // each, secrets and all. Of one that has ended it is read from the store.
+  virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
 
   // What is named must be there; zero grace: the job's own.
   // Asks it to stop. What has ended stays as it is.

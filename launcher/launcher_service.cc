@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/environment_view.h"
 #include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "bus/topic.h"
@@ -72,8 +73,10 @@ absl::StatusOr<msg::LaunchReplyT> Launch(const Parts& parts, const bus::CallCont
 }
 
 absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT& request) {
+  const bool shows_environment = request.environment != msg::EnvironmentView::None;
   msg::JobsReplyT reply;
   if (request.job.empty()) {
+    if (shows_environment) return absl::InvalidArgumentError("environment: of one job only");
     for (auto& job : parts.table->List(request.live_only)) {
       reply.jobs.push_back(std::make_unique<msg::JobT>(std::move(job)));
     }
@@ -83,6 +86,10 @@ absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT
   if (!named.ok()) return named.status();
   reply.jobs.push_back(
       std::make_unique<msg::JobT>(parts.table->Message(*parts.table->Row(named->job))));
+  if (!shows_environment) return reply;
+  auto environment = parts.table->EnvironmentOf(named->job);
+  if (!environment.ok()) return environment.status();
+  reply.jobs[0]->environment = bus::ViewOf(*std::move(environment), request.environment);
   return reply;
 }
 

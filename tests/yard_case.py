@@ -16,11 +16,12 @@ class YardCase(unittest.TestCase):
     """All cases of a class share a fresh yard; `directory` is where they run.
 
     `peer` names the environment of $YARD_PEERS whose programs are first on PATH; empty: none is needed.
-    `up_words` go with `yard up`.
+    `up_words` go with `yard up`. `variables` are added to the environment of all.
     """
 
     peer = ""
     up_words = ()
+    variables = {}
 
     @classmethod
     def setUpClass(cls):
@@ -41,6 +42,7 @@ class YardCase(unittest.TestCase):
             "XDG_RUNTIME_DIR": cls.directory + "/run",
             "YARD_STATE": cls.directory + "/state",
             "RUNFILES_DIR": os.environ["TEST_SRCDIR"],
+            **cls.variables,
         }
         cls.yard_program = str(pathlib.Path(YARD).absolute())
         cls._services("up", *cls.up_words)

@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "bus/environment_view.h"
 #include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -151,7 +152,14 @@ void Details(Trials* trials, const msg::TrialDetailsRequestT& request,
              std::shared_ptr<bus::ReplyWriter<Trainer::TrialDetails>> writer) {
   auto id = trials->Find(request.trial);
   if (!id.ok()) return writer->Finish(id.status());
-  trials->Details(*id, [writer](absl::StatusOr<msg::TrialDetailsReplyT> details) {
+  const msg::EnvironmentView view = request.environment;
+  trials->Details(*id, [=](absl::StatusOr<msg::TrialDetailsReplyT> details) {
+    if (!details.ok() || view == msg::EnvironmentView::None) {
+      return writer->Finish(std::move(details));
+    }
+    auto environment = trials->EnvironmentOf(details->trial->id);
+    if (!environment.ok()) return writer->Finish(environment.status());
+    details->environment = bus::ViewOf(*std::move(environment), view);
     writer->Finish(std::move(details));
   });
 }

@@ -286,6 +286,7 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   run.name = "first";
   run.argv.emplace_back("prog");
   run.working_directory = "/";
+  run.environment = {"LR=0.1", "HF_TOKEN=word"};
   const auto started =
       client_->Call<rpc::Trainer::RunTrial>(run, {.request_id = "r1", .trace = "from-the-command"});
   ASSERT_TRUE(started.ok()) << started.status();
@@ -306,6 +307,10 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   EXPECT_EQ(details->config, "{}");
   ASSERT_EQ(details->statistics.size(), 1u);
   EXPECT_EQ(details->statistics[0]->name, "a");
+  EXPECT_TRUE(details->environment.empty());
+  about.environment = msg::EnvironmentView::Values;
+  EXPECT_THAT(client_->Call<rpc::Trainer::TrialDetails>(about)->environment,
+              testing::ElementsAre("HF_TOKEN=(hidden)", "LR=0.1"));
   about.trial = "nosuch";
   EXPECT_EQ(client_->Call<rpc::Trainer::TrialDetails>(about).status().code(),
             absl::StatusCode::kNotFound);

@@ -389,15 +389,17 @@ class TrialsImpl : public Trials {
     return number;
   }
 
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
+    const auto number = NumberOf(id);
+    if (!number.ok()) return number.status();
+    return options_.store->EnvironmentOf(*number);
+  }
+
   absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                    std::int64_t row) override {
-    const auto known = ids_.find(id);
-    const EndedTrial* const ended = known != ids_.end() ? nullptr : ended_.ById(id);
-    if (known == ids_.end() && ended == nullptr) {
-      return absl::NotFoundError(absl::StrCat("no trial ", id));
-    }
-    const std::int64_t number = ended == nullptr ? known->second : ended->number();
-    return options_.store->RowsAfter(number, row, kRowsPerRead);
+    const auto number = NumberOf(id);
+    if (!number.ok()) return number.status();
+    return options_.store->RowsAfter(*number, row, kRowsPerRead);
   }
 
   std::map<std::string, Extent> Extents() const override {
@@ -668,6 +670,13 @@ class TrialsImpl : public Trials {
   }
 
   // NotFound: there is none. Unavailable: it has ended, and cannot be read now.
+  // Of a live or an ended one.
+  absl::StatusOr<std::int64_t> NumberOf(const std::string& id) const {
+    if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
+    if (const EndedTrial* const ended = ended_.ById(id)) return ended->number();
+    return absl::NotFoundError(absl::StrCat("no trial ", id));
+  }
+
   absl::StatusOr<Trial*> ById(const std::string& id) {
     if (const auto found = ids_.find(id); found != ids_.end()) return &trials_.at(found->second);
     const EndedTrial* const ended = ended_.ById(id);

@@ -121,6 +121,10 @@ class Trials : public LineReceiver {
   virtual void Details(const std::string& id,
                        std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) = 0;
 
+  // The environment that a trial was asked for with, by its exact id: "NAME=value" each, secrets
+  // and all. NotFound.
+  virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
+
   // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                            std::int64_t row) = 0;

@@ -328,6 +328,18 @@ TEST_F(LookupTest, ShowHasTheDetailsOfATrial) {
   EXPECT_EQ(object["statistics"]["loss"]["count"], 12);
 }
 
+TEST_F(LookupTest, ShowHasTheEnvironmentOfATrialAlone) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  msg::TrialDetailsReplyT details;
+  details.environment = {"A=1=2", "B=\x1b[2J", "C="};
+  yard_.SetDetails("t-abcde", details);
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"show", "first", "--environment"}).out, "A=1=2\nB=\\x1B[2J\nC=\n");
+  const auto object = Objects(yard_.Run({"show", "first", "--environment", "--json"}).out).at(0);
+  EXPECT_EQ(object["id"], "t-abcde");
+  EXPECT_EQ(object["environment"], (nlohmann::json{{"A", "1=2"}, {"B", "\x1b[2J"}, {"C", ""}}));
+}
+
 TEST_F(LookupTest, TwoMatchesAreNotFoundNamingBoth) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
   yard_.AddTrial("t-abxyz", "second", msg::TrialState::Done);

@@ -33,11 +33,13 @@ class Show : public Verb {
     options.Add("thing", name_, "A trial, a job, a task or a run.", OptionSet::Need::kRequired);
     options.Flag("--run", run_, "What a trial has written, as of any run: its tags.");
     options.Flag("--files", files_, "The files of a run or a trial, and what is wrong with them.");
+    options.Flag("--environment", environment_, "What a trial or job was given; no secrets.");
   }
 
   int Run(Context& context) override {
     if (run_ || files_) return ShowRun(context, absl::OkStatus());
     auto thing = FindThing(context, name_);
+    if (thing.ok() && environment_) return ShowEnvironment(context, *thing);
     if (thing.ok() && thing->trial.has_value()) return ShowTrial(context, *thing->trial);
     if (thing.ok()) {
       if (context.json) {
@@ -57,6 +59,39 @@ class Show : public Verb {
   static void Line(Context& context, const char* key, const std::string& value) {
     if (value.empty()) return;
     *context.out << absl::StreamFormat("%-10s ", key) << Printable(value) << "\n";
+  }
+
+  static absl::StatusOr<std::vector<std::string>> EnvironmentOf(bus::Client& client,
+                                                                const Thing& thing) {
+    if (!thing.trial.has_value()) {
+      msg::JobsRequestT request;
+      request.job = thing.id();
+      request.environment = msg::EnvironmentView::Values;
+      const auto reply = client.Call<rpc::Launcher::Jobs>(request, Patient());
+      if (!reply.ok()) return reply.status();
+      return reply->jobs.at(0)->environment;
+    }
+    msg::TrialDetailsRequestT request;
+    request.trial = thing.id();
+    request.environment = msg::EnvironmentView::Values;
+    const auto reply = client.Call<rpc::Trainer::TrialDetails>(request, Patient());
+    if (!reply.ok()) return reply.status();
+    return reply->environment;
+  }
+
+  static int ShowEnvironment(Context& context, const Thing& thing) {
+    auto client = context.client();
+    if (!client.ok()) return Fail(context, "show", client.status());
+    const auto environment = EnvironmentOf(**client, thing);
+    if (!environment.ok()) return Fail(context, "show", AsLookup(environment.status()));
+    nlohmann::json object = nlohmann::json::object();
+    for (const std::string& entry : *environment) {
+      if (!context.json) *context.out << Printable(entry) << "\n";
+      const std::size_t equals = std::min(entry.find('='), entry.size());
+      object[entry.substr(0, equals)] = entry.substr(std::min(equals + 1, entry.size()));
+    }
+    if (context.json) PrintJson(context, {{"id", thing.id()}, {"environment", object}});
+    return kDone;
   }
 
   static int ShowTrial(Context& context, const msg::TrialT& trial) {
@@ -208,7 +243,7 @@ class Show : public Verb {
   }
 
   std::string name_;
-  bool run_ = false, files_ = false;
+  bool run_ = false, files_ = false, environment_ = false;
 };
 
 }  // namespace
