@@ -26,6 +26,7 @@
 #include "bus/trace.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
 
 // Invariants:
@@ -163,9 +164,8 @@ absl::Status CheckPart(const Frame& frame, std::string_view method) {
 
 // Who calls, with nothing in it that a caller could drive a terminal with.
 std::string InWords(const CallContext& context) {
-  return absl::StrCat("pid ", context.pid, ", request ",
-                      absl::Utf8SafeCHexEscape(context.request_id), ", trace ",
-                      absl::Utf8SafeCHexEscape(context.trace));
+  return absl::StrCat("pid ", context.pid, ", request ", runtime::Printable(context.request_id),
+                      ", trace ", runtime::Printable(context.trace));
 }
 
 std::string Text(const flatbuffers::String* text) { return text == nullptr ? "" : text->str(); }
@@ -458,9 +458,8 @@ void Service::State::LogError(std::string_view method, const CallContext& contex
     more = error_lines.Take(Now());
   }
   if (!more.has_value()) return;
-  LOG(INFO) << options.name << "." << method
-            << " failed: " << absl::Utf8SafeCHexEscape(error.ToString()) << ": " << InWords(context)
-            << *more;
+  LOG(INFO) << options.name << "." << method << " failed: " << runtime::Printable(error.ToString())
+            << ": " << InWords(context) << *more;
 }
 
 // True if the call has been done, or is being done, for an earlier try.

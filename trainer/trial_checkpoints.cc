@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "runtime/printable.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_retention.h"
 #include "trainer/file_tree.h"
@@ -270,7 +270,7 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
   });
   LOG_IF(WARNING, !has_score && keep_ > 0 && ranked.size() == static_cast<std::size_t>(keep_) + 1)
       << "trial " << id_ << ": no report has a number called "
-      << absl::Utf8SafeCHexEscape(ParseCheckpointMetric(metric_).name)
+      << runtime::Printable(ParseCheckpointMetric(metric_).name)
       << ", by which its checkpoints are to be judged: all of them stay";
   const auto surplus = SurplusCheckpoints(
       ranked, keep_, ParseCheckpointMetric(metric_).smaller_is_better, max_bytes_);

@@ -12,13 +12,13 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "bus/call_retry.h"
 #include "bus/schema/launcher_generated.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
+#include "runtime/printable.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
 #include "runtime/trash.h"
@@ -83,8 +83,7 @@ bool MayTryAgain(const absl::Status& status) {
          status.code() == absl::StatusCode::kUnavailable;
 }
 
-// For the log, whose reader's terminal a program or caller must not drive.
-std::string Printable(const std::string& text) { return absl::Utf8SafeCHexEscape(text); }
+using runtime::Printable;  // For the log, whose reader's terminal nobody else must drive.
 
 std::string TraceWords(const TrialRecord& trial) {
   return trial.trace.empty() ? "" : absl::StrCat(" (trace ", Printable(trial.trace), ")");

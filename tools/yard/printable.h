@@ -1,20 +1,13 @@
 #ifndef TOOLS_YARD_PRINTABLE_H_
 #define TOOLS_YARD_PRINTABLE_H_
 
-#include <cstddef>
-#include <string>
-#include <string_view>
+#include "runtime/printable.h"
 
 namespace yard {
 
-// How many bytes the first character of `text`, which is not empty, takes; 0: it is not UTF-8.
-std::size_t CharacterBytes(std::string_view text);
-
-// `text` with every control character (but tab) and every invalid UTF-8 byte as \xXX, so that a
-// name or a log line cannot drive the terminal.
-std::string Printable(std::string_view text);
-// The same for several lines, whose ends stay.
-std::string PrintableLines(std::string_view text);
+using runtime::CharacterBytes;
+using runtime::Printable;
+using runtime::PrintableLines;
 
 }  // namespace yard
 

@@ -1,10 +1,10 @@
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
 
-namespace yard {
+namespace runtime {
 namespace {
 
 TEST(PrintableTest, LeavesTextAndTabsAlone) {
@@ -45,4 +45,4 @@ TEST(PrintableTest, LeavesTheEndsOfLines) {
 }
 
 }  // namespace
-}  // namespace yard
+}  // namespace runtime

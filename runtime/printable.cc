@@ -1,9 +1,9 @@
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 #include <cstddef>
 #include <cstdint>
 
-namespace yard {
+namespace runtime {
 namespace {
 
 constexpr char kHex[] = "0123456789ABCDEF";
@@ -74,4 +74,4 @@ std::string PrintableLines(std::string_view text) {
   return result + Printable(text);
 }
 
-}  // namespace yard
+}  // namespace runtime
