@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "bus/record_page.h"
-
 namespace bus {
 
 void RecentEvents::Add(std::string_view topic, const msg::Head& head, const Frame& event) {
@@ -12,7 +10,7 @@ void RecentEvents::Add(std::string_view topic, const msg::Head& head, const Fram
   if (cost > max_bytes_) return;
   auto found = topics_.find(topic);
   if (found == topics_.end()) found = topics_.emplace(std::string(topic), Lanes()).first;
-  found->second[head.source()].events.push_back({head.seq(), event.Share()});
+  found->second[head.source()].events.push_back({head.seq(), head.sent_us(), event.Share()});
   order_.emplace_back(found, head.source());
   bytes_ += cost;
   while (bytes_ > max_bytes_) DropOldest();
@@ -23,6 +21,7 @@ void RecentEvents::DropOldest() {
   order_.pop_front();
   const auto lane = topic->second.find(source);
   bytes_ -= Cost(topic->first, lane->second.events.front().frame);
+  lane->second.dropped_us = lane->second.events.front().sent_us;
   lane->second.events.pop_front();
   if (lane->second.events.empty()) topic->second.erase(lane);
   if (topic->second.empty()) topics_.erase(topic);
@@ -40,6 +39,19 @@ msg::EndsReplyT RecentEvents::Ends(const msg::EndsRequestT& request) const {
   return page.Take();
 }
 
+bool RecentEvents::Begin(std::string_view topic, std::uint64_t source, const Lane& lane,
+                         std::int64_t since_us, std::deque<Event>::const_iterator* event,
+                         SincePage* page) {
+  const auto begin = *event;
+  *event =
+      std::find_if(begin, lane.events.end(), [&](const Event& e) { return e.sent_us >= since_us; });
+  // What is gone may be of then or later: its hole shows.
+  if (*event == begin && (begin != lane.events.begin() || lane.dropped_us >= since_us)) return true;
+  const std::uint64_t before =
+      *event == lane.events.end() ? lane.events.back().seq : (*event)->seq - 1;
+  return before == 0 || page->AddBeginning(topic, source, before);
+}
+
 msg::SinceReplyT RecentEvents::Since(const msg::SinceRequestT& request) const {
   SincePage page;
   for (const auto& place : request.places) {
@@ -52,6 +64,10 @@ msg::SinceReplyT RecentEvents::Since(const msg::SinceRequestT& request) const {
     auto event =
         std::upper_bound(events.begin(), events.end(), place->position,
                          [](std::uint64_t position, const Event& e) { return position < e.seq; });
+    if (request.since_us != 0 &&
+        !Begin(topic->first, lane->first, lane->second, request.since_us, &event, &page)) {
+      return page.Take();
+    }
     for (; event != events.end(); ++event) {
       if (!page.AddEncoded(topic->first, event->frame.text())) return page.Take();
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "bus/frame.h"
+#include "bus/record_page.h"
 #include "bus/schema/envelope_generated.h"
 
 namespace bus {
@@ -29,13 +30,20 @@ class RecentEvents {
  private:
   struct Event {
     std::uint64_t seq;
+    std::int64_t sent_us;
     Frame frame;
   };
   struct Lane {
-    std::deque<Event> events;  // Never empty.
+    std::deque<Event> events;      // Never empty.
+    std::int64_t dropped_us = -1;  // When the one before them was sent, which is not here any more.
   };
   using Lanes = std::map<std::uint64_t, Lane>;  // By source.
   using Topics = std::map<std::string, Lanes, std::less<>>;
+  // Of those from `event` on that were sent then or later the first, with what tells where it is.
+  // False: the page is full.
+  static bool Begin(std::string_view topic, std::uint64_t source, const Lane& lane,
+                    std::int64_t since_us, std::deque<Event>::const_iterator* event,
+                    SincePage* page);
   static std::size_t Cost(std::string_view topic, const Frame& event) {
     return topic.size() + event.size() + 128;
   }

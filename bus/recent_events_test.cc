@@ -13,12 +13,15 @@
 namespace bus {
 namespace {
 
+constexpr std::int64_t kFirstUs = 1'000'000;  // Event n of a lane is sent n later.
+
 class RecentEventsTest : public ::testing::Test {
  protected:
   void Add(RecentEvents& events, const std::string& topic, std::uint64_t source, std::uint64_t seq,
            std::size_t bytes = 100) {
     msg::EnvelopeT event;
-    event.head = std::make_unique<msg::Head>(source, 1, seq, 0);
+    event.head =
+        std::make_unique<msg::Head>(source, 1, seq, kFirstUs + static_cast<std::int64_t>(seq));
     event.payload.resize(bytes);
     const Frame frame = Encode(event);
     events.Add(topic, *event.head, frame);
@@ -51,6 +54,48 @@ TEST_F(RecentEventsTest, KeepsTheLastWithinItsBytes) {
   const auto last = Receive(reply.events.back()->envelope, kMaxMessageBytes);
   ASSERT_EQ(last.status(), absl::OkStatus());
   EXPECT_EQ((*last)->head()->seq(), 100u);
+}
+
+class RecentEventsSinceTest : public RecentEventsTest {
+ protected:
+  // "beginning 3, 4, 5": what e/a/ of source 7 has since that event was sent.
+  static std::string Since(const RecentEvents& events, std::int64_t seq, std::uint64_t after = 0) {
+    msg::SinceRequestT request;
+    request.since_us = kFirstUs + seq;
+    request.places.push_back(std::make_unique<msg::PlaceT>());
+    request.places[0]->topic = "e/a/";
+    request.places[0]->lane = 7;
+    request.places[0]->position = after;
+    std::string text;
+    for (const auto& recorded : events.Since(request).events) {
+      const auto event = Receive(recorded->envelope, kMaxMessageBytes);
+      if (!event.ok()) return std::string(event.status().message());
+      if (!text.empty()) text += ", ";
+      const msg::Span* const span = (*event)->span();
+      text += span == nullptr ? std::to_string((*event)->head()->seq())
+                              : "beginning " + std::to_string(span->to());
+    }
+    return text;
+  }
+};
+
+TEST_F(RecentEventsSinceTest, SaysWhereItBegins) {
+  RecentEvents events;
+  for (int i = 1; i <= 5; ++i) Add(events, "e/a/", 7, i);
+  EXPECT_EQ(Since(events, 4), "beginning 3, 4, 5");
+  EXPECT_EQ(Since(events, 1), "1, 2, 3, 4, 5");
+  EXPECT_EQ(Since(events, 4, 4), "5") << "the second page";
+  EXPECT_EQ(Since(events, 9), "beginning 5") << "nothing since then";
+}
+
+TEST_F(RecentEventsSinceTest, ShowsAHoleWhereEventsOfThatTimeAreGone) {
+  RecentEvents events(3'000);
+  for (int i = 1; i <= 10; ++i) Add(events, "e/a/", 7, i, 500);
+  const std::string all = Since(events, 1);
+  const int first = std::stoi(all);
+  ASSERT_GT(first, 2) << all;
+  EXPECT_EQ(Since(events, first - 1), all) << "the last of the lost was sent then";
+  EXPECT_EQ(Since(events, first), "beginning " + std::to_string(first - 1) + ", " + all);
 }
 
 TEST_F(RecentEventsTest, OneThatIsTooLargeCostsNobodyElseHisPlace) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "bus/receive.h"
 #include "bus/record_page.h"
 #include "bus/socket.h"
@@ -51,10 +53,11 @@ class Checker {
   }
 
   // What a subscriber that knows `places` gets, over all pages; moves `places`.
-  std::vector<Entry> Since(std::map<Lane, std::uint64_t>& places) {
+  std::vector<Entry> Since(std::map<Lane, std::uint64_t>& places, std::int64_t since_us = 0) {
     std::vector<Entry> all;
     while (true) {
       msg::SinceRequestT request;
+      request.since_us = since_us;
       for (const auto& [lane, position] : places) {
         auto place = std::make_unique<msg::PlaceT>();
         place->topic = lane.first;
@@ -70,6 +73,10 @@ class Checker {
       for (const auto& event : reply->events) {
         const Entry entry = Read(*event);
         std::uint64_t& position = places.try_emplace(entry.lane, 0).first->second;
+        if (since_us != 0 && entry.from == entry.to && entry.to >= position) {
+          further = further || entry.to > position;  // Where the lane's answer begins.
+          position = entry.to;
+        }
         EXPECT_EQ(entry.from, position) << entry.lane.first << " lane " << entry.lane.second;
         further = further || entry.to > position;
         position = entry.to;
@@ -136,6 +143,21 @@ void ExpectConformingRecord(const RecordUnderTest& record) {
   // From the end: no entries (but perhaps news).
   places = ends;
   for (const Entry& entry : checker.Since(places)) EXPECT_EQ(entry.from, entry.to);
+
+  // Since a time before all of them: the same. Since one that has not come: no entries.
+  places = begins;
+  std::uint64_t since_long_ago = 0;
+  for (const Entry& entry : checker.Since(places, 1)) since_long_ago += entry.to - entry.from;
+  EXPECT_EQ(places, ends);
+  std::uint64_t from_the_beginning = 0;
+  for (const Entry& entry : all) from_the_beginning += entry.to - entry.from;
+  EXPECT_EQ(since_long_ago, from_the_beginning);
+  places = begins;
+  for (const Entry& entry :
+       checker.Since(places, absl::ToUnixMicros(absl::Now()) + 3'600'000'000)) {
+    if (!record.knows_times) break;
+    EXPECT_EQ(entry.from, entry.to) << entry.lane.first << " lane " << entry.lane.second;
+  }
 
   // Nothing is known of these; that is no error.
   for (const std::string& topic : {record.root + "no-such-topic/", std::string("no/such/root/"),

@@ -13,7 +13,8 @@ namespace bus {
 struct RecordUnderTest {
   std::function<absl::StatusOr<msg::EndsReplyT>(const msg::EndsRequestT&)> ends;
   std::function<absl::StatusOr<msg::SinceReplyT>(const msg::SinceRequestT&)> since;
-  std::string root;  // "t/"
+  std::string root;         // "t/"
+  bool knows_times = true;  // Of each entry; else what is older than was asked for may come too.
 };
 
 // What every owner promises of Common.Ends and Common.Since, on the record as it is now; nothing

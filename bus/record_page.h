@@ -2,6 +2,7 @@
 #define BUS_RECORD_PAGE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,11 @@ class SincePage {
     msg::EnvelopeT event;
     event.body.Set(std::move(body));
     return Add(topic, span, std::move(event));
+  }
+  // Of a request with since_us, before a lane's first event: what was then or later begins behind
+  // `position`. Without it everything from the place that was asked for is missed.
+  bool AddBeginning(std::string_view topic, std::uint64_t lane, std::uint64_t position) {
+    return Add(topic, msg::Span(lane, position, position), msg::EnvelopeT());
   }
   // The same for an event that is encoded already.
   bool AddEncoded(std::string_view topic, std::string_view envelope);

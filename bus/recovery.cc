@@ -17,6 +17,7 @@
 // - At most one call is under way (`asking_`).
 // - A topic is `recovering` from when Since has to be asked for it (then it is in `wanted_`) until
 //   that round of asking is over. Its messages wait in `held_` meanwhile, in order.
+// - The topics of a round are all `early` or none is: an early round has the time of the Beginning.
 // - `position` of a lane is the end of what has been delivered.
 
 namespace bus {
@@ -30,6 +31,7 @@ constexpr std::size_t kTopicsOfRound = 200;
 constexpr std::size_t kPlacesOfRound = 2000;
 constexpr absl::Duration kFirstPause = absl::Milliseconds(20);
 constexpr absl::Duration kLongestPause = absl::Seconds(1);
+constexpr absl::Duration kRoomPause = absl::Milliseconds(5);
 constexpr absl::Duration kGiveUp = absl::Seconds(30);
 
 struct Root {
@@ -73,6 +75,7 @@ class Recovery::Owner {
     std::map<std::uint64_t, std::uint64_t> positions;  // By lane.
     std::map<std::uint64_t, std::uint64_t> seen;       // What there must be, from what was heard.
     bool recovering = false;
+    bool early = false;  // What was before the subscriber is asked for.
     bool again = false;  // Something was not held during its round: it needs another one.
   };
   struct Held {
@@ -98,6 +101,8 @@ class Recovery::Owner {
   void AskEnds();
   void OnEnds(absl::StatusOr<msg::EndsReplyT> reply);
   void SnapshotTaken(bool complete);
+  void BeginAt(const Beginning& beginning, const msg::PlaceT& place);
+  bool IsByTime(const Topic& topic) const;
 
   // Events.
   void Take(const std::string& name, const Frame& frame, const msg::Envelope& event, bool hole);
@@ -134,6 +139,7 @@ class Recovery::Owner {
   bool was_ready_ = false;
   bool overflowed_ = false;
   bool known_ = false;  // There has been a snapshot: a topic that is not known is new.
+  bool begun_ = false;  // Nothing of before is asked for again.
   std::size_t prefix_ = 0;
   std::string after_;
   std::vector<msg::PlaceT> places_;
@@ -224,17 +230,36 @@ void Recovery::Owner::SnapshotTaken(bool complete) {
       if (topic.positions[place.lane] < place.position) Want(place.topic, topic);
       continue;
     }
+    if (recovery_.options_.beginning.has_value() && !begun_) {
+      BeginAt(*recovery_.options_.beginning, place);
+      continue;
+    }
     const auto from = heard.find({place.topic, place.lane});
     topic.positions.try_emplace(
         place.lane, from == heard.end() ? place.position : std::min(place.position, from->second));
   }
   places_.clear();
+  begun_ = begun_ || first;
   if (std::exchange(overflowed_, false)) Lost(root_.root, 0);
   if (!std::exchange(was_ready_, true) && --recovery_.not_ready_ == 0 && recovery_.options_.ready) {
     recovery_.options_.ready();
   }
   ReplayHeld();
   NextRound();
+}
+
+void Recovery::Owner::BeginAt(const Beginning& beginning, const msg::PlaceT& place) {
+  Topic& topic = topics_[place.topic];
+  topic.positions[place.lane] = std::min(beginning.position, place.position);
+  if (beginning.position >= place.position) return;
+  topic.seen[place.lane] = place.position;
+  topic.early = true;
+  Want(place.topic, topic);
+}
+
+// Entries before a time are not missed, whoever knows how many they are.
+bool Recovery::Owner::IsByTime(const Topic& topic) const {
+  return topic.early && recovery_.options_.beginning->time != absl::InfinitePast();
 }
 
 // ---- Events
@@ -324,10 +349,16 @@ void Recovery::Owner::NextRound() {
   if (wanted_.empty()) return;
   asking_ = true;
   std::size_t places = 0;
-  while (!wanted_.empty() && round_.size() < kTopicsOfRound && places < kPlacesOfRound) {
-    round_.push_back(*wanted_.begin());
-    wanted_.erase(wanted_.begin());
-    Topic& topic = topics_[round_.back()];
+  const bool early = topics_[*wanted_.begin()].early;
+  for (auto name = wanted_.begin();
+       name != wanted_.end() && round_.size() < kTopicsOfRound && places < kPlacesOfRound;) {
+    Topic& topic = topics_[*name];
+    if (topic.early != early) {
+      ++name;
+      continue;
+    }
+    round_.push_back(*name);
+    name = wanted_.erase(name);
     topic.recovering = true;
     places += topic.positions.size();
   }
@@ -335,7 +366,14 @@ void Recovery::Owner::NextRound() {
 }
 
 void Recovery::Owner::AskSince() {
+  const Options& options = recovery_.options_;
+  if (options.has_room && !options.has_room()) {
+    return options.calls->RunAfter(kRoomPause, Guard([this] { AskSince(); }));
+  }
   msg::SinceRequestT request;
+  if (IsByTime(topics_[round_.front()])) {
+    request.since_us = std::max<std::int64_t>(absl::ToUnixMicros(options.beginning->time), 1);
+  }
   for (const std::string& name : round_) {
     Topic& topic = topics_[name];
     // A lane that has only been heard of is asked for too.
@@ -349,7 +387,7 @@ void Recovery::Owner::AskSince() {
     }
   }
   ++asked_;
-  recovery_.options_.calls->Since(
+  options.calls->Since(
       root_.service, request,
       Guard([this](absl::StatusOr<msg::SinceReplyT> reply) { OnSince(std::move(reply)); }));
 }
@@ -392,8 +430,13 @@ void Recovery::Owner::OnRecorded(const msg::RecordedEventT& recorded) {
   }
   const msg::Span span = SpanOf(root_, **event);
   std::uint64_t& position = found->second.positions.try_emplace(span.lane(), 0).first->second;
+  const bool by_time = IsByTime(found->second);
+  if (by_time && span.from() == span.to() && (*event)->body_type() == msg::Body::NONE) {
+    position = std::max(position, span.to());  // A beginning.
+    return;
+  }
   if (span.from() > position) {
-    Lost(recorded.topic, root_.counts_events ? span.from() - position : 0);
+    Lost(recorded.topic, root_.counts_events && !by_time ? span.from() - position : 0);
   }
   if (span.to() < position || (span.to() == position && span.from() != span.to())) return;
   position = span.to();
@@ -407,7 +450,7 @@ void Recovery::Owner::RoundDone() {
   for (const std::string& name : std::exchange(finished_, {})) {
     Topic& topic = topics_[name];
     TellMissing(name, topic);
-    topic.recovering = false;
+    topic.recovering = topic.early = false;
     if (std::exchange(topic.again, false)) Want(name, topic);
   }
   ReplayHeld();
@@ -431,7 +474,7 @@ void Recovery::Owner::TellMissing(const std::string& name, Topic& topic) {
   for (const auto& [lane, end] : ends) {
     std::uint64_t& position = topic.positions[lane];
     if (end <= position) continue;
-    Lost(name, root_.counts_events ? end - position : 0);
+    if (!IsByTime(topic)) Lost(name, root_.counts_events ? end - position : 0);
     position = end;
   }
 }
@@ -451,6 +494,11 @@ void Recovery::Owner::GiveUp(const absl::Status& why) {
 }
 
 // ---- Recovery
+
+bool HasRecord(std::string_view prefix) {
+  return std::any_of(kRoots.begin(), kRoots.end(),
+                     [&](const Root& root) { return prefix.starts_with(root.root); });
+}
 
 Recovery::Recovery(Options options) : options_(std::move(options)) {
   for (const Root& root : kRoots) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,15 @@
 #include "bus/schema/envelope_generated.h"
 
 namespace bus {
+
+// Where a subscriber begins in the records of owners, instead of at their ends.
+struct Beginning {
+  absl::Time time = absl::InfinitePast();  // With what is of then or later.
+  std::uint64_t position = 0;              // Behind this place of each lane.
+};
+
+// Has every topic that begins so an owner with a record?
+bool HasRecord(std::string_view prefix);
 
 // What Recovery needs of its surroundings. Callbacks come later, never from within the call, and
 // not after the Recovery has gone.
@@ -38,7 +48,8 @@ class RecoveryCalls {
 // seconds.
 //
 // Positions that it begins with come from the owners' Ends, asked after the subscription is in
-// force; so the first event seen is never a hole.
+// force; so the first event seen is never a hole. With a Beginning they are earlier ones, and what
+// the owners have from there comes first, as fast as there is room for it.
 //
 // Not thread safe; belongs to the bus thread.
 class Recovery {
@@ -46,6 +57,9 @@ class Recovery {
   struct Options {
     std::vector<std::string> prefixes;
     RecoveryCalls* calls = nullptr;  // Not owned.
+    std::optional<Beginning> beginning = std::nullopt;
+    // Is there room for a page of events? Nothing is asked for while not. Unset: always.
+    std::function<bool()> has_room = {};
     // `recovered`: it comes from the owner's record, not from the hub.
     std::function<void(std::string_view topic, const msg::Envelope& event, bool recovered)> deliver;
     // 0: unknown how many. The topic may be a root.

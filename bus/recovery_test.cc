@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -96,7 +97,14 @@ class FakeOwners : public RecoveryCalls {
       const auto topic = record.find(place.topic);
       if (topic == record.end()) continue;
       if (const auto lane = topic->second.find(place.lane); lane != topic->second.end()) {
-        const std::uint64_t from = std::max(place.position, lane->second.forgotten);
+        std::uint64_t from = std::max(place.position, lane->second.forgotten);
+        // Entry n is of second n.
+        const auto before =
+            static_cast<std::uint64_t>(std::max<std::int64_t>(request.since_us / 1'000'000 - 1, 0));
+        if (request.since_us != 0 && before >= from && before > place.position) {
+          from = std::min(before, lane->second.end);
+          if (!page.AddBeginning(place.topic, place.lane, from)) return page.Take();
+        }
         for (std::uint64_t entry = from + 1; entry <= lane->second.end; ++entry) {
           if (!Add(page, place.topic, place.lane, entry - 1, entry)) return page.Take();
         }
@@ -128,6 +136,8 @@ class RecoveryTest : public ::testing::Test {
     recovery_ = std::make_unique<Recovery>(Recovery::Options{
         .prefixes = std::move(prefixes),
         .calls = &owners_,
+        .beginning = beginning_,
+        .has_room = [this] { return has_room_; },
         .deliver =
             [this](std::string_view topic, const msg::Envelope& event, bool recovered) {
               recovered_ += recovered;
@@ -167,6 +177,8 @@ class RecoveryTest : public ::testing::Test {
   std::vector<std::string> Delivered() { return std::exchange(delivered_, {}); }
   std::vector<std::string> Lost() { return std::exchange(lost_, {}); }
 
+  std::optional<Beginning> beginning_;
+  bool has_room_ = true;
   FakeOwners owners_;
   std::unique_ptr<Recovery> recovery_;
   std::vector<std::string> delivered_, lost_;
@@ -433,6 +445,75 @@ TEST_F(RecoveryTest, EveryEntryOnceAndInOrderWhateverIsLost) {
     }
     ASSERT_THAT(Lost(), IsEmpty()) << seed;
   }
+}
+
+TEST_F(RecoveryTest, BeginsAtATime) {
+  owners_.record["t/a/"][0] = {.end = 5};
+  owners_.record["t/old/"][0] = {.end = 3};
+  beginning_ = Beginning{.time = absl::FromUnixSeconds(4)};
+  Ready({"t/"});
+  EXPECT_THAT(Delivered(), ElementsAre("t/a/4", "t/a/5"));
+  Event("t/old/", 4);
+  Event("t/a/", 6);
+  EXPECT_THAT(Delivered(), ElementsAre("t/old/4", "t/a/6"));
+  EXPECT_THAT(Lost(), IsEmpty());
+  EXPECT_EQ(recovered_, 2);
+}
+
+TEST_F(RecoveryTest, BeginsBehindAPosition) {
+  owners_.record["t/a/"][0] = {.end = 5};
+  owners_.record["t/b/"][0] = {.end = 2};
+  owners_.record["t/c/"][0] = {.end = 9, .forgotten = 7};
+  beginning_ = Beginning{.position = 3};
+  Ready({"t/"});
+  EXPECT_THAT(Delivered(), ElementsAre("t/a/4", "t/a/5", "t/c/8", "t/c/9"));
+  EXPECT_THAT(Lost(), ElementsAre("t/c/4")) << "entries 4 to 7";
+  Event("t/b/", 3);
+  EXPECT_THAT(Delivered(), ElementsAre("t/b/3"));
+}
+
+TEST_F(RecoveryTest, TellsThatEntriesOfThatTimeAreGone) {
+  owners_.record["t/a/"][0] = {.end = 5, .forgotten = 3};
+  beginning_ = Beginning{.time = absl::FromUnixSeconds(2)};
+  Ready({"t/"});
+  EXPECT_THAT(Delivered(), ElementsAre("t/a/4", "t/a/5"));
+  EXPECT_THAT(Lost(), ElementsAre("t/a/0")) << "nobody knows how many";
+}
+
+TEST_F(RecoveryTest, WhatComesWhileItBeginsIsDeliveredBehindIt) {
+  owners_.record["t/a/"][0] = {.end = 5};
+  beginning_ = Beginning{.time = absl::FromUnixSeconds(2)};
+  Begin({"t/"});
+  recovery_->HubHeard();
+  Event("t/a/", 6);
+  owners_.record["t/a/"][0].end = 6;
+  owners_.AnswerAll();
+  Event("t/a/", 7);
+  EXPECT_THAT(Delivered(), ElementsAre("t/a/2", "t/a/3", "t/a/4", "t/a/5", "t/a/6", "t/a/7"));
+  EXPECT_THAT(Lost(), IsEmpty());
+}
+
+TEST_F(RecoveryTest, BeginsOnceOnly) {
+  owners_.record["t/a/"][0] = {.end = 3};
+  beginning_ = Beginning{};
+  Ready({"t/"});
+  EXPECT_EQ(Delivered().size(), 3u);
+  recovery_->HubHeard();
+  recovery_->ServiceStarted("trainer");
+  owners_.AnswerAll();
+  EXPECT_THAT(Delivered(), IsEmpty());
+}
+
+TEST_F(RecoveryTest, AsksOnlyWhileThereIsRoom) {
+  owners_.record["t/a/"][0] = {.end = 3000};
+  beginning_ = Beginning{};
+  has_room_ = false;
+  Ready({"t/"});
+  owners_.Pass(absl::Seconds(1));
+  EXPECT_THAT(owners_.asked, IsEmpty());
+  has_room_ = true;
+  owners_.Pass(absl::Seconds(1));
+  EXPECT_EQ(Delivered().size(), 3000u);
 }
 
 }  // namespace

@@ -11,7 +11,6 @@
 #include "bus/frame.h"
 #include "bus/hub_addresses.h"
 #include "bus/receive.h"
-#include "bus/recovery.h"
 #include "bus/schema/common_methods.h"
 #include "bus/socket.h"
 #include "bus/topic.h"
@@ -138,6 +137,8 @@ absl::Status Subscriber::State::Open() {
   recovery = std::make_unique<Recovery>(Recovery::Options{
       .prefixes = options.prefixes,
       .calls = owner_calls.get(),
+      .beginning = options.beginning,
+      .has_room = options.has_room,
       .deliver =
           [this](std::string_view topic, const msg::Envelope& event, bool recovered) {
             stats.recovered += recovered;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "bus/client.h"
 #include "bus/node.h"
+#include "bus/recovery.h"
 #include "bus/schema/envelope_generated.h"
 
 namespace bus {
@@ -28,6 +30,10 @@ class Subscriber {
     std::vector<std::string> prefixes;
     // Asks the owners of topics. Not owned, outlives the Subscriber. Null: nothing is recovered.
     Client* client = nullptr;
+    // With what owners have from before; needs a Client.
+    std::optional<Beginning> beginning = std::nullopt;
+    // On the bus thread: false while there is no room for a page of an owner's events.
+    std::function<bool()> has_room = {};
     // Runs on the bus thread for each verified event, in order: short, never blocking. The
     // envelope is valid during the call only.
     std::function<void(std::string_view topic, const msg::Envelope& event)> on_event = {};

@@ -51,27 +51,42 @@ std::vector<Wanted> WantedBy(const msg::SinceRequestT& request) {
 
 class Answer {
  public:
-  explicit Answer(RunCatalog& catalog) : catalog_(catalog) {}
+  Answer(RunCatalog& catalog, std::int64_t since_us)
+      : catalog_(catalog), since_(static_cast<double>(since_us) / 1e6) {}
 
   // False: there is more, for the next page, or it has failed.
   bool Add(const Wanted& wanted) {
     std::vector<RunCatalog::Place> known = wanted.known;
+    bool passes = since_ > 0;  // Nothing of that time has been found yet.
+    bool passed = false;
     for (;;) {
       std::optional<RunSource::Request> wait_for;
       const auto stretch =
-          catalog_.PointsAfter(wanted.topic, known, kPointsOfARecordedEvent, &wait_for);
+          catalog_.PointsAfter(wanted.topic, known, kPointsOfARecordedEvent, &wait_for, since_);
       if (!stretch.ok()) {
         if (!Read(*wait_for)) return false;
         continue;
       }
-      if (stretch->points.empty()) return true;
-      if (!page_.Add(wanted.topic,
-                     SpanOf(stretch->generation, stretch->first, stretch->points.size()),
-                     ToMessage(stretch->run, stretch->tag, stretch->points))) {
+      const std::span<const Point> points = stretch->points;
+      const std::size_t earlier = passes ? CountEarlier(points) : 0;
+      const RunCatalog::Place next = {stretch->generation, stretch->first + earlier};
+      if (earlier > 0 && earlier == points.size()) {
+        passed = true;
+        known = {next};
+        continue;
+      }
+      const bool begins = passes && (passed || earlier > 0 || stretch->passed);
+      if (begins && !page_.AddBeginning(wanted.topic, next.generation, next.position)) return false;
+      any_ = any_ || begins;
+      passes = false;
+      if (points.empty()) return true;
+      const auto rest = points.subspan(earlier);
+      if (!page_.Add(wanted.topic, SpanOf(next.generation, next.position, rest.size()),
+                     ToMessage(stretch->run, stretch->tag, rest))) {
         return false;
       }
       any_ = true;
-      known = {{stretch->generation, stretch->first + stretch->points.size()}};
+      known = {{next.generation, next.position + rest.size()}};
     }
   }
 
@@ -96,7 +111,14 @@ class Answer {
     return status_.ok();
   }
 
+  std::size_t CountEarlier(std::span<const Point> points) const {
+    const auto first = std::find_if(points.begin(), points.end(),
+                                    [&](const Point& point) { return point.wall_time >= since_; });
+    return static_cast<std::size_t>(first - points.begin());
+  }
+
   RunCatalog& catalog_;
+  const double since_;  // Seconds since 1970; 0: all.
   const absl::Duration until_ = catalog_.Monotonic() + kSinceWithin;
   bus::SincePage page_;
   absl::Status status_;
@@ -140,7 +162,7 @@ absl::StatusOr<msg::SinceReplyT> PointsSince(RunCatalog& catalog,
                                              const msg::SinceRequestT& request) {
   const absl::Status scanned = catalog.CheckScanned();
   if (!scanned.ok()) return scanned;
-  Answer answer(catalog);
+  Answer answer(catalog, request.since_us);
   for (const Wanted& wanted : WantedBy(request)) {
     if (!answer.Add(wanted)) break;
   }

@@ -683,7 +683,8 @@ absl::Status RunCatalog::VisitTopics(
 absl::StatusOr<RunCatalog::Stretch> RunCatalog::PointsAfter(std::string_view topic,
                                                             std::span<const Place> known,
                                                             std::size_t limit,
-                                                            std::optional<Request>* wait_for) {
+                                                            std::optional<Request>* wait_for,
+                                                            double since) {
   Stretch result;
   if (!topic.starts_with(kRoot)) return result;
   const auto [level, tag_level] = SplitTopic(topic);
@@ -705,7 +706,13 @@ absl::StatusOr<RunCatalog::Stretch> RunCatalog::PointsAfter(std::string_view top
     for (const Place& place : known) {
       if (place.generation == result.generation) result.first = place.position;
     }
-    if (data.tag(*tag).summary.points <= result.first) return absl::OkStatus();
+    const auto& summary = data.tag(*tag).summary;
+    if (summary.points <= result.first) return absl::OkStatus();
+    if (summary.last_time < since) {
+      result.first = summary.points;
+      result.passed = true;
+      return absl::OkStatus();
+    }
     need = Need::kPoints;
     if (!data.cached()) return being_read();
     data.tag(*tag).points.Read(result.first, limit, &result.points);

@@ -98,6 +98,7 @@ class RunCatalog : public RunSource {
     std::uint64_t generation = 0;
     std::uint64_t first = 0;  // So many points of the tag come before them.
     std::vector<Point> points;
+    bool passed = false;  // All are from before `since`: `first` is their number.
   };
   // The first `position` points of this generation are known.
   struct Place {
@@ -188,10 +189,12 @@ class RunCatalog : public RunSource {
       const std::function<bool(const std::string& topic, std::uint64_t generation,
                                std::uint64_t points)>& visit);
   // At most `limit` points of the tag with this topic behind the known ones; what is known of
-  // another generation means nothing. None if there are none, or no such topic. Unavailable: the
+  // another generation means nothing. A tag that has got its last one before `since` (seconds since
+  // 1970) is not read for the rest. None if there are none, or no such topic. Unavailable: the
   // run has to be read for them; `wait_for` says what is to be waited for.
   absl::StatusOr<Stretch> PointsAfter(std::string_view topic, std::span<const Place> known,
-                                      std::size_t limit, std::optional<Request>* wait_for);
+                                      std::size_t limit, std::optional<Request>* wait_for,
+                                      double since = 0);
 
   Whole GetWhole() const;
   Stats GetStats() const;

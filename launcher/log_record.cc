@@ -16,6 +16,7 @@
 #include "launcher/job_row.h"
 #include "launcher/line_reader.h"
 #include "launcher/log_segments.h"
+#include "launcher/log_since.h"
 
 namespace launcher {
 namespace {
@@ -97,7 +98,7 @@ std::vector<Wanted> WantedBy(const msg::SinceRequestT& request) {
 
 class Answer {
  public:
-  explicit Answer(const LogRecord& record) : record_(record) {}
+  Answer(const LogRecord& record, std::int64_t since_us) : record_(record), since_us_(since_us) {}
 
   // Adds what came after those positions. False: the page is full.
   bool Add(const Wanted& wanted) {
@@ -131,6 +132,16 @@ class Answer {
     if (!lane) return true;
     const auto known = wanted.positions.find(lane->number);
     std::uint64_t from = known == wanted.positions.end() ? 0 : known->second;
+    if (since_us_ != 0) {
+      const std::uint64_t begin = std::min(LogOffsetSince(*place.job, *place.task, attempt, stream,
+                                                          record_.state_directory, since_us_),
+                                           lane->position());
+      if (begin > std::max(from, lane->begin)) {
+        if (!page_.AddBeginning(wanted.topic, lane->number, begin)) return false;
+        has_event_ = true;
+        from = begin;
+      }
+    }
     LineReader reader(lane->path, std::max(from, lane->begin));
     // The end of a live lane is the end of a line: all in front of it counts.
     while (reader.offset() < lane->end) {
@@ -160,6 +171,7 @@ class Answer {
   }
 
   const LogRecord& record_;
+  const std::int64_t since_us_;
   bus::SincePage page_;
   std::uint64_t read_ = 0;
   bool has_event_ = false;
@@ -208,7 +220,7 @@ msg::EndsReplyT EndsOfLogs(const LogRecord& record, const msg::EndsRequestT& req
 }
 
 msg::SinceReplyT LogsSince(const LogRecord& record, const msg::SinceRequestT& request) {
-  Answer answer(record);
+  Answer answer(record, request.since_us);
   for (const Wanted& wanted : WantedBy(request)) {
     if (!answer.Add(wanted)) break;
   }

@@ -52,7 +52,8 @@ class LogRecordTest : public ::testing::Test {
   void ExpectConforming() {
     bus::ExpectConformingRecord({.ends = [this](const auto& request) { return Ends(request); },
                                  .since = [this](const auto& request) { return Since(request); },
-                                 .root = "l/"});
+                                 .root = "l/",
+                                 .knows_times = false});
   }
   // Position by lane.
   std::map<std::uint64_t, std::uint64_t> EndsOf(const std::string& job) {

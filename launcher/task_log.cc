@@ -4,9 +4,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "launcher/log_times.h"
-#include "launcher/shim_protocol.h"
-#include "runtime/string_view.h"
+#include "launcher/log_since.h"
 
 namespace launcher {
 namespace {
@@ -15,28 +13,8 @@ constexpr std::size_t kChunk = 64 * 1024;
 
 bool IsStdout(msg::LogStream stream) { return stream == msg::LogStream::Stdout; }
 
-std::uint64_t StartOf(const AttemptRow& attempt, msg::LogStream stream) {
-  return IsStdout(stream) ? attempt.stdout_begin : attempt.stderr_begin;
-}
-
-// Where the output of an attempt that has ended ends. (Of a live one nobody knows.)
-std::uint64_t EndOf(const AttemptRow& attempt, msg::LogStream stream) {
-  if (attempt.ended_us == 0) return std::numeric_limits<std::uint64_t>::max();
-  return IsStdout(stream) ? attempt.stdout_end : attempt.stderr_end;
-}
-
 bool IsStarted(const AttemptRow& attempt) {
   return attempt.started_us != 0 || attempt.ended_us != 0;
-}
-
-// Where the line begins that the byte at `offset` is of, but no further back than a chunk.
-std::uint64_t BeginOfLine(LogSegments& log, std::uint64_t begin, std::uint64_t offset) {
-  if (offset <= begin) return begin;
-  const std::uint64_t size = std::min<std::uint64_t>(offset - begin, kChunk);
-  const auto block = log.Read(offset - size, size);
-  if (!block.ok() || block->size() != size) return offset;
-  const auto newline = block->rfind('\n');
-  return newline == std::string::npos ? offset - size : offset - size + newline + 1;
 }
 
 // Where the last `*left` lines in front of `end` begin, but not before `begin`. Counts off those
@@ -129,7 +107,7 @@ absl::StatusOr<bool> TaskLog::OpenAttempt(const JobRow& row) {
   const auto planned = begins_.find(number);
   for (const msg::LogStream stream : Streams()) {
     const std::uint64_t begin = planned == begins_.end()
-                                    ? StartOf(*attempt, stream)
+                                    ? LogBegin(*attempt, stream)
                                     : planned->second[static_cast<std::size_t>(stream)];
     cursors_.push_back({stream, LogOf(row, *attempt, stream), begin});
   }
@@ -166,7 +144,7 @@ void TaskLog::Plan(const JobRow& row, int first) {
       const bool has_offset =
           (IsStdout(stream) ? request_->stdout_offset : request_->stderr_offset) != 0;
       if (request_->last_lines < 0 || has_offset) continue;
-      const std::uint64_t end = EndOf(*attempt, stream);
+      const std::uint64_t end = LogEnd(*attempt, stream);
       if (end <= begins[at]) continue;
       LogSegments log = LogOf(row, *attempt, stream);
       begins[at] = BeginOfLastLines(log, begins[at], end, &left[at]);
@@ -177,32 +155,16 @@ void TaskLog::Plan(const JobRow& row, int first) {
 // Of what is asked for, but for the number of lines.
 std::uint64_t TaskLog::BeginOf(const JobRow& row, const AttemptRow& attempt,
                                msg::LogStream stream) const {
-  if (request_->since_us != 0) return SinceIn(row, attempt, stream);
-  return std::max(StartOf(attempt, stream),
+  if (request_->since_us != 0) {
+    return LogOffsetSince(row, TaskOf(row), attempt, stream, state_directory_, request_->since_us);
+  }
+  return std::max(LogBegin(attempt, stream),
                   IsStdout(stream) ? request_->stdout_offset : request_->stderr_offset);
-}
-
-std::uint64_t TaskLog::SinceIn(const JobRow& row, const AttemptRow& attempt,
-                               msg::LogStream stream) const {
-  const std::int64_t since = request_->since_us;
-  const std::uint64_t begin = StartOf(attempt, stream), end = EndOf(attempt, stream);
-  if (attempt.started_us == 0 || attempt.started_us > since) return begin;
-  const bool was_over = attempt.ended_us != 0 && attempt.ended_us < since;
-  // Its shim, which would have noted when the output ended, did not live to do it.
-  if (was_over && attempt.shim_lost) return end;
-  const std::string folder = AttemptFolder(row, TaskOf(row), state_directory_, attempt.number);
-  const auto times = runtime::Absl(IsStdout(stream) ? kStdoutTimesFile : kStderrTimesFile);
-  const auto offset = LogTimes::OffsetAt(absl::StrCat(folder, "/", times), since);
-  if (!offset) return was_over ? end : begin;
-  // (Others of its tree may have written after its end.)
-  if (*offset >= end) return end;
-  LogSegments log = LogOf(row, attempt, stream);
-  return BeginOfLine(log, begin, *offset);
 }
 
 bool TaskLog::Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor,
                    msg::LogsReplyT* part) {
-  const std::uint64_t end = EndOf(attempt, cursor.stream);
+  const std::uint64_t end = LogEnd(attempt, cursor.stream);
   if (cursor.offset >= end) return false;
   const std::uint64_t wanted = std::min<std::uint64_t>(end - cursor.offset, kChunk);
   auto read = cursor.log.Read(cursor.offset, wanted);

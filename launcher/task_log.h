@@ -59,7 +59,6 @@ class TaskLog {
   int FirstAttempt(const TaskRow& task) const;
   void Plan(const JobRow& row, int first);
   std::uint64_t BeginOf(const JobRow& row, const AttemptRow& attempt, msg::LogStream stream) const;
-  std::uint64_t SinceIn(const JobRow& row, const AttemptRow& attempt, msg::LogStream stream) const;
   bool Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor, msg::LogsReplyT* part);
 
   const std::size_t task_;

@@ -107,6 +107,7 @@ ROWS = {
                shows=(("e/note/", "--type", HOSTILE, "1"), ("e/note/", '{"a": ' + HOSTILE))),
     "sub": Row(("e/hostile/", "--last", "-n", "1", "--timeout", "60"), takes_names=False, says="e/hostile/",
                shows=(("e/hostile/", "--last", "-n", "1", "--field", "payload.text"),
+                      ("e/hostile/", "--since", "1h", "-n", "1"), ("t/", "l/", "m/", "--since", "1", "-n", "5"),
                       ("--filter", HOSTILE), ("l/", "--last", "-n", "1"))),
     "topic": Row(("ls",), says="e/hostile/", shows=(("ls", "e/"), ("hz", HOSTILE, "--timeout", "1"))),
     "call": Row(("registry", "List", "{}"), says="trainer",

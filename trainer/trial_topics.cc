@@ -62,10 +62,15 @@ void LeaveOutLarge(msg::TrialT& trial) {
 
 class Answer {
  public:
-  explicit Answer(Trials& trials) : trials_(trials) {}
+  Answer(Trials& trials, std::int64_t since_us) : trials_(trials), since_us_(since_us) {}
 
   // Adds what is behind that place and the trial's news. False: the page is full.
   absl::StatusOr<bool> Add(const Wanted& wanted) {
+    if (wanted.extent.changed_us < since_us_) {
+      const auto trial = trials_.Get(wanted.trial);
+      if (!trial.ok()) return trial.status();
+      if (trial->ended_us != 0) return Begin(wanted, wanted.extent.reports);
+    }
     auto more = AddRows(wanted);
     return more.ok() && *more ? AddNews(wanted) : more;
   }
@@ -84,6 +89,9 @@ class Answer {
       if (!rows.ok()) return rows.status();
       if (rows->empty()) break;
       for (const ResultRow& row : *rows) {
+        if (row.wall_time_us < since_us_) continue;
+        if (row.row - 1 > after && !Begin(wanted, row.row - 1)) return false;
+        after = row.row;
         msg::TrialEventT event;
         event.row = std::make_unique<msg::ResultRowT>(RowMessage(row));
         const msg::Span span = RowSpan(event.row->row, {});
@@ -92,6 +100,14 @@ class Answer {
       }
       after = rows->back().row;
     }
+    return true;
+  }
+
+  // Only with since_us: what was before counts as passed.
+  bool Begin(const Wanted& wanted, std::int64_t row) {
+    if (row <= wanted.after) return true;
+    if (!page_.AddBeginning(wanted.topic, 0, static_cast<std::uint64_t>(row))) return false;
+    has_row_ = true;
     return true;
   }
 
@@ -106,6 +122,7 @@ class Answer {
   }
 
   Trials& trials_;
+  const std::int64_t since_us_;
   bus::SincePage page_;
   bool has_row_ = false;
 };
@@ -141,7 +158,7 @@ absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const msg::SinceReq
   std::stable_sort(at_end, all.end(), [](const Wanted& a, const Wanted& b) {
     return a.extent.changed_us > b.extent.changed_us;
   });
-  Answer answer(trials);
+  Answer answer(trials, request.since_us);
   for (const Wanted& wanted : all) {
     const auto more = answer.Add(wanted);
     if (!more.ok()) return more.status();

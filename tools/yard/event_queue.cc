@@ -24,6 +24,11 @@ void EventQueue::Add(Item item) {
   changed_.Signal();
 }
 
+bool EventQueue::HasHalf() const {
+  runtime::MutexLock lock(mutex_);
+  return items_.size() < options_.max_items / 2 && bytes_ < options_.max_bytes / 2;
+}
+
 void EventQueue::Close() {
   runtime::MutexLock lock(mutex_);
   closed_ = true;

@@ -33,6 +33,8 @@ class EventQueue {
   explicit EventQueue(Options options) : options_(options) {}
 
   void Add(Item item);
+  // Is less than half of it used?
+  bool HasHalf() const;
   // Wakes Take(); what is still in the queue is not given out any more.
   void Close();
   bool closed() const;

@@ -25,6 +25,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class SubTest : public ::testing::Test {
  protected:
@@ -121,6 +122,54 @@ TEST_F(SubTest, LastBeginsWithWhatWasAndRepeatsNothing) {
       {"sub", "e/a/", "e/", "--last", "-n", "2", "--field", "payload", "--timeout", "30"});
   EXPECT_EQ(several.code, kDone) << several.err;
   EXPECT_THAT(Lines(several.out), ElementsAre("2", "3"));
+}
+
+TEST_F(SubTest, SinceBeginsWithWhatTheHubHas) {
+  yard_.Start();
+  for (int i = 1; i <= 2500; ++i) Publish("e/a/", std::to_string(i));
+  Publish("e/b/", "1");
+  const auto all = yard_.Run(
+      {"sub", "e/a/", "--since", "1h", "-n", "2500", "--field", "payload", "--timeout", "60"});
+  EXPECT_EQ(all.code, kDone) << all.err;
+  EXPECT_THAT(all.err, HasSubstr("e/ goes back to 20"));
+  const auto lines = Lines(all.out);
+  ASSERT_EQ(lines.size(), 2500U);
+  for (int i = 0; i < 2500; ++i)
+    EXPECT_EQ(lines[static_cast<std::size_t>(i)], std::to_string(i + 1));
+  const auto some = yard_.Run({"sub", "e/a/", "--since", "2499", "-n", "2", "--field", "payload"});
+  EXPECT_THAT(Lines(some.out), ElementsAre("2499", "2500")) << some.err;
+  EXPECT_THAT(some.err, Not(HasSubstr("lost")));
+  const auto none = yard_.Run({"sub", "e/", "--since", "0s", "-n", "1", "--timeout", "0.1"});
+  EXPECT_EQ(none.code, kTimedOut) << none.out;
+}
+
+// What was before, and what comes meanwhile: each once and in order.
+TEST_F(SubTest, SinceGoesOnWithWhatComes) {
+  yard_.Start();
+  for (int i = 1; i <= 100; ++i) Publish("e/a/", std::to_string(i));
+  FakeYard::Output result;
+  std::atomic<bool> ended{false};
+  std::thread listener([&] {
+    result = yard_.Run({"sub", "e/", "--since", "1h", "-n", "200", "--field", "payload"});
+    ended = true;
+  });
+  for (int i = 101; !ended; ++i) {
+    Publish("e/a/", std::to_string(i));
+    std::this_thread::yield();
+  }
+  listener.join();
+  const auto lines = Lines(result.out);
+  ASSERT_EQ(lines.size(), 200U) << result.err;
+  for (int i = 0; i < 200; ++i)
+    EXPECT_EQ(lines[static_cast<std::size_t>(i)], std::to_string(i + 1));
+}
+
+TEST_F(SubTest, SinceSaysWhatNobodyKeeps) {
+  yard_.Start();
+  const auto states = yard_.Run({"sub", "s/", "--since", "1h", "-n", "1", "--timeout", "0.1"});
+  EXPECT_THAT(states.err, HasSubstr("nobody keeps states"));
+  EXPECT_EQ(yard_.Run({"sub", "--since", "yesterday"}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"sub", "--since", "1h", "--last"}).code, kUsage);
 }
 
 // The hub sends the last value, too, to whoever subscribes to just that topic.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -8,8 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/receive.h"
+#include "bus/recovery.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/subscriber.h"
 #include "tools/yard/event_queue.h"
@@ -18,6 +22,7 @@
 #include "tools/yard/json_path.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/quantities.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/topic_pattern.h"
@@ -151,6 +156,7 @@ class Sub : public Verb {
     options.Add("topic", topics_, "Topics that begin so, or like m/*/loss or t/> (default: all).");
     options.Add("-n", count_, "End after N events.");
     options.Add("--timeout", timeout_, "Seconds to listen; exit 5 if -n has not come by then.");
+    options.Add("--since", since_, "Also what was since then (10m, 14:30), or from number N on.");
     options.Flag("--last", last_, "Begin with the last event of each topic.");
     options.Add("--field", field_, "Print this alone: row.step, steps[0], metrics[\"eval.loss\"].");
     options.Add("--filter", filter_, "Only events like 'row.step>10 & !state=Failed'.");
@@ -164,6 +170,8 @@ class Sub : public Verb {
                                   .json = context.json,
                                   .for_terminal = context.out_is_terminal});
     if (!view.ok()) return Fail(context, "sub", view.status());
+    const auto beginning = ParseSince(*context.clock);
+    if (!beginning.ok()) return Fail(context, "sub", beginning.status());
     auto messages = MessageJson::Load();
     if (!messages.ok()) return Fail(context, "sub", messages.status());
     auto node = context.node();
@@ -176,11 +184,18 @@ class Sub : public Verb {
     // An interrupt that is being handled while this ends still has it.
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const Closer closer(context.interrupt, queue);
-    bus::Subscriber subscriber(*node, Options(**messages, *view, *client, queue.get()));
+    bus::Subscriber::Options options = Options(**messages, *view, *client, queue.get());
+    options.beginning = *beginning;
+    std::atomic<std::int64_t> hub_since_us = 0;
+    options.on_connected = [&](std::uint64_t epoch) {
+      hub_since_us = static_cast<std::int64_t>(epoch);
+    };
+    bus::Subscriber subscriber(*node, std::move(options));
     if (!subscriber.WaitUntilConnected(kConnect).ok()) {
       return Fail(context, "sub",
                   absl::UnavailableError("the registry's event hub cannot be heard; yard status"));
     }
+    if (beginning->has_value()) SayHowFarBack(context, *view, **beginning, hub_since_us);
     *context.err << "yard sub: listening\n";
     context.err->flush();
     std::uint64_t seen = 0;
@@ -210,6 +225,37 @@ class Sub : public Verb {
     Interrupt* const interrupt_;
   };
 
+  // Nothing: it begins now.
+  absl::StatusOr<std::optional<bus::Beginning>> ParseSince(const runtime::Clock& clock) const {
+    if (since_.empty()) return std::nullopt;
+    if (last_) return absl::InvalidArgumentError("--since and --last: which?");
+    std::uint64_t number = 0;
+    if (absl::SimpleAtoi(since_, &number)) {
+      return bus::Beginning{.position = std::max<std::uint64_t>(number, 1) - 1};
+    }
+    const auto time = ParseMoment(since_, clock.Now(), absl::LocalTimeZone());
+    if (time.has_value()) return bus::Beginning{.time = *time};
+    return absl::InvalidArgumentError(
+        absl::StrCat("--since takes ", kMomentForm, ", or the number of an event, not ", since_));
+  }
+
+  // Neither is a loss, but nobody should miss it unawares.
+  static void SayHowFarBack(Context& context, const View& view, const bus::Beginning& beginning,
+                            std::int64_t hub_since_us) {
+    const std::vector<std::string> prefixes = view.Prefixes();
+    if (!std::all_of(prefixes.begin(), prefixes.end(), bus::HasRecord)) {
+      *context.err << "yard sub: nobody keeps states (s/, $sys/): they come from now on\n";
+    }
+    const bool has_users = std::any_of(prefixes.begin(), prefixes.end(), [](const auto& prefix) {
+      return prefix.empty() || prefix.starts_with("e");
+    });
+    const bool by_time = beginning.time != absl::InfinitePast();
+    if (has_users && by_time && absl::ToUnixMicros(beginning.time) < hub_since_us) {
+      *context.err << "yard sub: e/ goes back to " << IsoTime(hub_since_us)
+                   << ", when the registry was started\n";
+    }
+  }
+
   static bus::Subscriber::Options Options(const MessageJson& messages, const View& view,
                                           bus::Client* client, EventQueue* queue) {
     bus::Subscriber::Options options;
@@ -229,6 +275,7 @@ class Sub : public Verb {
       queue->Add({.topic = std::string(topic), .is_loss = true, .lost_events = lost});
     };
     options.client = client;
+    options.has_room = [queue] { return queue->HasHalf(); };
     return options;
   }
 
@@ -314,7 +361,7 @@ class Sub : public Verb {
   }
 
   std::vector<std::string> topics_;
-  std::string field_, filter_;
+  std::string field_, filter_, since_;
   std::uint64_t count_ = 0;
   double timeout_ = 0;
   bool last_ = false;
