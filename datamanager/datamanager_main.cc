@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,12 +21,14 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/service_process.h"
 #include "datamanager/cache_methods.h"
+#include "datamanager/index_parts.h"
 #include "datamanager/load_scheduler.h"
 #include "datamanager/memory_budget.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/removal_methods.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_follower.h"
+#include "datamanager/run_indexes.h"
 #include "datamanager/run_removal.h"
 #include "datamanager/run_tree.h"
 #include "datamanager/service_methods.h"
@@ -40,6 +43,8 @@ ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.")
 ABSL_FLAG(std::uint64_t, cache_mb, 0,
           "Memory for points, in MiB; what it cannot hold is read again when it is asked for. 0: a "
           "quarter of what the process may use.");
+ABSL_FLAG(std::uint64_t, index_bytes, std::uint64_t{2} << 30,
+          "Disk for what was read of runs, so that a restart need not read them again; 0: none.");
 ABSL_FLAG(int, load_threads, 0, "Threads that read runs, at most 30; 0: one a core.");
 ABSL_FLAG(absl::Duration, reload_interval, absl::Seconds(3),
           "How often what inotify cannot see is looked at; 0: once, and nothing is followed.");
@@ -50,6 +55,7 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
+constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Of them, indexes.
 
 int Run() {
   const runtime::FileLimit limit = runtime::RaiseFileLimit();
@@ -71,16 +77,20 @@ int Run() {
         "datamanager", absl::InvalidArgumentError(
                            absl::StrCat("--cache_mb is ", cache_mb, ": it must be below 2^44")));
   }
+  const std::unique_ptr<datamanager::RunIndexes> indexes =
+      datamanager::OpenIndexes((*process)->locations(), absl::GetFlag(FLAGS_index_bytes));
   const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
   auto created = datamanager::RunCatalog::Create(
       {.root = logdir,
        .byte_budget = cache_mb > 0 ? cache_mb << 20 : datamanager::DefaultMemoryBudget(),
        .load_threads = *threads,
        .open_files = eventlog::OpenFileBound::For(*threads, limit.hard),
-       .on_points = [publish](const auto& run, const auto& tag, auto generation, auto first,
-                              const auto& points) {
-         datamanager::PublishPoints(publish, run, tag, generation, first, points);
-       }});
+       .on_points =
+           [publish](const auto& run, const auto& tag, auto generation, auto first,
+                     const auto& points) {
+             datamanager::PublishPoints(publish, run, tag, generation, first, points);
+           },
+       .indexes = indexes.get()});
   if (!created.ok()) return runtime::ReportAndExitCode("datamanager", created.status());
   datamanager::RunCatalog& catalog = **created;
   datamanager::AddUpdaters(&catalog);
@@ -128,17 +138,20 @@ int Run() {
          return runs;
        }});
   (*process)->OnStop([&catalog] { catalog.Stop(); });
+  datamanager::ServeIndexes(process->get(), &catalog, indexes.get(),
+                            absl::GetFlag(FLAGS_stop_grace));
   runtime::EventLoop* const loop = (*process)->loop();
   runtime::ThreadPool* const pool = (*process)->pool();
-  std::function<void()> end_lingering = [&] {
+  std::function<void()> tidy = [&] {
     // (A pool that has too much to do is asked again.)
     (void)pool->Submit([&catalog] {
       catalog.EndLingering();
+      catalog.WriteIndexes(datamanager::RunIndexes::Which::kDue, kWritesFor);
       return absl::OkStatus();
     });
-    loop->RunAfter(kTidiesEvery, end_lingering);
+    loop->RunAfter(kTidiesEvery, tidy);
   };
-  loop->Post(end_lingering);
+  loop->Post(tidy);
   return (*process)->Run();
 }
 

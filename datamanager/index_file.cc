@@ -14,7 +14,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "eventlog/crc32c.h"
-#include "runtime/file.h"
 #include "runtime/unique_fd.h"
 
 namespace datamanager {
@@ -111,24 +110,43 @@ class Bytes {
   bool good_ = true;
 };
 
-void PutFile(std::string& out, const IndexedFile& file) {
-  PutText(out, file.name);
-  Put(out, file.format);
-  Put(out, file.device);
-  Put(out, file.inode);
-  Put(out, file.size);
-  PutSigned(out, file.modified_ns);
-  PutSigned(out, file.changed_ns);
-  Put(out, file.offset);
-  PutFixed(out, file.first_record_crc);
-  Put(out, file.last_record_offset);
-  PutFixed(out, file.last_record_crc);
-  Put(out, file.records);
-  PutFixed(out, file.version);
-  PutText(out, file.writer);
-  Put(out, file.faults.size());
-  for (const IndexedFault& fault : file.faults) {
-    Put(out, fault.kind);
+void PutPosition(std::string& out, const eventlog::FilePosition& position) {
+  Put(out, position.record.offset);
+  Put(out, static_cast<std::uint8_t>(position.record.state));
+  Put(out, position.record.began);
+  Put(out, position.device);
+  Put(out, position.inode);
+  PutSigned(out, position.change_ns);
+  Put(out, position.size);
+  Put(out, position.head_bytes);
+  PutFixed(out, position.head_crc);
+  Put(out, position.tail_bytes);
+  PutFixed(out, position.tail_crc);
+}
+
+eventlog::FilePosition GetPosition(Bytes& bytes) {
+  using State = eventlog::RecordPosition::State;
+  eventlog::FilePosition position;
+  position.record.offset = bytes.Number();
+  position.record.state =
+      static_cast<State>(bytes.Number(static_cast<std::uint8_t>(State::kSeeking)));
+  position.record.began = bytes.Number();
+  position.device = bytes.Number();
+  position.inode = bytes.Number();
+  position.change_ns = bytes.Signed();
+  position.size = bytes.Number();
+  position.head_bytes = bytes.Small<std::uint32_t>();
+  position.head_crc = bytes.Fixed<std::uint32_t>();
+  position.tail_bytes = bytes.Small<std::uint32_t>();
+  position.tail_crc = bytes.Fixed<std::uint32_t>();
+  if (!eventlog::IsSound(position)) bytes.Refuse();
+  return position;
+}
+
+void PutFaults(std::string& out, std::span<const eventlog::Fault> faults) {
+  Put(out, faults.size());
+  for (const eventlog::Fault& fault : faults) {
+    Put(out, static_cast<std::uint8_t>(fault.kind));
     Put(out, fault.count);
     Put(out, fault.bytes);
     Put(out, fault.first_offset);
@@ -136,32 +154,58 @@ void PutFile(std::string& out, const IndexedFile& file) {
   }
 }
 
-IndexedFile GetFile(Bytes& bytes) {
-  IndexedFile file;
-  file.name = bytes.Text();
-  file.format = bytes.Small<std::uint8_t>();
-  file.device = bytes.Number();
-  file.inode = bytes.Number();
-  file.size = bytes.Number();
-  file.modified_ns = bytes.Signed();
-  file.changed_ns = bytes.Signed();
-  file.offset = bytes.Number();
-  file.first_record_crc = bytes.Fixed<std::uint32_t>();
-  file.last_record_offset = bytes.Number();
-  file.last_record_crc = bytes.Fixed<std::uint32_t>();
-  file.records = bytes.Number();
-  file.version = bytes.Fixed<double>();
-  file.writer = bytes.Text();
+std::vector<eventlog::Fault> GetFaults(Bytes& bytes) {
+  std::vector<eventlog::Fault> faults;
   bytes.Each([&] {
-    IndexedFault fault;
-    fault.kind = bytes.Small<std::uint8_t>();
+    eventlog::Fault fault;
+    fault.kind = static_cast<eventlog::FaultKind>(bytes.Number(eventlog::kFaultKinds - 1));
     fault.count = bytes.Number();
     fault.bytes = bytes.Number();
     fault.first_offset = bytes.Number();
     fault.last_offset = bytes.Number();
-    file.faults.push_back(fault);
+    if (!faults.empty() && faults.back().kind >= fault.kind) bytes.Refuse();
+    faults.push_back(fault);
   });
+  return faults;
+}
+
+void PutFile(std::string& out, const IndexedFile& file) {
+  PutText(out, file.name);
+  Put(out, file.format);
+  PutSigned(out, file.modified_ns);
+  PutPosition(out, file.position);
+  Put(out, file.records);
+  Put(out, file.points);
+  PutText(out, file.version);
+  PutText(out, file.writer);
+  PutFaults(out, file.faults);
+}
+
+IndexedFile GetFile(Bytes& bytes) {
+  IndexedFile file;
+  file.name = bytes.Text();
+  file.format = bytes.Small<std::uint8_t>();
+  file.modified_ns = bytes.Signed();
+  file.position = GetPosition(bytes);
+  file.records = bytes.Number();
+  file.points = bytes.Number();
+  file.version = bytes.Text();
+  file.writer = bytes.Text();
+  file.faults = GetFaults(bytes);
   return file;
+}
+
+// Stretches cover each file as far as it was read, and no further.
+bool Cover(const IndexedRun& run) {
+  std::vector<std::uint64_t> read(run.files.size(), 0);
+  for (const IndexedStretch& stretch : run.stretches) {
+    if (stretch.file >= read.size() || stretch.end <= read[stretch.file]) return false;
+    read[stretch.file] = stretch.end;
+  }
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    if (read[i] != run.files[i].position.record.offset) return false;
+  }
+  return true;
 }
 
 void PutRestarts(std::string& out, const std::vector<PurgeLog::State::Restart>& restarts) {
@@ -189,6 +233,7 @@ std::vector<PurgeLog::State::Restart> GetRestarts(Bytes& bytes, std::uint32_t co
 void PutRun(std::string& out, const IndexedRun& run) {
   PutText(out, run.directory);
   Put(out, run.generation);
+  PutFixed(out, run.start_time);
   Put(out, run.files.size());
   for (const IndexedFile& file : run.files) PutFile(out, file);
   Put(out, run.stretches.size());
@@ -209,14 +254,15 @@ IndexedRun GetRun(Bytes& bytes) {
   IndexedRun run;
   run.directory = bytes.Text();
   run.generation = bytes.Number();
+  run.start_time = bytes.Fixed<double>();
   bytes.Each([&] { run.files.push_back(GetFile(bytes)); });
   bytes.Each([&] {
     IndexedStretch stretch;
     stretch.file = bytes.Small<std::uint32_t>();
     stretch.end = bytes.Number();
-    if (stretch.file >= run.files.size()) bytes.Refuse();
     run.stretches.push_back(stretch);
   });
+  if (!Cover(run)) bytes.Refuse();
   run.purges.file_version = bytes.Fixed<double>();
   run.purges.recent_step = bytes.Signed();
   run.purges.started = bytes.Number(1) != 0;
@@ -308,8 +354,11 @@ void PutTag(std::string& out, const IndexedTag& tag, bool has_points) {
   PutText(out, tag.display_name);
   PutText(out, tag.description);
   PutText(out, tag.content);
+  Put(out, tag.settled ? 1 : 0);
   PutSummary(out, tag.summary);
   PutMarks(out, tag.marks);
+  PutSummary(out, tag.value_summary);
+  if (tag.value_summary.points > 0) PutMarks(out, tag.value_marks);
   Put(out, has_points ? 1 : 0);
 }
 
@@ -323,8 +372,11 @@ IndexedTag GetTag(Bytes& bytes) {
   tag.display_name = bytes.Text();
   tag.description = bytes.Text();
   tag.content = bytes.Text();
+  tag.settled = bytes.Number(1) != 0;
   tag.summary = GetSummary(bytes);
   tag.marks = GetMarks(bytes);
+  tag.value_summary = GetSummary(bytes);
+  if (tag.value_summary.points > 0) tag.value_marks = GetMarks(bytes);
   tag.has_points = bytes.Number(1) != 0;
   return tag;
 }
@@ -379,10 +431,14 @@ absl::StatusOr<std::string> ReadBeginning(int fd, std::uint64_t length, const st
 
 absl::StatusOr<IndexReader> ReadParts(const std::string& path, IndexPart part) {
   // A pipe in the place of a file is not waited for.
-  const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  if (!file.valid() && errno == ELOOP) return absl::PermissionDeniedError("it is a link");
   if (!file.valid()) return ErrnoOf("opening", path);
   struct stat about {};
   if (fstat(file.get(), &about) != 0) return ErrnoOf("examining", path);
+  if (about.st_uid != geteuid()) {
+    return absl::PermissionDeniedError(absl::StrCat("it belongs to user ", about.st_uid));
+  }
   const auto size = static_cast<std::uint64_t>(about.st_size);
   if (!S_ISREG(about.st_mode) || size > kMaxIndexBytes) {
     return Damaged("it is no file, or larger than any index");
@@ -412,7 +468,7 @@ IndexWriter::IndexWriter(const IndexedRun& run) { PutRun(run_, run); }
 
 bool IndexWriter::HasRoom() const {
   // A number of tags takes at most 10 bytes.
-  return kHeaderBytes + 10 + run_.size() + tag_heads_.size() + data_.size() <= kMaxIndexBytes;
+  return kHeaderBytes + 10 + bytes() <= kMaxIndexBytes;
 }
 
 void IndexWriter::AddTag(const IndexedTag& tag, const ScalarColumns* points,
@@ -528,7 +584,9 @@ absl::Status IndexReader::Read(std::size_t tag, ScalarColumns* points, ValueSeri
     if (bytes.good()) places.Append(value);
   });
   const IndexedTag& head = tags_[tag];
-  if (!bytes.AtEnd() || read.size() != (head.has_points ? head.summary.points : 0)) {
+  const bool all = read.size() == (head.has_points ? head.summary.points : 0) &&
+                   places.size() == (head.has_points ? head.value_summary.points : 0);
+  if (!bytes.AtEnd() || !all) {
     return Damaged("the points of a tag make no sense");
   }
   *points = std::move(read);
@@ -543,15 +601,6 @@ std::string IndexFileName(std::string_view run_directory) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   }
   return absl::StrFormat("%016x.idx", hash);
-}
-
-absl::Status WriteIndex(const std::string& path, IndexWriter writer) {
-  const absl::StatusOr<std::string> index = std::move(writer).Finish();
-  if (!index.ok()) {
-    return absl::Status(index.status().code(),
-                        absl::StrCat("writing ", path, ": ", index.status().message()));
-  }
-  return runtime::WriteFileAtomically(path, *index, 0600);
 }
 
 absl::StatusOr<IndexReader> ReadIndex(const std::string& path, std::string_view run_directory,

@@ -23,6 +23,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,39 +35,25 @@
 #include "datamanager/scalar_columns.h"
 #include "datamanager/scalar_summary.h"
 #include "datamanager/value_series.h"
+#include "eventlog/file_faults.h"
+#include "eventlog/file_scan.h"
 
 namespace datamanager {
 
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{1} << 30;
 
-// What was found wrong with a file, by kind. The numbers of kinds are the caller's.
-struct IndexedFault {
-  std::uint8_t kind = 0;
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t first_offset = 0;
-  std::uint64_t last_offset = 0;
-
-  bool operator==(const IndexedFault&) const = default;
-};
-
 // One file of the run, as it was, and how far it had been read.
 struct IndexedFile {
   std::string name;
   std::uint8_t format = 0;  // The caller's number.
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  std::uint64_t size = 0;
-  std::int64_t modified_ns = 0;  // Since 1970; of the inode's data, and of the inode.
-  std::int64_t changed_ns = 0;
-  std::uint64_t offset = 0;  // Behind the last record that was read.
-  std::uint32_t first_record_crc = 0;
-  std::uint64_t last_record_offset = 0;
-  std::uint32_t last_record_crc = 0;
+  // When it was written last, nanoseconds since 1970, as it was at `position`; 0: not known.
+  std::int64_t modified_ns = 0;
+  eventlog::FilePosition position;
   std::uint64_t records = 0;
-  double version = 0;
+  std::uint64_t points = 0;  // And other values.
+  std::string version;       // "brain.Event:2"
   std::string writer;
-  std::vector<IndexedFault> faults;
+  std::vector<eventlog::Fault> faults;  // By kind, each once.
 
   bool operator==(const IndexedFile&) const = default;
 };
@@ -82,6 +69,7 @@ struct IndexedStretch {
 struct IndexedRun {
   std::string directory;  // Canonical.
   std::uint64_t generation = 0;
+  double start_time = std::numeric_limits<double>::quiet_NaN();  // NaN: nobody knows.
   std::vector<IndexedFile> files;
   std::vector<IndexedStretch> stretches;
   PurgeLog::State purges;
@@ -89,17 +77,21 @@ struct IndexedRun {
   bool operator==(const IndexedRun&) const = default;
 };
 
-// One tag without its points.
+// One tag without its points and values.
 struct IndexedTag {
   std::string name;
   std::string plugin;
   std::int32_t data_class = 0;
   std::string display_name;
   std::string description;
-  std::string content;  // Of the plugin, as it is.
+  std::string content;   // Of the plugin, as it is.
+  bool settled = false;  // All of these stay as they are.
   ScalarSummary summary;
   SeriesMarks marks;
-  // The points are in the index too. If not, only `summary` is known of them.
+  // Of values that are no scalars: of their steps and times alone.
+  ScalarSummary value_summary;
+  SeriesMarks value_marks;
+  // The points and values are in the index too. If not, only the summaries are known of them.
   bool has_points = false;
 };
 
@@ -107,8 +99,11 @@ struct IndexedTag {
 class IndexWriter {
  public:
   explicit IndexWriter(const IndexedRun& run);
-  // `points` is null if they were given back; `tag.has_points` is not looked at.
+  // `points` is null if they and the values were given back; then `values` is empty.
+  // `tag.has_points` is not looked at.
   void AddTag(const IndexedTag& tag, const ScalarColumns* points, const ValueSeries& values);
+  // Of the index, as far as it was made.
+  std::size_t bytes() const { return run_.size() + tag_heads_.size() + data_.size(); }
   // The file's bytes. ResourceExhausted if they are more than kMaxIndexBytes.
   absl::StatusOr<std::string> Finish() &&;
 
@@ -131,6 +126,8 @@ class IndexReader {
 
   const IndexedRun& run() const { return run_; }
   std::span<const IndexedTag> tags() const { return tags_; }
+  // Not the head alone.
+  bool whole() const { return !index_.empty(); }
   // Appends the points and the values of tags()[tag], which must be empty series. DataLoss if they
   // are damaged; FailedPrecondition if there is only a head.
   absl::Status Read(std::size_t tag, ScalarColumns* points, ValueSeries* values) const;
@@ -156,13 +153,10 @@ class IndexReader {
 // "0123456789abcdef.idx": by which the index of a run in this canonical directory is found.
 std::string IndexFileName(std::string_view run_directory);
 
-// Replaces the file at `path` in one step; readable by its owner alone. The errors of
-// IndexWriter::Finish() and of writing, which name the path.
-absl::Status WriteIndex(const std::string& path, IndexWriter writer);
-
 enum class IndexPart { kAll, kHead };
 // Reads the index of the run in `run_directory`. NotFound if there is none, or it is that of
-// another run whose name happens to be the same; DataLoss and FailedPrecondition as Parse().
+// another run whose name happens to be the same; PermissionDenied if it belongs to somebody else or
+// is a link; DataLoss and FailedPrecondition as Parse().
 absl::StatusOr<IndexReader> ReadIndex(const std::string& path, std::string_view run_directory,
                                       IndexPart part);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -22,9 +23,15 @@
 #include "datamanager/scalar_summary.h"
 #include "datamanager/value_series.h"
 #include "eventlog/crc32c.h"
+#include "eventlog/file_faults.h"
+#include "eventlog/record_scan.h"
+#include "runtime/file.h"
 
 namespace datamanager {
 namespace {
+
+using eventlog::FaultKind;
+using State = eventlog::RecordPosition::State;
 
 constexpr std::size_t kHeaderBytes = 28;
 
@@ -38,23 +45,28 @@ IndexedRun ARun() {
   IndexedRun run;
   run.directory = "/logs/run 1";
   run.generation = 7;
-  IndexedFile file{.name = "events.out.tfevents.1700000000.host",
-                   .format = 1,
+  run.start_time = 1.5;
+  IndexedFile file{
+      .name = "events.out.tfevents.1700000000.host",
+      .format = 1,
+      .modified_ns = 1'700'000'000'123'456'789,
+      .position = {.record = {.offset = 123000, .began = 7},
                    .device = 66306,
                    .inode = std::numeric_limits<std::uint64_t>::max(),
+                   .change_ns = -1,
                    .size = 123456,
-                   .modified_ns = 1'700'000'000'123'456'789,
-                   .changed_ns = -1,
-                   .offset = 123000,
-                   .first_record_crc = 0xDEADBEEF,
-                   .last_record_offset = 122900,
-                   .last_record_crc = 1,
-                   .records = 3000,
-                   .version = 2,
-                   .writer = "a writer",
-                   .faults = {{1, 2, 3, 4, 5}, {255, 1, 0, 9, 9}}};
+                   .head_bytes = 1024,
+                   .head_crc = 0xDEADBEEF,
+                   .tail_bytes = 4096,
+                   .tail_crc = 1},
+      .records = 3000,
+      .points = 2999,
+      .version = "brain.Event:2",
+      .writer = "a writer",
+      .faults = {{FaultKind::kBadLength, 2, 3, 4, 5}, {FaultKind::kNoDescriptor, 1, 0, 9, 9}}};
   run.files.push_back(file);
   file.name = std::string("\xFF\0x", 3);
+  file.position = {.record = {.offset = 200, .state = State::kAfterTooLong}, .inode = 1};
   file.faults.clear();
   run.files.push_back(file);
   run.stretches = {{0, 100}, {1, 200}, {0, 123000}};
@@ -91,7 +103,10 @@ std::vector<Series> SomeTags() {
   image.tag.name = "image";
   image.tag.plugin = "images";
   image.tag.data_class = 3;
+  image.tag.settled = true;
+  image.tag.value_marks.age = 4;
   for (int i = 0; i < 5; ++i) {
+    image.tag.value_summary.Add({-i, 0.5, 0});
     image.values.Append({.step = -i,
                          .wall_time = 0.5,
                          .offset = std::uint64_t{1} << 40,
@@ -162,7 +177,9 @@ bool Same(const SeriesMarks& a, const SeriesMarks& b) {
 bool Same(const IndexedTag& a, const IndexedTag& b) {
   return a.name == b.name && a.plugin == b.plugin && a.data_class == b.data_class &&
          a.display_name == b.display_name && a.description == b.description &&
-         a.content == b.content && Same(a.summary, b.summary) && Same(a.marks, b.marks);
+         a.content == b.content && a.settled == b.settled && Same(a.summary, b.summary) &&
+         Same(a.marks, b.marks) && Same(a.value_summary, b.value_summary) &&
+         Same(a.value_marks, b.value_marks);
 }
 
 // Whether everything that is read out of these bytes is as it was; anything that is refused is no
@@ -219,7 +236,9 @@ TEST_F(IndexFileTest, EverythingComesBack) {
 
 TEST_F(IndexFileTest, AnEmptyRunComesBack) {
   bool refused = true;
-  EXPECT_TRUE(NeverMisread(Render({}, {}), {}, {}, &refused));
+  IndexedRun run;
+  run.start_time = 0;
+  EXPECT_TRUE(NeverMisread(Render(run, {}), run, {}, &refused));
   EXPECT_FALSE(refused);
 }
 
@@ -314,6 +333,17 @@ TEST_F(IndexFileTest, PlacesThatAreNotThereAreRefused) {
   };
   const Row rows[] = {
       {"a stretch of no file", [](IndexedRun& run, auto&) { run.stretches[0].file = 2; }},
+      {"an empty stretch", [](IndexedRun& run, auto&) { run.stretches[2].end = 100; }},
+      {"more than was read", [](IndexedRun& run, auto&) { ++run.stretches[2].end; }},
+      {"less than was read", [](IndexedRun& run, auto&) { run.stretches.pop_back(); }},
+      {"a head behind the place",
+       [](IndexedRun& run, auto&) { run.files[1].position.head_bytes = 201; }},
+      {"a longer head than any",
+       [](IndexedRun& run, auto&) { run.files[0].position.head_bytes = 1025; }},
+      {"a longer tail than any",
+       [](IndexedRun& run, auto&) { run.files[0].position.tail_bytes = 4097; }},
+      {"faults out of order",
+       [](IndexedRun& run, auto&) { std::swap(run.files[0].faults[0], run.files[0].faults[1]); }},
       {"a restart that is not counted", [](IndexedRun& run, auto&) { run.purges.restarts = 8; }},
       {"restarts out of order",
        [](IndexedRun& run, auto&) { std::swap(run.purges.all[0], run.purges.all[1]); }},
@@ -333,6 +363,7 @@ TEST_F(IndexFileTest, PlacesThatAreNotThereAreRefused) {
   }
   std::vector<Series> all = SomeTags();
   all[1].values.Append({.file = 2});
+  ++all[1].tag.value_summary.points;
   const absl::StatusOr<IndexReader> reader = IndexReader::Parse(Render(ARun(), all));
   ASSERT_TRUE(reader.ok());
   ScalarColumns points;
@@ -345,12 +376,15 @@ TEST_F(IndexFileTest, PointsThatAreNotAsManyAsCountedAreRefused) {
   std::vector<Series> all = SomeTags();
   IndexWriter writer(ARun());
   ++all[0].tag.summary.points;
-  writer.AddTag(all[0].tag, &all[0].points, all[0].values);
+  ++all[1].tag.value_summary.points;
+  for (const int i : {0, 1}) writer.AddTag(all[i].tag, &all[i].points, all[i].values);
   const absl::StatusOr<IndexReader> reader = IndexReader::Parse(*std::move(writer).Finish());
   ASSERT_TRUE(reader.ok());
-  ScalarColumns points;
-  ValueSeries values;
-  EXPECT_EQ(reader->Read(0, &points, &values).code(), absl::StatusCode::kDataLoss);
+  for (const std::size_t i : {0, 1}) {
+    ScalarColumns points;
+    ValueSeries values;
+    EXPECT_EQ(reader->Read(i, &points, &values).code(), absl::StatusCode::kDataLoss) << i;
+  }
 }
 
 TEST_F(IndexFileTest, IsWrittenAndFound) {
@@ -364,7 +398,7 @@ TEST_F(IndexFileTest, IsWrittenAndFound) {
     next.generation = generation;
     IndexWriter writer(next);
     writer.AddTag(all[0].tag, &all[0].points, all[0].values);
-    ASSERT_TRUE(WriteIndex(path, std::move(writer)).ok());
+    ASSERT_TRUE(runtime::WriteFileAtomically(path, *std::move(writer).Finish(), 0600).ok());
     for (const IndexPart part : {IndexPart::kAll, IndexPart::kHead}) {
       const absl::StatusOr<IndexReader> reader = ReadIndex(path, run.directory, part);
       ASSERT_TRUE(reader.ok()) << reader.status();
@@ -372,6 +406,7 @@ TEST_F(IndexFileTest, IsWrittenAndFound) {
       ScalarColumns points;
       ValueSeries values;
       EXPECT_EQ(reader->Read(0, &points, &values).ok(), part == IndexPart::kAll);
+      EXPECT_EQ(reader->whole(), part == IndexPart::kAll);
     }
   }
   const absl::Status other = ReadIndex(path, "/logs/run 2", IndexPart::kAll).status();
@@ -394,6 +429,19 @@ TEST_F(IndexFileTest, ADamagedFileSaysWhichOne) {
   EXPECT_EQ(ReadIndex(folder(), ARun().directory, IndexPart::kAll).status().code(),
             absl::StatusCode::kDataLoss)
       << "a folder";
+}
+
+TEST_F(IndexFileTest, ThatOfSomebodyElseIsNotTrusted) {
+  const std::string path = folder() + "/a.idx";
+  std::ofstream(path, std::ios::binary) << Render(ARun(), SomeTags());
+  ASSERT_EQ(symlink(path.c_str(), (folder() + "/link.idx").c_str()), 0);
+  EXPECT_EQ(ReadIndex(folder() + "/link.idx", ARun().directory, IndexPart::kAll).status().code(),
+            absl::StatusCode::kPermissionDenied);
+  if (chown(path.c_str(), geteuid() + 1, static_cast<gid_t>(-1)) != 0) {
+    GTEST_SKIP() << "only root gives files away";
+  }
+  const absl::Status status = ReadIndex(path, ARun().directory, IndexPart::kHead).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied) << status;
 }
 
 TEST_F(IndexFileTest, NamesDiffer) {

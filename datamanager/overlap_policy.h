@@ -83,6 +83,9 @@ struct SeriesMarks {
   std::span<const FilePart> parts() const {
     return rare == nullptr ? std::span<const FilePart>() : rare->parts;
   }
+  SeriesMarks Copy() const {
+    return {rare == nullptr ? nullptr : std::make_unique<Rare>(*rare), age, restarts_seen};
+  }
   // Bytes allocated, without the object itself.
   std::size_t Bytes() const;
 };

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bus/topic.h"
+#include "datamanager/index_file.h"
 #include "datamanager/run_data.h"
 #include "datamanager/run_reader.h"
 #include "datamanager/tag_levels.h"
@@ -106,6 +107,7 @@ class RunCatalog::Run {
   // there was no room for one that nobody had asked for.
   Cache::Lease loading;
   bool had_no_room = false;
+  bool index_looked_for = false;
 
  private:
   std::atomic<int> waiting_ = 0;
@@ -174,8 +176,14 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
     unreadable_ = unreadable;
   }
   EndLingering();
+  const bool whole = std::exchange(whole_, false);
+  if (whole && options_.indexes != nullptr && unreadable.count == 0) {
+    std::set<std::string> directories;
+    for (const ListedRunPtr& run : runs) directories.insert(run->directory);
+    options_.indexes->KeepOnly(directories);
+  }
   if (runs.empty()) return Happen(ManagerEvent::kNoRuns);
-  if (!std::exchange(whole_, false)) return;
+  if (!whole) return;
   scheduler_->WhenLoaded([this] { Happen(ManagerEvent::kLoaded); });
 }
 
@@ -228,20 +236,23 @@ void RunCatalog::Add(const ListedRunPtr& listed, std::uint64_t generation, bool 
     runs_by_level_.try_emplace(LevelOf(run->name), run);
   }
   cache_.SetUpdate(run->name, listed->update_us);
-  // Both: it is counted soon, and cached at the same time if there is room.
-  scheduler_->Schedule(run->name, LoadScheduler::Urgency::kCount, listed->update_us);
+  // Both: it is counted soon, and cached at the same time if there is room; from the first step on.
   scheduler_->Schedule(run->name, LoadScheduler::Urgency::kUnasked, listed->update_us);
+  scheduler_->Schedule(run->name, LoadScheduler::Urgency::kCount, listed->update_us);
 }
 
 void RunCatalog::Remove(const std::string& name) {
   const RunPtr run = Find(name);
   if (run == nullptr) return;
   std::vector<std::function<void()>> waiters;
+  ListedRunPtr listed;
   const std::uint64_t generation = run->With([&](Run::State& state) {
     state.gone = true;
     waiters = std::move(state.when_counted);
+    listed = state.reader.run();
     return state.reader.data().generation();
   });
+  if (options_.indexes != nullptr) options_.indexes->Forget(*listed);
   {
     MutexLock lock(mutex_);
     runs_.erase(name);
@@ -351,12 +362,43 @@ void RunCatalog::BeginLoad(const RunPtr& run, bool asked) {
   run->loading = std::move(lease);
 }
 
+void RunCatalog::BeginFromIndex(const RunPtr& run) {
+  ListedRunPtr listed;
+  IndexPart part = IndexPart::kHead;
+  run->With([&](Run::State& state) {
+    if (state.history) listed = state.reader.run();
+    if (state.reader.data().keeps_points()) part = IndexPart::kAll;
+  });
+  if (listed == nullptr) return;
+  std::optional<IndexReader> index = options_.indexes->Read(*listed, part);
+  if (!index.has_value()) return;
+  const absl::Status begun =
+      run->With([&](Run::State& state) { return state.reader.BeginFrom(*std::move(index)); });
+  if (!begun.ok()) options_.indexes->Refuse(*listed, begun);
+}
+
+void RunCatalog::WriteIndexes(RunIndexes::Which which, absl::Duration timeout) {
+  if (options_.indexes == nullptr) return;
+  const auto with_reader = [this](const std::string& name, const auto& use) {
+    const RunPtr run = Find(name);
+    return run != nullptr && run->With([&](Run::State& state) {
+      if (!state.gone) use(state.reader);
+      return !state.gone;
+    });
+  };
+  const absl::Duration deadline = Monotonic() + timeout;
+  options_.indexes->Write(which, with_reader, [&] { return Monotonic() < deadline; });
+}
+
 absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name,
                                                          LoadScheduler::Want want) {
   thread_local eventlog::ReadBuffer buffer;
   const RunPtr run = Find(name);
   if (run == nullptr) return NoLongerThere(name);
   if (want.need == LoadScheduler::Need::kCache) BeginLoad(run, want.asked);
+  if (options_.indexes != nullptr && !std::exchange(run->index_looked_for, true)) {
+    BeginFromIndex(run);
+  }
 
   RunReader::Step step;
   std::vector<std::function<void()>> counted;
@@ -382,6 +424,8 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
     if (!step.status.ok()) state.failed_at = options_.clock->Monotonic();
     if (data.counted() || !step.status.ok()) counted.swap(state.when_counted);
     bytes = data.cached_bytes();
+    event_bytes_read_ += step.read_bytes;
+    if (options_.indexes != nullptr) options_.indexes->Stepped(state.reader, step);
   });
   for (const auto& ready : counted) ready();
   // It may be gone by now, or another one of that name.
@@ -748,6 +792,7 @@ RunCatalog::Stats RunCatalog::GetStats() const {
       stats.total_bytes += state.reader.total_bytes();
     });
   }
+  stats.event_bytes_read = event_bytes_read_;
   stats.cache = cache_.GetStats();
   stats.loads = scheduler_->GetStats();
   return stats;

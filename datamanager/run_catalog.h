@@ -27,6 +27,7 @@
 #include "datamanager/listed_run.h"
 #include "datamanager/load_scheduler.h"
 #include "datamanager/run_facts.h"
+#include "datamanager/run_indexes.h"
 #include "datamanager/run_source.h"
 #include "datamanager/run_tree.h"
 #include "eventlog/open_file_bound.h"
@@ -67,6 +68,7 @@ class RunCatalog : public RunSource {
     // of the tag ended, unless the generation of the run has risen: then its points begin again at
     // 0. May be empty.
     OnPoints on_points = {};
+    RunIndexes* indexes = nullptr;  // Not owned; null: none. Of runs that the first scan finds.
     runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
 
     static constexpr std::uint64_t kUnknownBudget = std::uint64_t{256} << 20;
@@ -115,6 +117,7 @@ class RunCatalog : public RunSource {
     std::uint64_t memory_bytes = 0;  // Of all runs, points and what is known without them.
     std::uint64_t records = 0, bad_records = 0;
     std::uint64_t read_bytes = 0, total_bytes = 0;  // Of the files.
+    std::uint64_t event_bytes_read = 0;  // By this process; those that were read again too.
     DetailCache<KeptPoints>::Stats cache;
     LoadScheduler::Stats loads;
   };
@@ -143,6 +146,8 @@ class RunCatalog : public RunSource {
   // Gives back the memory of what was served without room for it, when nobody has asked for more of
   // it for some seconds. To be called now and then.
   void EndLingering();
+  // Writes indexes of runs, for `timeout` and one run more at most. Blocks.
+  void WriteIndexes(RunIndexes::Which which, absl::Duration timeout);
   // The process ends: what is read of all runs one after the other ends with the next one.
   void Stop() { stopping_ = true; }
   // Calls `done` once all work that is known now has been done, has failed or was forgotten.
@@ -219,6 +224,8 @@ class RunCatalog : public RunSource {
   void Remove(const std::string& name);
   RunInfo DescribeRun(Run& run) const;
   absl::StatusOr<LoadScheduler::Progress> Step(const std::string& name, LoadScheduler::Want want);
+  // Goes on from what an earlier process has stored of the run, if it was there then.
+  void BeginFromIndex(const RunPtr& run);
   // A load of the run begins, if it has to and there is room, or somebody asks for it.
   void BeginLoad(const RunPtr& run, bool asked);
   absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;
@@ -232,6 +239,7 @@ class RunCatalog : public RunSource {
 
   const Options options_;
   std::atomic<std::size_t> looked_into_ = 0;
+  std::atomic<std::uint64_t> event_bytes_read_ = 0;
   mutable eventlog::OpenFileBound open_files_;
   BriefCache brief_;
   mutable Cache cache_;

@@ -170,6 +170,61 @@ bool RunData::SetLevel() {
   return level_;
 }
 
+void RunData::BeginFrom(const IndexedRun& run) {
+  generation_ = std::max(generation_, run.generation);
+  start_time_ = run.start_time;
+  purges_ = PurgeLog(run.purges);
+}
+
+bool RunData::TakeTag(const IndexedTag& from, ScalarColumns points, ValueSeries places) {
+  if (names_->Intern(from.name) != tags_.size()) return false;
+  Tag& tag = tags_.emplace_back();
+  tag.kind = &unsettled_;
+  if (from.settled) {
+    tag.kind = Share({.plugin = from.plugin,
+                      .data_class = static_cast<eventlog::DataClass>(from.data_class),
+                      .display_name = from.display_name,
+                      .description = from.description,
+                      .content = from.content,
+                      .settled = true});
+  }
+  tag.summary = from.summary;
+  tag.marks = from.marks.Copy();
+  tag.points = std::move(points);
+  points_ += tag.summary.points;
+  if (tag.summary.points > 0) last_step_ = std::max(last_step_, tag.summary.last_step);
+  if (from.value_summary.points > 0) {
+    tag.values = std::make_unique<Values>();
+    tag.values->summary = from.value_summary;
+    tag.values->marks = from.value_marks.Copy();
+    tag.values->places = std::move(places);
+    values_ += from.value_summary.points;
+    last_step_ = std::max(last_step_, from.value_summary.last_step);
+  }
+  sorted_ = false;
+  Weigh(tag);
+  return true;
+}
+
+IndexedTag RunData::ToIndex(TagId id) const {
+  const Tag& tag = tags_[id];
+  IndexedTag index;
+  index.name = names_->name(id);
+  index.plugin = tag.kind->plugin;
+  index.data_class = static_cast<std::int32_t>(tag.kind->data_class);
+  index.display_name = tag.kind->display_name;
+  index.description = tag.kind->description;
+  index.content = tag.kind->content;
+  index.settled = tag.kind->settled;
+  index.summary = tag.summary;
+  index.marks = tag.marks.Copy();
+  if (tag.values != nullptr) {
+    index.value_summary = tag.values->summary;
+    index.value_marks = tag.values->marks.Copy();
+  }
+  return index;
+}
+
 void RunData::BeginChanges(bool collect) {
   collect_ = collect;
   changes_.clear();
@@ -210,17 +265,18 @@ void RunData::AddValueAgain(TagId id, const ValuePlace& value) {
 void RunData::MergeKind(const eventlog::SummaryValue& value, Tag* tag) {
   TagKind merged;
   eventlog::MergeTagKind(value, &merged);
-  if (!merged.settled) return;
+  if (merged.settled) tag->kind = Share(std::move(merged));
+}
+
+const TagKind* RunData::Share(TagKind kind) {
   const std::size_t compared = std::min(kinds_.size(), kKindsCompared);
   for (std::size_t i = kinds_.size() - compared; i < kinds_.size(); ++i) {
-    if (!Same(kinds_[i], merged)) continue;
-    tag->kind = &kinds_[i];
-    return;
+    if (Same(kinds_[i], kind)) return &kinds_[i];
   }
-  kind_bytes_ += sizeof(TagKind) + merged.plugin.capacity() + merged.display_name.capacity() +
-                 merged.description.capacity() + merged.content.capacity();
-  kinds_.push_back(std::move(merged));
-  tag->kind = &kinds_.back();
+  kind_bytes_ += sizeof(TagKind) + kind.plugin.capacity() + kind.display_name.capacity() +
+                 kind.description.capacity() + kind.content.capacity();
+  kinds_.push_back(std::move(kind));
+  return &kinds_.back();
 }
 
 void RunData::Weigh(Tag& tag) {

@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "datamanager/columns.h"
+#include "datamanager/index_file.h"
 #include "datamanager/listed_run.h"
 #include "datamanager/overlap_policy.h"
 #include "datamanager/scalar_columns.h"
@@ -155,6 +156,7 @@ class RunData {
 
   eventlog::TagTable& names() { return *names_; }
   PurgeLog& purges() { return purges_; }
+  const PurgeLog& purges() const { return purges_; }
   std::vector<RunFileData>& mutable_files() { return files_; }
   void set_counted() { counted_ = true; }
 
@@ -168,6 +170,13 @@ class RunData {
   bool level() const { return level_; }
   // Counts are held against what is there. False: the files have changed unnoticed.
   bool SetLevel();
+
+  // Goes on with what was stored of a run (index_file.h), before anything was read; then with its
+  // tags in the order of their numbers, with their points if it has them. False: two of a name.
+  void BeginFrom(const IndexedRun& run);
+  bool TakeTag(const IndexedTag& tag, ScalarColumns points, ValueSeries places);
+  // A tag as it is to be stored.
+  IndexedTag ToIndex(TagId id) const;
 
   // Changes stand between these two. EndChanges() adds up memory.
   void BeginChanges(bool collect);
@@ -229,6 +238,8 @@ class RunData {
     if (!(start_time_ <= wall_time) && wall_time - wall_time == 0) start_time_ = wall_time;
   }
   void MergeKind(const eventlog::SummaryValue& value, Tag* tag);
+  // One that is the same and is there already, or this one.
+  const eventlog::TagKind* Share(eventlog::TagKind kind);
   // Adds up the tag's memory anew.
   void Weigh(Tag& tag);
 

@@ -3,6 +3,7 @@
 // Always true between two calls:
 // - stretches_ covers what was read of each file, in the order in which it was read; none of them
 //   is empty.
+// - As long as index_ is there, no file was looked at, and data_ has its tags before next_tag_.
 // - data_.level(): what is new goes into the columns at once (if points are kept at all). If not,
 //   again_ has read the stretches before again_.stretch, and that one in part.
 
@@ -11,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datamanager/file_kind.h"
+#include "datamanager/index_check.h"
 #include "datamanager/run_scan.h"
 
 namespace datamanager {
@@ -21,6 +23,8 @@ using eventlog::ScanOutcome;
 
 // What opening a file is worth in bytes that are read, so that a step of many small files ends too.
 constexpr std::uint64_t kBytesOfAFile = 16 << 10;
+// The same for a tag of an index.
+constexpr std::size_t kBytesOfATag = 1 << 10;
 
 // Events are read of it.
 bool HoldsEvents(FileKind kind) {
@@ -80,6 +84,60 @@ void RunReader::SetRun(ListedRunPtr run) {
   }
 }
 
+absl::Status RunReader::BeginFrom(IndexReader index) {
+  const IndexedRun& run = index.run();
+  if (absl::Status status = CheckIndex(run, *run_); !status.ok()) return status;
+  data_.BeginFrom(run);
+  std::vector<RunFileData>& files = data_.mutable_files();
+  files.clear();
+  numbers_.clear();
+  looks_.clear();
+  for (const IndexedFile& known : run.files) {
+    RunFileData& file = files.emplace_back();
+    file.listed.name = known.name;
+    file.listed.kind = static_cast<FileKind>(known.format);
+    file.position = known.position;
+    file.faults = eventlog::FileFaults(known.faults);
+    file.records = known.records;
+    file.points = known.points;
+    file.version = known.version.substr(0, RunFileData::kMaxText);
+    file.writer = known.writer.substr(0, RunFileData::kMaxText);
+    file.gone = true;  // SetRun() finds those that are there.
+    numbers_.emplace(known.name, files.size() - 1);
+  }
+  stretches_ = run.stretches;
+  SetRun(run_);
+  from_index_ = true;
+  index_bytes_ = data_.read_bytes();
+  next_tag_ = 0;
+  index_ = std::move(index);
+  return absl::OkStatus();
+}
+
+IndexedRun RunReader::ToIndex() const {
+  IndexedRun run;
+  run.directory = run_->directory;
+  run.generation = data_.generation();
+  run.start_time = data_.start_time();
+  run.stretches = stretches_;
+  run.purges = data_.purges().state();
+  for (const RunFileData& file : data_.files()) {
+    const FileState& state = file.listed.state;
+    // If the listing is older than what was read, its time may be too early: then the index will be
+    // refused, not believed.
+    run.files.push_back({.name = file.listed.name,
+                         .format = static_cast<std::uint8_t>(file.listed.kind),
+                         .modified_ns = state.bytes == file.position.size ? state.modified_ns : 0,
+                         .position = file.position,
+                         .records = file.records,
+                         .points = file.points,
+                         .version = file.version,
+                         .writer = file.writer,
+                         .faults = {file.faults.all().begin(), file.faults.all().end()}});
+  }
+  return run;
+}
+
 void RunReader::LookAtAll() {
   for (const auto& [name, number] : numbers_) {
     const RunFileData& file = data_.file(number);
@@ -121,10 +179,12 @@ RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   if (begin_anew_) BeginAnew(&step);
   Budget budget{.left = options_.step_bytes};
   while (step.status.ok() && budget.left > 0) {
-    if (!looks_.empty()) {
+    if (index_.has_value()) {
+      TakeTags(&budget, &step);
+    } else if (!looks_.empty()) {
       ReadNew(buffer, &budget, &step);
     } else if (!data_.counted()) {
-      data_.set_counted();
+      SetCounted(&step);
     } else if (!data_.level()) {
       ReadAgain(buffer, &budget, &step);
     } else {
@@ -138,11 +198,44 @@ RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
 
 void RunReader::BeginAnew(Step* step) {
   begin_anew_ = false;
+  if (std::exchange(from_index_, false) && step->index.ok()) {
+    step->index = absl::FailedPreconditionError(
+        absl::StrCat("what was indexed of ", run_->directory, " is not there any more"));
+  }
+  index_.reset();
   step->anew = true;
   data_.BeginAnew();
   stretches_.clear();
   again_ = {};
   LookAtAll();
+}
+
+void RunReader::SetCounted(Step* step) {
+  data_.set_counted();
+  if (std::exchange(from_index_, false)) step->spared_bytes = index_bytes_;
+}
+
+void RunReader::TakeTags(Budget* budget, Step* step) {
+  const bool with_points = index_->whole() && data_.keeps_points() && data_.level();
+  for (; next_tag_ < index_->tags().size(); ++next_tag_) {
+    if (budget->left == 0) return;
+    ScalarColumns points;
+    ValueSeries places;
+    if (with_points) step->index = index_->Read(next_tag_, &points, &places);
+    const IndexedTag& tag = index_->tags()[next_tag_];
+    const std::size_t bytes = kBytesOfATag + points.Bytes() + places.Bytes();
+    budget->left -= std::min<std::uint64_t>(budget->left, bytes);
+    if (step->index.ok() && !data_.TakeTag(tag, std::move(points), std::move(places))) {
+      step->index = absl::DataLossError(absl::StrCat("two tags are called ", tag.name));
+    }
+    if (!step->index.ok()) return BeginAnew(step);
+  }
+  index_.reset();
+  // Points that were not indexed, or are wanted since some tags were taken in without them.
+  if (data_.keeps_points() && !data_.SetLevel()) {
+    data_.DropPoints();
+    data_.KeepPoints();
+  }
 }
 
 void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
@@ -163,7 +256,12 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
     stretches_.back().end = after;
   }
   if (Settle(number, result, step)) looks_.erase(look);
-  if (begin_anew_) BeginAnew(step);
+  if (!begin_anew_) return;
+  if (from_index_) {
+    step->index = absl::FailedPreconditionError(
+        absl::StrCat(PathOf(file), " does not hold any more what was indexed of it"));
+  }
+  BeginAnew(step);
 }
 
 bool RunReader::Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step) {
@@ -199,7 +297,7 @@ void RunReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* st
     return;
   }
   again_.positions.resize(data_.files().size());
-  const Stretch stretch = stretches_[again_.stretch];
+  const IndexedStretch stretch = stretches_[again_.stretch];
   eventlog::FilePosition& position = again_.positions[stretch.file];
   const RunFileData& file = data_.file(stretch.file);
   const eventlog::FileScanResult result =

@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "datamanager/index_file.h"
 #include "datamanager/listed_run.h"
 #include "datamanager/run_data.h"
 #include "eventlog/file_scan.h"
@@ -42,6 +44,10 @@ class RunReader {
     bool anew = false;
     std::uint64_t read_bytes = 0;
     std::vector<RunData::Fresh> fresh;
+    // Not OK: why the index that it went on from is of no use; the run began anew.
+    absl::Status index;
+    // So many bytes of the files need not be read, as an index was right.
+    std::uint64_t spared_bytes = 0;
     // Not OK: why it cannot go on for now (no descriptor was left, or points that were counted
     // cannot be read again). What was read is as it was; to be tried again.
     absl::Status status;
@@ -62,8 +68,18 @@ class RunReader {
   void KeepPoints();
   void DropPoints();
 
+  // Goes on from what another reader of the run has stored; before the first step. The tags are
+  // taken in by the next steps, then the files are looked at. FailedPrecondition, and nothing is
+  // done: they cannot be those of the index (index_check.h).
+  absl::Status BeginFrom(IndexReader index);
+  // What is to be stored, but for the tags (RunData::ToIndex()). Of a run that is counted.
+  IndexedRun ToIndex() const;
+
   // Nothing is left to do.
-  bool idle() const { return looks_.empty() && !begin_anew_ && data_.counted() && data_.level(); }
+  bool idle() const {
+    return looks_.empty() && !begin_anew_ && !index_.has_value() && data_.counted() &&
+           data_.level();
+  }
   // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
   Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);
 
@@ -74,11 +90,6 @@ class RunReader {
   std::uint64_t total_bytes() const;
 
  private:
-  // Records of one file that were read before those of another.
-  struct Stretch {
-    std::uint32_t file = 0;
-    std::uint64_t end = 0;  // Offset behind them.
-  };
   // Points that were counted are being read again.
   struct Again {
     std::size_t stretch = 0;
@@ -92,6 +103,9 @@ class RunReader {
   std::string PathOf(const RunFileData& file) const;
   void AddFile(const ListedFile& listed);
   void BeginAnew(Step* step);
+  // Takes in tags of the index.
+  void TakeTags(Budget* budget, Step* step);
+  void SetCounted(Step* step);
   // Reads on in the first file that is to be looked at.
   void ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
   // Takes in how that went; true if the file is done with for now.
@@ -105,9 +119,14 @@ class RunReader {
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Of files by name.
   std::map<std::string, std::uint32_t> looks_;                 // Files to look at, by name.
   // In which order it was all read. An entry for each time that another file went on.
-  std::vector<Stretch> stretches_;
+  std::vector<IndexedStretch> stretches_;
   Again again_;
   bool begin_anew_ = false;  // Before anything else is read.
+  // Until its tags from next_tag_ on were taken in.
+  std::optional<IndexReader> index_;
+  std::size_t next_tag_ = 0;
+  bool from_index_ = false;        // The files of an index were not all looked at.
+  std::uint64_t index_bytes_ = 0;  // Of the files, that were read for the index.
 };
 
 }  // namespace datamanager

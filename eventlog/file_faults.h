@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace eventlog {
@@ -46,6 +47,10 @@ struct Fault {
 // The faults of one file by kind; 24 bytes for a sound one. Not thread safe.
 class FileFaults {
  public:
+  FileFaults() = default;
+  // Those of all(), from elsewhere.
+  explicit FileFaults(std::vector<Fault> faults) : faults_(std::move(faults)) {}
+
   void Count(FaultKind kind, std::uint64_t offset, std::uint64_t bytes = 0);
   // More bytes were skipped for the fault that was counted last.
   void AddBytes(FaultKind kind, std::uint64_t bytes);

@@ -242,6 +242,13 @@ class Scan {
 
 }  // namespace
 
+bool IsSound(const FilePosition& position) {
+  const std::uint64_t offset = position.record.offset;
+  return position.head_bytes <= std::min<std::uint64_t>(offset, kHeadBytes) &&
+         position.tail_bytes <= std::min<std::uint64_t>(offset, kTailBytes) &&
+         (offset == 0 || position.inode != 0);
+}
+
 FilePosition SeekPosition(std::uint64_t offset) {
   FilePosition position;
   position.record = RecordPosition::Seek(offset);

@@ -45,6 +45,9 @@ struct FilePosition {
   friend bool operator==(const FilePosition&, const FilePosition&) = default;
 };
 
+// Whether a position that was stored can be gone on from; not whether the file is still the same.
+bool IsSound(const FilePosition& position);
+
 // For a scan that begins with the first record at or behind `offset`.
 FilePosition SeekPosition(std::uint64_t offset);
 
