@@ -12,7 +12,7 @@ from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
 
 CONFIGS = ["default", "long", "asan", "tsan", "clang", "fuzz"]
-CHECKS = ["layers", "format", "pages", "install", "tidy"]
+CHECKS = ["layers", "format", "pages", "install", "containers", "tidy"]
 USUAL = ["layers", "format", "pages", "default"]
 # Stages whose tests talk to programs of other projects.
 NEEDS_PEERS = {"default", "long", "asan", "tsan"}
@@ -39,6 +39,8 @@ checks (--check):
   format   clang-format has nothing to change
   pages    links, quoted errors and named tests of the documentation are there
   install  what tools/install makes runs without the checkout
+  containers
+           docker-compose.yml runs, and each of its containers can be killed
   tidy     the short list of .clang-tidy
 """
 

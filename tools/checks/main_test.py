@@ -8,7 +8,7 @@ from bazel.python import xml_runner
 from tools.checks import main
 from tools.checks.build_events import Failure, Verdict
 
-ORDER = ["layers", "format", "pages", "default", "install", "tidy", "long", "asan", "tsan", "clang", "fuzz"]
+ORDER = ["layers", "format", "pages", "default", "install", "containers", "tidy", "long", "asan", "tsan", "clang", "fuzz"]
 
 
 def chosen(*arguments):

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import build_events, compile_commands, installed, layers, pages, tidy
+from tools.checks import build_events, compile_commands, containers, installed, layers, pages, tidy
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -34,6 +34,7 @@ class Stages:
             "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), _programs())),
             "default": lambda: self._tests("default", "-long"),
             "install": lambda: _one_case("install", installed.check(os.getcwd())),
+            "containers": lambda: _one_case("containers", containers.check(os.getcwd())),
             "tidy": self._tidy,
             "long": lambda: self._tests("long", "long", "--build_tests_only"),
             "asan": lambda: self._tests("asan", "-long", "--config=asan", "--build_tests_only"),

@@ -1,0 +1,166 @@
+"""docker-compose.yml for real: the services in containers of their own, each of them killed while a trial runs.
+
+    YARD_PREFIX=DIR python3 -m tests.containers.composition_test
+
+DIR is what tools/install has made. Needs Debian's docker.io, docker-compose and debootstrap (tools/setup --containers),
+and root, if no engine runs.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import tempfile
+import time
+import unittest
+
+from tests.containers import docker_engine
+
+CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
+SERVICES = ("registry", "launcher", "datamanager", "trainer")
+DEADLINE = 120  # Seconds.
+# Counts on and says what was acknowledged, until it is told to stop. A step takes it a moment.
+COUNTS = """
+i=0
+while :; do
+  i=$((i + 1))
+  printf '{"t":"report","m":{"count":%s,"of":%s}}\\n' $i $YARD_ATTEMPT >&3
+  read -r reply <&3 || exit 1
+  case $reply in
+    *'"ok"'*) echo acknowledged $YARD_ATTEMPT $i ;;
+    *'"stop"'*) exit 0 ;;
+  esac
+  sleep 0.02
+done
+"""
+
+
+class CompositionTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        prefix = os.environ["YARD_PREFIX"]
+        cls.engine = cls.enterClassContext(docker_engine.DockerEngine())
+        cls.directory = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yard-", dir="/tmp"))
+        cls.project = pathlib.Path(cls.directory).name.lower().replace("_", "")
+        work = pathlib.Path(cls.directory, "work")
+        shutil.copytree(CHECKOUT / "examples/digits", work)
+        (work / "counts.sh").write_text(COUNTS, encoding="utf-8")
+        os.chmod(cls.directory, 0o755)
+        cls.variables = {"YARD_WORK": str(work), "COMPOSE_PROJECT_NAME": cls.project,
+                         "TRAINYARD_IMAGE": cls.project, "YARD_RUNS": "runs"}
+        image = pathlib.Path(cls.directory, "image")
+        shutil.copytree(prefix, image / "opt/trainyard")
+        cls.engine.import_folder(str(image), cls.project + "-programs")
+        cls.addClassCleanup(cls.engine.attempt, "docker", "rmi", cls.project, cls.project + "-programs")
+        cls.engine.run("build", "--quiet", "--network", "host", "--tag", cls.project, "--build-arg",
+                       "PROGRAMS=%s-programs" % cls.project, str(CHECKOUT))
+        cls.addClassCleanup(cls.compose, "down", "--volumes", "--timeout", "5")
+        cls.up()
+
+    @classmethod
+    def compose(cls, *words, exit_code=0):
+        answer = cls.engine.attempt("docker-compose", "--file", str(CHECKOUT / "docker-compose.yml"), *words,
+                                    environment=cls.variables)
+        if answer.returncode != exit_code:
+            raise AssertionError("docker-compose %s ended with %d: %s" % (words, answer.returncode, answer.stdout))
+        return answer.stdout
+
+    @classmethod
+    def up(cls):
+        cls.compose("up", "--detach", "--no-build")
+        cls.await_true(lambda: cls.yard_ends_with(0, "status", "--check"), "the services are not up")
+
+    @classmethod
+    def yard_ends_with(cls, exit_code, *words):
+        return cls.engine.attempt("docker-compose", "--file", str(CHECKOUT / "docker-compose.yml"), "run", "--rm", "-T",
+                                  "yard", *words, environment=cls.variables).returncode == exit_code
+
+    @classmethod
+    def yard(cls, *words):
+        """All that a command prints that succeeds."""
+        return cls.compose("run", "--rm", "-T", "yard", *words)
+
+    @classmethod
+    def rows(cls, *words):
+        """The objects of its --json."""
+        lines = cls.yard(*words, "--json").splitlines()
+        return [json.loads(line) for line in lines if line.startswith("{")]
+
+    @classmethod
+    def await_true(cls, condition, what):
+        deadline = time.monotonic() + DEADLINE
+        while not condition():
+            if time.monotonic() >= deadline:
+                raise AssertionError(what + "\n" + cls.compose("logs", "--tail", "30"))
+
+    def container(self, service):
+        return self.compose("ps", "--quiet", service).split()[-1]
+
+    def inside(self, service, *words):
+        return self.engine.attempt("docker", "exec", self.container(service), *words)
+
+    def trial(self, name):
+        return self.rows("show", name)[0]
+
+    def await_reports(self, name, more_than):
+        self.await_true(lambda: self.trial(name)["reports"] > more_than, "%s does not go on" % name)
+        return self.trial(name)["reports"]
+
+    def stored(self, name):
+        """(attempt, count) of each line in its result.json."""
+        text = self.inside("trainer", "cat", "/runs/%s/result.json" % name).stdout
+        rows = [json.loads(line) for line in text.splitlines()]
+        return [(row["of"], row["count"]) for row in rows if "count" in row]
+
+    def expect_nothing_lost(self, name, attempts):
+        stored = self.stored(name)
+        output = self.inside("trainer", "cat", "/runs/%s/worker-0.1.stdout" % name).stdout
+        acknowledged = {(int(a), int(i)) for a, i in re.findall(r"^acknowledged (\d+) (\d+)$", output, re.MULTILINE)}
+        self.assertEqual({attempt for attempt, _ in acknowledged}, attempts)
+        self.assertEqual(acknowledged - set(stored), set())
+        self.assertEqual(len(stored), len(set(stored)), "a report was counted twice")
+
+    def test_each_service_becomes_healthy(self):
+        for service in SERVICES:
+            container = self.container(service)
+            self.await_true(
+                lambda c=container: self.engine.run("inspect", "--format", "{{.State.Health.Status}}", c) == "healthy\n",
+                service + " is not healthy")
+
+    def test_services_are_nobody_special(self):
+        for service in SERVICES:
+            self.assertEqual(self.inside(service, "id", "-u").stdout, "1000\n")
+            self.assertIn("Read-only", self.inside(service, "touch", "/opt/x").stdout)
+            self.assertNotEqual(self.inside(service, "touch", "/work/x").returncode, 0)
+
+    def test_the_digits_example(self):
+        out = self.yard("run", "--name", "digits", "--", "sh", "digits.sh", "5")
+        self.assertRegex(out, r"accuracy 0\.9[5-9]")
+        self.assertIn("accuracy", self.yard("plot", "digits", "-m", "accuracy"))
+
+    def test_what_is_acknowledged_survives_the_kill_of_each_container(self):
+        self.yard("run", "--detach", "--name", "counts", "--max_restarts", "1", "--", "sh", "counts.sh")
+        reports = self.await_reports("counts", 0)
+        for service in ("registry", "datamanager", "trainer", "launcher"):
+            with self.subTest(killed=service):
+                container = self.container(service)
+                self.engine.run("kill", container)
+                self.engine.run("start", container)
+                self.await_true(lambda: self.yard_ends_with(0, "status", "--check"), service + " does not come back")
+                reports = self.await_reports("counts", reports)
+                self.assertEqual(self.trial("counts")["attempt"], 2 if service == "launcher" else 1)
+        self.yard("stop", "counts")
+        self.expect_nothing_lost("counts", {1, 2})
+
+    def test_all_is_there_after_down_and_up(self):
+        self.yard("run", "--detach", "--name", "before", "--", "sh", "counts.sh")
+        self.await_reports("before", 0)
+        self.compose("down", "--timeout", "5")
+        self.up()
+        self.assertTrue(self.yard_ends_with(1, "wait", "before", "--timeout", "60"), "its programs ended with the launcher")
+        self.expect_nothing_lost("before", {1})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
