@@ -6,8 +6,8 @@
 
 namespace bus {
 
-std::vector<std::pair<std::string, std::uint64_t>> Counters::List() const {
-  std::vector<std::pair<std::string, std::uint64_t>> all = {
+std::vector<CounterValue> Counters::List() const {
+  std::vector<CounterValue> all = {
       {"bus.messages_sent", messages_sent.Get()},
       {"bus.bytes_sent", bytes_sent.Get()},
       {"bus.messages_received", messages_received.Get()},
@@ -22,15 +22,15 @@ std::vector<std::pair<std::string, std::uint64_t>> Counters::List() const {
       {"bus.events_dropped", events_dropped.Get()},
       {"bus.events_lost", events_lost.Get()},
       {"bus.events_recovered", events_recovered.Get()},
-      {"bus.open_calls", open_calls.Get()},
-      {"bus.outbox_bytes", outbox_bytes.Get()},
-      {"bus.held_events", held_events.Get()},
+      {"bus.open_calls", open_calls.Get(), true},
+      {"bus.outbox_bytes", outbox_bytes.Get(), true},
+      {"bus.held_events", held_events.Get(), true},
   };
   for (std::size_t code = 0; code < calls_refused.size(); ++code) {
     const std::uint64_t refused = calls_refused[code].Get();
     if (refused == 0) continue;
     const auto name = absl::StatusCodeToString(static_cast<absl::StatusCode>(code));
-    all.emplace_back(absl::StrCat("bus.calls_refused.", absl::AsciiStrToLower(name)), refused);
+    all.push_back({absl::StrCat("bus.calls_refused.", absl::AsciiStrToLower(name)), refused});
   }
   return all;
 }

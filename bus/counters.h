@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace bus {
@@ -19,6 +18,13 @@ class Counter {
 
  private:
   std::atomic<std::uint64_t> value_{0};
+};
+
+// A counter's value as Stats tells it; a gauge goes up and down.
+struct CounterValue {
+  std::string name;
+  std::uint64_t value = 0;
+  bool gauge = false;
 };
 
 // What the bus of one process has done since its start, of all its Clients, Services, Publishers
@@ -51,7 +57,7 @@ struct Counters {
   Counter held_events;   // That wait in Publishers.
 
   // Names as in Stats, "bus.calls_refused.not_found" for one; refusals only where there are any.
-  std::vector<std::pair<std::string, std::uint64_t>> List() const;
+  std::vector<CounterValue> List() const;
 };
 
 }  // namespace bus

@@ -9,22 +9,28 @@
 #include <utility>
 #include <vector>
 
+#include "absl/flags/flag.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "bus/counters.h"
+#include "bus/prometheus_text.h"
 #include "bus/registration.h"
 #include "bus/schema/common_methods.h"
+#include "bus/stats_source.h"
 #include "bus/version.h"
 #include "glog/logging.h"
 #include "runtime/exit_code.h"
 #include "runtime/file.h"
+#include "runtime/http_responder.h"
 #include "runtime/init.h"
 #include "runtime/mutex.h"
 #include "runtime/process_identity.h"
 #include "runtime/random_id.h"
 #include "runtime/stop_signal.h"
 #include "runtime/thread.h"
+
+ABSL_FLAG(int, metrics_port, 0,
+          "Port on 127.0.0.1 for Prometheus: /metrics, and /healthz; 0: none.");
 
 namespace bus {
 namespace {
@@ -33,12 +39,7 @@ constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
 constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;
 
-std::unique_ptr<msg::CounterT> MakeCounter(const std::string& name, std::uint64_t value) {
-  auto counter = std::make_unique<msg::CounterT>();
-  counter->name = name;
-  counter->value = value;
-  return counter;
-}
+constexpr int kMostPort = 65535;
 
 class RealServiceProcess : public ServiceProcess {
  public:
@@ -55,14 +56,20 @@ class RealServiceProcess : public ServiceProcess {
   Service* service() override { return service_.get(); }
   Client* client() override { return client_.get(); }
   Publisher* publisher() override { return publisher_.get(); }
-  void AddCounter(std::string name, std::function<std::uint64_t()> value) override;
+  void AddCounter(std::string name, std::function<std::uint64_t()> value) override {
+    stats_->AddCounter(std::move(name), std::move(value));
+  }
+  void AddGauge(std::string name, std::function<std::uint64_t()> value) override {
+    stats_->AddGauge(std::move(name), std::move(value));
+  }
   void OnStop(std::function<void()> stop) override { on_stop_.push_back(std::move(stop)); }
   std::shared_ptr<void> HoldStop() override;
   int Run() override;
 
  private:
-  msg::StatsReplyT Stats();
   absl::Status Open();
+  void HandleCommonMethods();
+  absl::Status ServeMetrics();
   void Register();
   void SayReady();
   std::string ReadyPath() const {
@@ -89,6 +96,8 @@ class RealServiceProcess : public ServiceProcess {
   std::unique_ptr<Service> service_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<StatsSource> stats_;
+  std::unique_ptr<runtime::HttpResponder> metrics_;
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<runtime::Thread> stop_watch_;
 
@@ -99,9 +108,6 @@ class RealServiceProcess : public ServiceProcess {
   absl::Duration stop_deadline_;
 
   runtime::Mutex mutex_;
-  std::vector<std::pair<std::string, std::function<std::uint64_t()>>> counters_
-      ABSL_GUARDED_BY(mutex_);
-  std::string stop_reason_ ABSL_GUARDED_BY(mutex_);
   // Counts its users: those that hold the stop. Ours is let go when a stop begins.
   std::shared_ptr<void> hold_ ABSL_GUARDED_BY(mutex_);
 };
@@ -162,8 +168,33 @@ absl::Status RealServiceProcess::Open() {
       });
   if (!signals.ok()) return signals.status();
   stop_signal_ = std::move(*signals);
+  stats_ = std::make_unique<StatsSource>(StatsSource::Options{.service = options_.name,
+                                                              .clock = clock_,
+                                                              .coordinator = &coordinator_,
+                                                              .pool = pool_.get(),
+                                                              .node = node_.get(),
+                                                              .methods = service_.get()});
+  HandleCommonMethods();
+  return ServeMetrics();
+}
+
+void RealServiceProcess::HandleCommonMethods() {
   service_->Handle<rpc::Common::Stats>(
-      [this](const CallContext&, const msg::StatsRequestT&) { return Stats(); });
+      [this](const CallContext&, const msg::StatsRequestT&) { return stats_->Gather(); });
+  service_->Handle<rpc::Common::Metrics>([this](const CallContext&, const msg::MetricsRequestT&) {
+    msg::MetricsReplyT reply;
+    reply.text = PrometheusText(stats_->Gather());
+    return reply;
+  });
+  service_->Handle<rpc::Common::SetLogLevel>(
+      [](const CallContext&,
+         const msg::SetLogLevelRequestT& request) -> absl::StatusOr<msg::SetLogLevelReplyT> {
+        auto before = runtime::SetLogLevel(request.level);
+        if (!before.ok()) return before.status();
+        msg::SetLogLevelReplyT reply;
+        reply.before = *std::move(before);
+        return reply;
+      });
   service_->Handle<rpc::Common::Shutdown>(
       [this](const CallContext& context, const msg::ShutdownRequestT& request) {
         const std::string why = absl::StrCat("asked by pid ", context.pid,
@@ -172,6 +203,33 @@ absl::Status RealServiceProcess::Open() {
         loop_->RunAfter(kReplyTime, [this, why] { BeginStop(why); });
         return msg::ShutdownReplyT();
       });
+}
+
+absl::Status RealServiceProcess::ServeMetrics() {
+  const int port = absl::GetFlag(FLAGS_metrics_port);
+  if (port == 0) return absl::OkStatus();
+  if (port < 0 || port > kMostPort) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics_port is ", port, "; it must be from 1 to ", kMostPort));
+  }
+  using Page = runtime::HttpResponder::Page;
+  auto server = runtime::HttpResponder::Start(
+      {.loop = loop_.get(),
+       .port = port,
+       .pages = {{"/metrics",
+                  [this] {
+                    return Page{.type = kPrometheusType, .body = PrometheusText(stats_->Gather())};
+                  }},
+                 {"/healthz", [this] {
+                    return stopping_ ? Page{.status = 503, .body = "stopping\n"}
+                                     : Page{.body = "ok\n"};
+                  }}}});
+  if (!server.ok()) {
+    return absl::Status(server.status().code(),
+                        absl::StrCat("--metrics_port: ", server.status().message()));
+  }
+  metrics_ = *std::move(server);
+  LOG(INFO) << "metrics at http://127.0.0.1:" << port << "/metrics";
   return absl::OkStatus();
 }
 
@@ -184,6 +242,7 @@ RealServiceProcess::~RealServiceProcess() {
     stopping_ = left_ = true;
   }
   pool_.reset();
+  metrics_.reset();
   registration_.reset();
   service_.reset();
   publisher_.reset();
@@ -198,61 +257,9 @@ RealServiceProcess::~RealServiceProcess() {
   if (lock_.valid()) unlink(ReadyPath().c_str());
 }
 
-void RealServiceProcess::AddCounter(std::string name, std::function<std::uint64_t()> value) {
-  runtime::MutexLock lock(mutex_);
-  counters_.emplace_back(std::move(name), std::move(value));
-}
-
 std::shared_ptr<void> RealServiceProcess::HoldStop() {
   runtime::MutexLock lock(mutex_);
   return hold_;
-}
-
-msg::StatsReplyT RealServiceProcess::Stats() {
-  msg::StatsReplyT stats;
-  stats.service = options_.name;
-  stats.version = std::string(kVersion);
-  stats.pid = getpid();
-  stats.uptime_ms = absl::ToInt64Milliseconds(clock_->Monotonic() - started_);
-  for (const std::string& name : coordinator_.LiveThreads()) {
-    auto thread = std::make_unique<msg::ThreadStatsT>();
-    thread->name = name;
-    thread->alive = true;
-    stats.threads.push_back(std::move(thread));
-  }
-  const auto pool = pool_->GetStats();
-  auto pool_stats = std::make_unique<msg::PoolStatsT>();
-  pool_stats->name = "pool";
-  pool_stats->threads = pool.threads;
-  pool_stats->busy = pool.busy;
-  pool_stats->queued = pool.queued;
-  pool_stats->queue_limit = pool.queue_limit;
-  pool_stats->done = pool.done;
-  pool_stats->refused = pool.refused;
-  stats.pools.push_back(std::move(pool_stats));
-  for (const auto& method : service_->GetStats()) {
-    auto histogram = std::make_unique<msg::HistogramT>();
-    histogram->name = method.name;
-    histogram->count = method.count;
-    histogram->sum_us = method.sum_us;
-    histogram->buckets = method.buckets;
-    histogram->errors = method.errors;
-    stats.histograms.push_back(std::move(histogram));
-  }
-  std::vector<std::pair<std::string, std::function<std::uint64_t()>>> counters;
-  {
-    runtime::MutexLock lock(mutex_);
-    stats.stop_reason = stop_reason_;
-    stats.stop_requested = !stop_reason_.empty();
-    counters = counters_;
-  }
-  for (const auto& [name, value] : node_->counters().List()) {
-    stats.counters.push_back(MakeCounter(name, value));
-  }
-  for (const auto& [name, value] : counters) {
-    stats.counters.push_back(MakeCounter(name, value()));
-  }
-  return stats;
 }
 
 void RealServiceProcess::Register() {
@@ -327,12 +334,12 @@ void RealServiceProcess::BeginStop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   LOG(INFO) << options_.name << " stops: " << why;
   stop_deadline_ = clock_->Monotonic() + options_.stop_grace;
+  stats_->SetStopReason(why);
   unlink(ReadyPath().c_str());
   // A hold that nobody else has ends when it is let go here, after the callbacks.
   std::shared_ptr<void> hold;
   {
     runtime::MutexLock lock(mutex_);
-    stop_reason_ = why;
     hold = hold_;
   }
   for (auto stop = on_stop_.rbegin(); stop != on_stop_.rend(); ++stop) (*stop)();

@@ -21,7 +21,9 @@ namespace bus {
 // What every service's main() does, in this order: signals blocked before any thread, logging,
 // locations, the service's lock (a second copy ends with AlreadyExists naming the first: exit
 // 6), clock, event loop, coordinator, pool, node, socket, and then registration, the ready line
-// and file, run, stop. A main() makes it, adds its components and methods, and returns Run().
+// and file, run, stop. A main() makes it, adds its components and methods, and returns Run(). What
+// every service answers (Stats, Metrics, SetLogLevel, Shutdown; with --metrics_port /metrics and
+// /healthz over HTTP) is there.
 class ServiceProcess {
  public:
   struct Options {
@@ -44,9 +46,10 @@ class ServiceProcess {
   virtual Client* client() = 0;
   virtual Publisher* publisher() = 0;
 
-  // Adds "counter NAME has VALUE" to Stats; called on any thread. Those of the bus ("bus.*", see
-  // bus/counters.h) are there.
+  // Adds "counter NAME has VALUE" to Stats and Metrics; `value` is called on any thread. A counter
+  // only grows, a gauge goes up and down. Those of the bus ("bus.*", see bus/counters.h) are there.
   virtual void AddCounter(std::string name, std::function<std::uint64_t()> value) = 0;
+  virtual void AddGauge(std::string name, std::function<std::uint64_t()> value) = 0;
   // `stop` runs on the loop's thread when a stop is asked for; last added, first called.
   virtual void OnStop(std::function<void()> stop) = 0;
   // Keeps the process alive during a graceful stop until the returned handle is destroyed, for at

@@ -10,6 +10,8 @@
 #include <string>
 #include <zmq.hpp>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "bus/client.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/registry_methods.h"
@@ -54,6 +56,9 @@ class ServiceProcessTest : public ::testing::Test {
     thread_->Join();
     EXPECT_EQ(exit_, 0);
   }
+  void CheckTheLogLevelChangesWhileItRuns();
+  void CheckMetricsAreStatsAsText();
+  void CheckStatsSayWhatTheProcessHas();
   CounterValues Stats() {
     const auto stats =
         client_->Call<Common::Stats>({}, {.service = "registry", .wait_for_service = true});
@@ -73,7 +78,53 @@ class ServiceProcessTest : public ::testing::Test {
   int exit_ = -1;
 };
 
-TEST_F(ServiceProcessTest, StatsCountWhatTheBusDoes) {
+void ServiceProcessTest::CheckTheLogLevelChangesWhileItRuns() {
+  const auto level = [this] {
+    const auto stats =
+        client_->Call<Common::Stats>({}, {.service = "registry", .wait_for_service = true});
+    EXPECT_EQ(stats.status(), absl::OkStatus());
+    return stats.ok() ? stats->log_level : "";
+  };
+  const auto set = [this](const std::string& to) {
+    msg::SetLogLevelRequestT request;
+    request.level = to;
+    return client_->Call<Common::SetLogLevel>(request, {.service = "registry"});
+  };
+  EXPECT_EQ(level(), "info");
+  const auto reply = set("warning");
+  ASSERT_EQ(reply.status(), absl::OkStatus());
+  EXPECT_EQ(reply->before, "info");
+  EXPECT_EQ(level(), "warning");
+  EXPECT_EQ(set("chatty").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(level(), "warning");
+}
+
+void ServiceProcessTest::CheckMetricsAreStatsAsText() {
+  const auto metrics =
+      client_->Call<Common::Metrics>({}, {.service = "registry", .wait_for_service = true});
+  ASSERT_EQ(metrics.status(), absl::OkStatus());
+  for (const char* part :
+       {"\n# TYPE trainyard_bus_open_calls gauge\ntrainyard_bus_open_calls{service=\"registry\"} "
+        "1\n",
+        "\n# TYPE trainyard_bus_messages_received_total counter\n",
+        "trainyard_call_duration_seconds_count{service=\"registry\",method=\"Stats\"}"}) {
+    EXPECT_NE(metrics->text.find(part), std::string::npos) << part << "\n" << metrics->text;
+  }
+}
+
+void ServiceProcessTest::CheckStatsSayWhatTheProcessHas() {
+  const auto stats =
+      client_->Call<Common::Stats>({}, {.service = "registry", .wait_for_service = true});
+  ASSERT_EQ(stats.status(), absl::OkStatus());
+  EXPECT_GT(stats->cpu_us, 0u);
+  EXPECT_GT(stats->rss_bytes, 1u << 20);
+  EXPECT_GT(stats->open_files, 5u);
+  EXPECT_GE(stats->open_files_limit, stats->open_files);
+  EXPECT_GT(stats->started_us, absl::ToUnixMicros(absl::Now() - absl::Hours(1)));
+  EXPECT_LE(stats->started_us, absl::ToUnixMicros(absl::Now()));
+}
+
+TEST_F(ServiceProcessTest, AnswersWhatEveryServiceDoes) {
   CounterValues before = Stats();
   EXPECT_EQ(before.at("bus.malformed_dropped"), 0u);
   EXPECT_EQ(before.at("bus.open_calls"), 1u) << "this one";
@@ -122,6 +173,10 @@ TEST_F(ServiceProcessTest, StatsCountWhatTheBusDoes) {
   ASSERT_NE(renew, stats->histograms.end());
   EXPECT_EQ((*renew)->count, 3u);
   EXPECT_EQ((*renew)->errors, 2u);
+
+  CheckTheLogLevelChangesWhileItRuns();
+  CheckMetricsAreStatsAsText();
+  CheckStatsSayWhatTheProcessHas();
 }
 
 }  // namespace

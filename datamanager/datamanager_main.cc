@@ -95,10 +95,10 @@ int Run() {
   datamanager::RunCatalog& catalog = **created;
   datamanager::AddUpdaters(&catalog);
   datamanager::AddMethods((*process)->service(), &catalog, (*process)->pool());
-  (*process)->AddCounter("runs", [&] { return catalog.GetStats().runs; });
-  (*process)->AddCounter("point_bytes", [&] { return catalog.GetStats().cache.bytes; });
-  (*process)->AddCounter("records", [&] { return catalog.GetStats().records; });
-  (*process)->AddCounter("bad_records", [&] { return catalog.GetStats().bad_records; });
+  (*process)->AddGauge("runs", [&] { return catalog.GetStats().runs; });
+  (*process)->AddGauge("point_bytes", [&] { return catalog.GetStats().cache.bytes; });
+  (*process)->AddGauge("records", [&] { return catalog.GetStats().records; });
+  (*process)->AddGauge("bad_records", [&] { return catalog.GetStats().bad_records; });
   (*process)->AddCounter("runs_dropped", [&] { return catalog.GetStats().cache.evicted; });
   datamanager::RunTree::Options tree;
   tree.root = logdir;

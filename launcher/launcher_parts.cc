@@ -52,11 +52,11 @@ class Parts : public LauncherParts {
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
                        barriers_.get(), keeper_.get(), process_->locations().state_directory);
-    AddCounter("jobs", &JobTable::Stats::jobs);
-    AddCounter("jobs_live", &JobTable::Stats::live);
-    AddCounter("attempts_started", &JobTable::Stats::attempts);
-    AddCounter("attempts_adopted", &JobTable::Stats::adopted);
-    AddCounter("attempts_lost", &JobTable::Stats::lost);
+    process_->AddGauge("jobs", Read(&JobTable::Stats::jobs));
+    process_->AddGauge("jobs_live", Read(&JobTable::Stats::live));
+    process_->AddCounter("attempts_started", Read(&JobTable::Stats::attempts));
+    process_->AddCounter("attempts_adopted", Read(&JobTable::Stats::adopted));
+    process_->AddCounter("attempts_lost", Read(&JobTable::Stats::lost));
     process_->OnStop([this] { table_->GiveUpRemovals(); });
     process_->OnStop([this] { keeper_->Stop([hold = process_->HoldStop()] {}); });
     return absl::OkStatus();
@@ -118,11 +118,11 @@ class Parts : public LauncherParts {
     runtime::MutexLock lock(mutex_);
     stats_ = table_->GetStats();
   }
-  void AddCounter(const char* name, std::uint64_t JobTable::Stats::*member) {
-    process_->AddCounter(name, [this, member] {
+  std::function<std::uint64_t()> Read(std::uint64_t JobTable::Stats::*member) {
+    return [this, member] {
       runtime::MutexLock lock(mutex_);
       return stats_.*member;
-    });
+    };
   }
 
   bus::ServiceProcess* const process_;

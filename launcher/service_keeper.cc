@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -36,9 +37,10 @@ constexpr int kRefused = 6;
 
 struct Wanted {
   std::string logdir;
-  std::string trainer;                   // Empty: our own.
-  std::uint64_t slots;                   // For trials; 0: as many as the trainer chooses.
-  std::vector<std::string> datamanager;  // Flags, without their dashes.
+  std::string trainer;  // Empty: our own.
+  std::uint64_t slots;  // For trials; 0: as many as the trainer chooses.
+  // Flags of a service, without their dashes.
+  std::map<std::string, std::vector<std::string>> flags;
 };
 
 std::optional<Wanted> ReadWanted(const std::string& path) {
@@ -59,11 +61,16 @@ std::optional<Wanted> ReadWanted(const std::string& path) {
       text("trainer"),
       slots != json.end() && slots->is_number_unsigned() ? slots->get<std::uint64_t>() : 0,
       {}};
-  const auto flags = json.find("datamanager");
-  if (flags == json.end() || !flags->is_array()) return wanted;
-  for (const auto& flag : *flags) {
-    if (flag.is_string()) wanted.datamanager.push_back(flag.get<std::string>());
-  }
+  const auto add = [&](const nlohmann::json& list, const std::string& service) {
+    if (!list.is_array()) return;
+    for (const auto& flag : list) {
+      if (flag.is_string()) wanted.flags[service].push_back(flag.get<std::string>());
+    }
+  };
+  add(json.value("datamanager", nlohmann::json()), "datamanager");
+  const auto shared = json.find("flags");
+  if (shared == json.end() || !shared->is_object()) return wanted;
+  for (const auto& [service, list] : shared->items()) add(list, service);
   return wanted;
 }
 
@@ -239,9 +246,7 @@ class Keeper : public ServiceKeeper {
     if (service.name == "trainer" && wanted_->slots > 0) {
       start.argv.push_back(absl::StrCat("--slots=", wanted_->slots));
     }
-    if (service.name == "datamanager") {
-      for (const std::string& flag : wanted_->datamanager) start.argv.push_back("--" + flag);
-    }
+    for (const std::string& flag : wanted_->flags[service.name]) start.argv.push_back("--" + flag);
     start.environment = options_.environment;
     start.fds = {{log.get(), 1}, {log.get(), 2}};
     start.new_session = true;

@@ -18,8 +18,9 @@ namespace launcher {
 
 // Keeps the yard's other services running while the yard is wanted: while the file STATE/wanted
 // exists ({"logdir": "/abs", "trainer": "/abs" or absent, "slots": a number or absent,
-// "datamanager": a list of "name=value", its flags, or absent}; `yard up` writes it in one step,
-// `yard down` removes it). On the loop's thread.
+// "datamanager": a list of "name=value", its flags, or absent, "flags": by service a list of more
+// of them, or absent}; `yard up` writes it in one step, `yard down` removes it). On the loop's
+// thread.
 //
 // A service that holds its lock is adopted and watched, as soon as it takes it, whoever started
 // it; one that does not is started, in a session of its own, so that it outlives the launcher. One

@@ -240,6 +240,18 @@ TEST_F(ServiceKeeperTest, TheDataManagerHasTheFlagsOfTheYard) {
       Await([&] { return Starts().find("trainer --logdir=/the/runs\n") != std::string::npos; }));
 }
 
+TEST_F(ServiceKeeperTest, EachServiceHasItsSharedFlags) {
+  WriteWanted(R"(, "datamanager": ["cache_mb=7"],
+                 "flags": {"registry": ["a=1"], "datamanager": ["b=2", 3], "trainer": "c=3"})");
+  Open();
+  AwaitHolder("datamanager");
+  for (const char* line :
+       {"registry --a=1\n", "datamanager --logdir=/the/runs --cache_mb=7 --b=2\n",
+        "trainer --logdir=/the/runs\n"}) {
+    EXPECT_TRUE(Await([&] { return Starts().find(line) != std::string::npos; })) << line;
+  }
+}
+
 TEST_F(ServiceKeeperTest, StartsNothingUnderAnotherSupervisor) {
   WriteWanted();
   Open(/*external=*/true);

@@ -59,8 +59,8 @@ int Run() {
       (*process)->service());
   registry::AddNameMethods((*process)->service(), (*process)->loop(), hub->get(), service.get(),
                            instances.get());
-  (*process)->AddCounter("leases", [&] { return service->GetStats().leases; });
-  (*process)->AddCounter("watchers", [&] { return service->GetStats().watchers; });
+  (*process)->AddGauge("leases", [&] { return service->GetStats().leases; });
+  (*process)->AddGauge("watchers", [&] { return service->GetStats().watchers; });
   (*process)->AddCounter("leases_expired", [&] { return service->GetStats().expired; });
   (*process)->AddCounter("processes_ended", [&] { return service->GetStats().processes_ended; });
   (*process)->AddCounter("events_forwarded", [&] { return (*hub)->GetStats().forwarded; });
@@ -70,9 +70,9 @@ int Run() {
                          [&] { return (*hub)->GetStats().dropped_reserved; });
   (*process)->AddCounter("events_dropped_malformed",
                          [&] { return (*hub)->GetStats().dropped_malformed; });
-  (*process)->AddCounter("events_kept_bytes", [&] { return (*hub)->GetStats().kept_bytes; });
-  (*process)->AddCounter("subscriptions", [&] { return (*hub)->GetStats().subscriptions; });
-  (*process)->AddCounter("tools", [&] { return instances->GetStats().instances; });
+  (*process)->AddGauge("events_kept_bytes", [&] { return (*hub)->GetStats().kept_bytes; });
+  (*process)->AddGauge("subscriptions", [&] { return (*hub)->GetStats().subscriptions; });
+  (*process)->AddGauge("tools", [&] { return instances->GetStats().instances; });
   (*process)->AddCounter("tools_launched", [&] { return instances->GetStats().launched; });
   (*process)->AddCounter("tools_reused", [&] { return instances->GetStats().reused; });
   (*process)->AddCounter("tools_failed", [&] { return instances->GetStats().failed; });

@@ -105,12 +105,12 @@ class TrainerServiceImpl : public TrainerService {
   void AddCounters(bus::ServiceProcess* process) {
     const Trials* const trials = trials_.get();
     const Relay* const relay = relay_.get();
-    process->AddCounter("trials", [=] { return trials->GetStats().trials; });
-    process->AddCounter("trials_live", [=] { return trials->GetStats().live; });
-    process->AddCounter("trials_running", [=] { return trials->GetStats().running; });
+    process->AddGauge("trials", [=] { return trials->GetStats().trials; });
+    process->AddGauge("trials_live", [=] { return trials->GetStats().live; });
+    process->AddGauge("trials_running", [=] { return trials->GetStats().running; });
     process->AddCounter("reports", [=] { return trials->GetStats().reports; });
     process->AddCounter("store_errors", [=] { return trials->GetStats().store_errors; });
-    process->AddCounter("relay_connections", [=] { return relay->GetStats().connections; });
+    process->AddGauge("relay_connections", [=] { return relay->GetStats().connections; });
     process->AddCounter("relay_lines", [=] { return relay->GetStats().lines; });
     process->AddCounter("relay_transactions", [=] { return relay->GetStats().batches; });
     process->AddCounter("relay_refused", [=] { return relay->GetStats().refused; });

@@ -112,14 +112,21 @@ absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locat
   if (json.contains("trainer") && json["trainer"].is_string()) {
     wanted.trainer = json["trainer"].get<std::string>();
   }
-  const auto read_list = [&](const char* key, std::vector<std::string>* list) {
-    if (!json.contains(key) || !json[key].is_array()) return;
-    for (const auto& text : json[key]) {
+  const auto read_list = [](const nlohmann::json& in, std::string_view key,
+                            std::vector<std::string>* list) {
+    const auto found = in.find(key);
+    if (found == in.end() || !found->is_array()) return;
+    for (const auto& text : *found) {
       if (text.is_string()) list->push_back(text.get<std::string>());
     }
   };
-  read_list("resources", &wanted.resources);
-  read_list("datamanager", &wanted.datamanager);
+  read_list(json, "resources", &wanted.resources);
+  read_list(json, "datamanager", &wanted.datamanager);
+  if (const auto flags = json.find("flags"); flags != json.end() && flags->is_object()) {
+    for (const std::string_view service : kServices) {
+      if (flags->contains(service)) read_list(*flags, service, &wanted.flags[std::string(service)]);
+    }
+  }
   if (json.contains("slots") && json["slots"].is_number_unsigned()) {
     wanted.slots =
         static_cast<int>(std::min<std::uint64_t>(json["slots"].get<std::uint64_t>(), kMostSlots));
@@ -135,6 +142,7 @@ absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& want
   if (!wanted.trainer.empty()) json["trainer"] = wanted.trainer;
   if (!wanted.resources.empty()) json["resources"] = wanted.resources;
   if (!wanted.datamanager.empty()) json["datamanager"] = wanted.datamanager;
+  if (!wanted.flags.empty()) json["flags"] = wanted.flags;
   if (wanted.slots > 0) json["slots"] = wanted.slots;
   return runtime::WriteFileAtomically(
       WantedPath(locations),
@@ -182,6 +190,9 @@ absl::Status StartService(const Context& context, const std::string& service,
   std::vector<std::string> argv = {*program};
   if (service == "launcher" && !wanted.resources.empty()) {
     argv.push_back("--resources=" + absl::StrJoin(wanted.resources, ";"));
+  }
+  if (const auto flags = wanted.flags.find(service); flags != wanted.flags.end()) {
+    for (const std::string& flag : flags->second) argv.push_back("--" + flag);
   }
   return runtime::Subprocess::Start({.argv = std::move(argv),
                                      .program = *program,

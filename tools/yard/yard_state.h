@@ -2,6 +2,7 @@
 #define TOOLS_YARD_YARD_STATE_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,8 @@ struct Wanted {
   std::vector<std::string> resources = {};
   // Flags of the data manager: "cache_mb=512".
   std::vector<std::string> datamanager = {};
+  // Flags that a service shares with the others, by its name: "log_level=debug".
+  std::map<std::string, std::vector<std::string>> flags = {};
   int slots = 0;  // Trials that run at once, at most; 0: one for each core.
 };
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
@@ -41,8 +44,8 @@ pid_t HolderOf(const runtime::Locations& locations, std::string_view service);
 // what is started there dies with the task, in whatever session it is.
 absl::Status MayStartServices(const Context& context);
 
-// Starts `service` in a session of its own, its output appended to STATE/log/SERVICE.out; the
-// launcher gets what `wanted` says for it. Not inside a task.
+// Starts `service`, which gets what `wanted` says for it, in a session of its own, its output
+// appended to STATE/log/SERVICE.out. Not inside a task.
 absl::Status StartService(const Context& context, const std::string& service, const Wanted& wanted);
 
 // Waits until each service has said that it is ready (RUNTIME/SERVICE.ready holds the pid of the

@@ -44,6 +44,7 @@ TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
                                         .trainer = "/t",
                                         .resources = {"gpu=0,1", "slots=4"},
                                         .datamanager = {"cache_mb=7"},
+                                        .flags = {{"trainer", {"log_level=debug", "x=1"}}},
                                         .slots = 3})
                   .ok());
   const auto wanted = ReadWanted(locations());
@@ -53,6 +54,8 @@ TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
   EXPECT_EQ((*wanted)->trainer, "/t");
   EXPECT_THAT((*wanted)->resources, ElementsAre("gpu=0,1", "slots=4"));
   EXPECT_THAT((*wanted)->datamanager, ElementsAre("cache_mb=7"));
+  EXPECT_THAT((*wanted)->flags,
+              ElementsAre(testing::Pair("trainer", ElementsAre("log_level=debug", "x=1"))));
   EXPECT_EQ((*wanted)->slots, 3);
 }
 

@@ -1,6 +1,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,6 +22,9 @@
 namespace yard {
 namespace {
 
+// One for each service from here on.
+constexpr int kLastMetricsPort = 65'535 - static_cast<int>(std::size(kServices)) + 1;
+
 class Up : public Verb {
  public:
   void Declare(OptionSet& options) override {
@@ -30,6 +35,10 @@ class Up : public Verb {
                 "What tasks share: gpu=0,1 or slots=4; may be repeated.");
     options.Add("--datamanager", datamanager_,
                 "A flag of the data manager: cache_mb=512; may be repeated.");
+    options.Add("--service", service_,
+                "A flag of every service: log_level=debug; may be repeated.");
+    options.Add("--metrics_port", metrics_port_,
+                "Serve Prometheus: registry here, launcher, datamanager, trainer next.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
   }
 
@@ -37,9 +46,12 @@ class Up : public Verb {
     if (absl::Status good = CheckSharedResources(resources_); !good.ok()) {
       return Fail(context, "up", good);
     }
-    if (absl::Status good = CheckFlags(datamanager_); !good.ok()) {
+    if (absl::Status good = CheckFlags("--datamanager", datamanager_); !good.ok()) {
       return Fail(context, "up", good);
     }
+    auto flags = SharedFlags();
+    if (!flags.ok()) return Fail(context, "up", flags.status());
+    flags_ = *std::move(flags);
     int slots = 0;
     if (!slots_.empty() && (!absl::SimpleAtoi(slots_, &slots) || slots < 1 || slots > kMostSlots)) {
       return Fail(context, "up",
@@ -58,6 +70,7 @@ class Up : public Verb {
     if (!trainer_.empty()) wanted.trainer = trainer_;
     if (!resources_.empty()) wanted.resources = resources_;
     if (!datamanager_.empty()) wanted.datamanager = datamanager_;
+    if (!flags_.empty()) wanted.flags = flags_;
     const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
     // Before the yard is noted as wanted.
@@ -68,8 +81,8 @@ class Up : public Verb {
   }
 
  private:
-  // NAME=VALUE; which flags there are the data manager knows.
-  static absl::Status CheckFlags(const std::vector<std::string>& flags) {
+  // NAME=VALUE; which flags there are the service knows.
+  static absl::Status CheckFlags(const char* option, const std::vector<std::string>& flags) {
     for (const std::string& flag : flags) {
       const std::string name = flag.substr(0, flag.find('='));
       const bool is_name =
@@ -77,14 +90,33 @@ class Up : public Verb {
           name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == std::string::npos;
       if (!is_name) {
         return absl::InvalidArgumentError(
-            absl::StrCat("--datamanager ", flag, " is not NAME=VALUE, such as cache_mb=512"));
+            absl::StrCat(option, " ", flag, " is not NAME=VALUE, such as log_level=debug"));
       }
       if (name == "logdir" || name == "listen" || name == "supervisor") {
         return absl::InvalidArgumentError(
-            absl::StrCat("--datamanager ", flag, ": the yard itself decides about ", name));
+            absl::StrCat(option, " ", flag, ": the yard itself decides about ", name));
       }
     }
     return absl::OkStatus();
+  }
+
+  // What --service and --metrics_port say, by service.
+  absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
+    if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
+    std::map<std::string, std::vector<std::string>> flags;
+    int port = 0;
+    if (!metrics_port_.empty() &&
+        (!absl::SimpleAtoi(metrics_port_, &port) || port < 1 || port > kLastMetricsPort)) {
+      return absl::InvalidArgumentError(absl::StrCat("--metrics_port ", metrics_port_,
+                                                     " is no number from 1 to ", kLastMetricsPort));
+    }
+    for (const std::string_view service : kServices) {
+      if (!service_.empty()) flags[std::string(service)] = service_;
+      if (port != 0) {
+        flags[std::string(service)].push_back(absl::StrCat("metrics_port=", port++));
+      }
+    }
+    return flags;
   }
 
   // As they are seen from everywhere.
@@ -149,6 +181,13 @@ class Up : public Verb {
               ", not with --datamanager ", absl::StrJoin(datamanager_, " --datamanager "),
               "; `yard down --keep` first, or leave --datamanager out")));
     }
+    if (!flags_.empty() && flags_ != running->flags) {
+      return Fail(
+          context, "up",
+          absl::AlreadyExistsError(
+              "the yard is up with other flags of its services; `yard down --keep` first, or "
+              "leave --service and --metrics_port out"));
+    }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
     return Fail(context, "up",
@@ -207,7 +246,9 @@ class Up : public Verb {
   std::string logdir_;
   std::string trainer_;
   std::string slots_;
-  std::vector<std::string> resources_, datamanager_;
+  std::string metrics_port_;
+  std::vector<std::string> resources_, datamanager_, service_;
+  std::map<std::string, std::vector<std::string>> flags_;
   double timeout_ = 10;
 };
 
