@@ -36,7 +36,7 @@ void ServeIndexes(bus::ServiceProcess* process, RunCatalog* catalog, const RunIn
   count("indexes_rebuilt", [](const Stats& stats) { return stats.rebuilt; });
   count("indexes_written", [](const Stats& stats) { return stats.written; });
   count("indexes_failed", [](const Stats& stats) { return stats.failed; });
-  count("index_bytes", [](const Stats& stats) { return stats.store.bytes; });
+  process->AddGauge("index_bytes", [=] { return indexes->GetStats().store.bytes; });
   process->OnStop([=] {
     (void)process->pool()->Submit([=, hold = process->HoldStop()] {
       catalog->WriteIndexes(RunIndexes::Which::kChanged, stop_grace / 2);

@@ -377,6 +377,17 @@ void RunCatalog::BeginFromIndex(const RunPtr& run) {
   if (!begun.ok()) options_.indexes->Refuse(*listed, begun);
 }
 
+void RunCatalog::TakePointsOfIndex(const RunPtr& run) {
+  ListedRunPtr listed;
+  run->With([&](Run::State& state) {
+    if (options_.indexes->HasPointsOf(state.reader)) listed = state.reader.run();
+  });
+  if (listed == nullptr) return;
+  std::optional<IndexReader> index = options_.indexes->Read(*listed, IndexPart::kAll);
+  if (!index.has_value()) return;
+  run->With([&](Run::State& state) { state.reader.TakePoints(*std::move(index)); });
+}
+
 void RunCatalog::WriteIndexes(RunIndexes::Which which, absl::Duration timeout) {
   if (options_.indexes == nullptr) return;
   const auto with_reader = [this](const std::string& name, const auto& use) {
@@ -395,9 +406,14 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
   thread_local eventlog::ReadBuffer buffer;
   const RunPtr run = Find(name);
   if (run == nullptr) return NoLongerThere(name);
+  const bool loading = run->loading != nullptr;
   if (want.need == LoadScheduler::Need::kCache) BeginLoad(run, want.asked);
-  if (options_.indexes != nullptr && !std::exchange(run->index_looked_for, true)) {
-    BeginFromIndex(run);
+  if (options_.indexes != nullptr) {
+    if (!std::exchange(run->index_looked_for, true)) {
+      BeginFromIndex(run);
+    } else if (!loading && run->loading != nullptr) {
+      TakePointsOfIndex(run);
+    }
   }
 
   RunReader::Step step;

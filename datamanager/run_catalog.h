@@ -226,6 +226,8 @@ class RunCatalog : public RunSource {
   absl::StatusOr<LoadScheduler::Progress> Step(const std::string& name, LoadScheduler::Want want);
   // Goes on from what an earlier process has stored of the run, if it was there then.
   void BeginFromIndex(const RunPtr& run);
+  // Points that were counted, and are wanted now, need not be read again.
+  void TakePointsOfIndex(const RunPtr& run);
   // A load of the run begins, if it has to and there is room, or somebody asks for it.
   void BeginLoad(const RunPtr& run, bool asked);
   absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;

@@ -206,6 +206,16 @@ bool RunData::TakeTag(const IndexedTag& from, ScalarColumns points, ValueSeries 
   return true;
 }
 
+bool RunData::TakePoints(TagId id, std::string_view name, ScalarColumns points,
+                         ValueSeries places) {
+  if (id >= tags_.size() || names_->name(id) != name) return false;
+  Tag& tag = tags_[id];
+  tag.points = std::move(points);
+  if (tag.values != nullptr) tag.values->places = std::move(places);
+  Weigh(tag);
+  return true;
+}
+
 IndexedTag RunData::ToIndex(TagId id) const {
   const Tag& tag = tags_[id];
   IndexedTag index;

@@ -175,6 +175,8 @@ class RunData {
   // tags in the order of their numbers, with their points if it has them. False: two of a name.
   void BeginFrom(const IndexedRun& run);
   bool TakeTag(const IndexedTag& tag, ScalarColumns points, ValueSeries places);
+  // The points and values of a tag that were counted. False: it is another tag.
+  bool TakePoints(TagId id, std::string_view name, ScalarColumns points, ValueSeries places);
   // A tag as it is to be stored.
   IndexedTag ToIndex(TagId id) const;
 

@@ -66,6 +66,14 @@ std::optional<IndexReader> RunIndexes::Read(const ListedRun& run, IndexPart part
   return *std::move(index);
 }
 
+bool RunIndexes::HasPointsOf(const RunReader& reader) const {
+  const RunData& data = reader.data();
+  MutexLock lock(mutex_);
+  const auto known = extents_.find(reader.run()->name);
+  return known != extents_.end() &&
+         known->second == Extent{data.generation(), data.read_bytes(), true};
+}
+
 void RunIndexes::Refuse(const ListedRun& run, const absl::Status& why) {
   LOG(WARNING) << "run " << run.name << " is read anew, its index is of no use: " << why.message();
   store_->Remove(run.directory);

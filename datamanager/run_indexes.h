@@ -27,7 +27,7 @@ namespace datamanager {
 class RunIndexes {
  public:
   struct Stats {
-    std::uint64_t used = 0;     // Runs that went on from theirs.
+    std::uint64_t used = 0;     // Times that a run went on from its own.
     std::uint64_t refused = 0;  // Damaged, of another version or owner, or of files that changed;
     std::uint64_t rebuilt = 0;  // of those, written anew.
     std::uint64_t written = 0;  // New, grown and rebuilt ones.
@@ -48,6 +48,8 @@ class RunIndexes {
 
   // Nothing if there is none, or none of any use. Blocks on the disk.
   std::optional<IndexReader> Read(const ListedRun& run, IndexPart part);
+  // Whether it has the points of all that was read of the run, and of no more.
+  bool HasPointsOf(const RunReader& reader) const;
   // It was read and is of no use.
   void Refuse(const ListedRun& run, const absl::Status& why);
   // A step of reading the run has ended. Does not block unless an index is refused.

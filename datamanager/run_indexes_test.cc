@@ -389,9 +389,18 @@ TEST_F(RunIndexesTest, ARunWithoutRoomIsCountedFromItsIndex) {
   const Session again = Serve();
   EXPECT_EQ(again.known, truth);
   EXPECT_LT(again.stats.event_bytes_read, LogBytes() / 20);
-  // And who asks gets the points all the same where there is none.
+  // Who asks for points that found no room gets those of the index.
   small.need = RunSource::Need::kPoints;
-  EXPECT_EQ(Serve(small).known, truth);
+  const Session asked = Serve(small);
+  EXPECT_EQ(asked.known, truth);
+  EXPECT_EQ(asked.indexes.used, 2u) << "for the counts, and for the points";
+  EXPECT_LT(asked.stats.event_bytes_read, LogBytes() / 20);
+  // And those of the files if it is damaged where they stand.
+  Flip(IndexOf("exp"), 0.5);
+  const Session damaged = Serve(small);
+  EXPECT_EQ(damaged.known, truth);
+  EXPECT_EQ(damaged.indexes.refused, 1u);
+  EXPECT_GE(damaged.stats.event_bytes_read, LogBytes());
 }
 
 TEST_F(RunIndexesTest, AnIndexOfManyTagsIsTakenInSmallSteps) {

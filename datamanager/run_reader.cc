@@ -3,7 +3,9 @@
 // Always true between two calls:
 // - stretches_ covers what was read of each file, in the order in which it was read; none of them
 //   is empty.
-// - As long as index_ is there, no file was looked at, and data_ has its tags before next_tag_.
+// - As long as index_ is there, no file is looked at, and data_ has its tags before next_tag_, or,
+// if
+//   it was counted, their points.
 // - data_.level(): what is new goes into the columns at once (if points are kept at all). If not,
 //   again_ has read the stretches before again_.stretch, and that one in part.
 
@@ -114,6 +116,18 @@ absl::Status RunReader::BeginFrom(IndexReader index) {
   return absl::OkStatus();
 }
 
+void RunReader::TakePoints(IndexReader index) {
+  const IndexedRun& run = index.run();
+  const bool wanted = data_.counted() && data_.keeps_points() && !data_.level() &&
+                      !index_.has_value() && again_.positions.empty();
+  const bool fits = index.whole() && run.generation == data_.generation() &&
+                    run.stretches == stretches_ && index.tags().size() == data_.tag_count();
+  if (!wanted || !fits) return;
+  index_bytes_ = data_.read_bytes();
+  next_tag_ = 0;
+  index_ = std::move(index);
+}
+
 IndexedRun RunReader::ToIndex() const {
   IndexedRun run;
   run.directory = run_->directory;
@@ -162,6 +176,7 @@ void RunReader::KeepPoints() {
 
 void RunReader::DropPoints() {
   data_.DropPoints();
+  if (data_.counted()) index_.reset();
   again_ = {};
 }
 
@@ -216,7 +231,8 @@ void RunReader::SetCounted(Step* step) {
 }
 
 void RunReader::TakeTags(Budget* budget, Step* step) {
-  const bool with_points = index_->whole() && data_.keeps_points() && data_.level();
+  const bool counted = data_.counted();
+  const bool with_points = index_->whole() && data_.keeps_points() && (counted || data_.level());
   for (; next_tag_ < index_->tags().size(); ++next_tag_) {
     if (budget->left == 0) return;
     ScalarColumns points;
@@ -225,16 +241,23 @@ void RunReader::TakeTags(Budget* budget, Step* step) {
     const IndexedTag& tag = index_->tags()[next_tag_];
     const std::size_t bytes = kBytesOfATag + points.Bytes() + places.Bytes();
     budget->left -= std::min<std::uint64_t>(budget->left, bytes);
-    if (step->index.ok() && !data_.TakeTag(tag, std::move(points), std::move(places))) {
-      step->index = absl::DataLossError(absl::StrCat("two tags are called ", tag.name));
+    if (step->index.ok()) {
+      const bool taken = counted ? data_.TakePoints(static_cast<RunData::TagId>(next_tag_),
+                                                    tag.name, std::move(points), std::move(places))
+                                 : data_.TakeTag(tag, std::move(points), std::move(places));
+      if (!taken) step->index = absl::DataLossError(absl::StrCat("a second tag ", tag.name));
     }
-    if (!step->index.ok()) return BeginAnew(step);
+    if (step->index.ok()) continue;
+    if (!counted) return BeginAnew(step);
+    break;
   }
   index_.reset();
   // Points that were not indexed, or are wanted since some tags were taken in without them.
   if (data_.keeps_points() && !data_.SetLevel()) {
     data_.DropPoints();
     data_.KeepPoints();
+  } else if (counted) {
+    step->spared_bytes = index_bytes_;
   }
 }
 

@@ -44,7 +44,8 @@ class RunReader {
     bool anew = false;
     std::uint64_t read_bytes = 0;
     std::vector<RunData::Fresh> fresh;
-    // Not OK: why the index that it went on from is of no use; the run began anew.
+    // Not OK: why the index that it went on from is of no use. What is known of it alone is read
+    // anew.
     absl::Status index;
     // So many bytes of the files need not be read, as an index was right.
     std::uint64_t spared_bytes = 0;
@@ -72,6 +73,9 @@ class RunReader {
   // taken in by the next steps, then the files are looked at. FailedPrecondition, and nothing is
   // done: they cannot be those of the index (index_check.h).
   absl::Status BeginFrom(IndexReader index);
+  // The same for points that were counted and are to be in memory now; of an index that holds just
+  // what was counted. Of any other, nothing is done.
+  void TakePoints(IndexReader index);
   // What is to be stored, but for the tags (RunData::ToIndex()). Of a run that is counted.
   IndexedRun ToIndex() const;
 
