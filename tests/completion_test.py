@@ -1,5 +1,6 @@
 """Completion in the real shells, with the names that a real yard has."""
 
+import json
 import os
 import pathlib
 import select
@@ -28,6 +29,9 @@ CASES = (
     ("yard call laun\t", ("call", "launcher")),
     ("yard launch job.y\t", ("launch", "job.yaml")),
     ("yard run -- pyt\t", ("run", "--", "pytrain")),
+    ("yard run -- 'pyt\t", ("run", "--", "pytrain")),
+    ("yard stop nobody trai\t", ("stop", "nobody", "train")),
+    ("yard launch --gang --restart=on\tjob.y\t", ("launch", "--gang", "--restart=on-failure", "job.yaml")),
     ("yard logs \\$\t", ("logs", HOSTILE)),
 )
 
@@ -81,6 +85,38 @@ class CompletionTest(yard_case.YardCase):
                       ("plot", "first", "-m", "loss", "--timeout", "60"),
                       ("pub", "e/note/", "{}")):
             cls._services(*words)
+
+    def names(self, service, request):
+        """What the service has, and whether there is more."""
+        reply = json.loads(self.yard("call", service, "Names", request)[0])
+        return [name["name"] for name in reply["names"]], reply["more"]
+
+    def test_each_service_has_names_of_its_own(self):
+        for service, request, wanted in (
+                ("trainer", "{}", {"first"}),
+                ("trainer", "{prefix: 'fi', kind: 'trial'}", {"first"}),
+                ("trainer", "{kind: 'job'}", set()),
+                ("launcher", "{}", {"train", HOSTILE}),
+                ("launcher", "{kind: 'task', prefix: 'train/'}", {"train/worker-0"}),
+                ("datamanager", "{}", {"first"}),
+                ("datamanager", "{kind: 'tag', of: 'first', prefix: 'lo'}", {"loss"}),
+                ("datamanager", "{kind: 'tag', of: 'nobody'}", set()),
+                ("datamanager", "{kind: 'tag'}", set()),
+                ("registry", "{kind: 'service'}", {"registry", "launcher", "trainer", "datamanager"}),
+                ("registry", "{kind: 'topic', prefix: 'e/'}", {"e/note/"}),
+                ("registry", "{kind: 'tool'}", set())):
+            with self.subTest(service=service, request=request):
+                names, more = self.names(service, request)
+                self.assertEqual((set(names), len(names), more), (wanted, len(wanted), False))
+
+    def test_an_id_is_there_once_it_is_typed(self):
+        names, _ = self.names("trainer", "{prefix: 't-'}")
+        self.assertEqual(len(names), 1)
+        self.assertRegex(names[0], "^t-[a-z]{5}$")
+
+    def test_what_is_too_much_is_cut_and_told(self):
+        names, more = self.names("launcher", "{limit: 1}")
+        self.assertEqual((len(names), more), (1, True))
 
     def test_the_program_offers_names_with_what_they_are(self):
         out, err = self.yard("completion", "complete", "--", "logs", "")

@@ -21,7 +21,7 @@ def check(checkout, install=None):
         made = install(prefix)
         if made.returncode != 0:
             return ["tools/install failed: " + made.stdout.strip()]
-        return (_mentions(prefix, checkout) + _programs_report(prefix, directory) +
+        return (_mentions(prefix, checkout) + _programs_report(prefix, directory) + _completes(prefix) +
                 _first_steps(os.path.join(prefix, "bin", "yard"), directory))
 
 
@@ -57,6 +57,13 @@ def _programs_report(prefix, directory):
             if "loss=1\n" not in answer.stdout:
                 sentences.append(f"{name} does not print its report by hand: {answer.stdout.strip()}")
     return sentences
+
+
+def _completes(prefix):
+    """The scripts of each shell, where it looks for those of installed programs."""
+    places = ("bash-completion/completions/yard", "zsh/site-functions/_yard", "fish/vendor_completions.d/yard.fish")
+    return [f"there is no completion in share/{place}" for place in places
+            if not os.path.exists(os.path.join(prefix, "share", place))]
 
 
 def _first_steps(yard, directory):

@@ -22,10 +22,14 @@ BACKEND = "def build_wheel(folder): open(folder + '/made', 'w').close()\n"
 UP = "".join('{"service":"%s","state":"up","pid":1}\\n' % name for name in sorted(installed.SERVICES))
 
 
-def check(yard, libexec="", code=0, header=HEADER, module=MODULE):
+COMPLETIONS = ("bash-completion/completions/yard", "zsh/site-functions/_yard", "fish/vendor_completions.d/yard.fish")
+
+
+def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=COMPLETIONS):
     """`yard` is a shell script that stands for the installed program."""
     files = {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec, "include/yard.h": header,
              "share/yard/python/build_wheel.py": BACKEND, "share/yard/python/yard.py": module}
+    files.update({"share/" + place: "" for place in completions})
 
     def install(prefix):
         for name, text in files.items():
@@ -59,6 +63,10 @@ class InstalledTest(unittest.TestCase):
         found = check(f"printf '{UP}'", module=MODULE.replace("print", "str"))
         self.assertEqual(len(found), 1)
         self.assertIn("a Python program does not print its report", found[0])
+
+    def test_a_missing_completion_is_named(self):
+        self.assertEqual(check(f"printf '{UP}'", completions=COMPLETIONS[:2]),
+                         ["there is no completion in share/fish/vendor_completions.d/yard.fish"])
 
     def test_a_verb_that_fails_is_named_with_what_it_said(self):
         found = check(f'printf \'{UP}\'; [ "$1" != down ] || {{ echo no >&2; exit 4; }}')

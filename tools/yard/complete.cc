@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/live_names.h"
+#include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/verb.h"
 #include "tools/yard/what_may_follow.h"
@@ -44,6 +45,15 @@ void Print(const Context& context, const std::string& word, const std::string& n
   *context.out << '\n';
 }
 
+void PrintMethods(const Context& context, const std::string& service, const std::string& prefix) {
+  const auto messages = MessageJson::Load();
+  if (!messages.ok()) return;
+  for (const MessageJson::Method& method : (*messages)->Methods(service)) {
+    const std::string name(method.info.name);
+    if (name.starts_with(prefix)) Print(context, name, method.comment);
+  }
+}
+
 }  // namespace
 
 int Complete(Context& context, const std::vector<std::string>& words) {
@@ -51,6 +61,10 @@ int Complete(Context& context, const std::vector<std::string>& words) {
   if (found.is_file) return kNothingOfOurs;
   for (const auto& [text, note] : found.words) Print(context, text, note);
   if (found.kinds.empty()) return kDone;
+  if (found.kinds.front() == "method") {
+    PrintMethods(context, found.of, found.prefix);
+    return kDone;
+  }
   const auto client = context.client();
   if (!client.ok()) return kDone;
   for (const msg::NameT& name :

@@ -20,7 +20,8 @@ struct Value {
   std::vector<std::string_view> words = {};
 };
 constexpr std::string_view kTrial = "trial", kJob = "job", kTask = "task", kRun = "run",
-                           kTag = "tag", kService = "service", kTool = "tool", kTopic = "topic";
+                           kTag = "tag", kService = "service", kTool = "tool", kTopic = "topic",
+                           kMethod = "method";
 const Value kValues[] = {
     {"rm", "thing", {kTrial, kJob, kRun}},
     {"show", "thing", {kTrial, kJob, kTask, kRun}},
@@ -36,6 +37,7 @@ const Value kValues[] = {
     {"", "metric", {kTag}},
     {"", "topic", {kTopic}},
     {"", "service", {kService}},
+    {"call", "method", {kMethod}},
     {"topic", "what", {}, {"ls", "hz", "bw", "delay"}},
     {"", "signal", {}, {"SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGKILL", "SIGCONT"}},
     {"completion", "shell", {}, {"bash", "zsh", "fish"}},

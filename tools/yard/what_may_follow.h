@@ -16,7 +16,8 @@ struct WhatMayFollow {
   std::vector<Word> words = {};  // All begin with what is typed.
 
   // Kinds of Common.Names whose names may stand here ("trial", "run"), if they begin with `prefix`;
-  // of tags: of the run `of`. `before` ("--metric=") goes before each.
+  // of tags: of the run `of`. `before` ("--metric=") goes before each. "method" is none of those:
+  // the methods of the service `of`, which the schema has.
   std::vector<std::string_view> kinds = {};
   std::string prefix = {}, of = {}, before = {};
 

@@ -63,6 +63,7 @@ TEST(WhatMayFollowTest, NamesAreOfTheKindThatTheVerbTakes) {
   EXPECT_THAT(KindsAfter({"topic", "hz", ""}), ElementsAre("topic"));
   EXPECT_THAT(KindsAfter({"topic", "hz", "m/", ""}), IsEmpty()) << "it takes no more";
   EXPECT_THAT(KindsAfter({"call", ""}), ElementsAre("service"));
+  EXPECT_THAT(KindsAfter({"call", "launcher", ""}), ElementsAre("method"));
   EXPECT_THAT(KindsAfter({"run", "--from", ""}), ElementsAre("trial"));
   EXPECT_THAT(KindsAfter({"signal", "train", ""}), IsEmpty());
   EXPECT_THAT(After({"signal", "train", "SIGU"}), ElementsAre("SIGUSR1", "SIGUSR2"));

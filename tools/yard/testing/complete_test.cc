@@ -50,6 +50,13 @@ TEST_F(CompleteTest, NamesComeFromTheServicesThatHaveThem) {
   EXPECT_EQ(At({"plot", "old", "--metric="}).out, "--metric=both\ttag\n--metric=old\ttag\n");
 }
 
+TEST_F(CompleteTest, MethodsAreThoseOfTheServiceAlsoWithoutAYard) {
+  EXPECT_EQ(At({"call", "launcher", "KillM"}).out,
+            "KillModes\tTries, on this machine, each way to kill a task's whole tree\n");
+  EXPECT_THAT(At({"call", "launcher", ""}).out, HasSubstr("\nStats\t")) << "of every service";
+  EXPECT_EQ(At({"call", "nobody", "KillM"}).out, "");
+}
+
 TEST_F(CompleteTest, WhatCannotBeTypedInALineIsLeftOut) {
   yard_.SetNames("trainer", {"good", "two\nlines", "tab\tbed", "\x1b[2J", "", "-n", "ü"});
   yard_.Start();

@@ -29,8 +29,9 @@ _yard() {
     rest=${rest#"$piece"}
     if [[ $glued ]]; then words[-1]+=$piece; else words+=("$piece"); fi
   done
-  compopt +o default +o bashdefault 2>/dev/null
+  # Within quotes bash completes paths.
   [[ ${words[-1]} == *[\'\"\`]* ]] && return
+  compopt +o default +o bashdefault 2>/dev/null
   [[ $piece == [=:]* ]] && piece=${piece:1}
   local skip=$((${#words[-1]} - ${#piece}))
   words=("${words[@]//\\/}")
