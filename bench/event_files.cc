@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <random>
 #include <string_view>
@@ -67,25 +68,57 @@ void AppendScalar(EventFilesOptions::Style style, double wall_time, int step, st
   eventlog::AppendRecord(event, records);
 }
 
+// An event with everything of a step; `tags` empty: the first one, with the version.
+void AppendMindSporeEvent(double wall_time, int step, const std::vector<std::string>& tags,
+                          const std::vector<float>& numbers, std::string* records) {
+  std::string summary, event("\x09");
+  AppendRaw(wall_time, &event);
+  event += '\x10';
+  AppendVarint(static_cast<std::uint64_t>(step), &event);
+  for (std::size_t i = 0; i < tags.size(); ++i) {
+    std::string value;
+    AppendMessage('\x0A', tags[i], &value);
+    value += '\x1D';
+    AppendRaw(numbers[i], &value);
+    AppendMessage('\x0A', value, &summary);
+  }
+  if (tags.empty()) {
+    AppendMessage('\x1A', "MindSpore.Event:1", &event);
+  } else {
+    AppendMessage('\x2A', summary, &event);
+  }
+  eventlog::AppendRecord(event, records);
+}
+
 absl::Status WriteRun(const std::string& directory, int run, const EventFilesOptions& options,
                       const std::vector<std::string>& tags, std::mt19937& random,
                       EventFilesWritten* written) {
-  const std::string place = absl::StrCat(directory, absl::StrFormat("/run_%03d", run));
+  const std::string path = absl::StrCat(directory, "/", EventFilePath(run, options.style));
+  const std::string place = std::filesystem::path(path).parent_path();
   if (absl::Status made = runtime::MakeDirectories(place); !made.ok()) return made;
-  const std::string path =
-      absl::StrCat(place, "/",
-                   eventlog::EventFileName(static_cast<std::int64_t>(kStart) + run,
-                                           absl::StrCat("host", run), 1000 + run, 0));
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   std::uniform_real_distribution<float> uniform(0, 1);
-  std::string records = eventlog::RenderFileHeader(kStart);
+  const bool mindspore = options.style == EventFilesOptions::Style::kMindSpore;
+  std::vector<float> numbers(tags.size());
+  std::string records;
+  if (mindspore) {
+    AppendMindSporeEvent(kStart, 0, {}, {}, &records);
+  } else {
+    records = eventlog::RenderFileHeader(kStart);
+  }
   ++written->records;
   for (int step = 0; step < options.steps; ++step) {
-    for (std::size_t tag = 0; tag < tags.size(); ++tag) {
-      const double wall_time = kStart + step * 0.1 + static_cast<double>(tag) * 0.001;
-      AppendScalar(options.style, wall_time, step, tags[tag], uniform(random), &records);
-      ++written->records;
-      ++written->points;
+    for (float& number : numbers) {
+      number = uniform(random);
+      if (step == options.spike) number = EventFilesOptions::kSpike;
+    }
+    written->records += mindspore ? 1 : tags.size();
+    written->points += tags.size();
+    const double wall_time = kStart + step * 0.1;
+    if (mindspore) AppendMindSporeEvent(wall_time, step, tags, numbers, &records);
+    for (std::size_t tag = 0; !mindspore && tag < tags.size(); ++tag) {
+      AppendScalar(options.style, wall_time + static_cast<double>(tag) * 0.001, step, tags[tag],
+                   numbers[tag], &records);
     }
     if (records.size() < kFlushBytes && step + 1 < options.steps) continue;
     file << records;
@@ -99,6 +132,15 @@ absl::Status WriteRun(const std::string& directory, int run, const EventFilesOpt
 }
 
 }  // namespace
+
+std::string EventFilePath(int run, EventFilesOptions::Style style) {
+  const std::int64_t start = static_cast<std::int64_t>(kStart) + run;
+  const std::string host = absl::StrCat("host", run);
+  return absl::StrFormat("run_%03d/", run) +
+         (style == EventFilesOptions::Style::kMindSpore
+              ? absl::StrCat("bench.out.events.summary.", start, ".", host)
+              : eventlog::EventFileName(start, host, 1000 + run, 0));
+}
 
 std::string EventFileTag(int number) {
   const std::size_t count = kTags.size();

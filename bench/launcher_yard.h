@@ -37,6 +37,7 @@ class LauncherYard {
   std::vector<pid_t> Services() const;
 
   bus::Client& client() { return *client_; }
+  bus::Node* node() { return node_.get(); }
   const std::string& directory() const { return directory_; }
   pid_t launcher() const { return launcher_->pid(); }
   std::string StampPath() const { return directory_ + "/stamps"; }

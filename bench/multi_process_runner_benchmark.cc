@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "bench/comparison.h"
+#include "bench/peers.h"
 #include "launcher/testing/cluster_spec.h"
 #include "launcher/testing/function.h"
 #include "launcher/testing/init.h"
@@ -180,13 +181,6 @@ absl::StatusOr<double> MegabytesASecond(int lines, bool returned) {
   return static_cast<double>(all) * kLineBytes / std::max(*seconds - *start, 1e-3) / 1e6;
 }
 
-std::string PeerFolder() {
-  const char* const peers = getenv("YARD_PEERS");
-  const char* const home = getenv("HOME");
-  return peers != nullptr ? std::string(peers)
-                          : absl::StrCat(home == nullptr ? "" : home, "/.cache/trainyard/peers");
-}
-
 // What the original says: seconds, by name.
 class Original {
  public:
@@ -203,10 +197,9 @@ class Original {
 
  private:
   absl::Status Measure() {
-    const std::string bin = PeerFolder() + "/tensorflow/bin";
-    if (access((bin + "/python3").c_str(), X_OK) != 0) {
-      return absl::NotFoundError("not installed: tools/peers tensorflow");
-    }
+    const auto python = FindPeer("tensorflow", "bin/python3");
+    if (!python.ok()) return python.status();
+    const std::string bin = std::filesystem::path(*python).parent_path();
     char folder[] = "/tmp/mpr-XXXXXX";
     if (mkdtemp(folder) == nullptr) return absl::InternalError("no folder in /tmp");
     const absl::Status status = MeasureIn(folder, bin);

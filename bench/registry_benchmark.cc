@@ -26,6 +26,7 @@
 #include "absl/time/time.h"
 #include "bench/comparison.h"
 #include "bench/comparison_app.h"
+#include "bench/peers.h"
 #include "bus/client.h"
 #include "bus/node.h"
 #include "bus/schema/registry_methods.h"
@@ -140,20 +141,14 @@ class Bench {
   }
 
   absl::StatusOr<double> ReadByManager() {
-    const char* const peers = getenv("YARD_PEERS");
-    const std::string python = peers != nullptr
-                                   ? absl::StrCat(peers, "/tensorboard/bin/python")
-                                   : absl::StrCat(getenv("HOME") == nullptr ? "" : getenv("HOME"),
-                                                  "/.cache/trainyard/peers/tensorboard/bin/python");
-    if (access(python.c_str(), X_OK) != 0) {
-      return absl::NotFoundError("no TensorBoard: tools/peers tensorboard");
-    }
+    const auto python = FindPeer("tensorboard", "bin/python");
+    if (!python.ok()) return python.status();
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return absl::InternalError("cannot make a pipe");
     const runtime::UniqueFd read_end(ends[0]);
     runtime::UniqueFd write_end(ends[1]);
-    auto process = runtime::Subprocess::Start({.argv = {python, "-c", kReadByManager},
-                                               .program = python,
+    auto process = runtime::Subprocess::Start({.argv = {*python, "-c", kReadByManager},
+                                               .program = *python,
                                                .environment = {"TMPDIR=" + directory_},
                                                .working_directory = "/",
                                                .fds = {{write_end.get(), 1}}});

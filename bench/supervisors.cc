@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "bench/peers.h"
 #include "bench/stamps.h"
 #include "runtime/subprocess.h"
 
@@ -142,16 +143,6 @@ absl::StatusOr<absl::Duration> KillEach(PeerRun* run, int programs) {
   return absl::Seconds(Median(took));
 }
 
-std::string TorchrunPath() {
-  const char* const peers = getenv("YARD_PEERS");
-  const char* const home = getenv("HOME");
-  const std::string folder = peers != nullptr  ? std::string(peers)
-                             : home != nullptr ? absl::StrCat(home, "/.cache/trainyard/peers")
-                                               : std::string();
-  const std::string path = folder + "/torch/bin/torchrun";
-  return access(path.c_str(), X_OK) == 0 ? path : "torchrun";
-}
-
 }  // namespace
 
 absl::StatusOr<Supervisord> MeasureSupervisord(int programs) {
@@ -186,7 +177,8 @@ absl::StatusOr<absl::Duration> S6Restart(int kills) {
 
 absl::StatusOr<absl::Duration> TorchrunRestart(int kills) {
   constexpr std::size_t kGang = 4;
-  const auto torchrun = Find(TorchrunPath(), "tools/peers torch");
+  const auto torchrun =
+      Find(FindPeer("torch", "bin/torchrun").value_or("torchrun"), "tools/peers torch");
   if (!torchrun.ok()) return torchrun.status();
   const auto stamp = StampProgram();
   if (!stamp.ok()) return stamp.status();

@@ -1,28 +1,34 @@
 // Writes event files for measurements by hand, and for tests of programs:
 //
-//   write_event_files DIRECTORY old|new RUNS STEPS TAGS [SEED]
+//   write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED]
 
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "bench/event_files.h"
 
+using Style = bench::EventFilesOptions::Style;
+
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   bench::EventFilesOptions options;
-  const bool right =
-      (args.size() == 5 || args.size() == 6) && (args[1] == "old" || args[1] == "new") &&
-      absl::SimpleAtoi(args[2], &options.runs) && absl::SimpleAtoi(args[3], &options.steps) &&
-      absl::SimpleAtoi(args[4], &options.tags) &&
-      (args.size() == 5 || absl::SimpleAtoi(args[5], &options.seed));
+  const std::map<std::string, Style> styles = {
+      {"old", Style::kOld}, {"new", Style::kNew}, {"mindspore", Style::kMindSpore}};
+  const bool right = (args.size() == 5 || args.size() == 6) && styles.count(args[1]) == 1 &&
+                     absl::SimpleAtoi(args[2], &options.runs) &&
+                     absl::SimpleAtoi(args[3], &options.steps) &&
+                     absl::SimpleAtoi(args[4], &options.tags) &&
+                     (args.size() == 5 || absl::SimpleAtoi(args[5], &options.seed));
   if (!right) {
-    std::fprintf(stderr, "usage: write_event_files DIRECTORY old|new RUNS STEPS TAGS [SEED]\n");
+    std::fprintf(stderr,
+                 "usage: write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED]\n");
     return 2;
   }
-  if (args[1] == "new") options.style = bench::EventFilesOptions::Style::kNew;
+  options.style = styles.at(args[1]);
   const auto written = bench::WriteEventFiles(args[0], options);
   if (!written.ok()) {
     std::fprintf(stderr, "write_event_files: %s\n", written.status().ToString().c_str());
