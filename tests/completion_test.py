@@ -26,6 +26,7 @@ CASES = (
     ("yard logs train/w\t", ("logs", "train/worker-0")),
     ("yard signal trai\tSIGUSR1\t", ("signal", "train", "SIGUSR1")),
     ("yard topic ls e/no\t", ("topic", "ls", "e/note/")),
+    ("yard up --service log_file_\t64", ("up", "--service", "log_file_mb=64")),
     ("yard call laun\t", ("call", "launcher")),
     ("yard launch job.y\t", ("launch", "job.yaml")),
     ("yard run -- pyt\t", ("run", "--", "pytrain")),

@@ -52,6 +52,8 @@ TEST(WhatMayFollowTest, AFlagsValueIsOneOfItsSet) {
   EXPECT_THAT(After({"export", "first", "--format", "j"}), ElementsAre("jsonl"));
   EXPECT_THAT(After({"export", "--format=c"}), ElementsAre("--format=csv"));
   EXPECT_THAT(After({"ps", "--color", "a"}), ElementsAre("auto", "always"));
+  EXPECT_THAT(After({"up", "--service", "log_f"}), ElementsAre("log_file_mb=", "log_files="));
+  EXPECT_THAT(After({"up", "--service=log_level=w"}), ElementsAre("--service=log_level=warning"));
   EXPECT_THAT(After({"topic", ""}), ElementsAre("ls", "hz", "bw", "delay"));
 }
 

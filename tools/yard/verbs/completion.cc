@@ -44,7 +44,7 @@ _yard() {
     printf -v quoted %q "$name"
     COMPREPLY+=("${quoted:skip}")
   done <<<"$out"
-  [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == */ ]] && compopt -o nospace 2>/dev/null
+  [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *[/=] ]] && compopt -o nospace 2>/dev/null
   return 0
 }
 complete -o default -o bashdefault -F _yard yard
@@ -67,7 +67,7 @@ _yard() {
     shown+=("${line/$'\t'/  -- }")
   done
   (( $#names )) || return 1
-  if [[ $#names == 1 && $names[1] == */ ]]; then
+  if [[ $#names == 1 && $names[1] == *[/=] ]]; then
     compadd -S '' -l -d shown -a -- names
   else
     compadd -l -d shown -a -- names
