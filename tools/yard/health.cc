@@ -122,7 +122,9 @@ Finding CheckAbsent(const ServiceFacts& service, const YardFacts& facts) {
   }
   if (!facts.wanted) return Warn(service.name, "does not run, others do", "yard up");
   if (!service.why_not.empty()) {
-    return Bad(service.name, absl::StrCat("does not stay up: ", service.why_not),
+    return Bad(service.name,
+               absl::StrCat("does not stay up: ", service.why_not,
+                            service.last_line.empty() ? "" : "; it said: ", service.last_line),
                absl::StrCat("look for the reason: tail ", ShellWord(service.output_path)));
   }
   if (!LauncherRuns(facts)) return Bad(service.name, "does not run", "yard up");
@@ -143,6 +145,11 @@ std::string FixOfDrops(const std::string& counter) {
   return "see docs: the bus drops what nobody reads in time; look for a client that hangs";
 }
 
+// Running trials and jobs go on.
+std::string FixOfOutdated(const ServiceFacts& service) {
+  return service.lease->external ? Restart(service, service.holder) : "yard up --upgrade";
+}
+
 void CheckAnswer(const ServiceFacts& service, const YardFacts& facts, Findings* findings) {
   const std::size_t before = findings->size();
   const auto registered = absl::FromUnixMicros(service.lease->registered_us);
@@ -159,8 +166,12 @@ void CheckAnswer(const ServiceFacts& service, const YardFacts& facts, Findings* 
              absl::StrCat("is version ",
                           service.stats->version.empty() ? "(unknown)" : service.stats->version,
                           ", this yard is ", facts.version),
-             service.lease->external ? Restart(service, service.holder)
-                                     : "yard down --keep && yard up"));
+             FixOfOutdated(service)));
+  } else if (service.outdated) {
+    findings->push_back(Warn(
+        service.name,
+        absl::StrCat("process ", service.holder, " runs another program than is installed now"),
+        FixOfOutdated(service)));
   }
   for (const auto& [name, value] : service.stats->counters) {
     if (value == 0 || !absl::StartsWith(name, "bus.") || !absl::StrContains(name, "dropped")) {

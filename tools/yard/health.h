@@ -109,6 +109,8 @@ struct ServiceFacts {
   pid_t holder = 0;        // Of the lock; 0: nobody.
   bool suspended = false;  // The holder is stopped by a signal.
   pid_t listener = 0;      // Who listens at its socket, if nobody holds the lock.
+  bool outdated = false;   // The holder runs another program than would be started now.
+  std::string last_line;   // Of its output, if nobody holds the lock.
 
   // What the registry and the service say. Without an answer of the registry: nothing.
   struct Lease {

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "absl/status/status.h"
@@ -115,6 +116,20 @@ bool IsSuspended(pid_t pid) {
          (*stat)[name_end + 2] == 'T';
 }
 
+// As much of it as one may want to read; empty if there is none.
+std::string LastLine(const std::string& path) {
+  constexpr std::size_t kTail = 4096, kShown = 300;
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return "";
+  const auto size = static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0));
+  std::string tail(std::min(size, kTail), '\0');
+  file.seekg(-static_cast<std::streamoff>(tail.size()), std::ios::end);
+  file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  while (!tail.empty() && tail.back() == '\n') tail.pop_back();
+  tail.erase(0, tail.rfind('\n') + 1);
+  return tail.substr(0, kShown);
+}
+
 std::string NearestDirectory(const std::string& path) {
   std::filesystem::path place(path);
   std::error_code error;
@@ -198,6 +213,7 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
     return facts;
   }
   (void)Probe(SocketPath(locations, service), SOCK_STREAM, &facts.listener);
+  facts.last_line = LastLine(facts.output_path);
   return facts;
 }
 

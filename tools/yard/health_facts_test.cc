@@ -104,6 +104,18 @@ TEST_F(HealthFactsTest, AServiceThatServesWithoutItsLockWasNotKilled) {
   EXPECT_THAT(LookForLeftovers(locations_).ready_files, IsEmpty());
 }
 
+TEST_F(HealthFactsTest, WhatADeadServiceSaidLastIsFound) {
+  EXPECT_EQ(LookAtService(locations_, "trainer").last_line, "");
+  std::filesystem::create_directories(locations_.LogDirectory());
+  const std::string output = locations_.LogDirectory() + "/trainer.out";
+  std::ofstream(output) << std::string(10'000, 'x') << "\nfirst\ntrainer: no disk\n\n";
+  EXPECT_EQ(LookAtService(locations_, "trainer").last_line, "trainer: no disk");
+  std::ofstream(output) << std::string(10'000, 'x');
+  EXPECT_THAT(LookAtService(locations_, "trainer").last_line, SizeIs(300));
+  std::ofstream(output) << "";
+  EXPECT_EQ(LookAtService(locations_, "trainer").last_line, "");
+}
+
 TEST_F(HealthFactsTest, ATasksSocketsAreLeftOverWhenItsShimIsGone) {
   std::filesystem::create_directory(directory_ + "/tasks");
   const std::string task = directory_ + "/tasks/j-aaaaa.worker-0.1";

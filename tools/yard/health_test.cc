@@ -246,6 +246,9 @@ TEST_F(CheckYardTest, AServiceThatIsNotThereIsBadIfTheYardIsWanted) {
   EXPECT_EQ(TheOne().fix, "look for the reason: tail /s/log/trainer.out");
   trainer().why_not = "exit code 3";
   EXPECT_EQ(TheOne().found, "does not stay up: exit code 3");
+  trainer().last_line = "trainer: /s/trainer.db is of a newer version";
+  EXPECT_EQ(TheOne().found,
+            "does not stay up: exit code 3; it said: trainer: /s/trainer.db is of a newer version");
   facts_.wanted = false;
   EXPECT_EQ(TheOne().level, Level::kWarn);
 }
@@ -280,6 +283,15 @@ TEST_F(CheckYardTest, OneThatIsRegisteredAndDoesNotAnswerIsBad) {
   EXPECT_EQ(TheOne().fix, "restart trainer with what supervises it");
 }
 
+TEST_F(CheckYardTest, OneWhoseProgramWasReplacedIsRestarted) {
+  trainer().outdated = true;
+  EXPECT_EQ(TheOne().level, Level::kWarn);
+  EXPECT_EQ(TheOne().found, "process 100 runs another program than is installed now");
+  EXPECT_EQ(TheOne().fix, "yard up --upgrade");
+  trainer().lease->external = true;
+  EXPECT_EQ(TheOne().fix, "restart trainer with what supervises it");
+}
+
 // Its number is that of somebody else here, or of nobody.
 TEST_F(CheckYardTest, OneOfAnotherPidNamespaceIsNotKilledByItsNumber) {
   trainer().stats->status = absl::DeadlineExceededError("late");
@@ -303,7 +315,7 @@ TEST_F(CheckYardTest, AnotherVersionIsNotedAndJobsGoOnOverTheFix) {
   trainer().stats->version = "0.2";
   EXPECT_EQ(TheOne().level, Level::kWarn);
   EXPECT_EQ(TheOne().found, "is version 0.2, this yard is 0.1");
-  EXPECT_EQ(TheOne().fix, "yard down --keep && yard up");
+  EXPECT_EQ(TheOne().fix, "yard up --upgrade");
 }
 
 TEST_F(CheckYardTest, DroppedMessagesOfTheBusAreNoted) {

@@ -232,6 +232,12 @@ bool WaitUntilGone(const Context& context, const std::string& service, absl::Dur
   return AwaitChange(context, timeout, [&] { return HolderOf(context.locations, service) == 0; });
 }
 
+bool WaitUntilLeft(const Context& context, const std::string& service, pid_t holder,
+                   absl::Duration timeout) {
+  return AwaitChange(context, timeout,
+                     [&] { return HolderOf(context.locations, service) != holder; });
+}
+
 absl::Status EnsureYard(const Context& context,
                         const std::function<void(const std::string& line)>& say) {
   if (HolderOf(context.locations, "launcher") != 0) return absl::OkStatus();

@@ -58,6 +58,10 @@ absl::Status WaitUntilReady(const Context& context, std::vector<std::string> ser
 bool WaitUntilHeld(const Context& context, const std::string& service, absl::Duration timeout);
 // Waits until nobody holds the service's lock. False if `timeout` ran out first.
 bool WaitUntilGone(const Context& context, const std::string& service, absl::Duration timeout);
+// Waits until that process does not hold the service's lock any more; another one may. False if
+// `timeout` ran out first.
+bool WaitUntilLeft(const Context& context, const std::string& service, pid_t holder,
+                   absl::Duration timeout);
 
 // Before a verb that needs the yard: if it is wanted and its launcher is dead, starts the launcher,
 // says so (unset: on stderr), and waits for the services. Unavailable with the next step if the

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,11 +11,14 @@
 #include "absl/strings/str_format.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_generated.h"
+#include "bus/schema/trainer_methods.h"
 #include "bus/version.h"
 #include "runtime/process_identity.h"
 #include "tools/yard/health.h"
 #include "tools/yard/health_facts.h"
 #include "tools/yard/leases.h"
+#include "tools/yard/machine_health.h"
+#include "tools/yard/outdated.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/things_json.h"
@@ -67,11 +71,14 @@ class Doctor : public Verb {
       for (Finding& finding : more) findings.push_back(std::move(finding));
     };
     add(CheckPlaces(context, yard));
-    add({CheckFileLimit(HardFileLimit()), CheckClock(yard.now)});
+    add({CheckFileLimit(HardFileLimit()), CheckProcessLimit(ProcessLimit()),
+         CheckWatches(LookAtWatches()), CheckClock(yard.now)});
+    add(CheckMemory(LookAtMemory()));
     for (const LibraryFacts& library : LoadedLibraries()) add({CheckLibrary(library)});
     add({CheckPrograms(MissingPrograms())});
     add(CheckLeftovers(LookForLeftovers(context.locations)));
     add(CheckYard(yard));
+    if (trials_) add({CheckTrials(*trials_)});
     add(CheckKillModes(modes_, chosen_mode_));
     Print(context, findings);
     return AnyBad(findings) ? kFailed : kDone;
@@ -83,7 +90,8 @@ class Doctor : public Verb {
     const bool named = std::any_of(
         context.environment.begin(), context.environment.end(),
         [](const std::string& entry) { return absl::StartsWith(entry, "YARD_REGISTRY="); });
-    Findings findings;
+    Findings findings = {CheckSocketPaths(locations.runtime_directory),
+                         CheckLogs(LookAtLogs(locations.LogDirectory()))};
     for (DirectoryFacts facts :
          {LookAtDirectory("runtime directory", locations.runtime_directory,
                           named ? "YARD_REGISTRY" : "XDG_RUNTIME_DIR"),
@@ -112,6 +120,11 @@ class Doctor : public Verb {
     for (const std::string_view service : kServices) {
       yard.services.push_back(LookAtService(context.locations, std::string(service)));
       any |= yard.services.back().holder != 0;
+    }
+    const auto outdated =
+        OutdatedServices(context.locations, wanted.ok() ? wanted->value_or(Wanted{}) : Wanted{});
+    for (ServiceFacts& service : yard.services) {
+      service.outdated = std::count(outdated.begin(), outdated.end(), service.name) > 0;
     }
     // Without a yard there is nobody to ask, and no need of a place on the bus.
     if (any) Ask(context, &yard);
@@ -146,6 +159,24 @@ class Doctor : public Verb {
       }
     }
     AskLauncher(**client, yard);
+    AskTrainer(**client);
+  }
+
+  void AskTrainer(bus::Client& client) {
+    msg::TrialsRequestT live;
+    live.live_only = true;
+    const auto reply = client.Call<rpc::Trainer::Trials>(live, {.timeout = kPatience});
+    if (!reply.ok()) return;
+    trials_.emplace();
+    for (const auto& trial : reply->trials) {
+      if (trial->state == msg::TrialState::Pending) {
+        if (trials_->waiting++ > 0) continue;
+        trials_->first = trial->id;
+        trials_->reason = trial->reason;
+      } else if (trial->state != msg::TrialState::Paused) {
+        ++trials_->running;
+      }
+    }
   }
 
   void AskLauncher(bus::Client& client, YardFacts* yard) {
@@ -196,6 +227,7 @@ class Doctor : public Verb {
   // What the launcher says of this machine; nothing without one.
   std::vector<KillModeFacts> modes_;
   std::string chosen_mode_;
+  std::optional<TrialFacts> trials_;  // Nothing without a trainer.
 };
 
 }  // namespace

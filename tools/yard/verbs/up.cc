@@ -14,8 +14,10 @@
 #include "absl/strings/str_join.h"
 #include "runtime/file.h"
 #include "tools/yard/callers_path.h"
+#include "tools/yard/outdated.h"
 #include "tools/yard/shared_resources.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/upgrade.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
 
@@ -39,6 +41,8 @@ class Up : public Verb {
                 "A flag of every service: log_level=debug; may be repeated.");
     options.Add("--metrics_port", metrics_port_,
                 "Serve Prometheus: registry here, launcher, datamanager, trainer next.");
+    options.Flag("--upgrade", upgrade_,
+                 "Restart services whose program was replaced; what runs goes on.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
   }
 
@@ -223,10 +227,38 @@ class Up : public Verb {
                          Say(context, service, took, was_up);
                        });
     if (!ready.ok()) return Fail(context, "up", ready);
+    if (const int upgraded = Upgrade(context, wanted); upgraded != kDone) return upgraded;
     if (context.json) return kDone;
     *context.out << (was_up ? "already up" : "up") << ", runs in " << wanted.logdir << "\n";
     if (context.out_is_terminal) *context.out << "next: yard run -- PROGRAM ...\n";
     return kDone;
+  }
+
+  // Services that run on after their program was replaced are restarted if that is wanted, else
+  // said.
+  int Upgrade(Context& context, const Wanted& wanted) const {
+    if (!upgrade_) {
+      const auto outdated = OutdatedServices(context.locations, wanted);
+      if (outdated.empty()) return kDone;
+      *context.err << "yard: " << absl::StrJoin(outdated, ", ")
+                   << (outdated.size() == 1 ? " runs" : " run")
+                   << " another program than is installed now; what runs goes on over: yard up "
+                      "--upgrade\n";
+      return kDone;
+    }
+    const absl::Status done = RestartOutdated(
+        context, wanted, absl::Seconds(timeout_),
+        [&](const std::string& service, pid_t before, pid_t now) {
+          if (context.json) {
+            return PrintJson(
+                context,
+                {{"service", service}, {"state", "restarted"}, {"before", before}, {"pid", now}});
+          }
+          *context.out << absl::StreamFormat("%-12s restarted  (pid %d, before %d)\n", service, now,
+                                             before);
+          context.out->flush();
+        });
+    return done.ok() ? kDone : Fail(context, "up", done);
   }
 
   static void Say(Context& context, const std::string& service, absl::Duration took, bool was_up) {
@@ -249,6 +281,7 @@ class Up : public Verb {
   std::string metrics_port_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
+  bool upgrade_ = false;
   double timeout_ = 10;
 };
 

@@ -1,0 +1,139 @@
+"""A yard is upgraded while it works: new programs over old state, and what runs goes on."""
+
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import threading
+
+from bazel.python import xml_runner
+from tests import yard_case
+
+SERVICES = ("registry", "launcher", "datamanager", "trainer")
+PROGRAMS = ("tools/yard/yard", "launcher/yard-shim", *("%s/%s" % (name, name) for name in SERVICES))
+
+# A report for each line of `go`, and its answer to `done`.
+PROGRAM = """
+exec 5<go 6>done
+i=0
+while read -r line <&5; do
+  i=$((i + 1))
+  echo "{\\"t\\":\\"report\\",\\"m\\":{\\"loss\\":$i},\\"step\\":$i}" >&3
+  read -r reply <&3
+  echo "$i $$ $reply" >&6
+done
+"""
+
+
+class Reports(threading.Thread):
+    """Lets the program report, one after the other, until it is told to end."""
+
+    def __init__(self, directory):
+        super().__init__()
+        self.acknowledged = 0
+        self.pids = set()  # Of the program.
+        self.ends = False
+        for name in ("go", "done"):
+            os.mkfifo(os.path.join(directory, name))
+        # Both ends, so that neither opening waits.
+        self._go = os.open(os.path.join(directory, "go"), os.O_RDWR)
+        self._done = os.fdopen(os.open(os.path.join(directory, "done"), os.O_RDWR))
+
+    def run(self):
+        while not self.ends:
+            os.write(self._go, b"go\n")
+            number, pid, answer = self._done.readline().split(" ", 2)
+            assert int(number) == self.acknowledged + 1 and '"ok"' in answer, answer
+            self.pids.add(int(pid))
+            self.acknowledged += 1
+        os.close(self._go)
+
+
+class UpgradeTest(yard_case.YardCase):
+    """The yard that is up was started from the build; the new one is in a folder of its own."""
+
+    def install(self, release):
+        """Programs that differ from those before, put in their place in one step as an installer does."""
+        folder = pathlib.Path(self.directory, "prefix", "bin")
+        folder.mkdir(parents=True, exist_ok=True)
+        for program in PROGRAMS:
+            new = folder / (os.path.basename(program) + ".new")
+            shutil.copy(program, new)
+            with open(new, "ab") as binary:
+                binary.write(b"release %d\n" % release)
+            os.replace(new, folder / os.path.basename(program))
+        type(self).yard_program = str(folder / "yard")
+
+    def pids(self):
+        return {line["service"]: line["pid"] for line in self.up()[0]}
+
+    def up(self, *words):
+        out, err = self.yard("up", "--json", *words)
+        lines = [json.loads(line) for line in out.splitlines()]
+        return lines, err
+
+    def upgrade(self, reports):
+        """Upgrades under the reports, and returns the new pids."""
+        before = self.pids()
+        _, notice = self.up()
+        self.assertIn("launcher, registry, datamanager, trainer run another program than is installed now", notice)
+        self.assertIn("yard up --upgrade", notice)
+        findings = [json.loads(line) for line in self.yard("doctor", "--json")[0].splitlines()]
+        self.assertEqual({finding["check"] for finding in findings if finding["fix"] == "yard up --upgrade"},
+                         set(SERVICES))
+        count = reports.acknowledged
+        lines, notice = self.up("--upgrade", "--timeout", str(yard_case.LONG))
+        self.assertEqual(notice, "")
+        restarted = {line["service"]: line for line in lines if line["state"] == "restarted"}
+        self.assertEqual(list(restarted), ["launcher", "registry", "datamanager", "trainer"])
+        for service, line in restarted.items():
+            self.assertEqual(line["before"], before[service])
+            self.assertEqual(os.readlink("/proc/%d/exe" % line["pid"]),
+                             os.path.join(os.path.dirname(self.yard_program), service))
+        # Two, so that one has begun after it.
+        self.await_true(lambda: reports.acknowledged > count + 2, "no report comes after the upgrade")
+        self.assertEqual(self.up("--upgrade")[1], "")
+        self.assertEqual(self.pids(), {service: line["pid"] for service, line in restarted.items()})
+
+    def test_running_trials_go_on_and_nothing_is_lost(self):
+        reports = Reports(self.directory)
+        with open(os.path.join(self.directory, "program.sh"), "w") as program:
+            program.write(PROGRAM)
+        self.yard("run", "--detach", "--name", "first", "--", "sh", "program.sh")
+        reports.start()
+        self.await_true(lambda: reports.acknowledged >= 3, "the program does not report")
+        for release in (1, 2):
+            self.install(release)
+            self.upgrade(reports)
+            self.assertEqual(len(reports.pids), 1, "the program was started again")
+        reports.ends = True
+        reports.join(yard_case.LONG)
+        self.assertFalse(reports.is_alive())
+        self.yard("wait", "first", "--timeout", str(yard_case.LONG))
+        with open(os.path.join(self.directory, "runs", "first", "result.json")) as results:
+            steps = [json.loads(line)["loss"] for line in results]
+        self.assertEqual(steps, list(range(1, reports.acknowledged + 1)))
+
+        # A step back, to programs that are older than the state: they refuse it by name.
+        self.yard("down")
+        path = os.path.join(self.directory, "state", "trainer.db")
+        with sqlite3.connect(path) as database:
+            (version,) = database.execute("PRAGMA user_version").fetchone()
+            database.execute("PRAGMA user_version=99")
+        database.close()
+        _, why = self.finish(self.start_yard("up", "--timeout", "5"), 5)
+        self.assertIn("trainer not ready", why)
+        self.assertIn("99", why)
+        self.assertIn(path, why)
+        doctor, _ = self.finish(self.start_yard("doctor"), 1)
+        self.assertRegex(doctor, r"bad +trainer +does not stay up: .*99")
+        with sqlite3.connect(path) as database:
+            database.execute("PRAGMA user_version=%d" % version)
+        database.close()
+        self.up("--timeout", str(yard_case.LONG))
+        self.assertIn("first", self.yard("ps", "-a")[0])
+
+
+if __name__ == "__main__":
+    xml_runner.main()
