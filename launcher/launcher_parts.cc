@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "bus/backup_method.h"
 #include "launcher/barrier_calls.h"
 #include "launcher/job_table.h"
 #include "launcher/launcher_service.h"
@@ -52,6 +53,8 @@ class Parts : public LauncherParts {
     barriers_ = std::make_unique<BarrierCalls>(table_.get(), process_->loop(), process_->clock());
     AddLauncherMethods(process_->service(), process_->loop(), process_->pool(), table_.get(),
                        barriers_.get(), keeper_.get(), process_->locations().state_directory);
+    bus::AddBackupMethod(process_->service(),
+                         process_->locations().state_directory + "/launcher.db");
     process_->AddGauge("jobs", Read(&JobTable::Stats::jobs));
     process_->AddGauge("jobs_live", Read(&JobTable::Stats::live));
     process_->AddCounter("attempts_started", Read(&JobTable::Stats::attempts));

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "bus/backup_method.h"
 #include "bus/job_control.h"
 #include "bus/launcher_jobs.h"
 #include "glog/logging.h"
@@ -80,6 +81,7 @@ class TrainerServiceImpl : public TrainerService {
     if (!relay.ok()) return relay.status();
     relay_ = *std::move(relay);
     AddMethods(process->service(), process->loop(), trials_.get());
+    bus::AddBackupMethod(process->service(), store_->path());
     AddCounters(process);
     process->loop()->Post([this] { trials_->Resume(); });
     return absl::OkStatus();
