@@ -349,8 +349,8 @@ class ManyLeasesTest : public LeaseProcessTest {
     std::cout << kMany << " registrations took " << absl::Now() - start << "\n";
   }
   std::uint64_t Received(std::string_view what) {
-    for (const auto& [name, value] : registry_.node().counters().List()) {
-      if (name == what) return value;
+    for (const bus::CounterValue& counter : registry_.node().counters().List()) {
+      if (counter.name == what) return counter.value;
     }
     ADD_FAILURE() << what;
     return 0;
