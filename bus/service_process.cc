@@ -27,6 +27,7 @@
 #include "runtime/process_identity.h"
 #include "runtime/random_id.h"
 #include "runtime/stop_signal.h"
+#include "runtime/supervisor_notice.h"
 #include "runtime/thread.h"
 
 ABSL_FLAG(int, metrics_port, 0,
@@ -40,6 +41,11 @@ constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;
 
 constexpr int kMostPort = 65535;
+
+void TellSupervisor(const char* state) {
+  const absl::Status told = runtime::NotifySupervisor(state);
+  LOG_IF(WARNING, !told.ok()) << told.message();
+}
 
 class RealServiceProcess : public ServiceProcess {
  public:
@@ -314,6 +320,7 @@ void RealServiceProcess::SayReady() {
       "%s ready in %d ms (pid %d, %s)\n", options_.name,
       absl::ToInt64Milliseconds(clock_->Monotonic() - started_), getpid(), endpoint_);
   (void)runtime::WriteAll(STDERR_FILENO, line);
+  TellSupervisor("READY=1");
 }
 
 int RealServiceProcess::Run() {
@@ -333,6 +340,7 @@ int RealServiceProcess::Run() {
 void RealServiceProcess::BeginStop(const std::string& why) {
   if (std::exchange(stopping_, true)) return;
   LOG(INFO) << options_.name << " stops: " << why;
+  TellSupervisor("STOPPING=1");
   stop_deadline_ = clock_->Monotonic() + options_.stop_grace;
   stats_->SetStopReason(why);
   unlink(ReadyPath().c_str());

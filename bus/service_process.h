@@ -58,7 +58,8 @@ class ServiceProcess {
 
   // Starts the socket, registers with the registry (waits for one and says so, without blocking
   // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,
-  // and a file RUNTIME/NAME.ready with its pid), runs the event loop on the calling thread until
+  // a file RUNTIME/NAME.ready with its pid, and a notice to its supervisor, as it gets one when the
+  // stop begins (runtime/supervisor_notice.h)), runs the event loop on the calling thread until
   // a stop (signal, Shutdown, a task's error), stops gracefully within stop_grace, and returns
   // the exit code (runtime/exit_code.h). A second signal stops at once.
   virtual int Run() = 0;

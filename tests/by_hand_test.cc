@@ -1,5 +1,8 @@
 // The four services started by hand, in any order, make a working yard.
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -8,6 +11,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/unique_fd.h"
 #include "tests/yard_fixture.h"
 
 namespace tests {
@@ -66,6 +70,39 @@ TEST(ByHandTest, ASecondCopyExitsSixAndNamesTheFirst) {
   const CommandResult second = yard.StartBinary("registry/registry", {}).Wait(absl::Seconds(20));
   EXPECT_EQ(second.exit_code, 6);
   EXPECT_THAT(second.err, HasSubstr(std::to_string(first.pid())));
+}
+
+// What has come to a datagram socket that is $NOTIFY_SOCKET.
+class Notices {
+ public:
+  explicit Notices(Yard& yard) : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+    const std::string path = yard.directory() + "/notices";
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    yard.SetEnvironment("NOTIFY_SOCKET", path);
+  }
+  bool Hear(const std::string& expected) {
+    return Yard::Eventually([&] {
+      char buffer[64];
+      const ssize_t got = recv(socket_.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+      return got >= 0 && std::string(buffer, static_cast<std::size_t>(got)) == expected;
+    });
+  }
+
+ private:
+  const runtime::UniqueFd socket_;
+};
+
+TEST(ByHandTest, ASupervisorIsToldOfReadyAndStopping) {
+  Yard yard;
+  Notices notices(yard);
+  Command registry = yard.StartBinary("registry/registry", {"--supervisor=external"});
+  EXPECT_TRUE(notices.Hear("READY=1")) << registry.Err();
+  ASSERT_TRUE(registry.process().Signal(15).ok());
+  EXPECT_TRUE(notices.Hear("STOPPING=1")) << registry.Err();
+  EXPECT_EQ(registry.Wait(absl::Seconds(20)).exit_code, 0);
 }
 
 TEST(ByHandTest, TcpIsRefusedWithTheReason) {

@@ -1,5 +1,6 @@
 """What tools/install makes: does it run without the checkout, and is it free of it?"""
 
+import glob
 import json
 import os
 import subprocess
@@ -22,6 +23,7 @@ def check(checkout, install=None):
         if made.returncode != 0:
             return ["tools/install failed: " + made.stdout.strip()]
         return (_mentions(prefix, checkout) + _programs_report(prefix, directory) + _completes(prefix) +
+                _units(prefix, directory) +
                 _first_steps(os.path.join(prefix, "bin", "yard"), directory))
 
 
@@ -64,6 +66,17 @@ def _completes(prefix):
     places = ("bash-completion/completions/yard", "zsh/site-functions/_yard", "fish/vendor_completions.d/yard.fish")
     return [f"there is no completion in share/{place}" for place in places
             if not os.path.exists(os.path.join(prefix, "share", place))]
+
+
+def _units(prefix, directory):
+    """systemd takes them, and the programs that they start are there."""
+    units = sorted(glob.glob(os.path.join(prefix, "share/systemd/user/*")))
+    if not units:
+        return ["no unit of systemd is installed"]
+    answer = _run(["systemd-analyze", "verify", "--user", "--man=no", *units],
+                  {"PATH": "/usr/bin:/bin", "HOME": directory, "XDG_RUNTIME_DIR": directory}, directory)
+    said = answer.stdout.strip()
+    return ["systemd does not take the units: " + said] if answer.returncode != 0 or said else []
 
 
 def _first_steps(yard, directory):

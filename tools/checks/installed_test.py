@@ -19,16 +19,18 @@ MODULE = """class Reporter:
         print("loss=%s" % loss)
 """
 BACKEND = "def build_wheel(folder): open(folder + '/made', 'w').close()\n"
+UNIT = "[Service]\nExecStart=PREFIX/bin/yard\n"
 UP = "".join('{"service":"%s","state":"up","pid":1}\\n' % name for name in sorted(installed.SERVICES))
 
 
 COMPLETIONS = ("bash-completion/completions/yard", "zsh/site-functions/_yard", "fish/vendor_completions.d/yard.fish")
 
 
-def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=COMPLETIONS):
+def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=COMPLETIONS, unit=UNIT):
     """`yard` is a shell script that stands for the installed program."""
     files = {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec, "include/yard.h": header,
-             "share/yard/python/build_wheel.py": BACKEND, "share/yard/python/yard.py": module}
+             "share/yard/python/build_wheel.py": BACKEND, "share/yard/python/yard.py": module,
+             "share/systemd/user/yard.service": unit}
     files.update({"share/" + place: "" for place in completions})
 
     def install(prefix):
@@ -36,8 +38,8 @@ def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=CO
             path = os.path.join(prefix, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.chmod(path, 0o755)
+                file.write(text.replace("PREFIX", prefix))
+            os.chmod(path, 0o644 if name.endswith(".service") else 0o755)
         return subprocess.CompletedProcess([], code, "why", "")
     return installed.check("/the/checkout", install)
 
@@ -58,6 +60,13 @@ class InstalledTest(unittest.TestCase):
         self.assertEqual(len(found), 1)
         self.assertIn("a C++ program cannot report", found[0])
         self.assertIn("sdk/cc/json.h", found[0])
+
+    def test_a_unit_that_systemd_does_not_take_is_found(self):
+        for unit in ("[Service]\nExecStart=PREFIX/bin/none\n", "[Service]\nTypo=1\nExecStart=PREFIX/bin/yard\n"):
+            with self.subTest(unit=unit):
+                found = check(f"printf '{UP}'", unit=unit)
+                self.assertEqual(len(found), 1)
+                self.assertIn("systemd does not take the units", found[0])
 
     def test_a_module_that_does_not_print_by_hand_is_found(self):
         found = check(f"printf '{UP}'", module=MODULE.replace("print", "str"))
