@@ -290,7 +290,7 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
   const bool fits = span.from() == position;
   if (is_event && fits) {
     position = span.to();
-    recovery_.options_.deliver(name, event, false);
+    recovery_.options_.deliver(name, event, frame.bytes(), false);
   } else if (span.to() > position) {
     topic.seen[span.lane()] = span.to();
     Want(name, topic);
@@ -440,7 +440,7 @@ void Recovery::Owner::OnRecorded(const msg::RecordedEventT& recorded) {
   }
   if (span.to() < position || (span.to() == position && span.from() != span.to())) return;
   position = span.to();
-  recovery_.options_.deliver(recorded.topic, **event, true);
+  recovery_.options_.deliver(recorded.topic, **event, recorded.envelope, true);
 }
 
 void Recovery::Owner::RoundDone() {

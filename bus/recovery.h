@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,8 +61,10 @@ class Recovery {
     std::optional<Beginning> beginning = std::nullopt;
     // Is there room for a page of events? Nothing is asked for while not. Unset: always.
     std::function<bool()> has_room = {};
-    // `recovered`: it comes from the owner's record, not from the hub.
-    std::function<void(std::string_view topic, const msg::Envelope& event, bool recovered)> deliver;
+    // `message` is what holds `event`; `recovered`: it comes from the owner's record, not the hub.
+    std::function<void(std::string_view topic, const msg::Envelope& event,
+                       std::span<const std::uint8_t> message, bool recovered)>
+        deliver;
     // 0: unknown how many. The topic may be a root.
     std::function<void(std::string_view topic, std::uint64_t lost)> lost;
     // The owners have been asked; from now on everything is complete.

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -139,7 +140,9 @@ class RecoveryTest : public ::testing::Test {
         .beginning = beginning_,
         .has_room = [this] { return has_room_; },
         .deliver =
-            [this](std::string_view topic, const msg::Envelope& event, bool recovered) {
+            [this](std::string_view topic, const msg::Envelope& event,
+                   std::span<const std::uint8_t> message, bool recovered) {
+              EXPECT_EQ(msg::GetEnvelope(message.data()), &event);
               recovered_ += recovered;
               const msg::Span* const span = event.span();
               const std::uint64_t to = span != nullptr ? span->to() : event.head()->seq();

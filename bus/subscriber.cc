@@ -108,7 +108,8 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   void OnHello(const msg::Envelope& hello);
   void NoteLease(const msg::Envelope& event);
   void SayConnected();
-  void Deliver(std::string_view topic, const msg::Envelope& event, std::size_t bytes);
+  void Deliver(std::string_view topic, const msg::Envelope& event,
+               std::span<const std::uint8_t> message);
   void Lost(std::string_view topic, std::uint64_t count);
   bool Handles(std::string_view topic) const {
     return recovery != nullptr && recovery->Handles(topic);
@@ -140,10 +141,11 @@ absl::Status Subscriber::State::Open() {
       .beginning = options.beginning,
       .has_room = options.has_room,
       .deliver =
-          [this](std::string_view topic, const msg::Envelope& event, bool recovered) {
+          [this](std::string_view topic, const msg::Envelope& event,
+                 std::span<const std::uint8_t> message, bool recovered) {
             stats.recovered += recovered;
             node->counters().events_recovered.Add(recovered);
-            Deliver(topic, event, 0);
+            Deliver(topic, event, message);
           },
       .lost = [this](std::string_view topic, std::uint64_t count) { Lost(topic, count); },
       .ready = [this] { SayConnected(); }});
@@ -167,10 +169,10 @@ void Subscriber::State::SayConnected() {
 }
 
 void Subscriber::State::Deliver(std::string_view topic, const msg::Envelope& event,
-                                std::size_t bytes) {
+                                std::span<const std::uint8_t> message) {
   ++stats.received;
   node->counters().events_received.Add();
-  if (options.on_sized_event) return options.on_sized_event(topic, event, bytes);
+  if (options.on_message) return options.on_message(topic, event, message);
   options.on_event(topic, event);
 }
 
@@ -217,7 +219,7 @@ void Subscriber::State::OnMessage(const std::vector<Frame>& frames) {
   if (place.deliver && recovery != nullptr) NoteLease(event);
   if (!Wants(topic)) return;
   if (place.lost != 0) Lost(topic, place.lost);
-  if (place.deliver && received->body_known()) Deliver(topic, event, frames[1].size());
+  if (place.deliver && received->body_known()) Deliver(topic, event, frames[1].bytes());
 }
 
 // An owner has been started.

@@ -1,11 +1,11 @@
 #ifndef BUS_SUBSCRIBER_H_
 #define BUS_SUBSCRIBER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,10 +37,11 @@ class Subscriber {
     // Runs on the bus thread for each verified event, in order: short, never blocking. The
     // envelope is valid during the call only.
     std::function<void(std::string_view topic, const msg::Envelope& event)> on_event = {};
-    // Instead of on_event, if it is set: also with the size of the event's message; 0 for one that
-    // comes from an owner's record.
-    std::function<void(std::string_view topic, const msg::Envelope& event, std::size_t bytes)>
-        on_sized_event = {};
+    // Instead of on_event, if it is set: also with the message, as the hub or the owner's record
+    // has it.
+    std::function<void(std::string_view topic, const msg::Envelope& event,
+                       std::span<const std::uint8_t> message)>
+        on_message = {};
     // `lost` events of a topic are missing before the one that follows; 0: unknown (the hub was
     // restarted; the topic is then a prefix). Optional; on the bus thread.
     std::function<void(std::string_view topic, std::uint64_t lost)> on_lost = {};

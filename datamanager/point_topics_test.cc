@@ -44,11 +44,11 @@ class PointTopicsTest : public testing::Test {
   }
   // Points with values from `first` on.
   void Report(const std::string& run, const std::string& tag, int first, int count,
-              const std::string& file = kFile) {
+              const std::string& file = kFile, double wall_time = 1) {
     std::string bytes;
     for (int i = first; i < first + count; ++i) {
       const eventlog::Scalar scalar{tag, static_cast<double>(i)};
-      bytes += eventlog::RenderScalars(1, i, {&scalar, 1});
+      bytes += eventlog::RenderScalars(wall_time, i, {&scalar, 1});
     }
     std::filesystem::create_directories(absl::StrCat(root_, "/", run));
     std::ofstream(PathOf(run, file), std::ios::binary | std::ios::app) << bytes;
@@ -170,6 +170,32 @@ TEST_F(PointTopicsTest, KeepTheirPromisesOnManyRunsAndTags) {
        .root = "m/"});
   const std::string topic = bus::TopicOf({"m", long_name + "/1", long_name + "2"});
   EXPECT_EQ(ValuesAfter(*catalog, {{topic, 6}}).at(topic), (std::vector<double>{6, 7}));
+}
+
+TEST_F(PointTopicsTest, SinceATimeBeginsWithItsFirstPoint) {
+  for (int i = 0; i < 3000; ++i) Report("r", "loss", i, 1, kFile, 1000 + i);
+  Report("r", "old", 0, 5, kFile, 10);
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  // "LANE'S POSITION: POINTS" of each event.
+  const auto since = [&](const std::string& topic, std::int64_t seconds) {
+    auto request = RequestFor(topic, 0, 0);
+    request.since_us = seconds * 1'000'000;
+    std::vector<std::string> events;
+    const auto reply = PointsSince(*catalog, request);
+    EXPECT_EQ(reply.status(), absl::OkStatus());
+    for (const auto& recorded : reply->events) {
+      const auto event = msg::UnPackEnvelope(recorded->envelope.data());
+      const auto* const points = event->body.AsPoints();
+      events.push_back(
+          absl::StrCat(event->span->from(), ": ", points == nullptr ? 0 : points->values.size()));
+    }
+    return events;
+  };
+  EXPECT_THAT(since("m/r/loss/", 3500), ElementsAre("2500: 0", "2500: 500"));
+  EXPECT_THAT(since("m/r/loss/", 1000), ElementsAre("0: 1024", "1024: 1024", "2048: 952"));
+  EXPECT_THAT(since("m/r/loss/", 4000), ElementsAre("3000: 0"));
+  EXPECT_THAT(since("m/r/old/", 11), ElementsAre("5: 0"));
 }
 
 TEST_F(PointTopicsTest, EndInTheOrderOfTopicsNotOfNames) {

@@ -3,6 +3,7 @@
 What is done with each is a row of verb_rows.py, and what its JSON looks like a file of verb_schemas/.
 """
 
+import base64
 import errno
 import fcntl
 import json
@@ -240,6 +241,21 @@ class EveryVerbTest(yard_case.YardCase):
                         self.assertGreaterEqual(code, 0, shown)
                         self.assertFalse(controls(shown), shown)
         self.for_each_verb(check)
+
+    def test_values_that_json_does_not_have_are_read_by_jq(self):
+        for kind, text in (("Points", "{steps: [9223372036854775807, -9223372036854775808], values: [nan, -inf, 0.1]}"),
+                           ("TrialEvent", "{row: {row: 18446744073709551615, step: 9007199254740993}}")):
+            self.yard("pub", "e/values/", "--type", kind, text)
+        process = subprocess.run([self.yard_program, "pub", "e/values/", "-", "--raw"], env=self.environment,
+                                 input=b"\xff\0\xed\xa0\x80 ok \x9b", capture_output=True, check=True)
+        self.assertEqual(process.stderr, b"")
+        out, _ = self.yard("sub", "e/values/", "--since", "1", "-n", "3", "--json")
+        read = subprocess.run(["jq", "-c", ".body"], input=out, capture_output=True, text=True, check=True).stdout
+        points, event, raw = map(json.loads, read.splitlines())
+        self.assertEqual(points["steps"], ["9223372036854775807", "-9223372036854775808"])
+        self.assertEqual(points["values"], ["NaN", "-Infinity", 0.1])
+        self.assertEqual((event["row"]["row"], event["row"]["step"]), ("18446744073709551615", "9007199254740993"))
+        self.assertEqual(base64.b64decode(raw["payload"]["base64"]), b"\xff\0\xed\xa0\x80 ok \x9b")
 
     def test_without_a_yard(self):
         def check(verb, row):

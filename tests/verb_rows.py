@@ -111,7 +111,8 @@ ROWS = {
                       ("--filter", HOSTILE), ("l/", "--last", "-n", "1"))),
     "topic": Row(("ls",), says="e/hostile/", shows=(("ls", "e/"), ("hz", HOSTILE, "--timeout", "1"))),
     "call": Row(("registry", "List", "{}"), says="trainer",
-                shows=(("trainer", "Trials", "{}"), ("launcher", "Jobs", "{}"), ("datamanager", "Runs", "{}"),
+                shows=(("trainer", "Trials", "{}", "--field", "trials[0].argv"),
+                       ("trainer", "Trials", "{}"), ("launcher", "Jobs", "{}"), ("datamanager", "Runs", "{}"),
                        ("registry", "List", "{" + HOSTILE))),
     "completion": Row(("bash",), says="complete .*-F _yard yard", without_yard=0, in_silence=(0,)),
 }

@@ -19,8 +19,9 @@ class EventQueue {
  public:
   struct Item {
     std::string topic = {};
-    std::string text = {};     // What to print.
-    std::uint64_t source = 0;  // Of the event's head.
+    std::string text = {};      // What to print, or to keep.
+    std::int64_t heard_us = 0;  // Microseconds since 1970.
+    std::uint64_t source = 0;   // Of the event's head.
     std::uint64_t seq = 0;
     bool is_loss = false;           // Instead: events of `topic` (empty: any) are missing,
     std::uint64_t lost_events = 0;  // so many; 0: nobody knows.

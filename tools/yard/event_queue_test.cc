@@ -27,6 +27,18 @@ TEST(EventQueueTest, GivesOutInOrder) {
   EXPECT_FALSE(queue.closed());
 }
 
+TEST(EventQueueTest, HasHalfUntilHalfIsUsed) {
+  EventQueue queue({.max_items = 4, .max_bytes = 100});
+  queue.Add(Event("1"));
+  EXPECT_TRUE(queue.HasHalf());
+  queue.Add(Event("2"));
+  EXPECT_FALSE(queue.HasHalf());
+  EXPECT_TRUE(queue.Take(kNow).has_value());
+  EXPECT_TRUE(queue.HasHalf());
+  queue.Add(Event(std::string(60, 'x')));
+  EXPECT_FALSE(queue.HasHalf());
+}
+
 TEST(EventQueueTest, TellsADropWhereItHappened) {
   EventQueue queue({.max_items = 2});
   for (const char* text : {"1", "2", "3", "4"}) queue.Add(Event(text));

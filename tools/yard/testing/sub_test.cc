@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -25,6 +26,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::Not;
 
 class SubTest : public ::testing::Test {
@@ -170,6 +172,78 @@ TEST_F(SubTest, SinceSaysWhatNobodyKeeps) {
   EXPECT_THAT(states.err, HasSubstr("nobody keeps states"));
   EXPECT_EQ(yard_.Run({"sub", "--since", "yesterday"}).code, kUsage);
   EXPECT_EQ(yard_.Run({"sub", "--since", "1h", "--last"}).code, kUsage);
+}
+
+TEST_F(SubTest, TimestampsSayWhenItWasSentAndHowLongItWasOnItsWay) {
+  yard_.Start();
+  Publish("e/a/", "1");
+  const auto text = yard_.Run({"sub", "e/a/", "--since", "1", "-n", "1", "--timestamps"});
+  EXPECT_THAT(text.out, MatchesRegex("20.*Z [+-].*s  e/a/  .*\n")) << text.err;
+  const auto as_json =
+      yard_.Run({"sub", "e/a/", "--since", "1", "-n", "1", "--timestamps", "--json"});
+  const json line = json::parse(as_json.out);
+  EXPECT_GE(line["received"].get<std::string>(), line["sent"].get<std::string>());
+}
+
+class DumpTest : public SubTest {
+ protected:
+  void SetUp() override { std::filesystem::remove(path_); }
+  const std::string path_ = ::testing::TempDir() + "/events";
+};
+
+TEST_F(DumpTest, WhatIsKeptIsPublishedAgain) {
+  yard_.Start();
+  msg::EnvelopeT envelope;
+  envelope.body.Set(msg::TrialEventT());
+  envelope.body.AsTrialEvent()->row = std::make_unique<msg::ResultRowT>();
+  envelope.body.AsTrialEvent()->row->step = 7;
+  for (int i = 1; i <= 600; ++i) Publish("e/a/", std::to_string(i));
+  ASSERT_EQ(yard_.hub().Publish("e/rows/", std::move(envelope)).status(), absl::OkStatus());
+  const auto kept = yard_.Run({"sub", "e/", "--since", "1h", "--dump", path_, "-n", "601"});
+  EXPECT_EQ(kept.code, kDone) << kept.err;
+  EXPECT_EQ(kept.out, "");
+  EXPECT_THAT(kept.err, HasSubstr("/events: 601 events, "));
+  const auto replayed = yard_.Run({"pub", "e/again", "--replay", path_, "--speed", "0"});
+  EXPECT_EQ(replayed.code, kDone) << replayed.err;
+  EXPECT_THAT(replayed.out, HasSubstr("/events: 601 events published"));
+  const auto payloads = Lines(
+      yard_.Run({"sub", "e/again/e/a/", "--since", "1", "-n", "600", "--field", "payload"}).out);
+  ASSERT_EQ(payloads.size(), 600U);
+  EXPECT_EQ(payloads.front(), "1");
+  EXPECT_EQ(payloads.back(), "600");
+  const auto row =
+      yard_.Run({"sub", "e/again/e/rows/", "--since", "1", "-n", "1", "--field", "row.step"});
+  EXPECT_EQ(row.out, "7\n") << row.err;
+  const auto some = yard_.Run({"pub", "--replay", path_, "--rate", "1000", "-n", "3", "--json"});
+  EXPECT_EQ(json::parse(some.out)["events"], 3) << some.err;
+}
+
+TEST_F(DumpTest, OnlyWhatPassesTheFilterIsKept) {
+  yard_.Start();
+  for (int i = 1; i <= 9; ++i) Publish("e/a/", "{\"n\": " + std::to_string(i) + "}");
+  const auto kept = yard_.Run({"sub", "e/", "--since", "1", "--dump", path_, "-n", "2", "--filter",
+                               "payload.n>=8", "--json"});
+  EXPECT_EQ(kept.code, kDone) << kept.err;
+  EXPECT_EQ(json::parse(kept.out)["events"], 2);
+}
+
+TEST_F(DumpTest, ABoundAndAnOldFileAreKept) {
+  yard_.Start();
+  for (int i = 1; i <= 9; ++i) Publish("e/a/", "1");
+  const auto full = yard_.Run(
+      {"sub", "e/", "--since", "1", "--dump", path_, "--max_bytes", "600", "--timeout", "30"});
+  EXPECT_EQ(full.code, kFailed);
+  EXPECT_THAT(full.err, HasSubstr("has no room in 600; --max_bytes allows more"));
+  EXPECT_LE(std::filesystem::file_size(path_), 600U);
+  EXPECT_EQ(yard_.Run({"sub", "e/", "--dump", path_}).code, kRefused);
+  EXPECT_EQ(yard_.Run({"sub", "e/", "--dump", path_ + "2", "--last"}).code, kUsage);
+}
+
+TEST_F(DumpTest, WhatIsWrongWithAReplayIsSaid) {
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"pub", "--replay", path_}).code, kNotFound);
+  EXPECT_EQ(yard_.Run({"pub", "e/a/", "1", "--replay", path_}).code, kUsage);
+  EXPECT_EQ(yard_.Run({"pub"}).code, kUsage);
 }
 
 // The hub sends the last value, too, to whoever subscribes to just that topic.

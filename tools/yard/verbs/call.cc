@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/json_path.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/table.h"
@@ -35,6 +37,7 @@ class Call : public Verb {
     options.Add("method", method_, "A method; --list shows them.");
     options.Add("json", request_, "The request; names need no quotes (default: {}).");
     options.Flag("--list", list_, "Methods of the service (of all without one), and fields.");
+    options.Add("--field", field_, "Print this of each answer alone: leases[0].name.");
     options.Add("--timeout", timeout_, "Seconds (default: the method's own); then exit 5.");
   }
 
@@ -46,6 +49,11 @@ class Call : public Verb {
       return Fail(context, "call",
                   absl::InvalidArgumentError(
                       "which service and method? yard call --list shows all of them"));
+    }
+    if (!field_.empty()) {
+      auto field = JsonPath::Parse(field_);
+      if (!field.ok()) return Fail(context, "call", field.status());
+      path_ = *std::move(field);
     }
     auto method = (*messages)->FindMethod(service_, method_);
     if (!method.ok()) return Fail(context, "call", method.status());
@@ -65,8 +73,10 @@ class Call : public Verb {
     if (!method.info.streaming) {
       auto reply = (*client)->CallEnvelope(method.info, std::move(request), options);
       if (!reply.ok()) return Fail(context, "call", reply.status());
-      Print(context, messages, *reply, 2);
-      return kDone;
+      return Print(context, messages, *reply, 2)
+                 ? kDone
+                 : Fail(context, "call",
+                        absl::NotFoundError(absl::StrCat("the answer has no ", field_)));
     }
     auto end = (*client)->StreamEnvelope(
         method.info, std::move(request),
@@ -82,15 +92,23 @@ class Call : public Verb {
   }
 
   // One object a line; `indent` 2 lays it out for a person on a terminal, which is never driven by
-  // what a message holds.
-  static void Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope,
-                    int indent = -1) {
+  // what a message holds. With a field its value alone, text as it is; false if there is none.
+  bool Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope,
+             int indent = -1) const {
     const nlohmann::json json = messages.ToJson(envelope);
-    if (context.json || !context.out_is_terminal) return PrintJson(context, json);
-    *context.out << json.dump(indent, ' ', /*ensure_ascii=*/true,
-                              nlohmann::json::error_handler_t::replace)
-                 << "\n";
+    const nlohmann::json* const shown = path_.has_value() ? path_->Find(json) : &json;
+    if (shown == nullptr) return false;
+    if (path_.has_value() && shown->is_string() && !context.json) {
+      *context.out << Printable(shown->get<std::string>()) << "\n";
+    } else if (context.json || !context.out_is_terminal) {
+      PrintJson(context, *shown);
+    } else {
+      *context.out << shown->dump(indent, ' ', /*ensure_ascii=*/true,
+                                  nlohmann::json::error_handler_t::replace)
+                   << "\n";
+    }
     context.out->flush();
+    return true;
   }
 
   int List(Context& context, const MessageJson& messages) const {
@@ -136,7 +154,8 @@ class Call : public Verb {
                         {"comment", method.comment}});
   }
 
-  std::string service_, method_, request_ = "{}";
+  std::string service_, method_, request_ = "{}", field_;
+  std::optional<JsonPath> path_;
   bool list_ = false;
   double timeout_ = 0;
 };

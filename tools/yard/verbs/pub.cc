@@ -14,6 +14,7 @@
 #include "runtime/mutex.h"
 #include "runtime/random_id.h"
 #include "tools/yard/event_maker.h"
+#include "tools/yard/event_replay.h"
 #include "tools/yard/event_template.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_reader.h"
@@ -35,6 +36,11 @@ constexpr absl::Duration kWait = absl::Seconds(60);
 // Who keeps the pace but for this has kept it.
 constexpr absl::Duration kLateness = absl::Milliseconds(100);
 constexpr const char* kJson = "json";
+
+// In a request.
+std::size_t BytesOf(const msg::NewEventT& event) {
+  return event.topic.size() + event.payload.size() + event.envelope.size() + kOverhead;
+}
 
 constexpr std::uint64_t kNotGiven = std::numeric_limits<std::uint64_t>::max();
 
@@ -126,7 +132,7 @@ class Batches {
         batch.why_last = Make();
         if (!batch.why_last.ok()) break;
       }
-      bytes += next_->topic.size() + next_->payload.size() + next_->envelope.size() + kOverhead;
+      bytes += BytesOf(*next_);
       if (!batch.events.empty() && bytes > kBytesAtOnce) break;
       batch.events.push_back(std::move(next_));
     }
@@ -163,13 +169,15 @@ struct Published {
 class Pub : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("topic", topic_, "Where to: e/... (a missing / at its end is added).",
-                OptionSet::Need::kRequired);
+    options.Add("topic", topic_, "Where to: e/... (a missing / at its end is added).");
     options.Add("json", text_,
                 "What: JSON with {{count}} {{time}} {{id}} {{random}}; - for stdin.");
     options.Flag("--raw", raw_, "Send the text as it is.");
     options.Add("--type", type_, "A message, as TrialEvent; json for none. Default: the topic's.");
     options.Flag("--stdin", stdin_, "Each line of stdin is an event.");
+    options.Add("--replay", replay_,
+                "Events that yard sub --dump has kept (below TOPIC, if given).");
+    options.Add("--speed", speed_, "Replay so many times as fast (default: 1; 0: at once).");
     options.Add("-n", count_, "Publish N events (default: 1; with --stdin all lines).");
     options.Add("--rate", rate_, "Events a second (default: as fast as it goes).");
     options.Add("-w,--wait", wait_, "Wait until N subscriptions of the topic are there.");
@@ -178,15 +186,10 @@ class Pub : public Verb {
   }
 
   int Run(Context& context) override {
-    if (!absl::EndsWith(topic_, "/")) topic_ += '/';
-    auto texts = Open(context);
-    if (!texts.ok()) return Fail(context, "pub", texts.status());
-    auto client = context.client();
-    if (!client.ok()) return Fail(context, "pub", client.status());
-    auto maker = MakeMaker(**client);
-    if (!maker.ok()) return Fail(context, "pub", maker.status());
+    if (!topic_.empty() && !absl::EndsWith(topic_, "/")) topic_ += '/';
     Published published;
-    const absl::Status done = PublishAll(context, **client, **texts, *maker, &published);
+    const absl::Status done =
+        replay_.empty() ? PublishTexts(context, &published) : Replay(context, &published);
     if (published.events > 0) Say(context, published);
     if (!done.ok()) return Fail(context, "pub", done);
     if (published.late > kLateness) {
@@ -202,7 +205,61 @@ class Pub : public Verb {
   }
 
  private:
+  absl::Status PublishTexts(Context& context, Published* published) {
+    auto texts = Open(context);
+    if (!texts.ok()) return texts.status();
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    auto maker = MakeMaker(**client);
+    if (!maker.ok()) return maker.status();
+    return PublishAll(context, **client, **texts, *maker, published);
+  }
+
+  // Each when it is due after the first, which is published at once.
+  absl::Status Replay(Context& context, Published* published) const {
+    if (count_ == 0 || !text_.empty() || stdin_ || raw_ || !type_.empty()) {
+      return absl::InvalidArgumentError("--replay takes its events from the file alone");
+    }
+    if (!(speed_ >= 0)) return absl::InvalidArgumentError("--speed is 0 or more");
+    auto replay =
+        EventReplay::Open({.path = replay_, .root = topic_, .speed = speed_, .rate = rate_});
+    if (!replay.ok()) return replay.status();
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    absl::Duration start = context.clock->Monotonic();
+    auto next = replay->Next();
+    while (published->events < count_ && next.ok() && next->has_value()) {
+      WaitUntil(context, start + (*next)->due);
+      const bool first = published->events == 0;
+      const absl::Duration passed = context.clock->Monotonic() - start;
+      published->late = std::max(published->late, passed - (*next)->due);
+      std::vector<std::unique_ptr<msg::NewEventT>> events;
+      std::size_t bytes = 0;
+      do {
+        bytes += BytesOf(*(*next)->event);
+        if (!events.empty() && bytes > kBytesAtOnce) break;
+        events.push_back(std::move((*next)->event));
+        next = replay->Next();
+      } while (next.ok() && next->has_value() && (*next)->due <= passed + PublishPace::kTogether &&
+               !first &&
+               events.size() < std::min<std::uint64_t>(kEventsAtOnce, count_ - published->events));
+      const absl::Status sent = Send(**client, std::move(events), published);
+      if (!sent.ok()) return Behind(*published, sent);
+      if (first) start = context.clock->Monotonic();  // It may have waited for subscribers.
+    }
+    if (!next.ok()) return Behind(*published, next.status());
+    if (replay->torn()) *context.err << "yard pub: the last event of the file is not whole\n";
+    return absl::OkStatus();
+  }
+
+  static absl::Status Behind(const Published& published, const absl::Status& why) {
+    if (published.events == 0) return why;
+    return absl::Status(why.code(),
+                        absl::StrCat("after ", published.events, " events: ", why.message()));
+  }
+
   absl::StatusOr<std::unique_ptr<Texts>> Open(const Context& context) {
+    if (topic_.empty()) return absl::InvalidArgumentError("on which topic? yard pub e/note/ ...");
     if (count_ == 0) return absl::InvalidArgumentError("-n 0: nothing would be published");
     if (raw_ && !type_.empty()) {
       return absl::InvalidArgumentError("--raw sends text, which has no --type");
@@ -265,10 +322,7 @@ class Pub : public Verb {
         published->late = std::max(published->late, now - pace.TimeOf(published->events));
       }
       if (absl::Status sent = Send(client, std::move(batch.events), published); !sent.ok()) {
-        return published->events == 0
-                   ? sent
-                   : absl::Status(sent.code(), absl::StrCat("after ", published->events,
-                                                            " events: ", sent.message()));
+        return Behind(*published, sent);
       }
       if (!batch.why_last.ok()) return batch.why_last;
       if (alone) pace = PublishPace(rate_, context.clock->Monotonic());
@@ -319,6 +373,7 @@ class Pub : public Verb {
   }
 
   void Say(Context& context, const Published& published) const {
+    if (!replay_.empty()) return SayReplayed(context, published);
     if (context.json) {
       return PrintJson(context, {{"topic", topic_},
                                  {"events", published.events},
@@ -336,11 +391,22 @@ class Pub : public Verb {
     *context.out << ", " << runtime::Counted(published.subscribers, "subscriber") << "\n";
   }
 
+  void SayReplayed(Context& context, const Published& published) const {
+    if (context.json) {
+      return PrintJson(context, {{"replay", replay_},
+                                 {"events", published.events},
+                                 {"subscribers", published.subscribers}});
+    }
+    *context.out << Printable(replay_) << ": " << runtime::Counted(published.events, "event")
+                 << " published\n";
+  }
+
   std::string topic_, type_;
   std::string text_;
   bool raw_ = false, stdin_ = false;
   std::uint64_t count_ = kNotGiven;
-  double rate_ = 0, timeout_ = 0;
+  std::string replay_;
+  double rate_ = 0, speed_ = 1, timeout_ = 0;
   std::uint32_t wait_ = 0, require_ = 0;
   std::unique_ptr<MessageJson> messages_;
 };

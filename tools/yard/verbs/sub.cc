@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,132 +17,22 @@
 #include "bus/recovery.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/subscriber.h"
+#include "runtime/counted.h"
+#include "tools/yard/event_dump.h"
 #include "tools/yard/event_queue.h"
+#include "tools/yard/event_view.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/json_filter.h"
-#include "tools/yard/json_path.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
-#include "tools/yard/topic_pattern.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
 namespace {
 
 constexpr absl::Duration kConnect = absl::Seconds(5);
-
-// Which events are printed, and how.
-class View {
- public:
-  struct Options {
-    std::vector<std::string> topics;
-    std::string field;
-    std::string filter;
-    bool json = false;
-    bool for_terminal = false;  // JSON that cannot drive one.
-  };
-  // InvalidArgument: what is wrong with one of them.
-  static absl::StatusOr<View> Make(const Options& options) {
-    View view;
-    view.json_ = options.json;
-    view.for_terminal_ = options.for_terminal;
-    for (const std::string& topic : options.topics) {
-      auto pattern = TopicPattern::Parse(topic);
-      if (!pattern.ok()) return pattern.status();
-      view.patterns_.push_back(*std::move(pattern));
-    }
-    if (!options.field.empty()) {
-      auto field = JsonPath::Parse(options.field);
-      if (!field.ok()) return field.status();
-      view.field_ = *std::move(field);
-    }
-    if (!options.filter.empty()) {
-      auto filter = JsonFilter::Parse(options.filter);
-      if (!filter.ok()) return filter.status();
-      view.filter_ = *std::move(filter);
-    }
-    return view;
-  }
-
-  std::vector<std::string> Prefixes() const {
-    std::vector<std::string> prefixes;
-    for (const TopicPattern& pattern : patterns_) prefixes.push_back(pattern.prefix());
-    return prefixes;
-  }
-  // The topic of a loss may be a beginning of topics.
-  bool Wants(std::string_view topic) const {
-    return std::any_of(patterns_.begin(), patterns_.end(), [&](const TopicPattern& pattern) {
-      return pattern.Matches(topic) || pattern.prefix().starts_with(topic);
-    });
-  }
-  // "TOPIC  {...}", or one object with everything about the event; with a field its value alone,
-  // or instead of the body. Nothing: it is not wanted. Of an event with several results one each.
-  std::vector<std::string> LinesOf(const MessageJson& messages, std::string_view topic,
-                                   const msg::Envelope& event) const {
-    std::vector<std::string> lines;
-    const bool matches =
-        std::any_of(patterns_.begin(), patterns_.end(),
-                    [&](const TopicPattern& pattern) { return pattern.Matches(topic); });
-    if (!matches) return lines;
-    nlohmann::json body = messages.ToJson(event);
-    nlohmann::json more = nlohmann::json::array();
-    if (event.body_as_TrialEvent() != nullptr && body.contains("more_rows")) {
-      more = std::move(body["more_rows"]);
-      body.erase("more_rows");
-    }
-    const auto add = [&](const nlohmann::json& of) {
-      auto line = LineOf(topic, event, of);
-      if (line.has_value()) lines.push_back(*std::move(line));
-    };
-    add(body);
-    for (nlohmann::json& row : more) {
-      body["row"] = std::move(row);
-      add(body);
-    }
-    return lines;
-  }
-
- private:
-  static constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
-
-  std::optional<std::string> LineOf(std::string_view topic, const msg::Envelope& event,
-                                    nlohmann::json body) const {
-    if (filter_ != nullptr && !filter_->Matches(body)) return std::nullopt;
-    if (field_.has_value()) {
-      const nlohmann::json* const value = field_->Find(body);
-      if (value == nullptr) return std::nullopt;
-      body = nlohmann::json(*value);
-    }
-    return json_ ? Object(topic, event, std::move(body)) : Text(topic, body);
-  }
-
-  std::string Text(std::string_view topic, const nlohmann::json& body) const {
-    if (field_.has_value() && body.is_string()) return Printable(body.get<std::string>());
-    const std::string text = Printable(body.dump(-1, ' ', false, kReplace));
-    return field_.has_value() ? text : absl::StrCat(Printable(topic), "  ", text);
-  }
-  std::string Object(std::string_view topic, const msg::Envelope& event,
-                     nlohmann::json body) const {
-    nlohmann::json line = {{"topic", std::string(topic)}};
-    if (const msg::Head* const head = event.head(); head != nullptr) {
-      line["seq"] = head->seq();
-      line["sent"] = IsoTime(head->sent_us());
-      line["source"] = absl::StrCat(absl::Hex(head->source(), absl::kZeroPad16));
-    }
-    if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
-    line[field_.has_value() ? "value" : "body"] = std::move(body);
-    return line.dump(-1, ' ', for_terminal_, kReplace);
-  }
-
-  std::vector<TopicPattern> patterns_;
-  std::optional<JsonPath> field_;
-  std::unique_ptr<JsonFilter> filter_;
-  bool json_ = false;
-  bool for_terminal_ = false;
-};
 
 // Where the last value that was printed of a topic is in its sequence.
 struct Place {
@@ -157,6 +48,9 @@ class Sub : public Verb {
     options.Add("-n", count_, "End after N events.");
     options.Add("--timeout", timeout_, "Seconds to listen; exit 5 if -n has not come by then.");
     options.Add("--since", since_, "Also what was since then (10m, 14:30), or from number N on.");
+    options.Flag("--timestamps", timestamps_, "When it was sent, and how long it was on its way.");
+    options.Add("--dump", dump_, "Keep events in this new file, for yard pub --replay.");
+    options.Add("--max_bytes", max_bytes_, "Of the file, at most (default: 1GiB); then exit 1.");
     options.Flag("--last", last_, "Begin with the last event of each topic.");
     options.Add("--field", field_, "Print this alone: row.step, steps[0], metrics[\"eval.loss\"].");
     options.Add("--filter", filter_, "Only events like 'row.step>10 & !state=Failed'.");
@@ -164,11 +58,12 @@ class Sub : public Verb {
 
   int Run(Context& context) override {
     if (topics_.empty()) topics_.push_back("");
-    const auto view = View::Make({.topics = topics_,
-                                  .field = field_,
-                                  .filter = filter_,
-                                  .json = context.json,
-                                  .for_terminal = context.out_is_terminal});
+    const auto view = EventView::Make({.topics = topics_,
+                                       .field = field_,
+                                       .filter = filter_,
+                                       .json = context.json,
+                                       .for_terminal = context.out_is_terminal,
+                                       .timestamps = timestamps_});
     if (!view.ok()) return Fail(context, "sub", view.status());
     const auto beginning = ParseSince(*context.clock);
     if (!beginning.ok()) return Fail(context, "sub", beginning.status());
@@ -178,13 +73,15 @@ class Sub : public Verb {
     if (!node.ok()) return Fail(context, "sub", node.status());
     auto client = context.client();
     if (!client.ok()) return Fail(context, "sub", client.status());
+    auto dump = OpenDump();
+    if (!dump.ok()) return Fail(context, "sub", dump.status());
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
                                         : absl::InfiniteDuration();
     // An interrupt that is being handled while this ends still has it.
     const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const Closer closer(context.interrupt, queue);
-    bus::Subscriber::Options options = Options(**messages, *view, *client, queue.get());
+    bus::Subscriber::Options options = Options(context, **messages, *view, *client, queue.get());
     options.beginning = *beginning;
     std::atomic<std::int64_t> hub_since_us = 0;
     options.on_connected = [&](std::uint64_t epoch) {
@@ -205,7 +102,10 @@ class Sub : public Verb {
       const absl::Status told = TellLast(context, **messages, *view, **client, &seen, &places);
       if (!told.ok()) return Fail(context, "sub", told);
     }
-    return Listen(context, *queue, deadline, seen, places);
+    if (*dump == nullptr) return Listen(context, *queue, deadline, seen, places);
+    const int code = Record(context, *queue, deadline, **dump);
+    SayRecorded(context, **dump);
+    return code;
   }
 
  private:
@@ -225,6 +125,21 @@ class Sub : public Verb {
     Interrupt* const interrupt_;
   };
 
+  // Null: events are printed.
+  absl::StatusOr<std::unique_ptr<EventDumpWriter>> OpenDump() const {
+    if (dump_.empty()) return nullptr;
+    if (last_ || timestamps_ || !field_.empty()) {
+      return absl::InvalidArgumentError(
+          "--dump keeps events as they are: no --last, --field or --timestamps");
+    }
+    const auto most = ParseSize(max_bytes_);
+    if (!most.has_value()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--max_bytes takes ", kSizeForm, ", not ", max_bytes_));
+    }
+    return EventDumpWriter::Create(dump_, *most);
+  }
+
   // Nothing: it begins now.
   absl::StatusOr<std::optional<bus::Beginning>> ParseSince(const runtime::Clock& clock) const {
     if (since_.empty()) return std::nullopt;
@@ -240,8 +155,8 @@ class Sub : public Verb {
   }
 
   // Neither is a loss, but nobody should miss it unawares.
-  static void SayHowFarBack(Context& context, const View& view, const bus::Beginning& beginning,
-                            std::int64_t hub_since_us) {
+  static void SayHowFarBack(Context& context, const EventView& view,
+                            const bus::Beginning& beginning, std::int64_t hub_since_us) {
     const std::vector<std::string> prefixes = view.Prefixes();
     if (!std::all_of(prefixes.begin(), prefixes.end(), bus::HasRecord)) {
       *context.err << "yard sub: nobody keeps states (s/, $sys/): they come from now on\n";
@@ -256,18 +171,28 @@ class Sub : public Verb {
     }
   }
 
-  static bus::Subscriber::Options Options(const MessageJson& messages, const View& view,
-                                          bus::Client* client, EventQueue* queue) {
+  bus::Subscriber::Options Options(const Context& context, const MessageJson& messages,
+                                   const EventView& view, bus::Client* client,
+                                   EventQueue* queue) const {
     bus::Subscriber::Options options;
     options.prefixes = view.Prefixes();
-    options.on_event = [&messages, &view, queue](std::string_view topic,
-                                                 const msg::Envelope& event) {
+    options.on_message = [&messages, &view, queue, clock = context.clock, keeps = !dump_.empty()](
+                             std::string_view topic, const msg::Envelope& event,
+                             std::span<const std::uint8_t> message) {
+      const absl::Time heard = clock->Now();
       const msg::Head* const head = event.head();
-      for (std::string& line : view.LinesOf(messages, topic, event)) {
-        queue->Add({.topic = std::string(topic),
-                    .text = std::move(line),
-                    .source = head == nullptr ? 0 : head->source(),
-                    .seq = head == nullptr ? 0 : head->seq()});
+      EventQueue::Item item{.topic = std::string(topic),
+                            .heard_us = absl::ToUnixMicros(heard),
+                            .source = head == nullptr ? 0 : head->source(),
+                            .seq = head == nullptr ? 0 : head->seq()};
+      if (keeps) {
+        if (!view.Passes(messages, topic, event)) return;
+        item.text.assign(message.begin(), message.end());
+        return queue->Add(std::move(item));
+      }
+      for (std::string& line : view.LinesOf(messages, topic, event, heard)) {
+        item.text = std::move(line);
+        queue->Add(item);
       }
     };
     options.on_lost = [&view, queue](std::string_view topic, std::uint64_t lost) {
@@ -279,7 +204,7 @@ class Sub : public Verb {
     return options;
   }
 
-  absl::Status TellLast(Context& context, const MessageJson& messages, const View& view,
+  absl::Status TellLast(Context& context, const MessageJson& messages, const EventView& view,
                         bus::Client& client, std::uint64_t* seen, Places* places) const {
     for (const std::string& prefix : view.Prefixes()) {
       msg::LastEventsRequestT request;
@@ -298,11 +223,12 @@ class Sub : public Verb {
     return absl::OkStatus();
   }
 
-  static void TellOne(Context& context, const MessageJson& messages, const View& view,
+  static void TellOne(Context& context, const MessageJson& messages, const EventView& view,
                       const msg::RecordedEventT& recorded, std::uint64_t* seen, Places* places) {
     const auto event = bus::Receive(recorded.envelope, recorded.envelope.size());
     if (!event.ok() || !event->body_known()) return;
-    const std::vector<std::string> lines = view.LinesOf(messages, recorded.topic, **event);
+    const std::vector<std::string> lines =
+        view.LinesOf(messages, recorded.topic, **event, context.clock->Now());
     if (lines.empty()) return;
     if (const msg::Head* const head = (*event)->head(); head != nullptr) {
       (*places)[recorded.topic] = {head->source(), head->seq()};
@@ -335,6 +261,31 @@ class Sub : public Verb {
     return kDone;
   }
 
+  // To the file, as they are.
+  int Record(Context& context, EventQueue& queue, absl::Duration deadline,
+             EventDumpWriter& dump) const {
+    while (count_ == 0 || dump.events() < count_) {
+      const auto item = queue.Take(deadline);
+      if (!item.has_value()) return End(context, queue.closed(), dump.events());
+      if (item->is_loss) {
+        SayLost(context, *item);
+        continue;
+      }
+      const absl::Status added = dump.Add(item->heard_us, item->topic, item->text);
+      if (!added.ok()) return Fail(context, "sub", added);
+    }
+    return kDone;
+  }
+
+  void SayRecorded(Context& context, const EventDumpWriter& dump) const {
+    if (context.json) {
+      return PrintJson(context,
+                       {{"dump", dump_}, {"events", dump.events()}, {"bytes", dump.bytes()}});
+    }
+    *context.err << Printable(dump_) << ": " << runtime::Counted(dump.events(), "event") << ", "
+                 << ShortBytes(dump.bytes()) << "\n";
+  }
+
   // An endless listening ends so; one that counts has not got what it was to wait for.
   int End(Context& context, bool interrupted, std::uint64_t seen) const {
     if (count_ == 0) return kDone;
@@ -362,9 +313,10 @@ class Sub : public Verb {
 
   std::vector<std::string> topics_;
   std::string field_, filter_, since_;
+  std::string dump_, max_bytes_ = "1GiB";
   std::uint64_t count_ = 0;
   double timeout_ = 0;
-  bool last_ = false;
+  bool last_ = false, timestamps_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -246,8 +247,10 @@ class Topic : public Verb {
   int Measured(Context& context, bus::Node& node, const Measure& measure, Meter& meter) const {
     bus::Subscriber::Options options;
     options.prefixes = {topic_};
-    options.on_sized_event = [&meter](std::string_view topic, const msg::Envelope& event,
-                                      std::size_t bytes) { meter.Hear(topic, event, bytes); };
+    options.on_message = [&meter](std::string_view topic, const msg::Envelope& event,
+                                  std::span<const std::uint8_t> message) {
+      meter.Hear(topic, event, message.size());
+    };
     options.on_lost = [&meter](std::string_view topic, std::uint64_t lost) {
       meter.Lose(topic, lost);
     };

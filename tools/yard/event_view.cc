@@ -1,0 +1,133 @@
+#include "tools/yard/event_view.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/yard/printable.h"
+#include "tools/yard/table.h"
+
+namespace yard {
+namespace {
+
+constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
+
+// What an owner's record had may have no head.
+const msg::Head* SentHead(const msg::Envelope& event) {
+  const msg::Head* const head = event.head();
+  return head == nullptr || head->sent_us() == 0 ? nullptr : head;
+}
+
+// "2026-05-02T12:30:05.000000Z +300us": when it was sent, and how long it was on its way.
+std::string Stamp(const msg::Envelope& event, absl::Time heard) {
+  const msg::Head* const head = SentHead(event);
+  if (head == nullptr) return absl::StrCat(IsoTime(absl::ToUnixMicros(heard)), " recorded");
+  const absl::Duration way = heard - absl::FromUnixMicros(head->sent_us());
+  return absl::StrCat(IsoTime(head->sent_us()), " ", way < absl::ZeroDuration() ? "" : "+",
+                      absl::FormatDuration(absl::Trunc(way, absl::Microseconds(1))));
+}
+
+}  // namespace
+
+absl::StatusOr<EventView> EventView::Make(const Options& options) {
+  EventView view;
+  view.json_ = options.json;
+  view.for_terminal_ = options.for_terminal;
+  view.timestamps_ = options.timestamps;
+  for (const std::string& topic : options.topics) {
+    auto pattern = TopicPattern::Parse(topic);
+    if (!pattern.ok()) return pattern.status();
+    view.patterns_.push_back(*std::move(pattern));
+  }
+  if (!options.field.empty()) {
+    auto field = JsonPath::Parse(options.field);
+    if (!field.ok()) return field.status();
+    view.field_ = *std::move(field);
+  }
+  if (!options.filter.empty()) {
+    auto filter = JsonFilter::Parse(options.filter);
+    if (!filter.ok()) return filter.status();
+    view.filter_ = *std::move(filter);
+  }
+  return view;
+}
+
+std::vector<std::string> EventView::Prefixes() const {
+  std::vector<std::string> prefixes;
+  for (const TopicPattern& pattern : patterns_) prefixes.push_back(pattern.prefix());
+  return prefixes;
+}
+
+bool EventView::Wants(std::string_view topic) const {
+  return std::any_of(patterns_.begin(), patterns_.end(), [&](const TopicPattern& pattern) {
+    return pattern.Matches(topic) || pattern.prefix().starts_with(topic);
+  });
+}
+
+bool EventView::Matches(std::string_view topic) const {
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [&](const TopicPattern& pattern) { return pattern.Matches(topic); });
+}
+
+bool EventView::Passes(const MessageJson& messages, std::string_view topic,
+                       const msg::Envelope& event) const {
+  if (filter_ == nullptr) return Matches(topic);
+  return !LinesOf(messages, topic, event, absl::UnixEpoch()).empty();
+}
+
+std::vector<std::string> EventView::LinesOf(const MessageJson& messages, std::string_view topic,
+                                            const msg::Envelope& event, absl::Time heard) const {
+  std::vector<std::string> lines;
+  if (!Matches(topic)) return lines;
+  nlohmann::json body = messages.ToJson(event);
+  nlohmann::json more = nlohmann::json::array();
+  if (event.body_as_TrialEvent() != nullptr && body.contains("more_rows")) {
+    more = std::move(body["more_rows"]);
+    body.erase("more_rows");
+  }
+  const auto add = [&](const nlohmann::json& of) {
+    auto line = LineOf(topic, event, heard, of);
+    if (line.has_value()) lines.push_back(*std::move(line));
+  };
+  add(body);
+  for (nlohmann::json& row : more) {
+    body["row"] = std::move(row);
+    add(body);
+  }
+  return lines;
+}
+
+std::optional<std::string> EventView::LineOf(std::string_view topic, const msg::Envelope& event,
+                                             absl::Time heard, nlohmann::json body) const {
+  if (filter_ != nullptr && !filter_->Matches(body)) return std::nullopt;
+  if (field_.has_value()) {
+    const nlohmann::json* const value = field_->Find(body);
+    if (value == nullptr) return std::nullopt;
+    body = nlohmann::json(*value);
+  }
+  return json_ ? Object(topic, event, heard, std::move(body)) : Text(topic, event, heard, body);
+}
+
+std::string EventView::Text(std::string_view topic, const msg::Envelope& event, absl::Time heard,
+                            const nlohmann::json& body) const {
+  const std::string stamp = timestamps_ ? Stamp(event, heard) + "  " : "";
+  if (field_.has_value() && body.is_string()) return stamp + Printable(body.get<std::string>());
+  const std::string text = Printable(body.dump(-1, ' ', false, kReplace));
+  return stamp + (field_.has_value() ? text : absl::StrCat(Printable(topic), "  ", text));
+}
+
+std::string EventView::Object(std::string_view topic, const msg::Envelope& event, absl::Time heard,
+                              nlohmann::json body) const {
+  nlohmann::json line = {{"topic", std::string(topic)}};
+  if (const msg::Head* const head = event.head(); head != nullptr) {
+    line["seq"] = head->seq();
+    line["sent"] = IsoTime(head->sent_us());
+    line["source"] = absl::StrCat(absl::Hex(head->source(), absl::kZeroPad16));
+  }
+  if (timestamps_) line["received"] = IsoTime(absl::ToUnixMicros(heard));
+  if (event.body_type() != msg::Body::NONE) line["type"] = msg::EnumNameBody(event.body_type());
+  line[field_.has_value() ? "value" : "body"] = std::move(body);
+  return line.dump(-1, ' ', for_terminal_, kReplace);
+}
+
+}  // namespace yard
