@@ -46,6 +46,9 @@ class RestartIndexTest(yard_case.YardCase):
         self.assertEqual(counters["indexes_refused"], 0, counters)
         self.assertLess(counters["event_bytes_read"], log_bytes * 0.05, counters)
         self.assertGreater(counters["event_bytes_spared"], log_bytes * 0.95, counters)
+        self.assertLess(counters["index_bytes"], log_bytes * 0.35, counters)
+        print("%d bytes of event files, %d of indexes: %d were read again" %
+              (log_bytes, counters["index_bytes"], counters["event_bytes_read"]))
 
     def test_little_is_read_again(self):
         content = points(0, 100) * (POINTS // 100)
