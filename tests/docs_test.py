@@ -17,6 +17,8 @@ from tests import fenced_blocks, yard_case
 # not here runs what it shows, and one that has no such commands any more has to be taken out.
 SHOWN_ONLY = {
     "docs/commands.md": "//tools/yard:command_line_test parses the examples of every --help",
+    "docs/operating.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, //tests:backup_test",
+    "docs/systemd.md": "a test has no systemd of its own",
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does",
 }
 # Environments of $YARD_PEERS that a page's commands need.
