@@ -13,7 +13,8 @@ from tests import yard_case
 PROGRAMS = pathlib.Path("tests/programs").absolute()
 
 # Which of the answers of ours is that of the reader.
-POLICIES = {"provider": "TensorBoard", "server": "RustServer", "accumulator": "TensorBoard"}
+POLICIES = {"provider": "TensorBoard", "server": "RustServer", "accumulator": "TensorBoard",
+            "mindinsight": "MindInsight"}
 
 INT64 = 9  # TensorFlow's number.
 
@@ -101,7 +102,7 @@ class ReadersAgreeTest(yard_case.YardCase):
         for (step, wall_time), group in itertools.groupby(part["blobs"], moment):
             group = list(group)
             size = [str(group[0][side]) for side in ("width", "height")]
-            if part["plugin"] != "images":
+            if part["plugin"] not in ("images", "image"):
                 size = []
             yield [step, wall_time, [base64.b64encode(side.encode()).decode() for side in size] +
                    [self.blob(run, blob) for blob in group]]
@@ -134,14 +135,20 @@ class ReadersAgreeTest(yard_case.YardCase):
             seen[name]["values"] = [[*moment(graph), [self.blob(run, graph)]]]
         return seen
 
+    def theirs(self, run, reader, points):
+        directory = os.path.join(self.directory, "runs", run)
+        if reader == "mindinsight":
+            return json.loads(self.run_peer("mindinsight", "read_with_mindinsight.py", directory))
+        return json.loads(self.run_peer("tensorboard", "read_with_tensorboard.py", reader,
+                                        directory, points))
+
     def check(self, run, reader, is_known=lambda tag: True):
         """`is_known`: of our tags, those that the reader shows."""
         with self.subTest(run=run, reader=reader):
             ours = self.ours(run, POLICIES[reader], python_histograms=reader != "server")
             ours = {name: tag for name, tag in ours.items() if is_known(tag)}
             points = sum(len(tag["values"]) for tag in ours.values())
-            theirs = json.loads(self.run_peer("tensorboard", "read_with_tensorboard.py", reader,
-                                              os.path.join(self.directory, "runs", run), points))
+            theirs = self.theirs(run, reader, points)
             self.assertEqual(sorted(ours), sorted(theirs))
             self.assertGreater(points, 0)
             for name, tag in theirs.items():
@@ -184,6 +191,9 @@ class ReadersAgreeTest(yard_case.YardCase):
         run = self.write("tensorboard", "write_with_tensorboardx.py")
         self.check_all(run)
         self.assertEqual(self.hparams(run)[1], {"rate": 0.5, "optimizer": "sgd"})
+
+    def test_mindspore(self):
+        self.check(self.write("mindinsight", "write_with_mindinsight.py"), "mindinsight")
 
     def test_what_a_trial_has_reported(self):
         run = self._testMethodName
