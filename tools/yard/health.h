@@ -86,6 +86,12 @@ struct LeftoverFacts {
   std::vector<std::string> ready_files = {};
   std::vector<std::string> task_sockets = {};  // Their shims were killed, and nobody saw it.
   bool more_sockets = false;                   // Not all were looked at.
+  // Shims that serve a task's control socket.
+  struct Shim {
+    std::string task;  // "j-abcde.worker-0.1"
+    pid_t pid = 0;
+  };
+  std::vector<Shim> shims = {};
 };
 Findings CheckLeftovers(const LeftoverFacts& facts);
 

@@ -89,9 +89,13 @@ std::vector<std::string> SocketsIn(const std::string& directory, bool* more) {
 void LookAtTaskSockets(const std::string& directory, LeftoverFacts* facts) {
   constexpr std::string_view kControl = ".ctl";
   for (const std::string& path : SocketsIn(directory, &facts->more_sockets)) {
-    if (!path.ends_with(kControl) || Probe(path, SOCK_SEQPACKET) != Listening::kNo) continue;
-    facts->task_sockets.push_back(path);
+    if (!path.ends_with(kControl)) continue;
     const std::string task = path.substr(0, path.size() - kControl.size());
+    pid_t shim = 0;
+    const Listening listening = Probe(path, SOCK_SEQPACKET, &shim);
+    if (shim > 0) facts->shims.push_back({task.substr(task.rfind('/') + 1), shim});
+    if (listening != Listening::kNo) continue;
+    facts->task_sockets.push_back(path);
     if (IsSocket(task)) facts->task_sockets.push_back(task);
   }
 }

@@ -122,8 +122,13 @@ TEST_F(HealthFactsTest, ATasksSocketsAreLeftOverWhenItsShimIsGone) {
   const auto task_socket = Listen(task);
   {
     const auto control = Listen(task + ".ctl", SOCK_SEQPACKET);
-    EXPECT_THAT(LookForLeftovers(locations_).task_sockets, IsEmpty());
+    const LeftoverFacts facts = LookForLeftovers(locations_);
+    EXPECT_THAT(facts.task_sockets, IsEmpty());
+    ASSERT_THAT(facts.shims, SizeIs(1));
+    EXPECT_EQ(facts.shims[0].task, "j-aaaaa.worker-0.1");
+    EXPECT_EQ(facts.shims[0].pid, getpid());
   }
+  EXPECT_THAT(LookForLeftovers(locations_).shims, IsEmpty());
   EXPECT_THAT(LookForLeftovers(locations_).task_sockets, ElementsAre(task + ".ctl", task));
 }
 

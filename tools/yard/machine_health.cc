@@ -121,6 +121,18 @@ Finding CheckTrials(const TrialFacts& facts) {
             "see for what, and who has it: yard ps");
 }
 
+Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays) {
+  Findings findings;
+  for (const LeftoverFacts::Shim& shim : strays) {
+    findings.push_back(Of(
+        Level::kWarn, "stray shim",
+        absl::StrCat("process ", shim.pid, " runs ", shim.task,
+                     ", of which the launcher knows nothing"),
+        absl::StrCat("see what it is: ps -f --ppid ", shim.pid, "; end it: kill -9 ", shim.pid)));
+  }
+  return findings;
+}
+
 std::optional<std::string> ReadProcFile(const std::string& path) {
   auto text = runtime::ReadFile(path, kSmallFile);
   if (!text.ok()) return std::nullopt;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "tools/yard/health.h"
 
@@ -44,6 +45,10 @@ struct TrialFacts {
   std::string first = {}, reason = {};  // Of one that waits: its id, and for what.
 };
 Finding CheckTrials(const TrialFacts& facts);
+
+// Shims of jobs that the launcher has never heard of: its database was lost or replaced, and what
+// runs there is nobody's. Nothing if there are none.
+Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays);
 
 // ---- What the machine shows. `read` is for a file of /proc.
 

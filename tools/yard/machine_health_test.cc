@@ -83,6 +83,16 @@ TEST(MachineHealthTest, FactsLeadToFindings) {
   }
 }
 
+TEST(MachineHealthTest, StrayShimsAreNamedWithTheWayToEndThem) {
+  EXPECT_TRUE(CheckStrayShims({}).empty());
+  const Findings findings = CheckStrayShims({{.task = "j-abcde.worker-0.1", .pid = 77}});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].level, Level::kWarn);
+  EXPECT_EQ(findings[0].found,
+            "process 77 runs j-abcde.worker-0.1, of which the launcher knows nothing");
+  EXPECT_THAT(findings[0].fix, HasSubstr("kill -9 77"));
+}
+
 TEST(MachineHealthTest, ReadsWhatTheKernelSays) {
   const std::map<std::string, std::string> files = {
       {"/proc/sys/fs/inotify/max_user_watches", "123\n"},

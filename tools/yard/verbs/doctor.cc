@@ -2,6 +2,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@ namespace yard {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(1);
+constexpr std::size_t kMostStrays = 8;
 
 // In a container, for example.
 bool IsElsewhere(const msg::ProcessIdentityT& process) {
@@ -65,7 +67,9 @@ class Doctor : public Verb {
   void Declare(OptionSet&) override {}
 
   int Run(Context& context) override {
-    const YardFacts yard = LookAtYard(context);
+    // Before the launcher is asked: what it starts meanwhile is not here.
+    const LeftoverFacts leftovers = LookForLeftovers(context.locations);
+    const YardFacts yard = LookAtYard(context, leftovers);
     Findings findings;
     const auto add = [&](Findings more) {
       for (Finding& finding : more) findings.push_back(std::move(finding));
@@ -76,7 +80,8 @@ class Doctor : public Verb {
     add(CheckMemory(LookAtMemory()));
     for (const LibraryFacts& library : LoadedLibraries()) add({CheckLibrary(library)});
     add({CheckPrograms(MissingPrograms())});
-    add(CheckLeftovers(LookForLeftovers(context.locations)));
+    add(CheckLeftovers(leftovers));
+    add(CheckStrayShims(strays_));
     add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
     add(CheckKillModes(modes_, chosen_mode_));
@@ -108,7 +113,7 @@ class Doctor : public Verb {
     return findings;
   }
 
-  YardFacts LookAtYard(Context& context) {
+  YardFacts LookAtYard(Context& context, const LeftoverFacts& leftovers) {
     YardFacts yard;
     yard.version = std::string(bus::kVersion);
     yard.now = context.clock->Now();
@@ -127,12 +132,12 @@ class Doctor : public Verb {
       service.outdated = std::count(outdated.begin(), outdated.end(), service.name) > 0;
     }
     // Without a yard there is nobody to ask, and no need of a place on the bus.
-    if (any) Ask(context, &yard);
+    if (any) Ask(context, leftovers, &yard);
     return yard;
   }
 
   // The services by the registry, and then themselves.
-  void Ask(Context& context, YardFacts* yard) {
+  void Ask(Context& context, const LeftoverFacts& leftovers, YardFacts* yard) {
     auto client = context.client();
     if (!client.ok()) {
       yard->registry = client.status();
@@ -160,6 +165,25 @@ class Doctor : public Verb {
     }
     AskLauncher(**client, yard);
     AskTrainer(**client);
+    AskForJobs(**client, leftovers.shims);
+  }
+
+  // Of each shim; of many the first ones are enough.
+  void AskForJobs(bus::Client& client, const std::vector<LeftoverFacts::Shim>& shims) {
+    msg::JobsRequestT live;
+    live.live_only = true;
+    const auto reply = client.Call<rpc::Launcher::Jobs>(live, {.timeout = kPatience});
+    if (!reply.ok()) return;
+    std::set<std::string> known;
+    for (const auto& job : reply->jobs) known.insert(job->id);
+    for (const LeftoverFacts::Shim& shim : shims) {
+      msg::JobsRequestT one;
+      one.job = shim.task.substr(0, shim.task.find('.'));
+      if (known.contains(one.job) || strays_.size() >= kMostStrays) continue;
+      // Its job may have ended a moment ago.
+      const auto ended = client.Call<rpc::Launcher::Jobs>(one, {.timeout = kPatience});
+      if (absl::IsNotFound(ended.status())) strays_.push_back(shim);
+    }
   }
 
   void AskTrainer(bus::Client& client) {
@@ -227,6 +251,7 @@ class Doctor : public Verb {
   // What the launcher says of this machine; nothing without one.
   std::vector<KillModeFacts> modes_;
   std::string chosen_mode_;
+  std::vector<LeftoverFacts::Shim> strays_;
   std::optional<TrialFacts> trials_;  // Nothing without a trainer.
 };
 
