@@ -136,14 +136,16 @@ void UsageMeter::Look(const std::vector<RunningAttempt>& attempts) {
     const auto known = cgroups_.find(attempt.folder);
     auto& groups = cgroups[attempt.folder];
     groups = known != cgroups_.end() ? known->second : options_.cgroups_of(attempt.folder);
-    for (const std::string& cgroup : groups) {
+    // Those that keep no account are not asked again.
+    std::erase_if(groups, [&](const std::string& cgroup) {
       const GroupAccount account = AccountOf(cgroup);
       if (account.cpu_us.has_value()) {
         usage->cpu_us = *account.cpu_us;
         usage->source = "cgroup";
       }
       if (account.memory_bytes.has_value()) usage->rss_bytes = *account.memory_bytes;
-    }
+      return !account.cpu_us.has_value() && !account.memory_bytes.has_value();
+    });
     last_.tasks.push_back(std::move(usage));
   }
   cgroups_ = std::move(cgroups);

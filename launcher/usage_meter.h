@@ -61,7 +61,7 @@ class UsageMeter {
   runtime::Mutex mutex_;
   msg::UsageReplyT last_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Duration> looked_ ABSL_GUARDED_BY(mutex_);  // By Monotonic().
-  // By folder: what Options::cgroups_of said.
+  // By folder: what Options::cgroups_of said, as far as it keeps accounts.
   std::map<std::string, std::vector<std::string>> cgroups_ ABSL_GUARDED_BY(mutex_);
 };
 

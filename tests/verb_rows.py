@@ -85,6 +85,8 @@ ROWS = {
                   says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
                                                       ("/nowhere/" + HOSTILE,))),
     "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",))),
+    # (Of the full screen top_test has the keys.)
+    "top": Row(("--once",), takes_names=False, says=r"(?s)yard top .*trainer up", shows=(("--once", "-m", HOSTILE),)),
     "wait": Row((THING,), fresh=a_trial, says="done", in_silence_words=("--timeout", "5")),
     "stop": Row((THING,), fresh=a_job, in_silence=(4, 5)),
     "restart": Row((THING,), fresh=a_job),

@@ -274,4 +274,9 @@ bool HasEnded(msg::TrialState state) {
 }
 bool HasEnded(msg::TaskState state) { return state >= msg::TaskState::Exited; }
 
+bool IsOfTrial(const msg::JobT& job) {
+  return std::any_of(job.labels.begin(), job.labels.end(),
+                     [](const auto& label) { return label->key == "trial"; });
+}
+
 }  // namespace yard

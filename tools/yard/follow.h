@@ -71,6 +71,8 @@ const char* StateName(msg::TrialState state);
 const char* StateName(msg::TaskState state);
 bool HasEnded(msg::TrialState state);
 bool HasEnded(msg::TaskState state);
+// Its trial tells of it.
+bool IsOfTrial(const msg::JobT& job);
 
 }  // namespace yard
 

@@ -108,7 +108,10 @@ void FakeYard::ServeLauncher() {
         MutexLock lock(mutex_);
         msg::JobsReplyT reply;
         if (request.job.empty()) {
-          for (const auto& job : jobs_) reply.jobs.push_back(std::make_unique<msg::JobT>(job));
+          for (const auto& job : jobs_) {
+            if (request.live_only && HasEnded(job.state)) continue;
+            reply.jobs.push_back(std::make_unique<msg::JobT>(job));
+          }
           return reply;
         }
         const auto found = FindJob(request.job);
@@ -159,6 +162,10 @@ void FakeYard::ServeLauncher() {
     });
     changed_.SignalAll();
   });
+  service.Handle<Launcher::Usage>(
+      [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::UsageReplyT> {
+        return usage_;
+      });
   if (kill_modes_.has_value()) {
     service.Handle<Launcher::KillModes>(
         [this](const bus::CallContext&, const auto&) -> absl::StatusOr<msg::KillModesReplyT> {

@@ -254,6 +254,7 @@ void FakeYard::ServeTrainer() {
         msg::TrialsReplyT reply;
         if (request.trial.empty()) {
           for (const Held& held : trials_) {
+            if (request.live_only && HasEnded(held.trial.state)) continue;
             reply.trials.push_back(std::make_unique<msg::TrialT>(held.trial));
           }
           return reply;
@@ -322,7 +323,7 @@ void FakeYard::ServeTrainer() {
       part.rows.push_back(std::make_unique<msg::ResultRowT>(row));
       (void)writer->SendPart(std::move(part));
     }
-    if (!HasEnded(held.trial.state)) held.trial.state = msg::TrialState::Done;
+    if (request.follow && !HasEnded(held.trial.state)) held.trial.state = msg::TrialState::Done;
     msg::FollowTrialReplyT end;
     end.trial = std::make_unique<msg::TrialT>(held.trial);
     writer->Finish(std::move(end));

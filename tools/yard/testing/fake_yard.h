@@ -113,6 +113,8 @@ class FakeYard {
   }
   // What the launcher says of the ways to kill a tree; else it does not know the method.
   void SetKillModes(msg::KillModesReplyT modes) { kill_modes_ = std::move(modes); }
+  // What it says of what tasks use; else that none runs.
+  void SetUsage(msg::UsageReplyT usage) { usage_ = std::move(usage); }
   // The service runs, and the registry does not know it.
   void Unregister(const std::string& service) { unregistered_.push_back(service); }
   // The service never runs: it has no socket, no lease and no lock.
@@ -196,6 +198,7 @@ class FakeYard {
   bool incomplete_ = false;
   std::atomic<bool> scans_ = false;
   std::optional<msg::KillModesReplyT> kill_modes_;
+  msg::UsageReplyT usage_;
   bool holds_ = false, keeps_running_ = false;
   std::ostream* err_ = nullptr;
   std::ostream* out_ = nullptr;

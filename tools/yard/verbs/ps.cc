@@ -178,12 +178,6 @@ class Ps : public Verb {
     return Short(waits ? WhyOfJob(*job->second) : trial.reason, 100);
   }
 
-  // A trial's job is told by its trial.
-  static bool IsOfTrial(const msg::JobT& job) {
-    return std::any_of(job.labels.begin(), job.labels.end(),
-                       [](const auto& label) { return label->key == "trial"; });
-  }
-
   template <typename Things>
   void Limit(Things* things) const {
     if (all_) return;

@@ -9,6 +9,7 @@
 #include "tools/yard/instances.h"
 #include "tools/yard/leases.h"
 #include "tools/yard/printable.h"
+#include "tools/yard/service_rows.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
@@ -21,14 +22,6 @@ namespace {
 constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr std::size_t kMostRows = 100;  // Of a table for people.
 
-struct Row {
-  std::string service = "", instance = "", state = "";
-  int pid = 0;
-  std::int64_t since_us = 0;
-  std::uint32_t restarts = 0;
-  std::string endpoint = "";
-};
-
 class Status : public Verb {
  public:
   void Declare(OptionSet& options) override {
@@ -39,10 +32,10 @@ class Status : public Verb {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "status", client.status());
     const auto list = check_ ? ServiceLeases(**client, kPatience) : AllLeases(**client, kPatience);
-    std::vector<Row> rows = Rows(context, list);
+    std::vector<ServiceRow> rows = ServiceRows(context, list);
     if (check_) return Check(context, **client, rows, list.status());
-    AddRestarts(**client, &rows);
-    for (const Row& row : rows) {
+    AskForRestarts(**client, &rows);
+    for (const ServiceRow& row : rows) {
       if (context.json) PrintJson(context, ToJsonRow(row));
     }
     if (!context.json) PrintTable(context, rows);
@@ -57,7 +50,7 @@ class Status : public Verb {
 
  private:
   // One line for each service that is not up or does not answer, and nothing else.
-  static int Check(Context& context, bus::Client& client, const std::vector<Row>& rows,
+  static int Check(Context& context, bus::Client& client, const std::vector<ServiceRow>& rows,
                    const absl::Status& registry) {
     std::map<std::string, absl::StatusOr<msg::StatsReplyT>> answers;
     if (registry.ok()) {
@@ -66,7 +59,7 @@ class Status : public Verb {
     bool all = true;
     for (const std::string_view service : kServices) {
       const auto row = std::find_if(rows.begin(), rows.end(),
-                                    [&](const Row& r) { return r.service == service; });
+                                    [&](const ServiceRow& r) { return r.service == service; });
       const std::string wrong = WhatIsWrong(*row, registry, answers);
       if (wrong.empty()) continue;
       all = false;
@@ -76,7 +69,7 @@ class Status : public Verb {
   }
 
   static std::string WhatIsWrong(
-      const Row& row, const absl::Status& registry,
+      const ServiceRow& row, const absl::Status& registry,
       const std::map<std::string, absl::StatusOr<msg::StatsReplyT>>& answers) {
     if (!registry.ok()) {
       if (row.state == "down") return "is down";
@@ -88,48 +81,12 @@ class Status : public Verb {
     return answer.ok() ? "" : absl::StrCat("does not answer: ", answer.message());
   }
 
-  // The services of a yard first, whether they are there or not, then what else is registered.
-  static std::vector<Row> Rows(const Context& context, const absl::StatusOr<Leases>& list) {
-    std::vector<Row> rows;
-    for (const std::string_view service : kServices) {
-      Row row{.service = std::string(service), .pid = HolderOf(context.locations, service)};
-      row.state = row.pid == 0 ? "down" : list.ok() ? "starting" : "unknown";
-      rows.push_back(std::move(row));
-    }
-    if (!list.ok()) return rows;
-    for (const auto& lease : *list) {
-      const int pid = lease->process != nullptr ? lease->process->pid : 0;
-      Row row{.service = lease->name,
-              .instance = lease->instance,
-              .state = lease->state == msg::LeaseState::Up ? "up" : "suspect",
-              .pid = pid,
-              .since_us = lease->registered_us,
-              .endpoint = lease->endpoints.empty() ? "" : lease->endpoints.front()};
-      // Of a service's copies the first is the yard's own.
-      const auto services = rows.begin() + static_cast<std::ptrdiff_t>(std::size(kServices));
-      const auto known = std::find_if(rows.begin(), services, [&](const Row& r) {
-        return r.service == row.service && row.instance == "0";
-      });
-      if (known != services) {
-        *known = std::move(row);
-      } else {
-        rows.push_back(std::move(row));
-      }
-    }
-    return rows;
-  }
-
-  static void AddRestarts(bus::Client& client, std::vector<Row>* rows) {
+  static void AskForRestarts(bus::Client& client, std::vector<ServiceRow>* rows) {
     const auto services = client.Call<rpc::Launcher::Services>({}, {.timeout = absl::Seconds(1)});
-    if (!services.ok()) return;
-    for (const auto& service : services->services) {
-      for (Row& row : *rows) {
-        if (row.service == service->name) row.restarts = service->restarts;
-      }
-    }
+    if (services.ok()) AddRestarts(*services, rows);
   }
 
-  static nlohmann::json ToJsonRow(const Row& row) {
+  static nlohmann::json ToJsonRow(const ServiceRow& row) {
     return {{"service", row.service},  {"instance", row.instance},       {"state", row.state},
             {"pid", row.pid},          {"since", IsoTime(row.since_us)}, {"restarts", row.restarts},
             {"endpoint", row.endpoint}};
@@ -149,12 +106,12 @@ class Status : public Verb {
     if (!context.json && !tools.empty()) *context.out << "\n" << table.ToString();
   }
 
-  static void PrintTable(Context& context, const std::vector<Row>& rows) {
+  static void PrintTable(Context& context, const std::vector<ServiceRow>& rows) {
     Table table({"SERVICE", "STATE", ">PID", ">AGE", ">RESTARTS"});
     const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
     const std::size_t shown = std::min(rows.size(), kMostRows);
     for (std::size_t i = 0; i < shown; ++i) {
-      const Row& row = rows[i];
+      const ServiceRow& row = rows[i];
       table.AddRow({row.service, row.state, row.pid == 0 ? "-" : absl::StrCat(row.pid),
                     row.since_us == 0 ? "-" : ShortDuration(absl::Microseconds(now - row.since_us)),
                     absl::StrCat(row.restarts)});

@@ -1,0 +1,303 @@
+#include "tools/yard/top/fact_reader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "runtime/mutex.h"
+#include "tools/yard/follow.h"
+#include "tools/yard/leases.h"
+#include "tools/yard/task_names.h"
+#include "tools/yard/top/cpu_rates.h"
+#include "tools/yard/whole_lines.h"
+
+namespace yard::top {
+namespace {
+
+using runtime::MutexLock;
+
+constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kRegistryPatience = absl::Seconds(1);
+constexpr absl::Duration kOrderPatience = absl::Seconds(5);
+constexpr std::uint64_t kMostReports = 1000;
+constexpr int kLastLines = 100;  // Of each stream.
+constexpr std::size_t kMostLines = 200, kMostOutputBytes = 1 << 20, kMostLineBytes = 4096;
+// Those that have ended, and how many of them are asked for at once.
+constexpr std::size_t kEndedKept = 10;
+
+// Of one round of calls. Also held by calls that nobody waits for any more.
+struct Answers {
+  runtime::Mutex mutex;
+  runtime::CondVar changed;
+  int pending ABSL_GUARDED_BY(mutex) = 0;
+  absl::StatusOr<msg::ServicesReplyT> services;
+  absl::StatusOr<msg::TrialsReplyT> trials;
+  absl::StatusOr<msg::JobsReplyT> jobs;
+  absl::StatusOr<msg::UsageReplyT> usage;
+  absl::StatusOr<msg::FollowTrialReplyT> reports_end;
+  absl::StatusOr<msg::LogsReplyT> output_end;
+  std::vector<msg::ResultRowT> reports;
+  std::vector<msg::LogsReplyT> output;
+  std::size_t output_bytes = 0;
+};
+
+// The end of a list of things: those that live are replaced, those that were there and are gone
+// are to be asked for by name.
+template <typename Thing>
+class Known {
+ public:
+  // Ids of those that have ended since.
+  std::vector<std::string> Take(std::vector<std::unique_ptr<Thing>> live) {
+    std::set<std::string> ids;
+    for (const auto& thing : live) ids.insert(thing->id);
+    std::vector<std::string> gone;
+    for (const Thing& thing : live_) {
+      if (!ids.contains(thing.id) && gone.size() < kEndedKept) gone.push_back(thing.id);
+    }
+    std::erase_if(ended_, [&](const Thing& thing) { return ids.contains(thing.id); });
+    live_.clear();
+    for (auto& thing : live) live_.push_back(std::move(*thing));
+    return gone;
+  }
+  void AddEnded(Thing thing) {
+    ended_.push_front(std::move(thing));
+    if (ended_.size() > kEndedKept) ended_.pop_back();
+  }
+  std::vector<Thing> All() const {
+    std::vector<Thing> all = live_;
+    all.insert(all.end(), ended_.begin(), ended_.end());
+    return all;
+  }
+
+ private:
+  std::vector<Thing> live_;
+  std::deque<Thing> ended_;  // The newest first.
+};
+
+class Reader : public FactReader {
+ public:
+  explicit Reader(Context& context) : context_(context) {}
+
+  Facts Read(const Subject& subject) override {
+    Facts facts;
+    auto client = context_.client();
+    if (!client.ok()) {
+      facts.why = client.status();
+      return facts;
+    }
+    const auto answers = std::make_shared<Answers>();
+    Ask(**client, answers, subject);
+    const auto leases = ServiceLeases(**client, kRegistryPatience);
+    Wait(*answers);
+    facts.services = ServiceRows(context_, leases);
+    Note(leases.status(), &facts.why);
+    Take(**client, *answers, &facts);
+    TakeReports(*answers, subject);
+    facts.trials = trials_.All();
+    facts.jobs = jobs_.All();
+    facts.usage = usage_;
+    facts.cores = rates_.Take(usage_);
+    facts.trial = subject.trial;
+    facts.reports.assign(reports_.begin(), reports_.end());
+    facts.output_of = subject.output_of;
+    facts.output = Lines(*answers, facts);
+    facts.at = context_.clock->Now();
+    return facts;
+  }
+
+  std::string Carry(const Order& order) override {
+    auto client = context_.client();
+    if (!client.ok()) return std::string(client.status().message());
+    absl::Status done;
+    if (order.kind == Order::Kind::kRestart) {
+      msg::RestartJobRequestT request;
+      request.job = order.id;
+      done = (*client)->Call<rpc::Launcher::RestartJob>(request, Patient(kOrderPatience)).status();
+    } else if (order.is_trial) {
+      msg::StopTrialRequestT request;
+      request.trial = order.id;
+      done = (*client)->Call<rpc::Trainer::StopTrial>(request, Patient(kOrderPatience)).status();
+    } else {
+      msg::StopJobRequestT request;
+      request.job = order.id;
+      done = (*client)->Call<rpc::Launcher::StopJob>(request, Patient(kOrderPatience)).status();
+    }
+    if (!done.ok()) return absl::StrCat(order.id, ": ", done.message());
+    return absl::StrCat(order.id, order.kind == Order::Kind::kRestart ? " restarts" : " stops");
+  }
+
+  void GiveUp() override { given_up_ = true; }
+
+ private:
+  template <typename M>
+  static void Start(bus::Client& client, const std::shared_ptr<Answers>& answers,
+                    const typename M::RequestT& request,
+                    absl::StatusOr<typename M::ReplyT> Answers::*member,
+                    std::function<void(Answers&, const typename M::ReplyT&)> on_part = {}) {
+    {
+      MutexLock lock(answers->mutex);
+      ++answers->pending;
+    }
+    client.Start<M>(
+        request,
+        [answers, on_part](const typename M::ReplyT& part) {
+          MutexLock lock(answers->mutex);
+          if (on_part) on_part(*answers, part);
+        },
+        [answers, member](absl::StatusOr<typename M::ReplyT> reply) {
+          MutexLock lock(answers->mutex);
+          (*answers).*member = std::move(reply);
+          --answers->pending;
+          answers->changed.SignalAll();
+        },
+        {.timeout = kPatience});
+  }
+
+  void Ask(bus::Client& client, const std::shared_ptr<Answers>& answers, const Subject& subject) {
+    msg::TrialsRequestT trials;
+    trials.live_only = true;
+    Start<rpc::Trainer::Trials>(client, answers, trials, &Answers::trials);
+    msg::JobsRequestT jobs;
+    jobs.live_only = true;
+    Start<rpc::Launcher::Jobs>(client, answers, jobs, &Answers::jobs);
+    Start<rpc::Launcher::Services>(client, answers, {}, &Answers::services);
+    Start<rpc::Launcher::Usage>(client, answers, {}, &Answers::usage);
+    if (!subject.trial.empty()) AskForReports(client, answers, subject);
+    if (!subject.output_of.empty()) AskForOutput(client, answers, subject.output_of);
+  }
+
+  void AskForReports(bus::Client& client, const std::shared_ptr<Answers>& answers,
+                     const Subject& subject) {
+    if (reports_of_ != subject.trial) reports_.clear();
+    reports_of_ = subject.trial;
+    msg::FollowTrialRequestT request;
+    request.trial = subject.trial;
+    request.follow = false;
+    request.from_row = reports_.empty() ? 0 : reports_.back().row;
+    // Only the newest are shown.
+    const std::uint64_t first = subject.reports - std::min(subject.reports, kMostReports);
+    request.from_row = std::max(request.from_row, first);
+    Start<rpc::Trainer::FollowTrial>(client, answers, request, &Answers::reports_end, AddReports);
+  }
+  static void AddReports(Answers& answers, const msg::FollowTrialReplyT& part) {
+    for (const auto& row : part.rows) {
+      if (answers.reports.size() < 2 * kMostReports) answers.reports.push_back(*row);
+    }
+  }
+
+  static void AskForOutput(bus::Client& client, const std::shared_ptr<Answers>& answers,
+                           const std::string& of) {
+    msg::LogsRequestT request;
+    request.job = of;
+    request.last_lines = kLastLines;
+    Start<rpc::Launcher::Logs>(client, answers, request, &Answers::output_end, AddOutput);
+  }
+  static void AddOutput(Answers& answers, const msg::LogsReplyT& part) {
+    answers.output_bytes += part.data.size();
+    answers.output.push_back(part);
+    // The end is what counts.
+    while (answers.output_bytes > kMostOutputBytes && answers.output.size() > 1) {
+      answers.output_bytes -= answers.output.front().data.size();
+      answers.output.erase(answers.output.begin());
+    }
+  }
+
+  // (Whoever gives up is noticed by the next look.)
+  void Wait(Answers& answers) {
+    const absl::Duration deadline = context_.clock->Monotonic() + 2 * kPatience;
+    MutexLock lock(answers.mutex);
+    while (answers.pending > 0 && !given_up_ && context_.clock->Monotonic() < deadline) {
+      context_.clock->WaitUntil(answers.changed, answers.mutex,
+                                context_.clock->Monotonic() + absl::Milliseconds(100));
+    }
+  }
+
+  static void Note(const absl::Status& status, absl::Status* why) {
+    if (why->ok() && !status.ok()) *why = status;
+  }
+
+  void Take(bus::Client& client, Answers& answers, Facts* facts) {
+    std::vector<std::string> ended_trials, ended_jobs;
+    {
+      MutexLock lock(answers.mutex);
+      if (answers.services.ok()) AddRestarts(*answers.services, &facts->services);
+      for (const absl::Status& status : {answers.trials.status(), answers.jobs.status()}) {
+        Note(status, &facts->why);
+      }
+      if (answers.trials.ok()) ended_trials = trials_.Take(std::move(answers.trials->trials));
+      if (answers.jobs.ok()) ended_jobs = jobs_.Take(std::move(answers.jobs->jobs));
+      if (answers.usage.ok()) usage_ = std::move(*answers.usage);
+    }
+    for (const std::string& id : ended_trials) {
+      if (given_up_) return;
+      msg::TrialsRequestT request;
+      request.trial = id;
+      const auto reply = client.Call<rpc::Trainer::Trials>(request, {.timeout = kPatience});
+      if (reply.ok() && !reply->trials.empty()) trials_.AddEnded(*reply->trials.front());
+    }
+    for (const std::string& id : ended_jobs) {
+      if (given_up_) return;
+      msg::JobsRequestT request;
+      request.job = id;
+      const auto reply = client.Call<rpc::Launcher::Jobs>(request, {.timeout = kPatience});
+      if (reply.ok() && !reply->jobs.empty()) jobs_.AddEnded(*reply->jobs.front());
+    }
+  }
+
+  void TakeReports(Answers& answers, const Subject& subject) {
+    MutexLock lock(answers.mutex);
+    if (subject.trial.empty()) return;
+    if (answers.reports_end.ok()) AddReports(answers, *answers.reports_end);
+    for (msg::ResultRowT& row : answers.reports) {
+      const bool is_new = reports_.empty() || row.row > reports_.back().row;
+      if (is_new) reports_.push_back(std::move(row));
+    }
+    while (reports_.size() > kMostReports) reports_.pop_front();
+  }
+
+  // Of a job with several tasks each line begins with the task that has said it.
+  std::vector<std::string> Lines(Answers& answers, const Facts& facts) const {
+    const auto job = std::find_if(facts.jobs.begin(), facts.jobs.end(),
+                                  [&](const msg::JobT& one) { return one.id == facts.output_of; });
+    const bool with_task = job != facts.jobs.end() && job->tasks.size() > 1;
+    std::deque<std::string> lines;
+    WholeLines whole([&](const std::string& task, bool, std::string_view line) {
+      std::string text(line.substr(0, kMostLineBytes));
+      if (with_task) text = absl::StrCat("[", std::string(TaskName(task)), "] ", text);
+      lines.push_back(std::move(text));
+      if (lines.size() > kMostLines) lines.pop_front();
+    });
+    MutexLock lock(answers.mutex);
+    for (const msg::LogsReplyT& part : answers.output) whole.Add(part);
+    if (answers.output_end.ok()) whole.Add(*answers.output_end);
+    whole.Finish();
+    return {lines.begin(), lines.end()};
+  }
+
+  Context& context_;
+  Known<msg::TrialT> trials_;
+  Known<msg::JobT> jobs_;
+  msg::UsageReplyT usage_;
+  CpuRates rates_;
+  std::string reports_of_;
+  std::deque<msg::ResultRowT> reports_;
+  std::atomic<bool> given_up_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<FactReader> FactReader::Create(Context& context) {
+  return std::make_unique<Reader>(context);
+}
+
+}  // namespace yard::top

@@ -1,0 +1,80 @@
+#ifndef TOOLS_YARD_TOP_MODEL_H_
+#define TOOLS_YARD_TOP_MODEL_H_
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/yard/top/facts.h"
+#include "tools/yard/top/keys.h"
+#include "tools/yard/top/rows.h"
+
+namespace yard::top {
+
+// What a key asks for that the model cannot do by itself.
+struct Order {
+  enum class Kind { kNone, kQuit, kInterrupt, kSuspend, kRedraw, kStop, kRestart };
+  Kind kind = Kind::kNone;
+  std::string id = {};  // Of what is to be stopped or restarted.
+  bool is_trial = false;
+  bool operator==(const Order&) const = default;
+};
+
+// What is on the screen, and where in it the person is: facts and keys in, orders out. One thread;
+// no time, no terminal, no bus.
+class Model {
+ public:
+  enum class Mode { kNormal, kFilter, kConfirm, kHelp };
+
+  // `metric`: which one to draw, where a trial has it.
+  explicit Model(std::string metric = "") : metric_(std::move(metric)) {}
+
+  void Take(std::shared_ptr<const Facts> facts);
+  // Nothing is stopped or restarted before it was asked whether to; quitting stops nothing.
+  Order Press(const Key& key);
+  // A line for the person, until the next key.
+  void Say(std::string message) { message_ = std::move(message); }
+
+  // Null before the first facts.
+  const Facts* facts() const { return facts_.get(); }
+  // Those that the filter leaves.
+  const std::vector<TableRow>& rows() const { return rows_; }
+  // The place in rows() of the one that is selected; 0 if there is none.
+  std::size_t place() const { return place_; }
+  const TableRow* selected() const { return rows_.empty() ? nullptr : &rows_[place_]; }
+  // What the facts of the next moment are to have besides.
+  Subject subject() const;
+  Mode mode() const { return mode_; }
+  const std::string& filter() const { return filter_; }
+  bool shows_output() const { return shows_output_; }
+  const std::string& message() const { return message_; }
+  // "stop j-abcde train? y/n"
+  std::string Question() const;
+  // The metric that is drawn, and its values; both may be empty.
+  std::string metric() const;
+  std::vector<double> values() const;
+
+ private:
+  void Filter();
+  void Move(std::ptrdiff_t by);
+  void Ask(Order::Kind kind);
+  void NextMetric();
+  Order PressNormal(const Key& key);
+  Order PressText(const std::string& text);
+  void PressFilter(const Key& key);
+
+  std::shared_ptr<const Facts> facts_;
+  std::vector<TableRow> all_, rows_;
+  std::size_t place_ = 0;
+  std::string selected_;  // Its id: rows come and go.
+  Mode mode_ = Mode::kNormal;
+  std::string filter_, metric_, message_;
+  bool shows_output_ = false;
+  Order asked_;
+  std::string asked_name_;
+};
+
+}  // namespace yard::top
+
+#endif  // TOOLS_YARD_TOP_MODEL_H_

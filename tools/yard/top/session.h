@@ -1,0 +1,17 @@
+#ifndef TOOLS_YARD_TOP_SESSION_H_
+#define TOOLS_YARD_TOP_SESSION_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "tools/yard/context.h"
+
+namespace yard::top {
+
+// Shows what runs on the caller's terminal until the person quits (OK), interrupts (Cancelled) or
+// the terminal goes away. FailedPrecondition if there is none. Blocks.
+absl::Status RunSession(Context& context, const std::string& metric);
+
+}  // namespace yard::top
+
+#endif  // TOOLS_YARD_TOP_SESSION_H_
