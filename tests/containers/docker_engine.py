@@ -1,4 +1,4 @@
-"""A Docker engine for tests: the one that runs, else one of our own that leaves nothing behind."""
+"""A Docker engine for tests: the one that runs, else one of our own, of which only the bridge docker0 stays."""
 
 import os
 import subprocess
