@@ -206,10 +206,22 @@ void PurgeLog::SessionStart(std::int64_t step) {
   if (followed) Push(&state_.by_version, restart);
 }
 
-bool PurgeLog::Append(const PurgeLog& second, std::int64_t first_step) {
-  if (!second.is_plain_ || first_step < state_.recent_step) return false;
-  state_.recent_step = second.state_.recent_step;
-  return true;
+void PurgeLog::GoBack(std::int64_t step) {
+  if (is_second_part_ && !first_step_.has_value()) {
+    // Whether it goes back, is known when what came before is: Append().
+    first_step_ = step;
+    went_back_ = false;
+    return;
+  }
+  is_plain_ = false;
+}
+
+bool PurgeLog::Append(const PurgeLog& second) {
+  // (Without a first step there was no summary, or one at the end of all steps.)
+  const bool fits = !went_back_ && second.is_plain_ && second.first_step_.has_value() &&
+                    *second.first_step_ >= state_.recent_step;
+  if (fits) state_.recent_step = second.state_.recent_step;
+  return fits;
 }
 
 void PurgeLog::CatchUp(const ScalarSummary& summary, SeriesMarks* marks) const {

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -127,17 +128,19 @@ class PurgeLog {
   // An event with a summary; before its values are noted.
   void Summary(std::int64_t step) {
     went_back_ = step < state_.recent_step;
-    is_plain_ = is_plain_ && !went_back_;
+    if (went_back_) [[unlikely]]
+      GoBack(step);
     state_.recent_step = step;
   }
   // Goes on with what another log has followed from the middle of a file on, which began with
-  // ForSecondPart() and whose first summary had the step `first_step`. False, and nothing is done,
-  // if there is anything in it that may purge: then that part has to be followed anew, behind this
-  // one. If true, NoteSecondPart() is due for each series of it.
-  bool Append(const PurgeLog& second, std::int64_t first_step);
+  // ForSecondPart(). False, and nothing is done, if that may purge what came before, or its own
+  // points otherwise than behind them: then that part has to be followed anew, behind this one. If
+  // true, NoteSecondPart() is due for each series of it.
+  bool Append(const PurgeLog& second);
   static PurgeLog ForSecondPart() {
     PurgeLog log;
-    log.state_.recent_step = std::numeric_limits<std::int64_t>::min();
+    log.state_.recent_step = std::numeric_limits<std::int64_t>::max();
+    log.is_second_part_ = true;
     return log;
   }
   // Points of a tag that the other log has noted are about to be appended to those of this one.
@@ -157,9 +160,14 @@ class PurgeLog {
   void NoteRare(const ScalarSummary& before, std::int64_t step, std::uint32_t age,
                 SeriesMarks* marks) const;
 
+  // A summary's step is before that of the last one.
+  void GoBack(std::int64_t step);
+
   State state_;
   bool went_back_ = false;
   bool is_plain_ = true;  // No session, no version, and no step that went back.
+  bool is_second_part_ = false;
+  std::optional<std::int64_t> first_step_;  // Of a second part, of its first summary.
 };
 
 }  // namespace datamanager

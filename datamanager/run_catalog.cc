@@ -9,7 +9,6 @@
 #include "bus/topic.h"
 #include "datamanager/index_file.h"
 #include "datamanager/run_data.h"
-#include "datamanager/run_reader.h"
 #include "datamanager/tag_levels.h"
 #include "eventlog/file_scan.h"
 #include "runtime/counted.h"
@@ -52,6 +51,11 @@ std::pair<std::string, std::string> SplitTopic(std::string_view topic) {
 
 std::string LevelOf(const std::string& run) { return absl::StrCat(bus::EncodeLevel(run), "/"); }
 
+eventlog::ReadBuffer& OwnBuffer() {
+  thread_local eventlog::ReadBuffer buffer;
+  return buffer;
+}
+
 absl::Status NoLongerThere(const std::string& run) {
   return absl::NotFoundError(absl::StrCat("run \"", run, "\" is not there any more"));
 }
@@ -76,6 +80,7 @@ class RunCatalog::Run {
     absl::Duration failed_at;
     std::vector<std::function<void()>> when_counted;
     bool gone = false;  // Removed: nothing of it is read or waited for any more.
+    bool led = false;   // Somebody is in Lead().
   };
 
   Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
@@ -103,8 +108,8 @@ class RunCatalog::Run {
   }
 
   const std::string name;
-  // Used by steps alone, of which there is one at a time: the load that is under way, and whether
-  // there was no room for one that nobody had asked for.
+  // Used by Lead() alone: the load that is under way, and whether there was no room for one that
+  // nobody had asked for.
   Cache::Lease loading;
   bool had_no_room = false;
   bool index_looked_for = false;
@@ -225,11 +230,13 @@ void RunCatalog::Change(const ListedRunPtr& listed) {
 }
 
 void RunCatalog::Add(const ListedRunPtr& listed, std::uint64_t generation, bool history) {
-  const auto run = std::make_shared<Run>(
-      listed,
-      RunReader::Options{
-          .generation = generation, .step_bytes = options_.step_bytes, .open_files = &open_files_},
-      history);
+  const auto run = std::make_shared<Run>(listed,
+                                         RunReader::Options{.generation = generation,
+                                                            .step_bytes = options_.step_bytes,
+                                                            .open_files = &open_files_,
+                                                            .hands = options_.load_threads,
+                                                            .part_bytes = options_.part_bytes},
+                                         history);
   {
     MutexLock lock(mutex_);
     runs_[run->name] = run;
@@ -403,9 +410,34 @@ void RunCatalog::WriteIndexes(RunIndexes::Which which, absl::Duration timeout) {
 
 absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name,
                                                          LoadScheduler::Want want) {
-  thread_local eventlog::ReadBuffer buffer;
   const RunPtr run = Find(name);
   if (run == nullptr) return NoLongerThere(name);
+  RunReader::Part part;
+  const bool leads = run->With([&](Run::State& state) {
+    if (!state.gone) part = state.reader.TakePart();
+    return part.part == nullptr && !std::exchange(state.led, true);
+  });
+  if (part.part != nullptr) return ReadPart(*run, std::move(part));
+  if (!leads) return LoadScheduler::Progress{};
+  auto progress = Lead(run, want);
+  run->With([](Run::State& state) { state.led = false; });
+  return progress;
+}
+
+LoadScheduler::Progress RunCatalog::ReadPart(Run& run, RunReader::Part part) {
+  event_bytes_read_ += part.part->ReadOn(&OwnBuffer());
+  LoadScheduler::Progress progress;
+  run.WithStep([&](Run::State& state) {
+    if (state.gone) return;
+    state.reader.GivePart(std::move(part));
+    progress.hands = state.reader.hands();
+  });
+  return progress;
+}
+
+absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
+                                                         LoadScheduler::Want want) {
+  const std::string& name = run->name;
   const bool loading = run->loading != nullptr;
   if (want.need == LoadScheduler::Need::kCache) BeginLoad(run, want.asked);
   if (options_.indexes != nullptr) {
@@ -419,6 +451,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
   RunReader::Step step;
   std::vector<std::function<void()>> counted;
   std::uint64_t bytes = 0;
+  int hands = 1;
   bool gone = false;
   const std::vector<std::string> grown = TakeGrown(name);
   run->WithStep([&](Run::State& state) {
@@ -427,7 +460,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
     state.reader.LookAt(grown);
     RunData& data = state.reader.data();
     const std::uint64_t records = data.records();
-    step = state.reader.ReadOn(&buffer, !state.history && options_.on_points != nullptr);
+    step = state.reader.ReadOn(&OwnBuffer(), !state.history && options_.on_points != nullptr);
     if (options_.on_points != nullptr) {
       for (const RunData::Fresh& fresh : step.fresh) {
         options_.on_points(name, std::string(data.tag_name(fresh.tag)), data.generation(),
@@ -442,6 +475,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
     bytes = data.cached_bytes();
     event_bytes_read_ += step.read_bytes;
     if (options_.indexes != nullptr) options_.indexes->Stepped(state.reader, step);
+    hands = state.reader.hands();
   });
   for (const auto& ready : counted) ready();
   // It may be gone by now, or another one of that name.
@@ -465,7 +499,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Step(const std::string& name
     cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
     return LoadScheduler::Progress{};
   }
-  if (step.more) return LoadScheduler::Progress{};
+  if (step.more) return LoadScheduler::Progress{.hands = hands, .hold = nullptr};
   if (run->loading != nullptr) {
     cache_.EndLoad(std::exchange(run->loading, nullptr));
   } else {

@@ -28,6 +28,7 @@
 #include "datamanager/load_scheduler.h"
 #include "datamanager/run_facts.h"
 #include "datamanager/run_indexes.h"
+#include "datamanager/run_reader.h"
 #include "datamanager/run_source.h"
 #include "datamanager/run_tree.h"
 #include "eventlog/open_file_bound.h"
@@ -63,6 +64,7 @@ class RunCatalog : public RunSource {
     int load_threads = 1;                        // 1..LoadScheduler::kMaxThreads.
     int open_files = 16;                         // Event files, at once.
     std::uint64_t step_bytes = std::uint64_t{4} << 20;
+    std::uint64_t part_bytes = std::uint64_t{16} << 20;  // Of large files, see RunReader.
     // Called once for each point that was not there yet when its run was counted for the first
     // time; of runs that come after the first scan, for each. Each call goes on where the last one
     // of the tag ended, unless the generation of the run has risen: then its points begin again at
@@ -223,7 +225,11 @@ class RunCatalog : public RunSource {
   void Add(const ListedRunPtr& listed, std::uint64_t generation, bool history);
   void Remove(const std::string& name);
   RunInfo DescribeRun(Run& run) const;
+  // A step of reading a run: of several threads that are in one, all but one read parts of a large
+  // file, without its lock.
   absl::StatusOr<LoadScheduler::Progress> Step(const std::string& name, LoadScheduler::Want want);
+  LoadScheduler::Progress ReadPart(Run& run, RunReader::Part part);
+  absl::StatusOr<LoadScheduler::Progress> Lead(const RunPtr& run, LoadScheduler::Want want);
   // Goes on from what an earlier process has stored of the run, if it was there then.
   void BeginFromIndex(const RunPtr& run);
   // Points that were counted, and are wanted now, need not be read again.

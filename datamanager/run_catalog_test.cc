@@ -285,6 +285,35 @@ TEST_F(RunCatalogTest, ARunThatIsToBeCachedTakesTheRoomOfNewerOnes) {
   EXPECT_GT(catalog->Describe("r0")->access_us, 0);
 }
 
+TEST_F(RunCatalogTest, ALargeFileIsReadOnSeveralThreads) {
+  constexpr int kPoints = 50'000;
+  Report("large", 0, kPoints);
+  Report("small", 0, 1);
+  const auto catalog = *RunCatalog::Create({.root = root_,
+                                            .byte_budget = 1 << 30,
+                                            .load_threads = 3,
+                                            .step_bytes = 20'000,
+                                            .part_bytes = 60'000});
+  Find(*catalog);
+  // Asked for in the middle, it does not wait for the parts of the other.
+  EXPECT_EQ(PointsOf(*catalog, Points("small")), "1");
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_GE(catalog->GetStats().loads.threads, 2) << "there is but one run to be read";
+  EXPECT_EQ(catalog->Describe("large")->last_step, kPoints - 1);
+  std::vector<Point> points;
+  EXPECT_EQ(catalog->LookWithin(
+                kLong, Points("large"),
+                [&](const RunSource::View& view) {
+                  view.data.tag(*view.data.FindTag("loss")).points.Read(0, kPoints, &points);
+                  return absl::OkStatus();
+                }),
+            absl::OkStatus());
+  ASSERT_EQ(points.size(), std::size_t{kPoints});
+  for (std::int64_t step = 0; step < kPoints; ++step) {
+    ASSERT_EQ(points[static_cast<std::size_t>(step)].step, step);
+  }
+}
+
 TEST_F(RunCatalogTest, ManyThreadsAskWhileRunsGrow) {
   for (int run = 0; run < 8; ++run) Report(absl::StrCat("r", run), 0, 2000);
   auto catalog = *RunCatalog::Create(

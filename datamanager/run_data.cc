@@ -272,10 +272,55 @@ void RunData::AddValueAgain(TagId id, const ValuePlace& value) {
   tag.values->places.Append(value);
 }
 
+bool RunData::Append(RunData&& part, std::uint32_t age) {
+  for (TagId id = 0; id < part.tags_.size(); ++id) {
+    if (!Fits(part.tags_[id], part.tag_name(id))) return false;
+  }
+  if (!purges_.Append(part.purges_)) return false;
+  const bool keep = keeps_points_ && level_ && part.keeps_points_;
+  for (TagId from = 0; from < part.tags_.size(); ++from) {
+    Tag& more = part.tags_[from];
+    const TagId id = names_->Intern(part.tag_name(from));
+    while (tags_.size() <= id) tags_.emplace_back().kind = &unsettled_;
+    Tag& tag = tags_[id];
+    if (!tag.kind->settled && more.kind->settled) tag.kind = Share(*more.kind);
+    if (more.empty()) continue;
+    ChangeOf(id, tag);
+    if (more.summary.points > 0) {
+      purges_.NoteSecondPart(tag.summary, age, &tag.marks);
+      tag.summary.Append(more.summary);
+      if (keep) tag.points.Append(std::move(more.points));
+    }
+    if (more.values == nullptr) continue;
+    if (tag.values == nullptr) tag.values = std::make_unique<Values>();
+    Values& values = *tag.values;
+    purges_.NoteSecondPart(values.summary, age, &values.marks);
+    values.summary.Append(more.values->summary);
+    if (!keep) continue;
+    for (const ValuePlace& place : more.values->places.all()) values.places.Append(place);
+  }
+  points_ += part.points_;
+  values_ += part.values_;
+  NoteStep(part.last_step_, part.start_time_);
+  return true;
+}
+
+bool RunData::Fits(const Tag& part, std::string_view name) const {
+  const TagId id = names_->Find(name);
+  if (id >= tags_.size() || !tags_[id].kind->settled) return true;  // It goes on as in the part.
+  if (part.waited_) return false;
+  // The first metadata counts, but how values are used is a matter of the class alone.
+  return !part.kind->settled || part.kind->data_class == tags_[id].kind->data_class;
+}
+
 void RunData::MergeKind(const eventlog::SummaryValue& value, Tag* tag) {
   TagKind merged;
   eventlog::MergeTagKind(value, &merged);
-  if (merged.settled) tag->kind = Share(std::move(merged));
+  if (merged.settled) {
+    tag->kind = Share(std::move(merged));
+  } else {
+    tag->waited_ = true;
+  }
 }
 
 const TagKind* RunData::Share(TagKind kind) {

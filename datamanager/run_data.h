@@ -100,6 +100,7 @@ class RunData {
     std::size_t bytes_ = 0;     // What it adds to cached_bytes().
     std::uint32_t round_ = 0;   // Of the last change.
     std::uint32_t change_ = 0;  // Place in changed_ then.
+    bool waited_ = false;       // Values came before its kind was settled.
   };
 
   explicit RunData(std::uint64_t generation = 0);
@@ -217,6 +218,11 @@ class RunData {
     tag.points.Append(point);
   }
   void AddValueAgain(TagId id, const ValuePlace& value);
+  // What was read of the next part of a file (run_part.h) into data of its own, whose purges()
+  // began with PurgeLog::ForSecondPart(); `age` is the file's. Afterwards everything is as if it
+  // had been read into these data. False, and nothing is done, if that cannot be: something there
+  // depends on what came before it. Points and values are appended if both keep them.
+  bool Append(RunData&& part, std::uint32_t age);
 
  private:
   struct Change {
@@ -242,6 +248,8 @@ class RunData {
   void MergeKind(const eventlog::SummaryValue& value, Tag* tag);
   // One that is the same and is there already, or this one.
   const eventlog::TagKind* Share(eventlog::TagKind kind);
+  // The tag of a part fits behind what is known of the tag.
+  bool Fits(const Tag& part, std::string_view name) const;
   // Adds up the tag's memory anew.
   void Weigh(Tag& tag);
 

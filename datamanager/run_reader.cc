@@ -8,6 +8,8 @@
 //   it was counted, their points.
 // - data_.level(): what is new goes into the columns at once (if points are kept at all). If not,
 //   again_ has read the stretches before again_.stretch, and that one in part.
+// - As long as parts_ is not empty, its file is to be looked at, and was read up to the first part
+//   at most, or into it, if the part before does not fit.
 
 #include <algorithm>
 #include <limits>
@@ -16,6 +18,7 @@
 #include "datamanager/file_kind.h"
 #include "datamanager/index_check.h"
 #include "datamanager/run_scan.h"
+#include "eventlog/record_scan.h"
 
 namespace datamanager {
 namespace {
@@ -27,6 +30,9 @@ using eventlog::ScanOutcome;
 constexpr std::uint64_t kBytesOfAFile = 16 << 10;
 // The same for a tag of an index.
 constexpr std::size_t kBytesOfATag = 1 << 10;
+// For each thread so many parts may be there, and for all so many are joined between two steps.
+constexpr int kPartsOfAHand = 2;
+constexpr int kJoinedParts = 4;
 
 // Events are read of it.
 bool HoldsEvents(FileKind kind) {
@@ -172,12 +178,14 @@ void RunReader::KeepPoints() {
   if (data_.keeps_points()) return;
   data_.KeepPoints();
   again_ = {};
+  parts_.Clear();
 }
 
 void RunReader::DropPoints() {
   data_.DropPoints();
   if (data_.counted()) index_.reset();
   again_ = {};
+  parts_.Clear();
 }
 
 std::uint64_t RunReader::total_bytes() const {
@@ -190,10 +198,13 @@ std::uint64_t RunReader::total_bytes() const {
 
 RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   Step step;
+  joined_ = 0;
   data_.BeginChanges(collect);
   if (begin_anew_) BeginAnew(&step);
-  Budget budget{.left = options_.step_bytes};
+  Budget budget{.left = options_.step_bytes, .collect = collect};
   while (step.status.ok() && budget.left > 0) {
+    JoinParts();
+    if (WaitsForParts()) break;
     if (index_.has_value()) {
       TakeTags(&budget, &step);
     } else if (!looks_.empty()) {
@@ -222,6 +233,7 @@ void RunReader::BeginAnew(Step* step) {
   data_.BeginAnew();
   stretches_.clear();
   again_ = {};
+  parts_.Clear();
   LookAtAll();
 }
 
@@ -266,25 +278,93 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
   const std::uint32_t number = look->second;
   RunFileData& file = data_.mutable_files()[number];
   const std::uint64_t before = file.position.record.offset;
-  const eventlog::FileScanResult result = ScanNew(
-      {PathOf(file), number}, {.step_bytes = budget->left, .open_files = options_.open_files},
-      buffer, &file, &data_);
+  eventlog::FileScanOptions options{.step_bytes = budget->left, .open_files = options_.open_files};
+  const bool in_parts = !parts_.empty() && number == parts_file_;
+  if (in_parts) {
+    options.limits.end = parts_.front_begin();
+  } else if (options_.hands > 1) {
+    options.limits.end = before + budget->left;  // To the record, so that parts can follow.
+  }
+  const eventlog::FileScanResult result =
+      ScanNew({PathOf(file), number}, options, buffer, &file, &data_);
   step->read_bytes += result.read_bytes;
   budget->left -= std::min(budget->left, result.read_bytes + kBytesOfAFile);
-  const std::uint64_t after = file.position.record.offset;
-  if (after > before) {
-    // One that was read again already does not grow.
-    const bool next = again_.stretch == stretches_.size() || stretches_.back().file != number;
-    if (next) stretches_.push_back({number, 0});
-    stretches_.back().end = after;
+  NoteStretch(number, before);
+  if (Settle(number, result, step)) {
+    looks_.erase(look);
+    if (in_parts) parts_.Clear();
+  } else if (result.more && !budget->collect && parts_.empty()) {
+    CutIntoParts(number, result.size);
   }
-  if (Settle(number, result, step)) looks_.erase(look);
   if (!begin_anew_) return;
   if (from_index_) {
     step->index = absl::FailedPreconditionError(
         absl::StrCat(PathOf(file), " does not hold any more what was indexed of it"));
   }
   BeginAnew(step);
+}
+
+void RunReader::NoteStretch(std::uint32_t number, std::uint64_t before) {
+  const std::uint64_t after = data_.file(number).position.record.offset;
+  if (after <= before) return;
+  // One that was read again already does not grow.
+  const bool next = again_.stretch == stretches_.size() || stretches_.back().file != number;
+  if (next) stretches_.push_back({number, 0});
+  stretches_.back().end = after;
+}
+
+void RunReader::CutIntoParts(std::uint32_t number, std::uint64_t size) {
+  const eventlog::RecordPosition& at = data_.file(number).position.record;
+  if (options_.hands == 1 || at.state != eventlog::RecordPosition::State::kAtRecord) return;
+  if (size < at.offset + 2 * options_.part_bytes) return;
+  parts_file_ = number;
+  parts_.Begin({at.offset, size}, options_.part_bytes,
+               static_cast<std::size_t>(kPartsOfAHand * options_.hands),
+               [this, number](PartQueue<RunPart>::Range range) { return MakePart(number, range); });
+}
+
+std::unique_ptr<RunPart> RunReader::MakePart(std::uint32_t number,
+                                             PartQueue<RunPart>::Range range) const {
+  const RunFileData& file = data_.file(number);
+  return std::make_unique<RunPart>(
+      RunPart::Options{.which = {PathOf(file), number},
+                       .listed = file.listed,
+                       .age = file.age,
+                       .begin = range.begin,
+                       .end = range.end,
+                       .keep_points = data_.keeps_points() && data_.level(),
+                       .step_bytes = options_.step_bytes,
+                       .open_files = options_.open_files});
+}
+
+RunReader::Part RunReader::TakePart() {
+  if (joined_ >= kJoinedParts || begin_anew_) return {};
+  return parts_.Take();
+}
+
+void RunReader::GivePart(Part part) {
+  parts_.Give(std::move(part));
+  data_.BeginChanges(false);
+  JoinParts();
+  (void)data_.EndChanges();
+}
+
+void RunReader::JoinParts() {
+  while (!begin_anew_) {
+    RunPart* const part = parts_.Front();
+    if (part == nullptr) return;
+    RunFileData& file = data_.mutable_files()[parts_file_];
+    const std::uint64_t before = file.position.record.offset;
+    if (before < parts_.front_begin()) return;  // What is before it is read first.
+    if (part->JoinTo(&file, &data_)) NoteStretch(parts_file_, before);
+    parts_.PopFront();
+    ++joined_;
+  }
+}
+
+bool RunReader::WaitsForParts() const {
+  return !parts_.empty() && !looks_.empty() && looks_.begin()->second == parts_file_ &&
+         data_.file(parts_file_).position.record.offset >= parts_.front_begin();
 }
 
 bool RunReader::Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step) {

@@ -1,9 +1,11 @@
 #ifndef DATAMANAGER_RUN_READER_H_
 #define DATAMANAGER_RUN_READER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +15,9 @@
 #include "absl/status/status.h"
 #include "datamanager/index_file.h"
 #include "datamanager/listed_run.h"
+#include "datamanager/part_queue.h"
 #include "datamanager/run_data.h"
+#include "datamanager/run_part.h"
 #include "eventlog/file_scan.h"
 #include "eventlog/open_file_bound.h"
 
@@ -21,6 +25,10 @@ namespace datamanager {
 
 // Reads the files of one run into its RunData, a little at a time, each file from where the last
 // read ended. Not thread safe; ReadOn() blocks on the disk.
+//
+// What is left of a large file is cut into parts (run_part.h), which any threads read meanwhile and
+// give back; what comes out is as if the file had been read from its start to its end. A part that
+// does not fit behind the one before it is thrown away, and read on behind that.
 //
 // Files are read in the order of their names, as TensorBoard does; those that grow in turns, as
 // they grow. In which order, is remembered, so that points which are read again later come in the
@@ -37,9 +45,13 @@ class RunReader {
     std::uint64_t generation = 0;  // To begin with.
     std::uint64_t step_bytes = std::uint64_t{4} << 20;
     eventlog::OpenFileBound* open_files = nullptr;  // Not owned; null: no bound.
+    // On how many threads parts are read; 1: no file is cut.
+    int hands = 1;
+    std::uint64_t part_bytes = std::uint64_t{16} << 20;
   };
+  using Part = PartQueue<RunPart>::Ticket;
   struct Step {
-    bool more = false;  // There is more to read at once.
+    bool more = false;  // There is more to read at once; or parts are out.
     // The run began anew in this step; points that were added before it did are not in `fresh`.
     bool anew = false;
     std::uint64_t read_bytes = 0;
@@ -87,6 +99,14 @@ class RunReader {
   // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
   Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);
 
+  // A part that is to be read on now, without this reader; none if there is none, or if ReadOn() is
+  // due, as it is after some parts, for its caller to see how the run grows. Given back in any
+  // state.
+  Part TakePart();
+  void GivePart(Part part);
+  // On how many threads there is something to read now.
+  int hands() const { return std::clamp(static_cast<int>(parts_.hands()), 1, options_.hands); }
+
   const ListedRunPtr& run() const { return run_; }
   RunData& data() { return data_; }
   const RunData& data() const { return data_; }
@@ -102,6 +122,7 @@ class RunReader {
   };
   struct Budget {
     std::uint64_t left = 0;
+    bool collect = false;  // New points are given back, so they come from here alone.
   };
 
   std::string PathOf(const RunFileData& file) const;
@@ -112,6 +133,15 @@ class RunReader {
   void SetCounted(Step* step);
   // Reads on in the first file that is to be looked at.
   void ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
+  // Cuts what is left of the file into parts, if it is large.
+  void CutIntoParts(std::uint32_t number, std::uint64_t size);
+  std::unique_ptr<RunPart> MakePart(std::uint32_t number, PartQueue<RunPart>::Range range) const;
+  // Goes on in the file with those parts that are complete.
+  void JoinParts();
+  // There is nothing else to do before the first part is complete.
+  bool WaitsForParts() const;
+  // The file was read from `before` to where it is now.
+  void NoteStretch(std::uint32_t number, std::uint64_t before);
   // Takes in how that went; true if the file is done with for now.
   bool Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step);
   // Reads counted points again.
@@ -131,6 +161,9 @@ class RunReader {
   std::size_t next_tag_ = 0;
   bool from_index_ = false;        // The files of an index were not all looked at.
   std::uint64_t index_bytes_ = 0;  // Of the files, that were read for the index.
+  PartQueue<RunPart> parts_;
+  std::uint32_t parts_file_ = 0;  // Of which they are.
+  int joined_ = 0;                // Parts since the last ReadOn().
 };
 
 }  // namespace datamanager

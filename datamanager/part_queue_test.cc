@@ -1,0 +1,98 @@
+#include "datamanager/part_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace datamanager {
+namespace {
+
+struct FakePart {
+  bool complete() const { return done; }
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  bool done = false;
+};
+using Queue = PartQueue<FakePart>;
+
+class PartQueueTest : public testing::Test {
+ protected:
+  void Begin(Queue::Range range, std::size_t ahead) {
+    queue_.Begin(range, 10, ahead, [](Queue::Range part) {
+      return std::make_unique<FakePart>(FakePart{part.begin, part.end, false});
+    });
+  }
+  void Give(Queue::Ticket ticket, bool complete) {
+    ticket.part->done = complete;
+    queue_.Give(std::move(ticket));
+  }
+
+  Queue queue_;
+};
+
+TEST_F(PartQueueTest, PartsCoverTheRange) {
+  for (const std::uint64_t bytes : {1, 10, 19, 20, 29, 30, 101}) {
+    Begin({100, 100 + bytes}, 100);
+    std::uint64_t at = 100;
+    for (Queue::Ticket ticket = queue_.Take(); ticket.part != nullptr; ticket = queue_.Take()) {
+      EXPECT_EQ(ticket.part->begin, at);
+      at = ticket.part->end;
+    }
+    EXPECT_EQ(at, 100 + bytes);
+  }
+}
+
+TEST_F(PartQueueTest, TheyAreThereInOrderWhenTheyAreComplete) {
+  Begin({0, 29}, 3);
+  EXPECT_EQ(queue_.hands(), 2u);
+  Queue::Ticket first = queue_.Take();
+  Queue::Ticket second = queue_.Take();
+  EXPECT_EQ(queue_.hands(), 2u);
+  EXPECT_EQ(queue_.Take().part, nullptr) << "a rest is no part of its own";
+  Give(std::move(second), true);
+  EXPECT_EQ(queue_.Front(), nullptr);
+  EXPECT_EQ(queue_.hands(), 1u);
+  Give(std::move(first), false);
+  EXPECT_EQ(queue_.Front(), nullptr);
+  first = queue_.Take();
+  EXPECT_EQ(first.part->begin, 0u) << "it is read on";
+  Give(std::move(first), true);
+  ASSERT_NE(queue_.Front(), nullptr);
+  EXPECT_EQ(queue_.front_begin(), 0u);
+  queue_.PopFront();
+  EXPECT_EQ(queue_.Front()->begin, 10u);
+  EXPECT_FALSE(queue_.empty());
+  queue_.PopFront();
+  EXPECT_TRUE(queue_.empty());
+  EXPECT_EQ(queue_.front_begin(), 29u);
+}
+
+TEST_F(PartQueueTest, OnlySoManyAreAheadOfTheFirst) {
+  Begin({0, 1000}, 2);
+  Queue::Ticket first = queue_.Take();
+  Give(queue_.Take(), true);
+  EXPECT_EQ(queue_.Take().part, nullptr);
+  EXPECT_EQ(queue_.hands(), 1u);
+  Give(std::move(first), true);
+  queue_.PopFront();
+  EXPECT_EQ(queue_.Take().part->begin, 20u);
+}
+
+TEST_F(PartQueueTest, WhatComesBackTooLateIsThrownAway) {
+  Begin({0, 40}, 4);
+  Queue::Ticket late = queue_.Take();
+  queue_.Clear();
+  EXPECT_TRUE(queue_.empty());
+  Begin({100, 140}, 4);
+  const Queue::Ticket now = queue_.Take();
+  Give(std::move(late), true);
+  EXPECT_EQ(queue_.Front(), nullptr);
+  EXPECT_EQ(now.part->begin, 100u);
+}
+
+}  // namespace
+}  // namespace datamanager
