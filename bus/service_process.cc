@@ -73,6 +73,7 @@ class RealServiceProcess : public ServiceProcess {
   int Run() override;
 
  private:
+  absl::Status TakeLocks();
   absl::Status Open();
   void HandleCommonMethods();
   absl::Status ServeMetrics();
@@ -92,7 +93,7 @@ class RealServiceProcess : public ServiceProcess {
   const absl::Duration started_ = clock_->Monotonic();
   std::string endpoint_;
   runtime::Locations locations_;
-  runtime::UniqueFd lock_;
+  runtime::UniqueFd lock_, state_lock_;
   runtime::Coordinator coordinator_;
 
   std::unique_ptr<runtime::EventLoop> loop_;
@@ -136,17 +137,35 @@ absl::Status RealServiceProcess::Init() {
   for (const std::string& directory : {locations_.runtime_directory, locations_.state_directory}) {
     if (absl::Status made = runtime::MakePrivateDirectory(directory); !made.ok()) return made;
   }
-  auto lock = runtime::LockFile(locations_.LockPath(options_.name));
-  if (!lock.ok()) {
-    return absl::Status(lock.status().code(),
-                        absl::StrCat(options_.name, " runs already: ", lock.status().message()));
-  }
-  lock_ = std::move(*lock);
+  if (absl::Status alone = TakeLocks(); !alone.ok()) return alone;
   if (absl::Status logging = runtime::InitLogging(options_.name, locations_); !logging.ok()) {
     return logging;
   }
   unlink(ReadyPath().c_str());
   return Open();
+}
+
+// One in a runtime directory, whose sockets it has, and one on a state directory, which another
+// runtime directory (of a shell with another $XDG_RUNTIME_DIR) does not keep apart.
+absl::Status RealServiceProcess::TakeLocks() {
+  auto alone = runtime::LockFile(locations_.LockPath(options_.name));
+  if (!alone.ok()) {
+    return absl::Status(alone.status().code(),
+                        absl::StrCat(options_.name, " runs already: ", alone.status().message()));
+  }
+  auto state =
+      runtime::LockFile(absl::StrCat(locations_.state_directory, "/", options_.name, ".lock"));
+  if (!state.ok()) {
+    return absl::Status(
+        state.status().code(),
+        absl::StrCat(options_.name, " of another yard keeps its state in ",
+                     locations_.state_directory, ": ", state.status().message(),
+                     "; next step: set XDG_RUNTIME_DIR to that yard's, this one's sockets are in ",
+                     locations_.runtime_directory, ", or YARD_STATE to a directory of its own"));
+  }
+  lock_ = *std::move(alone);
+  state_lock_ = *std::move(state);
+  return absl::OkStatus();
 }
 
 absl::Status RealServiceProcess::Open() {

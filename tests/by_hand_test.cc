@@ -1,6 +1,7 @@
 // The four services started by hand, in any order, make a working yard.
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/file.h"
 #include "runtime/unique_fd.h"
 #include "tests/yard_fixture.h"
 
@@ -70,6 +72,25 @@ TEST(ByHandTest, ASecondCopyExitsSixAndNamesTheFirst) {
   const CommandResult second = yard.StartBinary("registry/registry", {}).Wait(absl::Seconds(20));
   EXPECT_EQ(second.exit_code, 6);
   EXPECT_THAT(second.err, HasSubstr(std::to_string(first.pid())));
+}
+
+TEST(ByHandTest, AnotherRuntimeDirectoryDoesNotMakeASecondServiceOfAState) {
+  for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
+    SCOPED_TRACE(service);
+    const std::string binary = std::string(service) + "/" + service;
+    Yard yard;
+    Command first = yard.StartBinary(binary, {});
+    const std::string lock = yard.state() + "/" + service + ".lock";
+    ASSERT_TRUE(Yard::Eventually([&] { return runtime::LockHolder(lock).ok(); }));
+    const std::string elsewhere = yard.directory() + "/elsewhere";
+    yard.SetEnvironment("XDG_RUNTIME_DIR", elsewhere);
+    ASSERT_EQ(mkdir(elsewhere.c_str(), 0700), 0);
+    const CommandResult second = yard.StartBinary(binary, {}).Wait(absl::Seconds(20));
+    EXPECT_EQ(second.exit_code, 6);
+    EXPECT_THAT(second.err, HasSubstr("of another yard keeps its state in " + yard.state()));
+    EXPECT_THAT(second.err, HasSubstr("process " + std::to_string(first.pid())));
+    EXPECT_THAT(second.err, HasSubstr(elsewhere + "/yard"));
+  }
 }
 
 // What has come to a datagram socket that is $NOTIFY_SOCKET.
