@@ -611,8 +611,9 @@ TEST_F(TraceTest, WhatChangesSomethingIsLoggedOnceWithItsTrace) {
     ASSERT_EQ(Call<Registry::Publish>({}, options).status(), absl::OkStatus());
   }
   ASSERT_EQ(Call<Registry::List>({}, options).status(), absl::OkStatus());
-  EXPECT_EQ(log.With("t4"), (std::vector<std::string>{absl::StrCat(
-                                "registry.Publish: pid ", getpid(), ", request r4, trace t4\\n")}));
+  EXPECT_EQ(log.With("t4"),
+            (std::vector<std::string>{
+                absl::StrCat("registry.Publish: pid ", getpid(), ", request r4, trace t4\\x0A")}));
 }
 
 TEST_F(TraceTest, RenewalsThatNobodyAskedForAreLoggedOnce) {
@@ -637,7 +638,7 @@ TEST_F(TraceTest, FailuresAreLoggedTenASecond) {
   const auto lines = log.With(" failed: ");
   EXPECT_GE(lines.size(), 10u);
   EXPECT_LE(lines.size(), 200u) << "in less than 20 s";
-  EXPECT_THAT(lines.front(), HasSubstr("NOT_FOUND: no lease\\x1b"));
+  EXPECT_THAT(lines.front(), HasSubstr("NOT_FOUND: no lease\\x1B"));
   EXPECT_THAT(lines.front(), HasSubstr("trace t5"));
 }
 

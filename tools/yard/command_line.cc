@@ -38,8 +38,11 @@ void Declare(CLI::App* app, Verb& verb, CommandLine* line) {
   OptionSet options(app);
   verb.Declare(options);
   app->add_flag("--json", line->json, "Print JSON, one object a line.");
-  app->add_option("--color", line->color, "auto, always or never.")
-      ->check(CLI::IsMember({"auto", "always", "never"}));
+  app->add_option("--color", line->color, "Default: auto.")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->option_text("auto|always|never");
+  // Who reads it has found it.
+  app->get_help_ptr()->group("");
 }
 
 // CLI11's own formatter, but for a verb list of our own.
