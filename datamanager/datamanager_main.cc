@@ -94,7 +94,7 @@ int Run() {
   if (!created.ok()) return runtime::ReportAndExitCode("datamanager", created.status());
   datamanager::RunCatalog& catalog = **created;
   datamanager::AddUpdaters(&catalog);
-  datamanager::AddMethods((*process)->service(), &catalog, (*process)->pool());
+  datamanager::AddMethods((*process)->service(), &catalog, (*process)->pool(), (*process)->loop());
   (*process)->AddGauge("runs", [&] { return catalog.GetStats().runs; });
   (*process)->AddGauge("point_bytes", [&] { return catalog.GetStats().cache.bytes; });
   (*process)->AddGauge("records", [&] { return catalog.GetStats().records; });

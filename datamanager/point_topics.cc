@@ -7,10 +7,13 @@
 #include <span>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "bus/record_page.h"
 #include "bus/topic.h"
+#include "datamanager/looking_maker.h"
 #include "datamanager/run_source.h"
 #include "glog/logging.h"
+#include "runtime/mutex.h"
 
 namespace datamanager {
 namespace {
@@ -33,7 +36,7 @@ msg::PointsT ToMessage(const std::string& run, const std::string& tag,
 }
 
 struct Wanted {
-  std::string_view topic;
+  std::string topic;
   std::vector<RunCatalog::Place> known;  // One for each lane that is named.
 };
 
@@ -49,13 +52,67 @@ std::vector<Wanted> WantedBy(const msg::SinceRequestT& request) {
   return all;
 }
 
-class Answer {
+// Calls a function once, whoever comes first.
+class FirstCall {
  public:
-  Answer(RunCatalog& catalog, std::int64_t since_us)
-      : catalog_(catalog), since_(static_cast<double>(since_us) / 1e6) {}
+  explicit FirstCall(std::function<void()> function) : function_(std::move(function)) {}
+  void operator()() {
+    std::function<void()> function;
+    {
+      runtime::MutexLock lock(mutex_);
+      function.swap(function_);
+    }
+    if (function) function();
+  }
 
-  // False: there is more, for the next page, or it has failed.
-  bool Add(const Wanted& wanted) {
+ private:
+  runtime::Mutex mutex_;
+  std::function<void()> function_ ABSL_GUARDED_BY(mutex_);
+};
+
+// One page. It waits for a run only while it has nothing to tell.
+class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
+ public:
+  SinceAnswer(const msg::SinceRequestT& request, RunCatalog* catalog, runtime::EventLoop* loop)
+      : LookingMaker(catalog),
+        catalog_(*catalog),
+        loop_(loop),
+        wanted_(WantedBy(request)),
+        since_(static_cast<double>(request.since_us) / 1e6) {}
+
+  absl::StatusOr<Part> Next() override {
+    Page page;
+    bool whole = true;
+    for (; next_ < wanted_.size() && whole; ++next_) {
+      const absl::StatusOr<bool> added = Add(wanted_[next_], page);
+      if (!added.ok() && !page.any) return Late(added.status());
+      whole = added.ok() && *added;
+    }
+    Part part{.reply = page.page.Take(), .last = true};
+    part.reply.more = !whole;
+    return part;
+  }
+
+  bool OnReady(std::function<void()> ready) override {
+    // Once it waits for the run, another thread may have this.
+    runtime::EventLoop* const loop = loop_;
+    const absl::Duration rest = until_ - catalog_.Monotonic();
+    const auto first = std::make_shared<FirstCall>(std::move(ready));
+    if (!LookingMaker::OnReady([first] { (*first)(); })) return false;
+    loop->RunAfter(rest, [weak = std::weak_ptr<FirstCall>(first)] {
+      if (const auto waits = weak.lock(); waits != nullptr) (*waits)();
+    });
+    return true;
+  }
+
+ private:
+  struct Page {
+    bus::SincePage page;
+    bool any = false;
+  };
+
+  // False: the page is full. Unavailable: the run is being read, OnReady() waits for it.
+  absl::StatusOr<bool> Add(const Wanted& wanted, Page& page) {
     std::vector<RunCatalog::Place> known = wanted.known;
     bool passes = since_ > 0;  // Nothing of that time has been found yet.
     bool passed = false;
@@ -64,7 +121,10 @@ class Answer {
       const auto stretch =
           catalog_.PointsAfter(wanted.topic, known, kPointsOfARecordedEvent, &wait_for, since_);
       if (!stretch.ok()) {
-        if (!Read(*wait_for)) return false;
+        const absl::Status looked =
+            Look(*wait_for, [](const RunSource::View&) { return absl::OkStatus(); });
+        // A run that has gone meanwhile has no points.
+        if (!looked.ok() && !absl::IsNotFound(looked)) return looked;
         continue;
       }
       const std::span<const Point> points = stretch->points;
@@ -76,39 +136,25 @@ class Answer {
         continue;
       }
       const bool begins = passes && (passed || earlier > 0 || stretch->passed);
-      if (begins && !page_.AddBeginning(wanted.topic, next.generation, next.position)) return false;
-      any_ = any_ || begins;
+      if (begins && !page.page.AddBeginning(wanted.topic, next.generation, next.position)) {
+        return false;
+      }
+      page.any = page.any || begins;
       passes = false;
       if (points.empty()) return true;
       const auto rest = points.subspan(earlier);
-      if (!page_.Add(wanted.topic, SpanOf(next.generation, next.position, rest.size()),
-                     ToMessage(stretch->run, stretch->tag, rest))) {
+      if (!page.page.Add(wanted.topic, SpanOf(next.generation, next.position, rest.size()),
+                         ToMessage(stretch->run, stretch->tag, rest))) {
         return false;
       }
-      any_ = true;
+      page.any = true;
       known = {{next.generation, next.position + rest.size()}};
     }
   }
 
-  absl::StatusOr<msg::SinceReplyT> Take() {
-    if (!status_.ok() && !any_) return status_;
-    msg::SinceReplyT reply = page_.Take();
-    reply.more = reply.more || more_;
-    return reply;
-  }
-
- private:
-  // Waits for a run to be read; for another one with the next page, if there is anything in this.
-  bool Read(const RunSource::Request& request) {
-    more_ = any_ && read_;
-    if (more_) return false;
-    read_ = true;
-    status_ = catalog_.LookWithin(until_ - catalog_.Monotonic(), request,
-                                  [](const RunSource::View&) { return absl::OkStatus(); });
-    // A run that has gone meanwhile has no points.
-    if (absl::IsNotFound(status_)) status_ = absl::OkStatus();
-    more_ = !status_.ok();
-    return status_.ok();
+  absl::Status Late(const absl::Status& status) const {
+    if (!absl::IsUnavailable(status) || catalog_.Monotonic() < until_) return status;
+    return absl::DeadlineExceededError(status.message());
   }
 
   std::size_t CountEarlier(std::span<const Point> points) const {
@@ -118,13 +164,11 @@ class Answer {
   }
 
   RunCatalog& catalog_;
+  runtime::EventLoop* const loop_;
+  const std::vector<Wanted> wanted_;
   const double since_;  // Seconds since 1970; 0: all.
   const absl::Duration until_ = catalog_.Monotonic() + kSinceWithin;
-  bus::SincePage page_;
-  absl::Status status_;
-  bool any_ = false;
-  bool read_ = false;
-  bool more_ = false;
+  std::size_t next_ = 0;  // Of the wanted ones: those before it have nothing to tell.
 };
 
 }  // namespace
@@ -158,15 +202,11 @@ absl::StatusOr<msg::EndsReplyT> EndsOfPoints(RunCatalog& catalog,
   return page.Take();
 }
 
-absl::StatusOr<msg::SinceReplyT> PointsSince(RunCatalog& catalog,
-                                             const msg::SinceRequestT& request) {
-  const absl::Status scanned = catalog.CheckScanned();
+absl::StatusOr<std::unique_ptr<AnswerMaker<msg::SinceReplyT>>> MakePointsSince(
+    const msg::SinceRequestT& request, RunCatalog* catalog, runtime::EventLoop* loop) {
+  const absl::Status scanned = catalog->CheckScanned();
   if (!scanned.ok()) return scanned;
-  Answer answer(catalog, request.since_us);
-  for (const Wanted& wanted : WantedBy(request)) {
-    if (!answer.Add(wanted)) break;
-  }
-  return answer.Take();
+  return std::make_unique<SinceAnswer>(request, catalog, loop);
 }
 
 }  // namespace datamanager

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,8 +13,10 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
+#include "datamanager/answer.h"
 #include "datamanager/columns.h"
 #include "datamanager/run_catalog.h"
+#include "runtime/event_loop.h"
 
 namespace datamanager {
 
@@ -32,15 +35,17 @@ using PublishEvent = std::function<absl::Status(std::string_view topic, msg::Env
 void PublishPoints(const PublishEvent& publish, const std::string& run, const std::string& tag,
                    std::uint64_t generation, std::uint64_t first, const std::vector<Point>& points);
 
-// The answers of Common.Ends and Common.Since. Unavailable before the first scan has ended, and
-// until the runs that are asked about are counted: an end that is told too early would be taken for
-// the truth.
+// The answer of Common.Ends. Unavailable before the first scan has ended, and until the runs that
+// are asked about are counted: an end that is told too early would be taken for the truth.
 absl::StatusOr<msg::EndsReplyT> EndsOfPoints(RunCatalog& catalog, const msg::EndsRequestT& request);
-// Blocks for at most kSinceWithin, less than a subscriber waits for a page, while runs are read
-// whose points are not in memory. DeadlineExceeded: it goes on, ask again.
+
+// The answer of Common.Since, a page. Unavailable before the first scan has ended. Runs whose
+// points are not in memory are read; while there is nothing to tell it waits for them, for at most
+// kSinceWithin by `loop`, less than a subscriber waits for a page: then DeadlineExceeded, reading
+// goes on, ask again. Both are not owned; `catalog` lives as long as the maker.
 constexpr absl::Duration kSinceWithin = absl::Seconds(1);
-absl::StatusOr<msg::SinceReplyT> PointsSince(RunCatalog& catalog,
-                                             const msg::SinceRequestT& request);
+absl::StatusOr<std::unique_ptr<AnswerMaker<msg::SinceReplyT>>> MakePointsSince(
+    const msg::SinceRequestT& request, RunCatalog* catalog, runtime::EventLoop* loop);
 
 }  // namespace datamanager
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/record_conformance.h"
@@ -22,6 +24,9 @@
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_tree.h"
 #include "eventlog/event.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "runtime/fake_clock.h"
 
 namespace datamanager {
 namespace {
@@ -30,6 +35,28 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 constexpr char kFile[] = "x.tfevents.1";
+constexpr absl::Duration kLong = absl::Seconds(60);
+
+// A page, whatever has to be read for it.
+absl::StatusOr<msg::SinceReplyT> PointsSince(RunCatalog& catalog,
+                                             const msg::SinceRequestT& request) {
+  const auto loop = runtime::EventLoop::Create();  // Its time limit never comes.
+  auto maker = MakePointsSince(request, &catalog, loop.get());
+  if (!maker.ok()) return maker.status();
+  for (;;) {
+    auto part = (*maker)->Next();
+    if (part.ok()) return std::move(part->reply);
+    const auto ready = std::make_shared<std::promise<void>>();
+    const auto waits = ready->get_future();
+    if (!absl::IsUnavailable(part.status()) ||
+        !(*maker)->OnReady([ready] { ready->set_value(); })) {
+      return part.status();
+    }
+    if (waits.wait_for(absl::ToChronoSeconds(kLong)) != std::future_status::ready) {
+      return absl::InternalError("nothing was read");
+    }
+  }
+}
 
 class PointTopicsTest : public testing::Test {
  protected:
@@ -59,7 +86,8 @@ class PointTopicsTest : public testing::Test {
     std::filesystem::remove(root_ + "/elsewhere");
   }
 
-  std::unique_ptr<RunCatalog> MakeCatalog(std::uint64_t budget = 1 << 30) {
+  std::unique_ptr<RunCatalog> MakeCatalog(std::uint64_t budget = 1 << 30,
+                                          runtime::Clock* clock = runtime::Clock::Real()) {
     const auto publish = [this](std::string_view topic, msg::EnvelopeT event) {
       published_[std::string(topic)].push_back(std::move(event));
       return absl::OkStatus();
@@ -70,15 +98,21 @@ class PointTopicsTest : public testing::Test {
     return *RunCatalog::Create(
         {.root = root_,
          .byte_budget = budget,
-         .on_points = [publish](const auto& run, const auto& tag, auto generation, auto first,
-                                const auto& points) {
-           PublishPoints(publish, run, tag, generation, first, points);
-         }});
+         .on_points =
+             [this, publish](const auto& run, const auto& tag, auto generation, auto first,
+                             const auto& points) {
+               PublishPoints(publish, run, tag, generation, first, points);
+               if (run == "held") go_on_.get_future().wait_for(absl::ToChronoSeconds(kLong));
+             },
+         .clock = clock});
+  }
+  void Find(RunCatalog& catalog) {
+    const RunTree::Delta delta = tree_->Rescan();
+    catalog.Found(delta, tree_->runs());
   }
   // Finds what there is, and waits until it has been read.
   void Scan(RunCatalog& catalog) {
-    const RunTree::Delta delta = tree_->Rescan();
-    catalog.Found(delta, tree_->runs());
+    Find(catalog);
     ASSERT_TRUE(catalog.AwaitLoaded(absl::Seconds(60)));
   }
   // "(from, to]" of what has been published on the topic since the last call.
@@ -149,6 +183,7 @@ class PointTopicsTest : public testing::Test {
   std::unique_ptr<RunTree> tree_;
   std::map<std::string, std::vector<msg::EnvelopeT>> published_;
   std::set<std::uint64_t> lanes_;  // Of what Spans() has seen.
+  std::promise<void> go_on_;       // What is new of the run "held" is announced, and it read.
 };
 
 TEST_F(PointTopicsTest, KeepTheirPromisesOnManyRunsAndTags) {
@@ -264,6 +299,53 @@ TEST_F(PointTopicsTest, ARunThatIsNotInMemoryIsStillServed) {
   for (auto& [topic, position] : places) position = 3000;
   EXPECT_THAT(ValuesAfter(*catalog, places), IsEmpty());
   EXPECT_EQ(catalog->GetStats().loads.steps, steps);
+}
+
+TEST_F(PointTopicsTest, ARunThatTakesLongIsToBeAskedForAgain) {
+  Report("held", "loss", 0, 1);
+  Report("r", "loss", 0, 3);
+  runtime::FakeClock clock;
+  const auto catalog = MakeCatalog(1, &clock);
+  Scan(*catalog);
+  Report("held", "loss", 1, 1);
+  Find(*catalog);
+  const auto loop = runtime::EventLoop::Create(&clock);
+  const auto request = RequestFor("m/r/loss/", 0, 0);
+  auto maker = MakePointsSince(request, catalog.get(), loop.get());
+  ASSERT_TRUE(maker.ok()) << maker.status();
+  EXPECT_EQ((*maker)->Next().status().code(), absl::StatusCode::kUnavailable);
+  int calls = 0;
+  ASSERT_TRUE((*maker)->OnReady([&] {
+    ++calls;
+    loop->Stop();
+  }));
+  clock.Advance(kSinceWithin);
+  loop->Run();
+  EXPECT_EQ((*maker)->Next().status().code(), absl::StatusCode::kDeadlineExceeded);
+  go_on_.set_value();
+  const auto reply = PointsSince(*catalog, request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_EQ(reply->events.size(), 1u);
+  EXPECT_EQ(calls, 1) << "it was read afterwards, too";
+}
+
+TEST_F(PointTopicsTest, WhatThereIsToTellDoesNotWaitForAnotherRun) {
+  Report("a", "loss", 0, 1);
+  Report("b", "loss", 0, 1, kFile, 2000);
+  Report("held", "loss", 0, 1);
+  const auto catalog = MakeCatalog(1);
+  Scan(*catalog);
+  Report("held", "loss", 1, 1);
+  Find(*catalog);
+  auto request = RequestFor("m/a/loss/", 0, 0);
+  request.places.push_back(std::move(RequestFor("m/b/loss/", 0, 0).places[0]));
+  request.since_us = 1'000'000'000;  // Of "a" nothing: which is told without its points.
+  const auto reply = PointsSince(*catalog, request);
+  go_on_.set_value();
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  ASSERT_EQ(reply->events.size(), 1u);
+  EXPECT_EQ(reply->events[0]->topic, "m/a/loss/");
+  EXPECT_TRUE(reply->more);
 }
 
 TEST_F(PointTopicsTest, WhatARunGotThatIsNotInMemoryIsAnnouncedOnce) {

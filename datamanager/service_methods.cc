@@ -19,6 +19,7 @@
 #include "datamanager/run_labels.h"
 #include "datamanager/run_lineage.h"
 #include "datamanager/run_source.h"
+#include "datamanager/serve.h"
 
 namespace datamanager {
 namespace {
@@ -51,7 +52,8 @@ absl::StatusOr<msg::NamesReplyT> Names(RunCatalog& catalog, const msg::NamesRequ
 
 }  // namespace
 
-void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool) {
+void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
+                runtime::EventLoop* loop) {
   AddListingMethods(service, catalog, pool);
   AddQueryMethods(service, catalog, pool);
   service->Handle<rpc::Common::Names>(
@@ -59,8 +61,8 @@ void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool*
   service->Handle<rpc::Common::Ends>([catalog](const bus::CallContext&, const auto& request) {
     return EndsOfPoints(*catalog, request);
   });
-  service->Handle<rpc::Common::Since>([catalog](const bus::CallContext&, const auto& request) {
-    return PointsSince(*catalog, request);
+  Serve<rpc::Common::Since>(service, pool, [catalog, loop](const auto& request) {
+    return MakePointsSince(request, catalog, loop);
   });
 }
 

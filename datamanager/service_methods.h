@@ -3,14 +3,17 @@
 
 #include "bus/service.h"
 #include "datamanager/run_catalog.h"
+#include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {
 
 // Serves what is asked about runs (listing_methods.h, query_methods.h), and rpc::Common::Ends and
-// ::Since of the topics of points, and ::Names of runs and their tags, from `catalog`. It and
-// `pool`, on which calls that had to wait are answered, outlive `service`.
-void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool);
+// ::Since of the topics of points, and ::Names of runs and their tags, from `catalog`. It, `pool`,
+// on which calls that had to wait are answered, and `loop`, for their time limits, outlive
+// `service`.
+void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
+                runtime::EventLoop* loop);
 
 // What is made of the small files of each run: its lineage, its trial and its configuration. Before
 // the first scan.

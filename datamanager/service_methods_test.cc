@@ -6,28 +6,37 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "bus/client.h"
 #include "bus/node.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/service.h"
+#include "bus/topic.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_tree.h"
 #include "eventlog/event.h"
 #include "eventlog/record.h"
 #include "eventlog/testing/protobuf_bytes.h"
 #include "runtime/coordinator.h"
+#include "runtime/event_loop.h"
+#include "runtime/fake_clock.h"
 #include "runtime/locations.h"
 #include "runtime/thread_pool.h"
 
@@ -60,9 +69,17 @@ class ServiceMethodsTest : public testing::Test {
     pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = 2});
     RunCatalog::Options options;
     options.root = directory_ + "/runs";
+    options.byte_budget = 1;  // What is asked for is read again and again.
+    options.clock = &clock_;
+    options.on_points = [this](const auto& run, const auto&, auto, auto, const auto&) {
+      if (run == "held") go_on_.get_future().wait_for(std::chrono::seconds(60));
+    };
     auto catalog = RunCatalog::Create(std::move(options));
     EXPECT_TRUE(catalog.ok()) << catalog.status();
     catalog_ = *std::move(catalog);
+    RunTree::Options tree;
+    tree.root = directory_ + "/runs";
+    tree_ = std::make_unique<RunTree>(std::move(tree));
     registry_ = MakeService(caller_node_.get(), "registry");
     registry_->Handle<rpc::Registry::Lookup>(
         [this](const bus::CallContext&, const msg::LookupRequestT& request) {
@@ -77,7 +94,7 @@ class ServiceMethodsTest : public testing::Test {
         });
     EXPECT_TRUE(registry_->Start().ok());
     service_ = MakeService(service_node_.get(), "datamanager");
-    AddMethods(service_.get(), catalog_.get(), pool_.get());
+    AddMethods(service_.get(), catalog_.get(), pool_.get(), loop_.get());
     EXPECT_TRUE(service_->Start().ok());
     client_ = std::make_unique<bus::Client>(caller_node_.get());
   }
@@ -109,12 +126,9 @@ class ServiceMethodsTest : public testing::Test {
     std::ofstream(path + "/events.out.tfevents.1.host", std::ios::binary | std::ios::app) << bytes;
   }
   void Scan() {
-    RunTree::Options options;
-    options.root = directory_ + "/runs";
-    RunTree tree(std::move(options));
-    const RunTree::Delta delta = tree.Rescan();
+    const RunTree::Delta delta = tree_->Rescan();
     catalog_->ScanBegan();
-    catalog_->Found(delta, tree.runs(), tree.unreadable());
+    catalog_->Found(delta, tree_->runs(), tree_->unreadable());
   }
   // The end of the answer among the parts.
   template <typename M>
@@ -130,10 +144,14 @@ class ServiceMethodsTest : public testing::Test {
 
   std::string directory_;
   runtime::Locations locations_;
+  std::promise<void> go_on_;  // The run "held" is announced, and it goes on.
   runtime::Coordinator coordinator_;
+  runtime::FakeClock clock_;  // No time passes for those who wait for a run.
+  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
   std::unique_ptr<bus::Node> service_node_, caller_node_;
   std::unique_ptr<runtime::ThreadPool> pool_;
   std::unique_ptr<RunCatalog> catalog_;
+  std::unique_ptr<RunTree> tree_;
   std::unique_ptr<bus::Service> registry_, service_;
   std::unique_ptr<bus::Client> client_;
 };
@@ -240,6 +258,42 @@ TEST_F(ServiceMethodsTest, WhatIsAskedAboutWholeRuns) {
   const auto lineage = client_->Call<Datamanager::Lineage>({});
   ASSERT_TRUE(lineage.ok()) << lineage.status();
   EXPECT_EQ(lineage->runs.size(), 1u);
+}
+
+// With a pool of two threads and one thread that reads, which is held.
+TEST_F(ServiceMethodsTest, ManyWhoWaitForARunHoldNoThread) {
+  Write("a", Scalar(1, "loss", 0.5));
+  Write("b", Scalar(1, "speed", 7));
+  Write("held", Scalar(1, "x", 1));
+  Scan();
+  ASSERT_TRUE(catalog_->AwaitLoaded(absl::Seconds(60)));
+  Write("held", Scalar(2, "x", 2));
+  Scan();
+  msg::SinceRequestT since;
+  since.places.push_back(std::make_unique<msg::PlaceT>());
+  since.places[0]->topic = bus::TopicOf({"m", "a", "loss"});
+  std::vector<std::future<absl::StatusOr<msg::SinceReplyT>>> pages;
+  for (int i = 0; i < 20; ++i) {
+    const auto page = std::make_shared<std::promise<absl::StatusOr<msg::SinceReplyT>>>();
+    pages.push_back(page->get_future());
+    client_->Start<rpc::Common::Since>(since, nullptr,
+                                       [page](auto reply) { page->set_value(std::move(reply)); },
+                                       {.timeout = absl::Seconds(60), .service = "datamanager"});
+  }
+  msg::EndsRequestT ends;
+  ends.prefix = "m/b/";
+  const auto known = client_->Call<rpc::Common::Ends>(ends, {.service = "datamanager"});
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->places.size(), 1u);
+  for (auto& page : pages) {
+    EXPECT_NE(page.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  }
+  go_on_.set_value();
+  for (auto& page : pages) {
+    const auto reply = page.get();
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_EQ(reply->events.size(), 1u);
+  }
 }
 
 }  // namespace
