@@ -31,7 +31,7 @@ constexpr std::uint64_t kBytesOfAFile = 16 << 10;
 // The same for a tag of an index.
 constexpr std::size_t kBytesOfATag = 1 << 10;
 // For each thread so many parts may be there, and for all so many are joined between two steps.
-constexpr int kPartsOfAHand = 2;
+constexpr std::size_t kPartsOfAHand = 2;
 constexpr int kJoinedParts = 4;
 
 // Events are read of it.
@@ -319,7 +319,7 @@ void RunReader::CutIntoParts(std::uint32_t number, std::uint64_t size) {
   if (size < at.offset + 2 * options_.part_bytes) return;
   parts_file_ = number;
   parts_.Begin({at.offset, size}, options_.part_bytes,
-               static_cast<std::size_t>(kPartsOfAHand * options_.hands),
+               kPartsOfAHand * static_cast<std::size_t>(options_.hands),
                [this, number](PartQueue<RunPart>::Range range) { return MakePart(number, range); });
 }
 

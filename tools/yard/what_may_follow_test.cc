@@ -15,7 +15,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
-using ::testing::Not;
 
 std::vector<std::string> Texts(const WhatMayFollow& found) {
   std::vector<std::string> texts;
