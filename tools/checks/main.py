@@ -113,13 +113,16 @@ def _install_peers():
         _say("peers: going on without; tests that need one cannot pass")
 
 
-def _run_stage(stages, name):
+def run_stage(stages, name, say):
     start = time.monotonic()
     try:
         verdict = stages.run(name)
     except (RuntimeError, OSError) as error:
         verdict = Verdict(failures=[Failure(name, text=str(error))])
-    _say(f"{name}: {verdict.summary()}  ({time.monotonic() - start:.0f} s)")
+    say(f"{name}: {verdict.summary()}  ({time.monotonic() - start:.0f} s)")
+    # The report explains them; that may be hours away.
+    for failure in verdict.failures:
+        say(f"  {failure.name}")
     return verdict
 
 
@@ -133,7 +136,7 @@ def main(arguments):
         if NEEDS_PEERS & set(names):
             _install_peers()
         for name in names:
-            verdict.add(_run_stage(stages, name))
+            verdict.add(run_stage(stages, name, _say))
     except KeyboardInterrupt:
         verdict.failures.append(Failure("interrupted"))
     report(verdict, _say, ci=os.environ.get("CI") == "true")

@@ -42,6 +42,32 @@ class CommandLineTest(unittest.TestCase):
                 self.assertEqual(refused.exception.code, 2)
 
 
+class FakeStages:
+    def __init__(self, verdict):
+        self._verdict = verdict
+
+    def run(self, name):
+        if isinstance(self._verdict, Exception):
+            raise self._verdict
+        return self._verdict
+
+
+class StageTest(unittest.TestCase):
+    def said(self, verdict):
+        lines = []
+        self.verdict = main.run_stage(FakeStages(verdict), "asan", lines.append)
+        return lines
+
+    def test_what_failed_is_named_at_once(self):
+        lines = self.said(Verdict(passed=1, failures=[Failure("//a:b S.C"), Failure("//a:b S.D")]))
+        self.assertRegex(lines[0], r"^asan: 1 passed, 2 failed  \(0 s\)$")
+        self.assertEqual(lines[1:], ["  //a:b S.C", "  //a:b S.D"])
+
+    def test_one_that_cannot_be_run_has_failed(self):
+        self.assertEqual(self.said(RuntimeError("no compiler"))[1:], ["  asan"])
+        self.assertEqual(self.verdict.failures[0].text, "no compiler")
+
+
 class ReportTest(unittest.TestCase):
     def test_the_count_is_the_last_line(self):
         self.assertEqual(report(Verdict(passed=3)), ["3 passed, 0 failed"])
