@@ -10,6 +10,7 @@ import time
 
 from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
+from tools.checks.interruption import Interruption
 
 CONFIGS = ["default", "long", "asan", "tsan", "clang", "fuzz"]
 CHECKS = ["layers", "format", "pages", "install", "containers", "tidy"]
@@ -126,10 +127,11 @@ def run_stage(stages, name, say):
     return verdict
 
 
-def main(arguments):
+def main(arguments, bazel="/usr/bin/bazel"):
     options = parse(arguments)
+    Interruption().install()
     logs = tempfile.mkdtemp(prefix="trainyard-test-")
-    stages = stages_module.Stages(options.targets, logs, _say)
+    stages = stages_module.Stages(options.targets, logs, _say, bazel)
     names = chosen(options, stages.by_name)
     verdict = Verdict()
     try:

@@ -101,7 +101,6 @@ class Stages:
                      "--build_event_json_file=" + events_path, *flags, "--", *self._targets]
         start = time.monotonic()
         with open(self.log_path(name), "w", encoding="utf-8") as log:
-            # Ctrl-C reaches the whole process group: Bazel ends its tests, and only then do we go on.
             with subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:
                 while True:
                     try:
