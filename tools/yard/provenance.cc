@@ -135,16 +135,17 @@ GitState ReadGit(const std::string& directory, const std::vector<std::string>& e
   }
   // NUL ends each, so that a name may hold anything.
   const ProgramOutput status = ask({"status", "--porcelain", "-z"}, git.root, kShort);
-  git.dirty = !status.text.empty();
+  if (status.ok) git.dirty = !status.text.empty();
   for (const auto entry : absl::StrSplit(status.text, '\0')) {
     if (git.untracked.size() == kUntrackedShown) break;
     if (absl::StartsWith(entry, "?? ")) git.untracked.emplace_back(entry.substr(3));
   }
-  if (git.commit.empty() || !git.dirty) return git;
+  if (git.commit.empty() || git.dirty == false) return git;
   ProgramOutput diff = ask({"diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD", "--"},
                            git.root, kMaxDiff);
   git.diff = std::move(diff.text);
-  git.diff_is_cut = diff.is_cut;
+  git.diff_is_cut = diff.is_cut || !diff.ok;
+  if (!git.diff.empty()) git.dirty = true;
   return git;
 }
 
@@ -190,7 +191,7 @@ nlohmann::ordered_json ToJson(const Provenance& provenance, const std::vector<st
   json["git"] = {{"root", git.root},
                  {"commit", git.commit},
                  {"branch", git.branch},
-                 {"dirty", git.dirty},
+                 {"dirty", git.dirty ? nlohmann::ordered_json(*git.dirty) : nullptr},
                  {"untracked", git.untracked},
                  {"diff_bytes", git.diff.size()},
                  {"diff_is_cut", git.diff_is_cut}};

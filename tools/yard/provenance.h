@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,10 +19,10 @@ inline constexpr std::size_t kMaxDiff = 512 << 10;  // Bytes; the rest is cut of
 struct GitState {
   bool found = false;                  // The directory is in a work tree of git, and git answered.
   std::string root, commit, branch;    // No commit: there is none yet. "HEAD": no branch.
-  bool dirty = false;                  // Something is changed, or not known to git.
+  std::optional<bool> dirty;           // Something is changed, or not known to git; if it said so.
   std::vector<std::string> untracked;  // The first 100, relative to the root.
   std::string diff;                    // From the commit, of what git knows.
-  bool diff_is_cut = false;
+  bool diff_is_cut = false;            // Or git did not give it.
 };
 // Asks the `git` on the PATH of `environment`; runs no hook, pager, external diff or monitor, takes
 // no lock, never asks a person. Each question has `deadline`, and what was not answered by then is

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,12 @@ TEST_F(ProvenanceTest, ARealRepositoryIsDescribed) {
   GitState git = ReadGit(directory_ + "/work", environment_, absl::Seconds(20));
   EXPECT_TRUE(git.found);
   EXPECT_THAT(git.commit, SizeIs(40));
-  EXPECT_FALSE(git.dirty);
+  EXPECT_EQ(git.dirty, false);
   EXPECT_EQ(git.diff, "");
   Write("work/train.py", "print(2)\n");
   Write("work/new dir/file", "");
   git = ReadGit(directory_ + "/work/new dir", environment_, absl::Seconds(20));
-  EXPECT_TRUE(git.dirty);
+  EXPECT_EQ(git.dirty, true);
   EXPECT_THAT(git.diff, HasSubstr("-print(1)\n+print(2)\n"));
   EXPECT_THAT(git.untracked, ElementsAre("new dir/"));
   EXPECT_EQ(git.root, std::filesystem::canonical(directory_ + "/work"));
@@ -106,8 +107,24 @@ TEST_F(ProvenanceTest, ACommitThatIsNotThereLeavesTheRest) {
   const GitState git = ReadGit("/", environment_, absl::Seconds(20));
   EXPECT_TRUE(git.found);
   EXPECT_EQ(git.commit, "");
-  EXPECT_TRUE(git.dirty);
+  EXPECT_EQ(git.dirty, true);
   EXPECT_EQ(git.diff, "");
+}
+
+TEST_F(ProvenanceTest, WhatGitDidNotAnswerIsNotTakenForNothing) {
+  UseGit(R"(case "$*" in *show-toplevel*) echo / ;; *abbrev-ref*) echo abc; echo main ;;
+    *) exit 128 ;; esac)");
+  Provenance provenance;
+  provenance.git = ReadGit("/", environment_, absl::Seconds(20));
+  EXPECT_EQ(provenance.git.dirty, std::nullopt);
+  const auto said = ToJson(provenance, {}, 0)["git"];
+  EXPECT_TRUE(said["dirty"].is_null()) << said;
+  EXPECT_EQ(said["diff_is_cut"], true);
+  UseGit(R"(case "$*" in *show-toplevel*) echo / ;; *abbrev-ref*) echo abc; echo main ;;
+    *diff*) echo +1 ;; *) exit 128 ;; esac)");
+  const GitState git = ReadGit("/", environment_, absl::Seconds(20));
+  EXPECT_EQ(git.dirty, true);
+  EXPECT_EQ(git.diff, "+1\n");
 }
 
 TEST_F(ProvenanceTest, IsOneObject) {

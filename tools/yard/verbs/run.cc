@@ -22,6 +22,7 @@
 #include "tools/yard/line_printer.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/provenance.h"
+#include "tools/yard/provenance_request.h"
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
@@ -39,9 +40,6 @@ using runtime::Mutex;
 using runtime::MutexLock;
 
 constexpr std::size_t kErrorLines = 10;
-// Of provenance, which says the arguments twice and is kept with the trial: it goes without them.
-constexpr std::size_t kLongProvenance = 480 << 10;
-constexpr std::size_t kManyArguments = 9'000;
 constexpr std::size_t kMaxConfigs = 64 << 20;  // Bytes of a file of --configs.
 // The program's last output follows its end closely, and each part the one before.
 constexpr absl::Duration kOutputGrace = absl::Seconds(5);
@@ -288,8 +286,7 @@ class RunVerb : public Verb {
     const Provenance provenance =
         ReadProvenance(function_.empty() ? drafts->front().argv[0] : "", working_directory_,
                        CallersEnvironment(context.environment));
-    options->provenance_diff = provenance.git.diff;
-    if (IsMany()) return RunMany(context, **client, *drafts, *std::move(options), provenance);
+    if (IsMany()) return RunMany(context, **client, *drafts, *options, provenance);
     auto reply = (*client)->Call<rpc::Trainer::RunTrial>(
         Request(context, drafts->front(), *options, provenance), Patient());
     if (!reply.ok()) return Fail(context, "run", reply.status());
@@ -368,28 +365,12 @@ class RunVerb : public Verb {
     request.seed = seed_;
     request.stop_grace_ms = grace_ms_;
     request.options = std::make_unique<msg::TrialOptionsT>(options);
-    auto json = ToJson(provenance, draft.argv, seed_);
-    if (!function_.empty()) json["function"] = function_;
-    // Of many trials the first one has the differences.
-    if (!first_.empty() && !provenance.git.diff.empty()) json["git"]["diff_of"] = first_;
-    if (!first_.empty() && json.contains("git")) json["git"].erase("untracked");
-    request.options->provenance = TextOf(json);
-    if (request.options->provenance.size() > kLongProvenance ||
-        draft.argv.size() > kManyArguments) {
-      json.erase("command");
-      json.erase("argv");
-      json["argv_words"] = draft.argv.size();
-      request.options->provenance = TextOf(json);
-    }
+    AddProvenance(provenance, first_, &request);
     return request;
   }
 
-  static std::string TextOf(const nlohmann::ordered_json& json) {
-    return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  }
-
   int RunMany(Context& context, bus::Client& client, const std::vector<TrialDraft>& drafts,
-              msg::TrialOptionsT options, const Provenance& provenance) {
+              const msg::TrialOptionsT& options, const Provenance& provenance) {
     const auto batch = TrialBatch::Create(&context, &client);
     std::size_t started = 0;
     for (const TrialDraft& draft : drafts) {
@@ -404,7 +385,6 @@ class RunVerb : public Verb {
       }
       ++started;
       if (first_.empty()) first_ = trial->id;
-      options.provenance_diff.clear();
       if (detach_ && context.json) PrintJson(context, ToJson(*trial));
     }
     return detach_ && !batch->interrupted() ? kDone : batch->Await();
