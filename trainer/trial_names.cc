@@ -5,6 +5,11 @@
 #include "runtime/string_view.h"
 
 namespace trainer {
+namespace {
+
+constexpr std::size_t kNamedInError = 5;
+
+}  // namespace
 
 void TrialNameSearch::LookAt(bool lives, std::int64_t number, std::string_view id,
                              std::string_view its_name) {
@@ -12,7 +17,8 @@ void TrialNameSearch::LookAt(bool lives, std::int64_t number, std::string_view i
     named_ = id;
     best_ = {lives, number};
   }
-  if (id.substr(0, name_.size()) == name_) prefixed_.emplace_back(id, its_name);
+  if (id.substr(0, name_.size()) != name_) return;
+  if (++prefixed_count_ <= kNamedInError) prefixed_.emplace_back(id, its_name);
 }
 
 absl::StatusOr<std::string> TrialNameSearch::Found() const {
@@ -24,6 +30,9 @@ absl::StatusOr<std::string> TrialNameSearch::Found() const {
   std::string list;
   for (const auto& [id, its_name] : prefixed_) {
     absl::StrAppend(&list, list.empty() ? "" : ", ", id, " (", its_name, ")");
+  }
+  if (prefixed_count_ > prefixed_.size()) {
+    absl::StrAppend(&list, " and ", prefixed_count_ - prefixed_.size(), " more");
   }
   return absl::FailedPreconditionError(absl::StrCat(runtime::Absl(name_), " is ambiguous: ", list));
 }

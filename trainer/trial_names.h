@@ -1,6 +1,7 @@
 #ifndef TRAINER_TRIAL_NAMES_H_
 #define TRAINER_TRIAL_NAMES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,14 +22,16 @@ class TrialNameSearch {
 
   // `number` is larger for newer trials.
   void LookAt(bool lives, std::int64_t number, std::string_view id, std::string_view its_name);
-  // Its id. NotFound; FailedPrecondition lists those that an ambiguous prefix stands for.
+  // Its id. NotFound; FailedPrecondition lists the first of those that an ambiguous prefix stands
+  // for.
   absl::StatusOr<std::string> Found() const;
 
  private:
   const std::string_view name_;
   std::string named_;                                          // Id of the best with the name.
   std::pair<bool, std::int64_t> best_ = {false, 0};            // Whether it lives, its number.
-  std::vector<std::pair<std::string, std::string>> prefixed_;  // Id, name.
+  std::vector<std::pair<std::string, std::string>> prefixed_;  // Id, name; the first ones.
+  std::size_t prefixed_count_ = 0;                             // Of all.
 };
 
 }  // namespace trainer

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace trainer {
@@ -33,6 +34,14 @@ TEST(TrialNamesTest, FindTheTrialThatIsMeant) {
       {"", "NOT_FOUND: no trial is called "},
   };
   for (const auto& [name, found] : kCases) EXPECT_EQ(Found(name), found) << name;
+}
+
+TEST(TrialNamesTest, OfManyThatCouldBeMeantTheFirstAreNamed) {
+  TrialNameSearch search("t-");
+  for (int i = 0; i < 10'000; ++i) search.LookAt(false, i, absl::StrCat("t-", i), "run");
+  EXPECT_EQ(search.Found().status(),
+            absl::FailedPreconditionError("t- is ambiguous: t-0 (run), t-1 (run), t-2 (run), "
+                                          "t-3 (run), t-4 (run) and 9995 more"));
 }
 
 }  // namespace
