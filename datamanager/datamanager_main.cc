@@ -40,6 +40,11 @@
 #include "runtime/thread_pool.h"
 
 ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");
+ABSL_FLAG(std::string, include, "",
+          "Only runs whose name it finds (RE2), such as \"^(train|eval)/\"; empty: all.");
+ABSL_FLAG(
+    std::string, exclude, "",
+    "Directories below the logdir that are not looked into: those whose path it finds (RE2).");
 ABSL_FLAG(std::uint64_t, cache_mb, 0,
           "Memory for points, in MiB; what it cannot hold is read again when it is asked for. 0: a "
           "quarter of what the process may use.");
@@ -77,6 +82,10 @@ int Run() {
         "datamanager", absl::InvalidArgumentError(
                            absl::StrCat("--cache_mb is ", cache_mb, ": it must be below 2^44")));
   }
+  auto include = datamanager::PatternsOfFlag("include", absl::GetFlag(FLAGS_include));
+  if (!include.ok()) return runtime::ReportAndExitCode("datamanager", include.status());
+  auto exclude = datamanager::PatternsOfFlag("exclude", absl::GetFlag(FLAGS_exclude));
+  if (!exclude.ok()) return runtime::ReportAndExitCode("datamanager", exclude.status());
   const std::unique_ptr<datamanager::RunIndexes> indexes =
       datamanager::OpenIndexes((*process)->locations(), absl::GetFlag(FLAGS_index_bytes));
   const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
@@ -102,6 +111,8 @@ int Run() {
   (*process)->AddCounter("runs_dropped", [&] { return catalog.GetStats().cache.evicted; });
   datamanager::RunTree::Options tree;
   tree.root = logdir;
+  tree.include = *std::move(include);
+  tree.exclude = *std::move(exclude);
   tree.threads = *threads;
   tree.looked_into = catalog.looked_into();
   auto follower = datamanager::RunFollower::Create(

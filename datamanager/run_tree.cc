@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -675,6 +674,15 @@ RunTree::Delta RunTree::LookAt(std::span<const std::string> runs) {
   }
   SortNewestFirst(&delta);
   return delta;
+}
+
+absl::StatusOr<std::vector<NamePattern>> PatternsOfFlag(std::string_view flag,
+                                                        std::string_view pattern) {
+  if (pattern.empty()) return std::vector<NamePattern>();
+  auto compiled = NamePattern::Compile(pattern);
+  if (compiled.ok()) return std::vector<NamePattern>{*std::move(compiled)};
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", Absl(flag), " is no regular expression (RE2): ", compiled.status().message()));
 }
 
 }  // namespace datamanager

@@ -7,9 +7,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "datamanager/directory_source.h"
 #include "datamanager/listed_run.h"
 #include "datamanager/name_pattern.h"
@@ -112,6 +114,11 @@ class RunTree {
   std::vector<Directory> directories_;
   Unreadable unreadable_;
 };
+
+// Of the flags --include and --exclude: the pattern that was given, or none. InvalidArgument names
+// the flag.
+absl::StatusOr<std::vector<NamePattern>> PatternsOfFlag(std::string_view flag,
+                                                        std::string_view pattern);
 
 }  // namespace datamanager
 

@@ -596,6 +596,16 @@ TEST_F(RunTreeTest, PatternsSayWhichRunsAndWhatIsNotLookedAt) {
   EXPECT_EQ(source_.lists().count(Path("train/link")), 0u);
 }
 
+TEST(PatternsOfFlagTest, NoneOneOrWhatIsWrong) {
+  EXPECT_THAT(*PatternsOfFlag("include", ""), IsEmpty());
+  const auto patterns = PatternsOfFlag("include", "^(a|b){1,2}$");
+  ASSERT_THAT(*patterns, SizeIs(1));
+  EXPECT_TRUE(patterns->front().Matches("ab"));
+  EXPECT_FALSE(patterns->front().Matches("c"));
+  EXPECT_EQ(PatternsOfFlag("exclude", "a(").status(),
+            absl::InvalidArgumentError("--exclude is no regular expression (RE2): missing ): a("));
+}
+
 TEST_F(RunTreeTest, LooksAtRunsThatAreNamed) {
   const std::string a = AddRun("a"), b = AddRun("b");
   Age();
