@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,7 @@ namespace launcher {
 namespace {
 
 using ::testing::Contains;
+using ::testing::ElementsAre;
 
 class EndedJobsTest : public ::testing::Test {
  protected:
@@ -88,6 +90,26 @@ TEST_F(EndedJobsTest, AreStartedAgainByAnotherLauncher) {
   EXPECT_TRUE(AwaitAllAside());
   ASSERT_EQ(Restart(job), absl::OkStatus());
   EXPECT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "7\n7\n"));
+}
+
+TEST_F(EndedJobsTest, TheLastOnesAreListed) {
+  std::vector<std::string> ended;
+  for (int i = 0; i < 3; ++i) ended.push_back(Run(Job(i)));
+  const std::string live = yard_.Launch(yard_.Shell("exec sleep 1000000"))->id;
+  // The first one ends once more.
+  ASSERT_EQ(Restart(ended[0]), absl::OkStatus());
+  ASSERT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "0\n1\n2\n0\n"));
+  ASSERT_TRUE(yard_.AwaitEnd(ended[0]).has_value());
+  const auto listed = [this](const JobTable::ListOptions& options) {
+    std::vector<std::string> ids;
+    yard_.OnLoop([&] {
+      for (const msg::JobT& job : yard_.table()->List(options)) ids.push_back(job.id);
+    });
+    return ids;
+  };
+  EXPECT_THAT(listed({.newest_ended = 2}), ElementsAre(ended[0], ended[2], live));
+  EXPECT_THAT(listed({.newest_ended = 9}), ElementsAre(ended[0], ended[1], ended[2], live));
+  EXPECT_THAT(listed({.live_only = true, .newest_ended = 2}), ElementsAre(live));
 }
 
 // The causes of a failure are told of what was seen when it ended.

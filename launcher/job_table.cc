@@ -161,7 +161,7 @@ class Table : public JobTable {
   }
   msg::JobT Message(const JobRow& row) const override;
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override;
-  std::vector<msg::JobT> List(bool live_only) const override;
+  std::vector<msg::JobT> List(const ListOptions& options) const override;
   absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) override;
   absl::Status Restart(const Named& named, absl::Duration grace) override;
   absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
@@ -934,11 +934,18 @@ absl::StatusOr<std::vector<std::string>> Table::EnvironmentOf(const std::string&
   return store_->LoadEnvironment(id);
 }
 
-std::vector<msg::JobT> Table::List(bool live_only) const {
-  std::vector<const JobRow*> rows;
-  for (const auto& [id, job] : jobs_) {
-    if (!live_only || !job->row.has_ended()) rows.push_back(&job->row);
+std::vector<msg::JobT> Table::List(const ListOptions& options) const {
+  std::vector<const JobRow*> rows, ended;
+  for (const auto& [id, job] : jobs_) (job->row.has_ended() ? ended : rows).push_back(&job->row);
+  if (options.live_only) ended.clear();
+  if (options.newest_ended > 0 && ended.size() > options.newest_ended) {
+    const auto end = ended.begin() + static_cast<std::ptrdiff_t>(options.newest_ended);
+    std::nth_element(ended.begin(), end, ended.end(), [](const JobRow* a, const JobRow* b) {
+      return std::pair(a->ended_us, a->created_us) > std::pair(b->ended_us, b->created_us);
+    });
+    ended.erase(end, ended.end());
   }
+  rows.insert(rows.end(), ended.begin(), ended.end());
   std::sort(rows.begin(), rows.end(), [](const JobRow* a, const JobRow* b) {
     return std::pair(a->created_us, a->id) < std::pair(b->created_us, b->id);
   });

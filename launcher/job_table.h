@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_JOB_TABLE_H_
 #define LAUNCHER_JOB_TABLE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -90,8 +91,12 @@ class JobTable {
   virtual std::vector<const JobRow*> Rows() const = 0;
   // As others see it: without its environment.
   virtual msg::JobT Message(const JobRow& row) const = 0;
+  struct ListOptions {
+    bool live_only = false;
+    std::size_t newest_ended = 0;  // Of the ended ones only those that ended last; 0: all.
+  };
   // Oldest first.
-  virtual std::vector<msg::JobT> List(bool live_only) const = 0;
+  virtual std::vector<msg::JobT> List(const ListOptions& options) const = 0;
   // The environment that a job was launched with, without what its task types add: "NAME=value"
   // each, secrets and all. Of one that has ended it is read from the store.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;

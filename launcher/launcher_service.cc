@@ -77,7 +77,8 @@ absl::StatusOr<msg::JobsReplyT> Jobs(const Parts& parts, const msg::JobsRequestT
   msg::JobsReplyT reply;
   if (request.job.empty()) {
     if (shows_environment) return absl::InvalidArgumentError("environment: of one job only");
-    for (auto& job : parts.table->List(request.live_only)) {
+    for (auto& job : parts.table->List(
+             {.live_only = request.live_only, .newest_ended = request.newest_ended})) {
       reply.jobs.push_back(std::make_unique<msg::JobT>(std::move(job)));
     }
     return reply;

@@ -154,7 +154,7 @@ absl::StatusOr<msg::JobT> TestingTable::Launch(const msg::JobSpecT& spec,
 
 std::vector<msg::JobT> TestingTable::List() {
   std::vector<msg::JobT> jobs;
-  OnLoop([&] { jobs = table_->List(false); });
+  OnLoop([&] { jobs = table_->List({}); });
   return jobs;
 }
 

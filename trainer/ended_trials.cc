@@ -65,6 +65,8 @@ std::optional<msg::TrialT> EndedTrial::Message() const {
 
 void EndedTrials::Add(const EndedTrial::Facts& facts, const msg::TrialT& message) {
   const EndedTrial& added = trials_.try_emplace(facts.number, facts, message).first->second;
+  const std::pair end(facts.changed_us, facts.number);
+  by_end_.insert(std::upper_bound(by_end_.begin(), by_end_.end(), end), end);
   ids_.insert(&added);
   requests_.insert(&added);
 }
@@ -72,9 +74,19 @@ void EndedTrials::Add(const EndedTrial::Facts& facts, const msg::TrialT& message
 void EndedTrials::Remove(std::int64_t number) {
   const auto found = trials_.find(number);
   if (found == trials_.end()) return;
+  const std::pair end(found->second.changed_us(), number);
+  by_end_.erase(std::lower_bound(by_end_.begin(), by_end_.end(), end));
   ids_.erase(&found->second);
   requests_.erase(&found->second);
   trials_.erase(found);
+}
+
+std::vector<const EndedTrial*> EndedTrials::Latest(std::size_t count) const {
+  std::vector<const EndedTrial*> latest;
+  for (auto at = by_end_.rbegin(); at != by_end_.rend() && latest.size() < count; ++at) {
+    latest.push_back(&trials_.at(at->second));
+  }
+  return latest;
 }
 
 const EndedTrial* EndedTrials::ByNumber(std::int64_t number) const {

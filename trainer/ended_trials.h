@@ -10,6 +10,8 @@
 #include <optional>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include "bus/schema/trainer_generated.h"
 
@@ -70,6 +72,8 @@ class EndedTrials {
   // Oldest first.
   const std::map<std::int64_t, EndedTrial>& all() const { return trials_; }
   std::size_t size() const { return trials_.size(); }
+  // Those that ended last, at most `count`, latest first. Costs no more than it gives.
+  std::vector<const EndedTrial*> Latest(std::size_t count) const;
   // Null: there is none. Valid until it is removed.
   const EndedTrial* ByNumber(std::int64_t number) const;
   const EndedTrial* ById(std::string_view id) const;
@@ -94,6 +98,8 @@ class EndedTrials {
   using Index = std::unordered_set<const EndedTrial*, Key<kText>, Key<kText>>;
 
   std::map<std::int64_t, EndedTrial> trials_;
+  // By when they ended, and number; sorted. (They come nearly in this order.)
+  std::vector<std::pair<std::int64_t, std::int64_t>> by_end_;
   Index<&EndedTrial::id> ids_;
   Index<&EndedTrial::request_id> requests_;
 };

@@ -3,13 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/allocated_bytes.h"
 
 namespace trainer {
 namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::string RequestOf(std::int64_t number) {
   return absl::StrCat("a request id that is longer than most ", number);
@@ -49,6 +55,25 @@ TEST(EndedTrialsTest, FindsThemByAllTheirNamesInTheirOrder) {
   EXPECT_EQ(ended.ById("t-5"), nullptr);
   EXPECT_EQ(ended.ByRequest(RequestOf(5)), nullptr);
   EXPECT_EQ(ended.ById("t-7")->name(), "name-7");
+}
+
+TEST(EndedTrialsTest, ThoseThatEndedLastComeFirst) {
+  EndedTrials ended;
+  EXPECT_THAT(ended.Latest(2), IsEmpty());
+  for (const auto& [number, end_us] : {std::pair(1, 50), {2, 20}, {3, 40}, {4, 40}, {5, 10}}) {
+    ended.Add({number, end_us, RequestOf(number)}, Message(number));
+  }
+  const auto numbers = [&ended](std::size_t count) {
+    std::vector<std::int64_t> all;
+    for (const EndedTrial* const trial : ended.Latest(count)) all.push_back(trial->number());
+    return all;
+  };
+  EXPECT_THAT(numbers(0), IsEmpty());
+  EXPECT_THAT(numbers(3), ElementsAre(1, 4, 3));
+  EXPECT_THAT(numbers(9), ElementsAre(1, 4, 3, 2, 5));
+  ended.Remove(4);
+  ended.Remove(5);
+  EXPECT_THAT(numbers(9), ElementsAre(1, 3, 2));
 }
 
 TEST(EndedTrialsTest, ShowsThemAsTheyWere) {

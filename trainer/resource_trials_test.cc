@@ -137,7 +137,7 @@ class ResourceTrialsTest : public testing::Test {
   std::string ListedReason(const std::string& id) {
     std::string reason;
     On([&] {
-      for (const auto& trial : trials_->List(true)) {
+      for (const auto& trial : trials_->List({.live_only = true})) {
         if (trial.id == id) reason = trial.reason;
       }
     });

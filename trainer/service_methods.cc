@@ -64,7 +64,8 @@ absl::StatusOr<msg::TrialsReplyT> List(Trials* trials, const bus::CallContext&,
                                        const msg::TrialsRequestT& request) {
   msg::TrialsReplyT reply;
   if (request.trial.empty()) {
-    for (msg::TrialT& trial : trials->List(request.live_only)) {
+    for (msg::TrialT& trial :
+         trials->List({.live_only = request.live_only, .newest_ended = request.newest_ended})) {
       reply.trials.push_back(std::make_unique<msg::TrialT>(std::move(trial)));
     }
     return reply;

@@ -73,7 +73,7 @@ class TrialLifeTest : public TrialsFixture {
   std::vector<std::string> Known() {
     std::vector<std::string> ids;
     On([&] {
-      for (const msg::TrialT& trial : trials_->List(false)) ids.push_back(trial.id);
+      for (const msg::TrialT& trial : trials_->List({})) ids.push_back(trial.id);
     });
     return ids;
   }
@@ -101,7 +101,8 @@ TEST_F(TrialLifeTest, TheHighestPriorityStartsFirstAndEachSaysWhyItWaits) {
   EXPECT_EQ(Get(high).priority, 9);
   EXPECT_EQ(Get(first).reason, "waits for a slot (2 of 2 in use), 1 before it");
   On([&] {
-    EXPECT_EQ(trials_->List(true)[2].reason, "waits for a slot (2 of 2 in use), 2 before it");
+    EXPECT_EQ(trials_->List({.live_only = true})[2].reason,
+              "waits for a slot (2 of 2 in use), 2 before it");
   });
   Restart();
   for (const std::string& next : {high, first, low}) {
@@ -110,6 +111,31 @@ TEST_F(TrialLifeTest, TheHighestPriorityStartsFirstAndEachSaysWhyItWaits) {
     EXPECT_EQ(Get(next).state, TrialState::Running) << next;
     EXPECT_EQ(Get(next).reason, "");
   }
+}
+
+TEST_F(TrialLifeTest, OfThoseThatHaveEndedTheLastOnesAreListed) {
+  const std::string first = Run(), second = Run(), third = Run(), live = Run();
+  const auto listed = [this](std::size_t newest_ended) {
+    std::vector<std::string> ids;
+    On([&] {
+      for (const auto& trial : trials_->List({.newest_ended = newest_ended})) {
+        ids.push_back(trial.id);
+      }
+    });
+    return ids;
+  };
+  EXPECT_THAT(listed(1), ElementsAre(first, second, third, live));
+  for (const char* const job : {"j-2", "j-1"}) {
+    Advance(absl::Seconds(1));
+    EndJob(job, 0, 0);
+  }
+  EXPECT_THAT(listed(1), ElementsAre(first, third, live));
+  Advance(absl::Seconds(1));
+  EndJob("j-3", 0, 0);
+  EXPECT_THAT(listed(2), ElementsAre(first, third, live));
+  EXPECT_THAT(listed(0), ElementsAre(first, second, third, live));
+  Restart();
+  EXPECT_THAT(listed(2), ElementsAre(first, third, live));
 }
 
 TEST_F(TrialLifeTest, OneThatWaitsIsPausedAtOnceAndResumedAsItWas) {

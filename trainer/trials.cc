@@ -211,17 +211,20 @@ class TrialsImpl : public Trials {
     return MessageOf(*ended);
   }
 
-  std::vector<msg::TrialT> List(bool live_only) const override {
+  std::vector<msg::TrialT> List(const ListOptions& options) const override {
     std::map<std::int64_t, msg::TrialT> list;
     const std::map<std::int64_t, std::size_t> places = Places();
     const AwaitedResources awaited = Awaited();
+    const std::set<std::int64_t> wanted = EndedFor(options);
     for (const auto& [number, trial] : trials_) {
-      if (!live_only || !HasEnded(trial.record)) list[number] = Shown(trial, places, awaited);
+      if (HasEnded(trial.record) && !wanted.contains(number)) continue;
+      list[number] = Shown(trial, places, awaited);
     }
-    for (const auto& [number, trial] : ended_.all()) {
-      if (live_only) break;
-      auto message = MessageOf(trial);
-      LOG_IF(ERROR, !message.ok()) << "trial " << trial.id() << ": " << message.status();
+    for (const std::int64_t number : wanted) {
+      const EndedTrial* const trial = ended_.ByNumber(number);
+      if (trial == nullptr) continue;  // It is one of those above.
+      auto message = MessageOf(*trial);
+      LOG_IF(ERROR, !message.ok()) << "trial " << trial->id() << ": " << message.status();
       if (message.ok()) list[number] = *std::move(message);
     }
     std::vector<msg::TrialT> trials;
@@ -644,6 +647,24 @@ class TrialsImpl : public Trials {
     trial.changed_us = changed_us;
     PutAsideLater();
     return &trial;
+  }
+
+  // The numbers of the ended trials that a list is to have.
+  std::set<std::int64_t> EndedFor(const ListOptions& options) const {
+    std::set<std::int64_t> numbers;
+    if (options.live_only) return numbers;
+    const std::size_t count = options.newest_ended > 0 ? options.newest_ended : ended_.size();
+    std::vector<std::pair<std::int64_t, std::int64_t>> by_end;
+    for (const EndedTrial* const trial : ended_.Latest(count)) {
+      by_end.emplace_back(trial->changed_us(), trial->number());
+    }
+    for (const auto& [number, trial] : trials_) {
+      if (HasEnded(trial.record)) by_end.emplace_back(trial.changed_us, number);
+    }
+    std::sort(by_end.begin(), by_end.end(), std::greater<>());
+    if (options.newest_ended > 0 && by_end.size() > count) by_end.resize(count);
+    for (const auto& [end_us, number] : by_end) numbers.insert(number);
+    return numbers;
   }
 
   // As in its message. (A large one is not kept.)

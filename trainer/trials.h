@@ -1,6 +1,7 @@
 #ifndef TRAINER_TRIALS_H_
 #define TRAINER_TRIALS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -86,8 +87,12 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<std::string> Find(std::string_view name) const = 0;
   // By its exact id; NotFound.
   virtual absl::StatusOr<msg::TrialT> Get(const std::string& id) const = 0;
+  struct ListOptions {
+    bool live_only = false;
+    std::size_t newest_ended = 0;  // Of the ended ones only those that ended last; 0: all.
+  };
   // Oldest first; without metrics over 4 KiB.
-  virtual std::vector<msg::TrialT> List(bool live_only) const = 0;
+  virtual std::vector<msg::TrialT> List(const ListOptions& options) const = 0;
   // What each is called: those of this trainer first, then the ended ones, newest first.
   virtual void VisitNames(const std::function<void(std::string_view id, std::string_view name,
                                                    msg::TrialState state)>& visit) const = 0;

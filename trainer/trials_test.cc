@@ -164,10 +164,10 @@ TEST_F(TrialsTest, AnEndedTrialThatWasPutAsideIsWhatItWas) {
         EXPECT_EQ(*trials_->Find(id), id);
         EXPECT_EQ(trials_->Extents().at(id).reports, 1);
         EXPECT_EQ(trials_->RowsAfter(id, 0)->size(), 1u);
-        const auto all = trials_->List(false);
+        const auto all = trials_->List({});
         EXPECT_EQ(std::count_if(all.begin(), all.end(), [&](const auto& t) { return t.id == id; }),
                   1);
-        EXPECT_TRUE(trials_->List(true).empty());
+        EXPECT_TRUE(trials_->List({.live_only = true}).empty());
       });
     }
   }

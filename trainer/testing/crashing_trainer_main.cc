@@ -119,7 +119,7 @@ std::optional<msg::TrialState> GoalOf(std::string_view mode) {
 }
 
 void ExitAt(trainer::Trials* trials, int trial_count, std::optional<msg::TrialState> goal) {
-  const auto all = trials->List(/*live_only=*/false);
+  const auto all = trials->List({});
   if (!goal || all.size() < static_cast<std::size_t>(trial_count)) return;
   for (const msg::TrialT& trial : all) {
     if (trial.state != *goal) return;

@@ -108,10 +108,10 @@ void FakeYard::ServeLauncher() {
         MutexLock lock(mutex_);
         msg::JobsReplyT reply;
         if (request.job.empty()) {
-          for (const auto& job : jobs_) {
-            if (request.live_only && HasEnded(job.state)) continue;
-            reply.jobs.push_back(std::make_unique<msg::JobT>(job));
-          }
+          std::vector<const msg::JobT*> all;
+          for (const auto& job : jobs_) all.push_back(&job);
+          reply.jobs = ListedOf(all, request);
+          listed_ += reply.jobs.size();
           return reply;
         }
         const auto found = FindJob(request.job);
@@ -130,6 +130,7 @@ void FakeYard::ServeLauncher() {
         if (keeps_running_ && only_asks) return msg::StopJobReplyT();
         jobs_[*found].stop_requested = true;
         jobs_[*found].state = msg::TaskState::Failed;
+        jobs_[*found].ended_us = kSomeTime + static_cast<std::int64_t>(stopped_.size());
         for (const auto& finish : std::exchange(held_, {})) finish(absl::OkStatus());
         return msg::StopJobReplyT();
       });

@@ -134,6 +134,11 @@ msg::RunTrialRequestT FakeYard::last_run() {
   return last_run_;
 }
 
+std::size_t FakeYard::listed() {
+  MutexLock lock(mutex_);
+  return listed_;
+}
+
 std::vector<std::string> FakeYard::stopped() {
   MutexLock lock(mutex_);
   return stopped_;
@@ -253,10 +258,10 @@ void FakeYard::ServeTrainer() {
         MutexLock lock(mutex_);
         msg::TrialsReplyT reply;
         if (request.trial.empty()) {
-          for (const Held& held : trials_) {
-            if (request.live_only && HasEnded(held.trial.state)) continue;
-            reply.trials.push_back(std::make_unique<msg::TrialT>(held.trial));
-          }
+          std::vector<const msg::TrialT*> all;
+          for (const Held& held : trials_) all.push_back(&held.trial);
+          reply.trials = ListedOf(all, request);
+          listed_ += reply.trials.size();
           return reply;
         }
         const auto found = FindThingIn(trials_, request.trial, kTrialOf);
@@ -271,6 +276,7 @@ void FakeYard::ServeTrainer() {
         if (!found.ok()) return found.status();
         stopped_.push_back(trials_[*found].trial.id);
         trials_[*found].trial.state = msg::TrialState::Stopped;
+        trials_[*found].trial.ended_us = kSomeTime + static_cast<std::int64_t>(stopped_.size());
         return msg::StopTrialReplyT();
       });
   service.Handle<Trainer::PauseTrial>(

@@ -146,6 +146,7 @@ class FakeYard {
   // Breaks the streams of those who follow output that is held: the launcher is away for a moment.
   void CutOff();
   std::vector<std::string> stopped();  // Ids of trials and jobs, in the order of asking.
+  std::size_t listed();                // Trials and jobs of all lists that were asked for.
   bus::Hub& hub() { return *hub_; }
 
  private:
@@ -209,6 +210,7 @@ class FakeYard {
   std::vector<msg::JobT> jobs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<msg::LogsReplyT>> output_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> stopped_ ABSL_GUARDED_BY(mutex_);
+  std::size_t listed_ ABSL_GUARDED_BY(mutex_) = 0;
   msg::RunTrialRequestT last_run_ ABSL_GUARDED_BY(mutex_);
   msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
   msg::LogsRequestT last_logs_ ABSL_GUARDED_BY(mutex_);

@@ -1,6 +1,10 @@
 #ifndef TOOLS_YARD_TESTING_LOOKUP_H_
 #define TOOLS_YARD_TESTING_LOOKUP_H_
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -8,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "tools/yard/follow.h"
 
 namespace yard {
 
@@ -27,6 +32,28 @@ absl::StatusOr<int> FindThingIn(const Things& things, const std::string& wanted,
   for (const int i : matches) names.push_back(get(things[i]).id);
   return absl::FailedPreconditionError(
       absl::StrCat(wanted, " is ambiguous: ", absl::StrJoin(names, ", ")));
+}
+
+// All things, oldest first, or what the request leaves of them.
+template <typename Thing, typename Request>
+std::vector<std::unique_ptr<Thing>> ListedOf(const std::vector<const Thing*>& all,
+                                             const Request& request) {
+  std::vector<const Thing*> ended;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(ended),
+               [](const Thing* thing) { return HasEnded(thing->state); });
+  std::stable_sort(ended.begin(), ended.end(),
+                   [](const Thing* a, const Thing* b) { return a->ended_us > b->ended_us; });
+  if (request.newest_ended > 0 && ended.size() > request.newest_ended) {
+    ended.resize(request.newest_ended);
+  }
+  if (request.live_only) ended.clear();
+  const std::set<const Thing*> wanted(ended.begin(), ended.end());
+  std::vector<std::unique_ptr<Thing>> list;
+  for (const Thing* const thing : all) {
+    if (HasEnded(thing->state) && !wanted.contains(thing)) continue;
+    list.push_back(std::make_unique<Thing>(*thing));
+  }
+  return list;
 }
 
 }  // namespace yard

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "bus/schema/envelope_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -107,6 +108,22 @@ TEST_F(FactReaderTest, WhatEndsWhileSomebodyLooksOnStays) {
     ASSERT_EQ(facts.jobs.size(), 1u);
     EXPECT_EQ(facts.jobs[0].state, msg::TaskState::Failed);
   }
+}
+
+TEST_F(FactReaderTest, ALookAsksForNoMoreThanIsShownHoweverManyHaveEnded) {
+  for (int i = 0; i < 1000; ++i) {
+    yard_.AddTrial(absl::StrCat("t-past", i), "", msg::TrialState::Done);
+    yard_.AddJob(absl::StrCat("j-past", i), "", msg::TaskState::Exited);
+  }
+  EXPECT_EQ(reader_->Read({}).trials.size(), 1u);
+  EXPECT_EQ(yard_.listed(), 2u * (1 + 10));
+  // It ends before it was ever seen.
+  yard_.AddTrial("t-quick", "", msg::TrialState::Running);
+  reader_->Carry({top::Order::Kind::kStop, "t-quick", true});
+  const top::Facts facts = reader_->Read({});
+  ASSERT_EQ(facts.trials.size(), 2u);
+  EXPECT_EQ(facts.trials[1].id, "t-quick");
+  EXPECT_EQ(yard_.listed(), 4u * (1 + 10));
 }
 
 TEST_F(FactReaderTest, WhatCannotBeDoneIsSaid) {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <set>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -32,7 +32,7 @@ constexpr absl::Duration kOrderPatience = absl::Seconds(5);
 constexpr std::uint64_t kMostReports = 1000;
 constexpr int kLastLines = 100;  // Of each stream.
 constexpr std::size_t kMostLines = 200, kMostOutputBytes = 1 << 20, kMostLineBytes = 4096;
-// Those that have ended, and how many of them are asked for at once.
+// Of those that have ended.
 constexpr std::size_t kEndedKept = 10;
 
 // Of one round of calls. Also held by calls that nobody waits for any more.
@@ -51,37 +51,27 @@ struct Answers {
   std::size_t output_bytes = 0;
 };
 
-// The end of a list of things: those that live are replaced, those that were there and are gone
-// are to be asked for by name.
+// Those that live, and those that have ended since the first look.
 template <typename Thing>
 class Known {
  public:
-  // Ids of those that have ended since.
-  std::vector<std::string> Take(std::vector<std::unique_ptr<Thing>> live) {
-    std::set<std::string> ids;
-    for (const auto& thing : live) ids.insert(thing->id);
-    std::vector<std::string> gone;
-    for (const Thing& thing : live_) {
-      if (!ids.contains(thing.id) && gone.size() < kEndedKept) gone.push_back(thing.id);
-    }
-    std::erase_if(ended_, [&](const Thing& thing) { return ids.contains(thing.id); });
-    live_.clear();
-    for (auto& thing : live) live_.push_back(std::move(*thing));
-    return gone;
+  // What a service lists: the live ones, and of the ended ones those that ended last.
+  void Take(const std::vector<std::unique_ptr<Thing>>& listed) {
+    std::vector<Thing> ended;
+    all_.clear();
+    for (const auto& thing : listed) (HasEnded(thing->state) ? ended : all_).push_back(*thing);
+    std::stable_sort(ended.begin(), ended.end(),
+                     [](const Thing& a, const Thing& b) { return a.ended_us > b.ended_us; });
+    if (!before_us_.has_value()) before_us_ = ended.empty() ? 0 : ended.front().ended_us;
+    std::erase_if(ended, [&](const Thing& thing) { return thing.ended_us <= *before_us_; });
+    if (ended.size() > kEndedKept) ended.resize(kEndedKept);
+    all_.insert(all_.end(), ended.begin(), ended.end());
   }
-  void AddEnded(Thing thing) {
-    ended_.push_front(std::move(thing));
-    if (ended_.size() > kEndedKept) ended_.pop_back();
-  }
-  std::vector<Thing> All() const {
-    std::vector<Thing> all = live_;
-    all.insert(all.end(), ended_.begin(), ended_.end());
-    return all;
-  }
+  const std::vector<Thing>& all() const { return all_; }
 
  private:
-  std::vector<Thing> live_;
-  std::deque<Thing> ended_;  // The newest first.
+  std::optional<std::int64_t> before_us_;  // The last end that nobody saw.
+  std::vector<Thing> all_;
 };
 
 class Reader : public FactReader {
@@ -101,10 +91,10 @@ class Reader : public FactReader {
     Wait(*answers);
     facts.services = ServiceRows(context_, leases);
     Note(leases.status(), &facts.why);
-    Take(**client, *answers, &facts);
+    Take(*answers, &facts);
     TakeReports(*answers, subject);
-    facts.trials = trials_.All();
-    facts.jobs = jobs_.All();
+    facts.trials = trials_.all();
+    facts.jobs = jobs_.all();
     facts.usage = usage_;
     facts.cores = rates_.Take(usage_);
     facts.trial = subject.trial;
@@ -165,10 +155,10 @@ class Reader : public FactReader {
 
   void Ask(bus::Client& client, const std::shared_ptr<Answers>& answers, const Subject& subject) {
     msg::TrialsRequestT trials;
-    trials.live_only = true;
+    trials.newest_ended = kEndedKept;
     Start<rpc::Trainer::Trials>(client, answers, trials, &Answers::trials);
     msg::JobsRequestT jobs;
-    jobs.live_only = true;
+    jobs.newest_ended = kEndedKept;
     Start<rpc::Launcher::Jobs>(client, answers, jobs, &Answers::jobs);
     Start<rpc::Launcher::Services>(client, answers, {}, &Answers::services);
     Start<rpc::Launcher::Usage>(client, answers, {}, &Answers::usage);
@@ -226,32 +216,15 @@ class Reader : public FactReader {
     if (why->ok() && !status.ok()) *why = status;
   }
 
-  void Take(bus::Client& client, Answers& answers, Facts* facts) {
-    std::vector<std::string> ended_trials, ended_jobs;
-    {
-      MutexLock lock(answers.mutex);
-      if (answers.services.ok()) AddRestarts(*answers.services, &facts->services);
-      for (const absl::Status& status : {answers.trials.status(), answers.jobs.status()}) {
-        Note(status, &facts->why);
-      }
-      if (answers.trials.ok()) ended_trials = trials_.Take(std::move(answers.trials->trials));
-      if (answers.jobs.ok()) ended_jobs = jobs_.Take(std::move(answers.jobs->jobs));
-      if (answers.usage.ok()) usage_ = std::move(*answers.usage);
+  void Take(Answers& answers, Facts* facts) {
+    MutexLock lock(answers.mutex);
+    if (answers.services.ok()) AddRestarts(*answers.services, &facts->services);
+    for (const absl::Status& status : {answers.trials.status(), answers.jobs.status()}) {
+      Note(status, &facts->why);
     }
-    for (const std::string& id : ended_trials) {
-      if (given_up_) return;
-      msg::TrialsRequestT request;
-      request.trial = id;
-      const auto reply = client.Call<rpc::Trainer::Trials>(request, {.timeout = kPatience});
-      if (reply.ok() && !reply->trials.empty()) trials_.AddEnded(*reply->trials.front());
-    }
-    for (const std::string& id : ended_jobs) {
-      if (given_up_) return;
-      msg::JobsRequestT request;
-      request.job = id;
-      const auto reply = client.Call<rpc::Launcher::Jobs>(request, {.timeout = kPatience});
-      if (reply.ok() && !reply->jobs.empty()) jobs_.AddEnded(*reply->jobs.front());
-    }
+    if (answers.trials.ok()) trials_.Take(answers.trials->trials);
+    if (answers.jobs.ok()) jobs_.Take(answers.jobs->jobs);
+    if (answers.usage.ok()) usage_ = std::move(*answers.usage);
   }
 
   void TakeReports(Answers& answers, const Subject& subject) {
