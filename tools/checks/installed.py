@@ -84,12 +84,18 @@ def _first_steps(yard, directory):
     environment = {"PATH": "/usr/bin:/bin", "HOME": directory, "XDG_RUNTIME_DIR": directory,
                    "YARD_STATE": os.path.join(directory, "state")}
     sentences = []
-    for words in (["up", "--logdir", os.path.join(directory, "runs")], ["status", "--json"], ["down"]):
+
+    def step(*words):
         answer = _run([yard, *words], environment, directory)
         if answer.returncode != 0:
             sentences.append(f"the installed yard {words[0]} ended with {answer.returncode}: {answer.stdout.strip()}")
         elif words[0] == "status":
-            sentences += _missing_services(answer.stdout)
+            sentences.extend(_missing_services(answer.stdout))
+    try:
+        step("up", "--logdir", os.path.join(directory, "runs"))
+        step("status", "--json")
+    finally:  # Also when it is interrupted.
+        step("down")
     return sentences
 
 

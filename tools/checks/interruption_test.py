@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -123,6 +125,20 @@ class InterruptionTest(unittest.TestCase):
         program.communicate(timeout=_SECONDS)
         self.expect_gone(pid)
         self.assertEqual((self.directory / "told").read_text(), "x")
+
+    def test_who_ends_ci_ends_its_tests(self):
+        folder = self.directory / "checkout"
+        (folder / ".ci").mkdir(parents=True)
+        (folder / "tools").mkdir()
+        shutil.copy(".ci/run", folder / ".ci/run")
+        words = shlex.join([sys.executable, "-c", _TOOLS_TEST, str(self.bazel)])
+        for name, text in (("environment.sh", ""), ("setup", ""), ("test", f"cd {shlex.quote(os.getcwd())}; exec {words}")):
+            (folder / "tools" / name).write_text("#!/bin/sh\n" + text, encoding="utf-8")
+            (folder / "tools" / name).chmod(0o755)
+        program, pid = self.start("import os, sys; os.execv(sys.argv[1], sys.argv[1:])", folder / ".ci/run")
+        program.send_signal(signal.SIGTERM)
+        self.expect_interrupted(program)
+        self.expect_gone(pid)
 
     def test_nohup_is_respected(self):
         program, _ = self.start(_IMPATIENT, self.bazel, ignored=(signal.SIGHUP,))
