@@ -429,6 +429,22 @@ TEST_F(RunAnswersTest, FilesAreThereWithWhatIsWrongWithThem) {
   EXPECT_TRUE(reply.files[1]->finished);
 }
 
+TEST_F(RunAnswersTest, AFileIsAsLargeAsWhatWasReadOfIt) {
+  const std::string point = Scalar(1, "x", 1);
+  source_.Append(std::string("r") + kFile, point);
+  source_.Scan();
+  // It grows, and is read before it is listed again.
+  source_.Append(std::string("r") + kFile, point);
+  source_.Read("r", RunSource::Need::kCounts);
+  msg::FilesRequestT request;
+  request.run = "r";
+  const auto reply = Only(MakeFilesAnswer(request, &source_));
+  ASSERT_EQ(reply.files.size(), 1u);
+  EXPECT_EQ(reply.files[0]->records, 2u);
+  EXPECT_EQ(reply.files[0]->read_bytes, 2 * point.size());
+  EXPECT_EQ(reply.files[0]->bytes, 2 * point.size());
+}
+
 TEST_F(RunAnswersTest, FilesComeInPages) {
   for (const char* number : {"1", "2", "3"}) {
     source_.Append("r/events.out.tfevents." + std::string(number) + ".x", Scalar(1, "x", 1));

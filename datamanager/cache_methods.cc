@@ -31,6 +31,7 @@ msg::DataStatusReplyT Status(const CacheMethods& methods) {
   status.failed = stats.cache.failed;
   status.budget_bytes = stats.cache.budget;
   status.cached_bytes = stats.cache.bytes;
+  if (methods.indexes != nullptr) status.index_bytes = methods.indexes->GetStats().store.bytes;
   status.read_bytes = stats.read_bytes;
   status.total_bytes = stats.total_bytes;
   status.load_threads = static_cast<std::uint32_t>(methods.load_threads);

@@ -5,6 +5,7 @@
 #include "bus/service.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_follower.h"
+#include "datamanager/run_indexes.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {
@@ -12,6 +13,7 @@ namespace datamanager {
 struct CacheMethods {
   RunCatalog* catalog = nullptr;  // Not owned, as the others.
   RunFollower* follower = nullptr;
+  const RunIndexes* indexes = nullptr;  // Null: none are written.
   runtime::ThreadPool* pool = nullptr;
   int load_threads = 0;
   absl::Duration reload_interval;

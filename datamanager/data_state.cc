@@ -9,7 +9,13 @@ ManagerStatus After(ManagerStatus status, ManagerEvent event) {
   if (event == ManagerEvent::kReloadBegan) {
     return loading ? status : ManagerStatus{ManagerState::kLoading, status.now};
   }
-  if (!loading) return status;
+  if (!loading) {
+    // A look at what has changed finds that the last run is gone.
+    if (status.now == ManagerState::kDone && event == ManagerEvent::kNoRuns) {
+      status.now = ManagerState::kInvalid;
+    }
+    return status;
+  }
   switch (event) {
     case ManagerEvent::kReloadBegan:
       break;

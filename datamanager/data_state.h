@@ -34,8 +34,8 @@ struct ManagerStatus {
 
   friend bool operator==(const ManagerStatus&, const ManagerStatus&) = default;
 };
-// An event that means nothing in a state leaves it: the end of a reload when none is under way, the
-// beginning of a second one, which joins the first.
+// An event that means nothing in a state leaves it: the end of a reload when none is under way (but
+// that there are no runs any more), the beginning of a second one, which joins the first.
 ManagerStatus After(ManagerStatus status, ManagerEvent event);
 
 enum class CacheEvent : std::uint8_t {

@@ -30,7 +30,7 @@ TEST(ManagerStateTest, EveryEventInEveryState) {
       {kLoading, kReloadFailed, kInit},
       {kDone, kReloadBegan, kLoading},
       {kDone, kLoaded, kDone},
-      {kDone, kNoRuns, kDone},
+      {kDone, kNoRuns, kInvalid},
       {kDone, kReloadFailed, kDone},
       {kInvalid, kReloadBegan, kLoading},
       {kInvalid, kLoaded, kInvalid},

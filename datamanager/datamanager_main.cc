@@ -130,6 +130,7 @@ int Run() {
   datamanager::AddCacheMethods((*process)->service(),
                                {.catalog = &catalog,
                                 .follower = follower->get(),
+                                .indexes = indexes.get(),
                                 .pool = (*process)->pool(),
                                 .load_threads = *threads,
                                 .reload_interval = absl::GetFlag(FLAGS_reload_interval)});

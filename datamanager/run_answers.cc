@@ -372,6 +372,8 @@ msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
       listed.kind == FileKind::kMindSporeGraph || listed.kind == FileKind::kProfileMarker;
   if (read == nullptr) return message;
   message.read_bytes = read->position.record.offset;
+  // The listing follows what was read.
+  message.bytes = std::max(message.bytes, message.read_bytes);
   message.records = read->records;
   message.points = read->points;
   message.version = LossyUtf8(read->version);

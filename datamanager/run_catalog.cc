@@ -187,9 +187,16 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
     for (const ListedRunPtr& run : runs) directories.insert(run->directory);
     options_.indexes->KeepOnly(directories);
   }
+  has_runs_ = !runs.empty();
   if (runs.empty()) return Happen(ManagerEvent::kNoRuns);
-  if (!whole) return;
-  scheduler_->WhenLoaded([this] { Happen(ManagerEvent::kLoaded); });
+  if (!whole) {
+    // A look at what has changed may find the first run.
+    if (GetWhole().state != ManagerState::kInvalid) return;
+    Happen(ManagerEvent::kReloadBegan);
+  }
+  // The runs may be gone by then.
+  scheduler_->WhenLoaded(
+      [this] { Happen(has_runs_ ? ManagerEvent::kLoaded : ManagerEvent::kNoRuns); });
 }
 
 void RunCatalog::TakeListing(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,

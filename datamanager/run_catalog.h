@@ -253,7 +253,8 @@ class RunCatalog : public RunSource {
   mutable Cache cache_;
 
   std::atomic<bool> stopping_ = false;
-  bool whole_ = false;  // Of the thread that scans: everything is looked at.
+  bool whole_ = false;                  // Of the thread that scans: everything is looked at.
+  std::atomic<bool> has_runs_ = false;  // As of the last scan.
   // While it is decided which runs there are. Taken before all others.
   runtime::Mutex listing_mutex_;
   mutable runtime::Mutex mutex_;

@@ -247,6 +247,26 @@ TEST_F(RunCatalogTest, ARunThatIsGoneIsForgottenAndAMissingRootIsInvalid) {
   EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
 }
 
+TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone) {
+  const auto catalog = MakeCatalog();
+  // No scan of everything is announced.
+  const auto look = [&] {
+    const RunTree::Delta delta = tree_->Rescan(RunTree::Look::kChanged);
+    catalog->Found(delta, tree_->runs());
+    EXPECT_TRUE(catalog->AwaitLoaded(kLong));
+    return catalog->GetWhole().state;
+  };
+  Scan(*catalog);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInvalid);
+  Report("r", 1);
+  EXPECT_EQ(look(), ManagerState::kDone);
+  Report("s", 1);
+  EXPECT_EQ(look(), ManagerState::kDone);
+  std::filesystem::remove_all(root_ + "/r");
+  std::filesystem::remove_all(root_ + "/s");
+  EXPECT_EQ(look(), ManagerState::kInvalid);
+}
+
 TEST_F(RunCatalogTest, WhatWasForgottenComesBackWithTheNextScan) {
   Report("r", 1, 5);
   const auto catalog = MakeCatalog();
