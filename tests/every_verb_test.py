@@ -97,11 +97,12 @@ class EveryVerbTest(yard_case.YardCase):
     @classmethod
     def make_things(cls):
         """What the rows name: first, second; and what says and is called as nobody should."""
-        says = "printf 'first line\\n'; " + verb_rows.REPORTS[2]
+        says = """printf 'first line\\n'; echo '{"t":"log","text":"warmed up"}' >&3; """ + verb_rows.REPORTS[2]
         cls.command("run", "--name", "first", "--label", "base", "--", "sh", "-c", says)
         cls.command("run", "--name", "second", "--seed", "1", "--", "sh", "-c",
                     verb_rows.REPORTS[2].replace("5", "7"))
         attacks = ('printf "%s\\n\\377\\n" "$0"; printf "%s\\n" "$0" >&2; '
+                   "echo '{\"t\":\"log\",\"text\":\"a\\u001b[2Jb\\u202e\"}' >&3; "
                    "echo '{\"t\":\"report\",\"m\":{\"loss\":NaN,\"a\\u001b[2Jb\":1}}' >&3; read -r ok <&3")
         cls.command("run", "--name", "hostile", "--config", json.dumps({HOSTILE: HOSTILE}), "--", "sh", "-c", attacks,
                     HOSTILE)

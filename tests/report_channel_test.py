@@ -97,6 +97,15 @@ print(json.dumps(ask('{"t":"report","m":{"loss":1},"step":9,"ckpt":"mine"}')))
 print(json.dumps(ask('{"t":"report","m":{"loss":1},"ckpt":"../.."}')))
 """
 
+SAYS_TO_THE_LOG = """
+import yard
+with yard.Reporter() as reporter:
+    for epoch in range(1, 13):
+        reporter.log("epoch %d" % epoch)
+        reporter.report(loss=1 / epoch)
+    reporter.log("best:\\n  \\x1b[2Jepoch 12")
+"""
+
 
 class ReportChannelCase(yard_case.YardCase):
     @classmethod
@@ -142,6 +151,19 @@ class ReportChannelTest(ReportChannelCase):
         out, trial = self.run_program("second", SECOND)
         self.assertEqual(out, "ALREADY_EXISTS\n")
         self.assertEqual(trial["reports"], 2)
+
+    def test_what_a_program_says_to_its_log_is_shown(self):
+        out, trial = self.run_program("says", SAYS_TO_THE_LOG)
+        self.assertEqual(out, "")
+        said = ["epoch %d" % epoch for epoch in range(1, 13)] + ["best:\n  \x1b[2Jepoch 12"]
+        self.assertEqual([line["text"] for line in trial["log"]], said)
+        times = [line["time"] for line in trial["log"]]
+        self.assertEqual(times, sorted(times))
+        self.assertTrue(trial["created"] <= times[0] and times[-1] <= trial["ended"], trial)
+        shown = [line[11:] for line in self.yard("show", "says")[0].splitlines() if line.startswith("log ")]
+        self.assertEqual([line[29:] for line in shown[1:]],
+                         ["epoch %d" % epoch for epoch in range(5, 13)] + ["best:", "  \\x1B[2Jepoch 12"])
+        self.assertEqual((shown[0], shown[-2][:27]), ("(lines before these: --json)", times[-1]))
 
     def start_saver(self, name):
         self.yard("run", "--detach", "--name", name, "--", "python3", "-c", SAVES_AFTER_STOP)

@@ -98,7 +98,7 @@ ROWS = {
     # There is none on the PATH, which is clear and quick.
     "tensorboard": Row(takes_names=False, exit_code=3, says_on_stderr="TensorBoard"),
     "runs": Row(says="first", shows=(("name~\"" + HOSTILE,), ("-n", "2"))),
-    "show": Row(("first",), says="loss", shows=(
+    "show": Row(("first",), says=r"(?s)loss.*Z  warmed up", shows=(
         ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,))),
     "logs": Row(("first",), says="first line", shows=(("hostile",), ("hostile", "-f"), ("bad",), ("hostile_job",))),
     "watch": Row(("first",), says=r"loss 2.5", shows=(("hostile",),), in_silence_words=("--timeout", "5")),

@@ -41,6 +41,7 @@ constexpr int kKills = 5;
 
 // One in five lines is no report.
 bool IsReport(int number) { return number % 5 != 0; }
+bool IsLog(int number) { return !IsReport(number) && number % 2 != 0; }
 
 // Every seventh line brings a metric that no report before it had.
 std::string MetricsOf(int number) {
@@ -49,7 +50,8 @@ std::string MetricsOf(int number) {
 }
 
 std::string LineText(int number) {
-  if (!IsReport(number)) return number % 2 == 0 ? R"({"t":"hb"})" : R"({"t":"log","text":"x"})";
+  if (IsLog(number)) return absl::StrCat(R"({"t":"log","text":"line )", number, "\"}");
+  if (!IsReport(number)) return R"({"t":"hb"})";
   const std::string seq = number % 2 == 0 ? "" : absl::StrCat(",\"seq\":", number);
   return absl::StrCat(R"({"t":"report","m":)", MetricsOf(number), seq, "}");
 }
@@ -154,10 +156,14 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
   void ExpectEachReportOnce(const TrialRecord& trial) {
     auto store = *Store::Open(directory_ + "/trainer.db");
     const auto rows = *store->RowsAfter(trial.number, 0, 1000);
-    std::vector<std::string> expected, found;
+    std::vector<std::string> expected, found, said, kept;
     for (int i = 1; i <= kLines; ++i) {
       if (IsReport(i)) expected.push_back(MetricsOf(i));
+      if (IsLog(i)) said.push_back(absl::StrCat("line ", i));
     }
+    const auto logs = *store->LastLogs(trial.number, kLines);
+    for (const StoreBatch::Log& log : logs) kept.push_back(log.text);
+    EXPECT_EQ(kept, said) << "in the log";
     for (const ResultRow& row : rows) found.push_back(row.metrics);
     EXPECT_EQ(found, expected) << "in the store";
     for (std::string& metrics : expected) {

@@ -149,18 +149,35 @@ void HandleOnLoop(bus::Service* service, runtime::EventLoop* loop, Trials* trial
       });
 }
 
+// What is in the details only of who asks for it.
+absl::Status AddOnRequest(const Trials& trials, const msg::TrialDetailsRequestT& request,
+                          msg::TrialDetailsReplyT& details) {
+  const std::string& id = details.trial->id;
+  if (request.environment != msg::EnvironmentView::None) {
+    auto environment = trials.EnvironmentOf(id);
+    if (!environment.ok()) return environment.status();
+    details.environment = bus::ViewOf(*std::move(environment), request.environment);
+  }
+  if (request.log_lines == 0) return absl::OkStatus();
+  auto log = trials.LogOf(id, request.log_lines);
+  if (!log.ok()) return log.status();
+  for (StoreBatch::Log& said : *log) {
+    auto line = std::make_unique<msg::TrialLogLineT>();
+    line->time_us = said.wall_time_us;
+    line->text = std::move(said.text);
+    details.log.push_back(std::move(line));
+  }
+  return absl::OkStatus();
+}
+
 void Details(Trials* trials, const msg::TrialDetailsRequestT& request,
              std::shared_ptr<bus::ReplyWriter<Trainer::TrialDetails>> writer) {
   auto id = trials->Find(request.trial);
   if (!id.ok()) return writer->Finish(id.status());
-  const msg::EnvironmentView view = request.environment;
   trials->Details(*id, [=](absl::StatusOr<msg::TrialDetailsReplyT> details) {
-    if (!details.ok() || view == msg::EnvironmentView::None) {
-      return writer->Finish(std::move(details));
-    }
-    auto environment = trials->EnvironmentOf(details->trial->id);
-    if (!environment.ok()) return writer->Finish(environment.status());
-    details->environment = bus::ViewOf(*std::move(environment), view);
+    if (!details.ok()) return writer->Finish(std::move(details));
+    const absl::Status added = AddOnRequest(*trials, request, *details);
+    if (!added.ok()) return writer->Finish(added);
     writer->Finish(std::move(details));
   });
 }

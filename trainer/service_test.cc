@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -308,6 +309,7 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   ASSERT_EQ(details->statistics.size(), 1u);
   EXPECT_EQ(details->statistics[0]->name, "a");
   EXPECT_TRUE(details->environment.empty());
+  EXPECT_TRUE(details->log.empty());
   about.environment = msg::EnvironmentView::Values;
   EXPECT_THAT(client_->Call<rpc::Trainer::TrialDetails>(about)->environment,
               testing::ElementsAre("HF_TOKEN=(hidden)", "LR=0.1"));
@@ -335,6 +337,37 @@ TEST_F(ServiceTest, ATrialFromTheCallToItsEnd) {
   ASSERT_EQ(launches_.size(), 2u);
   EXPECT_EQ(launches_[0], launches_[1]) << "a launch that was not answered is the same request";
   EXPECT_THAT(traces_, ElementsAre("from-the-command", "from-the-command"));
+}
+
+TEST_F(ServiceTest, WhatAProgramSaysToItsLogIsReadWithTheDetails) {
+  Run("a");
+  RelayClient shim(directory_ + "/relay");
+  ASSERT_TRUE(shim.Send("YARD1 " + AwaitJob("a") +
+                        "\n1 {\"t\":\"log\",\"text\":\"one\"}"
+                        "\n2 {\"t\":\"log\",\"text\":\"two\\nlines\"}"
+                        "\n3 {\"t\":\"log\",\"text\":\"three\"}\n"));
+  for (const char* answer : {"OK", "1", "2", "3"}) EXPECT_EQ(shim.Line(), answer);
+  msg::TrialDetailsRequestT about;
+  about.trial = "a";
+  const auto log = [&](std::uint32_t lines) {
+    about.log_lines = lines;
+    const auto details = client_->Call<rpc::Trainer::TrialDetails>(about);
+    EXPECT_TRUE(details.ok()) << details.status();
+    std::vector<std::string> texts;
+    for (const auto& line : details->log) {
+      EXPECT_GE(line->time_us, details->trial->created_us);
+      texts.push_back(line->text);
+    }
+    return texts;
+  };
+  EXPECT_THAT(log(2), ElementsAre("two\nlines", "three"));
+  EXPECT_THAT(log(std::numeric_limits<std::uint32_t>::max()),
+              ElementsAre("one", "two\nlines", "three"));
+  EXPECT_THAT(log(0), ElementsAre());
+  shim.Send("END 3\n");
+  EndJob("a");
+  End("a");
+  EXPECT_THAT(log(1), ElementsAre("three")) << "it stays";
 }
 
 TEST_F(ServiceTest, ACallThatAStoppingLauncherDidNotAnswerFailsNoTrial) {

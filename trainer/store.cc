@@ -33,6 +33,7 @@ namespace {
 // events; removals. 4: recent.
 constexpr int kVersion = 4;
 constexpr std::size_t kMetricsPerRead = 256 << 10;
+constexpr std::size_t kLogTextPerRead = 1 << 20;
 constexpr std::size_t kMaxOptions = 16 << 20;
 
 // What version 3 has more. A delivered event has the attempt and the line it went with.
@@ -142,7 +143,7 @@ constexpr std::int64_t kEventsKept = 1000;
 constexpr std::int64_t kRemovalsKept = 1000;
 
 // How many of its last `log` lines a trial keeps, at least.
-constexpr int kLogsKept = 1000;
+constexpr std::int64_t kLogsKept = 1000;
 // Old ones are forgotten at each so many lines of all trials: a prime, so that trials that take
 // turns all have theirs.
 constexpr int kLogsBetween = 997;
@@ -482,6 +483,28 @@ class SqliteStore : public Store {
     if (!status.ok()) return status;
     std::reverse(failures.begin(), failures.end());
     return failures;
+  }
+
+  absl::StatusOr<std::vector<StoreBatch::Log>> LastLogs(std::int64_t trial,
+                                                        std::int64_t limit) override {
+    std::vector<StoreBatch::Log> logs;
+    auto status = Try("read a log", [&] {
+      SQLite::Statement select(
+          database_,
+          "SELECT wall_time_us, text FROM logs WHERE trial = ? ORDER BY rowid DESC LIMIT ?");
+      Binder(select) << trial << std::clamp<std::int64_t>(limit, 0, kLogsKept);
+      std::size_t bytes = 0;
+      while (bytes < kLogTextPerRead && select.executeStep()) {
+        Reader read(select);
+        const std::int64_t time = read.Number();
+        logs.push_back({trial, time, read.Text()});
+        bytes += logs.back().text.size();
+      }
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    std::reverse(logs.begin(), logs.end());
+    return logs;
   }
 
   absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) override {
@@ -839,7 +862,7 @@ class SqliteStore : public Store {
     SQLite::Statement forget(database_,
                              "DELETE FROM logs WHERE trial = ? AND rowid NOT IN (SELECT rowid FROM "
                              "logs WHERE trial = ? ORDER BY rowid DESC LIMIT ?)");
-    Binder(forget) << log.trial << log.trial << std::int64_t{kLogsKept};
+    Binder(forget) << log.trial << log.trial << kLogsKept;
     forget.exec();
   }
 

@@ -120,6 +120,9 @@ class Store {
   virtual absl::Status AddFailure(std::int64_t trial, const AttemptFailure& failure) = 0;
   // The last `limit` ones, oldest first.
   virtual absl::StatusOr<std::vector<AttemptFailure>> Failures(std::int64_t trial, int limit) = 0;
+  // The last `limit` ones, oldest first; no more than 1,000, and no more after 1 MiB of text.
+  virtual absl::StatusOr<std::vector<StoreBatch::Log>> LastLogs(std::int64_t trial,
+                                                                std::int64_t limit) = 0;
   // 0 if there is none.
   virtual absl::StatusOr<std::int64_t> LastLine(std::int64_t trial, int attempt) = 0;
   // So that a line that is sent again gets the same one. Nothing if it is not known (any more): the

@@ -446,6 +446,42 @@ TEST_F(StoreTest, ATrialThatLogsForEverKeepsItsLastLines) {
   EXPECT_EQ(count("trial = 2"), 1);
 }
 
+std::vector<std::string> Texts(const std::vector<StoreBatch::Log>& logs) {
+  std::vector<std::string> texts;
+  for (const StoreBatch::Log& log : logs) texts.push_back(log.text);
+  return texts;
+}
+
+TEST_F(StoreTest, TheLastLinesOfALogAreReadOldestFirst) {
+  StoreBatch batch;
+  for (int i = 0; i < 1500; ++i) {
+    batch.logs.push_back({1, 100 + i, absl::StrCat("line ", i)});
+    if (i == 700) batch.logs.push_back({2, 7, "of another trial"});
+  }
+  ASSERT_TRUE(store_->Write(batch).ok());
+  Reopen();
+  const auto logs = store_->LastLogs(1, 2);
+  ASSERT_TRUE(logs.ok()) << logs.status();
+  EXPECT_EQ(Texts(*logs), std::vector<std::string>({"line 1498", "line 1499"}));
+  EXPECT_EQ(logs->back().wall_time_us, 1599);
+  EXPECT_EQ(Texts(*store_->LastLogs(2, 10)), std::vector<std::string>({"of another trial"}));
+  EXPECT_EQ(store_->LastLogs(1, std::int64_t{1} << 40)->size(), 1000u) << "as many as are kept";
+  for (const std::int64_t none : {0, -1}) EXPECT_TRUE(store_->LastLogs(1, none)->empty());
+  EXPECT_TRUE(store_->LastLogs(3, 10)->empty());
+}
+
+TEST_F(StoreTest, OfALogOfLongLinesAMebibyteIsRead) {
+  StoreBatch batch;
+  for (const char first : {'a', 'b', 'c', 'd'}) {
+    batch.logs.push_back({1, 1, std::string(600 << 10, first)});
+  }
+  ASSERT_TRUE(store_->Write(batch).ok());
+  const auto logs = store_->LastLogs(1, 1000);
+  ASSERT_EQ(logs->size(), 2u);
+  EXPECT_EQ(logs->front().text[0], 'c');
+  EXPECT_EQ(logs->back().text[0], 'd') << "the newest ones are read";
+}
+
 TEST_F(StoreTest, EventsAreReadInTheirOrderAndDeliveredWithALine) {
   for (int i = 1; i <= 3; ++i) {
     ASSERT_TRUE(store_->InsertEvent({1, i, std::to_string(i), absl::StrCat("r", i)}).ok());
@@ -492,6 +528,8 @@ TEST_F(StoreTest, ARemovedTrialLeavesNoRowsAndItsNumberToNobody) {
   EXPECT_EQ(store_->LastRow(1)->row, 1);
   EXPECT_EQ(store_->LastRow(2)->row, 0);
   EXPECT_EQ(*store_->LastLine(2, 1), 0);
+  EXPECT_EQ(store_->LastLogs(1, 10)->size(), 1u);
+  EXPECT_TRUE(store_->LastLogs(2, 10)->empty());
   EXPECT_EQ(store_->EventMarksOf(2)->last, 0);
   EXPECT_EQ((*store_->RemovalWith("request"))->id, "t-b");
   ASSERT_EQ(store_->UnfinishedRemovals()->size(), 1u);

@@ -397,6 +397,13 @@ class TrialsImpl : public Trials {
     return options_.store->EnvironmentOf(*number);
   }
 
+  absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
+                                                     std::int64_t lines) const override {
+    const auto number = NumberOf(id);
+    if (!number.ok()) return number.status();
+    return options_.store->LastLogs(*number, lines);
+  }
+
   absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                    std::int64_t row) override {
     const auto number = NumberOf(id);

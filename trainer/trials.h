@@ -130,6 +130,10 @@ class Trials : public LineReceiver {
   // and all. NotFound.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
 
+  // The newest `lines` of what its program said to its log, as Store::LastLogs(). NotFound.
+  virtual absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
+                                                             std::int64_t lines) const = 0;
+
   // Acknowledged reports after `row`, oldest first: a bounded number, none at the end.
   virtual absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                            std::int64_t row) = 0;

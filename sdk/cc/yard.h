@@ -204,7 +204,7 @@ class Reporter {
   // without a yard it waits for nobody.
   Reply Barrier(std::string_view name, const BarrierOptions& options = {});
 
-  // Sends a line for the run's log. Not answered: kContinue or kError.
+  // Sends a line for the trial's log, which `yard show` has. Not answered: kContinue or kError.
   Reply Log(std::string_view text);
   // Says that the program is alive, for one that takes long between two reports. Not answered.
   Reply Heartbeat();

@@ -1,21 +1,33 @@
 #include "tools/yard/trial_details.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "runtime/string_view.h"
 #include "tools/yard/job_json.h"
 #include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/table.h"
+#include "tools/yard/text_width.h"
 #include "tools/yard/things_json.h"
 
 namespace yard {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::size_t kLogLines = 10;
+constexpr int kLogLineWidth = 500;
+constexpr std::size_t kLogLineBytes = 8 * kLogLineWidth;  // Enough for it.
 
 void AddLine(std::string& text, const char* key, const std::string& value) {
   if (value.empty()) return;
@@ -45,6 +57,30 @@ std::string StatisticsTable(const msg::TrialDetailsReplyT& details) {
                   ShortNumber(metric->last_5_mean), ShortNumber(metric->last_10_mean)});
   }
   return table.ToString();
+}
+
+// A line of the log. In a text of several only the first has its time.
+struct LogLine {
+  std::int64_t time_us = 0;
+  absl::string_view text;
+};
+
+std::string LogText(const msg::TrialDetailsReplyT& details) {
+  std::vector<LogLine> lines;
+  for (const auto& said : details.log) {
+    std::int64_t time_us = said->time_us;
+    for (const auto line : absl::StrSplit(absl::StripSuffix(said->text, "\n"), '\n')) {
+      lines.push_back({std::exchange(time_us, 0), line.substr(0, kLogLineBytes)});
+    }
+  }
+  std::string text;
+  const std::size_t left_out = lines.size() - std::min(lines.size(), kLogLines);
+  if (left_out > 0) AddLine(text, "log", "(lines before these: --json)");
+  for (std::size_t i = left_out; i < lines.size(); ++i) {
+    const std::string shown = FitText(Printable(runtime::Std(lines[i].text)), kLogLineWidth);
+    AddLine(text, "log", absl::StrFormat("%-27s  %s", IsoTime(lines[i].time_us), shown));
+  }
+  return text;
 }
 
 // "chief 1, worker 3"
@@ -151,7 +187,7 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
                          limit > 0 ? absl::StrCat(" of ", ShortBytes(limit)) : ""));
   }
   if (details.events_waiting > 0) AddLine(text, "told", absl::StrCat(details.events_waiting));
-  return text + StatisticsTable(details);
+  return text + StatisticsTable(details) + LogText(details);
 }
 
 json DetailsToJson(const msg::TrialDetailsReplyT& details) {
@@ -173,6 +209,10 @@ json DetailsToJson(const msg::TrialDetailsReplyT& details) {
                                 {"last_5_mean", NumberToJson(metric->last_5_mean)},
                                 {"last_10_mean", NumberToJson(metric->last_10_mean)}};
   }
+  json log = json::array();
+  for (const auto& said : details.log) {
+    log.push_back({{"time", IsoTime(said->time_us)}, {"text", said->text}});
+  }
   return {
       {"options", details.options == nullptr ? json::object() : OptionsToJson(*details.options)},
       {"config", MetricsToJson(details.config)},
@@ -180,7 +220,8 @@ json DetailsToJson(const msg::TrialDetailsReplyT& details) {
       {"max_restarts", details.max_restarts},
       {"statistics", statistics},
       {"checkpoints", checkpoints},
-      {"events_waiting", details.events_waiting}};
+      {"events_waiting", details.events_waiting},
+      {"log", log}};
 }
 
 }  // namespace yard

@@ -8,13 +8,14 @@
 
 namespace yard {
 
-// What `yard show TRIAL` says beyond the trial itself: what was asked for, checkpoints, statistics.
+// What `yard show TRIAL` says beyond the trial itself: what was asked for, checkpoints, statistics,
+// what the program said to its log.
 
 // Lines of "key        value" and a table of the metrics' statistics; what was not asked for has no
-// line. Printable.
+// line. Of the log the last 10 lines, long ones cut. Printable.
 std::string DetailsText(const msg::TrialDetailsReplyT& details);
 // Members for the trial's object: `options` (times in seconds; what has no value is left out),
-// `config`, `seed`, `max_restarts`, `statistics` by metric, `checkpoints`, `events_waiting`.
+// `config`, `seed`, `max_restarts`, `statistics` by metric, `checkpoints`, `events_waiting`, `log`.
 nlohmann::json DetailsToJson(const msg::TrialDetailsReplyT& details);
 
 }  // namespace yard

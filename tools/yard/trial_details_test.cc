@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "gmock/gmock.h"
@@ -12,7 +13,10 @@ namespace yard {
 namespace {
 
 using nlohmann::json;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 msg::TrialDetailsReplyT Details() {
   msg::TrialDetailsReplyT details;
@@ -82,6 +86,38 @@ TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   EXPECT_EQ(text.find('\x1b'), text.npos) << "a name cannot drive the terminal";
 }
 
+void Say(msg::TrialDetailsReplyT& details, std::int64_t time_us, std::string text) {
+  details.log.push_back(std::make_unique<msg::TrialLogLineT>());
+  details.log.back()->time_us = time_us;
+  details.log.back()->text = std::move(text);
+}
+
+TEST(DetailsTextTest, HasTheLastLinesOfTheLog) {
+  msg::TrialDetailsReplyT details;
+  Say(details, 1'000'000, "resumed\x1b[2J\n");
+  Say(details, 2'500'000, "epoch 1:\n  loss 0.5\r");
+  EXPECT_EQ(DetailsText(details),
+            "log        1970-01-01T00:00:01.000000Z  resumed\\x1B[2J\n"
+            "log        1970-01-01T00:00:02.500000Z  epoch 1:\n"
+            "log        " +
+                std::string(27, ' ') + "    loss 0.5\\x0D\n");
+  for (int i = 0; i < 8; ++i) Say(details, 3'000'000, "more");
+  EXPECT_THAT(DetailsText(details), Not(HasSubstr("resumed")));
+  EXPECT_THAT(DetailsText(details),
+              StartsWith("log        (lines before these: --json)\n"
+                         "log        1970-01-01T00:00:02.500000Z  epoch 1:\n"));
+}
+
+TEST(DetailsTextTest, ALongLineOfTheLogIsCut) {
+  msg::TrialDetailsReplyT details;
+  Say(details, 1, std::string(1 << 20, 'x'));
+  Say(details, 2, std::string(100, '\n'));
+  const std::string text = DetailsText(details);
+  EXPECT_LT(text.size(), 2000u);
+  details.log.pop_back();
+  EXPECT_THAT(DetailsText(details), EndsWith("xxx…\n"));
+}
+
 TEST(DetailsTextTest, WhatWasNotAskedForHasNoLine) {
   EXPECT_EQ(DetailsText({}), "");
   msg::TrialDetailsReplyT details;
@@ -116,6 +152,12 @@ TEST(DetailsToJsonTest, HasEverything) {
   EXPECT_EQ(metric["last_10_mean"], 5.0);
   EXPECT_EQ(object["checkpoints"][0]["score"], 0.25);
   EXPECT_EQ(object["events_waiting"], 0);
+  EXPECT_EQ(object["log"], json::array());
+  msg::TrialDetailsReplyT said;
+  for (int i = 0; i < 20; ++i) Say(said, 1'000'000, "a\nb\x1b");
+  EXPECT_EQ(DetailsToJson(said)["log"].size(), 20u);
+  EXPECT_EQ(DetailsToJson(said)["log"][19],
+            json({{"time", "1970-01-01T00:00:01.000000Z"}, {"text", "a\nb\x1b"}}));
 }
 
 }  // namespace

@@ -240,7 +240,7 @@ class Reporter:
         return _of_type(answer.get("index"), int) or 0
 
     def log(self, text: object) -> None:
-        """Sends a line for the run's log. Not answered."""
+        """Sends a line for the trial's log, which `yard show` has. Not answered."""
         if not self.connected:
             self._print(str(text))
             return

@@ -309,6 +309,9 @@ void FakeYard::ServeTrainer() {
         if (!found.ok()) return found.status();
         msg::TrialDetailsReplyT reply = trials_[*found].details;
         reply.trial = std::make_unique<msg::TrialT>(trials_[*found].trial);
+        if (request.log_lines < reply.log.size()) {
+          reply.log.erase(reply.log.begin(), reply.log.end() - request.log_lines);
+        }
         return reply;
       });
   service.HandleAsync<Trainer::FollowTrial>([this](auto writer, const auto& request) {

@@ -317,15 +317,22 @@ TEST_F(LookupTest, ShowHasTheDetailsOfATrial) {
   details.statistics.push_back(std::make_unique<msg::MetricStatisticsT>());
   details.statistics[0]->name = "loss";
   details.statistics[0]->count = 12;
+  for (int i = 0; i < 12; ++i) {
+    details.log.push_back(std::make_unique<msg::TrialLogLineT>());
+    details.log[i]->text = "warmed up " + std::to_string(i);
+  }
   yard_.SetDetails("t-abcde", details);
   yard_.Start();
   const auto result = yard_.Run({"show", "first"});
   EXPECT_EQ(result.code, kDone) << result.err;
   EXPECT_THAT(result.out, HasSubstr("stops at   loss >= 3\n"));
   EXPECT_THAT(result.out, HasSubstr("loss       12"));
+  EXPECT_THAT(result.out, HasSubstr("warmed up 2\n"));
+  EXPECT_THAT(result.out, Not(HasSubstr("warmed up 1\n")));
   const auto object = Objects(yard_.Run({"show", "first", "--json"}).out).at(0);
   EXPECT_EQ(object["name"], "first");
   EXPECT_EQ(object["statistics"]["loss"]["count"], 12);
+  EXPECT_EQ(object["log"].size(), 12u);
 }
 
 TEST_F(LookupTest, ShowHasTheEnvironmentOfATrialAlone) {

@@ -25,12 +25,14 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kAttempts = 20;
-constexpr std::uint32_t kFiles = 1000;  // In a table.
+constexpr std::uint32_t kFiles = 1000;     // In a table.
+constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.
 
 class Show : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", name_, "A trial, a job, a task or a run.", OptionSet::Need::kRequired);
+    options.Add("thing", name_, "A trial (and its log), a job, a task or a run.",
+                OptionSet::Need::kRequired);
     options.Flag("--run", run_, "What a trial has written, as of any run: its tags.");
     options.Flag("--files", files_, "The files of a run or a trial, and what is wrong with them.");
     options.Flag("--environment", environment_, "What a trial or job was given; no secrets.");
@@ -99,6 +101,7 @@ class Show : public Verb {
     if (!client.ok()) return Fail(context, "show", client.status());
     msg::TrialDetailsRequestT request;
     request.trial = trial.id;
+    request.log_lines = kLogLines;
     const auto details = (*client)->Call<rpc::Trainer::TrialDetails>(request, Patient());
     if (!details.ok()) return Fail(context, "show", AsLookup(details.status()));
     if (context.json) {
