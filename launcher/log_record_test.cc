@@ -168,7 +168,16 @@ TEST_F(LogRecordTest, SeveralJobsAndAttemptsConform) {
 
 TEST_F(LogRecordTest, AnnouncesWithoutHolesWhatItHas) {
   ExpectSameLinesAsAnnounced(RunThreeAttempts());
-  ExpectSameLinesAsAnnounced(RunToEnd("for i in 1 2 3; do echo $i; sleep 0.02; done; printf rest"));
+  // Each is announced before the next is written.
+  const std::string job = Launch(
+      "for i in 1 2 3; do echo part $i; while [ ! -e $FOLDER/go$i ]; do sleep 0.01; done; done; "
+      "printf rest");
+  for (const char* i : {"1", "2", "3"}) {
+    ASSERT_TRUE(yard_.AwaitLine(absl::StrCat("part ", i)));
+    ASSERT_TRUE(runtime::WriteFileAtomically(yard_.folder() + "/go" + i, "", 0600).ok());
+  }
+  ASSERT_TRUE(yard_.AwaitEnd(job).has_value());
+  ExpectSameLinesAsAnnounced(job);
 }
 
 TEST_F(LogRecordTest, ALineThatHasNotEndedCountsOnceTheAttemptIsOver) {

@@ -1,7 +1,9 @@
 """The check of an installation, against installations that are good and that are not."""
 
 import os
+import signal
 import subprocess
+import tempfile
 import unittest
 
 from bazel.python import xml_runner
@@ -67,6 +69,13 @@ class InstalledTest(unittest.TestCase):
                 found = check(f"printf '{UP}'", unit=unit)
                 self.assertEqual(len(found), 1)
                 self.assertIn("systemd does not take the units", found[0])
+
+    def test_an_interrupted_check_stops_its_yard(self):
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
+        stopped = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "stopped")
+        with self.assertRaises(KeyboardInterrupt):
+            check(f"case $1 in status) kill -INT $PPID ;; down) echo >{stopped} ;; esac")
+        self.assertTrue(os.path.exists(stopped))
 
     def test_a_module_that_does_not_print_by_hand_is_found(self):
         found = check(f"printf '{UP}'", module=MODULE.replace("print", "str"))
