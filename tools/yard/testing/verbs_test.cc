@@ -486,7 +486,7 @@ TEST_F(RunTest, StreamsTheOutputAndEndsWithASummary) {
   EXPECT_EQ(result.out, "epoch 1\n");
   EXPECT_THAT(result.err, HasSubstr("a warning\n"));
   EXPECT_THAT(result.err, HasSubstr("t-abcde done"));
-  EXPECT_THAT(result.err, HasSubstr("loss 0.25"));
+  EXPECT_THAT(result.err, HasSubstr(", 1 report  loss 0.25"));
   EXPECT_EQ(result.err.find('\r'), std::string::npos) << "a live line, but no terminal";
 }
 
@@ -544,6 +544,7 @@ TEST_F(RunTest, WhatFailedIsTheLastThingPrinted) {
   ASSERT_NE(failed, std::string::npos) << result.err;
   const std::string block = result.err.substr(failed);
   EXPECT_THAT(block, HasSubstr("| ValueError: no"));
+  EXPECT_THAT(block, HasSubstr("attempt   1, after 0 reports\n"));
   EXPECT_THAT(block, HasSubstr("yard logs t-abcde"));
 }
 

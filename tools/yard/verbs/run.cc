@@ -489,12 +489,16 @@ class RunVerb : public Verb {
       PrintFailure(context, trial);
     } else {
       *context.err << trial.id << " " << StateName(trial.state) << " in " << ShortDuration(elapsed)
-                   << ", " << trial.reports << " reports  " << MetricsLine(trial.last_metrics)
+                   << ", " << ReportCount(trial) << "  " << MetricsLine(trial.last_metrics)
                    << "\nfiles in " << Printable(trial.log_directory) << "   next: yard plot "
                    << Printable(trial.name) << "\n";
     }
     if (trial.state == msg::TrialState::Failed) return kFailed;
     return trial.state == msg::TrialState::Stopped && interrupted_ ? kInterrupted : kDone;
+  }
+
+  static std::string ReportCount(const msg::TrialT& trial) {
+    return absl::StrCat(trial.reports, trial.reports == 1 ? " report" : " reports");
   }
 
   // The last thing that is printed, and all that is needed to find the cause.
@@ -508,9 +512,8 @@ class RunVerb : public Verb {
     }
     err << (function_.empty() ? "  program   " : "  function  ") << Printable(function_);
     for (const std::string& word : trial.argv) err << Printable(word) << " ";
-    err << "\n  attempt   " << trial.attempt << ", after " << trial.reports
-        << " reports\n  files     " << Printable(trial.log_directory) << "\n  next      yard logs "
-        << trial.id << "\n";
+    err << "\n  attempt   " << trial.attempt << ", after " << ReportCount(trial) << "\n  files     "
+        << Printable(trial.log_directory) << "\n  next      yard logs " << trial.id << "\n";
   }
 
   std::vector<std::string> program_;
