@@ -20,7 +20,6 @@
 #include "runtime/file.h"
 #include "runtime/printable.h"
 #include "runtime/random_id.h"
-#include "runtime/string_view.h"
 #include "runtime/trash.h"
 #include "trainer/attempt_nonces.h"
 #include "trainer/attempt_watch.h"
@@ -38,14 +37,15 @@
 #include "trainer/run_files.h"
 #include "trainer/run_provenance.h"
 #include "trainer/store_sync.h"
+#include "trainer/trial.h"
 #include "trainer/trial_message.h"
-#include "trainer/trial_names.h"
 #include "trainer/trial_output.h"
 #include "trainer/trial_queue.h"
 #include "trainer/trial_record.h"
 #include "trainer/trial_reports.h"
 #include "trainer/trial_request.h"
 #include "trainer/trial_resources.h"
+#include "trainer/trial_table.h"
 #include "trainer/trial_transitions.h"
 
 // Always true between two callbacks:
@@ -55,8 +55,7 @@
 //   launched, or Pending with a job, which waits for its resources.
 //   (`launching` without a runner: the launcher refuses, but may have started the job before.)
 // - nonces_ holds the nonce of the current attempt of every trial that may still report.
-// - a trial is in trials_ or, if it has ended, in ended_: soon after its end it is put aside
-//   there, and what needs more of it than it shows recalls it for as long from the store.
+// - soon after its end a trial is put aside (trial_table.h), and as soon after it was recalled.
 
 namespace trainer {
 namespace {
@@ -75,8 +74,6 @@ constexpr int kFilesCheckedPerTurn = 16;
 constexpr absl::Duration kAtHand = absl::Milliseconds(200);
 // Where more than so many are, the next end does not wait for that.
 constexpr std::uint64_t kMostAtHand = 16;
-// So many are not worth the time of giving their memory back.
-constexpr std::size_t kFewAtHand = 64;
 
 bool MayTryAgain(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted ||
@@ -93,6 +90,8 @@ class TrialsImpl : public Trials {
  public:
   explicit TrialsImpl(Options options)
       : options_(std::move(options)),
+        table_({options_.store, [this](const TrialRecord& record) { return LoadReports(record); },
+                [this] { PutAsideLater(); }}),
         nonces_(options_.loop, options_.clock),
         sync_({options_.loop, options_.store->path(), BackgroundOf(this),
                [](const std::string& path) {
@@ -107,8 +106,8 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(launch_timer_);
     options_.loop->Cancel(spread_timer_);
     options_.loop->Cancel(aside_timer_);
-    for (const std::int64_t number : to_spread_) (void)trials_.at(number).reports->WriteFiles();
-    for (auto& [number, trial] : trials_) {
+    for (const std::int64_t number : to_spread_) (void)table_.At(number).reports->WriteFiles();
+    for (auto& [number, trial] : table_.at_hand()) {
       options_.loop->Cancel(trial.stop_timer);
       options_.loop->Cancel(trial.restart_timer);
       options_.loop->Cancel(trial.watch_timer);
@@ -138,7 +137,7 @@ class TrialsImpl : public Trials {
   }
 
   void Resume() override {
-    for (auto& [number, trial] : trials_) {
+    for (auto& [number, trial] : table_.at_hand()) {
       if (HasEnded(trial.record) || trial.record.state == TrialState::Paused) continue;
       if (!trial.record.job.empty()) {
         MakeRunner(trial);
@@ -164,13 +163,11 @@ class TrialsImpl : public Trials {
   absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
                                   const msg::RunTrialRequestT& request,
                                   const std::string& trace) override {
-    if (const auto known = requests_.find(request_id); known != requests_.end()) {
-      return Shown(trials_.at(known->second));
+    if (const Trial* const known = table_.WithRequest(request_id)) return Shown(*known);
+    if (const EndedTrial* const ended = table_.ended().ByRequest(request_id)) {
+      return table_.MessageOf(*ended);
     }
-    if (const EndedTrial* const ended = ended_.ByRequest(request_id); ended != nullptr) {
-      return MessageOf(*ended);
-    }
-    const std::string id = FreeId();
+    const std::string id = table_.FreeId();
     auto spec = SpecFrom(request, id, options_.logdir);
     if (!spec.ok()) return spec.status();
     if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
@@ -183,47 +180,37 @@ class TrialsImpl : public Trials {
     sync_.Soon();
     record.number = *number;
     if (auto status = Adopt(std::move(record)); !status.ok()) return status;
-    Trial& trial = trials_.at(*number);
+    Trial& trial = table_.At(*number);
     Announce(trial);
     StartNext();
     return Shown(trial);
   }
 
   absl::StatusOr<std::string> Find(std::string_view name) const override {
-    if (ids_.count(std::string(name)) != 0) return std::string(name);
-    if (ended_.ById(name) != nullptr) return std::string(name);
-    TrialNameSearch search(name);
-    for (const auto& [number, trial] : ended_.all()) {
-      search.LookAt(false, number, trial.id(), trial.name());
-    }
-    for (const auto& [number, trial] : trials_) {
-      search.LookAt(!HasEnded(trial.record), number, trial.record.id(), trial.record.spec.name);
-    }
-    return search.Found();
+    return table_.IdOf(name);
   }
 
   absl::StatusOr<msg::TrialT> Get(const std::string& id) const override {
-    if (const auto known = ids_.find(id); known != ids_.end()) {
-      return Shown(trials_.at(known->second));
-    }
-    const EndedTrial* const ended = ended_.ById(id);
+    if (const Trial* const trial = table_.AtHand(id)) return Shown(*trial);
+    const EndedTrial* const ended = table_.ended().ById(id);
     if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
-    return MessageOf(*ended);
+    return table_.MessageOf(*ended);
   }
 
   std::vector<msg::TrialT> List(const ListOptions& options) const override {
     std::map<std::int64_t, msg::TrialT> list;
     const std::map<std::int64_t, std::size_t> places = Places();
     const AwaitedResources awaited = Awaited();
-    const std::set<std::int64_t> wanted = EndedFor(options);
-    for (const auto& [number, trial] : trials_) {
+    std::set<std::int64_t> wanted;
+    if (!options.live_only) wanted = table_.LastEnded(options.newest_ended);
+    for (const auto& [number, trial] : table_.at_hand()) {
       if (HasEnded(trial.record) && !wanted.contains(number)) continue;
       list[number] = Shown(trial, places, awaited);
     }
     for (const std::int64_t number : wanted) {
-      const EndedTrial* const trial = ended_.ByNumber(number);
+      const EndedTrial* const trial = table_.ended().ByNumber(number);
       if (trial == nullptr) continue;  // It is one of those above.
-      auto message = MessageOf(*trial);
+      auto message = table_.MessageOf(*trial);
       LOG_IF(ERROR, !message.ok()) << "trial " << trial->id() << ": " << message.status();
       if (message.ok()) list[number] = *std::move(message);
     }
@@ -237,19 +224,12 @@ class TrialsImpl : public Trials {
 
   void VisitNames(const std::function<void(std::string_view id, std::string_view name,
                                            msg::TrialState state)>& visit) const override {
-    for (auto at = trials_.rbegin(); at != trials_.rend(); ++at) {
-      const TrialRecord& record = at->second.record;
-      visit(record.id(), record.spec.name, record.state);
-    }
-    const auto& ended = ended_.all();
-    for (auto at = ended.rbegin(); at != ended.rend(); ++at) {
-      visit(at->second.id(), at->second.name(), at->second.state());
-    }
+    table_.VisitNames(visit);
   }
 
   absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                    const std::string& trace) override {
-    const auto found = ById(id);
+    const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
     if (HasEnded(trial->record)) return Message(*trial);
@@ -269,7 +249,7 @@ class TrialsImpl : public Trials {
 
   void Details(const std::string& id,
                std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) override {
-    const auto found = ById(id);
+    const auto found = table_.ById(id);
     if (!found.ok()) return done(found.status());
     Trial* const trial = *found;
     auto statistics = trial->statistics;
@@ -279,7 +259,7 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id, const std::string& trace) override {
-    const auto found = ById(id);
+    const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
     if (HasEnded(trial->record) || trial->record.stop_requested) {
@@ -296,7 +276,7 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) override {
-    const auto found = ById(id);
+    const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
     const bool had_ended = HasEnded(trial->record);
@@ -346,7 +326,7 @@ class TrialsImpl : public Trials {
     }
     const auto id = Find(name);
     if (!id.ok()) return id.status();
-    const auto found = ById(*id);
+    const auto found = table_.ById(*id);
     if (!found.ok()) return found.status();
     const Trial& trial = **found;
     if (!HasEnded(trial.record)) {
@@ -354,7 +334,7 @@ class TrialsImpl : public Trials {
                                                         StateWords(trial.record), "; yard stop ",
                                                         *id, " ends it"));
     }
-    for (const auto& [number, other] : trials_) {
+    for (const auto& [number, other] : table_.at_hand()) {
       const bool is_to_start = Waits(other.record) || other.record.state == TrialState::Paused;
       if (!is_to_start || other.record.spec.options.from != *id) continue;
       if (!Brief(other).checkpoint.empty()) continue;
@@ -375,7 +355,7 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                     const std::string& request_id) override {
-    const auto found = ById(id);
+    const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
     if (HasEnded(trial->record)) {
@@ -392,7 +372,7 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
-    const auto number = NumberOf(id);
+    const auto number = table_.NumberOf(id);
     if (!number.ok()) return number.status();
     return options_.store->EnvironmentOf(*number);
   }
@@ -406,17 +386,17 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
                                                    std::int64_t row) override {
-    const auto number = NumberOf(id);
+    const auto number = table_.NumberOf(id);
     if (!number.ok()) return number.status();
     return options_.store->RowsAfter(*number, row, kRowsPerRead);
   }
 
   std::map<std::string, Extent> Extents() const override {
     std::map<std::string, Extent> extents;
-    for (const auto& [number, trial] : trials_) {
+    for (const auto& [number, trial] : table_.at_hand()) {
       extents[trial.record.id()] = {trial.reports->progress().last_row.row, trial.changed_us};
     }
-    for (const auto& [number, trial] : ended_.all()) {
+    for (const auto& [number, trial] : table_.ended().all()) {
       extents[std::string(trial.id())] = {trial.reports(), trial.changed_us()};
     }
     return extents;
@@ -430,8 +410,7 @@ class TrialsImpl : public Trials {
   void Forget(ObserverId observer) override { observers_.erase(observer); }
 
   Stats GetStats() const override {
-    return {trial_count_.load(), live_.load(), running_.load(), reports_.load(),
-            store_errors_.load()};
+    return {table_.count(), live_.load(), running_.load(), reports_.load(), store_errors_.load()};
   }
 
   absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override {
@@ -459,7 +438,7 @@ class TrialsImpl : public Trials {
     Fault("after commit");
     std::map<std::int64_t, absl::Status> failed;
     for (const std::int64_t number : touched) {
-      const absl::Status status = Conclude(trials_.at(number), stored);
+      const absl::Status status = Conclude(table_.At(number), stored);
       if (!status.ok()) failed[number] = status;
     }
     Fault("after files");
@@ -477,31 +456,6 @@ class TrialsImpl : public Trials {
   }
 
  private:
-  struct Trial {
-    TrialRecord record;
-    std::unique_ptr<TrialReports> reports;
-    std::shared_ptr<ProgramRunner> runner;
-    std::unique_ptr<OutputReader> output;  // While an attempt runs that reports by its output.
-    std::int64_t lost_output = 0;          // Bytes of the attempt's that were not stored.
-    runtime::EventLoop::TimerId stop_timer = 0;
-    std::string stop_trace;  // Empty: that of the trial.
-    // While the next attempt is held back.
-    runtime::EventLoop::TimerId restart_timer = 0;
-    bool said_done = false;         // And is given its grace time to end.
-    std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
-    // The launcher may have started the job of the attempt without our hearing of it.
-    bool launch_in_doubt = false;
-    // At the launch of the attempt; unset: another trainer launched it.
-    std::optional<ErrorSizes> errors_before;
-    int quick_failures = 0;                       // In a row, known to this trainer.
-    std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
-    std::int64_t changed_us = 0;
-    // For what an attempt must not do: go on for too long, or be silent.
-    runtime::EventLoop::TimerId watch_timer = 0;
-    absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
-    std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
-    absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
-  };
   struct Observer {
     std::string id;
     std::function<void(const ResultRow*)> changed;
@@ -509,42 +463,37 @@ class TrialsImpl : public Trials {
 
   // ---- What is known of trials.
 
-  absl::Status Adopt(TrialRecord record) {
-    const std::int64_t number = record.number;
+  absl::StatusOr<std::unique_ptr<TrialReports>> LoadReports(const TrialRecord& record) {
     TrialReports::Options options = {.store = options_.store, .fault = options_.fault};
-    options.on_ready = [this, number] {
-      const auto ready = trials_.find(number);
-      if (ready == trials_.end()) return;
-      Want({number, ready->second.record.attempt});
+    options.on_ready = [this, number = record.number] {
+      const Trial* const ready = table_.AtHand(number);
+      if (ready == nullptr) return;
+      Want({number, ready->record.attempt});
       // The line that it is for is taken first.
       options_.loop->Post([this, number, alive = alive_] {
         if (*alive) EndLate(number);
       });
     };
     options.background = BackgroundOf(this);
-    auto reports = TrialReports::Load(record, std::move(options));
-    if (!reports.ok()) return reports.status();
-    requests_[record.request_id] = number;
-    ids_[record.id()] = number;
-    Trial& trial = trials_[number];
-    trial.record = std::move(record);
-    trial.reports = *std::move(reports);
-    CountTrials();
-    const bool live = !HasEnded(trial.record);
-    trial.changed_us = live ? NowMicros() : trial.record.ended_us;
-    if (live) nonces_.Add(trial.record.nonce, {number, trial.record.attempt});
-    if (live) ++live_;
-    if (!live) trial.record.spec.environment.clear();
-    // It is in the run's directory, and may be large.
-    if (trial.record.started_us > 0) trial.record.spec.options.provenance_diff.clear();
+    return TrialReports::Load(record, std::move(options));
+  }
+
+  // A live one.
+  absl::Status Adopt(TrialRecord record) {
+    const auto added = table_.Add(std::move(record));
+    if (!added.ok()) return added.status();
+    Trial& trial = **added;
+    trial.changed_us = NowMicros();
+    nonces_.Add(trial.record.nonce, {trial.record.number, trial.record.attempt});
+    ++live_;
     const bool rests = trial.record.state == TrialState::Paused;
-    if (live && !rests && trial.record.launching) {
+    if (!rests && trial.record.launching) {
       // Else its directory is made when it starts, and its files are repaired before a late report.
       const absl::Status repaired = trial.reports->RepairFiles();
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
     }
     const bool may_have_failed = trial.record.launching || trial.record.attempt > 1;
-    if (live && !rests && may_have_failed) WriteErrorFile(trial.record);
+    if (!rests && may_have_failed) WriteErrorFile(trial.record);
     return absl::OkStatus();
   }
 
@@ -552,16 +501,11 @@ class TrialsImpl : public Trials {
 
   // One of an earlier trainer.
   absl::Status AdoptEnded(TrialRecord record) {
-    const auto last = options_.store->LastRow(record.number);
-    if (!last.ok()) return last.status();
-    const auto newest = options_.store->NewestCheckpoint(record.number);
-    if (!newest.ok()) return newest.status();
+    if (auto status = table_.AddEnded(record); !status.ok()) return status;
     if (MayReportLate(record)) {
       nonces_.Add(record.nonce, {record.number, record.attempt});
       nonces_.ForgetLater(record.nonce);
     }
-    PutAside(record, record.ended_us, WholeMessage(record, *last, *newest));
-    CountTrials();
     unchecked_.push_back(record.number);
     return absl::OkStatus();
   }
@@ -571,8 +515,8 @@ class TrialsImpl : public Trials {
     for (int i = 0; i < kFilesCheckedPerTurn && !unchecked_.empty(); ++i) {
       const std::int64_t number = unchecked_.front();
       unchecked_.pop_front();
-      const auto at_hand = trials_.find(number);
-      const bool lives = at_hand != trials_.end() && !HasEnded(at_hand->second.record);
+      const Trial* const at_hand = table_.AtHand(number);
+      const bool lives = at_hand != nullptr && !HasEnded(at_hand->record);
       if (!lives && HasShortFiles(number)) WriteFilesLate(number);
     }
     if (unchecked_.empty()) {
@@ -593,10 +537,6 @@ class TrialsImpl : public Trials {
     return !last.ok() || files.AreShorterThan(last->ends);
   }
 
-  void PutAside(const TrialRecord& record, std::int64_t changed_us, const msg::TrialT& message) {
-    ended_.Add({record.number, changed_us, record.request_id}, message);
-  }
-
   // Soon. For one that has ended or was recalled.
   void PutAsideLater(absl::Duration delay = kAtHand) {
     if (aside_timer_ != 0 && delay == kAtHand) return;
@@ -610,85 +550,19 @@ class TrialsImpl : public Trials {
 
   // Not from inside a callback of a runner.
   void PutAsideThatHaveEnded() {
-    for (auto place = trials_.begin(); place != trials_.end();) {
-      const auto& [number, trial] = *place;
+    for (auto place = table_.at_hand().begin(); place != table_.at_hand().end();) {
+      const auto& [number, trial] = *place++;
+      if (!HasEnded(trial.record)) continue;
       const bool is_behind = unsaved_.count(number) != 0 || late_files_.count(number) != 0 ||
                              trial.reports->saves() || trial.end.has_value();
-      if (!HasEnded(trial.record) || is_behind) {
-        if (HasEnded(trial.record)) PutAsideLater();
-        ++place;
+      if (is_behind) {
+        PutAsideLater();
         continue;
       }
-      PutAside(trial.record, trial.changed_us, Message(trial));
-      requests_.erase(trial.record.request_id);
-      ids_.erase(trial.record.id());
       to_spread_.erase(number);
-      place = trials_.erase(place);
+      table_.PutAside(number, Message(trial));
     }
-    ReturnMemory();
-  }
-
-  // What a long queue took lies in pieces between what stays: the system gets it back as the queue
-  // gets shorter, a few times.
-  void ReturnMemory() {
-    if (most_at_hand_ <= 2 * trials_.size() + kFewAtHand) return;
-    most_at_hand_ = trials_.size();
-    (void)malloc_trim(0);
-  }
-
-  // An ended trial, whole. Unavailable: it cannot be read.
-  absl::StatusOr<Trial*> Recall(const EndedTrial& ended) {
-    const std::int64_t number = ended.number();
-    const std::int64_t changed_us = ended.changed_us();
-    auto record = options_.store->LoadTrial(number);
-    absl::Status read = record.status();
-    if (read.ok()) read = Adopt(*std::move(record));
-    if (!read.ok()) {
-      LOG_EVERY_N(ERROR, 20) << "trial " << ended.id() << ": " << read;
-      return absl::UnavailableError(
-          absl::StrCat("cannot read trial ", runtime::Absl(ended.id()), ": ", read.message()));
-    }
-    ended_.Remove(number);
-    CountTrials();
-    Trial& trial = trials_.at(number);
-    trial.changed_us = changed_us;
-    PutAsideLater();
-    return &trial;
-  }
-
-  // The numbers of the ended trials that a list is to have.
-  std::set<std::int64_t> EndedFor(const ListOptions& options) const {
-    std::set<std::int64_t> numbers;
-    if (options.live_only) return numbers;
-    const std::size_t count = options.newest_ended > 0 ? options.newest_ended : ended_.size();
-    std::vector<std::pair<std::int64_t, std::int64_t>> by_end;
-    for (const EndedTrial* const trial : ended_.Latest(count)) {
-      by_end.emplace_back(trial->changed_us(), trial->number());
-    }
-    for (const auto& [number, trial] : trials_) {
-      if (HasEnded(trial.record)) by_end.emplace_back(trial.changed_us, number);
-    }
-    std::sort(by_end.begin(), by_end.end(), std::greater<>());
-    if (options.newest_ended > 0 && by_end.size() > count) by_end.resize(count);
-    for (const auto& [end_us, number] : by_end) numbers.insert(number);
-    return numbers;
-  }
-
-  // As in its message. (A large one is not kept.)
-  absl::StatusOr<msg::TrialT> MessageOf(const EndedTrial& ended) const {
-    if (auto message = ended.Message()) return *std::move(message);
-    const auto record = options_.store->LoadTrial(ended.number());
-    if (!record.ok()) return record.status();
-    const auto last = options_.store->LastRow(ended.number());
-    if (!last.ok()) return last.status();
-    const auto newest = options_.store->NewestCheckpoint(ended.number());
-    if (!newest.ok()) return newest.status();
-    return WholeMessage(*record, *last, *newest);
-  }
-
-  void CountTrials() {
-    trial_count_ = trials_.size() + ended_.size();
-    most_at_hand_ = std::max(most_at_hand_, trials_.size());
+    table_.ReturnMemory();
   }
 
   bool MayReportLate(const TrialRecord& record) const {
@@ -696,46 +570,12 @@ class TrialsImpl : public Trials {
            AttemptNonces::kLateReports;
   }
 
-  // NotFound: there is none. Unavailable: it has ended, and cannot be read now.
-  // Of a live or an ended one.
-  absl::StatusOr<std::int64_t> NumberOf(const std::string& id) const {
-    if (const auto known = ids_.find(id); known != ids_.end()) return known->second;
-    if (const EndedTrial* const ended = ended_.ById(id)) return ended->number();
-    return absl::NotFoundError(absl::StrCat("no trial ", id));
-  }
-
-  absl::StatusOr<Trial*> ById(const std::string& id) {
-    if (const auto found = ids_.find(id); found != ids_.end()) return &trials_.at(found->second);
-    const EndedTrial* const ended = ended_.ById(id);
-    if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
-    return Recall(*ended);
-  }
-  absl::StatusOr<Trial*> ByNumber(std::int64_t number) {
-    if (const auto found = trials_.find(number); found != trials_.end()) return &found->second;
-    const EndedTrial* const ended = ended_.ByNumber(number);
-    if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial number ", number));
-    return Recall(*ended);
-  }
-
-  std::string FreeId() const {
-    for (;;) {
-      std::string id = runtime::RandomName("t-");
-      if (ids_.count(id) == 0 && ended_.ById(id) == nullptr) return id;
-    }
-  }
-
   absl::Status CheckNameIsFree(const TrialSpec& spec) const {
-    const auto taken = [&](std::string_view id, TrialState state) {
-      return absl::AlreadyExistsError(
-          absl::StrCat("the name ", spec.name, " is taken by trial ", runtime::Absl(id), " (",
-                       msg::EnumNameTrialState(state), "): choose another --name, or none"));
-    };
-    for (const auto& [number, trial] : trials_) {
-      if (trial.record.spec.run_directory != spec.run_directory) continue;
-      return taken(trial.record.id(), trial.record.state);
-    }
-    for (const auto& [number, trial] : ended_.all()) {
-      if (trial.run_directory() == spec.run_directory) return taken(trial.id(), trial.state());
+    const auto holder = table_.HolderOf(spec.run_directory);
+    if (holder) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          "the name ", spec.name, " is taken by trial ", holder->id, " (",
+          msg::EnumNameTrialState(holder->state), "): choose another --name, or none"));
     }
     return CheckDirectoryIsFree(spec.run_directory);
   }
@@ -795,7 +635,7 @@ class TrialsImpl : public Trials {
     std::map<std::int64_t, std::size_t> places;
     if (WaitsForTurn(trial) && trial.record.reason.empty()) {
       std::size_t& before = places[trial.record.number];
-      for (const auto& [number, other] : trials_) {
+      for (const auto& [number, other] : table_.at_hand()) {
         if (WaitsForTurn(other) && StartsBefore(InQueue(other), InQueue(trial))) ++before;
       }
     }
@@ -879,7 +719,7 @@ class TrialsImpl : public Trials {
 
   void SaveUnsaved() {
     StoreBatch batch;
-    for (const std::int64_t number : unsaved_) batch.trials.push_back(trials_.at(number).record);
+    for (const std::int64_t number : unsaved_) batch.trials.push_back(table_.At(number).record);
     const absl::Status status = options_.store->Write(batch);
     if (status.ok()) {
       sync_.Soon();
@@ -893,7 +733,7 @@ class TrialsImpl : public Trials {
   // What there was no room for when their attempts ended.
   void FinishLateFiles() {
     std::erase_if(unsaved_failures_, [&](const auto& entry) {
-      return absl::IsNotFound(ByNumber(entry.first).status()) ||
+      return absl::IsNotFound(table_.ByNumber(entry.first).status()) ||
              options_.store->AddFailure(entry.first, entry.second).ok();
     });
     if (!unsaved_failures_.empty()) return TryStoreLater();
@@ -902,7 +742,7 @@ class TrialsImpl : public Trials {
   void FinishFilesOf(std::set<std::int64_t> late) {
     for (int i = 0; i < kLateFilesPerTurn && !late.empty(); ++i) {
       const std::int64_t number = late.extract(late.begin()).value();
-      const auto found = ByNumber(number);
+      const auto found = table_.ByNumber(number);
       if (absl::IsUnavailable(found.status())) WriteFilesLate(number);
       if (!found.ok()) continue;
       Trial& trial = **found;
@@ -956,9 +796,9 @@ class TrialsImpl : public Trials {
 
   // A line for which there is no room is held back, and called for again.
   void HoldForRoom(const AttemptKey& attempt, bool is_stored, absl::StatusOr<std::string>& answer) {
-    const auto found = trials_.find(attempt.trial);
-    if (found == trials_.end() || found->second.record.attempt != attempt.attempt) return;
-    Trial& trial = found->second;
+    Trial* const found = table_.AtHand(attempt.trial);
+    if (found == nullptr || found->record.attempt != attempt.attempt) return;
+    Trial& trial = *found;
     if (answer.ok()) {
       if (room_waits_.Remove(attempt.trial)) Announce(trial);
       return;
@@ -980,7 +820,7 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::string> Take(const RelayedLine& line, absl::Time now, StoreBatch& batch,
                                    std::set<std::int64_t>& touched) {
-    const auto found = ByNumber(line.attempt.trial);
+    const auto found = table_.ByNumber(line.attempt.trial);
     if (absl::IsUnavailable(found.status())) {
       // It comes again, as that for which there is no room does.
       room_waits_.Add(line.attempt, std::string(found.status().message()));
@@ -1046,7 +886,7 @@ class TrialsImpl : public Trials {
   void SpreadOneByOne(std::deque<std::int64_t> due) {
     while (!due.empty() && to_spread_.erase(due.front()) == 0) due.pop_front();
     if (due.empty()) return;
-    (void)Spread(trials_.at(due.front()));
+    (void)Spread(table_.At(due.front()));
     due.pop_front();
     if (due.empty()) return;
     options_.loop->Post([this, due = std::move(due), alive = alive_] {
@@ -1091,7 +931,7 @@ class TrialsImpl : public Trials {
   }
 
   bool TakeOutput(const AttemptKey& attempt, const std::vector<OutputReader::Line>& lines) {
-    trials_.at(attempt.trial).last_heard = options_.clock->Monotonic();
+    table_.At(attempt.trial).last_heard = options_.clock->Monotonic();
     const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
     if (reports.empty()) return true;
     const auto answers = Receive(reports);
@@ -1125,7 +965,7 @@ class TrialsImpl : public Trials {
     auto rows = RowsAfter(id, statistics->rows());
     if (!rows.ok()) return done(rows.status());
     if (rows->empty()) {
-      const auto trial = ById(id);
+      const auto trial = table_.ById(id);
       if (!trial.ok()) return done(trial.status());
       return done(DetailsOf(**trial, *statistics));
     }
@@ -1144,7 +984,7 @@ class TrialsImpl : public Trials {
   }
 
   void ReportsComplete(const AttemptKey& key) {
-    Trial& trial = trials_.at(key.trial);
+    Trial& trial = table_.At(key.trial);
     (void)Spread(trial);
     if (HasEnded(trial.record)) {
       nonces_.Forget(trial.record.nonce);
@@ -1169,7 +1009,7 @@ class TrialsImpl : public Trials {
     std::uint64_t running = 0;
     Trial* next = nullptr;
     const AwaitedResources awaited = Awaited();
-    for (auto& [number, trial] : trials_) {
+    for (auto& [number, trial] : table_.at_hand()) {
       if (trial.runner != nullptr) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
       if (!WaitsForTurn(trial)) continue;
@@ -1181,16 +1021,9 @@ class TrialsImpl : public Trials {
     if (next != nullptr && running < static_cast<std::uint64_t>(options_.slots)) Start(*next);
   }
 
-  static bool WaitsForTurn(const Trial& trial) {
-    return trial.record.state == TrialState::Pending && trial.runner == nullptr &&
-           trial.restart_timer == 0;
-  }
-  static WaitingTrial InQueue(const Trial& trial) {
-    return {trial.record.number, trial.record.spec.options.priority};
-  }
   AwaitedResources Awaited() const {
     AwaitedResources awaited;
-    for (const auto& [number, trial] : trials_) {
+    for (const auto& [number, trial] : table_.at_hand()) {
       if (!WaitsForResources(trial.record)) continue;
       for (const auto& request : trial.record.spec.options.resources) {
         awaited.emplace(request->name, trial.record.id());
@@ -1201,7 +1034,7 @@ class TrialsImpl : public Trials {
   // How many start before each of those that wait for their turn.
   std::map<std::int64_t, std::size_t> Places() const {
     std::vector<WaitingTrial> queue;
-    for (const auto& [number, trial] : trials_) {
+    for (const auto& [number, trial] : table_.at_hand()) {
       if (WaitsForTurn(trial)) queue.push_back(InQueue(trial));
     }
     std::sort(queue.begin(), queue.end(), StartsBefore);
@@ -1243,7 +1076,7 @@ class TrialsImpl : public Trials {
   // Its directory, and where it starts.
   absl::Status Prepare(Trial& trial, TrialRecord& changed) {
     if (auto status = PrepareDirectory(trial); !status.ok()) return status;
-    const auto from = ById(trial.record.spec.options.from);
+    const auto from = table_.ById(trial.record.spec.options.from);
     if (absl::IsUnavailable(from.status())) return from.status();
     auto start =
         trial.reports->ChooseStart(trial.record, from.ok() ? (*from)->reports.get() : nullptr);
@@ -1278,12 +1111,12 @@ class TrialsImpl : public Trials {
          .memory_limit = limits == nullptr ? 0 : limits->memory_bytes,
          .on_launched =
              [this, number](absl::StatusOr<std::string> job) {
-               OnLaunched(trials_.at(number), std::move(job));
+               OnLaunched(table_.At(number), std::move(job));
              },
          .on_changed = [this,
-                        number](const msg::JobT& job) { OnJobChanged(trials_.at(number), job); },
+                        number](const msg::JobT& job) { OnJobChanged(table_.At(number), job); },
          .on_ended = [this,
-                      number](AttemptEnd end) { OnEnded(trials_.at(number), std::move(end)); }});
+                      number](AttemptEnd end) { OnEnded(table_.At(number), std::move(end)); }});
   }
 
   void Launch(Trial& trial) {
@@ -1362,7 +1195,7 @@ class TrialsImpl : public Trials {
     Announce(trial);
   }
   const TrialRecord* TrialOf(const std::string& job) const {
-    for (const auto& [number, trial] : trials_) {
+    for (const auto& [number, trial] : table_.at_hand()) {
       if (trial.record.job == job && !HasEnded(trial.record)) return &trial.record;
     }
     return nullptr;
@@ -1410,7 +1243,7 @@ class TrialsImpl : public Trials {
     if (nobody_hears || !has_spoken || !is_answered) return StopFromOutside(trial);
     const std::int64_t number = trial.record.number;
     trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
-      Trial& late = trials_.at(number);
+      Trial& late = table_.At(number);
       late.stop_timer = 0;
       StopFromOutside(late);
     });
@@ -1428,7 +1261,7 @@ class TrialsImpl : public Trials {
   void GiveUpOutputAfter(Trial& trial, absl::Duration grace) {
     options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
     trial.stop_timer = options_.loop->RunAfter(grace, [this, number = trial.record.number] {
-      Trial& late = trials_.at(number);
+      Trial& late = table_.At(number);
       late.stop_timer = 0;
       if (late.output != nullptr) late.output->GiveUp();
     });
@@ -1458,7 +1291,7 @@ class TrialsImpl : public Trials {
     if (wait == absl::InfiniteDuration()) return;
     const std::int64_t number = record.number;
     trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
-      Trial& watched = trials_.at(number);
+      Trial& watched = table_.At(number);
       watched.watch_timer = 0;
       // If this process itself was held up, so are the lines that tell of life: count anew.
       const absl::Duration then = options_.clock->Monotonic();
@@ -1497,7 +1330,7 @@ class TrialsImpl : public Trials {
       // What it has written counts before its end.
       return trial.output->Finish(
           [this, number = trial.record.number, end = std::move(end)](bool took_all) {
-            Trial& ended = trials_.at(number);
+            Trial& ended = table_.At(number);
             ended.output.reset();
             ended.lost_output =
                 took_all ? 0 : OutputBehind(ended.record, ended.reports->progress().last_line);
@@ -1521,10 +1354,10 @@ class TrialsImpl : public Trials {
 
   // Its last checkpoint was read and, if anybody waited for that, committed.
   void EndLate(std::int64_t number) {
-    const auto found = trials_.find(number);
-    if (found == trials_.end() || !found->second.end) return;
-    AttemptEnd end = *std::exchange(found->second.end, std::nullopt);
-    OnEnded(found->second, std::move(end));
+    Trial* const trial = table_.AtHand(number);
+    if (trial == nullptr || !trial->end) return;
+    AttemptEnd end = *std::exchange(trial->end, std::nullopt);
+    OnEnded(*trial, std::move(end));
   }
 
   void End(Trial& trial, TrialState state, AttemptEnd end) {
@@ -1617,7 +1450,7 @@ class TrialsImpl : public Trials {
     trial.record.spec.environment = {};
     --live_;
     nonces_.ForgetLater(trial.record.nonce);
-    PutAsideLater(trials_.size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
+    PutAsideLater(table_.at_hand().size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
   }
 
   void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
@@ -1657,13 +1490,6 @@ class TrialsImpl : public Trials {
 
   // ---- Pauses.
 
-  static bool IsToLeave(const Trial& trial) {
-    return trainer::IsToLeave(trial.record, HasSaidDone(trial));
-  }
-  // Then nothing that its program does changes how the trial ends.
-  static bool HasSaidDone(const Trial& trial) {
-    return trial.reports->progress().done && trial.record.failure.empty();
-  }
   // After OrderPause() is stored.
   void ActOnPause(Trial& trial) {
     LOG(INFO) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
@@ -1700,12 +1526,12 @@ class TrialsImpl : public Trials {
   // Empty unless a trial of its group has failed, fast.
   std::string WhyItsGroupIsPaused(const TrialRecord& record) const {
     if (!record.spec.options.fail_fast) return "";
-    for (const auto& [number, trial] : trials_) {
+    for (const auto& [number, trial] : table_.at_hand()) {
       if (IsOfGroup(trial.record, record) && trial.record.state == TrialState::Failed) {
         return WhyAGroupIsPaused(trial.record.id());
       }
     }
-    for (const auto& [number, trial] : ended_.all()) {
+    for (const auto& [number, trial] : table_.ended().all()) {
       const bool has_failed = trial.state() == TrialState::Failed && !trial.group().empty();
       if (has_failed && trial.group() == record.spec.options.group) {
         return WhyAGroupIsPaused(std::string(trial.id()));
@@ -1718,7 +1544,7 @@ class TrialsImpl : public Trials {
   std::vector<Trial*> PauseItsGroup(const TrialRecord& ended) {
     std::vector<Trial*> paused;
     if (!ended.spec.options.fail_fast || ended.state != TrialState::Failed) return paused;
-    for (auto& [number, trial] : trials_) {
+    for (auto& [number, trial] : table_.at_hand()) {
       const bool goes_on =
           !HasEnded(trial.record) && !trial.record.stop_requested && !IsToPause(trial.record);
       if (!goes_on || !IsOfGroup(trial.record, ended)) continue;
@@ -1733,18 +1559,12 @@ class TrialsImpl : public Trials {
 
   // An ended trial leaves nothing in memory.
   void Drop(std::int64_t number) {
-    if (const auto found = trials_.find(number); found != trials_.end()) {
-      nonces_.Forget(found->second.record.nonce);
-      requests_.erase(found->second.record.request_id);
-      ids_.erase(found->second.record.id());
-      unsaved_.erase(number);
-      late_files_.erase(number);
-      to_spread_.erase(number);
-      trials_.erase(found);
-    }
+    if (const Trial* const trial = table_.AtHand(number)) nonces_.Forget(trial->record.nonce);
+    unsaved_.erase(number);
+    late_files_.erase(number);
+    to_spread_.erase(number);
     room_waits_.Remove(number);
-    ended_.Remove(number);
-    CountTrials();
+    table_.Remove(number);
   }
 
   // Where its directory is then.
@@ -1761,14 +1581,7 @@ class TrialsImpl : public Trials {
     const auto removals = options_.store->UnfinishedRemovals();
     if (!removals.ok()) return removals.status();
     for (const Removal& removal : *removals) {
-      const bool is_taken =
-          std::any_of(trials_.begin(), trials_.end(),
-                      [&](const auto& entry) {
-                        return entry.second.record.spec.run_directory == removal.run_directory;
-                      }) ||
-          std::any_of(ended_.all().begin(), ended_.all().end(), [&](const auto& entry) {
-            return entry.second.run_directory() == removal.run_directory;
-          });
+      const bool is_taken = table_.HolderOf(removal.run_directory).has_value();
       const absl::Status status = is_taken ? options_.store->FinishRemoval(removal.number)
                                            : FinishRemoval(removal).status();
       LOG_IF(ERROR, !status.ok()) << "trial " << removal.id << ": " << status;
@@ -1778,11 +1591,11 @@ class TrialsImpl : public Trials {
 
   // Not from inside a callback of a runner.
   void ForgetOldTrials() {
-    const std::uint64_t ended = trial_count_ - live_;
+    const std::uint64_t ended = table_.count() - live_;
     if (ended <= options_.keep_trials || !unsaved_.empty()) return;
     PutAsideThatHaveEnded();
     std::vector<std::int64_t> old;
-    for (const auto& [number, trial] : ended_.all()) {
+    for (const auto& [number, trial] : table_.ended().all()) {
       if (old.size() == ended - options_.keep_trials) break;
       old.push_back(number);
     }
@@ -1804,7 +1617,7 @@ class TrialsImpl : public Trials {
     if (delay == absl::ZeroDuration()) return delay;
     const std::int64_t number = trial.record.number;
     trial.restart_timer = options_.loop->RunAfter(delay, [this, number] {
-      trials_.at(number).restart_timer = 0;
+      table_.At(number).restart_timer = 0;
       StartNext();
     });
     return delay;
@@ -1824,10 +1637,7 @@ class TrialsImpl : public Trials {
   }
 
   const Options options_;
-  std::map<std::int64_t, Trial> trials_;  // By number; oldest first.
-  std::map<std::string, std::int64_t> ids_;
-  std::map<std::string, std::int64_t> requests_;
-  EndedTrials ended_;
+  TrialTable table_;
   runtime::EventLoop::TimerId aside_timer_ = 0;
   std::deque<std::int64_t> unchecked_;
   AttemptNonces nonces_;
@@ -1848,8 +1658,7 @@ class TrialsImpl : public Trials {
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
-  std::size_t most_at_hand_ = 0;  // Since memory was given back.
-  std::atomic<std::uint64_t> trial_count_{0}, live_{0}, running_{0}, reports_{0}, store_errors_{0};
+  std::atomic<std::uint64_t> live_{0}, running_{0}, reports_{0}, store_errors_{0};
 };
 
 }  // namespace
