@@ -33,12 +33,12 @@
 #include "trainer/program_runner.h"
 #include "trainer/result_files.h"
 #include "trainer/room_waits.h"
-#include "trainer/row_events.h"
 #include "trainer/run_files.h"
 #include "trainer/run_provenance.h"
 #include "trainer/store_sync.h"
 #include "trainer/trial.h"
 #include "trainer/trial_message.h"
+#include "trainer/trial_news.h"
 #include "trainer/trial_output.h"
 #include "trainer/trial_queue.h"
 #include "trainer/trial_record.h"
@@ -47,6 +47,7 @@
 #include "trainer/trial_resources.h"
 #include "trainer/trial_table.h"
 #include "trainer/trial_transitions.h"
+#include "trainer/trial_view.h"
 
 // Always true between two callbacks:
 // - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
@@ -63,7 +64,6 @@ namespace {
 using msg::TrialState;
 
 constexpr int kRowsPerRead = 256;
-constexpr std::size_t kMaxListedMetrics = 4096;
 constexpr absl::Duration kStoreRetry = absl::Seconds(1);
 // After a loss of power there may be thousands: others have their turn between them.
 constexpr int kLateFilesPerTurn = 16;
@@ -98,15 +98,18 @@ class TrialsImpl : public Trials {
                  const absl::Status status = Store::Sync(path);
                  LOG_IF(ERROR, !status.ok()) << status;
                }}),
-        room_waits_(options_.loop, [this](const std::vector<AttemptKey>& attempts) {
-          for (const AttemptKey& attempt : attempts) Want(attempt);
-        }) {}
+        room_waits_(options_.loop,
+                    [this](const std::vector<AttemptKey>& attempts) {
+                      for (const AttemptKey& attempt : attempts) Want(attempt);
+                    }),
+        view_({&table_, &room_waits_, static_cast<std::size_t>(options_.slots),
+               [this] { return static_cast<std::size_t>(running_.load()); }}),
+        news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
+               options_.on_event}) {}
   ~TrialsImpl() override {
     options_.loop->Cancel(store_timer_);
     options_.loop->Cancel(launch_timer_);
-    options_.loop->Cancel(spread_timer_);
     options_.loop->Cancel(aside_timer_);
-    for (const std::int64_t number : to_spread_) (void)table_.At(number).reports->WriteFiles();
     for (auto& [number, trial] : table_.at_hand()) {
       options_.loop->Cancel(trial.stop_timer);
       options_.loop->Cancel(trial.restart_timer);
@@ -163,7 +166,7 @@ class TrialsImpl : public Trials {
   absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
                                   const msg::RunTrialRequestT& request,
                                   const std::string& trace) override {
-    if (const Trial* const known = table_.WithRequest(request_id)) return Shown(*known);
+    if (const Trial* const known = table_.WithRequest(request_id)) return view_.Shown(*known);
     if (const EndedTrial* const ended = table_.ended().ByRequest(request_id)) {
       return table_.MessageOf(*ended);
     }
@@ -181,9 +184,9 @@ class TrialsImpl : public Trials {
     record.number = *number;
     if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     Trial& trial = table_.At(*number);
-    Announce(trial);
+    news_.Announce(trial);
     StartNext();
-    return Shown(trial);
+    return view_.Shown(trial);
   }
 
   absl::StatusOr<std::string> Find(std::string_view name) const override {
@@ -191,35 +194,14 @@ class TrialsImpl : public Trials {
   }
 
   absl::StatusOr<msg::TrialT> Get(const std::string& id) const override {
-    if (const Trial* const trial = table_.AtHand(id)) return Shown(*trial);
+    if (const Trial* const trial = table_.AtHand(id)) return view_.Shown(*trial);
     const EndedTrial* const ended = table_.ended().ById(id);
     if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
     return table_.MessageOf(*ended);
   }
 
   std::vector<msg::TrialT> List(const ListOptions& options) const override {
-    std::map<std::int64_t, msg::TrialT> list;
-    const std::map<std::int64_t, std::size_t> places = Places();
-    const AwaitedResources awaited = Awaited();
-    std::set<std::int64_t> wanted;
-    if (!options.live_only) wanted = table_.LastEnded(options.newest_ended);
-    for (const auto& [number, trial] : table_.at_hand()) {
-      if (HasEnded(trial.record) && !wanted.contains(number)) continue;
-      list[number] = Shown(trial, places, awaited);
-    }
-    for (const std::int64_t number : wanted) {
-      const EndedTrial* const trial = table_.ended().ByNumber(number);
-      if (trial == nullptr) continue;  // It is one of those above.
-      auto message = table_.MessageOf(*trial);
-      LOG_IF(ERROR, !message.ok()) << "trial " << trial->id() << ": " << message.status();
-      if (message.ok()) list[number] = *std::move(message);
-    }
-    std::vector<msg::TrialT> trials;
-    for (auto& [number, message] : list) {
-      if (message.last_metrics.size() > kMaxListedMetrics) message.last_metrics.clear();
-      trials.push_back(std::move(message));
-    }
-    return trials;
+    return view_.List(options.live_only, options.newest_ended);
   }
 
   void VisitNames(const std::function<void(std::string_view id, std::string_view name,
@@ -232,7 +214,7 @@ class TrialsImpl : public Trials {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
-    if (HasEnded(trial->record)) return Message(*trial);
+    if (HasEnded(trial->record)) return view_.Whole(*trial);
     TrialRecord changed = trial->record;
     const bool waits = OrderStop(changed, grace, NowMicros());
     if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
@@ -243,8 +225,8 @@ class TrialsImpl : public Trials {
     } else {
       BeginStop(*trial);
     }
-    Announce(*trial);
-    return Message(*trial);
+    news_.Announce(*trial);
+    return view_.Whole(*trial);
   }
 
   void Details(const std::string& id,
@@ -266,13 +248,13 @@ class TrialsImpl : public Trials {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot pause trial ", id, ": it ", StateWords(trial->record)));
     }
-    if (IsToPause(trial->record)) return Message(*trial);
+    if (IsToPause(trial->record)) return view_.Whole(*trial);
     TrialRecord changed = trial->record;
     OrderPause(changed, "it was asked to pause");
     if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
     ActOnPause(*trial);
-    return Message(*trial);
+    return view_.Whole(*trial);
   }
 
   absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) override {
@@ -286,7 +268,7 @@ class TrialsImpl : public Trials {
       return absl::FailedPreconditionError(
           absl::StrCat("cannot resume trial ", id, ": it ", StateWords(trial->record)));
     }
-    if (!rests) return Shown(*trial);
+    if (!rests) return view_.Shown(*trial);
     TrialRecord changed = trial->record;
     if (had_ended) {
       auto environment = options_.store->EnvironmentOf(changed.number);
@@ -294,7 +276,7 @@ class TrialsImpl : public Trials {
       changed.spec.environment = *std::move(environment);
     }
     const bool was_begun = OrderResume(changed);
-    if (was_begun && Brief(*trial).checkpoint.empty()) {
+    if (was_begun && view_.Brief(*trial).checkpoint.empty()) {
       changed.reason = "resumed; it has no checkpoint and starts anew";
     }
     const std::string nonce = trial->record.nonce;
@@ -307,8 +289,8 @@ class TrialsImpl : public Trials {
     trial->quick_failures = 0;
     if (had_ended) ++live_;
     LOG(INFO) << "trial " << id << " goes on" << TraceWords(trial->record);
-    Announce(*trial);
-    msg::TrialT shown = Shown(*trial);
+    news_.Announce(*trial);
+    msg::TrialT shown = view_.Shown(*trial);
     StartNextLater();
     return shown;
   }
@@ -337,11 +319,11 @@ class TrialsImpl : public Trials {
     for (const auto& [number, other] : table_.at_hand()) {
       const bool is_to_start = Waits(other.record) || other.record.state == TrialState::Paused;
       if (!is_to_start || other.record.spec.options.from != *id) continue;
-      if (!Brief(other).checkpoint.empty()) continue;
+      if (!view_.Brief(other).checkpoint.empty()) continue;
       return absl::FailedPreconditionError(absl::StrCat(
           "cannot remove trial ", *id, ": ", other.record.id(), " waits to start from it"));
     }
-    msg::TrialT removed = Message(trial);
+    msg::TrialT removed = view_.Whole(trial);
     const Removal removal = {trial.record.number, *id, trial.record.spec.name, request_id,
                              trial.record.spec.run_directory};
     if (auto status = options_.store->Remove(removal); !status.ok()) return status;
@@ -404,10 +386,9 @@ class TrialsImpl : public Trials {
 
   ObserverId Observe(const std::string& id,
                      std::function<void(const ResultRow*)> changed) override {
-    observers_[++last_observer_] = {id, std::move(changed)};
-    return last_observer_;
+    return news_.Observe(id, std::move(changed));
   }
-  void Forget(ObserverId observer) override { observers_.erase(observer); }
+  void Forget(ObserverId observer) override { news_.Forget(observer); }
 
   Stats GetStats() const override {
     return {table_.count(), live_.load(), running_.load(), reports_.load(), store_errors_.load()};
@@ -456,11 +437,6 @@ class TrialsImpl : public Trials {
   }
 
  private:
-  struct Observer {
-    std::string id;
-    std::function<void(const ResultRow*)> changed;
-  };
-
   // ---- What is known of trials.
 
   absl::StatusOr<std::unique_ptr<TrialReports>> LoadReports(const TrialRecord& record) {
@@ -559,8 +535,8 @@ class TrialsImpl : public Trials {
         PutAsideLater();
         continue;
       }
-      to_spread_.erase(number);
-      table_.PutAside(number, Message(trial));
+      news_.Drop(number);
+      table_.PutAside(number, view_.Whole(trial));
     }
     table_.ReturnMemory();
   }
@@ -609,77 +585,6 @@ class TrialsImpl : public Trials {
     record.nonce = runtime::RandomHex128();
     record.job_request_id = runtime::RandomHex128();
     return record;
-  }
-
-  msg::TrialT Message(const Trial& trial) const {
-    const TrialReports::Progress& progress = trial.reports->progress();
-    return WithRoom(trial,
-                    WholeMessage(trial.record, progress.last_row, progress.newest_checkpoint));
-  }
-  msg::TrialT Brief(const Trial& trial) const {
-    const TrialReports::Progress& progress = trial.reports->progress();
-    return WithRoom(trial,
-                    BriefMessage(trial.record, progress.last_row, progress.newest_checkpoint));
-  }
-  // That it waits for room goes over any other reason; but one that has ended, or is paused, may
-  // have late reports for which there is none.
-  msg::TrialT WithRoom(const Trial& trial, msg::TrialT message) const {
-    const bool rests = HasEnded(trial.record) || trial.record.state == TrialState::Paused;
-    auto why = rests ? "" : room_waits_.WhyOf(trial.record.number);
-    if (!why.empty()) message.reason = std::move(why);
-    return message;
-  }
-
-  // With why it waits, if it does.
-  msg::TrialT Shown(const Trial& trial) const {
-    std::map<std::int64_t, std::size_t> places;
-    if (WaitsForTurn(trial) && trial.record.reason.empty()) {
-      std::size_t& before = places[trial.record.number];
-      for (const auto& [number, other] : table_.at_hand()) {
-        if (WaitsForTurn(other) && StartsBefore(InQueue(other), InQueue(trial))) ++before;
-      }
-    }
-    return Shown(trial, places, places.empty() ? AwaitedResources() : Awaited());
-  }
-  msg::TrialT Shown(const Trial& trial, const std::map<std::int64_t, std::size_t>& places,
-                    const AwaitedResources& awaited) const {
-    msg::TrialT message = Message(trial);
-    const auto place = places.find(trial.record.number);
-    if (message.reason.empty() && place != places.end()) {
-      message.reason = WhyBehind(trial.record.spec.options, awaited);
-    }
-    if (message.reason.empty() && place != places.end()) {
-      message.reason =
-          WhyItWaits(running_, static_cast<std::size_t>(options_.slots), place->second);
-    }
-    return message;
-  }
-
-  // That its state has changed.
-  void Announce(Trial& trial) {
-    (void)Spread(trial);
-    trial.changed_us = NowMicros();
-    if (options_.on_event) {
-      msg::TrialEventT event;
-      event.trial = std::make_unique<msg::TrialT>(Message(trial));
-      options_.on_event(std::move(event));
-    }
-    for (const auto& callback : ObserversOf(trial)) callback(nullptr);
-  }
-  void AnnounceRows(const Trial& trial, const std::vector<ResultRow>& rows) {
-    if (options_.on_event) {
-      for (auto& event : RowEvents(Brief(trial), rows)) options_.on_event(std::move(event));
-    }
-    for (const auto& callback : ObserversOf(trial)) {
-      for (const ResultRow& row : rows) callback(&row);
-    }
-  }
-  std::vector<std::function<void(const ResultRow*)>> ObserversOf(const Trial& trial) const {
-    std::vector<std::function<void(const ResultRow*)>> callbacks;
-    for (const auto& [observer, entry] : observers_) {
-      if (entry.id == trial.record.id()) callbacks.push_back(entry.changed);
-    }
-    return callbacks;
   }
 
   // ---- Keeping it.
@@ -800,13 +705,13 @@ class TrialsImpl : public Trials {
     if (found == nullptr || found->record.attempt != attempt.attempt) return;
     Trial& trial = *found;
     if (answer.ok()) {
-      if (room_waits_.Remove(attempt.trial)) Announce(trial);
+      if (room_waits_.Remove(attempt.trial)) news_.Announce(trial);
       return;
     }
     if (!absl::IsResourceExhausted(answer.status())) return;
     if (WaitForRoom(trial, is_stored)) {
       LOG(ERROR) << "trial " << trial.record.id() << " waits for room: " << answer.status();
-      Announce(trial);
+      news_.Announce(trial);
     }
     answer = absl::UnavailableError("there is no room for it");
   }
@@ -861,47 +766,7 @@ class TrialsImpl : public Trials {
     }
     reports_ += trial.reports->Committed();
     TakeVerdict(trial);
-    return SpreadSoon(trial);
-  }
-
-  // Its rows go into the files and to those who listen: at once, unless it reports often. (Then no
-  // answer waits for that.)
-  absl::Status SpreadSoon(Trial& trial) {
-    if (!trial.reports->has_fresh()) return absl::OkStatus();
-    const absl::Duration now = options_.clock->Monotonic();
-    const bool often = now - std::exchange(trial.reported_at, now) < options_.spread_every;
-    // (Late reports of a trial that has ended are not waited for.)
-    if (!often || trial.runner == nullptr || trial.reports->has_much_fresh()) {
-      return Spread(trial);
-    }
-    to_spread_.insert(trial.record.number);
-    if (spread_timer_ != 0) return absl::OkStatus();
-    spread_timer_ = options_.loop->RunAfter(options_.spread_every, [this] {
-      spread_timer_ = 0;
-      SpreadOneByOne({to_spread_.begin(), to_spread_.end()});
-    });
-    return absl::OkStatus();
-  }
-  // One in a turn of the loop, so that no answer waits for all of them.
-  void SpreadOneByOne(std::deque<std::int64_t> due) {
-    while (!due.empty() && to_spread_.erase(due.front()) == 0) due.pop_front();
-    if (due.empty()) return;
-    (void)Spread(table_.At(due.front()));
-    due.pop_front();
-    if (due.empty()) return;
-    options_.loop->Post([this, due = std::move(due), alive = alive_] {
-      if (*alive) SpreadOneByOne(due);
-    });
-  }
-
-  // An error is logged: the files are repaired before the next line is answered.
-  absl::Status Spread(Trial& trial) {
-    if (!trial.reports->has_fresh()) return absl::OkStatus();
-    to_spread_.erase(trial.record.number);
-    const absl::Status written = trial.reports->WriteFiles();
-    LOG_IF(ERROR, !written.ok()) << "trial " << trial.record.id() << ": " << written;
-    AnnounceRows(trial, trial.reports->TakeFresh());
-    return written;
+    return news_.SpreadSoon(trial);
   }
 
   void TidyLater() {
@@ -979,13 +844,13 @@ class TrialsImpl : public Trials {
                                                     const MetricStatistics& statistics) const {
     const auto checkpoints = options_.store->Checkpoints(trial.record.number);
     if (!checkpoints.ok()) return checkpoints.status();
-    return DetailsMessage(trial.record, Message(trial), statistics, *checkpoints,
+    return DetailsMessage(trial.record, view_.Whole(trial), statistics, *checkpoints,
                           trial.reports->events().waiting());
   }
 
   void ReportsComplete(const AttemptKey& key) {
     Trial& trial = table_.At(key.trial);
-    (void)Spread(trial);
+    (void)news_.Spread(trial);
     if (HasEnded(trial.record)) {
       nonces_.Forget(trial.record.nonce);
       trial.reports->CloseFiles();
@@ -1008,7 +873,7 @@ class TrialsImpl : public Trials {
   void StartNext() {
     std::uint64_t running = 0;
     Trial* next = nullptr;
-    const AwaitedResources awaited = Awaited();
+    const AwaitedResources awaited = view_.Awaited();
     for (auto& [number, trial] : table_.at_hand()) {
       if (trial.runner != nullptr) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
@@ -1019,28 +884,6 @@ class TrialsImpl : public Trials {
     running_ = running;
     if (launch_timer_ != 0) return;
     if (next != nullptr && running < static_cast<std::uint64_t>(options_.slots)) Start(*next);
-  }
-
-  AwaitedResources Awaited() const {
-    AwaitedResources awaited;
-    for (const auto& [number, trial] : table_.at_hand()) {
-      if (!WaitsForResources(trial.record)) continue;
-      for (const auto& request : trial.record.spec.options.resources) {
-        awaited.emplace(request->name, trial.record.id());
-      }
-    }
-    return awaited;
-  }
-  // How many start before each of those that wait for their turn.
-  std::map<std::int64_t, std::size_t> Places() const {
-    std::vector<WaitingTrial> queue;
-    for (const auto& [number, trial] : table_.at_hand()) {
-      if (WaitsForTurn(trial)) queue.push_back(InQueue(trial));
-    }
-    std::sort(queue.begin(), queue.end(), StartsBefore);
-    std::map<std::int64_t, std::size_t> places;
-    for (std::size_t i = 0; i < queue.size(); ++i) places[queue[i].number] = i;
-    return places;
   }
 
   void Start(Trial& trial) {
@@ -1154,7 +997,7 @@ class TrialsImpl : public Trials {
       Begin(trial, std::move(changed), options_.clock->Monotonic());
     } else {
       SaveSometime(trial, std::move(changed));  // The launcher says when it begins.
-      Announce(trial);
+      news_.Announce(trial);
     }
     FollowOutput(trial);
     StartNext();
@@ -1169,7 +1012,7 @@ class TrialsImpl : public Trials {
     trial.last_heard = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
     Watch(trial);
-    Announce(trial);
+    news_.Announce(trial);
   }
 
   // One that has waited for its resources runs since then.
@@ -1192,7 +1035,7 @@ class TrialsImpl : public Trials {
     TrialRecord changed = trial.record;
     changed.reason = std::move(why);
     SaveSometime(trial, std::move(changed));
-    Announce(trial);
+    news_.Announce(trial);
   }
   const TrialRecord* TrialOf(const std::string& job) const {
     for (const auto& [number, trial] : table_.at_hand()) {
@@ -1227,7 +1070,7 @@ class TrialsImpl : public Trials {
     if (!is_news) return;
     LOG(WARNING) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
                  << TraceWords(trial.record);
-    Announce(trial);
+    news_.Announce(trial);
   }
 
   // Its program hears of it with the answer to a report.
@@ -1377,14 +1220,14 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     Fault("after end");
     Forget(trial);
-    Announce(trial);
+    news_.Announce(trial);
     for (Trial* const other : paused) ActOnPause(*other);
     StartNextLater();
   }
 
   // Before nobody looks at them again.
   void BringFilesUpToDate(Trial& trial) {
-    (void)Spread(trial);
+    (void)news_.Spread(trial);
     const bool has_none = !trial.record.launching && trial.reports->progress().last_row.row == 0;
     if (!trial.reports->files_behind() || has_none) return;
     const absl::Status repaired = trial.reports->RepairFiles();
@@ -1476,7 +1319,7 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     Fault("after next attempt");
     BeginAttempt(trial);
-    Announce(trial);
+    news_.Announce(trial);
     StartNextLater();
   }
 
@@ -1500,7 +1343,7 @@ class TrialsImpl : public Trials {
     } else if (trial.runner != nullptr) {
       BeginStop(trial);
     }
-    Announce(trial);
+    news_.Announce(trial);
   }
 
   // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
@@ -1519,7 +1362,7 @@ class TrialsImpl : public Trials {
     SaveSometime(trial, std::move(changed));
     Fault("after pause");
     LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
-    Announce(trial);
+    news_.Announce(trial);
     StartNextLater();
   }
 
@@ -1562,7 +1405,7 @@ class TrialsImpl : public Trials {
     if (const Trial* const trial = table_.AtHand(number)) nonces_.Forget(trial->record.nonce);
     unsaved_.erase(number);
     late_files_.erase(number);
-    to_spread_.erase(number);
+    news_.Drop(number);
     room_waits_.Remove(number);
     table_.Remove(number);
   }
@@ -1647,16 +1490,14 @@ class TrialsImpl : public Trials {
   std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
   std::set<std::int64_t> late_files_;
   RoomWaits room_waits_;
+  const TrialView view_;
+  TrialNews news_;
   std::function<void(const AttemptKey&)> wanted_;
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
   runtime::EventLoop::TimerId launch_timer_ = 0;
-  int refused_launches_ = 0;          // In a row.
-  std::set<std::int64_t> to_spread_;  // Trials with fresh rows, for the timer.
-  runtime::EventLoop::TimerId spread_timer_ = 0;
-  bool tidies_ = false;  // Soon.
-  std::map<ObserverId, Observer> observers_;
-  ObserverId last_observer_ = 0;
+  int refused_launches_ = 0;  // In a row.
+  bool tidies_ = false;       // Soon.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::atomic<std::uint64_t> live_{0}, running_{0}, reports_{0}, store_errors_{0};
 };
