@@ -4,22 +4,19 @@
 #include <linux/sched.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <climits>
-#include <initializer_list>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "launcher/scheduling.h"
 #include "launcher/shim.h"
+#include "launcher/shim_packet.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/task_tree.h"
 #include "runtime/unique_fd.h"
@@ -29,7 +26,6 @@ namespace {
 
 using runtime::UniqueFd;
 
-constexpr std::size_t kDescriptors = 2;
 constexpr int kSoonMs = 3;
 
 struct Request {
@@ -40,48 +36,12 @@ struct Request {
 
 // What cannot be understood comes from nobody we know, and ends us.
 Request Receive(int socket) {
-  char folder[PATH_MAX];
-  iovec part = {folder, sizeof folder};
-  alignas(cmsghdr) char space[CMSG_SPACE(kDescriptors * sizeof(int))];
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  ssize_t got;
-  do {
-    got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  } while (got < 0 && errno == EINTR);
-  if (got > 0 && std::string_view(folder, static_cast<std::size_t>(got)) == kSpareTaken) {
+  ShimPacket packet = ShimPacket::Receive(socket);
+  if (packet.text == kSpareTaken) {
     return {.folder = {}, .control = {}, .log = {}, .took_spare = true};
   }
-  const cmsghdr* const header = got > 0 ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr || header->cmsg_type != SCM_RIGHTS ||
-      header->cmsg_len != CMSG_LEN(kDescriptors * sizeof(int))) {
-    return {};
-  }
-  int fds[kDescriptors];
-  memcpy(fds, CMSG_DATA(header), sizeof fds);
-  return {std::string(folder, static_cast<std::size_t>(got)), UniqueFd(fds[0]), UniqueFd(fds[1])};
-}
-
-// `text` with descriptors.
-bool Send(int socket, const std::string& text, std::initializer_list<int> fds) {
-  iovec part = {const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char space[CMSG_SPACE(kDescriptors * sizeof(int))] = {};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  if (fds.size() > 0) {
-    message.msg_control = space;
-    message.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
-    memcpy(CMSG_DATA(header), fds.begin(), fds.size() * sizeof(int));
-  }
-  return sendmsg(socket, &message, MSG_NOSIGNAL) > 0;
+  if (!packet.first.valid() || !packet.second.valid()) return {};
+  return {std::move(packet.text), std::move(packet.first), std::move(packet.second)};
 }
 
 // As fork(), but the child is our parent's. By clone(2): the filters of container engines know no
@@ -155,8 +115,9 @@ int ServeShims(int socket, std::span<char> title) {
         parents.reset();
         return BeSpare(std::move(its), title, host);
       }
-      has_spare = pid > 0 && Send(requests.get(), std::string(kSpareOffer) + std::to_string(pid),
-                                  {pidfd.get(), parents.get()});
+      has_spare = pid > 0 &&
+                  ShimPacket::Send(requests.get(), std::string(kSpareOffer) + std::to_string(pid),
+                                   {pidfd.get(), parents.get()});
     }
     Request request = Receive(requests.get());
     if (request.took_spare) {
@@ -170,8 +131,9 @@ int ServeShims(int socket, std::span<char> title) {
       requests.reset();
       return BeShim(std::move(request), title, host);
     }
-    const bool answered = pid > 0 ? Send(requests.get(), std::to_string(pid), {pidfd.get()})
-                                  : Send(requests.get(), "errno " + std::to_string(errno), {});
+    const bool answered = pid > 0
+                              ? ShimPacket::Send(requests.get(), std::to_string(pid), {pidfd.get()})
+                              : ShimPacket::Send(requests.get(), "errno " + std::to_string(errno));
     if (!answered) return kShimDone;
   }
 }

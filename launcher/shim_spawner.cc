@@ -8,12 +8,12 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "launcher/shim_packet.h"
 #include "launcher/shim_protocol.h"
 #include "runtime/string_view.h"
 
@@ -29,24 +29,6 @@ absl::Status Errno(const std::string& what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", strerror(errno)));
 }
 
-// A packet with descriptors.
-bool SendWith(int socket, const std::string& text, int first, int second) {
-  iovec part = {const_cast<char*>(text.data()), text.size()};
-  const int fds[] = {first, second};
-  alignas(cmsghdr) char space[CMSG_SPACE(sizeof fds)] = {};
-  msghdr message = {};
-  message.msg_iov = &part;
-  message.msg_iovlen = 1;
-  message.msg_control = space;
-  message.msg_controllen = sizeof space;
-  cmsghdr* const header = CMSG_FIRSTHDR(&message);
-  header->cmsg_level = SOL_SOCKET;
-  header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof fds);
-  memcpy(CMSG_DATA(header), fds, sizeof fds);
-  return sendmsg(socket, &message, MSG_NOSIGNAL) >= 0;
-}
-
 // Our child, which ends now, or is killed after a while.
 void AwaitEnd(const ShimSpawner::Shim& shim) {
   pollfd ended = {shim.pidfd.get(), POLLIN, 0};
@@ -57,41 +39,9 @@ void AwaitEnd(const ShimSpawner::Shim& shim) {
   (void)waitpid(shim.pid, nullptr, 0);
 }
 
+bool IsOffer(const ShimPacket& packet) { return packet.text.starts_with(kSpareOffer); }
+
 }  // namespace
-
-// What the server says; the descriptors are missing where there is no room for them.
-struct ShimSpawner::Packet {
-  std::string text;  // Empty, with errno set: there is none.
-  runtime::UniqueFd first, second;
-
-  static Packet Receive(int socket, int flags) {
-    char text[64];
-    iovec part = {text, sizeof text};
-    int fds[2] = {-1, -1};
-    alignas(cmsghdr) char space[CMSG_SPACE(sizeof fds)];
-    msghdr message = {};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = space;
-    message.msg_controllen = sizeof space;
-    ssize_t got;
-    do {
-      got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags);
-    } while (got < 0 && errno == EINTR);
-    if (got <= 0) {
-      if (got == 0) errno = ECONNRESET;
-      return {};
-    }
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    if (header != nullptr && header->cmsg_type == SCM_RIGHTS) {
-      memcpy(fds, CMSG_DATA(header),
-             std::min<std::size_t>(header->cmsg_len - CMSG_LEN(0), sizeof fds));
-    }
-    return {std::string(text, static_cast<std::size_t>(got)), runtime::UniqueFd(fds[0]),
-            runtime::UniqueFd(fds[1])};
-  }
-  bool is_offer() const { return text.starts_with(kSpareOffer); }
-};
 
 absl::Status ShimSpawner::Open() {
   int ends[2];
@@ -147,8 +97,8 @@ std::optional<ShimSpawner::Shim> ShimSpawner::StartSpare(const std::string& fold
   TakeOffer();
   if (!spare_.socket.valid()) return std::nullopt;
   Spare spare = std::exchange(spare_, {});
-  const bool is_told = SendWith(spare.socket.get(), folder, control, log);
-  (void)send(socket_.get(), kSpareTaken.data(), kSpareTaken.size(), MSG_NOSIGNAL);
+  const bool is_told = ShimPacket::Send(spare.socket.get(), folder, {control, log});
+  (void)ShimPacket::Send(socket_.get(), kSpareTaken);
   if (is_told) return std::move(spare.shim);
   AwaitEnd(spare.shim);  // It was killed.
   return std::nullopt;
@@ -156,11 +106,11 @@ std::optional<ShimSpawner::Shim> ShimSpawner::StartSpare(const std::string& fold
 
 void ShimSpawner::TakeOffer() {
   if (!socket_.valid() || spare_.socket.valid()) return;
-  Packet packet = Packet::Receive(socket_.get(), MSG_DONTWAIT);
-  if (packet.is_offer()) Keep(std::move(packet));
+  ShimPacket packet = ShimPacket::Receive(socket_.get(), MSG_DONTWAIT);
+  if (IsOffer(packet)) Keep(std::move(packet));
 }
 
-void ShimSpawner::Keep(Packet offer) {
+void ShimSpawner::Keep(ShimPacket offer) {
   const std::string_view pid = std::string_view(offer.text).substr(kSpareOffer.size());
   if (!absl::SimpleAtoi(runtime::Absl(pid), &spare_.shim.pid)) return;
   spare_.shim.pidfd = std::move(offer.first);
@@ -168,17 +118,18 @@ void ShimSpawner::Keep(Packet offer) {
   if (spare_.socket.valid()) return;
   // There was no room for its descriptors.
   AwaitEnd(std::exchange(spare_.shim, {}));
-  (void)send(socket_.get(), kSpareTaken.data(), kSpareTaken.size(), MSG_NOSIGNAL);
+  (void)ShimPacket::Send(socket_.get(), kSpareTaken);
 }
 
 // Unavailable if the server is not there (any more).
 absl::StatusOr<ShimSpawner::Shim> ShimSpawner::Ask(const std::string& folder, int control,
                                                    int log) {
-  if (!SendWith(socket_.get(), folder, control, log)) return Errno("cannot ask for a shim");
-  Packet answer = Packet::Receive(socket_.get(), 0);
-  if (answer.is_offer()) {
+  if (!ShimPacket::Send(socket_.get(), folder, {control, log}))
+    return Errno("cannot ask for a shim");
+  ShimPacket answer = ShimPacket::Receive(socket_.get());
+  if (IsOffer(answer)) {
     Keep(std::move(answer));
-    answer = Packet::Receive(socket_.get(), 0);
+    answer = ShimPacket::Receive(socket_.get());
   }
   if (answer.text.empty()) return Errno("no answer to a question for a shim");
   Shim shim;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "launcher/shim_packet.h"
 #include "runtime/subprocess.h"
 #include "runtime/unique_fd.h"
 
@@ -40,7 +41,6 @@ class ShimSpawner {
     Shim shim;
     runtime::UniqueFd socket;  // Not valid: there is none.
   };
-  struct Packet;
 
   absl::Status Open();
   void Close();
@@ -48,7 +48,7 @@ class ShimSpawner {
   std::optional<Shim> StartSpare(const std::string& folder, int control, int log);
   // Looks whether a spare is offered; does not wait.
   void TakeOffer();
-  void Keep(Packet offer);
+  void Keep(ShimPacket offer);
 
   const std::string shim_path_;
   std::optional<runtime::Subprocess> server_;
