@@ -361,7 +361,7 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
                                                      std::int64_t lines) const override {
-    const auto number = NumberOf(id);
+    const auto number = table_.NumberOf(id);
     if (!number.ok()) return number.status();
     return options_.store->LastLogs(*number, lines);
   }
