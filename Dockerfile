@@ -1,17 +1,17 @@
 # The services and the command line in one image (docs/containers.md).
 #
 #   docker build -t trainyard .
-#   docker build -t trainyard --build-arg PROGRAMS=IMAGE .
+#   docker build -t trainyard --network host --build-arg REMOTE_CACHE=URL .
 #
-# PROGRAMS is a stage below, or an image that has what tools/install makes in /opt/trainyard.
-ARG PROGRAMS=source
-
-FROM debian:bookworm-slim AS source
+# REMOTE_CACHE: a cache of Bazel's that another build has filled; else everything is compiled.
+FROM debian:bookworm-slim AS programs
+COPY tools/setup tools/environment.sh /trainyard/tools/
+RUN /trainyard/tools/setup --install && rm -rf /var/lib/apt/lists/*
 COPY . /trainyard
-# Packages and compiled files of an earlier build are found again.
-RUN --mount=type=cache,target=/root/.cache /trainyard/tools/setup && /trainyard/tools/install /opt/trainyard
-
-FROM ${PROGRAMS} AS programs
+ARG REMOTE_CACHE=
+RUN echo "${REMOTE_CACHE:+build --remote_cache=$REMOTE_CACHE --noremote_upload_local_results}" >/trainyard/user.bazelrc \
+    && /trainyard/tools/install /opt/trainyard \
+    && rm -rf /root/.cache
 
 FROM debian:bookworm-slim
 # The libraries that the programs are linked with, an init that collects orphans, and Python for

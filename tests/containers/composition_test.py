@@ -1,9 +1,9 @@
 """docker-compose.yml for real: the services in containers of their own, each of them killed while a trial runs.
 
-    YARD_PREFIX=DIR python3 -m tests.containers.composition_test
+    python3 -m tests.containers.composition_test
 
-DIR is what tools/install has made. Needs Debian's docker.io, docker-compose and debootstrap (tools/setup --containers),
-and root, if no engine runs.
+Needs Debian's docker.io, docker-compose and debootstrap (tools/setup --containers), and root, if no engine runs. The
+image is built of the checkout as it is, with what tools/install has left in Bazel's disk cache.
 """
 
 import json
@@ -11,15 +11,17 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import tempfile
 import time
 import unittest
 
-from tests.containers import docker_engine
+from tests.containers import cache_server, docker_engine
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
 SERVICES = ("registry", "launcher", "datamanager", "trainer")
 DEADLINE = 120  # Seconds.
+BUILD_DEADLINE = 1800
 # Counts on and says what was acknowledged, until it is told to stop. A step takes it a moment.
 COUNTS = """
 i=0
@@ -39,7 +41,6 @@ done
 class CompositionTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        prefix = os.environ["YARD_PREFIX"]
         cls.engine = cls.enterClassContext(docker_engine.DockerEngine())
         cls.directory = cls.enterClassContext(tempfile.TemporaryDirectory(prefix="yard-", dir="/tmp"))
         cls.project = pathlib.Path(cls.directory).name.lower().replace("_", "")
@@ -49,12 +50,10 @@ class CompositionTest(unittest.TestCase):
         os.chmod(cls.directory, 0o755)
         cls.variables = {"YARD_WORK": str(work), "COMPOSE_PROJECT_NAME": cls.project,
                          "TRAINYARD_IMAGE": cls.project, "YARD_RUNS": "runs"}
-        image = pathlib.Path(cls.directory, "image")
-        shutil.copytree(prefix, image / "opt/trainyard")
-        cls.engine.import_folder(str(image), cls.project + "-programs")
-        cls.addClassCleanup(cls.engine.attempt, "docker", "rmi", cls.project, cls.project + "-programs")
-        cls.engine.run("build", "--quiet", "--network", "host", "--tag", cls.project, "--build-arg",
-                       "PROGRAMS=%s-programs" % cls.project, str(CHECKOUT))
+        cls.addClassCleanup(cls.engine.attempt, "docker", "rmi", cls.project)
+        with cache_server.CacheServer() as cls.cache:
+            cls.engine.run("build", "--network", "host", "--tag", cls.project, "--build-arg",
+                           "REMOTE_CACHE=" + cls.cache.url, str(CHECKOUT), timeout=BUILD_DEADLINE)
         cls.addClassCleanup(cls.compose, "down", "--volumes", "--timeout", "5")
         cls.up()
 
@@ -121,6 +120,12 @@ class CompositionTest(unittest.TestCase):
         self.assertEqual(acknowledged - set(stored), set())
         self.assertEqual(len(stored), len(set(stored)), "a report was counted twice")
 
+    def test_the_build_compiles_what_is_new(self):
+        found, missing = self.cache.found, self.cache.missing
+        print("the image was built with %d actions of the cache, and %d others" % (found, missing), flush=True)
+        self.assertGreater(found, 10 * missing, "tools/install has just filled %s: is there a user.bazelrc, or has a "
+                           "rule an input that differs in the image?" % cache_server.DISK_CACHE)
+
     def test_each_service_becomes_healthy(self):
         for service in SERVICES:
             container = self.container(service)
@@ -162,5 +167,17 @@ class CompositionTest(unittest.TestCase):
         self.expect_nothing_lost("before", {1})
 
 
+def stop_on_interruption():
+    """SIGINT fails the test that runs, and no other begins: unlike a KeyboardInterrupt, it leaves no container behind."""
+    unittest.installHandler()
+    stop = signal.getsignal(signal.SIGINT)
+
+    def interrupted(number, frame):
+        stop(number, frame)
+        raise AssertionError("interrupted")
+    signal.signal(signal.SIGINT, interrupted)
+
+
 if __name__ == "__main__":
+    stop_on_interruption()
     unittest.main(verbosity=2)
