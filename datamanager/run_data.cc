@@ -24,7 +24,7 @@ bool Same(const TagKind& a, const TagKind& b) {
          a.content == b.content;
 }
 
-// A node of the tag table's hash map, and the deque's share.
+// A node of the tag table's hash map, and where it stands.
 constexpr std::size_t kTagBytes = sizeof(RunData::Tag) + 64;
 
 }  // namespace
@@ -49,7 +49,7 @@ RunData::RunData(std::uint64_t generation)
 
 std::optional<RunData::TagId> RunData::FindTag(std::string_view name) const {
   const TagId id = names_->Find(name);
-  if (id >= tags_.size() || tags_[id].empty()) return std::nullopt;
+  if (id >= tags_.size() || tags_[id]->empty()) return std::nullopt;
   return id;
 }
 
@@ -57,7 +57,7 @@ std::span<const RunData::TagId> RunData::TagsByName() const {
   if (!std::exchange(sorted_, true)) {
     by_name_.clear();
     for (TagId id = 0; id < tags_.size(); ++id) {
-      if (!tags_[id].empty()) by_name_.push_back(id);
+      if (!tags_[id]->empty()) by_name_.push_back(id);
     }
     std::sort(by_name_.begin(), by_name_.end(),
               [&](TagId a, TagId b) { return names_->name(a) < names_->name(b); });
@@ -101,7 +101,7 @@ std::uint64_t RunData::read_bytes() const {
 }
 
 const ScalarColumns& RunData::ByStep(TagId id, Overlap policy) {
-  Tag& tag = tags_[id];
+  Tag& tag = *tags_[id];
   purges_.CatchUp(tag.summary, &tag.marks);
   const ScalarColumns& by_step = tag.by_step_.Get(tag.points, tag.marks, policy);
   Weigh(tag);
@@ -109,7 +109,7 @@ const ScalarColumns& RunData::ByStep(TagId id, Overlap policy) {
 }
 
 const SeriesMarks& RunData::ValueMarks(TagId id) {
-  Values& values = *tags_[id].values;
+  Values& values = *tags_[id]->values;
   purges_.CatchUp(values.summary, &values.marks);
   return values.marks;
 }
@@ -118,6 +118,12 @@ std::size_t RunData::Bytes() const {
   return cached_bytes_ + tags_.size() * kTagBytes + names_->Bytes() + kind_bytes_ +
          by_name_.capacity() * sizeof(TagId) + files_.capacity() * sizeof(RunFileData) +
          purges_.Bytes();
+}
+
+RunData::Tag& RunData::AddTag() {
+  tags_.push_back(std::make_unique<Tag>());
+  tags_.back()->kind = &unsettled_;
+  return *tags_.back();
 }
 
 void RunData::BeginAnew() {
@@ -153,7 +159,8 @@ void RunData::KeepPoints() {
 void RunData::DropPoints() {
   keeps_points_ = false;
   level_ = true;
-  for (Tag& tag : tags_) {
+  for (const auto& known : tags_) {
+    Tag& tag = *known;
     tag.points = ScalarColumns();
     tag.by_step_.Drop();
     if (tag.values != nullptr) tag.values->places = ValueSeries();
@@ -163,9 +170,9 @@ void RunData::DropPoints() {
 }
 
 bool RunData::SetLevel() {
-  level_ = std::all_of(tags_.begin(), tags_.end(), [](const Tag& tag) {
-    return tag.points.size() == tag.summary.points &&
-           (tag.values == nullptr || tag.values->places.size() == tag.values->summary.points);
+  level_ = std::all_of(tags_.begin(), tags_.end(), [](const auto& tag) {
+    return tag->points.size() == tag->summary.points &&
+           (tag->values == nullptr || tag->values->places.size() == tag->values->summary.points);
   });
   return level_;
 }
@@ -178,8 +185,7 @@ void RunData::BeginFrom(const IndexedRun& run) {
 
 bool RunData::TakeTag(const IndexedTag& from, ScalarColumns points, ValueSeries places) {
   if (names_->Intern(from.name) != tags_.size()) return false;
-  Tag& tag = tags_.emplace_back();
-  tag.kind = &unsettled_;
+  Tag& tag = AddTag();
   if (from.settled) {
     tag.kind = Share({.plugin = from.plugin,
                       .data_class = static_cast<eventlog::DataClass>(from.data_class),
@@ -209,7 +215,7 @@ bool RunData::TakeTag(const IndexedTag& from, ScalarColumns points, ValueSeries 
 bool RunData::TakePoints(TagId id, std::string_view name, ScalarColumns points,
                          ValueSeries places) {
   if (id >= tags_.size() || names_->name(id) != name) return false;
-  Tag& tag = tags_[id];
+  Tag& tag = *tags_[id];
   tag.points = std::move(points);
   if (tag.values != nullptr) tag.values->places = std::move(places);
   Weigh(tag);
@@ -217,7 +223,7 @@ bool RunData::TakePoints(TagId id, std::string_view name, ScalarColumns points,
 }
 
 IndexedTag RunData::ToIndex(TagId id) const {
-  const Tag& tag = tags_[id];
+  const Tag& tag = *tags_[id];
   IndexedTag index;
   index.name = names_->name(id);
   index.plugin = tag.kind->plugin;
@@ -244,7 +250,7 @@ void RunData::BeginChanges(bool collect) {
 std::vector<RunData::Fresh> RunData::EndChanges() {
   std::vector<Fresh> fresh;
   for (Change& change : changes_) {
-    Weigh(tags_[change.tag]);
+    Weigh(*tags_[change.tag]);
     if (change.fresh.empty()) continue;
     fresh.push_back({change.tag, change.first, std::move(change.fresh)});
   }
@@ -254,7 +260,7 @@ std::vector<RunData::Fresh> RunData::EndChanges() {
 }
 
 void RunData::AddValue(TagId id, const ValuePlace& value, std::uint32_t age) {
-  Tag& tag = tags_[id];
+  Tag& tag = *tags_[id];
   ChangeOf(id, tag);
   if (tag.values == nullptr) tag.values = std::make_unique<Values>();
   Values& values = *tag.values;
@@ -266,7 +272,7 @@ void RunData::AddValue(TagId id, const ValuePlace& value, std::uint32_t age) {
 }
 
 void RunData::AddValueAgain(TagId id, const ValuePlace& value) {
-  Tag& tag = tags_[id];
+  Tag& tag = *tags_[id];
   ChangeOf(id, tag);
   if (tag.values == nullptr) tag.values = std::make_unique<Values>();
   tag.values->places.Append(value);
@@ -274,15 +280,15 @@ void RunData::AddValueAgain(TagId id, const ValuePlace& value) {
 
 bool RunData::Append(RunData&& part, std::uint32_t age) {
   for (TagId id = 0; id < part.tags_.size(); ++id) {
-    if (!Fits(part.tags_[id], part.tag_name(id))) return false;
+    if (!Fits(*part.tags_[id], part.tag_name(id))) return false;
   }
   if (!purges_.Append(part.purges_)) return false;
   const bool keep = keeps_points_ && level_ && part.keeps_points_;
   for (TagId from = 0; from < part.tags_.size(); ++from) {
-    Tag& more = part.tags_[from];
+    Tag& more = *part.tags_[from];
     const TagId id = names_->Intern(part.tag_name(from));
-    while (tags_.size() <= id) tags_.emplace_back().kind = &unsettled_;
-    Tag& tag = tags_[id];
+    while (tags_.size() <= id) AddTag();
+    Tag& tag = *tags_[id];
     if (!tag.kind->settled && more.kind->settled) tag.kind = Share(*more.kind);
     if (more.empty()) continue;
     ChangeOf(id, tag);
@@ -307,10 +313,10 @@ bool RunData::Append(RunData&& part, std::uint32_t age) {
 
 bool RunData::Fits(const Tag& part, std::string_view name) const {
   const TagId id = names_->Find(name);
-  if (id >= tags_.size() || !tags_[id].kind->settled) return true;  // It goes on as in the part.
+  if (id >= tags_.size() || !tags_[id]->kind->settled) return true;  // It goes on as in the part.
   if (part.waited_) return false;
   // The first metadata counts, but how values are used is a matter of the class alone.
-  return !part.kind->settled || part.kind->data_class == tags_[id].kind->data_class;
+  return !part.kind->settled || part.kind->data_class == tags_[id]->kind->data_class;
 }
 
 void RunData::MergeKind(const eventlog::SummaryValue& value, Tag* tag) {

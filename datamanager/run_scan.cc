@@ -167,8 +167,9 @@ class Taker {
       data_.purges().SessionStart(event.step);
     }
   }
-  void TakeValue(const ScannedEvent& scanned, RunData::TagId id, const SummaryValue& value,
-                 std::uint8_t form) {
+  // (A call costs 30 instructions for each record.)
+  [[gnu::always_inline]] inline void TakeValue(const ScannedEvent& scanned, RunData::TagId id,
+                                               const SummaryValue& value, std::uint8_t form) {
     const eventlog::TagKind* kind = &data_.KindWith(id, value);
     const Event& event = scanned.event();
     if constexpr (kAgain) {
