@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {
@@ -160,7 +160,7 @@ std::string HorizontalAxis(const Range& x, int across) {
 std::string Legend(const std::vector<PlotCurve>& curves, bool color) {
   std::string text;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    const std::string label = Printable(curves[i].label);
+    const std::string label = runtime::Printable(curves[i].label);
     if (color) {
       absl::StrAppend(&text, "  \x1b[", kColors[i % std::size(kColors)], "m\u2501\u2501\x1b[0m ",
                       label, "\n");
@@ -196,7 +196,7 @@ std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& op
     DrawCurve(curves[i], i, mark, x, y, &canvas);
   }
   std::string text =
-      absl::StrCat(std::string(kLabelWidth + 2, ' '), Printable(options.title), "\n");
+      absl::StrCat(std::string(kLabelWidth + 2, ' '), runtime::Printable(options.title), "\n");
   for (int row = 0; row < rows; ++row) {
     absl::StrAppend(&text, absl::StrFormat("%*s", kLabelWidth, AxisLabel(y, row, rows)), " \u2502",
                     canvas.Row(row, options.color), "\n");

@@ -4,15 +4,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
-#include "tools/yard/printable.h"
 
 namespace yard {
 
 absl::StatusOr<std::string> CallersPath(std::string_view option, std::string_view path,
                                         std::string_view working_directory) {
   if (!path.empty() && path.front() == '~') {
-    const std::string typed = Printable(path);
+    const std::string typed = runtime::Printable(path);
     return absl::InvalidArgumentError(
         absl::StrCat(runtime::Absl(option), "=", typed,
                      ": ~ stands for no directory there; leave the = out, so that the shell ",

@@ -7,8 +7,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "tools/yard/option_set.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/version.h"
 
 namespace yard {
@@ -69,7 +69,7 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
     words.resize(1);
   }
   if (!words.empty() && FindVerb(words[0]) == nullptr && words[0][0] != '-') {
-    err << "yard: no verb " << Printable(words[0]) << "; yard --help lists them\n";
+    err << "yard: no verb " << runtime::Printable(words[0]) << "; yard --help lists them\n";
     return kUsage;
   }
   CLI::App app(ListOfVerbs(), "yard");
@@ -91,7 +91,7 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
     // It quotes what was typed.
     std::ostringstream message;
     const int code = app.exit(error, out, message);
-    err << PrintableLines(message.str());
+    err << runtime::PrintableLines(message.str());
     return code == 0 ? kDone : kUsage;
   }
   auto& [entry, verb] = verbs[app.get_subcommands().front()];

@@ -6,9 +6,9 @@
 
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
+#include "runtime/printable.h"
 #include "tools/yard/live_names.h"
 #include "tools/yard/message_json.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/verb.h"
 #include "tools/yard/what_may_follow.h"
 
@@ -20,16 +20,17 @@ constexpr absl::Duration kNamesTime = absl::Milliseconds(80);
 constexpr std::size_t kLongestNote = 60;
 
 bool CanBeTyped(const std::string& text) {
-  return !text.empty() && text.find('\t') == std::string::npos && Printable(text) == text;
+  return !text.empty() && text.find('\t') == std::string::npos && runtime::Printable(text) == text;
 }
 
 // Whole characters, one line.
 std::string Note(const std::string& text) {
-  const std::string printable = Printable(text);
+  const std::string printable = runtime::Printable(text);
   std::size_t end = 0;
   while (end < printable.size()) {
     const std::size_t next =
-        end + std::max<std::size_t>(CharacterBytes(std::string_view(printable).substr(end)), 1);
+        end +
+        std::max<std::size_t>(runtime::CharacterBytes(std::string_view(printable).substr(end)), 1);
     if (next > kLongestNote) break;
     end = next;
   }

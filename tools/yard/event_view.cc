@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {
@@ -111,9 +111,10 @@ std::optional<std::string> EventView::LineOf(std::string_view topic, const msg::
 std::string EventView::Text(std::string_view topic, const msg::Envelope& event, absl::Time heard,
                             const nlohmann::json& body) const {
   const std::string stamp = timestamps_ ? Stamp(event, heard) + "  " : "";
-  if (field_.has_value() && body.is_string()) return stamp + Printable(body.get<std::string>());
-  const std::string text = Printable(body.dump(-1, ' ', false, kReplace));
-  return stamp + (field_.has_value() ? text : absl::StrCat(Printable(topic), "  ", text));
+  if (field_.has_value() && body.is_string())
+    return stamp + runtime::Printable(body.get<std::string>());
+  const std::string text = runtime::Printable(body.dump(-1, ' ', false, kReplace));
+  return stamp + (field_.has_value() ? text : absl::StrCat(runtime::Printable(topic), "  ", text));
 }
 
 std::string EventView::Object(std::string_view topic, const msg::Envelope& event, absl::Time heard,

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/verb.h"
 
@@ -63,7 +63,7 @@ void Row(std::string* text, std::string_view key, std::string_view value) {
   if (value.empty()) return;
   std::string padded(key);
   padded.resize(std::max<std::size_t>(padded.size(), 10), ' ');
-  absl::StrAppend(text, "  ", padded, Printable(value), "\n");
+  absl::StrAppend(text, "  ", padded, runtime::Printable(value), "\n");
 }
 
 std::string Names(const std::vector<std::string>& names) {
@@ -82,7 +82,7 @@ std::string Headline(const msg::JobT& job, const msg::TaskT* culprit) {
   const std::string& why = job.failure != nullptr ? job.failure->reason : job.reason;
   const std::string name = culprit == nullptr ? "" : ShortName(*culprit);
   if (!name.empty() && !why.starts_with(name)) absl::StrAppend(&text, name, ": ");
-  return Printable(absl::StrCat(text, why.empty() ? "no reason is known" : why)) + "\n";
+  return runtime::Printable(absl::StrCat(text, why.empty() ? "no reason is known" : why)) + "\n";
 }
 
 std::string When(const msg::JobT& job, const msg::AttemptT* attempt) {
@@ -127,7 +127,7 @@ std::string FailureBlock(const msg::JobT& job) {
   if (job.failure != nullptr) {
     const auto& lines = job.failure->last_lines;
     for (std::size_t i = lines.size() - std::min(lines.size(), kLines); i < lines.size(); ++i) {
-      absl::StrAppend(&text, "  | ", Printable(lines[i].substr(0, kLongestLine)), "\n");
+      absl::StrAppend(&text, "  | ", runtime::Printable(lines[i].substr(0, kLongestLine)), "\n");
     }
     if (!job.failure->log_path.empty()) log = job.failure->log_path;
   }

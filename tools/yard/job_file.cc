@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "runtime/unique_fd.h"
 #include "tools/yard/node_reader.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/task_keys.h"
 #include "tools/yard/yaml.h"
@@ -39,7 +39,7 @@ void ReadName(NodeReader& in, const YamlNode& node, Spec* spec) {
   std::string name;
   if (!in.Text(node, &name)) return;
   if (name.empty() || name.size() > kLongestName || name.front() == '-' ||
-      name.find('/') != std::string::npos || Printable(name) != name) {
+      name.find('/') != std::string::npos || runtime::Printable(name) != name) {
     return in.Wrong(node, absl::StrCat("expected 1 to ", kLongestName,
                                        " printable characters without /, the first one not -"));
   }
@@ -59,8 +59,8 @@ void ReadStopSignal(NodeReader& in, const YamlNode& node, Spec* spec) {
   if (!in.Text(node, &text)) return;
   const auto signal = ParseSignal(text);
   if (!signal.has_value()) {
-    return in.Wrong(node,
-                    absl::StrCat("expected ", kSignalForm, ", not \"", Printable(text), "\""));
+    return in.Wrong(
+        node, absl::StrCat("expected ", kSignalForm, ", not \"", runtime::Printable(text), "\""));
   }
   spec->stop_signal = *signal;
 }
@@ -214,7 +214,7 @@ std::optional<YamlNode> NodeOfFlag(const std::string& key, const std::vector<std
     name.kind = text.kind = Kind::kText;
     name.text = value.substr(0, equals);
     if (equals == std::string::npos) {
-      in->Wrong(node, absl::StrCat("expected NAME=value, not \"", Printable(value), "\""));
+      in->Wrong(node, absl::StrCat("expected NAME=value, not \"", runtime::Printable(value), "\""));
       return std::nullopt;
     }
     text.text = value.substr(equals + 1);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 namespace yard {
 namespace {
@@ -20,7 +20,7 @@ void LinePrinter::Print(std::string_view who, std::string_view line) {
     *options_.out << prefix << ' ';
   }
   if (options_.printable) {
-    *options_.out << Printable(line) << '\n';
+    *options_.out << runtime::Printable(line) << '\n';
   } else {
     *options_.out << line << '\n';
   }

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
 #include "tools/yard/nearest_word.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 
 namespace yard {
@@ -22,7 +22,8 @@ constexpr std::size_t kMaxShown = 60;
 
 std::string Quoted(std::string_view text) {
   const bool is_long = text.size() > kMaxShown;
-  return absl::StrCat("\"", Printable(text.substr(0, kMaxShown)), is_long ? "...\"" : "\"");
+  return absl::StrCat("\"", runtime::Printable(text.substr(0, kMaxShown)),
+                      is_long ? "...\"" : "\"");
 }
 
 // What somebody has written, in words.
@@ -46,7 +47,7 @@ void NodeReader::Wrong(const YamlNode& at, std::string_view what) {
   std::string text = source_;
   if (at.line > 0) absl::StrAppend(&text, ":", at.line, ":", at.column);
   absl::StrAppend(&text, ": ");
-  if (!path_.empty()) absl::StrAppend(&text, Printable(absl::StrJoin(path_, ".")), ": ");
+  if (!path_.empty()) absl::StrAppend(&text, runtime::Printable(absl::StrJoin(path_, ".")), ": ");
   absl::StrAppend(&text, runtime::Absl(what));
   faults_.push_back({at.line, at.column, std::move(text)});
 }

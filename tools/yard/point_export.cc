@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "nlohmann/json.hpp"
+#include "runtime/printable.h"
 #include "tools/yard/number_text.h"
-#include "tools/yard/printable.h"
 
 namespace yard {
 namespace {
@@ -17,7 +17,7 @@ constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
 std::string ValidUtf8(std::string_view text) {
   std::string valid;
   while (!text.empty()) {
-    const std::size_t bytes = CharacterBytes(text);
+    const std::size_t bytes = runtime::CharacterBytes(text);
     if (bytes == 0) {
       valid += kReplacement;
     } else {
@@ -29,7 +29,7 @@ std::string ValidUtf8(std::string_view text) {
 }
 
 std::string CsvField(std::string_view name, bool for_terminal) {
-  const std::string field = for_terminal ? Printable(name) : ValidUtf8(name);
+  const std::string field = for_terminal ? runtime::Printable(name) : ValidUtf8(name);
   // Leading and trailing spaces are part of a field, but many readers think otherwise.
   const bool spaces = !field.empty() && (field.front() == ' ' || field.back() == ' ');
   if (field.find_first_of(",\"\r\n") == std::string::npos && !spaces) return field;

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/printable.h"
 #include "tools/yard/number_text.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {
@@ -78,7 +78,7 @@ std::size_t Width(std::string_view text) {
 // The first or last `count` characters of `text`, which has more.
 std::string_view First(std::string_view text, std::size_t count) {
   std::size_t end = 0;
-  for (std::size_t i = 0; i < count; ++i) end += CharacterBytes(text.substr(end));
+  for (std::size_t i = 0; i < count; ++i) end += runtime::CharacterBytes(text.substr(end));
   return text.substr(0, end);
 }
 
@@ -90,10 +90,10 @@ std::string_view Last(std::string_view text, std::size_t count) {
 std::string Exact(const std::optional<std::string>& value) {
   if (!value.has_value()) return kAbsent;
   const json parsed = Parse(*value);
-  if (!parsed.is_string()) return Printable(Dump(parsed));
+  if (!parsed.is_string()) return runtime::Printable(Dump(parsed));
   const std::string text = parsed.get<std::string>();
   const bool as_it_is = !text.empty() && text != kAbsent && !json::accept(text);
-  return Printable(as_it_is ? text : Dump(parsed));
+  return runtime::Printable(as_it_is ? text : Dump(parsed));
 }
 
 std::string Short(const std::optional<std::string>& value) {
@@ -155,7 +155,7 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
   std::vector<std::string> names = {""};
   std::vector<std::vector<std::string>> cells;  // By row, then run.
   for (const ComparisonRow& row : comparison.rows) {
-    names.push_back(Printable(row.name));
+    names.push_back(runtime::Printable(row.name));
     cells.push_back(Cells(row.values));
   }
   std::size_t name_width = 0;
@@ -167,7 +167,7 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
     std::size_t used = name_width;
     std::size_t end = begin;
     for (; end < comparison.runs.size(); ++end) {
-      const std::string run = Printable(comparison.runs[end]);
+      const std::string run = runtime::Printable(comparison.runs[end]);
       std::size_t column = Width(run);
       for (const auto& row : cells) column = std::max(column, Width(row[end]));
       if (width > 0 && end > begin && used + 2 + column > width) break;

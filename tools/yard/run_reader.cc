@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 namespace yard {
 namespace {
@@ -28,7 +28,7 @@ bool RunReader::JoinScan(bus::Client& client, const absl::Status& why) {
     return true;  // It has ended meanwhile.
   }
   *context_.err << "yard " << verb_ << ": "
-                << Printable({why.message().data(), why.message().size()})
+                << runtime::Printable({why.message().data(), why.message().size()})
                 << "; waiting for that\n";
   context_.err->flush();
   return client
@@ -127,7 +127,7 @@ std::string UndecidedNotice(std::uint64_t undecided) {
 }
 
 std::string IncompleteNotice(const std::string& run) {
-  return absl::StrCat("run ", Printable(run), " is still being read: there is more\n");
+  return absl::StrCat("run ", runtime::Printable(run), " is still being read: there is more\n");
 }
 
 }  // namespace yard

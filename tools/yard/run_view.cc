@@ -12,7 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/counted.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 
@@ -28,7 +28,7 @@ bool IsCounted(const msg::RunT& run) { return run.counted || run.tags > 0; }
 
 void AddLine(std::string_view key, std::string_view value, std::string* text) {
   if (!value.empty()) {
-    absl::StrAppendFormat(text, "%-10s %s\n", std::string(key), Printable(value));
+    absl::StrAppendFormat(text, "%-10s %s\n", std::string(key), runtime::Printable(value));
   }
 }
 

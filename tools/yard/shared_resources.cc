@@ -11,7 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 namespace yard {
 namespace {
@@ -78,7 +78,7 @@ absl::Status CheckSharedResources(const std::vector<std::string>& resources) {
     if (wrong.empty() && !known.insert(name).second) wrong = name + " is there twice";
     if (!wrong.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--resources \"", Printable(text), "\": ", wrong));
+          absl::StrCat("--resources \"", runtime::Printable(text), "\": ", wrong));
     }
   }
   return absl::OkStatus();

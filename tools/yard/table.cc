@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 namespace yard {
 namespace {
@@ -39,7 +39,7 @@ void Table::AddRow(std::vector<std::string> cells) {
   cells.resize(headers_.size());
   for (std::string& cell : cells) {
     std::replace(cell.begin(), cell.end(), '\t', ' ');
-    cell = Printable(cell);
+    cell = runtime::Printable(cell);
   }
   rows_.push_back(std::move(cells));
 }

@@ -5,8 +5,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "tools/yard/job_draft.h"
-#include "tools/yard/printable.h"
 
 namespace yard {
 namespace {
@@ -17,7 +17,8 @@ absl::StatusOr<std::uint32_t> ParseCount(const std::string& flag, const std::str
   const auto [stop, error] = std::from_chars(text.data(), end, count);
   if (error == std::errc() && stop == end && count <= kMaxTasks) return count;
   return absl::InvalidArgumentError(absl::StrCat(flag, ": expected a whole number from 0 to ",
-                                                 kMaxTasks, ", not \"", Printable(text), "\""));
+                                                 kMaxTasks, ", not \"", runtime::Printable(text),
+                                                 "\""));
 }
 
 }  // namespace
@@ -52,11 +53,11 @@ absl::StatusOr<std::vector<TaskCountFlags::Count>> TaskCountFlags::Counts() cons
     const std::string type = task.substr(0, equals);
     if (equals == std::string::npos) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--task: expected TYPE=N, not \"", Printable(task), "\""));
+          absl::StrCat("--task: expected TYPE=N, not \"", runtime::Printable(task), "\""));
     }
     if (const std::string what = CheckTaskType(type); !what.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("--task: ", what, ", not \"", Printable(type), "\""));
+          absl::StrCat("--task: ", what, ", not \"", runtime::Printable(type), "\""));
     }
     given.push_back({"--task", type, task.substr(equals + 1)});
   }

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "tools/yard/job_draft.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 
 namespace yard {
@@ -52,7 +52,7 @@ bool IsAddress(const std::string& text) {
   if (colon == std::string::npos || colon == 0) return false;
   const std::string_view host = std::string_view(text).substr(0, colon);
   const bool brackets = host.front() == '[' && host.back() == ']' && host.size() > 2;
-  const bool bad = Printable(host) != host ||
+  const bool bad = runtime::Printable(host) != host ||
                    host.find_first_of(" /\t,") != std::string_view::npos ||
                    (!brackets && host.find_first_of("[]:") != std::string_view::npos);
   int port = 0;
@@ -69,7 +69,7 @@ void ReadAddresses(NodeReader& in, const YamlNode& node, Group* group) {
     if (!in.Text(item, &address)) continue;
     if (!IsAddress(address)) {
       in.Wrong(item, absl::StrCat("expected HOST:PORT with a port from 1 to 65535, not \"",
-                                  Printable(address), "\""));
+                                  runtime::Printable(address), "\""));
     }
     addresses.push_back(std::move(address));
   }
@@ -136,7 +136,7 @@ void ReadLimit(NodeReader& in, const YamlNode& node, const LimitName& name, Grou
     return in.Wrong(node, absl::StrCat("expected ", name.is_size ? "a size like 8MiB" : "a number",
                                        ", unlimited, or two of them as SOFT:HARD, the second not "
                                        "smaller; not \"",
-                                       Printable(text), "\""));
+                                       runtime::Printable(text), "\""));
   }
   std::erase_if(group->process_limits, [&](const auto& limit) { return limit->name == name.name; });
   auto limit = std::make_unique<msg::ProcessLimitT>();
@@ -160,7 +160,7 @@ void ReadLimits(NodeReader& in, const YamlNode& node, Group* group) {
       for (const LimitName& limit : kLimits) {
         absl::StrAppend(&names, names.empty() ? "" : ", ", std::string(limit.name));
       }
-      in.Wrong(node.keys[i], absl::StrCat("unknown limit \"", Printable(node.keys[i].text),
+      in.Wrong(node.keys[i], absl::StrCat("unknown limit \"", runtime::Printable(node.keys[i].text),
                                           "\"; there are: ", names));
       continue;
     }

@@ -7,9 +7,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {
@@ -191,7 +191,7 @@ std::string MetricsLine(const std::string& metrics, std::size_t limit) {
   }
   std::string line;
   for (const std::string& word : words) absl::StrAppend(&line, line.empty() ? "" : "  ", word);
-  return Printable(line);
+  return runtime::Printable(line);
 }
 
 }  // namespace yard

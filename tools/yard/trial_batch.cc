@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verb.h"
 
@@ -87,7 +87,8 @@ class TrialBatchImpl : public TrialBatch {
     if (context_.json) {
       PrintJson(context_, ToJson(trial));
     } else if (trial.state == msg::TrialState::Failed) {
-      Say(absl::StrCat(trial.id, " ", Printable(trial.name), " FAILED: ", Printable(trial.reason)));
+      Say(absl::StrCat(trial.id, " ", runtime::Printable(trial.name),
+                       " FAILED: ", runtime::Printable(trial.reason)));
     }
     const auto failed = counts_.find(msg::TrialState::Failed);
     SetProgress(
@@ -118,7 +119,7 @@ class TrialBatchImpl : public TrialBatch {
       const auto stopped = client_.Call<rpc::Trainer::StopTrial>(request, Patient());
       if (!stopped.ok()) {
         Say(absl::StrCat("yard run: ", id, ": ",
-                         Printable(std::string(stopped.status().message()))));
+                         runtime::Printable(std::string(stopped.status().message()))));
       }
     }
   }

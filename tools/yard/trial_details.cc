@@ -12,9 +12,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
 #include "tools/yard/job_json.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/table.h"
 #include "tools/yard/text_width.h"
@@ -31,7 +31,7 @@ constexpr std::size_t kLogLineBytes = 8 * kLogLineWidth;  // Enough for it.
 
 void AddLine(std::string& text, const char* key, const std::string& value) {
   if (value.empty()) return;
-  absl::StrAppend(&text, absl::StrFormat("%-10s ", key), Printable(value), "\n");
+  absl::StrAppend(&text, absl::StrFormat("%-10s ", key), runtime::Printable(value), "\n");
 }
 
 absl::Duration Milliseconds(std::uint64_t count) {
@@ -77,7 +77,8 @@ std::string LogText(const msg::TrialDetailsReplyT& details) {
   const std::size_t left_out = lines.size() - std::min(lines.size(), kLogLines);
   if (left_out > 0) AddLine(text, "log", "(lines before these: --json)");
   for (std::size_t i = left_out; i < lines.size(); ++i) {
-    const std::string shown = FitText(Printable(runtime::Std(lines[i].text)), kLogLineWidth);
+    const std::string shown =
+        FitText(runtime::Printable(runtime::Std(lines[i].text)), kLogLineWidth);
     AddLine(text, "log", absl::StrFormat("%-27s  %s", IsoTime(lines[i].time_us), shown));
   }
   return text;

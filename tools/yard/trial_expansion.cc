@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
-#include "tools/yard/printable.h"
 
 namespace yard {
 namespace {
@@ -60,7 +60,7 @@ std::vector<std::string_view> SplitValues(std::string_view text) {
 
 absl::Status GridError(std::string_view flag, std::string_view problem) {
   return absl::InvalidArgumentError(
-      absl::StrCat("--grid ", Printable(std::string(flag)), ": ", runtime::Absl(problem)));
+      absl::StrCat("--grid ", runtime::Printable(std::string(flag)), ": ", runtime::Absl(problem)));
 }
 
 absl::StatusOr<Axis> ParseAxis(const std::string& text) {
@@ -74,7 +74,7 @@ absl::StatusOr<Axis> ParseAxis(const std::string& text) {
     auto value = TrialConfig::parse(word, nullptr, /*allow_exceptions=*/false);
     const bool meant_as_json = word[0] == '[' || word[0] == '{' || word[0] == '"';
     if (value.is_discarded() && meant_as_json) {
-      return GridError(text, absl::StrCat(Printable(std::string(word)), " is no JSON"));
+      return GridError(text, absl::StrCat(runtime::Printable(std::string(word)), " is no JSON"));
     }
     axis.values.push_back(value.is_discarded() ? TrialConfig(std::string(word)) : std::move(value));
   }
@@ -93,14 +93,15 @@ absl::StatusOr<std::vector<TrialConfig>> ParseLines(std::string_view text,
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     auto config = ParseConfig(line);
     if (!config.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(Printable(name), " line ", number, ": ", config.status().message()));
+      return absl::InvalidArgumentError(absl::StrCat(runtime::Printable(name), " line ", number,
+                                                     ": ", config.status().message()));
     }
     configs.push_back(*std::move(config));
     if (configs.size() > kMaxTrialsOfCommand) break;
   }
   if (configs.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(Printable(name), " holds no configuration"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(runtime::Printable(name), " holds no configuration"));
   }
   return configs;
 }

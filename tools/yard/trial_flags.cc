@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
+#include "runtime/printable.h"
 #include "tools/yard/callers_path.h"
 #include "tools/yard/job_draft.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 
 namespace yard {
@@ -24,7 +24,7 @@ constexpr char kOthers[] =
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(
-      absl::StrCat(flag, ": expected ", expected, ", not \"", Printable(text), "\""));
+      absl::StrCat(flag, ": expected ", expected, ", not \"", runtime::Printable(text), "\""));
 }
 
 absl::StatusOr<std::int32_t> ParseNumber(const char* flag, const std::string& text,

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 namespace yard {
 namespace {
@@ -41,7 +41,7 @@ absl::Status Unknown(std::string_view name, const std::map<std::string, std::str
   std::size_t count = 0;
   for (const auto& [there, value] : values) {
     if (++count > kNamesShown) break;
-    absl::StrAppend(&known, known.empty() ? "" : ", ", Printable(there));
+    absl::StrAppend(&known, known.empty() ? "" : ", ", runtime::Printable(there));
   }
   if (values.size() > kNamesShown) absl::StrAppend(&known, ", ...");
   const std::string word(name);
@@ -53,7 +53,7 @@ absl::Status Unknown(std::string_view name, const std::map<std::string, std::str
 absl::Status CheckName(const std::string& name) {
   if (name.size() > kLongestName) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--name: a trial would be called \"", Printable(name.substr(0, 40)),
+        absl::StrCat("--name: a trial would be called \"", runtime::Printable(name.substr(0, 40)),
                      "...\", which has ", name.size(), " bytes, more than ", kLongestName));
   }
   const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
@@ -63,7 +63,7 @@ absl::Status CheckName(const std::string& name) {
       !name.empty() && name[0] != '.' && name.find('/') == name.npos && !has_control;
   if (is_good) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--name: a trial would be called \"", Printable(name),
+      absl::StrCat("--name: a trial would be called \"", runtime::Printable(name),
                    "\": a name has no slash, no control character and no dot in front"));
 }
 
@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<TrialDraft>> DraftTrials(const TrialDraft& pattern,
       if (auto status = CheckName(draft.name); !status.ok()) return status;
       if (!runs.insert(absl::StrCat(draft.logdir, "/", draft.name)).second) {
         return absl::InvalidArgumentError(
-            absl::StrCat("--name: two trials would be called ", Printable(draft.name),
+            absl::StrCat("--name: two trials would be called ", runtime::Printable(draft.name),
                          "; put a {NAME} of the configuration into it, or {index}"));
       }
     }

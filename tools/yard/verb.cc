@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -35,7 +35,7 @@ int Fail(Context& context, const char* verb, const absl::Status& status) {
   // Several lines where it quotes a log.
   std::string_view text(status.message().data(), status.message().size());
   if (text.ends_with('\n')) text.remove_suffix(1);
-  *context.err << "yard " << verb << ": " << PrintableLines(text) << "\n";
+  *context.err << "yard " << verb << ": " << runtime::PrintableLines(text) << "\n";
   return ExitCodeOf(status);
 }
 

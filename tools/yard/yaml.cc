@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/exceptions.h"
 #include "yaml-cpp/mark.h"
@@ -42,14 +42,14 @@ absl::Status Wrong(std::string_view text, const std::string& file, std::size_t a
   const std::size_t newline = before.rfind('\n');
   const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
   const auto lines = std::count(before.begin(), before.end(), '\n');
-  return absl::InvalidArgumentError(Printable(
+  return absl::InvalidArgumentError(runtime::Printable(
       absl::StrCat(file, ":", lines + 1, ":", Characters(text, line, at) + 1, ": ", what)));
 }
 
 // The library takes some bytes for the end of the text, and decodes others to something else.
 absl::Status CheckBytes(std::string_view text, const std::string& file) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = CharacterBytes(text.substr(at));
+    const std::size_t bytes = runtime::CharacterBytes(text.substr(at));
     if (bytes == 0) return Wrong(text, file, at, "not UTF-8 text");
     if (IsForbidden(static_cast<unsigned char>(text[at]))) {
       return Wrong(text, file, at, "a control character; in text write it as \"\\x1b\"");
@@ -214,7 +214,7 @@ const YamlNode* YamlNode::Find(std::string_view key) const {
 absl::StatusOr<YamlNode> ParseYaml(std::string_view text, const std::string& file) {
   if (text.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(
-        Printable(absl::StrCat(file, ": larger than ", kMaxYamlBytes >> 20, " MiB")));
+        runtime::Printable(absl::StrCat(file, ": larger than ", kMaxYamlBytes >> 20, " MiB")));
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   if (absl::Status status = CheckBytes(text, file); !status.ok()) return status;
@@ -230,10 +230,11 @@ absl::StatusOr<YamlNode> ParseYaml(std::string_view text, const std::string& fil
     return Wrong(text, file, BytesBefore(text, error.mark),
                  absl::StrCat("neither valid YAML nor JSON: ", error.msg));
   } catch (const std::exception& error) {
-    return absl::InvalidArgumentError(Printable(absl::StrCat(file, ": ", error.what())));
+    return absl::InvalidArgumentError(runtime::Printable(absl::StrCat(file, ": ", error.what())));
   }
   if (!builder.has_document()) {
-    return absl::InvalidArgumentError(Printable(absl::StrCat(file, ":1:1: the file is empty")));
+    return absl::InvalidArgumentError(
+        runtime::Printable(absl::StrCat(file, ":1:1: the file is empty")));
   }
   return builder.Take();
 }

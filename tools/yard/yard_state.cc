@@ -19,10 +19,10 @@
 #include "absl/strings/strip.h"
 #include "nlohmann/json.hpp"
 #include "runtime/file.h"
+#include "runtime/printable.h"
 #include "runtime/string_view.h"
 #include "runtime/subprocess.h"
 #include "runtime/unique_fd.h"
-#include "tools/yard/printable.h"
 
 namespace yard {
 namespace {
@@ -56,7 +56,7 @@ std::string LastLines(const std::string& path) {
   if (!text.ok() || text->empty()) return absl::StrCat("  (nothing in ", path, ")");
   std::vector<std::string> lines = absl::StrSplit(absl::StripTrailingAsciiWhitespace(*text), '\n');
   if (lines.size() > kLinesShown) lines.erase(lines.begin(), lines.end() - kLinesShown);
-  for (std::string& line : lines) line = "  " + Printable(line);
+  for (std::string& line : lines) line = "  " + runtime::Printable(line);
   return absl::StrCat("the last lines of ", path, ":\n", absl::StrJoin(lines, "\n"));
 }
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 
 namespace yard::top {
 namespace {
@@ -62,13 +62,13 @@ std::optional<Key> KeyReader::Next() {
       pending_.erase(0, 1);
       return Key{kind};
     }
-    const std::size_t bytes = CharacterBytes(text);
+    const std::size_t bytes = runtime::CharacterBytes(text);
     if (bytes == 0 && text.size() < ExpectedBytes(static_cast<unsigned char>(text[0]))) {
       return std::nullopt;
     }
     std::string character(text.substr(0, std::max<std::size_t>(bytes, 1)));
     pending_.erase(0, character.size());
-    if (bytes > 0 && Printable(character) == character && character != "\t") {
+    if (bytes > 0 && runtime::Printable(character) == character && character != "\t") {
       return Key{Key::Kind::kText, std::move(character)};
     }
   }

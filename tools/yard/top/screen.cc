@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/text_width.h"
 
 namespace yard::top {
@@ -45,7 +45,7 @@ Screen::Screen(int width, int height)
 int Screen::Put(int row, int column, std::string_view text, Style style, int room) {
   if (row < 0 || row >= height_ || column < 0) return column;
   // (A row has no place for more characters than that, whatever they are.)
-  std::string printable = Printable(text.substr(0, 16 * static_cast<std::size_t>(width_)));
+  std::string printable = runtime::Printable(text.substr(0, 16 * static_cast<std::size_t>(width_)));
   std::replace(printable.begin(), printable.end(), '\t', ' ');
   const int end = room > width_ - column ? width_ : column + room;
   for (const Glyph& glyph : Glyphs(printable)) {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/sparkline.h"
 #include "tools/yard/table.h"
 #include "tools/yard/text_width.h"
@@ -189,7 +189,7 @@ class Drawing {
     int place = 1;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       const Column& column = columns[i];
-      const std::string cell = FitText(Printable(cells[i]), column.width);
+      const std::string cell = FitText(runtime::Printable(cells[i]), column.width);
       const int indent = column.right ? column.width - TextWidth(cell) : 0;
       screen_.Put(row, place + indent, cell, style);
       place += column.width + 1;
@@ -199,7 +199,7 @@ class Drawing {
   void DrawMetric(int row, const std::string& metric) {
     const TableRow& selected = *model_.selected();
     const std::vector<double> values = model_.values();
-    const std::string name = Printable(metric) + " ";
+    const std::string name = runtime::Printable(metric) + " ";
     const int place = screen_.Put(row, 1, FitText(name, screen_.width() / 3), Style::kBold);
     std::string range;
     double low = INFINITY, high = -INFINITY;

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/json_path.h"
 #include "tools/yard/message_json.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -99,7 +99,7 @@ class Call : public Verb {
     const nlohmann::json* const shown = path_.has_value() ? path_->Find(json) : &json;
     if (shown == nullptr) return false;
     if (path_.has_value() && shown->is_string() && !context.json) {
-      *context.out << Printable(shown->get<std::string>()) << "\n";
+      *context.out << runtime::Printable(shown->get<std::string>()) << "\n";
     } else if (context.json || !context.out_is_terminal) {
       PrintJson(context, *shown);
     } else {

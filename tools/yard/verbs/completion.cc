@@ -3,7 +3,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -113,10 +113,10 @@ class Completion : public Verb {
                                     : shell_ == "fish" ? kFish
                                                        : std::string_view();
     if (script.empty()) {
-      return Fail(
-          context, "completion",
-          absl::InvalidArgumentError(absl::StrCat("there is no completion for ", Printable(shell_),
-                                                  ", but for bash, zsh and fish")));
+      return Fail(context, "completion",
+                  absl::InvalidArgumentError(absl::StrCat("there is no completion for ",
+                                                          runtime::Printable(shell_),
+                                                          ", but for bash, zsh and fish")));
     }
     if (context.json) {
       PrintJson(context, {{"shell", shell_}, {"script", script}});

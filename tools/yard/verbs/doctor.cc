@@ -14,13 +14,13 @@
 #include "bus/schema/registry_generated.h"
 #include "bus/schema/trainer_methods.h"
 #include "bus/version.h"
+#include "runtime/printable.h"
 #include "runtime/process_identity.h"
 #include "tools/yard/health.h"
 #include "tools/yard/health_facts.h"
 #include "tools/yard/leases.h"
 #include "tools/yard/machine_health.h"
 #include "tools/yard/outdated.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -233,9 +233,10 @@ class Doctor : public Verb {
         continue;
       }
       *context.out << absl::StreamFormat("%-4s  %-17s  %s\n", NameOf(finding.level),
-                                         Printable(finding.check), Printable(finding.found));
+                                         runtime::Printable(finding.check),
+                                         runtime::Printable(finding.found));
       if (!finding.fix.empty()) {
-        *context.out << absl::StreamFormat("%25s%s\n", "fix: ", Printable(finding.fix));
+        *context.out << absl::StreamFormat("%25s%s\n", "fix: ", runtime::Printable(finding.fix));
       }
     }
     if (context.json) return;

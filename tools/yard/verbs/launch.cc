@@ -13,6 +13,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
@@ -21,7 +22,6 @@
 #include "tools/yard/job_flags.h"
 #include "tools/yard/job_json.h"
 #include "tools/yard/line_printer.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
@@ -37,8 +37,9 @@ using runtime::MutexLock;
 
 // "j-abcde first", or the id alone.
 std::string Title(const msg::JobT& job) {
-  return job.name.empty() || job.name == job.id ? job.id
-                                                : absl::StrCat(job.id, " ", Printable(job.name));
+  return job.name.empty() || job.name == job.id
+             ? job.id
+             : absl::StrCat(job.id, " ", runtime::Printable(job.name));
 }
 
 // The terminal of an attached job: each task's two streams, line by line.
@@ -209,7 +210,7 @@ class Launch : public Verb {
     screen.Finish();
     if (!output.ok() && !absl::IsCancelled(output)) {
       screen.Say(absl::StrCat("yard launch: the output is missing from here on: ",
-                              Printable(std::string(output.message()))));
+                              runtime::Printable(std::string(output.message()))));
     }
     const auto ended = FollowJob(context, job.id, absl::InfiniteDuration(), say);
     context.interrupt->Handle(nullptr);
@@ -234,8 +235,8 @@ class Launch : public Verb {
       request.reason = "interrupted";
       const auto stopped = client.Call<rpc::Launcher::StopJob>(request, Patient());
       if (!stopped.ok()) {
-        screen->Say(
-            absl::StrCat("yard launch: ", Printable(std::string(stopped.status().message()))));
+        screen->Say(absl::StrCat("yard launch: ",
+                                 runtime::Printable(std::string(stopped.status().message()))));
       }
     });
   }

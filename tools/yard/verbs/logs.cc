@@ -12,11 +12,11 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "runtime/thread.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_collapser.h"
 #include "tools/yard/line_printer.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
@@ -171,7 +171,7 @@ class Logs : public Verb {
 
   static absl::Status Unexpected(const char* flag, const char* form, const std::string& text) {
     return absl::InvalidArgumentError(
-        absl::StrCat(flag, ": expected ", form, ", not \"", Printable(text), "\""));
+        absl::StrCat(flag, ": expected ", form, ", not \"", runtime::Printable(text), "\""));
   }
 
   absl::Status Print(Context& context, const std::string& name, msg::LogsRequestT request) const {

@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -48,7 +48,8 @@ class Pause : public Verb {
       PrintJson(context, ToJson(*trial));
     } else {
       *context.out << trial->id << " " << StateName(trial->state)
-                   << (trial->reason.empty() ? "" : ": ") << Printable(trial->reason) << "\n";
+                   << (trial->reason.empty() ? "" : ": ") << runtime::Printable(trial->reason)
+                   << "\n";
     }
     return trial->state == msg::TrialState::Failed ? kFailed : kDone;
   }

@@ -15,11 +15,11 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "tools/yard/braille_plot.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/nearest_word.h"
 #include "tools/yard/overlap.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"
 #include "tools/yard/things_json.h"
@@ -155,7 +155,7 @@ class Plot : public Verb {
                                                 " s; `yard runs` lists what has"));
       }
       if (!said && context.err_is_terminal) {
-        *context.err << "yard plot: waiting for " << Printable(name) << "\n";
+        *context.err << "yard plot: waiting for " << runtime::Printable(name) << "\n";
       }
       runtime::MutexLock lock(mutex);
       context.clock->WaitUntil(never, mutex, std::min(deadline, now + kPause));

@@ -12,6 +12,7 @@
 #include "bus/schema/registry_methods.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "runtime/random_id.h"
 #include "tools/yard/event_maker.h"
 #include "tools/yard/event_replay.h"
@@ -19,7 +20,6 @@
 #include "tools/yard/follow.h"
 #include "tools/yard/line_reader.h"
 #include "tools/yard/message_json.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/publish_pace.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -199,7 +199,7 @@ class Pub : public Verb {
     }
     if (published.least_subscribers >= require_) return kDone;
     *context.err << "yard pub: " << runtime::Counted(published.least_subscribers, "subscription")
-                 << " of " << Printable(topic_) << " when it was published, " << require_
+                 << " of " << runtime::Printable(topic_) << " when it was published, " << require_
                  << " required\n";
     return kFailed;
   }
@@ -381,7 +381,7 @@ class Pub : public Verb {
                                  {"seq", published.last_seq},
                                  {"subscribers", published.subscribers}});
     }
-    *context.out << Printable(topic_);
+    *context.out << runtime::Printable(topic_);
     if (published.events > 1) {
       *context.out << " " << published.events << " events, seq " << published.first_seq << " to "
                    << published.last_seq;
@@ -397,8 +397,8 @@ class Pub : public Verb {
                                  {"events", published.events},
                                  {"subscribers", published.subscribers}});
     }
-    *context.out << Printable(replay_) << ": " << runtime::Counted(published.events, "event")
-                 << " published\n";
+    *context.out << runtime::Printable(replay_) << ": "
+                 << runtime::Counted(published.events, "event") << " published\n";
   }
 
   std::string topic_, type_;

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "bus/schema/trainer_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -44,7 +44,8 @@ class Resume : public Verb {
       PrintJson(context, ToJson(trial));
     } else {
       *context.out << trial.id << " " << StateName(trial.state)
-                   << (trial.reason.empty() ? "" : ": ") << Printable(trial.reason) << "\n";
+                   << (trial.reason.empty() ? "" : ": ") << runtime::Printable(trial.reason)
+                   << "\n";
     }
     return kDone;
   }

@@ -6,8 +6,8 @@
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -74,7 +74,7 @@ class Rm : public Verb {
     if (context.json) {
       PrintJson(context, {{"id", id}, {"removed", true}, {"trash", trash}});
     } else {
-      *context.out << id << " removed; its files are in " << Printable(trash) << "\n";
+      *context.out << id << " removed; its files are in " << runtime::Printable(trash) << "\n";
     }
     return kDone;
   }
@@ -101,8 +101,8 @@ class Rm : public Verb {
     if (context.json) {
       PrintJson(context, {{"run", name}, {"removed", true}, {"trash", reply->trash}});
     } else {
-      *context.out << Printable(name) << " removed; its files are in " << Printable(reply->trash)
-                   << "\n";
+      *context.out << runtime::Printable(name) << " removed; its files are in "
+                   << runtime::Printable(reply->trash) << "\n";
     }
     return kDone;
   }

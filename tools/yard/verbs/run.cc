@@ -15,12 +15,12 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/file.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "runtime/random_id.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/callers_path.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_printer.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/provenance.h"
 #include "tools/yard/provenance_request.h"
 #include "tools/yard/table.h"
@@ -46,7 +46,8 @@ constexpr absl::Duration kOutputGrace = absl::Seconds(5);
 
 // "t-abcde first", or the id alone where that is the name.
 std::string Title(const msg::TrialT& trial) {
-  return trial.name == trial.id ? trial.id : absl::StrCat(trial.id, " ", Printable(trial.name));
+  return trial.name == trial.id ? trial.id
+                                : absl::StrCat(trial.id, " ", runtime::Printable(trial.name));
 }
 
 // The terminal of an attached run: the program's output, and one live line below it.
@@ -205,8 +206,8 @@ class OutputFollower {
           [this](const std::string& line) { screen_->Say(line); });
       lines.Finish();
       if (!status.ok()) {
-        screen_->Say(
-            absl::StrCat("yard run: no output: ", Printable(std::string(status.message()))));
+        screen_->Say(absl::StrCat("yard run: no output: ",
+                                  runtime::Printable(std::string(status.message()))));
       }
     }
     MutexLock lock(mutex_);
@@ -438,7 +439,8 @@ class RunVerb : public Verb {
       request.trial = trial;
       const auto stopped = client.Call<rpc::Trainer::StopTrial>(request, Patient());
       if (!stopped.ok()) {
-        screen->Say(absl::StrCat("yard run: ", Printable(std::string(stopped.status().message()))));
+        screen->Say(absl::StrCat("yard run: ",
+                                 runtime::Printable(std::string(stopped.status().message()))));
       }
     });
   }
@@ -458,7 +460,7 @@ class RunVerb : public Verb {
         trial.state == msg::TrialState::Pending || trial.state == msg::TrialState::Running;
     std::string why = may_wait ? trial.reason : "";
     if (!why.empty() && why != why_it_waits_) {
-      screen.Say(absl::StrCat(trial.id, ": ", Printable(why)));
+      screen.Say(absl::StrCat(trial.id, ": ", runtime::Printable(why)));
     }
     why_it_waits_ = std::move(why);
   }
@@ -490,8 +492,8 @@ class RunVerb : public Verb {
     } else {
       *context.err << trial.id << " " << StateName(trial.state) << " in " << ShortDuration(elapsed)
                    << ", " << ReportCount(trial) << "  " << MetricsLine(trial.last_metrics)
-                   << "\nfiles in " << Printable(trial.log_directory) << "   next: yard plot "
-                   << Printable(trial.name) << "\n";
+                   << "\nfiles in " << runtime::Printable(trial.log_directory)
+                   << "   next: yard plot " << runtime::Printable(trial.name) << "\n";
     }
     if (trial.state == msg::TrialState::Failed) return kFailed;
     return trial.state == msg::TrialState::Stopped && interrupted_ ? kInterrupted : kDone;
@@ -504,16 +506,17 @@ class RunVerb : public Verb {
   // The last thing that is printed, and all that is needed to find the cause.
   void PrintFailure(Context& context, const msg::TrialT& trial) const {
     std::ostream& err = *context.err;
-    err << "\n" << Title(trial) << " FAILED: " << Printable(trial.reason) << "\n";
+    err << "\n" << Title(trial) << " FAILED: " << runtime::Printable(trial.reason) << "\n";
     const auto& lines = trial.error_lines;
     for (std::size_t i = lines.size() - std::min(lines.size(), kErrorLines); i < lines.size();
          ++i) {
-      err << "  | " << Printable(lines[i]) << "\n";
+      err << "  | " << runtime::Printable(lines[i]) << "\n";
     }
-    err << (function_.empty() ? "  program   " : "  function  ") << Printable(function_);
-    for (const std::string& word : trial.argv) err << Printable(word) << " ";
+    err << (function_.empty() ? "  program   " : "  function  ") << runtime::Printable(function_);
+    for (const std::string& word : trial.argv) err << runtime::Printable(word) << " ";
     err << "\n  attempt   " << trial.attempt << ", after " << ReportCount(trial) << "\n  files     "
-        << Printable(trial.log_directory) << "\n  next      yard logs " << trial.id << "\n";
+        << runtime::Printable(trial.log_directory) << "\n  next      yard logs " << trial.id
+        << "\n";
   }
 
   std::vector<std::string> program_;

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/counted.h"
-#include "tools/yard/printable.h"
+#include "runtime/printable.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"
 #include "tools/yard/things_json.h"
@@ -58,12 +58,12 @@ class Runs : public Verb {
   void Summarize(Context& context, const msg::RunsReplyT& all) const {
     *context.err << runtime::Counted(shown_, "run")
                  << (all.total > shown_ ? absl::StrCat(" of ", all.total) : "") << " in "
-                 << Printable(all.logdir) << "\n"
+                 << runtime::Printable(all.logdir) << "\n"
                  << UndecidedNotice(all.undecided);
     if (all.unreadable_count > 0) {
       *context.err << runtime::Counted(all.unreadable_count, "directory", "directories")
-                   << " cannot be read, such as " << Printable(absl::StrJoin(all.unreadable, ", "))
-                   << "\n";
+                   << " cannot be read, such as "
+                   << runtime::Printable(absl::StrJoin(all.unreadable, ", ")) << "\n";
     }
   }
 

@@ -11,9 +11,9 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/counted.h"
+#include "runtime/printable.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"
 #include "tools/yard/table.h"
@@ -60,7 +60,7 @@ class Show : public Verb {
  private:
   static void Line(Context& context, const char* key, const std::string& value) {
     if (value.empty()) return;
-    *context.out << absl::StreamFormat("%-10s ", key) << Printable(value) << "\n";
+    *context.out << absl::StreamFormat("%-10s ", key) << runtime::Printable(value) << "\n";
   }
 
   static absl::StatusOr<std::vector<std::string>> EnvironmentOf(bus::Client& client,
@@ -88,7 +88,7 @@ class Show : public Verb {
     if (!environment.ok()) return Fail(context, "show", AsLookup(environment.status()));
     nlohmann::json object = nlohmann::json::object();
     for (const std::string& entry : *environment) {
-      if (!context.json) *context.out << Printable(entry) << "\n";
+      if (!context.json) *context.out << runtime::Printable(entry) << "\n";
       const std::size_t equals = std::min(entry.find('='), entry.size());
       object[entry.substr(0, equals)] = entry.substr(std::min(equals + 1, entry.size()));
     }
@@ -125,7 +125,8 @@ class Show : public Verb {
     Line(context, "files", trial.log_directory);
     *context.out << DetailsText(*details);
     for (const std::string& line : trial.error_lines) Line(context, "stderr", line);
-    *context.out << "next       yard logs " << trial.id << "   yard plot " << Printable(trial.name)
+    *context.out << "next       yard logs " << trial.id << "   yard plot "
+                 << runtime::Printable(trial.name)
                  << (HasEnded(trial.state) ? "" : absl::StrCat("   yard stop ", trial.id)) << "\n";
     return kDone;
   }
@@ -221,7 +222,7 @@ class Show : public Verb {
       return absl::OkStatus();
     }
     *context.out << RunText(run) << TagTable(tags->tags) << "next       yard plot "
-                 << Printable(run.name) << "\n";
+                 << runtime::Printable(run.name) << "\n";
     return absl::OkStatus();
   }
 

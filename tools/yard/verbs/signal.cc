@@ -4,8 +4,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "bus/schema/launcher_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -25,8 +25,8 @@ class Signal : public Verb {
     const auto signal = ParseSignal(signal_);
     if (!signal.has_value()) {
       return Fail(context, "signal",
-                  absl::InvalidArgumentError(
-                      absl::StrCat("expected ", kSignalForm, ", not ", Printable(signal_))));
+                  absl::InvalidArgumentError(absl::StrCat("expected ", kSignalForm, ", not ",
+                                                          runtime::Printable(signal_))));
     }
     const auto job = FindJobOrTask(context, name_);
     if (!job.ok()) return Fail(context, "signal", job.status());
@@ -45,8 +45,8 @@ class Signal : public Verb {
                   absl::FailedPreconditionError(absl::StrCat("no task of ", *job, " is running")));
     }
     if (!context.json) {
-      *context.out << SignalName(*signal) << " to " << Printable(absl::StrJoin(reply->tasks, ", "))
-                   << "\n";
+      *context.out << SignalName(*signal) << " to "
+                   << runtime::Printable(absl::StrJoin(reply->tasks, ", ")) << "\n";
     }
     return kDone;
   }

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
 #include "tools/yard/leases.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/service_rows.h"
 #include "tools/yard/service_stats.h"
 #include "tools/yard/table.h"
@@ -63,7 +63,8 @@ class Status : public Verb {
       const std::string wrong = WhatIsWrong(*row, registry, answers);
       if (wrong.empty()) continue;
       all = false;
-      *context.err << Printable(absl::StrCat("yard status: ", row->service, " ", wrong)) << "\n";
+      *context.err << runtime::Printable(absl::StrCat("yard status: ", row->service, " ", wrong))
+                   << "\n";
     }
     return !registry.ok() ? ExitCodeOf(registry) : all ? kDone : kFailed;
   }

@@ -5,9 +5,9 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -84,7 +84,7 @@ class Stop : public Verb {
     if (context.json) {
       PrintJson(context, ToJson(*reply->instance));
     } else {
-      *context.out << Printable(reply->instance->id) << " stopped\n";
+      *context.out << runtime::Printable(reply->instance->id) << " stopped\n";
     }
     return kDone;
   }
@@ -110,7 +110,7 @@ class Stop : public Verb {
     if (context.json) {
       PrintJson(context, ToJson(*thing.job));
     } else {
-      *context.out << Printable(task) << " stops\n";
+      *context.out << runtime::Printable(task) << " stops\n";
     }
     return kDone;
   }
@@ -123,8 +123,8 @@ class Stop : public Verb {
     const char* const state =
         thing.trial.has_value() ? StateName(thing.trial->state) : StateName(thing.job->state);
     const std::string& why = thing.trial.has_value() ? thing.trial->reason : thing.job->reason;
-    *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ") << Printable(why)
-                 << "\n";
+    *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ")
+                 << runtime::Printable(why) << "\n";
     return kDone;
   }
 

@@ -18,12 +18,12 @@
 #include "bus/schema/registry_methods.h"
 #include "bus/subscriber.h"
 #include "runtime/counted.h"
+#include "runtime/printable.h"
 #include "tools/yard/event_dump.h"
 #include "tools/yard/event_queue.h"
 #include "tools/yard/event_view.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/message_json.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
@@ -282,8 +282,8 @@ class Sub : public Verb {
       return PrintJson(context,
                        {{"dump", dump_}, {"events", dump.events()}, {"bytes", dump.bytes()}});
     }
-    *context.err << Printable(dump_) << ": " << runtime::Counted(dump.events(), "event") << ", "
-                 << ShortBytes(dump.bytes()) << "\n";
+    *context.err << runtime::Printable(dump_) << ": " << runtime::Counted(dump.events(), "event")
+                 << ", " << ShortBytes(dump.bytes()) << "\n";
   }
 
   // An endless listening ends so; one that counts has not got what it was to wait for.
@@ -301,7 +301,7 @@ class Sub : public Verb {
       if (item.lost_events > 0) line["lost"] = item.lost_events;
       PrintJson(context, line);
     }
-    const std::string of = item.topic.empty() ? "" : " of " + Printable(item.topic);
+    const std::string of = item.topic.empty() ? "" : " of " + runtime::Printable(item.topic);
     if (item.lost_events > 0) {
       *context.err << "yard sub: lost " << item.lost_events << " events" << of
                    << (item.topic.empty() ? ": printing is too slow" : "") << "\n";

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/registry_methods.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
@@ -115,7 +115,7 @@ class TensorBoard : public Verb {
   static bool Draw(Context& context, const msg::StartOrReuseReplyT& part) {
     if (!context.err_is_terminal || part.progress.empty()) return false;
     const auto width = static_cast<std::size_t>(std::max(context.width - 1, 10));
-    *context.err << "\r\x1b[K" << Printable(part.progress).substr(0, width) << std::flush;
+    *context.err << "\r\x1b[K" << runtime::Printable(part.progress).substr(0, width) << std::flush;
     return true;
   }
 
@@ -131,11 +131,11 @@ class TensorBoard : public Verb {
       PrintJson(context, json);
       return kDone;
     }
-    *context.out << Printable(instance.url) << std::endl;
-    *context.err << (reused ? "runs already: " : "started: ") << Printable(instance.id)
+    *context.out << runtime::Printable(instance.url) << std::endl;
+    *context.err << (reused ? "runs already: " : "started: ") << runtime::Printable(instance.id)
                  << " (process " << instance.info->pid << ", "
-                 << Printable(DataSource(*instance.info)) << ")   next: yard stop "
-                 << Printable(instance.id) << "\n";
+                 << runtime::Printable(DataSource(*instance.info)) << ")   next: yard stop "
+                 << runtime::Printable(instance.id) << "\n";
     return kDone;
   }
 

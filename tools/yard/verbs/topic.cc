@@ -15,8 +15,8 @@
 #include "bus/subscriber.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/rate_window.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
@@ -306,7 +306,7 @@ class Topic : public Verb {
       line["lost"] = report.lost;
       return PrintJson(context, line);
     }
-    *context.out << Printable(topic) << "  " << measure.text(report);
+    *context.out << runtime::Printable(topic) << "  " << measure.text(report);
     if (report.lost > 0) *context.out << ", " << report.lost << " lost";
     *context.out << "\n";
   }

@@ -3,9 +3,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -65,8 +65,8 @@ class Wait : public Verb {
       if (context.json) PrintJson(context, ToJson(*ended));
     }
     if (!context.json) {
-      *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ") << Printable(why)
-                   << "\n";
+      *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ")
+                   << runtime::Printable(why) << "\n";
     }
     return failed ? kFailed : kDone;
   }

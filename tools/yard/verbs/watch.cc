@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/printable.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -69,7 +69,7 @@ class Watch : public Verb {
                                                           : value->dump();
       absl::StrAppend(&line, "  ", name, " ", text);
     }
-    *context.out << Printable(line) << "\n";
+    *context.out << runtime::Printable(line) << "\n";
     context.out->flush();
   }
 
