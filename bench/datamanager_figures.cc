@@ -36,16 +36,22 @@ constexpr absl::Duration kRest = absl::Milliseconds(500);
 // A directory that has just changed is listed again, whatever its time says (run_tree.h).
 constexpr absl::Duration kSettled = absl::Milliseconds(2'100);
 
-// A yard for data managers, one after the other.
+// A yard for data managers of a folder, one after the other.
 class DataYard {
  public:
-  static absl::StatusOr<std::unique_ptr<DataYard>> Start() {
+  // Writes the folder if it is not there yet. No data manager runs yet.
+  static absl::StatusOr<std::unique_ptr<DataYard>> For(EventFolder& folder) {
+    const auto path = folder.Path();
+    if (!path.ok()) return path.status();
     auto yard = LauncherYard::Start();
     if (!yard.ok()) return yard.status();
-    return std::unique_ptr<DataYard>(new DataYard(*std::move(yard)));
+    return std::unique_ptr<DataYard>(new DataYard(*std::move(yard), *path));
   }
   // Returns at once.
-  absl::Status StartService(const std::string& logdir, std::vector<std::string> flags = {}) {
+  absl::Status StartService(std::vector<std::string> flags = {}) {
+    return StartServiceOf(logdir_, std::move(flags));
+  }
+  absl::Status StartServiceOf(const std::string& logdir, std::vector<std::string> flags) {
     flags.push_back("--logdir=" + logdir);
     auto pid = yard_->StartService("datamanager/datamanager", std::move(flags));
     if (pid.ok()) pid_ = *pid;
@@ -59,6 +65,7 @@ class DataYard {
     std::filesystem::create_directories(folder);
     return folder;
   }
+  const std::string& logdir() const { return logdir_; }
   bus::Client& client() { return yard_->client(); }
   bus::Node* node() { return yard_->node(); }
   pid_t pid() const { return pid_; }
@@ -113,8 +120,10 @@ class DataYard {
   }
 
  private:
-  explicit DataYard(std::unique_ptr<LauncherYard> yard) : yard_(std::move(yard)) {}
+  DataYard(std::unique_ptr<LauncherYard> yard, std::string logdir)
+      : yard_(std::move(yard)), logdir_(std::move(logdir)) {}
   const std::unique_ptr<LauncherYard> yard_;
+  const std::string logdir_;
   pid_t pid_ = 0;
 };
 
@@ -191,20 +200,18 @@ absl::StatusOr<std::string> EventFolder::Path() {
 }
 
 absl::StatusOr<LoadFigures> MeasureLoad(EventFolder& folder, int threads) {
-  const auto path = folder.Path();
-  if (!path.ok()) return path.status();
-  auto started = DataYard::Start();
+  auto started = DataYard::For(folder);
   if (!started.ok()) return started.status();
   DataYard& yard = **started;
   const std::vector<std::string> flags = {absl::StrCat("--load_threads=", threads),
                                           "--reload_interval=0"};
-  if (auto status = yard.StartService(yard.EmptyFolder(), flags); !status.ok()) return status;
+  if (auto status = yard.StartServiceOf(yard.EmptyFolder(), flags); !status.ok()) return status;
   if (auto ready = yard.Reload(); !ready.ok()) return ready.status();
   absl::SleepFor(kRest);
   const double empty = ResidentKilobytes(yard.pid());
   if (auto killed = yard.KillService(); !killed.ok()) return killed;
   const absl::Duration begin = MonotonicNow();
-  if (auto status = yard.StartService(*path, flags); !status.ok()) return status;
+  if (auto status = yard.StartService(flags); !status.ok()) return status;
   const auto loaded = yard.AwaitCached(folder.options().runs);
   LoadFigures figures;
   figures.since_exec = MonotonicNow() - begin;
@@ -221,14 +228,12 @@ absl::StatusOr<LoadFigures> MeasureLoad(EventFolder& folder, int threads) {
 
 absl::StatusOr<ListFigures> MeasureListing(int runs) {
   EventFolder folder({.runs = runs, .steps = 1, .tags = 1});
-  const auto path = folder.Path();
-  if (!path.ok()) return path.status();
-  auto started = DataYard::Start();
+  auto started = DataYard::For(folder);
   if (!started.ok()) return started.status();
   DataYard& yard = **started;
   ListFigures figures;
   absl::Duration begin = MonotonicNow();
-  if (auto status = yard.StartService(*path); !status.ok()) return status;
+  if (auto status = yard.StartService(); !status.ok()) return status;
   const auto listed = yard.Runs(1);
   figures.listed = MonotonicNow() - begin;
   if (!listed.ok()) return listed.status();
@@ -245,12 +250,10 @@ absl::StatusOr<ListFigures> MeasureListing(int runs) {
 }
 
 absl::StatusOr<AskedFigures> MeasureAsked(EventFolder& folder) {
-  const auto path = folder.Path();
-  if (!path.ok()) return path.status();
-  auto started = DataYard::Start();
+  auto started = DataYard::For(folder);
   if (!started.ok()) return started.status();
   DataYard& yard = **started;
-  if (auto status = yard.StartService(*path); !status.ok()) return status;
+  if (auto status = yard.StartService(); !status.ok()) return status;
   const auto runs = yard.Runs(0);
   if (!runs.ok()) return runs.status();
   if (runs->runs.empty()) return absl::InternalError("no runs are listed");
@@ -271,12 +274,10 @@ absl::StatusOr<AskedFigures> MeasureAsked(EventFolder& folder) {
 }
 
 absl::StatusOr<absl::Duration> MeasurePlot(EventFolder& folder, int answers) {
-  const auto path = folder.Path();
-  if (!path.ok()) return path.status();
-  auto started = DataYard::Start();
+  auto started = DataYard::For(folder);
   if (!started.ok()) return started.status();
   DataYard& yard = **started;
-  if (auto status = yard.StartService(*path); !status.ok()) return status;
+  if (auto status = yard.StartService(); !status.ok()) return status;
   if (auto ready = yard.Reload(); !ready.ok()) return ready.status();
   const auto runs = yard.Runs(1);
   if (!runs.ok()) return runs.status();
@@ -298,14 +299,12 @@ absl::StatusOr<absl::Duration> MeasurePlot(EventFolder& folder, int answers) {
 
 absl::StatusOr<FollowFigures> MeasureFollowing(int runs, int appends, absl::Duration idle) {
   EventFolder folder({.runs = runs, .steps = 1, .tags = 1});
-  const auto path = folder.Path();
-  if (!path.ok()) return path.status();
-  auto started = DataYard::Start();
+  auto started = DataYard::For(folder);
   if (!started.ok()) return started.status();
   DataYard& yard = **started;
   Announcements announcements(yard);
   if (auto connected = announcements.Connect(); !connected.ok()) return connected;
-  if (auto status = yard.StartService(*path); !status.ok()) return status;
+  if (auto status = yard.StartService(); !status.ok()) return status;
   if (auto ready = yard.Reload(); !ready.ok()) return ready.status();
   absl::SleepFor(kRest);
   FollowFigures figures;
@@ -320,7 +319,7 @@ absl::StatusOr<FollowFigures> MeasureFollowing(int runs, int appends, absl::Dura
   for (int i = 0; i < appends; ++i) {
     const int run = i * 7 % runs;
     const std::string file = EventFilePath(run, folder.options().style);
-    auto writer = eventlog::EventFileWriter::Open(absl::StrCat(*path, "/", file));
+    auto writer = eventlog::EventFileWriter::Open(absl::StrCat(yard.logdir(), "/", file));
     if (!writer.ok()) return writer.status();
     const std::string record = eventlog::RenderScalars(1, i + 1, {&scalar, 1});
     const absl::Duration at = MonotonicNow();
