@@ -14,12 +14,14 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "flatbuffers/idl.h"
 #include "flatbuffers/reflection.h"
+#include "re2/re2.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
 #include "runtime/string_view.h"
@@ -533,7 +535,13 @@ class SchemaMessageJson : public MessageJson {
   // `error` is the parser's "LINE: COLUMN: error: WORDS".
   std::string Explain(std::string_view text, const reflection::Object& type,
                       const std::string& error) const {
-    if (error.find("unknown field") != std::string::npos) {
+    std::size_t line = 0;
+    std::size_t column = 0;
+    std::string words;
+    if (!RE2::FullMatch(error, R"((?s)(\d+): (\d+): error: (.*))", &line, &column, &words)) {
+      return error;
+    }
+    if (absl::StartsWith(words, "unknown field")) {
       NameScan scan(text);
       std::string name;
       Place place;
@@ -546,32 +554,68 @@ class SchemaMessageJson : public MessageJson {
                             fields.empty() ? "none" : absl::StrJoin(fields, ", "));
       }
     }
-    return Translate(error);
+    return absl::StrCat("line ", line, ", column ", column, ": ", Translate(words),
+                        IsOfValue(words) ? Wanted(FieldAt(text, type, line, column)) : "");
   }
-  static std::string Translate(const std::string& error) {
-    const std::size_t line_end = error.find(": ");
-    const std::size_t column_end = error.find(": ", line_end + 2);
-    constexpr std::string_view kMark = "error: ";
-    const std::size_t mark = error.find(kMark);
-    if (line_end == std::string::npos || column_end == std::string::npos ||
-        mark == std::string::npos) {
-      return error;
+
+  // Whether what the parser says is that a value does not suit its field.
+  static bool IsOfValue(std::string_view words) {
+    for (const char* start :
+         {kNoNumber, "unknown enum value", "Cannot assign token", "invalid number",
+          "expecting: string", "expecting: [", "expecting: {"}) {
+      if (absl::StartsWith(runtime::Absl(words), start)) return true;
     }
-    std::string words = error.substr(mark + kMark.size());
+    return false;
+  }
+  // The field with the last name that ends before a place; null where there is none.
+  const reflection::Field* FieldAt(std::string_view text, const reflection::Object& type,
+                                   std::size_t line, std::size_t column) const {
+    NameScan scan(text);
+    std::string name;
+    Place place;
+    const reflection::Field* field = nullptr;
+    while (scan.Next(&name, &place) &&
+           std::pair(place.line, place.column) < std::pair(line, column)) {
+      const auto* table = Follow(type, place.path);
+      field = table == nullptr ? nullptr : table->fields()->LookupByKey(name.c_str());
+    }
+    return field;
+  }
+  // "; ranks is [uint]", "; state is JobState: Running, Exited"
+  std::string Wanted(const reflection::Field* field) const {
+    if (field == nullptr) return "";
+    const reflection::Type& type = *field->type();
+    const BaseType base = type.base_type();
+    std::string text = absl::StrCat("; ", field->name()->str(), " is ", TypeName(type, base));
+    const BaseType element = base == reflection::Vector ? type.element() : base;
+    if (element == reflection::UByte && type.index() < 0 && base == reflection::Vector) {
+      absl::StrAppend(&text, ": a list of bytes is written [104, 105]");
+    }
+    if (type.index() < 0 || !flatbuffers::IsInteger(element)) return text;
+    std::vector<std::string> members;
+    for (const auto* member :
+         *schema_->enums()->Get(static_cast<unsigned>(type.index()))->values()) {
+      members.push_back(member->name()->str());
+    }
+    return absl::StrCat(text, ": ", absl::StrJoin(members, ", "));
+  }
+  static std::string Translate(std::string words) {
     const auto replace = [&](std::string_view from, std::string_view to) {
       const std::size_t at = words.find(from);
       if (at != std::string::npos) words.replace(at, from.size(), to);
     };
+    replace(kNoNumber, "expected a number");
     replace("expecting: ", "expected ");
     replace(" instead got: ", ", found ");
     replace("Cannot assign token starting with ", "cannot use ");
     replace(" to value of <", " for a value of type ");
     replace("> type.", "");
     replace("end of file", "the end");
-    replace("expected [, found string constant", "a list of bytes is written [104, 105]");
-    return absl::StrCat("line ", error.substr(0, line_end), ", column ",
-                        error.substr(line_end + 2, column_end - line_end - 2), ": ", words);
+    return words;
   }
+
+  // What the parser says of a word or a string where a number belongs.
+  static constexpr const char* kNoNumber = "enum values need to be qualified by an enum type";
 
   const std::string text_;
   const reflection::Schema* const schema_;

@@ -19,6 +19,7 @@ namespace {
 
 using nlohmann::json;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 class MessageJsonTest : public testing::Test {
@@ -191,6 +192,33 @@ TEST_F(MessageJsonTest, WrongValuesAreRefusedWithTheirPlace) {
   EXPECT_THAT(Refused("StopJobRequest", "{grace_ms: 1.5}"), HasSubstr("uint"));
   EXPECT_THAT(Refused("LaunchRequest", "{spec: {restart: Nevr}}"), HasSubstr("Nevr"));
   EXPECT_THAT(Refused("PublishRequest", "{payload: \"abc\"}"), HasSubstr("[104, 105]"));
+}
+
+TEST_F(MessageJsonTest, AWrongValueIsToldWhatItsFieldIs) {
+  const struct {
+    const char* type;
+    const char* text;
+    const char* says;
+  } kCases[] = {
+      {"StopJobRequest", "{\n grace_ms: \"soon\"}",
+       "line 2, column 17: expected a number; grace_ms is uint"},
+      {"StopJobRequest", "{grace_ms: true}", "expected a number; grace_ms is uint"},
+      {"StopJobRequest", "{grace_ms: 1.5, job: \"a\"}", "; grace_ms is uint"},
+      {"LogsRequest", "{ranks: [1, \"a\"]}", "expected a number; ranks is [uint]"},
+      {"JobsRequest", "{live_only: true, job: 3}",
+       "expected string constant, found integer constant; job is string"},
+      {"JobsRequest", "{environment: Every}",
+       "unknown enum value: Every; environment is EnvironmentView: "},
+      {"ReadScalarsRequest", "{selection: {runs: \"a\"}}",
+       "expected [, found string constant; runs is [string]"},
+      {"ReadScalarsRequest", "{columns: 3, selection: 5}", "; selection is Selection"},
+      {"PublishRequest", "{payload: \"abc\"}", "payload is [ubyte]: a list of bytes is written"},
+  };
+  for (const auto& [type, text, says] : kCases) {
+    EXPECT_THAT(Refused(type, text), HasSubstr(says)) << text;
+  }
+  EXPECT_THAT(Refused("JobsRequest", "[]"), EndsWith("expected {, found ["));
+  EXPECT_THAT(Refused("JobsRequest", "{job: \"a\""), EndsWith("found the end"));
 }
 
 TEST_F(MessageJsonTest, OnlyOneObjectIsTaken) {
