@@ -38,7 +38,16 @@ class DockerEngine:
             except subprocess.TimeoutExpired:
                 self._process.kill()
                 self._process.wait()
+            self._unmount()
         self._directory.cleanup()
+
+    def _unmount(self):
+        """The engine leaves the host's network mounted, if a container had that."""
+        with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as mounts:
+            places = [line.split()[1] for line in mounts]
+        for place in reversed(places):
+            if place.startswith(self._directory.name + "/"):
+                self.attempt("umount", place)
 
     def attempt(self, *words, environment=None, timeout=600, **options):
         return subprocess.run(words, env={**self.environment, **(environment or {})}, stdin=subprocess.DEVNULL,
