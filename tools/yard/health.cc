@@ -53,13 +53,6 @@ std::string Names(std::vector<std::string> names, const char* between) {
                       count > kNamed ? absl::StrCat(" and ", count - kNamed, " more") : "");
 }
 
-std::string Remove(std::vector<std::string> paths) {
-  const bool more = paths.size() > kNamed;
-  if (more) paths.resize(kNamed);
-  for (std::string& path : paths) path = ShellWord(path);
-  return absl::StrCat("rm ", absl::StrJoin(paths, " "), more ? "; then again: yard doctor" : "");
-}
-
 std::string Count(std::size_t count, const char* what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
 }
@@ -244,6 +237,13 @@ std::string ShellWord(const std::string& text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
+std::string RemovalOf(std::vector<std::string> paths) {
+  const bool more = paths.size() > kNamed;
+  if (more) paths.resize(kNamed);
+  for (std::string& path : paths) path = ShellWord(path);
+  return absl::StrCat("rm ", absl::StrJoin(paths, " "), more ? "; then again: yard doctor" : "");
+}
+
 Finding CheckDirectory(const DirectoryFacts& facts) {
   const std::string word = ShellWord(facts.path);
   if (facts.error == ENOENT) {
@@ -373,7 +373,7 @@ Findings CheckLeftovers(const LeftoverFacts& facts) {
              absl::StrCat(Count(facts.task_sockets.size(), "socket"),
                           facts.more_sockets ? " or more" : "",
                           " of tasks whose shim was killed: ", Names(facts.task_sockets, ", ")),
-             Remove(facts.task_sockets)));
+             RemovalOf(facts.task_sockets)));
   }
   if (findings.empty()) findings.push_back(Ok("leftovers", "none"));
   return findings;

@@ -36,6 +36,8 @@ bool AnyBad(const Findings& findings);
 
 // A word for a POSIX shell: as it is, or in quotes where it must be.
 std::string ShellWord(const std::string& text);
+// The command that removes these files; of many, the first ones, and to look again.
+std::string RemovalOf(std::vector<std::string> paths);
 
 // ---- The machine
 

@@ -18,6 +18,7 @@
 #include "runtime/process_identity.h"
 #include "tools/yard/health.h"
 #include "tools/yard/health_facts.h"
+#include "tools/yard/info_health.h"
 #include "tools/yard/leases.h"
 #include "tools/yard/machine_health.h"
 #include "tools/yard/outdated.h"
@@ -82,6 +83,7 @@ class Doctor : public Verb {
     add({CheckPrograms(MissingPrograms())});
     add(CheckLeftovers(leftovers));
     add(CheckStrayShims(strays_));
+    add(CheckInfos(LookAtInfos(context.environment)));
     add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
     add(CheckKillModes(modes_, chosen_mode_));
