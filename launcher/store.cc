@@ -16,13 +16,12 @@
 #include "bus/stored_table.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/record.h"
+#include "runtime/database_schema.h"
 #include "runtime/unique_fd.h"
 #include "runtime/wal_copier.h"
 
 namespace launcher {
 namespace {
-
-constexpr int kVersion = 4;
 
 // Times of the monotonic clock mean nothing to the next process and are not kept.
 constexpr char kSchema[] = R"sql(
@@ -51,8 +50,16 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (job, type, idx, number));
 )sql";
 
-// From version 3 and before, when a job had one task. (That a stop was requested is
-// StopCause::kAsked.)
+constexpr char kAddShimLost[] = R"sql(
+  ALTER TABLE attempts ADD COLUMN shim_lost INTEGER NOT NULL DEFAULT 0;
+  UPDATE attempts SET shim_lost = 1
+    WHERE reason LIKE 'the shim was killed%' OR reason LIKE 'the shim ended early%';
+)sql";
+
+constexpr char kAddErrorNumber[] = R"sql(
+  ALTER TABLE attempts ADD COLUMN error_number INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr char kAddTasks[] = R"sql(
   ALTER TABLE jobs ADD COLUMN state BLOB NOT NULL DEFAULT x'';
   ALTER TABLE tasks RENAME COLUMN stop_requested TO stop;
@@ -66,17 +73,11 @@ constexpr char kAddTasks[] = R"sql(
   ALTER TABLE attempts ADD COLUMN out_of_memory INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-// From version 2 and before.
-constexpr char kAddErrorNumber[] = R"sql(
-  ALTER TABLE attempts ADD COLUMN error_number INTEGER NOT NULL DEFAULT 0;
-)sql";
-
-// From version 1, which had only the words.
-constexpr char kAddShimLost[] = R"sql(
-  ALTER TABLE attempts ADD COLUMN shim_lost INTEGER NOT NULL DEFAULT 0;
-  UPDATE attempts SET shim_lost = 1
-    WHERE reason LIKE 'the shim was killed%' OR reason LIKE 'the shim ended early%';
-)sql";
+// What each earlier version lacks: 1 had only the words of a lost shim, 2 no error number; until 3
+// a job had one task. (That a stop was requested is StopCause::kAsked.)
+runtime::DatabaseSchema Schema() {
+  return {.newest = kSchema, .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks}};
+}
 
 constexpr char kInsertJob[] = "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)";
 constexpr char kUpdateJob[] = "UPDATE jobs SET ended_us = ?, state = ? WHERE id = ?";
@@ -169,25 +170,11 @@ class SqliteStore : public Store {
 
   absl::Status Prepare() {
     return Try("open", [&] {
-      database_.exec("PRAGMA journal_mode=WAL");
-      database_.exec("PRAGMA synchronous=NORMAL");
+      if (auto status = runtime::PrepareDatabase(database_, Schema()); !status.ok()) return status;
       database_.exec("PRAGMA foreign_keys=ON");
       // Of pages; all that is read after Load() is what was written last.
       database_.exec("PRAGMA cache_size=-1024");
       log_copier_.Serve(database_);
-      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      const int version = database_.execAndGet("PRAGMA user_version").getInt();
-      if (version > kVersion) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(path_, " was written by a newer version (", version, ", this one knows ",
-                         kVersion, ")"));
-      }
-      if (version == 0) database_.exec(kSchema);
-      if (version == 1) database_.exec(kAddShimLost);
-      if (version == 1 || version == 2) database_.exec(kAddErrorNumber);
-      if (version >= 1 && version <= 3) database_.exec(kAddTasks);
-      if (version != kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
-      transaction.commit();
       return absl::OkStatus();
     });
   }

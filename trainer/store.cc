@@ -19,6 +19,7 @@
 #include "bus/receive.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/trainer_generated.h"
+#include "runtime/database_schema.h"
 #include "runtime/unique_fd.h"
 #include "runtime/wal_copier.h"
 #include "trainer/prepared_transaction.h"
@@ -28,10 +29,6 @@
 namespace trainer {
 namespace {
 
-// 2: trials.trace. 3: trials.options, trials.pause_requested; where an attempt starts,
-// checkpoints; how a trial ends by itself; counters of reports; csv_columns; failures;
-// events; removals. 4: recent.
-constexpr int kVersion = 4;
 constexpr std::size_t kMetricsPerRead = 256 << 10;
 constexpr std::size_t kLogTextPerRead = 1 << 20;
 constexpr std::size_t kMaxOptions = 16 << 20;
@@ -101,8 +98,10 @@ constexpr char kSchema[] = R"sql(
     PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;
 )sql";
 
-// What each earlier version lacks, by its number less one.
-constexpr const char* kMigrations[kVersion - 1] = {
+// What each earlier version lacks, by its number less one. 2: trials.trace. 3: trials.options,
+// trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by itself;
+// counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
+constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
     "ALTER TABLE trials ADD COLUMN pause_requested INTEGER NOT NULL DEFAULT 0;"
@@ -133,6 +132,12 @@ constexpr const char* kMigrations[kVersion - 1] = {
     "UPDATE trials SET failures = attempt - 1;",
     RecentReports::kSchema,
 };
+
+runtime::DatabaseSchema Schema() {
+  return {
+      .newest = absl::StrCat(kSchema, kTablesSince3, RecentReports::kSchema),
+      .migrations = {kMigrations[0], absl::StrCat(kMigrations[1], kTablesSince3), kMigrations[2]}};
+}
 
 // The tables that have rows of trials, in their column `trial`.
 constexpr const char* kTablesOfTrials[] = {"reports",     "lines",       "logs",    "events",
@@ -293,26 +298,11 @@ class SqliteStore : public Store {
 
   absl::Status Prepare() {
     return Try("open", [&] {
-      database_.exec("PRAGMA journal_mode=WAL");
+      if (auto status = runtime::PrepareDatabase(database_, Schema()); !status.ok()) return status;
       database_.exec("PRAGMA temp_store=MEMORY");
       // Of pages: what is written soon again, and read, is that of the trials that run.
       database_.exec("PRAGMA cache_size=-512");
-      database_.exec("PRAGMA synchronous=NORMAL");
       log_copier_.Serve(database_);
-      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
-      const int version = database_.execAndGet("PRAGMA user_version").getInt();
-      if (version > kVersion) {
-        return absl::FailedPreconditionError(
-            absl::StrCat(path_, " was written by a newer version (", version, ", this one knows ",
-                         kVersion, ")"));
-      }
-      if (version == 0) database_.exec(absl::StrCat(kSchema, RecentReports::kSchema));
-      for (int old = version; old > 0 && old < kVersion; ++old) {
-        database_.exec(kMigrations[old - 1]);
-      }
-      if (version < 3) database_.exec(kTablesSince3);
-      if (version < kVersion) database_.exec(absl::StrCat("PRAGMA user_version=", kVersion));
-      transaction.commit();
       PrepareStatements();
       SettleToRead();
       return absl::OkStatus();
