@@ -9,8 +9,11 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/unique_fd.h"
 
 namespace datamanager {
 namespace {
@@ -59,10 +62,17 @@ DirectorySource::Entry EntryOf(DIR* directory, const dirent& entry) {
 
 class RealDirectorySource : public DirectorySource {
  public:
+  RealDirectorySource() = default;
+  // `directory` is open at `path`, which ends in a slash.
+  RealDirectorySource(std::string path, runtime::UniqueFd directory)
+      : below_(std::move(path)), directory_(std::move(directory)) {}
+
   absl::StatusOr<FileState> Look(const std::string& path) override {
     struct statx info;
-    if (statx(AT_FDCWD, path.c_str(), AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &info) !=
-        0) {
+    const bool is_below = directory_.valid() && path.size() > below_.size() &&
+                          path[below_.size()] != '/' && absl::StartsWith(path, below_);
+    if (statx(is_below ? directory_.get() : AT_FDCWD, path.c_str() + (is_below ? below_.size() : 0),
+              AT_NO_AUTOMOUNT, STATX_BASIC_STATS | STATX_BTIME, &info) != 0) {
       return Error("look at", path, errno);
     }
     FileState state;
@@ -76,6 +86,14 @@ class RealDirectorySource : public DirectorySource {
     return state;
   }
 
+  std::unique_ptr<DirectorySource> Below(const std::string& directory) override {
+    runtime::UniqueFd fd(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd.valid()) return nullptr;
+    const bool has_slash = absl::EndsWith(directory, "/");
+    return std::make_unique<RealDirectorySource>(has_slash ? directory : directory + "/",
+                                                 std::move(fd));
+  }
+
   absl::Status List(const std::string& path, const OnEntry& on_entry) override {
     const std::unique_ptr<DIR, CloseDirectory> directory(opendir(path.c_str()));
     if (directory == nullptr) return Error("list", path, errno);
@@ -87,6 +105,10 @@ class RealDirectorySource : public DirectorySource {
       if (name != "." && name != "..") on_entry(name, EntryOf(directory.get(), *entry));
     }
   }
+
+ private:
+  const std::string below_;
+  runtime::UniqueFd directory_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -54,6 +55,12 @@ class DirectorySource {
 
   // Links are followed. One system call.
   virtual absl::StatusOr<FileState> Look(const std::string& path) = 0;
+  // The same for paths that begin with that of a directory, cheaper as the system need not find its
+  // way to it each time: for one scan, as it stays at what has that path now. Null: there is none.
+  virtual std::unique_ptr<DirectorySource> Below(const std::string& directory) {
+    (void)directory;
+    return nullptr;
+  }
   // Calls `on_entry` for everything in a directory but "." and "..", in no order. After an error
   // what it was called for is a part. One descriptor, closed again.
   virtual absl::Status List(const std::string& path, const OnEntry& on_entry) = 0;

@@ -95,6 +95,27 @@ TEST_F(DirectorySourceTest, ListsEntriesAsTheyAreByThemselves) {
                           Pair("pipe", Entry::kOther)));
 }
 
+TEST_F(DirectorySourceTest, FromBelowADirectoryEverythingLooksTheSame) {
+  std::filesystem::create_directory(Path("directory"));
+  Write("directory/file", "12345");
+  const std::string outside = root_ + "2";
+  for (const std::string& root : {root_, root_ + "/"}) {
+    const auto below = source_->Below(root);
+    ASSERT_NE(below, nullptr);
+    for (const std::string& path :
+         {root_, root_ + "/", Path("directory"), Path("directory/file"), Path("/directory/file"),
+          Path("nowhere"), Path("directory/file/x"), outside}) {
+      const auto there = source_->Look(path), here = below->Look(path);
+      EXPECT_EQ(here.status(), there.status());
+      if (here.ok() && there.ok()) {
+        EXPECT_EQ(*here, *there) << path;
+      }
+    }
+  }
+  EXPECT_EQ(source_->Below(Path("nowhere")), nullptr);
+  EXPECT_EQ(source_->Below(Path("directory/file")), nullptr);
+}
+
 TEST_F(DirectorySourceTest, ErrorsNameThePathAndTheReason) {
   Write("file", "");
   std::filesystem::create_symlink("loop", Path("loop"));

@@ -64,8 +64,9 @@ std::int64_t CreatedUs(const FileState& state) {
 enum class Outcome { kSame, kChanged, kGone, kFailed };
 
 // Takes what was seen of a file.
-Outcome Take(const FileState& state, const FileName& name, ListedFile* file) {
+Outcome Take(const FileState& state, ListedFile* file) {
   if (file->kind != FileKind::kNone && file->state == state) return Outcome::kSame;
+  const FileName name = ParseFileName(file->name);
   const bool first = file->kind == FileKind::kNone || file->state.identity != state.identity;
   file->kind = name.kind;
   file->rank = name.rank;
@@ -194,11 +195,11 @@ class RunTree::Scan {
   bool LookAtKnownFiles(Node& node) {
     bool changed = false;
     for (ListedFile& file : node.files) {
-      changed |= LookAtFile(node, ParseFileName(file.name), &file) == Outcome::kChanged;
+      changed |= LookAtFile(node, &file) == Outcome::kChanged;
     }
     for (Node::Link& link : node.links) {
       if (!link.file.has_value()) continue;
-      changed |= LookAtFile(node, ParseFileName(link.name), &*link.file) == Outcome::kChanged;
+      changed |= LookAtFile(node, &*link.file) == Outcome::kChanged;
     }
     return changed;
   }
@@ -234,6 +235,8 @@ class RunTree::Scan {
   }
 
   void Walk() {
+    const auto below = options_.source->Below(options_.root);
+    if (below != nullptr) source_ = below.get();
     Node* const root = tree_->root_.get();
     Begin(*root);
     std::vector<Node*> level = {root};
@@ -254,6 +257,7 @@ class RunTree::Scan {
                   [](const Node* a, const Node* b) { return a->path < b->path; });
       }
     }
+    source_ = options_.source;
   }
 
   static void Begin(Node& node) {
@@ -310,7 +314,7 @@ class RunTree::Scan {
   }
 
   void LookAtDirectory(Node& node) {
-    const auto state = options_.source->Look(FullPath(node));
+    const auto state = source_->Look(FullPath(node));
     See(state, node);
     if (node.seen == Node::Seen::kGone && node.parent == nullptr) {
       node.why = state.ok()
@@ -447,24 +451,27 @@ class RunTree::Scan {
         });
   }
 
-  Outcome TakeState(const absl::StatusOr<FileState>& state, const FileName& name,
-                    ListedFile* file) const {
+  static Outcome TakeState(const absl::StatusOr<FileState>& state, ListedFile* file) {
     if (!state.ok()) {
       return absl::IsNotFound(state.status()) ? Outcome::kGone : Outcome::kFailed;
     }
     if (state->type != FileState::Type::kRegular) return Outcome::kGone;
-    return Take(*state, name, file);
+    return Take(*state, file);
   }
 
-  Outcome LookAtFile(const Node& node, const FileName& name, ListedFile* file) const {
-    return TakeState(options_.source->Look(Join(FullPath(node), file->name)), name, file);
+  Outcome LookAtFile(const Node& node, ListedFile* file) const {
+    return TakeState(source_->Look(Join(FullPath(node), file->name)), file);
   }
 
   void LookAtFiles(Node& node) {
-    const std::string directory = FullPath(node);
+    if (node.files.empty()) return;
+    std::string path = Join(FullPath(node), "");
+    const std::size_t length = path.size();
     for (auto file = node.files.begin(); file != node.files.end();) {
-      const auto state = options_.source->Look(Join(directory, file->name));
-      const Outcome outcome = TakeState(state, ParseFileName(file->name), &*file);
+      path.resize(length);
+      path += file->name;
+      const auto state = source_->Look(path);
+      const Outcome outcome = TakeState(state, &*file);
       if (outcome == Outcome::kFailed) node.why = state.status();
       // One that was never seen is nothing yet.
       const bool gone = outcome == Outcome::kGone || file->kind == FileKind::kNone;
@@ -474,9 +481,10 @@ class RunTree::Scan {
   }
 
   void LookAtLinks(Node& node) {
+    if (node.links.empty()) return;
     const std::string directory = FullPath(node);
     for (Node::Link& link : node.links) {
-      const auto state = options_.source->Look(Join(directory, link.name));
+      const auto state = source_->Look(Join(directory, link.name));
       if (!state.ok() && !absl::IsNotFound(state.status())) {
         if (link.node == nullptr) {
           node.why = state.status();
@@ -507,11 +515,10 @@ class RunTree::Scan {
 
   void LookAtFileBehind(const absl::StatusOr<FileState>& state, Node& node,
                         Node::Link& link) const {
-    const FileName name = ParseFileName(link.name);
-    if (name.kind == FileKind::kNone) return;
+    if (ParseFileName(link.name).kind == FileKind::kNone) return;
     ListedFile file = link.file.has_value() ? *link.file : ListedFile();
     file.name = link.name;
-    const Outcome outcome = TakeState(state, name, &file);
+    const Outcome outcome = TakeState(state, &file);
     if (outcome == Outcome::kGone) {
       node.touched |= link.file.has_value();
       link.file.reset();
@@ -640,6 +647,7 @@ class RunTree::Scan {
   RunTree* const tree_;
   const Options& options_;
   const Look look_;
+  DirectorySource* source_ = options_.source;  // Not owned.
   const std::int64_t now_ns_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed_;  // Device and inode.
   std::vector<Node*> live_;                                    // Those that count.
