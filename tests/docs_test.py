@@ -13,10 +13,13 @@ import unittest
 from bazel.python import xml_runner
 from tests import fenced_blocks, yard_case
 
-# Pages with commands that nothing runs, each with the reason. It only gets shorter: a page that is
+# Pages with commands or C++ that nothing runs, each with the reason. It only gets shorter: a page that is
 # not here runs what it shows, and one that has no such commands any more has to be taken out.
 SHOWN_ONLY = {
     "docs/commands.md": "//tools/yard:command_line_test parses the examples of every --help",
+    "docs/containers.md": "tools/test --check=containers runs the composition",
+    "docs/instances.md": "calls, one by one; //registry:info_directory_test makes them",
+    "docs/multi_process_runner.md": "parts of //examples/all_reduce:ring_test",
     "docs/operating.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, //tests:backup_test",
     "docs/systemd.md": "a test has no systemd of its own",
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does",
@@ -25,8 +28,10 @@ SHOWN_ONLY = {
 PEERS = {"docs/tutorial.md": "tensorboard"}
 # Words of `yard up` for a page.
 UP_WORDS = {"docs/jobs.md": ("--resources", "gpu=0,1,2")}
-LONG = 60  # Seconds, for a block.
+LONG = yard_case.LONG  # Seconds, for a block.
 SDK = "sdk/python"
+# Where `-I sdk/cc` finds the header, from a directory that is no checkout.
+HEADERS = "sdk/cc"
 
 
 def pages():
@@ -53,6 +58,7 @@ class PageCase(yard_case.YardCase):
         os.symlink(cls.yard_program, os.path.join(programs, "yard"))
         cls.environment["PATH"] = programs + ":" + cls.environment["PATH"]
         cls.environment["PYTHONPATH"] = os.path.abspath(SDK)
+        cls.environment["CPATH"] = os.path.abspath(HEADERS)
 
     def type_in(self, block, *words, stdin=""):
         """Runs the words; what they start and leave behind does not outlive the block."""
@@ -86,7 +92,7 @@ class PageCase(yard_case.YardCase):
 
 
 class EveryPageTest(unittest.TestCase):
-    def test_commands_stand_in_blocks_that_run(self):
+    def test_commands_and_programs_stand_in_blocks_that_run(self):
         shown = {page: fenced_blocks.shown_commands(read(page)) for page in pages()}
         for page, commands in shown.items():
             with self.subTest(page):
@@ -120,9 +126,13 @@ class FencedBlocksTest(unittest.TestCase):
                 fenced_blocks.blocks(text)
 
     def test_commands_that_are_only_shown_are_found(self):
-        text = ("Say:\n\n    yard up\n    # and\n    yard down\n\n```text\n$ yard ps\n```\n"
+        text = ("Say:\n\n    yard up\n    # and\n    docker-compose down\n\n```text\n$ yard ps\n```\n"
                 "```sh\nyard run\n```\nthen\n    yard no\n`yard status`\n")
-        self.assertEqual(fenced_blocks.shown_commands(text), ["yard up", "yard down", "$ yard ps"])
+        self.assertEqual(fenced_blocks.shown_commands(text), ["yard up", "docker-compose down", "$ yard ps"])
+
+    def test_a_program_that_is_only_shown_is_found(self):
+        text = "```cpp\nint a;\n```\n```cpp file=a.cc\nint main() {}\n```\n```text\nint b;\n```\n"
+        self.assertEqual(fenced_blocks.shown_commands(text), ["int a;"])
 
 
 for _page in pages():

@@ -17,6 +17,7 @@ RUN = ("sh", "python", "yaml", "json")
 # `file` is empty where the block is no file; `line` is that of the fence, from 1.
 Block = collections.namedtuple("Block", "language file line text")
 
+_TYPED = re.compile(r" *(\$ )?(yard [a-z]+( |$)|docker(-compose)? )")
 _FENCE = re.compile(r"```(\w*)(?: file=([\w.-]+))?$")
 
 
@@ -51,17 +52,20 @@ def runs(block):
 
 
 def shown_commands(text):
-    """Lines that a reader might type and that nothing runs: `yard ...` in indented or shown blocks."""
+    """What a reader might type and nothing runs: `yard ...` in indented or shown blocks; C++, by its first line."""
     found, fenced, before, indented = [], None, "", False
     kinds = {block.line: runs(block) for block in blocks(text)}
+    programs = {block.line + 1 for block in blocks(text) if block.language == "cpp" and not runs(block)}
     for number, line in enumerate(text.split("\n"), 1):
         if line.startswith("```"):
             fenced = None if fenced is not None else kinds[number]
             indented, before = False, ""
             continue
+        if number in programs:
+            found.append(line.strip())
         # Four columns behind an empty line begin a block; what is deeper in a list is none.
         indented = line.startswith("    ") and (indented or not before.strip())
-        if (fenced is False or (fenced is None and indented)) and re.match(r" *(\$ )?yard [a-z]+( |$)", line):
+        if (fenced is False or (fenced is None and indented)) and _TYPED.match(line):
             found.append(line.strip())
         before = line
     return found
