@@ -47,7 +47,7 @@ class RunReader {
     eventlog::OpenFileBound* open_files = nullptr;  // Not owned; null: no bound.
     // On how many threads parts are read; 1: no file is cut.
     int hands = 1;
-    std::uint64_t part_bytes = std::uint64_t{16} << 20;
+    std::uint64_t part_bytes = std::uint64_t{4} << 20;
   };
   using Part = PartQueue<RunPart>::Ticket;
   struct Step {
