@@ -102,13 +102,20 @@ class PointTopicsTest : public testing::Test {
              [this, publish](const auto& run, const auto& tag, auto generation, auto first,
                              const auto& points) {
                PublishPoints(publish, run, tag, generation, first, points);
-               if (run == "held") go_on_.get_future().wait_for(absl::ToChronoSeconds(kLong));
+               if (run != "held") return;
+               held_.set_value();
+               go_on_.get_future().wait_for(absl::ToChronoSeconds(kLong));
              },
          .clock = clock});
   }
   void Find(RunCatalog& catalog) {
     const RunTree::Delta delta = tree_->Rescan();
     catalog.Found(delta, tree_->runs());
+  }
+  // Finds what there is, and waits until all that read are held by the run "held".
+  void FindAndHold(RunCatalog& catalog) {
+    Find(catalog);
+    ASSERT_EQ(held_.get_future().wait_for(absl::ToChronoSeconds(kLong)), std::future_status::ready);
   }
   // Finds what there is, and waits until it has been read.
   void Scan(RunCatalog& catalog) {
@@ -183,6 +190,7 @@ class PointTopicsTest : public testing::Test {
   std::unique_ptr<RunTree> tree_;
   std::map<std::string, std::vector<msg::EnvelopeT>> published_;
   std::set<std::uint64_t> lanes_;  // Of what Spans() has seen.
+  std::promise<void> held_;        // It has come to that.
   std::promise<void> go_on_;       // What is new of the run "held" is announced, and it read.
 };
 
@@ -308,7 +316,7 @@ TEST_F(PointTopicsTest, ARunThatTakesLongIsToBeAskedForAgain) {
   const auto catalog = MakeCatalog(1, &clock);
   Scan(*catalog);
   Report("held", "loss", 1, 1);
-  Find(*catalog);
+  FindAndHold(*catalog);
   const auto loop = runtime::EventLoop::Create(&clock);
   const auto request = RequestFor("m/r/loss/", 0, 0);
   auto maker = MakePointsSince(request, catalog.get(), loop.get());
@@ -336,7 +344,7 @@ TEST_F(PointTopicsTest, WhatThereIsToTellDoesNotWaitForAnotherRun) {
   const auto catalog = MakeCatalog(1);
   Scan(*catalog);
   Report("held", "loss", 1, 1);
-  Find(*catalog);
+  FindAndHold(*catalog);
   auto request = RequestFor("m/a/loss/", 0, 0);
   request.places.push_back(std::move(RequestFor("m/b/loss/", 0, 0).places[0]));
   request.since_us = 1'000'000'000;  // Of "a" nothing: which is told without its points.
