@@ -184,7 +184,9 @@ TEST_F(HttpResponderTest, HangsUpOnThoseThatDawdle) {
 }
 
 TEST_F(HttpResponderTest, SaysWhichPortIsTaken) {
-  const auto second = HttpResponder::Start({.loop = loop_.get(), .port = port_});
+  // (The first one's loop runs already.)
+  const auto loop = EventLoop::Create(&clock_);
+  const auto second = HttpResponder::Start({.loop = loop.get(), .port = port_});
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(second.status().message()), HasSubstr(absl::StrCat(port_, ": Address")));
 }
