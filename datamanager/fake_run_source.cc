@@ -48,7 +48,8 @@ void FakeRunSource::Read(const std::string& name, Need need) {
   if (need == Need::kPoints) run.reader->KeepPoints();
   run.reader->LookAtAll();
   eventlog::ReadBuffer buffer;
-  while (!run.reader->idle()) (void)run.reader->ReadOn(&buffer, false);
+  while (!run.reader->idle() && run.reader->ReadOn(&buffer, false).status.ok()) {
+  }
   auto waiting = std::exchange(waiting_, {});
   for (auto& [request, ready] : waiting) {
     if (request.run == name && IsThere(run, request.need)) {

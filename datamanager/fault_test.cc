@@ -12,6 +12,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -83,6 +84,22 @@ void Write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
 }
 
+// So few files may be opened while it lives.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t files) {
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
+    const rlimit lower{.rlim_cur = files, .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &lower), 0);
+  }
+  ~FileLimit() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
 struct Row {
   std::string name;
   std::string content;  // Of the file, and how many points were written to it.
@@ -93,6 +110,8 @@ struct Row {
   FaultKind kind = FaultKind::kBadPayload;
   // Done afterwards; then all that was written is there.
   std::function<void(const std::string& path)> repair = nullptr;
+  // What it returns is held while the file is read, which fails.
+  std::function<std::shared_ptr<void>()> hinder = nullptr;
 };
 
 std::vector<Row> Rows() {
@@ -168,6 +187,9 @@ std::vector<Row> Rows() {
     std::filesystem::remove(path);
     Write(path, Points(0, kPoints));
   };
+  content("NoDescriptor", all, kPoints, 0, FaultKind::kNoDescriptor);
+  rows.back().hinder = [] { return std::make_shared<FileLimit>(0); };
+  rows.back().repair = [](const std::string&) {};
   return rows;
 }
 
@@ -219,7 +241,11 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
   const Row& row = GetParam();
   Write(path_, row.content);
   const auto reader = Reader();
-  EXPECT_EQ(ReadAll(*reader), absl::OkStatus());
+  {
+    const auto held = row.hinder != nullptr ? row.hinder() : nullptr;
+    EXPECT_EQ(ReadAll(*reader).ok(), held == nullptr);
+    EXPECT_EQ(reader->data().counted(), held == nullptr);
+  }
   if (row.damage != nullptr) {
     EXPECT_EQ(PointsIn(*reader), row.points_in);
     EXPECT_TRUE(reader->data().files()[0].faults.empty());
@@ -254,7 +280,10 @@ TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
   FakeRunSource source;
   source.Append("run/x.tfevents", row.content);
   source.Scan();
-  source.Read("run", RunSource::Need::kCounts);
+  {
+    const auto held = row.hinder != nullptr ? row.hinder() : nullptr;
+    source.Read("run", RunSource::Need::kCounts);
+  }
   if (row.damage != nullptr) {
     row.damage(source.root() + "/run/x.tfevents");
     source.Read("run", RunSource::Need::kCounts);
@@ -276,7 +305,7 @@ TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
 }
 
 TEST(FaultsTest, ThereIsARowForEachKind) {
-  std::set<FaultKind> kinds = {FaultKind::kNoDescriptor};  // In tests of its own, below.
+  std::set<FaultKind> kinds;
   for (const Row& row : Rows()) kinds.insert(row.kind);
   EXPECT_EQ(kinds.size(), eventlog::kFaultKinds);
 }
@@ -284,59 +313,56 @@ TEST(FaultsTest, ThereIsARowForEachKind) {
 INSTANTIATE_TEST_SUITE_P(All, FaultTest, testing::ValuesIn(Rows()),
                          [](const auto& info) { return info.param.name; });
 
-// So few files may be opened while it lives.
-class FileLimit {
+// Lists some directories no more.
+class FailingSource : public DirectorySource {
  public:
-  explicit FileLimit(rlim_t files) {
-    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before_), 0);
-    const rlimit lower{.rlim_cur = files, .rlim_max = before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &lower), 0);
+  absl::StatusOr<FileState> Look(const std::string& path) override { return Real()->Look(path); }
+  absl::Status List(const std::string& path, const OnEntry& on_entry) override {
+    if (!ending_.empty() && path.ends_with(ending_)) {
+      return absl::PermissionDeniedError("cannot list " + path);
+    }
+    return Real()->List(path, on_entry);
   }
-  ~FileLimit() { EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before_), 0); }
-  FileLimit(const FileLimit&) = delete;
-  FileLimit& operator=(const FileLimit&) = delete;
+  void Fail(std::string_view ending) { ending_ = ending; }
+  void Heal() { ending_.clear(); }
 
  private:
-  rlimit before_{};
+  std::string ending_;
 };
 
-TEST_F(FaultTest, WithoutADescriptorItWaitsForOne) {
-  Write(path_, Points(0, kPoints));
-  const auto reader = Reader();
-  {
-    const FileLimit none(0);
-    EXPECT_FALSE(ReadAll(*reader).ok());
-    EXPECT_FALSE(reader->data().counted());
-  }
-  EXPECT_EQ(reader->data().files()[0].faults.Of(FaultKind::kNoDescriptor).count, 1u);
-  EXPECT_EQ(ReadAll(*reader), absl::OkStatus());
-  EXPECT_EQ(PointsIn(*reader), kPoints);
-}
-
 // Runs below a directory, as the service follows them.
-class RunFaultsTest : public testing::Test {
- protected:
+class Runs {
+ public:
   static constexpr int kThreads = 8;
 
-  RunFaultsTest() {
+  explicit Runs(int open_files = 16) {
     char name[] = "/tmp/faul-XXXXXX";
     root_ = mkdtemp(name);
-  }
-  ~RunFaultsTest() override { std::filesystem::remove_all(root_); }
-
-  void Open(int open_files = 16, DirectorySource* source = DirectorySource::Real()) {
     RunTree::Options options;
     options.root = root_;
     options.threads = kThreads;
-    options.source = source;
+    options.source = &source_;
     tree_ = std::make_unique<RunTree>(options);
     catalog_ =
         *RunCatalog::Create({.root = root_, .load_threads = kThreads, .open_files = open_files});
   }
-  void AddRun(const std::string& run, const std::string& content) const {
-    std::filesystem::create_directories(root_ + "/" + run);
-    Write(root_ + "/" + run + "/x.tfevents", content);
+  ~Runs() {
+    catalog_.reset();
+    std::filesystem::remove_all(root_);
   }
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+  std::string directory(const std::string& run) const { return root_ + "/" + run; }
+  FailingSource& source() { return source_; }
+  const RunCatalog& catalog() const { return *catalog_; }
+
+  void Add(const std::string& run, const std::string& content,
+           const std::string& file = "x.tfevents") const {
+    std::filesystem::create_directories(directory(run));
+    Write(directory(run) + "/" + file, content);
+  }
+  void Remove(const std::string& run) const { std::filesystem::remove_all(directory(run)); }
   // Of all runs, after a scan.
   int PointsFound() {
     const RunTree::Delta delta = tree_->Rescan();
@@ -348,112 +374,171 @@ class RunFaultsTest : public testing::Test {
       EXPECT_TRUE(run.intact);
     }
     EXPECT_EQ(catalog_->GetStats().loads.failures, 0u);
+    EXPECT_EQ(catalog_->GetStats().bad_records, 0u);
     return static_cast<int>(points);
   }
 
+ private:
   std::string root_;
+  FailingSource source_;
   std::unique_ptr<RunTree> tree_;
   std::unique_ptr<RunCatalog> catalog_;
 };
 
-TEST_F(RunFaultsTest, WhatIsDoneToARunIsNoticedByTheNextScan) {
-  const struct {
-    const char* what;
-    std::function<void(const std::string& directory)> done;
-    int points;
-    std::uint64_t generation;
-  } kRows[] = {
-      {"nothing", [](const std::string&) {}, kPoints, 0},
-      {"it is made again",
-       [](const std::string& directory) {
-         std::filesystem::remove_all(directory);
-         std::filesystem::create_directory(directory);
-         Write(directory + "/x.tfevents", Points(3, 10));
-       },
-       7, 1},
-      {"it is deleted",
-       [](const std::string& directory) { std::filesystem::remove_all(directory); }, 0, 0},
-      {"it is there again",
-       [](const std::string& directory) {
-         std::filesystem::create_directory(directory);
-         Write(directory + "/x.tfevents", Points(0, 4));
-       },
-       4, 2},
-      {"its file is another",
-       [](const std::string& directory) {
-         std::filesystem::remove(directory + "/x.tfevents");
-         Write(directory + "/y.tfevents", Points(0, 2));
-       },
-       2, 3},
-  };
-  AddRun("run", Points(0, kPoints));
-  Open();
-  for (const auto& row : kRows) {
-    SCOPED_TRACE(row.what);
-    row.done(root_ + "/run");
-    EXPECT_EQ(PointsFound(), row.points);
-    const auto run = catalog_->Describe("run");
-    ASSERT_EQ(run.ok(), row.points > 0);
-    if (!run.ok()) continue;
-    EXPECT_EQ(run->generation, row.generation);
-  }
+using Counter = std::int64_t (*)(const RunCatalog&);
+
+std::int64_t RunsKnown(const RunCatalog& catalog) {
+  return static_cast<std::int64_t>(catalog.GetStats().runs);
+}
+std::int64_t TagsKnown(const RunCatalog& catalog) {
+  std::size_t tags = 0;
+  for (const RunCatalog::RunInfo& run : catalog.Runs()) tags += run.tags;
+  return static_cast<std::int64_t>(tags);
+}
+std::int64_t UnreadableDirectories(const RunCatalog& catalog) {
+  return static_cast<std::int64_t>(catalog.GetWhole().unreadable.count);
+}
+// How often the run began again.
+std::int64_t Generation(const RunCatalog& catalog) {
+  return static_cast<std::int64_t>(catalog.Describe("run")->generation);
 }
 
-// Lists some directories no more.
-class FailingSource : public DirectorySource {
- public:
-  explicit FailingSource(std::string_view ending) : ending_(ending) {}
-  absl::StatusOr<FileState> Look(const std::string& path) override { return Real()->Look(path); }
-  absl::Status List(const std::string& path, const OnEntry& on_entry) override {
-    if (!ending_.empty() && path.ends_with(ending_)) {
-      return absl::PermissionDeniedError("cannot list " + path);
-    }
-    return Real()->List(path, on_entry);
-  }
-  void Heal() { ending_.clear(); }
-
- private:
-  std::string ending_;
+struct RunsRow {
+  std::string name;
+  std::function<void(Runs&)> write;
+  int points_in = kPoints;
+  // Done after they have been found once.
+  std::function<void(Runs&)> damage = nullptr;
+  int points_out = kPoints;
+  Counter counter = nullptr;
+  std::int64_t rises_by = 0;
+  // Done afterwards; then all that was written is there, and the counter is where it was.
+  std::function<void(Runs&)> repair = nullptr;
+  rlim_t descriptors = 0;  // That the process may have; 0: as many as it has.
 };
 
-TEST_F(RunFaultsTest, ADirectoryThatCannotBeReadCostsItselfAndIsCounted) {
-  AddRun("good", Points(0, kPoints));
-  AddRun("closed", Points(0, kPoints));
-  FailingSource source("/closed");
-  Open(16, &source);
-  EXPECT_EQ(PointsFound(), kPoints);
-  EXPECT_EQ(catalog_->GetWhole().unreadable.count, 1u);
-  EXPECT_EQ(catalog_->GetWhole().unreadable.reasons.at(0).message(),
-            "cannot list " + root_ + "/closed");
-  source.Heal();
-  EXPECT_EQ(PointsFound(), 2 * kPoints);
-  EXPECT_EQ(catalog_->GetWhole().unreadable.count, 0u);
+std::vector<RunsRow> RunsRows() {
+  const auto one = [](Runs& runs) { runs.Add("run", Points(0, kPoints)); };
+  constexpr int kManyRuns = 300;
+  constexpr int kManyTags = 1'000'000;
+  return {
+      {.name = "NothingHappens", .write = one, .damage = [](Runs&) {}, .counter = Generation},
+      {.name = "Deleted",
+       .write = one,
+       .damage = [](Runs& runs) { runs.Remove("run"); },
+       .points_out = 0,
+       .counter = RunsKnown,
+       .rises_by = -1,
+       .repair = one},
+      {.name = "Recreated",
+       .write = one,
+       .damage =
+           [](Runs& runs) {
+             runs.Remove("run");
+             runs.Add("run", Points(3, 10));
+           },
+       .points_out = 7,
+       .counter = Generation,
+       .rises_by = 1},
+      {.name = "DeletedAndLaterRecreated",
+       .write = one,
+       .damage =
+           [](Runs& runs) {
+             runs.Remove("run");
+             EXPECT_EQ(runs.PointsFound(), 0);
+             runs.Add("run", Points(0, 4));
+           },
+       .points_out = 4,
+       .counter = Generation,
+       .rises_by = 1},
+      {.name = "AnotherFile",
+       .write = one,
+       .damage =
+           [](Runs& runs) {
+             std::filesystem::remove(runs.directory("run") + "/x.tfevents");
+             runs.Add("run", Points(0, 2), "y.tfevents");
+           },
+       .points_out = 2,
+       .counter = Generation,
+       .rises_by = 1},
+      {.name = "UnreadableDirectory",
+       .write =
+           [](Runs& runs) {
+             runs.Add("good", Points(0, kPoints));
+             runs.Add("closed", Points(0, kPoints));
+             runs.source().Fail("/closed");
+           },
+       .points_in = 2 * kPoints,
+       .points_out = kPoints,
+       .counter = UnreadableDirectories,
+       .rises_by = 1,
+       .repair = [](Runs& runs) { runs.source().Heal(); }},
+      {.name = "SixtyFourDescriptors",
+       .write =
+           [](Runs& runs) {
+             for (int run = 0; run < kManyRuns; ++run) {
+               runs.Add(absl::StrCat(run), Points(0, kPoints));
+             }
+           },
+       .points_in = kManyRuns * kPoints,
+       .points_out = kManyRuns * kPoints,
+       .counter = RunsKnown,
+       .rises_by = kManyRuns,
+       .descriptors = 64},
+      {.name = "AMillionTags",
+       .write =
+           [](Runs& runs) {
+             constexpr int kTagsOfAStep = 1000;
+             std::string content;
+             for (int step = 0; step < kManyTags / kTagsOfAStep; ++step) {
+               std::vector<std::string> tags;
+               for (int i = 0; i < kTagsOfAStep; ++i) tags.push_back(absl::StrCat(step, "/", i));
+               std::vector<eventlog::Scalar> scalars;
+               for (const std::string& tag : tags) scalars.push_back({tag, 1});
+               content += eventlog::RenderScalars(1, step, scalars);
+             }
+             runs.Add("run", content);
+           },
+       .points_in = kManyTags,
+       .points_out = kManyTags,
+       .counter = TagsKnown,
+       .rises_by = kManyTags},
+  };
 }
 
-TEST_F(RunFaultsTest, SixtyFourDescriptorsAreEnoughForManyRuns) {
-  constexpr int kRuns = 300;
-  for (int run = 0; run < kRuns; ++run) AddRun(absl::StrCat(run), Points(0, kPoints));
-  const FileLimit few(64);
-  Open(eventlog::OpenFileBound::For(kThreads, 64));
-  EXPECT_EQ(PointsFound(), kRuns * kPoints);
-}
+class RunFaultsTest : public testing::TestWithParam<RunsRow> {};
 
-TEST_F(RunFaultsTest, AMillionTagsAreAllThere) {
-  constexpr int kSteps = 1000;
-  constexpr int kTagsOfAStep = 1000;
-  std::string content;
-  for (int step = 0; step < kSteps; ++step) {
-    std::vector<std::string> tags;
-    for (int i = 0; i < kTagsOfAStep; ++i) tags.push_back(absl::StrCat(step, "/", i));
-    std::vector<eventlog::Scalar> scalars;
-    for (const std::string& tag : tags) scalars.push_back({tag, 1});
-    content += eventlog::RenderScalars(1, step, scalars);
+TEST_P(RunFaultsTest, CostsWhatItMustAndIsCounted) {
+  const RunsRow& row = GetParam();
+  std::optional<FileLimit> few;
+  if (row.descriptors > 0) few.emplace(row.descriptors);
+  Runs runs(row.descriptors > 0 ? eventlog::OpenFileBound::For(Runs::kThreads, row.descriptors)
+                                : 16);
+  row.write(runs);
+  std::int64_t before = 0;
+  if (row.damage != nullptr) {
+    EXPECT_EQ(runs.PointsFound(), row.points_in);
+    before = row.counter(runs.catalog());
+    row.damage(runs);
   }
-  AddRun("run", content);
-  Open();
-  EXPECT_EQ(PointsFound(), kSteps * kTagsOfAStep);
-  EXPECT_EQ(catalog_->Describe("run")->tags, std::size_t{kSteps * kTagsOfAStep});
-  EXPECT_EQ(catalog_->GetStats().bad_records, 0u);
+  EXPECT_EQ(runs.PointsFound(), row.points_out);
+  EXPECT_EQ(row.counter(runs.catalog()) - before, row.rises_by);
+  if (row.repair == nullptr) return;
+  row.repair(runs);
+  EXPECT_EQ(runs.PointsFound(), row.points_in);
+  EXPECT_EQ(row.counter(runs.catalog()), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RunFaultsTest, testing::ValuesIn(RunsRows()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(RunsTest, WhyADirectoryCannotBeReadIsTold) {
+  Runs runs;
+  runs.Add("closed", Points(0, kPoints));
+  runs.source().Fail("/closed");
+  EXPECT_EQ(runs.PointsFound(), 0);
+  EXPECT_EQ(runs.catalog().GetWhole().unreadable.reasons.at(0).message(),
+            "cannot list " + runs.directory("closed"));
 }
 
 }  // namespace
