@@ -154,6 +154,11 @@ TEST_F(TrialLifeTest, PausedResumedToldAndRemovedOverAKillOfTheTrainer) {
   ASSERT_TRUE(yard_.Kill("trainer"));
   StartTrainer();
   EXPECT_TRUE(Comes("p", "paused"));
+  for (const char* verb : {"wait", "watch"}) {
+    const CommandResult waits = yard_.Run({verb, "p", "--timeout", "0.5"});
+    EXPECT_EQ(waits.exit_code, 5);
+    EXPECT_THAT(waits.err, HasSubstr(id + " is paused; yard resume " + id + " lets it go on\n"));
+  }
   EXPECT_THAT(Yes({"resume", "p"}), HasSubstr("starts anew"));
   EXPECT_EQ(Yes({"tell", "p", "2"}), id + " event 2\n");
   std::string log;

@@ -23,7 +23,7 @@ SERVICES = ("registry", "launcher", "datamanager", "trainer")
 DEADLINE = 120  # Seconds.
 BUILD_DEADLINE = 1800
 # Counts on and says what was acknowledged, until it is told to stop. A step takes it a moment.
-COUNTS = """
+COUNTS = """#!/bin/sh
 i=0
 while :; do
   i=$((i + 1))
@@ -46,16 +46,28 @@ class CompositionTest(unittest.TestCase):
         cls.project = pathlib.Path(cls.directory).name.lower().replace("_", "")
         work = pathlib.Path(cls.directory, "work")
         shutil.copytree(CHECKOUT / "examples/digits", work)
-        (work / "counts.sh").write_text(COUNTS, encoding="utf-8")
         os.chmod(cls.directory, 0o755)
+        own = cls.project + "-own"
         cls.variables = {"YARD_WORK": str(work), "COMPOSE_PROJECT_NAME": cls.project,
-                         "TRAINYARD_IMAGE": cls.project, "YARD_RUNS": "runs"}
+                         "TRAINYARD_IMAGE": own, "YARD_RUNS": "runs"}
         cls.addClassCleanup(cls.engine.attempt, "docker", "rmi", cls.project)
         with cache_server.CacheServer() as cls.cache:
             cls.engine.run("build", "--network", "host", "--tag", cls.project, "--build-arg",
                            "REMOTE_CACHE=" + cls.cache.url, str(CHECKOUT), timeout=BUILD_DEADLINE)
+        cls.addClassCleanup(cls.engine.attempt, "docker", "rmi", own)
+        cls.engine.run("build", "--tag", own, cls.own_image(), timeout=BUILD_DEADLINE)
         cls.addClassCleanup(cls.compose, "down", "--volumes", "--timeout", "5")
         cls.up()
+
+    @classmethod
+    def own_image(cls):
+        """The folder of an image that a user has made FROM the yard's, with a program in it."""
+        folder = pathlib.Path(cls.directory, "own")
+        folder.mkdir()
+        (folder / "counts").write_text(COUNTS, encoding="utf-8")
+        (folder / "counts").chmod(0o755)
+        (folder / "Dockerfile").write_text("FROM %s\nCOPY counts /usr/local/bin/\n" % cls.project, encoding="utf-8")
+        return str(folder)
 
     @classmethod
     def compose(cls, *words, exit_code=0):
@@ -145,7 +157,7 @@ class CompositionTest(unittest.TestCase):
         self.assertIn("accuracy", self.yard("plot", "digits", "-m", "accuracy"))
 
     def test_what_is_acknowledged_survives_the_kill_of_each_container(self):
-        self.yard("run", "--detach", "--name", "counts", "--max_restarts", "1", "--", "sh", "counts.sh")
+        self.yard("run", "--detach", "--name", "counts", "--max_restarts", "1", "--", "counts")
         reports = self.await_reports("counts", 0)
         for service in ("registry", "datamanager", "trainer", "launcher"):
             with self.subTest(killed=service):
@@ -159,7 +171,7 @@ class CompositionTest(unittest.TestCase):
         self.expect_nothing_lost("counts", {1, 2})
 
     def test_all_is_there_after_down_and_up(self):
-        self.yard("run", "--detach", "--name", "before", "--", "sh", "counts.sh")
+        self.yard("run", "--detach", "--name", "before", "--", "counts")
         self.await_reports("before", 0)
         self.compose("down", "--timeout", "5")
         self.up()

@@ -136,6 +136,14 @@ absl::StatusOr<msg::TrialT> FollowTrial(
   }
 }
 
+std::string PauseNote::Take(const msg::TrialT& trial) {
+  const bool is_paused = trial.state == msg::TrialState::Paused;
+  const bool is_new = is_paused && !was_paused_;
+  was_paused_ = is_paused;
+  if (!is_new) return "";
+  return absl::StrCat(trial.id, " is paused; yard resume ", trial.id, " lets it go on");
+}
+
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
                                     absl::Duration timeout, const Say& say) {
   auto client = context.client();

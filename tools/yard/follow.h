@@ -56,7 +56,17 @@ absl::StatusOr<msg::TrialT> FollowTrial(
     Context& context, const std::string& trial, std::uint64_t from_row, absl::Duration timeout,
     const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part, const Say& say = {});
 
-// The same for a job.
+// For who follows a trial: how it goes on, once each time that it is paused.
+class PauseNote {
+ public:
+  // "" if there is nothing to say of what was seen of the trial; else a line without its end.
+  std::string Take(const msg::TrialT& trial);
+
+ private:
+  bool was_paused_ = false;
+};
+
+// As FollowTrial, a job until it has ended.
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
                                     absl::Duration timeout, const Say& say = {});
 

@@ -404,7 +404,8 @@ class RunVerb : public Verb {
             output.SetJob(part.trial->job);
           }
           if (part.trial != nullptr) {
-            SayIfPaused(screen, *part.trial);
+            const std::string paused = pause_note_.Take(*part.trial);
+            if (!paused.empty()) screen.Say(paused + " (Ctrl-C stops it)");
             SayWhyItWaits(screen, *part.trial);
           }
           Show(context, screen, part, context.clock->Monotonic() - begin);
@@ -443,15 +444,6 @@ class RunVerb : public Verb {
                                  runtime::Printable(std::string(stopped.status().message()))));
       }
     });
-  }
-
-  void SayIfPaused(Screen& screen, const msg::TrialT& trial) {
-    const bool is_paused = trial.state == msg::TrialState::Paused;
-    if (is_paused && !was_paused_) {
-      screen.Say(absl::StrCat(trial.id, " is paused; yard resume ", trial.id,
-                              " lets it go on (Ctrl-C stops it)"));
-    }
-    was_paused_ = is_paused;
   }
 
   // As `yard ps` has it, once for each reason.
@@ -532,7 +524,7 @@ class RunVerb : public Verb {
   std::string working_directory_;  // Of the program.
   std::string function_;           // Instead of one.
   std::string first_;              // Of many trials, once it is started.
-  bool was_paused_ = false;
+  PauseNote pause_note_;
   std::string why_it_waits_;  // As last said.
 };
 

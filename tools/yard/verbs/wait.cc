@@ -48,8 +48,15 @@ class Wait : public Verb {
     bool failed = false;
     std::string state, why;
     if (thing.trial.has_value()) {
+      PauseNote pause_note;
       auto ended = FollowTrial(context, thing.id(), thing.trial->reports, timeout,
-                               [](const auto&) { return true; });
+                               [&](const msg::FollowTrialReplyT& part) {
+                                 const std::string paused =
+                                     part.trial == nullptr ? "" : pause_note.Take(*part.trial);
+                                 if (!paused.empty())
+                                   *context.err << "yard wait: " << paused << std::endl;
+                                 return true;
+                               });
       if (!ended.ok()) return NotEnded(context, thing, ended.status());
       failed = ended->state == msg::TrialState::Failed;
       state = StateName(ended->state);

@@ -34,8 +34,12 @@ class Watch : public Verb {
     const absl::Duration timeout =
         timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
     std::uint64_t seen = 0;
+    PauseNote pause_note;
     const auto ended = FollowTrial(context, thing->id(), from_start ? 0 : thing->trial->reports,
                                    timeout, [&](const msg::FollowTrialReplyT& part) {
+                                     const std::string paused =
+                                         part.trial == nullptr ? "" : pause_note.Take(*part.trial);
+                                     if (!paused.empty()) *context.err << paused << std::endl;
                                      for (const auto& row : part.rows) {
                                        Print(context, *row);
                                        if (count_ > 0 && ++seen >= count_) return false;
