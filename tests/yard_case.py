@@ -10,6 +10,7 @@ import unittest
 
 YARD = "tools/yard/yard"
 LONG = 150  # Seconds.
+SANITIZER_OPTIONS = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS")
 
 
 class YardCase(unittest.TestCase):
@@ -42,6 +43,8 @@ class YardCase(unittest.TestCase):
             "XDG_RUNTIME_DIR": cls.directory + "/run",
             "YARD_STATE": cls.directory + "/state",
             "RUNFILES_DIR": os.environ["TEST_SRCDIR"],
+            # How programs that are built with a sanitizer behave (.bazelrc).
+            **{name: os.environ[name] for name in SANITIZER_OPTIONS if name in os.environ},
             **cls.variables,
         }
         cls.yard_program = str(pathlib.Path(YARD).absolute())

@@ -128,6 +128,10 @@ std::vector<std::string> Yard::Environment() const {
                                             {"TMPDIR", directory_},
                                             {"YARD_STATE", state()},
                                             {"XDG_RUNTIME_DIR", directory_ + "/run"}};
+  // How programs that are built with a sanitizer behave (.bazelrc).
+  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
+    if (const char* value = getenv(name); value != nullptr) all[name] = value;
+  }
   for (const auto& [name, value] : environment_) all[name] = value;
   std::vector<std::string> environment;
   for (const auto& [name, value] : all) environment.push_back(name + "=" + value);
