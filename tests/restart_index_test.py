@@ -34,7 +34,7 @@ class RestartIndexTest(yard_case.YardCase):
     def await_loaded(self, all_points):
         def look():
             out, _ = self.yard("runs", "--json")
-            return sum(json.loads(line).get("points", 0) for line in out.splitlines())
+            return sum(json.loads(line)["points"] or 0 for line in out.splitlines())
         self.await_true(lambda: look() == all_points, lambda: "%d points" % look())
 
     def await_counter(self, name, least):
