@@ -128,9 +128,9 @@ std::vector<std::string> Yard::Environment() const {
                                             {"TMPDIR", directory_},
                                             {"YARD_STATE", state()},
                                             {"XDG_RUNTIME_DIR", directory_ + "/run"}};
-  // How programs that are built with a sanitizer behave (.bazelrc).
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"}) {
-    if (const char* value = getenv(name); value != nullptr) all[name] = value;
+  // (Under the thread sanitizer a program would sleep for a second when it ends.)
+  if (const char* options = getenv("TSAN_OPTIONS"); options != nullptr) {
+    all["TSAN_OPTIONS"] = options;
   }
   for (const auto& [name, value] : environment_) all[name] = value;
   std::vector<std::string> environment;
