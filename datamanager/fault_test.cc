@@ -111,7 +111,7 @@ struct Row {
   // Done afterwards; then all that was written is there.
   std::function<void(const std::string& path)> repair = nullptr;
   // What it returns is held while the file is read, which fails.
-  std::function<std::shared_ptr<void>()> hinder = nullptr;
+  std::function<std::unique_ptr<FileLimit>()> hinder = nullptr;
 };
 
 std::vector<Row> Rows() {
@@ -188,7 +188,7 @@ std::vector<Row> Rows() {
     Write(path, Points(0, kPoints));
   };
   content("NoDescriptor", all, kPoints, 0, FaultKind::kNoDescriptor);
-  rows.back().hinder = [] { return std::make_shared<FileLimit>(0); };
+  rows.back().hinder = [] { return std::make_unique<FileLimit>(0); };
   rows.back().repair = [](const std::string&) {};
   return rows;
 }
