@@ -136,7 +136,9 @@ absl::StatusOr<msg::TrialT> FollowTrial(
   }
 }
 
-std::string PauseNote::Take(const msg::TrialT& trial) {
+std::string PauseNote::Take(const msg::FollowTrialReplyT& part) {
+  if (part.trial == nullptr) return "";
+  const msg::TrialT& trial = *part.trial;
   const bool is_paused = trial.state == msg::TrialState::Paused;
   const bool is_new = is_paused && !was_paused_;
   was_paused_ = is_paused;

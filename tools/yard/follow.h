@@ -59,8 +59,8 @@ absl::StatusOr<msg::TrialT> FollowTrial(
 // For who follows a trial: how it goes on, once each time that it is paused.
 class PauseNote {
  public:
-  // "" if there is nothing to say of what was seen of the trial; else a line without its end.
-  std::string Take(const msg::TrialT& trial);
+  // "" if there is nothing to say of what has come; else a line without its end.
+  std::string Take(const msg::FollowTrialReplyT& part);
 
  private:
   bool was_paused_ = false;

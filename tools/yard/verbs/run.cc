@@ -403,11 +403,9 @@ class RunVerb : public Verb {
           if (part.trial != nullptr && !part.trial->job.empty()) {
             output.SetJob(part.trial->job);
           }
-          if (part.trial != nullptr) {
-            const std::string paused = pause_note_.Take(*part.trial);
-            if (!paused.empty()) screen.Say(paused + " (Ctrl-C stops it)");
-            SayWhyItWaits(screen, *part.trial);
-          }
+          const std::string paused = pause_note_.Take(part);
+          if (!paused.empty()) screen.Say(paused + " (Ctrl-C stops it)");
+          if (part.trial != nullptr) SayWhyItWaits(screen, *part.trial);
           Show(context, screen, part, context.clock->Monotonic() - begin);
           return true;
         },

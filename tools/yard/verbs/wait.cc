@@ -51,10 +51,10 @@ class Wait : public Verb {
       PauseNote pause_note;
       auto ended = FollowTrial(context, thing.id(), thing.trial->reports, timeout,
                                [&](const msg::FollowTrialReplyT& part) {
-                                 const std::string paused =
-                                     part.trial == nullptr ? "" : pause_note.Take(*part.trial);
-                                 if (!paused.empty())
+                                 const std::string paused = pause_note.Take(part);
+                                 if (!paused.empty()) {
                                    *context.err << "yard wait: " << paused << std::endl;
+                                 }
                                  return true;
                                });
       if (!ended.ok()) return NotEnded(context, thing, ended.status());

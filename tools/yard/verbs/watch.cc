@@ -37,8 +37,7 @@ class Watch : public Verb {
     PauseNote pause_note;
     const auto ended = FollowTrial(context, thing->id(), from_start ? 0 : thing->trial->reports,
                                    timeout, [&](const msg::FollowTrialReplyT& part) {
-                                     const std::string paused =
-                                         part.trial == nullptr ? "" : pause_note.Take(*part.trial);
+                                     const std::string paused = pause_note.Take(part);
                                      if (!paused.empty()) *context.err << paused << std::endl;
                                      for (const auto& row : part.rows) {
                                        Print(context, *row);
