@@ -79,6 +79,7 @@ class ResultReadersTest(yard_case.YardCase):
         self.assertEqual([row["done"] for row in table], [False] * 3)
         self.assertEqual(seen["types"]["done"], "bool")
         self.assertEqual(seen["types"]["time_total_s"], "float64")
+        self.assertEqual(seen["types"]["experiment_id"], "object")
         self.assertEqual(seen["columns"][:4], ["loss", "odd", "eval/accuracy", "note"])
         self.assertEqual(seen["columns"][-4:], ["mean_loss", "neg_mean_loss", "late", "big"])
 

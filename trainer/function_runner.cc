@@ -9,10 +9,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/random_id.h"
 #include "runtime/string_view.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_object.h"
+#include "trainer/experiment_id.h"
 #include "trainer/function_checkpoint.h"
 
 // Between two calls the function is parked, has ended, or was not started, unless `awaiting_`. A
@@ -33,11 +33,11 @@ std::string HostName() {
 }
 
 ResultSource SourceOf(const FunctionRunner::Options& options) {
-  return {.trial_id = options.trial.id,
-          .experiment_id =
-              options.experiment_id.empty() ? runtime::RandomHex128() : options.experiment_id,
-          .hostname = HostName(),
-          .pid = getpid()};
+  return {
+      .trial_id = options.trial.id,
+      .experiment_id = options.experiment_id.empty() ? NewExperimentId() : options.experiment_id,
+      .hostname = HostName(),
+      .pid = getpid()};
 }
 
 bool IsChildOf(const std::string& directory, const std::string& parent) {

@@ -41,6 +41,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
 // What must not compile, and what must.
@@ -124,6 +125,15 @@ TEST_F(FunctionRunnerTest, RunsNothingBeforeTheFirstStep) {
   EXPECT_FALSE(began);
   EXPECT_EQ(runner->Step().status(), absl::OkStatus());
   EXPECT_TRUE(began);
+}
+
+TEST_F(FunctionRunnerTest, NoReaderOfItsTableTakesTheExperimentIdForANumber) {
+  for (int i = 0; i < 20; ++i) {
+    const auto runner = Make([](const NamedValues&, Reporter& reporter) { reporter.Report({}); });
+    const auto result = runner->Step();
+    ASSERT_EQ(result.status(), absl::OkStatus());
+    EXPECT_THAT(result->source->experiment_id, MatchesRegex("[a-f][0-9a-f]*"));
+  }
 }
 
 TEST_F(FunctionRunnerTest, RunsWhatIsBehindAReportOnlyInTheNextStep) {

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "runtime/file.h"
 #include "runtime/trash.h"
+#include "trainer/store.h"
 #include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 
@@ -24,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 class TrialLifeTest : public TrialsFixture {
  protected:
@@ -465,6 +467,17 @@ TEST_F(TrialLifeTest, TheOldestEndedOnesAreForgottenButNotTheirDirectories) {
   Restart();
   EXPECT_THAT(Known(), ElementsAre(live, ended[3]));
   On([&] { EXPECT_EQ(trials_->GetStats().trials, 2u); });
+}
+
+TEST_F(TrialLifeTest, NoReaderOfItsTableTakesTheExperimentIdForANumber) {
+  for (int i = 1; i <= 20; ++i) {
+    Run();
+    On([&] {
+      const auto trial = store_->LoadTrial(i);
+      ASSERT_TRUE(trial.ok()) << trial.status();
+      EXPECT_THAT(trial->run.experiment_id, MatchesRegex("[a-f][0-9a-f]*"));
+    });
+  }
 }
 
 TEST_F(TrialLifeTest, WhereItComesFromIsInItsDirectory) {

@@ -25,6 +25,7 @@
 #include "trainer/attempt_watch.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/ended_trials.h"
+#include "trainer/experiment_id.h"
 #include "trainer/failure_text.h"
 #include "trainer/function_main.h"
 #include "trainer/metric_statistics.h"
@@ -575,7 +576,7 @@ class TrialsImpl : public Trials {
   TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) {
     TrialRecord record;
     record.run.trial_id = id;
-    record.run.experiment_id = runtime::RandomHex128();
+    record.run.experiment_id = NewExperimentId();
     record.run.hostname = options_.hostname;
     record.run.created_us = NowMicros();
     record.run.event_file =
