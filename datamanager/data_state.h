@@ -17,16 +17,16 @@ namespace datamanager {
 // reason and tried again (there it is taken out of the cache and nobody is told).
 
 enum class ManagerState : std::uint8_t {
-  kInit,     // No scan has begun yet.
+  kInit,     // No scan has begun yet, or none could look into the log directory.
   kLoading,  // A reload is under way: a scan, and reading what it found.
   kDone,
   kInvalid,  // A scan has ended and found no run; queries are answered all the same.
 };
 enum class ManagerEvent : std::uint8_t {
   kReloadBegan,
-  kLoaded,  // A scan found runs, and what was to be read then has been.
-  kNoRuns,  // A scan found none.
-  kReloadFailed,
+  kLoaded,        // A scan found runs, and what was to be read then has been.
+  kNoRuns,        // A scan found none.
+  kReloadFailed,  // The log directory is there and cannot be looked into.
 };
 struct ManagerStatus {
   ManagerState now = ManagerState::kInit;

@@ -177,7 +177,7 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   brief_.UpdateAll([this] { return !stopping_.load(); });
   {
     MutexLock lock(mutex_);
-    scanned_ = true;
+    if (!unreadable.root) scanned_ = true;
     unreadable_ = unreadable;
   }
   EndLingering();
@@ -188,10 +188,15 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
     options_.indexes->KeepOnly(directories);
   }
   has_runs_ = !runs.empty();
+  if (unreadable.root) {
+    if (whole) Happen(ManagerEvent::kReloadFailed);
+    return;
+  }
   if (runs.empty()) return Happen(ManagerEvent::kNoRuns);
   if (!whole) {
     // A look at what has changed may find the first run.
-    if (GetWhole().state != ManagerState::kInvalid) return;
+    const ManagerState state = GetWhole().state;
+    if (state != ManagerState::kInvalid && state != ManagerState::kInit) return;
     Happen(ManagerEvent::kReloadBegan);
   }
   // The runs may be gone by then.
@@ -345,10 +350,12 @@ bool RunCatalog::scanned() const {
 }
 
 absl::Status RunCatalog::CheckScanned() const {
-  return scanned() ? absl::OkStatus() : BeingScanned();
+  MutexLock lock(mutex_);
+  return scanned_ ? absl::OkStatus() : BeingScanned();
 }
 
 absl::Status RunCatalog::BeingScanned() const {
+  if (unreadable_.root) return absl::UnavailableError(unreadable_.reasons.front().message());
   return absl::UnavailableError(
       absl::StrCat("runs are being looked for in ", options_.root, " for the first time, in ",
                    runtime::Counted(looked_into_, "directory", "directories"), " so far"));

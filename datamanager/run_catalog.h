@@ -216,7 +216,7 @@ class RunCatalog : public RunSource {
 
   explicit RunCatalog(Options options);
 
-  absl::Status BeingScanned() const;
+  absl::Status BeingScanned() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   RunPtr Find(std::string_view run) const;
   void Change(const ListedRunPtr& listed);
   std::vector<std::string> TakeGrown(const std::string& run);

@@ -247,6 +247,27 @@ TEST_F(RunCatalogTest, ARunThatIsGoneIsForgottenAndAMissingRootIsInvalid) {
   EXPECT_EQ(catalog->GetStats().cache.bytes, 0u);
 }
 
+TEST_F(RunCatalogTest, AReloadThatCannotLookIntoTheRootLeavesTheStatusAsItWas) {
+  Report("r", 1);
+  const auto catalog = MakeCatalog();
+  RunTree::Unreadable closed;
+  closed.root = true;
+  closed.count = 1;
+  closed.reasons = {absl::PermissionDeniedError("cannot list it")};
+  catalog->ScanBegan();
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kLoading);
+  catalog->Found({}, {}, closed);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInit);
+  EXPECT_EQ(catalog->Names().status(), absl::UnavailableError("cannot list it"));
+  Scan(*catalog);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_THAT(Announced(), ElementsAre()) << "what the first scan finds is no news";
+  catalog->ScanBegan();
+  catalog->Found({}, tree_->runs(), closed);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "1");
+}
+
 TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone) {
   const auto catalog = MakeCatalog();
   // No scan of everything is announced.

@@ -316,7 +316,9 @@ class RunTree::Scan {
   void LookAtDirectory(Node& node) {
     const auto state = source_->Look(FullPath(node));
     See(state, node);
-    if (node.seen == Node::Seen::kGone && node.parent == nullptr) {
+    if (node.parent != nullptr) return;
+    root_failed_ = node.seen == Node::Seen::kFailed;
+    if (node.seen == Node::Seen::kGone) {
       node.why = state.ok()
                      ? absl::NotFoundError(absl::StrCat("cannot look for runs in ", options_.root,
                                                         ": it is no directory"))
@@ -351,6 +353,7 @@ class RunTree::Scan {
                            node.state.modified_ns == node.now.modified_ns &&
                            node.state.changed_ns == node.now.changed_ns;
     const bool listed = !failed && !as_before && List(node);
+    if (node.parent == nullptr) root_failed_ = !as_before && !listed;
     if (listed || (look_ == Look::kAll && !failed)) LookAtFiles(node);
     // What could not be seen is tried again; links are, anyway.
     if (!node.why.ok()) node.settled = false;
@@ -534,6 +537,7 @@ class RunTree::Scan {
     }
     Unreadable result;
     result.count = unreadable_.size();
+    result.root = root_failed_;
     for (const Node* node : unreadable_) {
       if (result.reasons.size() == kMaxUnreadable) break;
       result.reasons.push_back(node->why);
@@ -652,7 +656,8 @@ class RunTree::Scan {
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed_;  // Device and inode.
   std::vector<Node*> live_;                                    // Those that count.
   std::vector<const Node*> unreadable_;
-  bool dropped_ = false;  // One that counted does not any more.
+  bool root_failed_ = false;  // It could not be looked at or listed.
+  bool dropped_ = false;      // One that counted does not any more.
 };
 
 RunTree::RunTree(Options options)

@@ -83,6 +83,7 @@ class RunTree {
   struct Unreadable {
     std::vector<absl::Status> reasons;  // The first kMaxUnreadable; they name the directory.
     std::size_t count = 0;
+    bool root = false;  // The root is among them, and it is there: nothing was looked for.
   };
 
   explicit RunTree(Options options);

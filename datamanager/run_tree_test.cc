@@ -522,6 +522,43 @@ TEST_F(RunTreeTest, WhatCannotBeReadStaysAsItWasAndIsTold) {
   }
 }
 
+TEST_F(RunTreeTest, ARootThatCannotBeLookedIntoIsSaidToBeSo) {
+  AddRun("r");
+  Write("x.tfevents");
+  Age();
+  const absl::Status why = absl::PermissionDeniedError("no");
+  for (const bool look : {false, true}) {
+    SCOPED_TRACE(look);
+    RunTree fresh(Options());
+    RunTree tree(Options());
+    tree.Rescan();
+    EXPECT_FALSE(tree.unreadable().root);
+    if (look) {
+      source_.FailLook(root_, why);
+    } else {
+      source_.FailList(root_, why);
+    }
+    fresh.Rescan();
+    EXPECT_TRUE(fresh.unreadable().root);
+    Write(absl::StrCat(look, ".tfevents"));
+    EXPECT_TRUE(IsNothing(tree.Rescan()));
+    EXPECT_TRUE(tree.unreadable().root);
+    EXPECT_THAT(Names(tree.runs()), UnorderedElementsAre(".", "r"));
+    source_.Heal();
+    fresh.Rescan();
+    EXPECT_FALSE(fresh.unreadable().root);
+    EXPECT_THAT(Names(fresh.runs()), UnorderedElementsAre(".", "r"));
+    Age();
+  }
+  // A file of it, or a directory below it, is less.
+  source_.FailLook(Path("x.tfevents"), why);
+  source_.FailList(Path("r"), why);
+  RunTree tree(Options());
+  tree.Rescan();
+  EXPECT_EQ(tree.unreadable().count, 2u);
+  EXPECT_FALSE(tree.unreadable().root);
+}
+
 TEST_F(RunTreeTest, AFileThatCannotBeLookedAtIsTriedAgain) {
   const std::string file = Path(AddRun("r"));
   Age();

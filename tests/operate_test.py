@@ -60,7 +60,8 @@ class OperateTest(yard_case.YardCase):
     """A yard with metrics and small logs."""
 
     port = free_ports(len(SERVICES))
-    up_words = ("--metrics_port", str(port), "--service", "log_file_mb=1", "--service", "log_files=2")
+    up_words = ("--metrics_port", str(port), "--service", "log_file_mb=1", "--service", "log_files=2",
+                "--keep_trials", "2")
 
     def get(self, service, path="/metrics"):
         url = "http://127.0.0.1:%d%s" % (self.port + SERVICES.index(service), path)
@@ -163,6 +164,14 @@ class OperateTest(yard_case.YardCase):
         with open(os.path.join(logs, "trainer.log")) as log:
             self.assertIn("SetLogLevel", log.read())
 
+    def test_as_many_ended_trials_are_known_as_were_asked_for(self):
+        for name in ("one", "two", "three"):
+            self.yard("run", "--name", name, "--", "sh", "-c", 'echo \'{"t":"report","m":{"x":1}}\' >&3; read -r r <&3')
+        known = lambda: {json.loads(row)["name"] for row in self.yard("ps", "-a", "--json")[0].splitlines()}
+        self.await_true(lambda: known() == {"two", "three"}, known)
+        # The run of the one that is forgotten stays.
+        self.assertIn("one", self.yard("runs")[0])
+
     def test_what_cannot_be_served_is_refused(self):
         _, why = self.finish(self.start_yard("up", "--metrics_port", "65534"), 2)
         self.assertIn("--metrics_port 65534 is no number from 1 to 65532", why)
@@ -170,6 +179,8 @@ class OperateTest(yard_case.YardCase):
         self.assertIn("the yard itself decides about listen", why)
         _, why = self.finish(self.start_yard("up", "--service", "log_level=debug"), 6)
         self.assertIn("other flags of its services", why)
+        _, why = self.finish(self.start_yard("up", "--keep_trials", "3"), 6)
+        self.assertIn("leave --service, --metrics_port and --keep_trials out", why)
 
     def pid_of(self, service):
         return self.call(service, "Stats")["pid"]

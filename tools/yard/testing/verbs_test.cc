@@ -259,6 +259,15 @@ TEST_F(VerbsTest, UpKeepsTheSlotsOfARunningYard) {
   }
 }
 
+TEST_F(VerbsTest, UpChecksHowManyTrialsAreKept) {
+  for (const char* wrong : {"0", "-1", "many", "1.5", "9999999999"}) {
+    const auto result = yard_.Run({"up", "--keep_trials", wrong});
+    EXPECT_EQ(result.code, kUsage) << wrong;
+    EXPECT_THAT(result.err, HasSubstr("is no number from 1 on")) << wrong;
+    EXPECT_FALSE(ReadWanted(yard_.locations()).value().has_value()) << wrong;
+  }
+}
+
 TEST_F(VerbsTest, UpKeepsTheDataManagersFlagsOfARunningYard) {
   ASSERT_TRUE(
       WriteWanted(yard_.locations(), {.logdir = "/runs", .datamanager = {"cache_mb=4"}}).ok());

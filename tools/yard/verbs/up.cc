@@ -33,6 +33,8 @@ class Up : public Verb {
     options.Add("--logdir", logdir_, "Where runs are (default: ./runs).");
     options.Add("--trainer", trainer_, "A program with functions of its own as the trainer.");
     options.Add("--slots", slots_, "Trials that run at once (default: one for each core).");
+    options.Add("--keep_trials", keep_trials_,
+                "Ended trials that are known; directories stay (default: 10000).");
     options.Add("--resources", resources_,
                 "What tasks share: gpu=0,1 or slots=4; may be repeated.");
     options.Add("--datamanager", datamanager_,
@@ -104,7 +106,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // What --service and --metrics_port say, by service.
+  // What --service, --metrics_port and --keep_trials say, by service.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -114,12 +116,19 @@ class Up : public Verb {
       return absl::InvalidArgumentError(absl::StrCat("--metrics_port ", metrics_port_,
                                                      " is no number from 1 to ", kLastMetricsPort));
     }
+    int keep_trials = 0;
+    if (!keep_trials_.empty() &&
+        (!absl::SimpleAtoi(keep_trials_, &keep_trials) || keep_trials < 1)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--keep_trials ", keep_trials_, " is no number from 1 on"));
+    }
     for (const std::string_view service : kServices) {
       if (!service_.empty()) flags[std::string(service)] = service_;
       if (port != 0) {
         flags[std::string(service)].push_back(absl::StrCat("metrics_port=", port++));
       }
     }
+    if (keep_trials != 0) flags["trainer"].push_back(absl::StrCat("keep_trials=", keep_trials));
     return flags;
   }
 
@@ -190,7 +199,7 @@ class Up : public Verb {
           context, "up",
           absl::AlreadyExistsError(
               "the yard is up with other flags of its services; `yard down --keep` first, or "
-              "leave --service and --metrics_port out"));
+              "leave --service, --metrics_port and --keep_trials out"));
     }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
@@ -277,8 +286,7 @@ class Up : public Verb {
 
   std::string logdir_;
   std::string trainer_;
-  std::string slots_;
-  std::string metrics_port_;
+  std::string slots_, keep_trials_, metrics_port_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false;
