@@ -29,7 +29,7 @@ signal.signal(signal.SIGINT, told)
 while True:
     signal.pause()
 """
-_TOOLS_TEST = "import sys; from tools.checks import main; sys.exit(main.main(['--config=clang'], bazel=sys.argv[1]))"
+_TOOLS_TEST = "import sys; from tools.checks import main; sys.exit(main.main(['--config=fuzz'], bazel=sys.argv[1]))"
 _IMPATIENT = """
 import subprocess, sys
 from tools.checks.interruption import Interruption

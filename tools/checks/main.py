@@ -12,7 +12,7 @@ from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
 from tools.checks.interruption import Interruption
 
-CONFIGS = ["default", "long", "asan", "tsan", "clang", "fuzz"]
+CONFIGS = ["default", "long", "asan", "tsan", "fuzz"]
 CHECKS = ["layers", "format", "pages", "install", "containers", "tidy"]
 USUAL = ["layers", "format", "pages", "default"]
 # Stages whose tests talk to programs of other projects.
@@ -30,9 +30,9 @@ _EXAMPLES = """examples:
 configurations (--config):
   default  optimised, assertions on; without tests tagged `long`
   long     the tests tagged `long`: kills, load, soak
-  asan     address and undefined-behaviour sanitizers, leaks
+  asan     built by clang: address and undefined-behaviour sanitizers, leaks; thread-safety analysis,
+           every used header is a direct dependency
   tsan     thread sanitizer
-  clang    a build with clang: thread-safety analysis, every used header is a direct dependency
   fuzz     libFuzzer on each fuzz target for a few seconds
 
 checks (--check):

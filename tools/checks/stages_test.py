@@ -43,12 +43,12 @@ class StagesTest(InADirectory):
         self.assertNotIn("--config", log)
 
     def test_each_configuration_is_asked_for_by_its_name(self):
-        for name in ["asan", "tsan", "fuzz", "clang"]:
+        for name in ["asan", "tsan", "fuzz"]:
             with self.subTest(name=name):
                 self.assertIn("--config=" + name, self.run_stage(name)[1])
 
     def test_a_bazel_that_dies_is_a_failure_with_its_log(self):
-        for name in ["default", "long", "asan", "tsan", "fuzz", "clang"]:
+        for name in ["default", "long", "asan", "tsan", "fuzz"]:
             with self.subTest(name=name):
                 verdict, _ = self.run_stage(name, exit_code=37)
                 self.assertEqual((verdict.passed, len(verdict.failures)), (0, 1))
@@ -66,18 +66,10 @@ class StagesTest(InADirectory):
                 self.assertEqual(failure.name, shown)
                 self.assertIn("no such thing", failure.text)
 
-    def test_a_clean_clang_build_is_one_case(self):
-        done = '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"SUCCESS"}}}\n'
-        self.assertEqual(self.run_stage("clang", done)[0].summary(), "1 passed, 0 failed")
-
-    def test_a_broken_clang_build_shows_what_the_compiler_said(self):
-        said = self.path("stderr-1", "x.cc:1: error: no such thing\n")
-        events = ('{"id":{"actionCompleted":{"label":"//a:b"}},"action":{"stderr":{"uri":"file://%s"}}}\n'
-                  '{"id":{"targetCompleted":{"label":"//a:b"}},"completed":{}}\n'
-                  '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"BUILD_FAILURE"}}}\n' % said)
-        verdict, _ = self.run_stage("clang", events, 1)
-        self.assertEqual(verdict.summary(), "0 passed, 1 failed")
-        self.assertIn("no such thing", verdict.failures[0].text)
+    def test_what_is_no_test_is_analysed_too(self):
+        for name, only_tests in [("default", False), ("asan", False), ("tsan", True)]:
+            with self.subTest(name=name):
+                self.assertEqual("--build_tests_only" in self.run_stage(name)[1], only_tests)
 
 
 class TextTest(InADirectory):
