@@ -32,7 +32,7 @@ configurations (--config):
   long     the tests tagged `long`: kills, load, soak
   asan     built by clang: address and undefined-behaviour sanitizers, leaks; thread-safety analysis,
            every used header is a direct dependency
-  tsan     thread sanitizer
+  tsan     thread sanitizer, for tests with a program that can have a second thread
   fuzz     libFuzzer on each fuzz target for a few seconds
 
 checks (--check):

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import build_events, compile_commands, containers, installed, layers, pages, tidy
+from tools.checks import build_events, compile_commands, containers, installed, layers, pages, threads, tidy
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -39,7 +39,7 @@ class Stages:
             "long": lambda: self._tests("long", "long", "--build_tests_only"),
             # (All that there is, as what is built is analysed too.)
             "asan": lambda: self._tests("asan", "-long", "--config=asan"),
-            "tsan": lambda: self._tests("tsan", "-long", "--config=tsan", "--build_tests_only"),
+            "tsan": self._tsan,
             "fuzz": lambda: self._tests("fuzz", "fuzz", "--config=fuzz", "--build_tests_only"),
         }
 
@@ -61,8 +61,8 @@ class Stages:
         fix = ["Next step: clang-format-14 -i " + " ".join(files)] if files else []
         return _one_case("format", [answer.stderr.strip()] if not fix else files + fix)
 
-    def _tests(self, name, tag_filter, *flags):
-        events = self._run_bazel(name, "test", "--test_tag_filters=" + tag_filter, *flags)
+    def _tests(self, name, tag_filter, *flags, targets=None):
+        events = self._run_bazel(name, "test", "--test_tag_filters=" + tag_filter, *flags, targets=targets)
         verdict = build_events.judge(events, build_events.TagFilter(tag_filter))
         for failure in verdict.failures:
             if not failure.log:
@@ -74,6 +74,13 @@ class Stages:
             verdict.failures = [Failure(f"{name}: {f.name}", f.log, f.text) for f in verdict.failures]
             verdict.skipped = [f"{name}: {skipped}" for skipped in verdict.skipped]
         return verdict
+
+    def _tsan(self):
+        tests = threads.tests_with(tracked_sources(), self._targets, self._ask_bazel)
+        if not tests:
+            self._say("tsan: none of these tests has a program with a second thread")
+            return Verdict()
+        return self._tests("tsan", "-long", "--config=tsan", "--build_tests_only", targets=tests)
 
     def _tidy(self):
         sources = set(tracked_sources())
@@ -87,10 +94,10 @@ class Stages:
     def _ask_bazel(self, *args):
         return subprocess.run([self._bazel, *args], capture_output=True, text=True, check=False)
 
-    def _run_bazel(self, name, command, *flags):
+    def _run_bazel(self, name, command, *flags, targets=None):
         events_path = os.path.join(self._log_directory, name + ".json")
         arguments = [self._bazel, command, "--keep_going", "--color=no", "--curses=no", "--noshow_progress",
-                     "--build_event_json_file=" + events_path, *flags, "--", *self._targets]
+                     "--build_event_json_file=" + events_path, *flags, "--", *(targets or self._targets)]
         start = time.monotonic()
         with open(self.log_path(name), "w", encoding="utf-8") as log:
             with subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=log) as process:

@@ -3,6 +3,7 @@
 import os
 import tempfile
 import unittest
+import unittest.mock
 
 from bazel.python import xml_runner
 from tools.checks import stages
@@ -43,12 +44,22 @@ class StagesTest(InADirectory):
         self.assertNotIn("--config", log)
 
     def test_each_configuration_is_asked_for_by_its_name(self):
-        for name in ["asan", "tsan", "fuzz"]:
+        for name in ["asan", "fuzz"]:
             with self.subTest(name=name):
                 self.assertIn("--config=" + name, self.run_stage(name)[1])
 
+    def test_the_thread_sanitizer_is_given_the_tests_that_have_threads(self):
+        with unittest.mock.patch.object(stages.threads, "tests_with", return_value=["//a:b_test"]) as chosen, \
+                unittest.mock.patch.object(stages, "tracked_sources", return_value=["a/b.cc"]):
+            _, log = self.run_stage("tsan")
+            self.assertEqual(chosen.call_args.args[:2], (["a/b.cc"], ["//a/..."]))
+            self.assertIn("--config=tsan", log)
+            self.assertIn("-- //a:b_test\n", log)
+            chosen.return_value = []
+            self.assertEqual(stages.Stages([], self.directory, lambda line: None).run("tsan").summary(), "0 passed, 0 failed")
+
     def test_a_bazel_that_dies_is_a_failure_with_its_log(self):
-        for name in ["default", "long", "asan", "tsan", "fuzz"]:
+        for name in ["default", "long", "asan", "fuzz"]:
             with self.subTest(name=name):
                 verdict, _ = self.run_stage(name, exit_code=37)
                 self.assertEqual((verdict.passed, len(verdict.failures)), (0, 1))
@@ -67,7 +78,7 @@ class StagesTest(InADirectory):
                 self.assertIn("no such thing", failure.text)
 
     def test_what_is_no_test_is_analysed_too(self):
-        for name, only_tests in [("default", False), ("asan", False), ("tsan", True)]:
+        for name, only_tests in [("default", False), ("asan", False), ("fuzz", True)]:
             with self.subTest(name=name):
                 self.assertEqual("--build_tests_only" in self.run_stage(name)[1], only_tests)
 
