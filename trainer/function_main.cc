@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -51,6 +52,12 @@ absl::Status CatchSignals() {
   return absl::OkStatus();
 }
 
+// True if nobody says.
+bool IsFirstAttempt() {
+  const char* const attempt = std::getenv("YARD_ATTEMPT");
+  return attempt == nullptr || std::string_view(attempt) == "1";
+}
+
 int Exit(const std::string& function, const absl::Status& status) {
   return runtime::ReportAndExitCode(absl::StrCat("function ", function), status);
 }
@@ -81,7 +88,8 @@ int FunctionMain(const std::string& name, absl::Duration heartbeat) {
   const auto process = std::make_shared<FunctionProcess>(
       *std::move(function), *std::move(channel),
       FunctionProcess::Options{.run_directory = directory == nullptr ? "." : directory,
-                               .heartbeat = heartbeat});
+                               .heartbeat = heartbeat,
+                               .is_first_attempt = IsFirstAttempt()});
   if (auto caught = CatchSignals(); !caught.ok()) return Exit(name, caught);
   const runtime::Thread signals("signals", [process] {
     for (std::uint64_t count = 0; read(signalled, &count, sizeof count) > 0;) {

@@ -155,6 +155,9 @@ absl::Status FunctionProcess::Start(const Welcome& welcome) {
       counters = ReadMetadata(*directory).value_or(counters);
     }
   }
+  if (const auto warning = CheckpointWarning(function_); warning && options_.is_first_attempt) {
+    if (auto logged = Log(*warning); !logged.ok()) return logged;
+  }
   ResultSource source;
   source.trial_id = welcome.trial.id;
   source.pid = getpid();
@@ -176,6 +179,10 @@ absl::Status FunctionProcess::Start(const Welcome& welcome) {
   return absl::OkStatus();
 }
 
+absl::Status FunctionProcess::Log(std::string_view text) {
+  return channel_.Send(absl::StrCat(R"({"t":"log","text":)", Quote(text), "}"));
+}
+
 absl::StatusOr<FunctionSession::Event> FunctionProcess::Await(absl::Duration deadline) {
   const runtime::Clock* const real = runtime::Clock::Real();
   const bool beats = options_.heartbeat > absl::ZeroDuration();
@@ -193,11 +200,9 @@ std::optional<absl::Status> FunctionProcess::Deliver(FunctionSession::Event even
   if (!ends.ok()) return Fail(ends.status());
   if (*ends && !result.done) {
     // What the trial's log has of the reason.
-    (void)channel_.Send(absl::StrCat(
-        R"({"t":"log","text":)",
-        Quote(absl::StrCat("the stop function of ", function_.name, " ends the trial at iteration ",
-                           result.training_iteration)),
-        "}"));
+    Log(absl::StrCat("the stop function of ", function_.name, " ends the trial at iteration ",
+                     result.training_iteration))
+        .IgnoreError();
   }
   const bool done = result.done || *ends;
   const std::vector<Saved> saved = session()->TakeSaved();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -41,6 +42,8 @@ class FunctionProcess {
     // How long the function may take to end that is to end otherwise than by a stop (which brings
     // its own time).
     absl::Duration end_timeout = absl::Seconds(10);
+    // The trial's log is told that the function cannot checkpoint. Of a later attempt: no more.
+    bool is_first_attempt = true;
   };
   FunctionProcess(TrainableFunction function, ProgramChannel channel, Options options);
   ~FunctionProcess();  // A function that still runs is left to its thread.
@@ -71,6 +74,8 @@ class FunctionProcess {
   absl::Status RunToTheEnd();
   absl::StatusOr<Welcome> SayHello();
   absl::Status Start(const Welcome& welcome);
+  // Puts `text` into the trial's log.
+  absl::Status Log(std::string_view text);
   // The function's next event; heartbeats meanwhile.
   absl::StatusOr<FunctionSession::Event> Await(absl::Duration deadline);
   // Reports, and lets the function go on. Set: it has ended, with that.

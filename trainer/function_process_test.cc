@@ -60,8 +60,10 @@ class FunctionProcessTest : public ::testing::Test {
     process_ = std::make_unique<FunctionProcess>(
         MakeFunction("train", std::move(function), std::move(options)),
         ProgramChannel(std::move(program_)),
-        FunctionProcess::Options{
-            .run_directory = directory_, .heartbeat = heartbeat, .end_timeout = end_timeout_});
+        FunctionProcess::Options{.run_directory = directory_,
+                                 .heartbeat = heartbeat,
+                                 .end_timeout = end_timeout_,
+                                 .is_first_attempt = is_first_attempt_});
     thread_ = std::make_unique<runtime::Thread>("process", [this] { ended_ = process_->Run(); });
   }
   // It has said hello, and is welcome.
@@ -97,6 +99,7 @@ class FunctionProcessTest : public ::testing::Test {
 
   std::string directory_;
   absl::Duration end_timeout_ = absl::Seconds(60);
+  bool is_first_attempt_ = true;
   runtime::UniqueFd program_;
   std::unique_ptr<ProgramChannel> trainer_;
   std::unique_ptr<FunctionProcess> process_;
@@ -186,6 +189,37 @@ TEST_F(FunctionProcessTest, StartsFromTheCheckpointOfTheWelcome) {
   EXPECT_THAT(Next(), HasSubstr("iteration 8"));
   EXPECT_EQ(Next(), R"({"t":"report","seq":1,"done":true,)"
                     R"("m":{"epoch":8,"trial":"t-abcde","name":"first"}})");
+  Say(kOk);
+  EXPECT_EQ(End(), absl::OkStatus());
+}
+
+double ReportsOne(const NamedValues&) { return 1; }
+
+constexpr char kReportOfOne[] = R"({"t":"report","seq":1,"m":{"_metric":1.0}})";
+
+TEST_F(FunctionProcessTest, TheLogSaysThatAFunctionCannotCheckpoint) {
+  Start(ReportsOne);
+  Welcome();
+  EXPECT_THAT(Next(), AllOf(HasSubstr(R"({"t":"log","text":"function train cannot go on from a )"),
+                            HasSubstr("set warn_without_checkpoints to false")));
+  EXPECT_EQ(Next(), kReportOfOne);
+  Say(kOk);
+  EXPECT_EQ(End(), absl::OkStatus());
+}
+
+TEST_F(FunctionProcessTest, TheLogDoesNotSayItIfItIsSilenced) {
+  Start(ReportsOne, {.warn_without_checkpoints = false});
+  Welcome();
+  EXPECT_EQ(Next(), kReportOfOne);
+  Say(kOk);
+  EXPECT_EQ(End(), absl::OkStatus());
+}
+
+TEST_F(FunctionProcessTest, TheLogDoesNotSayItAgainInALaterAttempt) {
+  is_first_attempt_ = false;
+  Start(ReportsOne);
+  Welcome();
+  EXPECT_EQ(Next(), kReportOfOne);
   Say(kOk);
   EXPECT_EQ(End(), absl::OkStatus());
 }

@@ -61,12 +61,7 @@ FunctionRunner::FunctionRunner(TrainableFunction function, Options options)
       options_(std::move(options)),
       config_(std::make_shared<const NamedValues>(options_.config)),
       progress_(SourceOf(options_)) {
-  if (function_.can_checkpoint || !function_.options.warn_without_checkpoints) return;
-  if (function_.warned->exchange(true)) return;
-  Warn(absl::StrCat("function ", function_.name,
-                    " cannot go on from a checkpoint, after a failure "
-                    "or a pause it begins anew: let it take (const NamedValues& config, Reporter& "
-                    "reporter), or set warn_without_checkpoints to false"));
+  if (const auto warning = CheckpointWarning(function_)) Warn(*warning);
 }
 
 FunctionRunner::~FunctionRunner() {

@@ -52,6 +52,15 @@ std::vector<std::string> FunctionNames() {
   return names;
 }
 
+std::optional<std::string> CheckpointWarning(const TrainableFunction& function) {
+  if (function.can_checkpoint || !function.options.warn_without_checkpoints) return std::nullopt;
+  if (function.warned->exchange(true)) return std::nullopt;
+  return absl::StrCat("function ", function.name,
+                      " cannot go on from a checkpoint, after a failure or a pause it begins anew: "
+                      "let it take (const NamedValues& config, Reporter& reporter), or set "
+                      "warn_without_checkpoints to false");
+}
+
 absl::StatusOr<bool> EndsAt(const TrainableFunction& function, const Result& result) {
   if (!function.options.stop) return false;
   try {

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -137,6 +138,10 @@ class RegisteredFunction {
 absl::StatusOr<TrainableFunction> FindFunction(std::string_view name);
 // Sorted.
 std::vector<std::string> FunctionNames();
+
+// What is to be said of a function that takes no reporter, unless it is silenced; once, of all
+// copies together.
+std::optional<std::string> CheckpointWarning(const TrainableFunction& function);
 
 // Whether the function's own `stop` ends the trial with this result; what it throws is the error.
 absl::StatusOr<bool> EndsAt(const TrainableFunction& function, const Result& result);
