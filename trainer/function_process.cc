@@ -171,11 +171,15 @@ absl::Status FunctionProcess::Start(const Welcome& welcome) {
     session_ = session;
     if (stop_requested_) session->RequestStop();
   }
-  // The thread owns all that the function can reach: it may outlive this.
-  thread_ =
-      std::make_unique<runtime::Thread>(function_.name, [session, config, run = function_.run] {
-        session->Run([&](Reporter& reporter) { return run(*config, reporter); });
-      });
+  try {
+    // The thread owns all that the function can reach: it may outlive this.
+    thread_ =
+        std::make_unique<runtime::Thread>(function_.name, [session, config, run = function_.run] {
+          session->Run([&](Reporter& reporter) { return run(*config, reporter); });
+        });
+  } catch (const std::system_error& refused) {
+    return absl::ResourceExhaustedError(absl::StrCat("cannot start its thread: ", refused.what()));
+  }
   return absl::OkStatus();
 }
 

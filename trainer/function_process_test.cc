@@ -1,10 +1,12 @@
 #include "trainer/function_process.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -231,6 +233,68 @@ TEST_F(FunctionProcessTest, ADamagedCheckpointIsItsFailure) {
   EXPECT_FALSE(End().ok());
 }
 
+// No thread that is started meanwhile finds room for its stack.
+class HugeStacks {
+ public:
+  HugeStacks() {
+    EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
+    pthread_attr_t huge = {};
+    EXPECT_EQ(pthread_attr_init(&huge), 0);
+    EXPECT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 48), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+  }
+  ~HugeStacks() {
+    EXPECT_EQ(pthread_setattr_default_np(&before_), 0);
+    pthread_attr_destroy(&before_);
+  }
+  HugeStacks(const HugeStacks&) = delete;
+  HugeStacks& operator=(const HugeStacks&) = delete;
+
+ private:
+  pthread_attr_t before_ = {};
+};
+
+TEST_F(FunctionProcessTest, AThreadThatCannotBeStartedIsItsFailure) {
+  std::atomic<bool> ran = false;
+  Start([&](const NamedValues&, Reporter&) { ran = true; });
+  const HugeStacks stacks;
+  Welcome();
+  EXPECT_THAT(Next(), HasSubstr(R"({"t":"fail","error":"function train failed: cannot start its )"
+                                R"(thread: )"));
+  EXPECT_EQ(End().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(ran);
+}
+
+TEST_F(FunctionProcessTest, AReportThatItsEscapesMakeTooLongCanBeCaught) {
+  constexpr std::size_t kLimit = 1 << 20;
+  std::string refused;
+  Start([&](const NamedValues&, Reporter& reporter) {
+    reporter.SaveCheckpoint(1, [](const std::string&) {});
+    try {
+      reporter.Report({{"text", std::string(kLimit / 4, '\1')}});  // Each is \u0001.
+    } catch (const std::invalid_argument& error) {
+      refused = error.what();
+    }
+    // As long as may be.
+    for (std::size_t room = 0;; ++room) {
+      try {
+        reporter.Report({{"text", std::string(kLimit / 6 - room, '\1')}});
+        break;
+      } catch (const std::invalid_argument&) {
+      }
+    }
+  });
+  Welcome();
+  const std::string line = Next();
+  EXPECT_LE(line.size(), kLimit);
+  EXPECT_GT(line.size(), kLimit - 1024);
+  EXPECT_THAT(refused, HasSubstr("a report of 1572"));
+  EXPECT_THAT(refused, HasSubstr("bytes as JSON is over the limit of "));
+  Say(Commit(PathIn(line, "ckpt"), "checkpoint_000001"));
+  EXPECT_EQ(End(), absl::OkStatus());
+}
+
 TEST_F(FunctionProcessTest, AStopUnwindsItAndKeepsWhatItSavesMeanwhile) {
   struct Saver {
     ~Saver() {
@@ -416,6 +480,19 @@ TEST_F(FunctionProcessTest, AStopFunctionThatThrowsIsItsFailure) {
   Welcome();
   EXPECT_THAT(Next(), AllOf(HasSubstr("fail"), HasSubstr("the stop function of train failed"),
                             HasSubstr("loss")));
+  EXPECT_FALSE(End().ok());
+}
+
+struct OddThing {};
+
+TEST_F(FunctionProcessTest, AStopFunctionThatThrowsNoExceptionIsItsFailureToo) {
+  FunctionOptions options;
+  options.stop = [](const Result&) -> bool { throw OddThing(); };
+  Start([](const NamedValues&, Reporter& reporter) { reporter.Report({{"acc", 1}}); }, options);
+  Welcome();
+  EXPECT_THAT(Next(), AllOf(HasSubstr(R"({"t":"fail","error":"function train failed: the stop )"),
+                            HasSubstr("function of train failed: an exception of type "),
+                            HasSubstr("OddThing")));
   EXPECT_FALSE(End().ok());
 }
 

@@ -2,17 +2,15 @@
 
 #include <cxxabi.h>
 
-#include <cstdlib>
-#include <exception>
+#include <algorithm>
+#include <cstddef>
 #include <iterator>
-#include <memory>
-#include <new>
 #include <stdexcept>
-#include <typeinfo>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "trainer/checkpoint_directory.h"
+#include "trainer/function_failure.h"
 #include "trainer/json_text.h"
 #include "trainer/report_line.h"
 
@@ -24,7 +22,6 @@ namespace {
 
 constexpr std::size_t kMaxValues = 20'000;
 constexpr std::size_t kMaxSaved = 16;
-constexpr std::size_t kMaxErrorText = 4096;
 constexpr std::size_t kMaxEvents = 1000;
 
 thread_local Reporter* current_reporter = nullptr;
@@ -49,6 +46,20 @@ void CheckBounds(const NamedValues& values, std::size_t max_bytes, const char* w
   }
 }
 
+// `directory` is the trial's, which the line of a report may name.
+void CheckReport(const NamedValues& values, const std::string& directory) {
+  constexpr std::size_t kEscape = 6;   // Bytes of JSON that one byte may need.
+  constexpr std::size_t kFrame = 256;  // Around values and directory: seq, a checkpoint's name.
+  CheckBounds(values, kMaxReportLine, "a report");
+  const std::size_t limit =
+      kMaxReportLine - std::min(kMaxReportLine, kFrame + Quote(directory).size());
+  if (values.size() <= limit / kEscape) return;
+  const std::size_t size = values.ToJson().size();
+  if (size <= limit) return;
+  throw std::invalid_argument(
+      absl::StrCat("a report of ", size, " bytes as JSON is over the limit of ", limit));
+}
+
 void CheckUtf8(std::string_view name, std::string_view text) {
   if (ValidUtf8(text) != text) {
     throw std::invalid_argument(absl::StrCat("the value ", Quote(name.substr(0, 100)),
@@ -66,34 +77,15 @@ std::string OrThrow(absl::StatusOr<std::string> path) {
   return *std::move(path);
 }
 
-absl::Status Thrown(absl::StatusCode code, std::string_view text) {
-  return absl::Status(code, ValidUtf8(text.substr(0, kMaxErrorText)));
-}
-
-// Of the exception that is being handled and is no std::exception.
-std::string CurrentTypeName() {
-  const std::type_info* const type = abi::__cxa_current_exception_type();
-  if (type == nullptr) return "unknown";
-  int failed = 0;
-  const std::unique_ptr<char, void (*)(void*)> name(
-      abi::__cxa_demangle(type->name(), nullptr, nullptr, &failed), free);
-  return failed == 0 ? name.get() : type->name();
-}
-
 absl::Status RunCatching(const FunctionSession::Body& body, Reporter& reporter) {
   try {
     return body(reporter);
   } catch (const StopTrial&) {
     return absl::OkStatus();
-  } catch (const std::bad_alloc&) {
-    return absl::ResourceExhaustedError("out of memory");
-  } catch (const std::exception& error) {
-    return Thrown(absl::StatusCode::kUnknown, error.what());
   } catch (const abi::__forced_unwind&) {
     throw;  // The thread is cancelled.
   } catch (...) {
-    return Thrown(absl::StatusCode::kUnknown,
-                  absl::StrCat("an exception of type ", CurrentTypeName()));
+    return CurrentFailure();
   }
 }
 
@@ -222,7 +214,7 @@ std::optional<Checkpoint> FunctionSession::newest() const {
 }
 
 void FunctionSession::Report(NamedValues values) {
-  CheckBounds(values, kMaxReportLine, "a report");
+  CheckReport(values, trial_.directory);
   {
     runtime::MutexLock lock(mutex_);
     if (stopping_) throw StopTrial();

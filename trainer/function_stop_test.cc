@@ -19,6 +19,7 @@
 namespace trainer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 void Count(const NamedValues&, Reporter& reporter) {
@@ -55,6 +56,22 @@ TEST(FunctionStopTest, WhatItThrowsIsTheErrorOfTheStep) {
   EXPECT_THAT(std::string(runner.Step().status().message()),
               HasSubstr("the stop function of count failed: no idea"));
   // The result is not lost.
+  EXPECT_EQ(runner.Step()->training_iteration, 1);
+}
+
+struct OddThing {};
+
+TEST(FunctionStopTest, WhatItThrowsMayBeNoException) {
+  bool fails = true;
+  FunctionOptions own;
+  own.stop = [&](const Result&) -> bool {
+    if (std::exchange(fails, false)) throw OddThing();
+    return false;
+  };
+  FunctionRunner runner(MakeFunction("count", Count, own), RunnerOptions());
+  EXPECT_THAT(std::string(runner.Step().status().message()),
+              AllOf(HasSubstr("the stop function of count failed: an exception of type "),
+                    HasSubstr("OddThing")));
   EXPECT_EQ(runner.Step()->training_iteration, 1);
 }
 

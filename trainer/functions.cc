@@ -1,12 +1,14 @@
 #include "trainer/functions.h"
 
-#include <exception>
+#include <cxxabi.h>
+
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/mutex.h"
 #include "runtime/string_view.h"
+#include "trainer/function_failure.h"
 
 namespace trainer {
 namespace {
@@ -65,9 +67,12 @@ absl::StatusOr<bool> EndsAt(const TrainableFunction& function, const Result& res
   if (!function.options.stop) return false;
   try {
     return function.options.stop(result);
-  } catch (const std::exception& error) {
-    return absl::UnknownError(
-        absl::StrCat("the stop function of ", function.name, " failed: ", error.what()));
+  } catch (const abi::__forced_unwind&) {
+    throw;  // The thread is cancelled.
+  } catch (...) {
+    const absl::Status failure = CurrentFailure();
+    return absl::Status(failure.code(), absl::StrCat("the stop function of ", function.name,
+                                                     " failed: ", failure.message()));
   }
 }
 

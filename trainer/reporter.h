@@ -47,7 +47,8 @@ class Reporter {
 
   // Hands over the next result, and returns when the trial's next step begins: what is behind it
   // runs only then. Throws StopTrial if there will be none; std::invalid_argument for more than
-  // 20,000 values or 1 MiB; std::logic_error if another thread of the function is in here.
+  // 20,000 values or 1 MiB, in memory or as the line of JSON that the trainer is sent;
+  // std::logic_error if another thread of the function is in here.
   void Report(NamedValues values);
 
   // A checkpoint of the files that `write` makes in an empty directory, named after `step` (at
