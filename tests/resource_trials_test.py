@@ -136,6 +136,16 @@ class ResourceTrialsTest(ResourceCase):
         self.assertRegex(failures, r"\nattempt 1: its time of 1s is over\ntry 1\nFailure # 2 .*\n"
                                    r"attempt 2: its time of 1s is over\ntry 2\n$")
 
+    def test_an_attempt_that_gives_no_sign_of_life_has_failed(self):
+        fifo = os.path.join(self.directory, "silent.fifo")
+        os.mkfifo(fifo)
+        _, err = self.finish(self.start_yard(
+            "run", "--name", "silent", "--heartbeat", "1s", "--", "sh", "-c",
+            'echo waits >&2; exec cat "$0"', fifo), 1)
+        self.assertIn("FAILED: no sign of life for 1s\n  | waits\n", err)
+        failures = pathlib.Path(self.directory, "runs/silent/error.txt").read_text()
+        self.assertRegex(failures, r"\nattempt 1: no sign of life for 1s\nwaits\n$")
+
     def test_whoever_looks_on_is_told_for_what_it_waits(self):
         first, second = self.hold("one"), self.hold("two")
         self.await_state("one", "running")
@@ -154,9 +164,11 @@ class MemoryTest(ResourceCase):
     """Where the launcher can make control groups."""
 
     def test_a_trial_that_takes_more_memory_than_it_may(self):
-        process = self.start_yard("run", "--name", "fat", "--memory", "64MiB", "--", "python3", "-c",
-                                  "bytearray(256 << 20); raise SystemExit(3)")
+        process = self.start_yard("run", "--name", "fat", "--memory", "64MiB", "--", "sh", "-c",
+                                  "echo allocating >&2; exec python3 -c "
+                                  "'bytearray(256 << 20); raise SystemExit(3)'")
         _, err = self.finish(process, 1)
+        self.assertRegex(err, r"FAILED: [^\n]*\n  \| allocating\n")
         if "exit code 3" in err:  # What is not offered cannot be tried, but must be told.
             self.assertIn("its memory could not be limited", err)
             return
