@@ -1,4 +1,4 @@
-"""The real TensorBoard and the yard find, list and reuse each other's instances."""
+"""The real TensorBoard and the yard find, list and reuse each other's instances; its pages have what trials report."""
 
 import json
 import os
@@ -44,6 +44,22 @@ class TensorBoardTest(yard_case.YardCase):
         self.yard("stop", tool["id"])
         self.assertEqual(self.tools(), [])
         self.assertEqual(self.python(GET_ALL), "")
+
+    def test_its_pages_have_what_a_trial_has_reported(self):
+        report = """echo '{"t":"report","m":{"eval":{"loss":0.5}}}' >&3; read reply <&3"""
+        self.yard("run", "--name", "reports", "--", "sh", "-c", report)
+        address = self.yard("tensorboard", "--logdir", "runs", "--port", "0")[0].strip()
+        tool, = self.tools()
+        self.addCleanup(self.yard, "stop", tool["id"])
+
+        def ask(what):
+            url = address + "data/plugin/scalars/" + what
+            with urllib.request.urlopen(url, timeout=yard_case.LONG) as answer:
+                return json.load(answer)
+
+        self.await_true(lambda: "eval/loss" in ask("tags").get("reports", {}), lambda: ask("tags"))
+        (_, step, value), = ask("scalars?run=reports&tag=eval%2Floss")
+        self.assertEqual((step, value), (1, 0.5))
 
     def test_the_yard_lists_and_reuses_what_its_manager_started(self):
         words = ["--logdir", "runs", "--port", "0"]
