@@ -244,6 +244,28 @@ TEST_F(PowerLossTest, ReportsAreLostOfTheLastSecondAtMost) {
   EXPECT_EQ(RowsInFiles("n"), 12u) << "made anew from the rows";
 }
 
+TEST_F(PowerLossTest, NoReportWaitsForALargeCheckpointToBeSynced) {
+  Kill();
+  std::vector<std::function<void()>> never;  // It is read for ever.
+  options_.background = [&](std::function<void()> work) { never.push_back(std::move(work)); };
+  int syncs = 0;
+  options_.sync_background = [&](std::function<void()> work) {
+    ++syncs;
+    work();
+  };
+  Start();
+  Run("large", false);
+  EXPECT_THAT(Save("j-1"), HasSubstr("ERR UNAVAILABLE"));
+  const std::string id = Run("n", false);
+  Report("j-2", 3);
+  Advance(absl::Seconds(1));
+  Report("j-2", 1);
+  LosePower(kNothing);
+  EXPECT_THAT(never, SizeIs(1));
+  EXPECT_EQ(syncs, 1);
+  EXPECT_THAT(StoredValues(id), SizeIs(3));
+}
+
 TEST_F(PowerLossTest, NothingIsSyncedWithoutNeed) {
   Run("n", false);
   Report("j-1");

@@ -2,24 +2,29 @@
 #define TRAINER_STORE_SYNC_H_
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/time/time.h"
+#include "runtime/clock.h"
 #include "runtime/event_loop.h"
 
 namespace trainer {
 
-// Makes what was stored survive a loss of power, a second later: one sync for all that was stored
-// meanwhile. (Ray Tune syncs nothing.) An error is logged. On the loop's thread.
+// Makes what was stored survive a loss of power within a second, on a disk that syncs in half of
+// one: a sync begins half a second after the first of all that it is for, or, if the one before
+// takes longer, right after that. (Ray Tune syncs nothing.) An error is logged. On the loop's
+// thread.
 class StoreSync {
  public:
-  static constexpr absl::Duration kInterval = absl::Seconds(1);
+  static constexpr absl::Duration kInterval = absl::Milliseconds(500);
 
   struct Options {
-    runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
-    std::string path;                    // Of the store.
-    // Does `work` on another thread, then `done` on the loop's, unless this has gone by then.
-    // Unset: it is done at once, on the loop's thread.
+    runtime::EventLoop* loop = nullptr;  // Neither is owned; both outlive it.
+    runtime::Clock* clock = nullptr;
+    std::string path;  // Of the store.
+    // Does `work` on another thread, at once, then `done` on the loop's, unless this has gone by
+    // then. Unset: it is done on the loop's thread.
     std::function<void(std::function<void()> work, std::function<void()> done)> background = {};
     std::function<void(const std::string& path)> sync;  // Any thread.
   };
@@ -32,12 +37,14 @@ class StoreSync {
   void Soon();
 
  private:
+  void Plan();
   void Sync();
 
   const Options options_;
   runtime::EventLoop::TimerId timer_ = 0;
-  bool syncs_ = false;     // Now, in the background.
-  bool is_synced_ = true;  // Or will be, by the sync that was begun.
+  bool syncs_ = false;  // Now, in the background.
+  // Monotonic: the first of what no sync was begun for. Unset: there is nothing.
+  std::optional<absl::Duration> since_;
 };
 
 }  // namespace trainer

@@ -27,6 +27,7 @@ class StoreSyncTest : public ::testing::Test {
   void Open(bool in_background) {
     StoreSync::Options options;
     options.loop = loop_.loop();
+    options.clock = &clock_;
     options.path = "/state/trainer.db";
     options.sync = [this](const std::string& path) { synced_.push_back(path); };
     if (in_background) {
@@ -63,16 +64,17 @@ class StoreSyncTest : public ::testing::Test {
   std::unique_ptr<StoreSync> sync_;
 };
 
-TEST_F(StoreSyncTest, AllThatIsStoredWithinASecondHasOneSync) {
+TEST_F(StoreSyncTest, AllThatIsStoredWithinHalfASecondHasOneSync) {
   Open(false);
   Pass(absl::Minutes(1));
   EXPECT_THAT(synced_, IsEmpty()) << "nothing was stored";
   Soon();
-  Pass(absl::Milliseconds(900));
+  Pass(absl::Milliseconds(400));
   Soon();
+  Pass(absl::Milliseconds(99));
   EXPECT_THAT(synced_, IsEmpty());
-  Pass(absl::Milliseconds(100));
-  EXPECT_THAT(synced_, ElementsAre("/state/trainer.db"));
+  Pass(absl::Milliseconds(1));
+  EXPECT_THAT(synced_, ElementsAre("/state/trainer.db")) << "it counts from the first";
   Pass(absl::Minutes(1));
   EXPECT_THAT(synced_, SizeIs(1));
 }
@@ -80,18 +82,38 @@ TEST_F(StoreSyncTest, AllThatIsStoredWithinASecondHasOneSync) {
 TEST_F(StoreSyncTest, WhatIsStoredDuringASyncHasOneOfItsOwn) {
   Open(true);
   Soon();
-  Pass(absl::Seconds(1));
+  Pass(absl::Milliseconds(500));
   EXPECT_THAT(work_, SizeIs(1));
   Soon();
-  Pass(absl::Minutes(1));
+  Pass(absl::Milliseconds(300));
   EXPECT_THAT(work_, SizeIs(1)) << "one at a time";
   FinishWork();
-  Pass(absl::Seconds(1));
-  EXPECT_THAT(work_, SizeIs(1));
+  Pass(absl::Milliseconds(199));
+  EXPECT_THAT(work_, IsEmpty());
+  Pass(absl::Milliseconds(1));
+  EXPECT_THAT(work_, SizeIs(1)) << "half a second after it was stored, not after the other sync";
   FinishWork();
   Pass(absl::Minutes(1));
   EXPECT_THAT(work_, IsEmpty());
   EXPECT_THAT(synced_, SizeIs(2));
+}
+
+TEST_F(StoreSyncTest, WhatHasWaitedForASlowSyncWaitsNoLonger) {
+  Open(true);
+  Soon();
+  Pass(absl::Milliseconds(500));
+  Soon();
+  Pass(absl::Seconds(3));
+  EXPECT_THAT(work_, SizeIs(1));
+  FinishWork();
+  Pass(absl::ZeroDuration());
+  EXPECT_THAT(work_, SizeIs(1)) << "its half second is over";
+  FinishWork();
+  Soon();
+  Pass(absl::Milliseconds(499));
+  EXPECT_THAT(work_, IsEmpty()) << "the next one has all of its own";
+  Pass(absl::Milliseconds(1));
+  EXPECT_THAT(work_, SizeIs(1));
 }
 
 }  // namespace

@@ -57,6 +57,10 @@ class TrainerServiceImpl : public TrainerService {
     disk_threads_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "disk", .threads = 2, .on_stop = runtime::ThreadPool::OnStop::kDrop});
+    // What waits for its sync is lost with the power, so it waits for nothing else.
+    sync_thread_ = runtime::ThreadPool::Create(
+        process->coordinator(),
+        {.name = "sync", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});
     jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
     auto trials = Trials::Open(
         {.loop = process->loop(),
@@ -71,6 +75,8 @@ class TrainerServiceImpl : public TrainerService {
          .keep_trials = static_cast<std::size_t>(options.keep_trials),
          .background = [threads = disk_threads_.get()](
                            std::function<void()> work) { RunOn(threads, std::move(work)); },
+         .sync_background = [thread = sync_thread_.get()](
+                                std::function<void()> work) { RunOn(thread, std::move(work)); },
          .spread_every = kSpreadEvery,
          .on_event = [publisher = process->publisher()](
                          msg::TrialEventT event) { Publish(publisher, std::move(event)); }});
@@ -120,7 +126,7 @@ class TrainerServiceImpl : public TrainerService {
 
   // Destroyed in the opposite order: what uses comes after what is used.
   std::unique_ptr<Store> store_;
-  std::unique_ptr<runtime::ThreadPool> disk_threads_;
+  std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_;
   std::unique_ptr<bus::JobControl> jobs_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;

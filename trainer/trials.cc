@@ -94,7 +94,8 @@ class TrialsImpl : public Trials {
         table_({options_.store, [this](const TrialRecord& record) { return LoadReports(record); },
                 [this] { PutAsideLater(); }}),
         nonces_(options_.loop, options_.clock),
-        sync_({options_.loop, options_.store->path(), BackgroundOf(this),
+        sync_({options_.loop, options_.clock, options_.store->path(),
+               BackgroundOf(this, options_.sync_background),
                [](const std::string& path) {
                  const absl::Status status = Store::Sync(path);
                  LOG_IF(ERROR, !status.ok()) << status;
@@ -451,7 +452,7 @@ class TrialsImpl : public Trials {
         if (*alive) EndLate(number);
       });
     };
-    options.background = BackgroundOf(this);
+    options.background = BackgroundOf(this, options_.background);
     return TrialReports::Load(record, std::move(options));
   }
 
@@ -672,20 +673,19 @@ class TrialsImpl : public Trials {
   }
 
   using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
-  static Background BackgroundOf(TrialsImpl* self) {
-    if (!self->options_.background) return {};
-    return [self](std::function<void()> work, std::function<void()> done) {
-      self->InBackground(std::move(work), std::move(done));
-    };
-  }
-  void InBackground(std::function<void()> work, std::function<void()> done) {
-    options_.background(
-        [work = std::move(work), done = std::move(done), loop = options_.loop, alive = alive_] {
-          work();
-          loop->Post([done, alive] {
-            if (*alive) done();
-          });
+  // What runs work by `run`, which is one of the options.
+  static Background BackgroundOf(TrialsImpl* self,
+                                 const std::function<void(std::function<void()>)>& run) {
+    if (!run) return {};
+    return [self, &run](std::function<void()> work, std::function<void()> done) {
+      run([work = std::move(work), done = std::move(done), loop = self->options_.loop,
+           alive = self->alive_] {
+        work();
+        loop->Post([done, alive] {
+          if (*alive) done();
         });
+      });
+    };
   }
 
   std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }

@@ -59,6 +59,9 @@ class Trials : public LineReceiver {
     // Runs work that waits long for the disk on another thread; it touches nothing that the loop's
     // thread does but files. Unset: done at once, on the loop's thread.
     std::function<void(std::function<void()> work)> background = {};
+    // The same for the syncs of the store, one at a time, which must not wait for such work: a loss
+    // of power costs what they have not come to. Unset: as above.
+    std::function<void(std::function<void()> work)> sync_background = {};
     // A report is in the files, and told, at once; but what a program says within this time after
     // that is so together, at its end, so that one that reports often costs little. Zero: each at
     // once.
