@@ -59,6 +59,11 @@ inline bool WaitsForTurn(const Trial& trial) {
   return trial.record.state == msg::TrialState::Pending && trial.runner == nullptr &&
          trial.restart_timer == 0;
 }
+// Its next attempt starts from what it was asked to start from: that must be there.
+inline bool NeedsItsStart(const Trial& trial) {
+  const bool is_to_start = Waits(trial.record) || trial.record.state == msg::TrialState::Paused;
+  return is_to_start && trial.reports->progress().newest_checkpoint.number == 0;
+}
 inline WaitingTrial InQueue(const Trial& trial) {
   return {trial.record.number, trial.record.spec.options.priority};
 }

@@ -262,8 +262,10 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
   if (!rows.ok()) return rows.status();
   std::vector<RankedCheckpoint> ranked;
   for (const CheckpointRow& row : *rows) {
-    ranked.push_back({row.number, row.score, LiesIn(start, DirectoryOf(row)),
-                      static_cast<std::uint64_t>(row.bytes)});
+    const std::string directory = DirectoryOf(row);
+    const bool in_use =
+        LiesIn(start, directory) || (options_.is_referenced && options_.is_referenced(directory));
+    ranked.push_back({row.number, row.score, in_use, static_cast<std::uint64_t>(row.bytes)});
   }
   const bool has_score = std::any_of(ranked.begin(), ranked.end(), [](const auto& checkpoint) {
     return checkpoint.score.has_value();

@@ -34,6 +34,8 @@ class TrialCheckpoints {
   struct Options {
     Store* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
+    // Another trial is still to start from what lies in that directory. Unset: none is.
+    std::function<bool(const std::string& directory)> is_referenced = {};
   };
   TrialCheckpoints(const TrialRecord& trial, Options options);
 
@@ -73,7 +75,8 @@ class TrialCheckpoints {
   std::string DirectoryOf(const CheckpointRow& row) const;
 
   // Removes what the trial's keep_checkpoints and checkpoint_bytes let go, but never what `start`
-  // lies in. What cannot be removed stays known, and is tried again with the next checkpoint.
+  // lies in, nor what is referenced. What cannot be removed stays known, and is tried again with
+  // the next checkpoint.
   absl::Status RemoveSurplus(const std::string& start) const;
 
   // Where an attempt starts.

@@ -672,6 +672,99 @@ TEST_F(TrialCheckpointsTest, OneThatAnotherStartsFromIsNotRemoved) {
   }
 }
 
+TEST_F(TrialCheckpointsTest, OneThatAnotherStartsFromIsNotForgotten) {
+  options_.keep_trials = 1;
+  Restart();
+  const std::string source = Run(Request("source"));
+  Report("j-1", 0.5);
+  Save("j-1", "weights");
+  Fail("j-1");
+  ASSERT_EQ(Get(source).state, TrialState::Failed);
+  for (int i = 0; i < 4; ++i) Run(Request(absl::StrCat("busy-", i)));
+  msg::RunTrialRequestT request = Request("clone");
+  request.options->from = "source";
+  const std::string clone = Run(request);
+  std::vector<std::string> others;
+  const auto end_another = [&] {
+    others.push_back(Run(Request()));
+    On([&] { ASSERT_TRUE(trials_->Stop(others.back(), absl::ZeroDuration(), "").ok()); });
+    Advance(absl::Seconds(1));
+  };
+  const auto ended = [&] {
+    std::vector<std::string> ids;
+    On([&] {
+      for (const msg::TrialT& trial : trials_->List({})) {
+        if (HasEnded(trial.state)) ids.push_back(trial.id);
+      }
+    });
+    return ids;
+  };
+  end_another();
+  end_another();
+  EXPECT_THAT(ended(), ElementsAre(source, others[1]));
+  On([&] { ASSERT_TRUE(trials_->PauseTrial(clone, "").ok()); });
+  Restart();
+  end_another();
+  EXPECT_THAT(ended(), ElementsAre(source, others[2]));
+
+  On([&] { ASSERT_TRUE(trials_->ResumeTrial(clone).ok()); });
+  EXPECT_EQ(Get(clone).state, TrialState::Pending);
+  On([&] { jobs_.KillShim("j-2"); });
+  EXPECT_EQ(Get(clone).state, TrialState::Running) << Get(clone).reason;
+  EXPECT_EQ(Read(StartOf("j-6") + "/w"), "weights");
+  Advance(absl::Seconds(1));
+  EXPECT_THAT(ended(), ElementsAre(others[2])) << "it has started";
+}
+
+TEST_F(TrialCheckpointsTest, WhatAnotherIsToRestoreStaysUntilItHas) {
+  msg::RunTrialRequestT request = Request("owner");
+  request.options->keep_checkpoints = 0;
+  Run(request);
+  Report("j-1", 0.5);
+  const std::string first = Save("j-1", "one");
+  for (int i = 0; i < 3; ++i) Run(Request(absl::StrCat("busy-", i)));
+  request = Request("other");
+  request.options->restore = first;
+  const std::string other = Run(request);
+  Report("j-1", 0.5);
+  Save("j-1", "two");
+  EXPECT_THAT(Checkpoints("owner"), ElementsAre("checkpoint_000001", "checkpoint_000002"));
+  On([&] { ASSERT_TRUE(trials_->PauseTrial(other, "").ok()); });
+  Restart();
+  Report("j-1", 0.5);
+  Save("j-1", "three");
+  EXPECT_THAT(Checkpoints("owner"), ElementsAre("checkpoint_000001", "checkpoint_000003"));
+
+  On([&] { ASSERT_TRUE(trials_->ResumeTrial(other).ok()); });
+  Fail("j-2");
+  EXPECT_EQ(Get(other).state, TrialState::Running) << Get(other).reason;
+  EXPECT_EQ(Read(StartOf("j-5") + "/w"), "one");
+  Report("j-1", 0.5);
+  Save("j-1", "four");
+  EXPECT_THAT(Checkpoints("owner"), ElementsAre("checkpoint_000004")) << "nobody needs the first";
+}
+
+TEST_F(TrialCheckpointsTest, OneWhoseCheckpointAnotherIsToRestoreIsNotRemoved) {
+  Run(Request("owner"));
+  Report("j-1", 0.5);
+  const std::string checkpoint = Save("j-1", "weights");
+  Fail("j-1");
+  for (int i = 0; i < 4; ++i) Run(Request(absl::StrCat("busy-", i)));
+  msg::RunTrialRequestT request = Request("other");
+  request.options->restore = checkpoint + "/w";
+  const std::string other = Run(request);
+  const auto remove = [&] {
+    absl::Status status;
+    On([&] { status = trials_->RemoveTrial("owner", "rm").status(); });
+    return status;
+  };
+  EXPECT_EQ(remove().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(remove().message()), HasSubstr(other + " waits to start from it"));
+  EXPECT_TRUE(VerifyCheckpoint(checkpoint).ok());
+  On([&] { ASSERT_TRUE(trials_->Stop(other, absl::ZeroDuration(), "").ok()); });
+  EXPECT_TRUE(remove().ok()) << remove();
+}
+
 TEST_F(TrialCheckpointsTest, NothingOutsideTheRunIsReachedAndTheReportDoesNotCount) {
   const std::string id = Run(Request("r"));
   Put(directory_ + "/secret/w", "secret");

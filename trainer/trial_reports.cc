@@ -131,7 +131,7 @@ TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options
       run_(IdentityOf(trial)),
       // They were checked when the trial was made.
       criteria_(StopCriteria::From(trial.spec.options).value_or(StopCriteria())),
-      checkpoints_(trial, {options_.store, options_.fault}),
+      checkpoints_(trial, {options_.store, options_.fault, options_.is_referenced}),
       files_({trial.spec.run_directory, run_, options_.fault}),
       start_checkpoint_(trial.start_checkpoint),
       events_(events) {}

@@ -39,6 +39,8 @@ class TrialReports {
     std::function<void(std::string_view point)> fault = {};
     // For what takes long; unset: here and now.
     CheckpointPreparation::Background background = {};
+    // See TrialCheckpoints.
+    std::function<bool(const std::string& directory)> is_referenced = {};
     // A line that was Unavailable may be taken now. Never called inside of Take().
     std::function<void()> on_ready = {};
   };

@@ -122,6 +122,20 @@ std::string TrialTable::FreeId() const {
   }
 }
 
+const Trial* TrialTable::AtHandOrNull(std::optional<std::int64_t> number) const {
+  return number ? &at_hand_.at(*number) : nullptr;
+}
+
+const Trial* TrialTable::StartingFrom(std::string_view id) const {
+  return AtHandOrNull(starts_.FromTrial(
+      std::string(id), [this](std::int64_t number) { return NeedsItsStart(at_hand_.at(number)); }));
+}
+
+const Trial* TrialTable::Restoring(const std::string& directory) const {
+  return AtHandOrNull(starts_.FromDirectory(
+      directory, [this](std::int64_t number) { return NeedsItsStart(at_hand_.at(number)); }));
+}
+
 absl::StatusOr<msg::TrialT> TrialTable::MessageOf(const EndedTrial& ended) const {
   if (auto message = ended.Message()) return *std::move(message);
   const auto record = options_.store->LoadTrial(ended.number());
@@ -146,6 +160,7 @@ absl::StatusOr<Trial*> TrialTable::Add(TrialRecord record) {
   Trial& trial = at_hand_[number];
   trial.record = std::move(record);
   trial.reports = *std::move(reports);
+  starts_.Add(number, trial.record.spec);
   if (HasEnded(trial.record)) trial.record.spec.environment.clear();
   // It is in the run's directory, and may be large.
   if (trial.record.started_us > 0) trial.record.spec.options.provenance_diff.clear();
@@ -194,6 +209,7 @@ void TrialTable::Remove(std::int64_t number) {
 void TrialTable::RemoveAtHand(std::map<std::int64_t, Trial>::iterator place) {
   requests_.erase(place->second.record.request_id);
   ids_.erase(place->second.record.id());
+  starts_.Remove(place->first);
   at_hand_.erase(place);
 }
 

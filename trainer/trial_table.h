@@ -21,6 +21,7 @@
 #include "trainer/trial.h"
 #include "trainer/trial_record.h"
 #include "trainer/trial_reports.h"
+#include "trainer/trial_starts.h"
 
 namespace trainer {
 
@@ -72,6 +73,10 @@ class TrialTable {
   };
   std::optional<Holder> HolderOf(std::string_view run_directory) const;
   std::string FreeId() const;
+  // A trial that waits, or is paused, and needs that one (by its id), or what lies in that
+  // directory, to start from. Null: none does.
+  const Trial* StartingFrom(std::string_view id) const;
+  const Trial* Restoring(const std::string& directory) const;
 
   // As in its message, also of a large one, which is not kept.
   absl::StatusOr<msg::TrialT> MessageOf(const EndedTrial& ended) const;
@@ -93,11 +98,13 @@ class TrialTable {
   absl::StatusOr<msg::TrialT> StoredMessage(const TrialRecord& record) const;
   void RemoveAtHand(std::map<std::int64_t, Trial>::iterator place);
   void Count();
+  const Trial* AtHandOrNull(std::optional<std::int64_t> number) const;
 
   const Options options_;
   std::map<std::int64_t, Trial> at_hand_;
   std::map<std::string, std::int64_t, std::less<>> ids_;  // Of those at hand.
   std::map<std::string, std::int64_t> requests_;          // Likewise.
+  TrialStarts starts_;                                    // Likewise.
   EndedTrials ended_;
   std::size_t most_at_hand_ = 0;  // Since memory was given back.
   std::atomic<std::uint64_t> count_{0};

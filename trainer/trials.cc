@@ -318,12 +318,11 @@ class TrialsImpl : public Trials {
                                                         StateWords(trial.record), "; yard stop ",
                                                         *id, " ends it"));
     }
-    for (const auto& [number, other] : table_.at_hand()) {
-      const bool is_to_start = Waits(other.record) || other.record.state == TrialState::Paused;
-      if (!is_to_start || other.record.spec.options.from != *id) continue;
-      if (!view_.Brief(other).checkpoint.empty()) continue;
+    const Trial* needs_it = table_.StartingFrom(*id);
+    if (needs_it == nullptr) needs_it = table_.Restoring(trial.record.spec.run_directory);
+    if (needs_it != nullptr) {
       return absl::FailedPreconditionError(absl::StrCat(
-          "cannot remove trial ", *id, ": ", other.record.id(), " waits to start from it"));
+          "cannot remove trial ", *id, ": ", needs_it->record.id(), " waits to start from it"));
     }
     msg::TrialT removed = view_.Whole(trial);
     const Removal removal = {trial.record.number, *id, trial.record.spec.name, request_id,
@@ -453,6 +452,9 @@ class TrialsImpl : public Trials {
       });
     };
     options.background = BackgroundOf(this, options_.background);
+    options.is_referenced = [this](const std::string& directory) {
+      return table_.Restoring(directory) != nullptr;
+    };
     return TrialReports::Load(record, std::move(options));
   }
 
@@ -914,6 +916,8 @@ class TrialsImpl : public Trials {
     }
     room_waits_.Remove(trial.record.number);
     if (!before.empty()) trial.reports->SkipTo(before.back().number);
+    // What it has started from may be forgotten now.
+    if (!trial.record.spec.options.from.empty()) PutAsideLater();
     Launch(trial);
   }
 
@@ -1439,10 +1443,12 @@ class TrialsImpl : public Trials {
     if (ended <= options_.keep_trials || !unsaved_.empty()) return;
     PutAsideThatHaveEnded();
     std::vector<std::int64_t> old;
+    std::size_t surplus = ended - options_.keep_trials;
     for (const auto& [number, trial] : table_.ended().all()) {
-      if (old.size() == ended - options_.keep_trials) break;
-      old.push_back(number);
+      if (surplus-- == 0) break;
+      if (table_.StartingFrom(trial.id()) == nullptr) old.push_back(number);
     }
+    if (old.empty()) return;
     if (const auto status = options_.store->Forget(old); !status.ok()) {
       ++store_errors_;
       LOG(ERROR) << status;

@@ -54,7 +54,8 @@ class Trials : public LineReceiver {
     std::string hostname;
     int slots = 1;
     std::string executable = {};  // This program, which runs its functions as trials.
-    // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories.
+    // Ended trials that are known; the oldest ones beyond are forgotten, but not their directories,
+    // and not one from which another trial is still to start.
     std::size_t keep_trials = 10'000;
     // Runs work that waits long for the disk on another thread; it touches nothing that the loop's
     // thread does but files. Unset: done at once, on the loop's thread.
@@ -116,7 +117,8 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) = 0;
   // Forgets an ended trial, by any of its names, and moves its directory to .trash/ID beside it;
   // after a crash in between, or an error, the next trainer does. The same request id again is
-  // answered the same. FailedPrecondition: it has not ended.
+  // answered the same. FailedPrecondition: it has not ended, or another trial, which waits or is
+  // paused, is to start from it or from a checkpoint in its directory.
   virtual absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
                                                   const std::string& request_id) = 0;
   // Stores an event for the program (trial_events.h) and returns its number. FailedPrecondition:
