@@ -279,6 +279,16 @@ TEST_P(LateFilesCrashTest, EachReportIsThereOnce) {
   ExpectEachReportOnceWithKillsAt(GetParam().first, GetParam().second);
 }
 
+// What is answered is moved to its places again and again.
+class TidyCrashTest : public CrashTest {
+ protected:
+  TidyCrashTest() { more_ = {"tidy"}; }
+};
+
+TEST_P(TidyCrashTest, EachReportIsThereOnce) {
+  ExpectEachReportOnceWithKillsAt(GetParam().first, GetParam().second);
+}
+
 std::string NameOfPoint(const testing::TestParamInfo<std::pair<const char*, int>>& info) {
   std::string name = absl::StrCat(info.param.first, " ", info.param.second);
   for (char& c : name) {
@@ -524,6 +534,13 @@ INSTANTIATE_TEST_SUITE_P(Points, LateFilesCrashTest,
                                          std::pair("between files", 1),
                                          std::pair("inside a reply", 4),
                                          std::pair("after replies", 2)),
+                         NameOfPoint);
+
+INSTANTIATE_TEST_SUITE_P(Points, TidyCrashTest,
+                         testing::Values(std::pair("before tidy", 1), std::pair("before tidy", 2),
+                                         std::pair("after tidy", 1), std::pair("after tidy", 2),
+                                         std::pair("after tidy", 3), std::pair("after commit", 3),
+                                         std::pair("inside a reply", 4)),
                          NameOfPoint);
 
 INSTANTIATE_TEST_SUITE_P(

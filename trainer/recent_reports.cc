@@ -52,9 +52,11 @@ std::string Views() {
 
 }  // namespace
 
-RecentReports::RecentReports(SQLite::Database& database, PreparedTransaction* transaction)
+RecentReports::RecentReports(SQLite::Database& database, PreparedTransaction* transaction,
+                             Limits limits)
     : database_(database),
       transaction_(transaction),
+      limits_(limits),
       insert_(database,
               "INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
               "?, ?, ?, ?)"),
@@ -184,7 +186,8 @@ std::size_t RecentReports::CountOldest() const {
   std::size_t count = 0;
   std::size_t bytes = bytes_;
   while (count < waiting_.size() &&
-         (count < kFewRows || waiting_.size() - count >= kMostRows || bytes >= kMostBytes)) {
+         (count < limits_.few_rows || waiting_.size() - count >= limits_.most_rows ||
+          bytes >= kMostBytes)) {
     bytes -= waiting_[count++].bytes;
   }
   return count;

@@ -45,9 +45,17 @@ class RecentReports {
   // Answers that are kept for each attempt.
   static constexpr std::int64_t kAnswersKept = 256;
 
+  struct Limits {
+    // So many rows wait at most. More than the answers kept of several trials, so that few of those
+    // are moved.
+    std::size_t most_rows = 3072;
+    // So many at least are moved at a time, if there are. Each time costs a page or two of every
+    // trial among them.
+    std::size_t few_rows = 64;
+  };
   // Neither is owned, both outlive it; the database has the table. What an earlier process left
   // waits.
-  RecentReports(SQLite::Database& database, PreparedTransaction* transaction);
+  RecentReports(SQLite::Database& database, PreparedTransaction* transaction, Limits limits);
 
   // A report, an answered line, or both.
   struct Entry {
@@ -64,7 +72,7 @@ class RecentReports {
   void Committed();
 
   // So much waits that it is time to settle.
-  bool is_full() const { return waiting_.size() >= kMostRows || bytes_ >= kMostBytes; }
+  bool is_full() const { return waiting_.size() >= limits_.most_rows || bytes_ >= kMostBytes; }
   // Before rows or lines of this trial (or of any) are read or removed.
   bool Has(std::int64_t trial) const { return left_over_ || marks_.count(trial) != 0; }
   bool empty() const { return !left_over_ && marks_.empty(); }
@@ -78,11 +86,7 @@ class RecentReports {
   bool shows_all() const { return shows_all_; }
 
  private:
-  // More than the answers kept of several trials, so that few of those are moved.
-  static constexpr std::size_t kMostRows = 3072;
   static constexpr std::size_t kMostBytes = 4 << 20;
-  // At a time. Each time costs a page or two of every trial among them.
-  static constexpr std::size_t kFewRows = 64;
 
   // The last row and line of a trial that has something here.
   struct Mark {
@@ -112,6 +116,7 @@ class RecentReports {
 
   SQLite::Database& database_;
   PreparedTransaction* const transaction_;
+  const Limits limits_;
   SQLite::Statement insert_, last_row_, last_line_;
   SQLite::Statement settle_rows_, settle_few_rows_, settle_lines_, settle_line_, forget_lines_,
       clear_;

@@ -287,9 +287,10 @@ class FullSync {
 
 class SqliteStore : public Store {
  public:
-  explicit SqliteStore(const std::string& path)
+  SqliteStore(const std::string& path, const Options& options)
       // One thread has it, so that it needs no locks of its own.
       : path_(path),
+        options_(options),
         log_copier_(path),
         database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE | SQLite::OPEN_NOMUTEX, 5000) {
   }
@@ -763,7 +764,8 @@ class SqliteStore : public Store {
 
   void PrepareStatements() {
     transaction_.emplace(database_);
-    recent_.emplace(database_, &*transaction_);
+    recent_.emplace(database_, &*transaction_,
+                    RecentReports::Limits{options_.most_recent, options_.fewest_moved});
     update_trial_.emplace(
         database_,
         "UPDATE trials SET state = ?, attempt = ?, nonce = ?, job_request_id = ?, launching = ?, "
@@ -917,6 +919,7 @@ class SqliteStore : public Store {
   };
 
   const std::string path_;
+  const Options options_;
   runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<std::string, SQLite::Statement> queries_;
@@ -940,6 +943,11 @@ absl::Status Store::Sync(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
+  return Open(path, Options());
+}
+
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path,
+                                                   const Options& options) {
   // SQLite gives its WAL files the mode of the database.
   runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) {
@@ -954,7 +962,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
     return absl::InternalError(absl::StrCat("cannot sync ", parent, ": ", strerror(errno)));
   }
   try {
-    auto store = std::make_unique<SqliteStore>(path);
+    auto store = std::make_unique<SqliteStore>(path, options);
     if (auto status = store->Prepare(); !status.ok()) return status;
     return store;
   } catch (const std::exception& error) {

@@ -777,7 +777,9 @@ class TrialsImpl : public Trials {
     options_.loop->Post([this, alive = alive_] {
       if (!*alive) return;
       tidies_ = false;
+      Fault("before tidy");
       const absl::Status tidied = options_.store->Tidy();
+      Fault("after tidy");
       if (!tidied.ok()) ++store_errors_;
       LOG_IF(ERROR, !tidied.ok()) << tidied;
     });

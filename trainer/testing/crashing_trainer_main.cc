@@ -4,6 +4,7 @@
 // MODE:
 //   remove   it removes a trial of its own, "removed", before
 //   spread   files are written some time after the answers
+//   tidy     what is stored is put in its places a few lines at a time, often
 //   launch   it exits once all trials run
 //   fail     each job fails, and each trial may be tried once more; exits once all have failed
 //   pause    pauses all trials, and exits once they are
@@ -153,7 +154,9 @@ int main(int argc, char** argv) {
               .ok());
   };
   const auto loop = runtime::EventLoop::Create();
-  auto store = trainer::Store::Open(directory + "/trainer.db");
+  trainer::Store::Options recent;
+  if (mode == "tidy") recent = {.most_recent = 4, .fewest_moved = 2};
+  auto store = trainer::Store::Open(directory + "/trainer.db", recent);
   CHECK(store.ok()) << store.status();
   StoredJobs jobs(loop.get(), directory, mode == "fail");
   absl::StatusOr<std::unique_ptr<trainer::Trials>> trials = trainer::Trials::Open(
