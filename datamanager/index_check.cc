@@ -6,9 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "eventlog/file_scan.h"
 
 namespace datamanager {
 namespace {
+
+using eventlog::FilePosition;
 
 // Nothing: it can be the same.
 absl::string_view WhatIsWrong(const IndexedFile& file, const ListedRun& run) {
@@ -25,6 +28,12 @@ absl::string_view WhatIsWrong(const IndexedFile& file, const ListedRun& run) {
   const FileState& now = listed->state;
   if (now.bytes < std::max(file.position.record.offset, file.position.size))
     return "is shorter than when it was indexed";
+  const FilePosition& then = file.position;
+  // A time of modification can be set back, this one cannot. Another inode is a copy.
+  if (now.identity.inode == then.inode && then.change_ns != 0 && now.bytes == then.size &&
+      now.changed_ns != then.change_ns) {
+    return "was changed since it was indexed and has not grown";
+  }
   if (file.modified_ns == 0) return "";
   if (now.modified_ns < file.modified_ns) return "is older than when it was indexed";
   if (now.bytes == file.position.size && now.modified_ns != file.modified_ns) {

@@ -9,7 +9,8 @@ namespace datamanager {
 
 // Whether the files of a run can still be those that its index speaks of, by what its directory
 // says: each that was read is there, is of the same kind, not shorter than it was read, not older
-// than it was, and was not written if it has not grown. No file is opened. What a file holds is
+// than it was, and was not written if it has not grown, whatever was done to its times. (So a
+// chmod, or another name, costs reading it again once.) No file is opened. What a file holds is
 // compared when it is read on (eventlog/file_scan.h): its first KiB and the last 4 KiB before the
 // place, unless the inode says that nothing has changed.
 //

@@ -27,6 +27,7 @@ IndexedRun Indexed() {
     file.position.record.offset = 90;
     file.position.inode = 7;
     file.position.size = 100;
+    file.position.change_ns = 5000;
     index.files.push_back(file);
   }
   return index;
@@ -40,6 +41,7 @@ ListedRun Listed() {
     file.name = name;
     file.kind = kEvents;
     file.state.modified_ns = 1000;
+    file.state.changed_ns = 5000;
     file.state.bytes = 100;
     file.state.identity.inode = 7;
     run.files.push_back(file);
@@ -62,10 +64,23 @@ TEST(IndexCheckTest, WhatDirectoriesSay) {
        [](auto&, ListedRun& run) {
          run.files[1].state.bytes = 101;
          run.files[1].state.modified_ns = 2000;
+         run.files[1].state.changed_ns = 6000;
        },
        ""},
       {"copied, with its time",
-       [](auto&, ListedRun& run) { run.files[1].state.identity.inode = 8; }, ""},
+       [](auto&, ListedRun& run) {
+         run.files[1].state.identity.inode = 8;
+         run.files[1].state.changed_ns = 6000;
+       },
+       ""},
+      {"rewritten in the middle keeping its time",
+       [](auto&, ListedRun& run) { run.files[1].state.changed_ns = 6000; }, "was changed"},
+      {"the same, within the tick of the clock in which it was read",
+       [](IndexedFile& file, ListedRun& run) {
+         file.position.change_ns = 0;
+         run.files[1].state.changed_ns = 6000;
+       },
+       ""},
       {"gone", [](auto&, ListedRun& run) { run.files.pop_back(); }, "is gone"},
       {"gone, and nothing was read of it",
        [](IndexedFile& file, ListedRun& run) {
@@ -82,6 +97,7 @@ TEST(IndexCheckTest, WhatDirectoriesSay) {
       {"written in place, and nobody knows when before",
        [](IndexedFile& file, ListedRun& run) {
          file.modified_ns = 0;
+         file.position.change_ns = 0;
          run.files[1].state.modified_ns = 1001;
        },
        ""},
