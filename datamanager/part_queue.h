@@ -30,8 +30,10 @@ class PartQueue {
     std::unique_ptr<Part> part;  // Null: there is none to be read now.
   };
 
-  // `range` is cut into parts of `part_bytes`, `ahead` of which may be there at once. What was
-  // there before is forgotten; parts of it that are out are thrown away when they come back.
+  // `range` is cut into parts of `part_bytes`, `ahead` of which may be there at once; the last ones
+  // are smaller and smaller (an eighth of that at least), so that all who read end at about the
+  // same time. What was there before is forgotten; parts of it that are out are thrown away when
+  // they come back.
   void Begin(Range range, std::uint64_t part_bytes, std::size_t ahead, Make make) {
     Clear();
     next_ = range.begin;
@@ -55,8 +57,7 @@ class PartQueue {
       if (slot.part != nullptr && !slot.part->complete()) return TakeSlot(i);
     }
     if (next_ >= end_ || slots_.size() >= ahead_) return {};
-    // What would be left is not worth a part.
-    const std::uint64_t end = end_ - next_ < 2 * part_bytes_ ? end_ : next_ + part_bytes_;
+    const std::uint64_t end = EndOfPart(next_);
     const Range range{std::exchange(next_, end), end};
     slots_.push_back({range.begin, make_(range)});
     return TakeSlot(slots_.size() - 1);
@@ -85,9 +86,12 @@ class PartQueue {
     for (const Slot& slot : slots_) {
       if (slot.part == nullptr || !slot.part->complete()) ++hands;
     }
-    if (next_ >= end_ || slots_.size() >= ahead_) return hands;
-    const std::uint64_t left = std::max<std::uint64_t>((end_ - next_) / part_bytes_, 1);
-    return hands + static_cast<std::size_t>(std::min<std::uint64_t>(ahead_ - slots_.size(), left));
+    std::uint64_t next = next_;
+    for (std::size_t slots = slots_.size(); slots < ahead_ && next < end_; ++slots) {
+      next = EndOfPart(next);
+      ++hands;
+    }
+    return hands;
   }
 
  private:
@@ -95,6 +99,14 @@ class PartQueue {
     std::uint64_t begin = 0;
     std::unique_ptr<Part> part;  // Null: it is out.
   };
+  // Of the one that begins there, before end_.
+  std::uint64_t EndOfPart(std::uint64_t begin) const {
+    const std::uint64_t left = end_ - begin;
+    const std::uint64_t least = std::max<std::uint64_t>(part_bytes_ / 8, 1);
+    const std::uint64_t bytes = std::clamp(left / ahead_, least, std::max(part_bytes_, least));
+    // What would be left is not worth a part.
+    return left < bytes + least ? end_ : begin + bytes;
+  }
   Ticket TakeSlot(std::size_t place) {
     return {first_number_ + place, std::move(slots_[place].part)};
   }

@@ -218,6 +218,20 @@ TEST_F(RunPartTest, APlainFileIsReadInPartsAlmostAlone) {
   }
 }
 
+// While one thread reads the start of a file, nobody else can read any of it.
+TEST_F(RunPartTest, PartsAreThereAfterALittle) {
+  std::string bytes;
+  for (int step = 0; step < 10'000; ++step) bytes += Scalar(step, "loss", step);
+  Write("a.tfevents.1", bytes);
+  const auto reader = Reader({.step_bytes = 160'000, .hands = 2, .part_bytes = 160'000});
+  const RunReader::Step step = reader->ReadOn(&buffer_, false);
+  EXPECT_TRUE(step.more);
+  EXPECT_LT(step.read_bytes, 20'000u);
+  EXPECT_EQ(reader->hands(), 2);
+  EXPECT_NE(reader->TakePart().part, nullptr);
+  EXPECT_NE(reader->TakePart().part, nullptr);
+}
+
 TEST_F(RunPartTest, AFileThatIsCountedOnlyKeepsNoPoints) {
   std::string bytes;
   for (int step = 0; step < 5000; ++step) bytes += Scalar(step, "loss", step);

@@ -33,6 +33,9 @@ constexpr std::size_t kBytesOfATag = 1 << 10;
 // For each thread so many parts may be there, and for all so many are joined between two steps.
 constexpr std::size_t kPartsOfAHand = 2;
 constexpr int kJoinedParts = 4;
+// Of a file that will be cut, that part of a part is read before: it shows where records begin, and
+// has what is at the start of files alone.
+constexpr std::uint64_t kFirstOfAPart = 16;
 
 // Events are read of it.
 bool HoldsEvents(FileKind kind) {
@@ -283,7 +286,10 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
   if (in_parts) {
     options.limits.end = parts_.front_begin();
   } else if (options_.hands > 1) {
-    options.limits.end = before + budget->left;  // To the record, so that parts can follow.
+    // To the record, so that parts can follow; others can read them the sooner, the less this is.
+    std::uint64_t bytes = budget->left;
+    if (!budget->collect && BeginsLarge(file)) bytes = std::min(bytes, FirstBytes());
+    options.limits.end = before + bytes;
   }
   const eventlog::FileScanResult result =
       ScanNew({PathOf(file), number}, options, buffer, &file, &data_);
@@ -302,6 +308,15 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
         absl::StrCat(PathOf(file), " does not hold any more what was indexed of it"));
   }
   BeginAnew(step);
+}
+
+std::uint64_t RunReader::FirstBytes() const {
+  return std::max<std::uint64_t>(options_.part_bytes / kFirstOfAPart, 1);
+}
+
+bool RunReader::BeginsLarge(const RunFileData& file) const {
+  return file.position.record.offset == 0 &&
+         file.listed.state.bytes >= 2 * options_.part_bytes + FirstBytes();
 }
 
 void RunReader::NoteStretch(std::uint32_t number, std::uint64_t before) {

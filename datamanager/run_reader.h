@@ -133,6 +133,10 @@ class RunReader {
   void SetCounted(Step* step);
   // Reads on in the first file that is to be looked at.
   void ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
+  // How much of a large file is read before it is cut into parts.
+  std::uint64_t FirstBytes() const;
+  // Nothing was read of the file, and behind so much of it there will be parts.
+  bool BeginsLarge(const RunFileData& file) const;
   // Cuts what is left of the file into parts, if it is large.
   void CutIntoParts(std::uint32_t number, std::uint64_t size);
   std::unique_ptr<RunPart> MakePart(std::uint32_t number, PartQueue<RunPart>::Range range) const;

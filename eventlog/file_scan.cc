@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,8 @@ namespace {
 // again for the tail begins at the file's start.
 constexpr std::size_t kHeadBytes = 1 << 10;
 constexpr std::size_t kTailBytes = 4 << 10;
+// So much is read behind limits.end for the record that begins before it.
+constexpr std::uint64_t kBehindEnd = 4 << 10;
 
 std::int64_t Nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -169,6 +172,13 @@ class Scan {
     return ScanOutcome::kRead;
   }
 
+  // Beyond this nothing is read unless a record needs it: whoever reads behind limits.end reads it.
+  std::uint64_t EndOfReading() const {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    const std::uint64_t end = options_.limits.end;
+    return end > kMost - kBehindEnd ? kMost : end + kBehindEnd;
+  }
+
   // Forgets what is read but for the tail, and reads on, so that there are `needed` bytes behind
   // the position, if the file has them. It may have fewer by now; then it ends there.
   bool Fill(std::size_t needed) {
@@ -181,9 +191,11 @@ class Scan {
     held_ -= dropped;
     const std::size_t room = static_cast<std::size_t>(offset - start_) + needed;
     buffer_.Reserve(std::max(room, ReadBuffer::kBytes), held_);
+    const std::uint64_t wanted = std::max(EndOfReading(), offset + needed);
     while (held_ < room || needed == 0) {
-      const std::uint64_t left = std::min<std::uint64_t>(buffer_.capacity() - held_,
-                                                         size_ - std::min(size_, start_ + held_));
+      const std::uint64_t end = std::min(size_, wanted);
+      const std::uint64_t left =
+          std::min<std::uint64_t>(buffer_.capacity() - held_, end - std::min(end, start_ + held_));
       if (left == 0) return true;
       const ssize_t count =
           ReadAt(buffer_.data() + held_, static_cast<std::size_t>(left), start_ + held_);

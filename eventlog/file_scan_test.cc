@@ -339,6 +339,32 @@ TEST_F(FileScanTest, TwoThreadsReadOneFile) {
   EXPECT_EQ(reader_.payloads.size(), 40'001u);
 }
 
+TEST_F(FileScanTest, LittleIsReadBehindAnEnd) {
+  constexpr std::uint64_t kBehind = 4 << 10;
+  Append(NumberedUpTo(0, 40'000) + Framed(std::string(100'000, 'x')) + Numbered(40'000));
+  FileScanOptions until;
+  until.limits.end = 1000;
+  const FileScanResult first = reader_.Scan(path_, until);
+  EXPECT_TRUE(first.more);
+  EXPECT_EQ(reader_.position.record.offset, 38 * 27u);
+  EXPECT_LE(first.read_bytes, 1000 + kBehind);
+  // Somewhere in the long record, which is needed then; all of it, and no more.
+  until.limits.end = 40'000 * 27 + 5;
+  EXPECT_TRUE(reader_.Scan(path_, until).more);
+  EXPECT_EQ(reader_.payloads.size(), 40'001u);
+  EXPECT_EQ(reader_.payloads.back().size(), 100'000u);
+  // Behind its end already.
+  const std::uint64_t offset = reader_.position.record.offset;
+  until.limits.end = 10;
+  const FileScanResult none = reader_.Scan(path_, until);
+  EXPECT_EQ(none.outcome, ScanOutcome::kRead);
+  EXPECT_TRUE(none.more);
+  EXPECT_EQ(reader_.position.record.offset, offset);
+  EXPECT_EQ(Scan(), ScanOutcome::kRead);
+  EXPECT_EQ(reader_.payloads.size(), 40'002u);
+  EXPECT_TRUE(reader_.faults.empty());
+}
+
 TEST_F(FileScanTest, HalvesThatDoNotMeetAreNotJoined) {
   // Whole records inside of a payload: who begins in the middle takes them for the file's.
   Append(Numbered(0) + Framed(NumberedUpTo(100, 200)) + NumberedUpTo(1, 10));
