@@ -1,9 +1,11 @@
 #include "datamanager/brief_cache.h"
 
+#include <glog/logging.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,7 +21,9 @@
 namespace datamanager {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using Missing = BriefItem::Missing;
 
@@ -42,6 +46,22 @@ std::vector<std::string> Names(const BriefCache& cache) {
   for (const BriefItemPtr& item : cache.items()) names.push_back(item->run()->name);
   return names;
 }
+
+// What is warned of while it lives.
+class Warnings : public google::LogSink {
+ public:
+  Warnings() { google::AddLogSink(this); }
+  ~Warnings() override { google::RemoveLogSink(this); }
+  void send(google::LogSeverity severity, const char*, const char*, int, const struct ::tm*,
+            const char* message, std::size_t size) override {
+    if (severity == google::GLOG_WARNING) lines_.emplace_back(message, size);
+  }
+  // Since the last call.
+  std::vector<std::string> Take() { return std::exchange(lines_, {}); }
+
+ private:
+  std::vector<std::string> lines_;
+};
 
 void Merge(BriefCache* cache, const std::vector<ListedRunPtr>& runs) { cache->Merge(runs); }
 
@@ -236,7 +256,11 @@ TEST(BriefCacheTest, AFailureCostsItsOwnKeyAndIsSaidOnce) {
   EXPECT_TRUE(bad->Get<std::string>("lineage").ok());
 
   why = "record 3 is broken";
+  Warnings warnings;
   BriefCache::Updates updates = cache.UpdateAll();
+  EXPECT_THAT(warnings.Take(),
+              ElementsAre(AllOf(HasSubstr("lineage"), HasSubstr("1 run"), HasSubstr("bad"),
+                                HasSubstr("record 3 is broken"))));
   EXPECT_EQ(updates.done, 3u);
   EXPECT_EQ(updates.failed, 1u);
   EXPECT_EQ(updates.newly_failed, 1u);
@@ -251,8 +275,10 @@ TEST(BriefCacheTest, AFailureCostsItsOwnKeyAndIsSaidOnce) {
   updates = cache.UpdateAll();
   EXPECT_EQ(updates.failed, 1u);
   EXPECT_EQ(updates.newly_failed, 0u);  // For the same reason.
+  EXPECT_THAT(warnings.Take(), IsEmpty());
   why = "record 4 is broken too";
   EXPECT_EQ(cache.UpdateAll().newly_failed, 1u);
+  EXPECT_THAT(warnings.Take(), ElementsAre(HasSubstr("record 4 is broken too")));
   why.clear();
   EXPECT_EQ(cache.UpdateAll().failed, 0u);
   EXPECT_TRUE(bad->Get<std::string>("lineage").ok());
