@@ -35,6 +35,9 @@ struct Sizes {
   double scale = 1;
   int Of(int full) const { return std::max(static_cast<int>(full * scale), 2); }
   EventFilesOptions many_files() const { return {.runs = 20, .steps = Of(50'000), .tags = 5}; }
+  EventFilesOptions new_style() const {
+    return {.style = Style::kNew, .runs = 20, .steps = Of(50'000), .tags = 5};
+  }
   EventFilesOptions one_file() const { return {.runs = 1, .steps = Of(1'000'000), .tags = 5}; }
   // As many as the slow reader needs a second or two for.
   EventFilesOptions few() const { return {.runs = 1, .steps = Of(4'000), .tags = 5}; }
@@ -102,8 +105,9 @@ double Rate(const LoadFigures& figures) { return figures.records_per_second; }
 
 void AddReading(Comparison& comparison, const Sizes& sizes) {
   const auto folder = std::make_shared<EventFolder>(sizes.many_files());
-  const auto one = Loads(folder, 1), all = Loads(folder, 0);
+  const auto one = Loads(folder, 1), two = Loads(folder, 2), all = Loads(folder, 0);
   Add<LoadFigures>(comparison, "one thread", one, Rate);
+  Add<LoadFigures>(comparison, "two threads", two, Rate);
   comparison.Add("limit reader", [=] { return ReadAllAtLimit(*folder); });
   Add<LoadFigures>(comparison, "a new process", all, [folder](const LoadFigures& f) {
     return static_cast<double>(folder->written().records) / absl::ToDoubleSeconds(f.since_exec);
@@ -115,9 +119,27 @@ void AddReading(Comparison& comparison, const Sizes& sizes) {
   const std::string points = absl::StrCat(files.runs * files.steps * files.tags, " points");
   comparison.Compare(absl::StrCat(points, " in ", files.runs, " files, one thread"), "records/s",
                      "one thread", "limit reader", {Kind::kRatioAtLeast, 0.6});
+  comparison.Compare("the same, two threads", "records/s", "two threads", "one thread",
+                     {Kind::kRatioAtLeast, 1.7});
   comparison.Compare("the same, from the exec of a new process", "records/s", "a new process",
                      "Rust data server", {Kind::kRatioAtLeast, 5});
   comparison.Compare("memory that they take", "MB", "memory", "", {Kind::kValueAtMost, 80});
+}
+
+// The same points as TensorFlow 2 writes them.
+void AddNewStyle(Comparison& comparison, const Sizes& sizes) {
+  const auto folder = std::make_shared<EventFolder>(sizes.new_style());
+  const auto one = Loads(folder, 1), all = Loads(folder, 0);
+  Add<LoadFigures>(comparison, "new style: one thread", one, Rate);
+  comparison.Add("new style: limit reader", [=] { return ReadAllAtLimit(*folder); });
+  Add<LoadFigures>(comparison, "new style: all threads", all, Rate);
+  comparison.Add("new style: Rust data server",
+                 [=] { return ReadWithPeer("tensorboard", "server", *folder); });
+  comparison.Compare("the same points in tensors with metadata, one thread", "records/s",
+                     "new style: one thread", "new style: limit reader",
+                     {Kind::kRatioAtLeast, 0.6});
+  comparison.Compare("the same, a thread a core", "records/s", "new style: all threads",
+                     "new style: Rust data server", {Kind::kRatioAtLeast, 5});
 }
 
 void AddOneFile(Comparison& comparison, const Sizes& sizes) {
@@ -214,6 +236,7 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   return app.Run(argc, argv, [&](bench::Comparison& comparison) {
     bench::AddReading(comparison, sizes);
+    bench::AddNewStyle(comparison, sizes);
     bench::AddOneFile(comparison, sizes);
     bench::AddPython(comparison, sizes);
     bench::AddMindSpore(comparison, sizes);

@@ -6,10 +6,11 @@ set -euo pipefail
 YARD_PEERS=/nonexistent "$1" --rounds=1 --scale=0.01 --json | /usr/bin/python3 -c '
 import json, sys
 figures = json.load(sys.stdin)["figures"]
-assert len(figures) == 15, len(figures)
+assert len(figures) == 18, len(figures)
 for figure in figures:
     assert "ours" in figure, figure
     missing = {"Rust data server": "tensorboard", "TensorBoard in Python": "tensorboard",
+               "new style: Rust data server": "tensorboard",
                "MindInsight": "mindinsight"}.get(figure.get("peer_name"))
     expected = missing and "not installed: tools/peers " + missing
     assert figure.get("missing") == expected, figure
