@@ -126,6 +126,30 @@ TEST(ByHandTest, ASupervisorIsToldOfReadyAndStopping) {
   EXPECT_EQ(registry.Wait(absl::Seconds(20)).exit_code, 0);
 }
 
+TEST(ByHandTest, AFlagOfTheDataManagerThatMakesNoSenseIsRefusedWithWhatThereMayBe) {
+  struct Row {
+    std::string flag, value, may_be;
+  };
+  for (const Row& row : std::vector<Row>{
+           {"load_threads", "31", "1 and 30, or 0"},
+           {"load_threads", "-1", "1 and 30, or 0"},
+           {"reload_interval", "-1s", "0, to look once, or 100ms at least"},
+           {"include", "(", "regular expression"},
+           {"exclude", "[", "regular expression"},
+           {"cache_mb", "17592186044416", "below 2^44"},
+       }) {
+    SCOPED_TRACE(row.flag + "=" + row.value);
+    Yard yard;
+    const CommandResult refused =
+        yard.StartBinary("datamanager/datamanager",
+                         {"--logdir=runs", "--" + row.flag + "=" + row.value})
+            .Wait(absl::Seconds(20));
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("--" + row.flag + " is "));
+    EXPECT_THAT(refused.err, HasSubstr(row.may_be));
+  }
+}
+
 TEST(ByHandTest, TcpIsRefusedWithTheReason) {
   Yard yard;
   const CommandResult refused =

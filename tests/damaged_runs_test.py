@@ -4,13 +4,16 @@ import json
 import os
 import pathlib
 import re
+import struct
+import unittest
 
 from bazel.python import xml_runner
 from tests import yard_case
-from tests.event_records import points, record
+from tests.event_records import event, field, point, points, record, value
 
 POINTS = 10
 FILE = "events.out.tfevents.1.x"
+SECOND = "events.out.tfevents.2.x"
 
 
 def flipped(step, offset):
@@ -23,6 +26,10 @@ def around(middle):
     return points(0, 5) + middle + points(5, POINTS)
 
 
+# A scalar, as its metadata says, that is a text.
+TEXT_AS_SCALAR = (field(9, field(1, field(1, b"scalars")) + field(4, 1)) +
+                  field(8, field(1, 7) + field(2, b"") + field(8, b"text")))
+
 # What is in the file, the points that are left, and what is said.
 DAMAGED = [
     ("bad-payload", flipped(5, 20), 9, "1 bad payload, 42 bytes skipped, at byte 210"),
@@ -30,6 +37,11 @@ DAMAGED = [
     ("huge-length", around(record(b"", 1 << 63)), 10, "1 too long, 16 bytes skipped, at byte 210"),
     ("no-event", around(record(b"no event")), 10, "1 not an event, 8 bytes skipped, at byte 210"),
     ("empty", around(record(b"")), 10, "1 empty payload, at byte 210"),
+    ("nan-time", around(point(5, float("nan"))), 11, "1 bad wall time, at byte 210"),
+    ("unknown-field", around(event(5, field(100, 1))), 10, "1 unknown field, at byte 210"),
+    ("bad-value", around(event(5, value(b"odd", TEXT_AS_SCALAR))), 10, "1 bad value, at byte 210"),
+    ("long-tag", around(event(5, value(b"t" * 65537, struct.pack("<Bf", 0x15, 5)))), 10,
+     "1 tag too long, 65537 bytes skipped, at byte 210"),
     ("tail", points(0, POINTS)[:-3], 9, "39 bytes of a record that is not complete"),
 ]
 
@@ -81,6 +93,35 @@ class DamagedRunsTest(yard_case.YardCase):
             with self.subTest(run):
                 self.await_points(run, left)
                 self.assert_said(run, what)
+
+    def test_a_file_that_is_gone_is_told(self):
+        path = self.write("vanished", points(0, POINTS))
+        path.with_name(SECOND).write_bytes(points(10, 14))
+        self.await_points("vanished", POINTS + 4)
+        path.unlink()
+        self.await_points("vanished", 4, generation=1)
+        text = self.yard("show", "vanished", "--files")[0]
+        self.assertRegex(text, r"\nfault +1 vanished, at byte 420: %s: vanished\n" % re.escape(FILE))
+        self.assertEqual(text.count("\nfault"), 1, text)
+
+    def test_a_file_that_cannot_be_read_is_told(self):
+        # Whoever the test runs as may open it; to read it is an error.
+        unreadable = pathlib.Path("/sys/class/net/lo/speed")
+        try:
+            unreadable.read_bytes()
+        except OSError as error:
+            reason = error.strerror
+        else:
+            raise unittest.SkipTest("%s can be read here" % unreadable)
+        path = pathlib.Path(self.directory, "runs", "unreadable", FILE)
+        path.parent.mkdir(parents=True)
+        path.symlink_to(unreadable)
+        path.with_name(SECOND).write_bytes(points(0, POINTS))
+        self.await_points("unreadable", POINTS)
+        text = self.yard("show", "unreadable", "--files")[0]
+        self.assertRegex(text, r"\nfault +%s: \d+ unreadable: cannot read .*%s: %s\n" %
+                         (re.escape(FILE), re.escape(FILE), re.escape(reason)))
+        self.assertEqual(text.count("\nfault"), 1, text)
 
     def test_a_changed_file_is_read_anew_and_that_is_told(self):
         paths = [self.write(run, points(0, POINTS)) for run, _, _, _ in CHANGED]

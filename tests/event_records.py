@@ -20,10 +20,32 @@ def record(payload, length=None):
             struct.pack("<I", masked_crc(payload)))
 
 
-def point(step):
-    value = b"\x0a\x04loss" + struct.pack("<Bf", 0x15, step)
-    summary = bytes([0x0A, len(value)]) + value
-    return record(struct.pack("<BdBBBB", 0x09, 1.0, 0x10, step, 0x2A, len(summary)) + summary)
+def field(number, content):
+    """One of a protobuf message: bytes, or a number."""
+    is_number = isinstance(content, int)
+    head = varint(number << 3 | (0 if is_number else 2))
+    return head + (varint(content) if is_number else varint(len(content)) + content)
+
+
+def varint(number):
+    data = bytearray()
+    while number > 0x7F:
+        data.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(data) + bytes([number])
+
+
+def event(step, fields, wall_time=1.0):
+    return record(struct.pack("<Bd", 0x09, wall_time) + field(2, step) + fields)
+
+
+def value(tag, fields):
+    """Of an event, the summary with one value."""
+    return field(5, field(1, field(1, tag) + fields))
+
+
+def point(step, wall_time=1.0):
+    return event(step, value(b"loss", struct.pack("<Bf", 0x15, step)), wall_time)
 
 
 def points(first, end):
