@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_generated.h"
 #include "datamanager/answer.h"
 #include "datamanager/brief_cache.h"
@@ -517,6 +518,51 @@ TEST_F(RunAnswersTest, LineageNeedsNoFilesReadAndSaysWhyItIsMissing) {
   EXPECT_EQ(reply.runs[1]->error, "no descriptor");
   EXPECT_EQ(reply.runs[2]->error, "");
   EXPECT_THAT(source_.wanted(), IsEmpty());
+}
+
+TEST_F(RunAnswersTest, LineageComesInPages) {
+  for (const char* run : {"a", "b", "c"}) source_.Append(run + std::string(kFile), "");
+  source_.Scan();
+  msg::LineageRequestT request;
+  request.limit = 2;
+  const auto first = Only(MakeLineageAnswer(request, &source_));
+  ASSERT_EQ(first.runs.size(), 2u);
+  EXPECT_EQ(first.runs[1]->run, "b");
+  EXPECT_EQ(first.next, "b");
+  // Also if that run has gone meanwhile.
+  source_.Forget("b");
+  request.after = first.next;
+  const auto second = Only(MakeLineageAnswer(request, &source_));
+  ASSERT_EQ(second.runs.size(), 1u);
+  EXPECT_EQ(second.runs[0]->run, "c");
+  EXPECT_EQ(second.next, "");
+}
+
+TEST_F(RunAnswersTest, APageOfLineageHasSoManyBytes) {
+  constexpr std::size_t kRuns = 5;
+  const std::string json(std::size_t{3} << 20, ' ');
+  for (std::size_t i = 0; i < kRuns; ++i) {
+    source_.Append(absl::StrCat("run", i, kFile), "");
+  }
+  source_.Scan();
+  for (std::size_t i = 0; i < kRuns; ++i) {
+    auto lineage = std::make_shared<RunLineage>();
+    lineage->dataset = json;
+    ASSERT_TRUE(
+        source_.item(absl::StrCat("run", i)).Set<RunLineage>(BriefCache::kLineage, lineage).ok());
+  }
+  std::vector<std::string> runs;
+  int pages = 0;
+  msg::LineageRequestT request;
+  do {
+    const auto reply = Only(MakeLineageAnswer(request, &source_));
+    ASSERT_FALSE(reply.runs.empty());
+    for (const auto& run : reply.runs) runs.push_back(run->run);
+    request.after = reply.next;
+    ++pages;
+  } while (!request.after.empty());
+  EXPECT_THAT(runs, ElementsAre("run0", "run1", "run2", "run3", "run4"));
+  EXPECT_GT(pages, 1);
 }
 
 msg::ReadGraphRequestT Graph(const std::string& tag = "") {

@@ -195,6 +195,25 @@ TEST(ValueMessagesTest, AnImageIsThePlaceOfItsBytesInTheFile) {
   EXPECT_EQ(blob.channels, 3u);
 }
 
+TEST(ValueMessagesTest, ASoundOfTheOldStyleIsAPlaceAndHowItIsPlayed) {
+  const std::string sound = "RIFF....WAVE";
+  const std::string bytes = Float(1, 44'100) + Number(2, 2) + Number(3, 22'050) + Bytes(4, sound) +
+                            Bytes(5, "audio/flac");
+  const StoredValue value = Value("audio", DataClass::kBlobSequence, ValueKind::kAudio, bytes);
+  for (const bool references : {false, true}) {
+    const auto reply = Answer(value, {.references = references});
+    ASSERT_EQ(reply.blobs.size(), 1u);
+    const msg::BlobT& blob = *reply.blobs[0];
+    EXPECT_EQ(bytes.substr(blob.offset - 1000, blob.length), sound);
+    EXPECT_EQ(blob.crc, eventlog::Crc32c(sound));
+    EXPECT_EQ(blob.sample_rate, 44'100);
+    EXPECT_EQ(blob.frames, 22'050u);
+    EXPECT_EQ(blob.channels, 2u);
+    EXPECT_EQ(blob.content_type, "audio/flac");
+    EXPECT_EQ(blob.step, 7);
+  }
+}
+
 TEST(ValueMessagesTest, TensorsOfStringsAreBlobsIfTheirTagIsASequenceOfThem) {
   const std::string images = Texts({4}, {"5", "6", "first", "second"});
   const auto reply = Answer(Value("images", DataClass::kBlobSequence, ValueKind::kTensor, images));
