@@ -52,7 +52,8 @@ class FewDescriptorsTest(yard_case.YardCase):
             path.parent.mkdir(parents=True)
             path.write_bytes(points(0, POINTS))
         registry = self.start(str(self.binaries / "registry/registry"))
-        manager = self.start_service("datamanager", "--logdir=runs")
+        # As many threads as there are on a machine of many cores.
+        manager = self.start_service("datamanager", "--logdir=runs", "--load_threads=30")
         self.await_status(state="Done", runs=RUNS, counted=RUNS, cached=RUNS, failed=0)
         limits = pathlib.Path("/proc/%d/limits" % manager.pid).read_text()
         self.assertRegex(limits, r"Max open files +%d +%d " % (DESCRIPTORS, DESCRIPTORS))
