@@ -266,6 +266,17 @@ TEST_F(PowerLossTest, NoReportWaitsForALargeCheckpointToBeSynced) {
   EXPECT_THAT(StoredValues(id), SizeIs(3));
 }
 
+TEST_F(PowerLossTest, ARemovedTrialDoesNotComeBackLater) {
+  const std::string id = Run("n", false);
+  Report("j-1", 1);
+  On([&] { jobs_.KillShim("j-1"); });
+  Advance(absl::Seconds(1));
+  On([&] { ASSERT_TRUE(trials_->RemoveTrial(id, "rm").ok()); });
+  Advance(absl::Seconds(1));
+  LosePower(kNothing);
+  EXPECT_EQ(Get(id).status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(PowerLossTest, NothingIsSyncedWithoutNeed) {
   Run("n", false);
   Report("j-1");

@@ -328,6 +328,7 @@ class TrialsImpl : public Trials {
     const Removal removal = {trial.record.number, *id, trial.record.spec.name, request_id,
                              trial.record.spec.run_directory};
     if (auto status = options_.store->Remove(removal); !status.ok()) return status;
+    sync_.Soon();
     Fault("after removal");
     Drop(removal.number);
     auto place = FinishRemoval(removal);
@@ -1456,6 +1457,7 @@ class TrialsImpl : public Trials {
       LOG(ERROR) << status;
       return;
     }
+    sync_.Soon();
     for (const std::int64_t number : old) Drop(number);
   }
 
