@@ -20,7 +20,6 @@
 #include "runtime/file.h"
 #include "runtime/printable.h"
 #include "runtime/random_id.h"
-#include "runtime/trash.h"
 #include "trainer/attempt_nonces.h"
 #include "trainer/attempt_watch.h"
 #include "trainer/checkpoint_directory.h"
@@ -43,6 +42,7 @@
 #include "trainer/trial_output.h"
 #include "trainer/trial_queue.h"
 #include "trainer/trial_record.h"
+#include "trainer/trial_removals.h"
 #include "trainer/trial_reports.h"
 #include "trainer/trial_request.h"
 #include "trainer/trial_resources.h"
@@ -107,7 +107,9 @@ class TrialsImpl : public Trials {
         view_({&table_, &room_waits_, static_cast<std::size_t>(options_.slots),
                [this] { return static_cast<std::size_t>(running_.load()); }}),
         news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
-               options_.on_event}) {}
+               options_.on_event}),
+        removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
+                   [this] { sync_.Soon(); }, options_.fault}) {}
   ~TrialsImpl() override {
     options_.loop->Cancel(store_timer_);
     options_.loop->Cancel(launch_timer_);
@@ -131,7 +133,7 @@ class TrialsImpl : public Trials {
     for (TrialRecord& record : live) {
       if (auto status = Adopt(std::move(record)); !status.ok()) return status;
     }
-    if (auto status = FinishRemovals(); !status.ok()) return status;
+    if (auto status = removals_.FinishEarlier(); !status.ok()) return status;
     ForgetOldTrials();
     const absl::Status forgotten = options_.store->ForgetOldLines(
         absl::ToUnixMicros(options_.clock->Now() - AttemptNonces::kLateReports));
@@ -299,42 +301,7 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
                                           const std::string& request_id) override {
-    const auto known = options_.store->RemovalWith(request_id);
-    if (!known.ok()) return known.status();
-    if (known->has_value()) {
-      msg::TrialT removed;
-      removed.id = (*known)->id;
-      removed.name = (*known)->name;
-      removed.log_directory = runtime::PlaceInTrash((*known)->run_directory, (*known)->id);
-      return removed;
-    }
-    const auto id = Find(name);
-    if (!id.ok()) return id.status();
-    const auto found = table_.ById(*id);
-    if (!found.ok()) return found.status();
-    const Trial& trial = **found;
-    if (!HasEnded(trial.record)) {
-      return absl::FailedPreconditionError(absl::StrCat("cannot remove trial ", *id, ": it ",
-                                                        StateWords(trial.record), "; yard stop ",
-                                                        *id, " ends it"));
-    }
-    const Trial* needs_it = table_.StartingFrom(*id);
-    if (needs_it == nullptr) needs_it = table_.Restoring(trial.record.spec.run_directory);
-    if (needs_it != nullptr) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "cannot remove trial ", *id, ": ", needs_it->record.id(), " waits to start from it"));
-    }
-    msg::TrialT removed = view_.Whole(trial);
-    const Removal removal = {trial.record.number, *id, trial.record.spec.name, request_id,
-                             trial.record.spec.run_directory};
-    if (auto status = options_.store->Remove(removal); !status.ok()) return status;
-    sync_.Soon();
-    Fault("after removal");
-    Drop(removal.number);
-    auto place = FinishRemoval(removal);
-    if (!place.ok()) return place.status();
-    removed.log_directory = *std::move(place);
-    return removed;
+    return removals_.Remove(name, request_id);
   }
 
   absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
@@ -1418,47 +1385,15 @@ class TrialsImpl : public Trials {
     table_.Remove(number);
   }
 
-  // Where its directory is then.
-  absl::StatusOr<std::string> FinishRemoval(const Removal& removal) {
-    auto place = runtime::MoveToTrash(removal.run_directory, removal.id);
-    if (!place.ok()) return place.status();
-    Fault("after trash");
-    if (auto status = options_.store->FinishRemoval(removal.number); !status.ok()) return status;
-    return place;
-  }
-
-  // Those that an earlier trainer has begun. A directory that is another trial's by now stays.
-  absl::Status FinishRemovals() {
-    const auto removals = options_.store->UnfinishedRemovals();
-    if (!removals.ok()) return removals.status();
-    for (const Removal& removal : *removals) {
-      const bool is_taken = table_.HolderOf(removal.run_directory).has_value();
-      const absl::Status status = is_taken ? options_.store->FinishRemoval(removal.number)
-                                           : FinishRemoval(removal).status();
-      LOG_IF(ERROR, !status.ok()) << "trial " << removal.id << ": " << status;
-    }
-    return absl::OkStatus();
-  }
-
   // Not from inside a callback of a runner.
   void ForgetOldTrials() {
     const std::uint64_t ended = table_.count() - live_;
     if (ended <= options_.keep_trials || !unsaved_.empty()) return;
     PutAsideThatHaveEnded();
-    std::vector<std::int64_t> old;
-    std::size_t surplus = ended - options_.keep_trials;
-    for (const auto& [number, trial] : table_.ended().all()) {
-      if (surplus-- == 0) break;
-      if (table_.StartingFrom(trial.id()) == nullptr) old.push_back(number);
-    }
-    if (old.empty()) return;
-    if (const auto status = options_.store->Forget(old); !status.ok()) {
-      ++store_errors_;
-      LOG(ERROR) << status;
-      return;
-    }
-    sync_.Soon();
-    for (const std::int64_t number : old) Drop(number);
+    const absl::Status forgotten = removals_.ForgetOldest(ended - options_.keep_trials);
+    if (forgotten.ok()) return;
+    ++store_errors_;
+    LOG(ERROR) << forgotten;
   }
 
   // How long the attempt after one that failed now is held back. (A new trainer begins with no
@@ -1503,6 +1438,7 @@ class TrialsImpl : public Trials {
   RoomWaits room_waits_;
   const TrialView view_;
   TrialNews news_;
+  TrialRemovals removals_;
   std::function<void(const AttemptKey&)> wanted_;
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
