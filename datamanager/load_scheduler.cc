@@ -197,6 +197,7 @@ class Scheduler final : public LoadScheduler {
     int hands = 1;
     bool forgotten = false;
     std::optional<Want> done_for;
+    absl::Status problem;
     absl::Status error;
     std::shared_ptr<void> hold;
     Barriers of_cycle;
@@ -353,6 +354,7 @@ class Scheduler final : public LoadScheduler {
     } else if (progress->done) {
       job.done_for = want;
       job.hold = std::move(progress->hold);
+      job.problem = std::move(progress->problem);
     } else {
       job.hands = progress->hands;
     }
@@ -379,6 +381,7 @@ class Scheduler final : public LoadScheduler {
   void EndCycle(Job& job, std::shared_ptr<void>* hold, Calls* calls)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Status error = std::exchange(job.error, absl::OkStatus());
+    const absl::Status problem = std::exchange(job.problem, absl::OkStatus());
     const std::optional<Want> done_for = std::exchange(job.done_for, std::nullopt);
     *hold = std::exchange(job.hold, nullptr);
     const std::optional<Wants> asked_later = std::exchange(job.asked_later, std::nullopt);
@@ -387,17 +390,21 @@ class Scheduler final : public LoadScheduler {
     if (std::exchange(job.forgotten, false)) {
       job.failures = 0;
     } else if (error.ok()) {
-      job.failures = 0;
       // Who began to wait after a step for somebody else waits for the next cycle.
       if (done_for->need == Need::kCache && done_for->asked) {
         EndWaits(job, error, calls);
       } else if (asked_later.has_value()) {
         Merge(*asked_later, &job.later);
       }
+      if (problem.ok()) {
+        job.failures = 0;
+      } else {
+        CountFailure(job);
+        if (!job.later.has_value()) return TryAgainLater(job, calls);
+      }
     } else {
       EndWaits(job, error, calls);
-      ++failures_;
-      ++job.failures;
+      CountFailure(job);
       if (!job.later.has_value() && !absl::IsNotFound(error)) return TryAgainLater(job, calls);
     }
     if (!job.later.has_value()) {
@@ -406,6 +413,11 @@ class Scheduler final : public LoadScheduler {
     }
     job.wants = *std::exchange(job.later, std::nullopt);
     Enqueue(job);
+  }
+
+  void CountFailure(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ++failures_;
+    ++job.failures;
   }
 
   void TryAgainLater(Job& job, Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {

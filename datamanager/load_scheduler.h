@@ -62,6 +62,9 @@ class LoadScheduler {
     // With `done`: kept until everybody who waits for the run has been called, so that they find
     // what could not be kept (a lease of DetailCache).
     std::shared_ptr<void> hold;
+    // With `done`: not OK if a part of the work could not be done. Who waits gets what there is;
+    // for the rest it is tried again, as after an error.
+    absl::Status problem = absl::OkStatus();
   };
   // Reads a little of a run: some 4 MiB or 5 ms. One step of a run at a time, unless `hands` said
   // otherwise. An error ends the work on the run for now; it is tried again, see RetryPause(), or

@@ -515,6 +515,38 @@ TEST_F(LoadSchedulerTest, ThereAreNoMoreThreadsThanRuns) {
   for (const char* run : {".a", ".b", ".c", ".d"}) loads_.Done(run);
 }
 
+TEST_F(LoadSchedulerTest, WhatIsDoneButForAProblemIsTriedAgainAndWhoWaitedHasTheRest) {
+  Start(1);
+  Answer answer;
+  scheduler_->Ask(".a", absl::InfiniteDuration(), answer.Callback());
+  const Progress in_part{
+      .done = true, .hands = 1, .hold = nullptr, .problem = absl::UnavailableError("no disk")};
+  loads_.End(".a", in_part);
+  EXPECT_EQ(answer.Await(), absl::OkStatus());
+  std::size_t steps = 1;
+  for (const int pause : {1, 2}) {
+    ASSERT_TRUE(clock_.AwaitWaiters(1));
+    EXPECT_EQ(scheduler_->GetStats().failed, 1U);
+    loads_.End(".a", in_part);
+    clock_.Advance(absl::Seconds(pause) - absl::Milliseconds(1));
+    EXPECT_EQ(loads_.log().size(), steps);
+    clock_.Advance(absl::Milliseconds(1));
+    ASSERT_TRUE(loads_.AwaitSteps(++steps));
+    Answer settled;
+    scheduler_->WhenLoaded(settled.Bare());
+    ASSERT_TRUE(settled.Await().has_value());
+  }
+  EXPECT_EQ(scheduler_->GetStats().failures, 3U);
+  loads_.Done(".a");
+  ASSERT_TRUE(clock_.AwaitWaiters(1));
+  clock_.Advance(absl::Seconds(4));
+  ASSERT_TRUE(loads_.AwaitSteps(++steps));
+  Answer settled;
+  scheduler_->WhenLoaded(settled.Bare());
+  ASSERT_TRUE(settled.Await().has_value());
+  EXPECT_EQ(scheduler_->GetStats().failed, 0U);
+}
+
 TEST_F(LoadSchedulerTest, WhatCouldNotBeKeptIsThereForWhoWaited) {
   Start(1);
   auto points = std::make_shared<int>(7);

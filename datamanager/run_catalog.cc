@@ -483,6 +483,8 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     }
     if (!state.history && data.records() > records) state.grown_us = NowUs();
     if (data.counted()) state.history = false;
+    // If there is something of other files, that is served meanwhile.
+    if (step.status.ok() && data.records() == 0) step.status = step.problem;
     state.failure = step.status;
     if (!step.status.ok()) state.failed_at = options_.clock->Monotonic();
     if (data.counted() || !step.status.ok()) counted.swap(state.when_counted);
@@ -519,10 +521,12 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
   } else {
     cache_.Read(name);
   }
+  if (!step.problem.ok()) cache_.Fail(name, step.problem);
   run->had_no_room = false;
   LoadScheduler::Progress progress;
   progress.done = true;
   progress.hold = kept;
+  progress.problem = step.problem;
   return progress;
 }
 

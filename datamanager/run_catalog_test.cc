@@ -24,6 +24,8 @@
 #include "datamanager/run_source.h"
 #include "datamanager/run_tree.h"
 #include "eventlog/event.h"
+#include "runtime/clock.h"
+#include "runtime/fake_clock.h"
 #include "runtime/mutex.h"
 
 namespace datamanager {
@@ -33,6 +35,47 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr absl::Duration kLong = absl::Seconds(60);
+constexpr const char* kFile = "x.tfevents.1";
+
+// Where who announces points of some runs is held.
+class Gates {
+ public:
+  void Close(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    held_[run] = 0;
+  }
+  void Open(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    held_.erase(run);
+    changed_.SignalAll();
+  }
+  void Pass(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    if (held_.contains(run)) ++held_[run];
+    changed_.SignalAll();
+    EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !held_.contains(run); }));
+  }
+  // Somebody is held there.
+  bool AwaitHeld(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    return Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return held_[run] > 0; });
+  }
+
+ private:
+  template <typename Condition>
+  bool Await(const Condition& condition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    runtime::Clock* const clock = runtime::Clock::Real();
+    const absl::Duration deadline = clock->Monotonic() + kLong;
+    while (!condition()) {
+      if (!clock->WaitUntil(changed_, mutex_, deadline)) return condition();
+    }
+    return true;
+  }
+
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  std::map<std::string, int> held_ ABSL_GUARDED_BY(mutex_);
+};
 
 class RunCatalogTest : public testing::Test {
  protected:
@@ -45,29 +88,60 @@ class RunCatalogTest : public testing::Test {
   }
   ~RunCatalogTest() override { std::filesystem::remove_all(root_); }
 
-  std::string PathOf(const std::string& run) const { return root_ + "/" + run + "/x.tfevents.1"; }
-  void Report(const std::string& run, int first, int count = 1) {
+  std::string PathOf(const std::string& run, const std::string& file = kFile) const {
+    return root_ + "/" + run + "/" + file;
+  }
+  void Report(const std::string& run, int first, int count = 1, const std::string& file = kFile) {
     std::string bytes;
     for (int step = first; step < first + count; ++step) {
       const eventlog::Scalar scalar{"loss", static_cast<double>(step)};
       bytes += eventlog::RenderScalars(1, step, {&scalar, 1});
     }
     std::filesystem::create_directories(root_ + "/" + run);
-    std::ofstream(PathOf(run), std::ios::binary | std::ios::app) << bytes;
+    std::ofstream(PathOf(run, file), std::ios::binary | std::ios::app) << bytes;
+  }
+  // The file cannot be opened: it leads to itself.
+  void Break(const std::string& run, const std::string& file = kFile) {
+    std::filesystem::rename(PathOf(run, file), root_ + "/aside");
+    std::filesystem::create_symlink(file, PathOf(run, file));
+  }
+  void Heal(const std::string& run, const std::string& file = kFile) {
+    std::filesystem::rename(root_ + "/aside", PathOf(run, file));
   }
   void SetAge(const std::string& run, std::chrono::hours age) {
     std::filesystem::last_write_time(PathOf(run),
                                      std::filesystem::file_time_type::clock::now() - age);
   }
+  RunCatalog::Options CatalogOptions(std::uint64_t budget = 1 << 30) {
+    return {.root = root_,
+            .byte_budget = budget,
+            .on_points = [this](const auto& run, const auto&, auto generation, auto first,
+                                const auto& points) {
+              {
+                runtime::MutexLock lock(mutex_);
+                announced_.push_back(
+                    absl::StrCat(run, " ", generation, ": ", first, "+", points.size()));
+              }
+              gates_.Pass(run);
+            }};
+  }
   std::unique_ptr<RunCatalog> MakeCatalog(std::uint64_t budget = 1 << 30) {
-    return *RunCatalog::Create({.root = root_,
-                                .byte_budget = budget,
-                                .on_points = [this](const auto& run, const auto&, auto generation,
-                                                    auto first, const auto& points) {
-                                  runtime::MutexLock lock(mutex_);
-                                  announced_.push_back(absl::StrCat(run, " ", generation, ": ",
-                                                                    first, "+", points.size()));
-                                }});
+    return *RunCatalog::Create(CatalogOptions(budget));
+  }
+  std::unique_ptr<RunCatalog> CatalogWithClock(runtime::FakeClock* clock,
+                                               std::uint64_t budget = 1 << 30) {
+    RunCatalog::Options options = CatalogOptions(budget);
+    options.clock = clock;
+    return *RunCatalog::Create(std::move(options));
+  }
+  // A run that waits to be tried again is, and announces what it finds then.
+  void AwaitRetry(RunCatalog& catalog, runtime::FakeClock& clock, const std::string& run) {
+    ASSERT_TRUE(clock.AwaitWaiters(1));
+    gates_.Close(run);
+    clock.Advance(absl::Seconds(1));
+    ASSERT_TRUE(gates_.AwaitHeld(run));
+    gates_.Open(run);
+    ASSERT_TRUE(catalog.AwaitLoaded(kLong));
   }
   void Find(RunCatalog& catalog) {
     catalog.ScanBegan();
@@ -106,6 +180,7 @@ class RunCatalogTest : public testing::Test {
   std::unique_ptr<RunTree> tree_;
   runtime::Mutex mutex_;
   std::vector<std::string> announced_ ABSL_GUARDED_BY(mutex_);
+  Gates gates_;
 };
 
 TEST_F(RunCatalogTest, TellsHowFarTheFirstScanHasCome) {
@@ -286,6 +361,75 @@ TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone
   std::filesystem::remove_all(root_ + "/r");
   std::filesystem::remove_all(root_ + "/s");
   EXPECT_EQ(look(), ManagerState::kInvalid);
+}
+
+TEST_F(RunCatalogTest, ARunThatCannotBeReadHasFailedAndIsTriedAgain) {
+  Report("r", 1, 5);
+  const RunTree::Delta delta = tree_->Rescan();
+  Break("r");
+  runtime::FakeClock clock;
+  const auto catalog = CatalogWithClock(&clock);
+  catalog->ScanBegan();
+  catalog->Found(delta, tree_->runs());
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
+  EXPECT_EQ(catalog->Describe("r")->state, CacheState::kFailed);
+  EXPECT_THAT(catalog->Describe("r")->why.message(), HasSubstr("cannot open " + PathOf("r")));
+  RunSource::Request points = Points("r");
+  EXPECT_EQ(catalog->Look(points, [](const auto&) { return absl::OkStatus(); }),
+            catalog->Describe("r")->why);
+  points.cached_only = true;
+  EXPECT_EQ(PointsOf(*catalog, points), "FAILED_PRECONDITION");
+  Heal("r");
+  AwaitRetry(*catalog, clock, "r");
+  EXPECT_EQ(catalog->Describe("r")->state, CacheState::kCached);
+  EXPECT_EQ(catalog->Describe("r")->why, absl::OkStatus());
+  EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "5");
+}
+
+TEST_F(RunCatalogTest, AFileThatCannotBeReadIsTriedAgainAndTheOthersAreServed) {
+  Report("r", 1, 5);
+  Report("r", 6, 2, "y.tfevents.2");
+  const RunTree::Delta delta = tree_->Rescan();
+  Break("r");
+  runtime::FakeClock clock;
+  for (const std::uint64_t budget : {1 << 30, 1}) {
+    const auto catalog = CatalogWithClock(&clock, budget);
+    catalog->ScanBegan();
+    catalog->Found(delta, tree_->runs());
+    ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+    EXPECT_EQ(PointsOf(*catalog, Points("r")), "2");
+    ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+    const bool kept = budget > 1;
+    EXPECT_EQ(catalog->Describe("r")->state, kept ? CacheState::kCached : CacheState::kFailed);
+    EXPECT_THAT(catalog->Describe("r")->why.message(), HasSubstr("cannot open " + PathOf("r")));
+    if (!kept) break;
+    Heal("r");
+    AwaitRetry(*catalog, clock, "r");
+    EXPECT_EQ(catalog->Describe("r")->why, absl::OkStatus());
+    EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "7");
+    Break("r");
+  }
+}
+
+TEST_F(RunCatalogTest, ACachedRunWhoseGrowthCannotBeReadStaysCached) {
+  Report("r", 1, 5);
+  runtime::FakeClock clock;
+  const auto catalog = CatalogWithClock(&clock);
+  Scan(*catalog);
+  EXPECT_EQ(catalog->Describe("r")->state, CacheState::kCached);
+  Report("r", 6, 2);
+  Break("r");
+  const std::vector<std::string> files = {kFile};
+  catalog->Grown("r", files);
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(catalog->Describe("r")->state, CacheState::kCached);
+  EXPECT_THAT(catalog->Describe("r")->why.message(), HasSubstr("cannot open"));
+  EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "5");
+  Heal("r");
+  AwaitRetry(*catalog, clock, "r");
+  EXPECT_EQ(catalog->Describe("r")->why, absl::OkStatus());
+  EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "7");
 }
 
 TEST_F(RunCatalogTest, WhatWasForgottenComesBackWithTheNextScan) {

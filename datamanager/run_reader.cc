@@ -42,6 +42,12 @@ bool HoldsEvents(FileKind kind) {
   return kind == FileKind::kTensorBoard || kind == FileKind::kMindSpore;
 }
 
+// Other than one that is no file, or gone: of these the listing will tell.
+bool MayBeReadLater(const RunFileData& file) {
+  return !file.gone && !file.problem.ok() && !absl::IsInvalidArgument(file.problem) &&
+         !absl::IsNotFound(file.problem);
+}
+
 // A file is newer than another by what its name says, to the second.
 std::uint32_t AgeOf(const ListedFile& file) {
   constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -177,6 +183,19 @@ void RunReader::LookAt(std::span<const std::string> names) {
   }
 }
 
+absl::Status RunReader::Problem() const {
+  for (const RunFileData& file : data_.files()) {
+    if (MayBeReadLater(file)) return file.problem;
+  }
+  return absl::OkStatus();
+}
+
+void RunReader::LookAtProblems() {
+  for (const auto& [name, number] : numbers_) {
+    if (MayBeReadLater(data_.file(number))) looks_.emplace(name, number);
+  }
+}
+
 void RunReader::KeepPoints() {
   if (data_.keeps_points()) return;
   data_.KeepPoints();
@@ -202,6 +221,7 @@ std::uint64_t RunReader::total_bytes() const {
 RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   Step step;
   joined_ = 0;
+  if (!under_way_) LookAtProblems();
   data_.BeginChanges(collect);
   if (begin_anew_) BeginAnew(&step);
   Budget budget{.left = options_.step_bytes, .collect = collect};
@@ -222,6 +242,8 @@ RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   }
   step.fresh = data_.EndChanges();
   step.more = !idle();
+  under_way_ = step.more && step.status.ok();
+  if (!step.more) step.problem = Problem();
   return step;
 }
 

@@ -34,7 +34,8 @@ namespace datamanager {
 // they grow. In which order, is remembered, so that points which are read again later come in the
 // same one. Damage costs what it must (eventlog/file_scan.h). A file that was replaced, cut short,
 // rewritten or removed makes the run begin anew (RunData); one that cannot be opened or read is
-// left out, and tried again when it is looked at.
+// left out, and tried again when it is looked at, or after all the others have been read
+// (Step::problem).
 //
 // TensorBoard's events, and MindSpore's, whose tags are named after their plugin ("loss/scalar");
 // a run may have both. The graph is a value of the tag "__run_graph__". A file that holds a graph
@@ -64,6 +65,9 @@ class RunReader {
     // Not OK: why it cannot go on for now (no descriptor was left, or points that were counted
     // cannot be read again). What was read is as it was; to be tried again.
     absl::Status status;
+    // Without `more`: of the files that cannot be read for now, why the first cannot. All others
+    // have been read. ReadOn() looks at them again when it is called next.
+    absl::Status problem;
   };
 
   RunReader(ListedRunPtr run, Options options);
@@ -126,6 +130,9 @@ class RunReader {
   };
 
   std::string PathOf(const RunFileData& file) const;
+  // Of the first file that may be readable later, and is not now.
+  absl::Status Problem() const;
+  void LookAtProblems();
   void AddFile(const ListedFile& listed);
   void BeginAnew(Step* step);
   // Takes in tags of the index.
@@ -160,6 +167,7 @@ class RunReader {
   std::vector<IndexedStretch> stretches_;
   Again again_;
   bool begin_anew_ = false;  // Before anything else is read.
+  bool under_way_ = false;   // The last step has left something to do.
   // Until its tags from next_tag_ on were taken in.
   std::optional<IndexReader> index_;
   std::size_t next_tag_ = 0;

@@ -302,11 +302,39 @@ TEST_F(RunReaderTest, WhatCannotBeReadIsLeftOutAndTriedAgain) {
   EXPECT_TRUE(reader->data().cached());
   EXPECT_FALSE(reader->data().intact());
   EXPECT_FALSE(reader->data().file(0).problem.ok());
+  EXPECT_EQ(reader->ReadOn(&buffer_, true).problem, absl::OkStatus()) << "it is no file";
+  EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kUnreadable).count, 1u);
   std::filesystem::remove(directory_ + "/a.tfevents");
   Append("a.tfevents", Record(1, "loss", 1));
   ReadNew(*reader);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2, 1}));
   EXPECT_EQ(reader->data().file(0).problem, absl::OkStatus());
+}
+
+TEST_F(RunReaderTest, APassingErrorIsToldAfterTheOtherFilesAndTheFileIsLookedAtAgain) {
+  Append("a.tfevents", Record(1, "loss", 1));
+  Append("b.tfevents", Record(2, "loss", 2));
+  const auto reader = Reader();
+  // It cannot be opened as long as it leads to itself.
+  const std::string path = directory_ + "/a.tfevents";
+  std::filesystem::rename(path, directory_ + "/aside");
+  std::filesystem::create_symlink("a.tfevents", path);
+  for (int i = 0; i < 2; ++i) {
+    const RunReader::Step step = reader->ReadOn(&buffer_, true);
+    EXPECT_FALSE(step.more);
+    EXPECT_EQ(step.status, absl::OkStatus());
+    EXPECT_FALSE(step.problem.ok());
+    EXPECT_EQ(step.problem, reader->data().file(0).problem);
+    EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kUnreadable).count,
+              static_cast<std::uint64_t>(i) + 1);
+  }
+  EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2}));
+  EXPECT_TRUE(reader->data().cached());
+  std::filesystem::rename(directory_ + "/aside", path);
+  const RunReader::Step step = reader->ReadOn(&buffer_, true);
+  EXPECT_EQ(step.problem, absl::OkStatus());
+  EXPECT_EQ(step.fresh.size(), 1u);
+  EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{2, 1}));
 }
 
 TEST_F(RunReaderTest, ATagWithAnEndlessNameIsLeftOut) {
