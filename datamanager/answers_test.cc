@@ -238,6 +238,71 @@ TEST_F(ScalarAnswerTest, ALongSeriesComesInPartsAndAsFewColumns) {
   EXPECT_EQ(columns[0].series[0]->steps.size(), 10u);
 }
 
+TEST_F(ScalarAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
+  constexpr std::uint64_t kMany = 20'000;
+  std::string records;
+  for (std::uint64_t step = 0; step < kMany; ++step) {
+    records += Scalar(static_cast<std::int64_t>(step), "x", 1);
+  }
+  source_.Append(std::string("r") + kFile, records + Scalar(3, "late", 1));
+  source_.set_step_bytes(1);
+  source_.Scan();
+  source_.BeginToLoad("r");
+  auto request = Selecting([](auto* s) {
+    s->runs = {"r"};
+    s->cached_only = true;
+  });
+  std::uint64_t points = 0;
+  const auto parts = Scalars(request);
+  ASSERT_TRUE(error_.ok()) << error_;
+  for (const auto& part : parts) {
+    for (const auto& series : part.series) {
+      EXPECT_EQ(series->tag, "x");
+      EXPECT_TRUE(series->incomplete);
+      points += series->steps.size();
+    }
+  }
+  EXPECT_GT(points, 0u);
+  EXPECT_LT(points, kMany);
+  // What is not there yet is no tag that there is not.
+  request.selection->tags = {"late"};
+  Scalars(request);
+  EXPECT_EQ(error_.code(), absl::StatusCode::kFailedPrecondition) << error_;
+  EXPECT_THAT(source_.wanted(), IsEmpty());
+  request.selection->cached_only = false;
+  EXPECT_THAT(Series(request), ElementsAre("r late: 3"));
+  request.selection->tags = {"never"};
+  Scalars(request);
+  EXPECT_TRUE(absl::IsNotFound(error_)) << error_;
+  request.selection->tags = {"x"};
+  EXPECT_FALSE(Scalars(request).at(0).series.at(0)->incomplete);
+}
+
+TEST_F(ScalarAnswerTest, WhatWasPurgedOfAPartOfTheSeriesIsPurgedOfAllOfIt) {
+  constexpr int kMany = 20'000;
+  std::string records = EventRecord(0, 3, "brain.Event:1");
+  for (int step = 0; step < kMany; ++step) records += Scalar(step, "x", 1);
+  source_.Append(std::string("r") + kFile, records + Scalar(10, "x", 2));
+  source_.set_step_bytes(1);
+  source_.Scan();
+  // Then the restart at the end is known, and points before it are read again after the answer.
+  source_.Read("r", Need::kCounts);
+  source_.BeginToLoad("r");
+  auto request = Selecting([](auto* s) {
+    s->runs = {"r"};
+    s->overlap = msg::Overlap::TensorBoardV1;
+  });
+  const auto part = Scalars(request);
+  ASSERT_EQ(part.size(), 1u) << error_;
+  EXPECT_TRUE(part[0].series.at(0)->incomplete);
+  EXPECT_EQ(part[0].series[0]->kept_points, 10u);
+  source_.Read("r", Need::kPoints);
+  const auto all = Scalars(request);
+  ASSERT_EQ(all.size(), 1u) << error_;
+  EXPECT_FALSE(all[0].series.at(0)->incomplete);
+  EXPECT_EQ(all[0].series[0]->kept_points, 11u);
+}
+
 TEST_F(ScalarAnswerTest, ARunThatGoesMeanwhileIsLeftOut) {
   source_.Read("a", Need::kPoints);
   source_.Read("b/c", Need::kCounts);
@@ -391,6 +456,24 @@ TEST_F(ValueAnswerTest, NoOtherFileIsReadThanThoseOfTheRun) {
   }
   Parts(MakeBlobAnswer({}, &source_));
   EXPECT_TRUE(absl::IsInvalidArgument(error_)) << error_;
+}
+
+TEST_F(ValueAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
+  std::string records = Text(1, "first");
+  for (int step = 0; step < 20'000; ++step) records += Scalar(step, "x", 1);
+  source_.set_step_bytes(1);
+  Write(records + Text(2, "second"));
+  source_.BeginToLoad("r");
+  const auto part = Values({});
+  ASSERT_EQ(part.size(), 1u) << error_;
+  EXPECT_TRUE(part[0].incomplete);
+  EXPECT_EQ(part[0].total, 1u);
+  EXPECT_THAT(source_.wanted(), IsEmpty());
+  source_.Read("r", Need::kPoints);
+  const auto all = Values({});
+  ASSERT_EQ(all.size(), 1u) << error_;
+  EXPECT_FALSE(all[0].incomplete);
+  EXPECT_EQ(all[0].total, 2u);
 }
 
 class RunAnswersTest : public AnswersTest {};

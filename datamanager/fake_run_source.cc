@@ -10,6 +10,7 @@
 #include "datamanager/run_data.h"
 #include "datamanager/run_facts.h"
 #include "datamanager/run_tree.h"
+#include "datamanager/use_of_run.h"
 #include "eventlog/file_scan.h"
 
 namespace datamanager {
@@ -38,7 +39,7 @@ void FakeRunSource::Scan() {
       run.item->SetRun(listed);
       continue;
     }
-    run.reader = std::make_unique<RunReader>(listed, RunReader::Options{});
+    run.reader = std::make_unique<RunReader>(listed, RunReader::Options{.step_bytes = step_bytes_});
     run.item = std::make_shared<BriefItem>(listed);
   }
 }
@@ -58,6 +59,13 @@ void FakeRunSource::Read(const std::string& name, Need need) {
       waiting_.emplace_back(request, std::move(ready));
     }
   }
+}
+
+void FakeRunSource::BeginToLoad(const std::string& run) {
+  RunReader& reader = *runs_.at(run).reader;
+  reader.KeepPoints();
+  eventlog::ReadBuffer buffer;
+  (void)reader.ReadOn(&buffer, false);
 }
 
 bool FakeRunSource::ReadWhatIsWanted() {
@@ -88,17 +96,18 @@ absl::Status FakeRunSource::Look(const Request& request, const Use& use) {
   const auto found = runs_.find(request.run);
   if (found == runs_.end()) return absl::NotFoundError(absl::StrCat("no run ", request.run));
   RunReader& reader = *found->second.reader;
-  const bool begun = reader.data().records() > 0;
-  if (!IsThere(found->second, request.need) && !(request.take_part && begun)) {
-    if (request.cached_only) {
-      return absl::FailedPreconditionError(absl::StrCat("run ", request.run, " is not cached"));
-    }
-    asked_.push_back(request);
-    wanted_.push_back(request.run);
-    return absl::UnavailableError(absl::StrCat("run ", request.run, " is being read"));
+  const RunData& data = reader.data();
+  const CacheState not_cached = data.keeps_points() ? CacheState::kCaching : CacheState::kNotCached;
+  const auto used =
+      UseWhatIsThere(request, data.cached() ? CacheState::kCached : not_cached, reader, use);
+  if (used.has_value() && !absl::IsUnavailable(*used)) return *used;
+  if (request.cached_only) {
+    return absl::FailedPreconditionError(absl::StrCat("run ", request.run, " is not cached"));
   }
-  const CacheState state = reader.data().cached() ? CacheState::kCached : CacheState::kNotCached;
-  return use({reader.data(), *reader.run(), state, !reader.idle()});
+  asked_.push_back(request);
+  wanted_.push_back(request.run);
+  if (used.has_value()) return *used;
+  return absl::UnavailableError(absl::StrCat("run ", request.run, " is being read"));
 }
 
 void FakeRunSource::WhenReady(const Request& request, std::function<void()> ready) {

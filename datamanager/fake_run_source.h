@@ -32,8 +32,12 @@ class FakeRunSource : public RunSource {
 
   // Lists the runs; those that are known and are still there stay as they are.
   void Scan();
+  // Of runs that are found from now on.
+  void set_step_bytes(std::uint64_t bytes) { step_bytes_ = bytes; }
   // Reads all that is there of the run; with its points, or only counts them.
   void Read(const std::string& run, Need need);
+  // Its points are being loaded, and one step of that is done.
+  void BeginToLoad(const std::string& run);
   // Gives the points of a run back.
   void Drop(const std::string& run) { runs_.at(run).reader->DropPoints(); }
   void Forget(const std::string& run) { runs_.erase(run); }
@@ -60,6 +64,7 @@ class FakeRunSource : public RunSource {
 
   std::string root_;
   bool scanned_ = false;
+  std::uint64_t step_bytes_ = RunReader::Options{}.step_bytes;
   std::map<std::string, Run> runs_;
   std::vector<Request> asked_;
   std::vector<std::string> wanted_;

@@ -56,10 +56,9 @@ class PageAnswer : public LookingMaker<Reply> {
     absl::StatusOr<Reply> reply = absl::InternalError("nobody looked");
     const absl::Status looked = this->Look(run_, [&](const RunSource::View& view) {
       reply = page_(view, request_);
-      return absl::OkStatus();
+      return reply.status();
     });
     if (!looked.ok()) return looked;
-    if (!reply.ok()) return reply.status();
     return Part{*std::move(reply), true};
   }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace datamanager {
 
 // Makes an answer from runs, and waits for those that are being read; not for ever for one that
-// cannot be read.
+// cannot be read. What it has waited for, it answers from the whole of.
 template <typename Reply>
 class LookingMaker : public AnswerMaker<Reply> {
  public:
@@ -31,11 +32,14 @@ class LookingMaker : public AnswerMaker<Reply> {
 
   RunSource& source() const { return *source_; }
   // As RunSource::Look(); if the run is being read, OnReady() waits for it.
-  absl::Status Look(const RunSource::Request& request, const RunSource::Use& use) {
+  absl::Status Look(RunSource::Request request, const RunSource::Use& use) {
     waiting_.reset();
+    request.whole |= awaited_.contains(request.run);
     absl::Status looked = source_->Look(request, use);
     if (absl::IsUnavailable(looked)) {
-      waiting_ = request;
+      request.whole = true;
+      awaited_.insert(request.run);
+      waiting_ = std::move(request);
     } else {
       last_run_.clear();
     }
@@ -51,6 +55,7 @@ class LookingMaker : public AnswerMaker<Reply> {
   RunSource* const source_;
   std::string last_run_;  // That was waited for, and has not been seen since.
   int waits_ = 0;
+  std::set<std::string> awaited_;
   std::optional<RunSource::Request> waiting_;
 };
 

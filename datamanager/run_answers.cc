@@ -133,7 +133,7 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
     if (brief.config() != nullptr) sources.config = brief.config()->facts();
     if (brief.labels() != nullptr) sources.group = brief.labels()->group;
     if (lineage.ok() && *lineage != nullptr) sources.train_lineage = (*lineage)->train;
-    return Look({.run = table->run}, [&](const RunSource::View& view) {
+    return Look({.run = table->run, .whole = true}, [&](const RunSource::View& view) {
       const auto content = [&](std::string_view tag) -> std::string_view {
         const auto id = view.data.FindTag(tag);
         if (!id.has_value()) return {};
@@ -272,12 +272,12 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
 
   absl::Status FromEvents(msg::ReadGraphReplyT* reply) {
     std::optional<Event> event;
-    const absl::Status looked =
-        Look({.run = run_, .need = RunSource::Need::kPoints, .cached_only = cached_only_},
-             [&](const RunSource::View& view) {
-               event = NewestGraph(view.data);
-               return absl::OkStatus();
-             });
+    const absl::Status looked = Look(
+        {.run = run_, .need = RunSource::Need::kPoints, .cached_only = cached_only_, .whole = true},
+        [&](const RunSource::View& view) {
+          event = NewestGraph(view.data);
+          return absl::OkStatus();
+        });
     if (!looked.ok()) return looked;
     if (!event.has_value()) {
       return absl::NotFoundError(absl::StrCat("run ", run_, " has no graph"));

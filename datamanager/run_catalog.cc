@@ -10,6 +10,7 @@
 #include "datamanager/index_file.h"
 #include "datamanager/run_data.h"
 #include "datamanager/tag_levels.h"
+#include "datamanager/use_of_run.h"
 #include "eventlog/file_scan.h"
 #include "runtime/counted.h"
 #include "runtime/string_view.h"
@@ -637,12 +638,9 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
   std::size_t bytes = 0;
   const absl::Status status = run->With([&](Run::State& state) {
     RunData& data = state.reader.data();
-    const bool whole = points ? data.cached() : data.counted();
-    const bool begun = points ? data.keeps_points() : data.read_bytes() > 0;
-    if (whole || (request.take_part && begun)) {
-      const absl::Status used = use({data, *state.reader.run(), cached, !whole});
+    if (auto used = UseWhatIsThere(request, cached, state.reader, use); used.has_value()) {
       bytes = data.cached_bytes();
-      return used;
+      return *std::move(used);
     }
     if (request.cached_only) {
       return absl::FailedPreconditionError(
@@ -688,12 +686,12 @@ void RunCatalog::WhenReady(const Request& request, std::function<void()> ready) 
                   });
 }
 
-absl::Status RunCatalog::LookWithin(absl::Duration timeout, const Request& request,
-                                    const Use& use) {
+absl::Status RunCatalog::LookWithin(absl::Duration timeout, Request request, const Use& use) {
   const absl::Duration deadline = options_.clock->Monotonic() + timeout;
   for (;;) {
     const absl::Status status = Look(request, use);
     if (!absl::IsUnavailable(status) || !scanned()) return status;
+    request.whole = true;
     const auto latch = std::make_shared<Latch>();
     WhenReady(request, [latch] { latch->Open(); });
     if (!latch->Await(options_.clock, deadline)) {
@@ -832,7 +830,7 @@ absl::StatusOr<RunCatalog::Stretch> RunCatalog::PointsAfter(std::string_view top
   });
   if (need == Need::kPoints) cache_.Touch(run->name);
   if (status.ok()) return result;
-  *wait_for = Request{.run = run->name, .need = need};
+  *wait_for = Request{.run = run->name, .need = need, .whole = true};
   return status;
 }
 

@@ -180,7 +180,7 @@ class RunCatalog : public RunSource {
   std::int64_t NowUs() const override { return absl::ToUnixMicros(options_.clock->Now()); }
   absl::Duration Monotonic() const { return options_.clock->Monotonic(); }
   // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded.
-  absl::Status LookWithin(absl::Duration timeout, const Request& request, const Use& use);
+  absl::Status LookWithin(absl::Duration timeout, Request request, const Use& use);
 
   // Loads the run before what nobody asks for, and counts as an access; returns at once.
   absl::Status CacheRun(const std::string& run);

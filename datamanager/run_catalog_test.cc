@@ -165,17 +165,45 @@ class RunCatalogTest : public testing::Test {
         waits ? catalog.LookWithin(kLong, request, use) : catalog.Look(request, use);
     return status.ok() ? text : std::string(absl::StatusCodeToString(status.code()));
   }
-  static RunSource::Request Points(const std::string& run) {
+  static RunSource::Request Points(const std::string& run, bool whole = true) {
     RunSource::Request request;
     request.run = run;
     request.need = RunSource::Need::kPoints;
+    request.whole = whole;
     return request;
+  }
+  // The only thread that loads is held as it reads the run "held", after the first step of the run
+  // "r", which is being cached.
+  void HoldTheLoad(RunCatalog& catalog) {
+    Report("held", 1);
+    Scan(catalog);
+    Report("r", 0, kMany);
+    gates_.Close("r");
+    gates_.Close("held");
+    Find(catalog);
+    ASSERT_TRUE(gates_.AwaitHeld("r"));
+    Report("held", 2);
+    const std::vector<std::string> files = {kFile};
+    catalog.Grown("held", files);
+    gates_.Open("r");
+    ASSERT_TRUE(gates_.AwaitHeld("held"));
+    ASSERT_EQ(catalog.Describe("r")->state, CacheState::kCaching);
+  }
+  void LetTheLoadGoOn(RunCatalog& catalog) {
+    gates_.Open("held");
+    ASSERT_TRUE(catalog.AwaitLoaded(kLong));
+  }
+  std::unique_ptr<RunCatalog> CatalogOfSmallSteps() {
+    RunCatalog::Options options = CatalogOptions();
+    options.step_bytes = 1;
+    return *RunCatalog::Create(std::move(options));
   }
   std::vector<std::string> Announced() {
     runtime::MutexLock lock(mutex_);
     return std::exchange(announced_, {});
   }
 
+  static constexpr int kMany = 20'000;  // Points, which are more than a step reads.
   std::string root_;
   std::unique_ptr<RunTree> tree_;
   runtime::Mutex mutex_;
@@ -430,6 +458,36 @@ TEST_F(RunCatalogTest, ACachedRunWhoseGrowthCannotBeReadStaysCached) {
   AwaitRetry(*catalog, clock, "r");
   EXPECT_EQ(catalog->Describe("r")->why, absl::OkStatus());
   EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "7");
+}
+
+TEST_F(RunCatalogTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
+  const auto catalog = CatalogOfSmallSteps();
+  HoldTheLoad(*catalog);
+  RunSource::Request part = Points("r", false);
+  for (const bool cached_only : {false, true}) {
+    part.cached_only = cached_only;
+    const std::string points = PointsOf(*catalog, part);
+    EXPECT_THAT(points, HasSubstr(", incomplete"));
+    EXPECT_GT(std::stoi(points), 0);
+    EXPECT_LT(std::stoi(points), kMany);
+    EXPECT_EQ(catalog->Look(part, [](const auto&) { return absl::NotFoundError("no tag"); }).code(),
+              cached_only ? absl::StatusCode::kFailedPrecondition : absl::StatusCode::kUnavailable);
+  }
+  EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "UNAVAILABLE") << "all of it is wanted";
+  LetTheLoadGoOn(*catalog);
+  EXPECT_EQ(PointsOf(*catalog, part), absl::StrCat(kMany));
+  EXPECT_EQ(catalog->Look(part, [](const auto&) { return absl::NotFoundError("no tag"); }),
+            absl::NotFoundError("no tag"));
+}
+
+TEST_F(RunCatalogTest, WhoMakesALoadBeginWaitsForAllOfIt) {
+  Report("r", 0, kMany);
+  RunCatalog::Options options = CatalogOptions(1);  // Nothing is loaded unasked.
+  options.step_bytes = 1;
+  const auto catalog = *RunCatalog::Create(std::move(options));
+  Scan(*catalog);
+  EXPECT_EQ(catalog->Describe("r")->state, CacheState::kNotCached);
+  EXPECT_EQ(PointsOf(*catalog, Points("r", false)), absl::StrCat(kMany));
 }
 
 TEST_F(RunCatalogTest, WhatWasForgottenComesBackWithTheNextScan) {

@@ -103,6 +103,8 @@ std::uint64_t RunData::read_bytes() const {
 const ScalarColumns& RunData::ByStep(TagId id, Overlap policy) {
   Tag& tag = *tags_[id];
   purges_.CatchUp(tag.summary, &tag.marks);
+  // The marks are ahead of the points, so what is made of them now does not grow.
+  if (!level_) tag.by_step_.Drop();
   const ScalarColumns& by_step = tag.by_step_.Get(tag.points, tag.marks, policy);
   Weigh(tag);
   return by_step;
@@ -170,6 +172,11 @@ void RunData::DropPoints() {
 }
 
 bool RunData::SetLevel() {
+  for (const auto& tag : tags_) {
+    if (tag->by_step_.Bytes() == 0) continue;
+    tag->by_step_.Drop();
+    Weigh(*tag);
+  }
   level_ = std::all_of(tags_.begin(), tags_.end(), [](const auto& tag) {
     return tag->points.size() == tag->summary.points &&
            (tag->values == nullptr || tag->values->places.size() == tag->values->summary.points);

@@ -218,6 +218,16 @@ std::uint64_t RunReader::total_bytes() const {
   return bytes;
 }
 
+bool RunReader::behind() const {
+  if (begin_anew_ || index_.has_value() || !data_.counted() || !data_.level()) return true;
+  return std::any_of(looks_.begin(), looks_.end(), [this](const auto& look) {
+    const RunFileData& file = data_.file(look.second);
+    const std::uint64_t read = file.position.record.offset;
+    // The size is told at the end of what was there.
+    return read < file.listed.state.bytes || (read > 0 && file.position.size == 0);
+  });
+}
+
 RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
   Step step;
   joined_ = 0;

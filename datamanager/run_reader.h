@@ -100,6 +100,8 @@ class RunReader {
     return looks_.empty() && !begin_anew_ && !index_.has_value() && data_.counted() &&
            data_.level();
   }
+  // Of some file less was read than is known to be there.
+  bool behind() const;
   // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
   Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);
 

@@ -39,13 +39,16 @@ class RunSource {
     bool cached_only = false;  // Nothing is read for it.
     // What has been read until now will do if reading has begun already.
     bool take_part = false;
+    // The same for points that are being loaded will not do. (Who makes the load begin says so when
+    // it has been waited for.)
+    bool whole = false;
   };
   // Valid during the call, under the run's lock.
   struct View {
     RunData& data;
     const ListedRun& listed;
     CacheState state = CacheState::kNotCached;
-    bool incomplete = false;  // Files are being read.
+    bool incomplete = false;  // More is being read: of the files, or of what was counted in them.
   };
   using Use = std::function<absl::Status(const View& view)>;
 
@@ -55,9 +58,11 @@ class RunSource {
   virtual absl::StatusOr<std::vector<std::string>> Names() const = 0;
   // NotFound: there is no such run.
   virtual absl::StatusOr<std::shared_ptr<BriefItem>> Brief(const std::string& run) const = 0;
-  // Calls `use`, which is quick, and returns what it does. Without calling it: NotFound, there is
-  // no such run; FailedPrecondition, `cached_only` and what is needed is not there; Unavailable, it
-  // is being read now, because of this call if it was not before.
+  // Calls `use`, which is quick, and returns what it does: with all that is needed, or with what
+  // there is while the run's points are being loaded. What is NotFound in that may come yet, so it
+  // is Unavailable, or FailedPrecondition with `cached_only`. Without calling it: NotFound, there
+  // is no such run; FailedPrecondition, `cached_only` and what is needed is not there; Unavailable,
+  // it is being read now, because of this call if it was not before.
   virtual absl::Status Look(const Request& request, const Use& use) = 0;
   // Calls `ready` once, on any thread, when Look() of the same request may answer something else
   // than Unavailable; at once if it may now.

@@ -1,5 +1,6 @@
 #include "datamanager/series_selection.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -83,8 +84,10 @@ absl::StatusOr<SeriesSelection> SeriesSelection::Make(const msg::SelectionT* sel
                                                       RunSource* source) {
   auto made = Selection::Make(SelectionOf(selection));
   if (!made.ok()) return made.status();
-  return SeriesSelection(*std::move(made), kind, selection != nullptr && selection->cached_only,
+  SeriesSelection series(*std::move(made), kind, selection != nullptr && selection->cached_only,
                          source);
+  if (selection != nullptr) series.named_tags_ = selection->tags.size();
+  return series;
 }
 
 bool SeriesSelection::Counts(const RunData::Tag& tag) const {
@@ -93,8 +96,11 @@ bool SeriesSelection::Counts(const RunData::Tag& tag) const {
 
 absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
   std::vector<Tag> tags;
-  waiting_ = RunSource::Request{.run = run, .cached_only = cached_only_};
+  waiting_ =
+      RunSource::Request{.run = run, .cached_only = cached_only_, .whole = awaited_.contains(run)};
+  bool in_part = false;
   const absl::Status looked = source_->Look(*waiting_, [&](const RunSource::View& view) {
+    in_part = !view.data.counted();
     for (const RunData::TagId id : view.data.TagsByName()) {
       const RunData::Tag& tag = view.data.tag(id);
       if (!Counts(tag)) continue;
@@ -102,13 +108,38 @@ absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
     }
     return absl::OkStatus();
   });
+  if (absl::IsUnavailable(looked)) {
+    waiting_->whole = true;
+    awaited_.insert(run);
+  }
   // A run that has gone meanwhile has no tags.
   if (!looked.ok() && !absl::IsNotFound(looked)) return looked;
+  if (in_part) in_part_.insert(tags_.size());
   tag_count_ += tags.size();
   tags_.push_back(std::move(tags));
   if (tag_count_ <= kMaxTags) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat("the selected runs have more than ", kMaxTags, " tags; name fewer runs"));
+}
+
+bool SeriesSelection::AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries>>& selected) {
+  if (!selected.ok() && !absl::IsNotFound(selected.status())) return false;
+  bool awaits = false;
+  for (const std::size_t run : in_part_) {
+    std::size_t found = 0;
+    if (selected.ok()) {
+      found = static_cast<std::size_t>(
+          std::count_if(selected->begin(), selected->end(),
+                        [run](const SelectedSeries& series) { return series.run == run; }));
+    }
+    if (found >= std::max<std::size_t>(named_tags_, 1)) continue;
+    awaits |= awaited_.insert(runs_.runs[run]).second;
+  }
+  if (!awaits) return false;
+  in_part_.clear();
+  tags_.clear();
+  tag_count_ = 0;
+  return true;
 }
 
 absl::Status SeriesSelection::Find() {
@@ -132,6 +163,7 @@ absl::Status SeriesSelection::Find() {
     run_tags.push_back({.run = runs_.runs[run], .tags = facts[run]});
   }
   const auto selected = selection_.FindSeries(run_tags);
+  if (AwaitsMore(selected)) return Find();
   if (!selected.ok()) return selected.status();
   series_.clear();
   for (const SelectedSeries& one : *selected) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -73,15 +74,21 @@ class SeriesSelection {
   SeriesSelection(Selection selection, Kind kind, bool cached_only, RunSource* source);
   bool Counts(const RunData::Tag& tag) const;
   absl::Status FindTagsOf(const std::string& run);
+  // What is selected may be more once a run that is being read has been: all begins anew, and waits
+  // for it.
+  bool AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries>>& selected);
 
   Selection selection_;
   Kind kind_;
   bool cached_only_;
+  std::size_t named_tags_ = 0;
   RunSource* source_;
   bool found_runs_ = false;
   SelectedRuns runs_;
   std::vector<std::vector<Tag>> tags_;  // Of the first of the runs, by name.
   std::size_t tag_count_ = 0;
+  std::set<std::size_t> in_part_;  // Runs whose tags are not all known.
+  std::set<std::string> awaited_;  // Of which all of them are wanted.
   std::optional<RunSource::Request> waiting_;
   std::vector<Series> series_;
 };

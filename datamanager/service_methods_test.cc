@@ -59,7 +59,9 @@ std::string EventRecord(int field, std::string_view content) {
 
 class ServiceMethodsTest : public testing::Test {
  protected:
-  ServiceMethodsTest() {
+  // Without a budget, what is asked for is read again and again.
+  explicit ServiceMethodsTest(std::uint64_t byte_budget = 1,
+                              std::uint64_t step_bytes = RunCatalog::Options().step_bytes) {
     char name[] = "/tmp/dm-XXXXXX";
     directory_ = mkdtemp(name);
     locations_.runtime_directory = locations_.state_directory = directory_;
@@ -69,10 +71,12 @@ class ServiceMethodsTest : public testing::Test {
     pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = 2});
     RunCatalog::Options options;
     options.root = directory_ + "/runs";
-    options.byte_budget = 1;  // What is asked for is read again and again.
+    options.byte_budget = byte_budget;
+    options.step_bytes = step_bytes;
     options.clock = &clock_;
     options.on_points = [this](const auto& run, const auto&, auto, auto, const auto&) {
-      if (run == "held") go_on_.get_future().wait_for(std::chrono::seconds(60));
+      if (run == "held") held_.Pass();
+      if (run == "slow") slow_.Pass();
     };
     auto catalog = RunCatalog::Create(std::move(options));
     EXPECT_TRUE(catalog.ok()) << catalog.status();
@@ -142,9 +146,27 @@ class ServiceMethodsTest : public testing::Test {
     return end.status();
   }
 
+  // One thread is held there, once.
+  class Gate {
+   public:
+    void Pass() {
+      if (std::exchange(passed_, true)) return;
+      arrived_.set_value();
+      go_on_.get_future().wait_for(std::chrono::seconds(60));
+    }
+    bool AwaitArrival() {
+      return arrived_.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready;
+    }
+    void Open() { go_on_.set_value(); }
+
+   private:
+    bool passed_ = false;
+    std::promise<void> arrived_, go_on_;
+  };
+
   std::string directory_;
   runtime::Locations locations_;
-  std::promise<void> go_on_;  // The run "held" is announced, and it goes on.
+  Gate held_, slow_;  // Where points of these runs are announced.
   runtime::Coordinator coordinator_;
   runtime::FakeClock clock_;  // No time passes for those who wait for a run.
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
@@ -288,12 +310,86 @@ TEST_F(ServiceMethodsTest, ManyWhoWaitForARunHoldNoThread) {
   for (auto& page : pages) {
     EXPECT_NE(page.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   }
-  go_on_.set_value();
+  held_.Open();
   for (auto& page : pages) {
     const auto reply = page.get();
     ASSERT_TRUE(reply.ok()) << reply.status();
     EXPECT_EQ(reply->events.size(), 1u);
   }
+}
+
+TEST_F(ServiceMethodsTest, AQueryEndsByItsDeadlineAndTheLoadGoesOn) {
+  Write("a", Scalar(1, "loss", 0.5));
+  Write("held", Scalar(1, "x", 1));
+  Scan();
+  ASSERT_TRUE(catalog_->AwaitLoaded(absl::Seconds(60)));
+  Write("held", Scalar(2, "x", 2));
+  Scan();
+  ASSERT_TRUE(held_.AwaitArrival());
+  msg::ScalarsRequestT request;
+  request.run = "a";
+  request.tag = "loss";
+  const auto late =
+      client_->Call<Datamanager::Scalars>(request, {.timeout = absl::Milliseconds(100)});
+  EXPECT_EQ(late.status().code(), absl::StatusCode::kDeadlineExceeded) << late.status();
+  held_.Open();
+  const auto reply = client_->Call<Datamanager::Scalars>(request);
+  ASSERT_TRUE(reply.ok()) << reply.status();
+  EXPECT_THAT(reply->values, ElementsAre(0.5));
+}
+
+class LoadingMethodsTest : public ServiceMethodsTest {
+ protected:
+  LoadingMethodsTest() : ServiceMethodsTest(1 << 30, 1) {}
+};
+
+TEST_F(LoadingMethodsTest, WhatIsBeingLoadedIsAnsweredAsIncomplete) {
+  constexpr std::uint64_t kMany = 20'000;
+  Write("held", Scalar(1, "x", 1));
+  Scan();
+  ASSERT_TRUE(catalog_->AwaitLoaded(absl::Seconds(60)));
+  std::string records;
+  for (std::uint64_t step = 0; step < kMany; ++step) {
+    records += Scalar(static_cast<std::int64_t>(step), "x", 1);
+  }
+  Write("slow", records + Scalar(1, "late", 7));
+  Scan();
+  ASSERT_TRUE(slow_.AwaitArrival());
+  // After its first step the only thread that loads is held elsewhere.
+  Write("held", Scalar(2, "x", 2));
+  const std::vector<std::string> files = {"events.out.tfevents.1.host"};
+  catalog_->Grown("held", files);
+  slow_.Open();
+  ASSERT_TRUE(held_.AwaitArrival());
+
+  msg::TagsRequestT tags;
+  tags.run = "slow";
+  const auto listed = client_->Call<Datamanager::Tags>(tags);
+  ASSERT_TRUE(listed.ok()) << listed.status();
+  EXPECT_TRUE(listed->incomplete);
+  EXPECT_EQ(listed->cache, msg::CacheState::Caching);
+  EXPECT_EQ(listed->total, 1u);
+  msg::ScalarsRequestT scalars;
+  scalars.run = "slow";
+  scalars.tag = "x";
+  scalars.columns = 10;
+  const auto part = client_->Call<Datamanager::Scalars>(scalars);
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_TRUE(part->incomplete);
+  EXPECT_GT(part->total_points, 0u);
+  EXPECT_LT(part->total_points, kMany);
+  scalars.tag = "late";
+  EXPECT_EQ(client_->Call<Datamanager::Scalars>(scalars, {.timeout = absl::Milliseconds(100)})
+                .status()
+                .code(),
+            absl::StatusCode::kDeadlineExceeded)
+      << "it may come yet";
+  held_.Open();
+  const auto late = client_->Call<Datamanager::Scalars>(scalars);
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_FALSE(late->incomplete);
+  scalars.tag = "x";
+  EXPECT_EQ(client_->Call<Datamanager::Scalars>(scalars)->total_points, kMany);
 }
 
 }  // namespace
