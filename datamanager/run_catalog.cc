@@ -27,6 +27,9 @@ constexpr std::string_view kRoot = "m/";
 constexpr std::uint64_t kFileBytesOfAByte = 4;
 // For how long a failure is the answer before a question tries again.
 constexpr absl::Duration kFailureHolds = absl::Seconds(1);
+// Between two loads of a run that nobody asks for: two that change all the time and have no room
+// beside each other would take turns.
+constexpr absl::Duration kLoadsUnaskedEvery = absl::Minutes(1);
 constexpr absl::Duration kLongestLoad = absl::Minutes(10);
 // What found no room stays so long for who asks for the next part of it, and so many of them.
 constexpr absl::Duration kLingers = absl::Seconds(5);
@@ -82,6 +85,14 @@ class RunCatalog::Run {
     std::vector<std::function<void()>> when_counted;
     bool gone = false;  // Removed: nothing of it is read or waited for any more.
     bool led = false;   // Somebody is in Lead().
+    // Its points did not find room when they had so many bytes.
+    std::uint64_t no_room_for = 0;
+    // Not before this (of clock->Monotonic()) it is loaded for nobody.
+    absl::Duration load_unasked_at;
+
+    std::uint64_t ExpectedBytes() const {
+      return std::max(no_room_for, reader.total_bytes() / kFileBytesOfAByte);
+    }
   };
 
   Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
@@ -109,10 +120,8 @@ class RunCatalog::Run {
   }
 
   const std::string name;
-  // Used by Lead() alone: the load that is under way, and whether there was no room for one that
-  // nobody had asked for.
+  // Used by Lead() alone: the load that is under way.
   Cache::Lease loading;
-  bool had_no_room = false;
   bool index_looked_for = false;
 
  private:
@@ -173,6 +182,7 @@ void RunCatalog::ScanBegan() {
 
 void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                        const RunTree::Unreadable& unreadable, bool only_listing) {
+  const bool first = !scanned();
   TakeListing(delta, runs, only_listing);
   if (only_listing) return;
   brief_.UpdateAll([this] { return !stopping_.load(); });
@@ -183,6 +193,12 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   }
   EndLingering();
   const bool whole = std::exchange(whole_, false);
+  // Room may have become free. (Of the first scan all runs were just added.)
+  if (!first && (whole || !delta.removed.empty())) {
+    for (const ListedRunPtr& listed : runs) {
+      if (const RunPtr run = Find(listed->name); run != nullptr) LoadIfRoom(run);
+    }
+  }
   if (whole && options_.indexes != nullptr && unreadable.count == 0) {
     std::set<std::string> directories;
     for (const ListedRunPtr& run : runs) directories.insert(run->directory);
@@ -240,6 +256,7 @@ void RunCatalog::Change(const ListedRunPtr& listed) {
   cache_.SetUpdate(run->name, listed->update_us);
   if (const auto item = Brief(run->name); item.ok()) (*item)->SetRun(listed);
   if (reads) scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, listed->update_us);
+  LoadIfRoom(run);
 }
 
 void RunCatalog::Add(const ListedRunPtr& listed, std::uint64_t generation, bool history) {
@@ -362,11 +379,29 @@ absl::Status RunCatalog::BeingScanned() const {
                    runtime::Counted(looked_into_, "directory", "directories"), " so far"));
 }
 
+void RunCatalog::LoadIfRoom(const RunPtr& run) {
+  const Cache::Status cached = cache_.StatusOf(run->name);
+  if (cached.state != CacheState::kNotCached) return;
+  const std::uint64_t expected = run->With([](Run::State& state) { return state.ExpectedBytes(); });
+  if (!cache_.HasRoom(run->name, expected)) return;
+  scheduler_->Schedule(run->name, LoadScheduler::Urgency::kUnasked, cached.newest_us);
+}
+
+void RunCatalog::NoteNoRoom(Run& run, std::uint64_t bytes) {
+  run.With([bytes](Run::State& state) {
+    state.no_room_for = std::max<std::uint64_t>(state.no_room_for, bytes);
+  });
+}
+
 void RunCatalog::BeginLoad(const RunPtr& run, bool asked) {
   if (run->loading != nullptr || cache_.Whole(run->name) != nullptr) return;
-  const std::uint64_t expected =
-      run->With([](Run::State& state) { return state.reader.total_bytes(); }) / kFileBytesOfAByte;
-  if (!asked && (run->had_no_room || !cache_.HasRoom(run->name, expected))) return;
+  const absl::Duration now = options_.clock->Monotonic();
+  std::uint64_t expected = 0;
+  const bool too_soon = run->With([&](Run::State& state) {
+    expected = state.ExpectedBytes();
+    return now < state.load_unasked_at;
+  });
+  if (!asked && (too_soon || !cache_.HasRoom(run->name, expected))) return;
   std::uint64_t number = 0;
   {
     MutexLock lock(mutex_);
@@ -377,10 +412,7 @@ void RunCatalog::BeginLoad(const RunPtr& run, bool asked) {
     state.kept_by = number;
     state.reader.KeepPoints();
   });
-  if (!cache_.SetBytes(lease, expected) && !asked) {
-    run->had_no_room = true;
-    return cache_.GiveUpLoad(lease);
-  }
+  if (!cache_.SetBytes(lease, expected) && !asked) return cache_.GiveUpLoad(lease);
   run->loading = std::move(lease);
 }
 
@@ -486,6 +518,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     if (data.counted()) state.history = false;
     // If there is something of other files, that is served meanwhile.
     if (step.status.ok() && data.records() == 0) step.status = step.problem;
+    if (step.anew) state.no_room_for = 0;
     state.failure = step.status;
     if (!step.status.ok()) state.failed_at = options_.clock->Monotonic();
     if (data.counted() || !step.status.ok()) counted.swap(state.when_counted);
@@ -511,8 +544,12 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     return step.status;
   }
   const bool has_room = kept == nullptr || cache_.SetBytes(kept, bytes);
+  if (!has_room) NoteNoRoom(*run, bytes);
+  if (run->loading != nullptr && !(step.more && has_room)) {
+    const absl::Duration next = Monotonic() + kLoadsUnaskedEvery;
+    run->With([next](Run::State& state) { state.load_unasked_at = next; });
+  }
   if (!has_room && !want.asked && run->loading != nullptr) {
-    run->had_no_room = true;
     cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
     return LoadScheduler::Progress{};
   }
@@ -523,7 +560,6 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     cache_.Read(name);
   }
   if (!step.problem.ok()) cache_.Fail(name, step.problem);
-  run->had_no_room = false;
   LoadScheduler::Progress progress;
   progress.done = true;
   progress.hold = kept;
@@ -659,7 +695,7 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
   } else if (bytes > 0) {
     // An answer may have sorted points anew, and keeps them.
     const Cache::Lease kept = cache_.Whole(run->name);
-    if (kept != nullptr) cache_.SetBytes(kept, bytes);
+    if (kept != nullptr && !cache_.SetBytes(kept, bytes)) NoteNoRoom(*run, bytes);
   }
   return status;
 }

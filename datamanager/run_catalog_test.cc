@@ -17,8 +17,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "datamanager/columns.h"
+#include "datamanager/data_state.h"
 #include "datamanager/run_data.h"
 #include "datamanager/run_facts.h"
 #include "datamanager/run_source.h"
@@ -165,6 +167,14 @@ class RunCatalogTest : public testing::Test {
         waits ? catalog.LookWithin(kLong, request, use) : catalog.Look(request, use);
     return status.ok() ? text : std::string(absl::StatusCodeToString(status.code()));
   }
+  // "a cached, b not cached".
+  static std::string States(const RunCatalog& catalog) {
+    std::map<std::string, std::string> states;
+    for (const RunCatalog::RunInfo& run : catalog.Runs()) {
+      states[run.listed->name] = CacheStateName(run.state);
+    }
+    return absl::StrJoin(states, ", ", absl::PairFormatter(" "));
+  }
   static RunSource::Request Points(const std::string& run, bool whole = true) {
     RunSource::Request request;
     request.run = run;
@@ -304,6 +314,54 @@ TEST_F(RunCatalogTest, OnlyTheNewestRunsThatFindRoomAreInMemoryUnasked) {
     }
   }
   EXPECT_EQ(PointsOf(*catalog, Points("r3"), false), "10000") << "the last one that was used stays";
+}
+
+TEST_F(RunCatalogTest, ARunThatBecomesTheNewestIsLoadedUnaskedAndTheOldestGoes) {
+  for (int run = 0; run < 3; ++run) {
+    Report(absl::StrCat("r", run), 0, 10'000);
+    SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
+  }
+  runtime::FakeClock clock(absl::Now());
+  const auto catalog = CatalogWithClock(&clock, 190'000);  // For two, see above.
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r0 not cached, r1 cached, r2 cached");
+  Report("r0", 10'000);
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r0 cached, r1 not cached, r2 cached");
+  EXPECT_EQ(PointsOf(*catalog, Points("r0"), false), "10001");
+  // What was loaded a moment ago is not loaded again for nobody.
+  Report("r1", 10'000);
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r0 cached, r1 not cached, r2 cached");
+  clock.Advance(absl::Minutes(1));
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r0 cached, r1 cached, r2 not cached");
+  // Nor is anything read when nothing happens.
+  const std::uint64_t read = catalog->GetStats().event_bytes_read;
+  for (int i = 0; i < 3; ++i) {
+    clock.Advance(absl::Minutes(1));
+    Scan(*catalog);
+  }
+  EXPECT_EQ(catalog->GetStats().event_bytes_read, read);
+}
+
+TEST_F(RunCatalogTest, RoomThatBecomesFreeIsTakenByTheNextNewest) {
+  for (int run = 0; run < 4; ++run) {
+    Report(absl::StrCat("r", run), 0, 10'000);
+    SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
+  }
+  const auto catalog = MakeCatalog(190'000);
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r0 not cached, r1 not cached, r2 cached, r3 cached");
+  std::filesystem::remove_all(root_ + "/r3");
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r0 not cached, r1 cached, r2 cached");
+  // A look at what has changed does, too.
+  std::filesystem::remove_all(root_ + "/r2");
+  const RunTree::Delta delta = tree_->Rescan(RunTree::Look::kChanged);
+  catalog->Found(delta, tree_->runs());
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(States(*catalog), "r0 cached, r1 cached");
 }
 
 TEST_F(RunCatalogTest, ARunThatIsLargerThanTheBudgetIsServedAndNotKept) {
@@ -478,6 +536,20 @@ TEST_F(RunCatalogTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
   EXPECT_EQ(PointsOf(*catalog, part), absl::StrCat(kMany));
   EXPECT_EQ(catalog->Look(part, [](const auto&) { return absl::NotFoundError("no tag"); }),
             absl::NotFoundError("no tag"));
+}
+
+TEST_F(RunCatalogTest, ALookAtWhatHasChangedThatFailsLeavesTheReloadThatIsUnderWay) {
+  const auto catalog = CatalogOfSmallSteps();
+  HoldTheLoad(*catalog);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kLoading);
+  RunTree::Unreadable closed;
+  closed.root = true;
+  closed.count = 1;
+  closed.reasons = {absl::PermissionDeniedError("cannot list it")};
+  catalog->Found({}, tree_->runs(), closed);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kLoading);
+  LetTheLoadGoOn(*catalog);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kDone);
 }
 
 TEST_F(RunCatalogTest, WhoMakesALoadBeginWaitsForAllOfIt) {
