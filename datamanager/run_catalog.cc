@@ -85,19 +85,12 @@ class RunCatalog::Run {
     std::vector<std::function<void()>> when_counted;
     bool gone = false;  // Removed: nothing of it is read or waited for any more.
     bool led = false;   // Somebody is in Lead().
-    // Its points did not find room when they had so many bytes.
-    std::uint64_t no_room_for = 0;
-    // Not before this (of clock->Monotonic()) it is loaded for nobody.
-    absl::Duration load_unasked_at;
-
-    std::uint64_t ExpectedBytes() const {
-      return std::max(no_room_for, reader.total_bytes() / kFileBytesOfAByte);
-    }
   };
 
   Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
       : name(listed->name), state_(listed, options) {
     state_.history = history;
+    file_bytes = state_.reader.total_bytes();
   }
 
   // Calls `use` with the state, under the lock.
@@ -119,9 +112,21 @@ class RunCatalog::Run {
     return use(state_);
   }
 
+  // How much its points will take in memory, nearly. Without the lock.
+  std::uint64_t ExpectedBytes() const {
+    return std::max<std::uint64_t>(no_room_for, file_bytes / kFileBytesOfAByte);
+  }
+  void NoteNoRoom(std::uint64_t bytes) {
+    no_room_for = std::max<std::uint64_t>(no_room_for, bytes);
+  }
+
   const std::string name;
-  // Used by Lead() alone: the load that is under way.
+  std::atomic<std::uint64_t> file_bytes = 0;   // As listed.
+  std::atomic<std::uint64_t> no_room_for = 0;  // Its points had so many bytes, and found no room.
+  // Used by Lead() alone: the load that is under way, and from when on (of clock->Monotonic()) it
+  // is loaded for nobody.
   Cache::Lease loading;
+  absl::Duration load_unasked_at;
   bool index_looked_for = false;
 
  private:
@@ -196,7 +201,7 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   // Room may have become free. (Of the first scan all runs were just added.)
   if (!first && (whole || !delta.removed.empty())) {
     for (const ListedRunPtr& listed : runs) {
-      if (const RunPtr run = Find(listed->name); run != nullptr) LoadIfRoom(run);
+      if (const RunPtr run = Find(listed->name); run != nullptr) LoadIfRoom(*run);
     }
   }
   if (whole && options_.indexes != nullptr && unreadable.count == 0) {
@@ -251,12 +256,13 @@ void RunCatalog::Change(const ListedRunPtr& listed) {
   if (run == nullptr) return;
   const bool reads = run->With([&](Run::State& state) {
     state.reader.SetRun(listed);
+    run->file_bytes = state.reader.total_bytes();
     return !state.reader.idle();
   });
   cache_.SetUpdate(run->name, listed->update_us);
   if (const auto item = Brief(run->name); item.ok()) (*item)->SetRun(listed);
   if (reads) scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, listed->update_us);
-  LoadIfRoom(run);
+  LoadIfRoom(*run);
 }
 
 void RunCatalog::Add(const ListedRunPtr& listed, std::uint64_t generation, bool history) {
@@ -379,28 +385,17 @@ absl::Status RunCatalog::BeingScanned() const {
                    runtime::Counted(looked_into_, "directory", "directories"), " so far"));
 }
 
-void RunCatalog::LoadIfRoom(const RunPtr& run) {
-  const Cache::Status cached = cache_.StatusOf(run->name);
+void RunCatalog::LoadIfRoom(const Run& run) {
+  const Cache::Status cached = cache_.StatusOf(run.name);
   if (cached.state != CacheState::kNotCached) return;
-  const std::uint64_t expected = run->With([](Run::State& state) { return state.ExpectedBytes(); });
-  if (!cache_.HasRoom(run->name, expected)) return;
-  scheduler_->Schedule(run->name, LoadScheduler::Urgency::kUnasked, cached.newest_us);
-}
-
-void RunCatalog::NoteNoRoom(Run& run, std::uint64_t bytes) {
-  run.With([bytes](Run::State& state) {
-    state.no_room_for = std::max<std::uint64_t>(state.no_room_for, bytes);
-  });
+  if (!cache_.HasRoom(run.name, run.ExpectedBytes())) return;
+  scheduler_->Schedule(run.name, LoadScheduler::Urgency::kUnasked, cached.newest_us);
 }
 
 void RunCatalog::BeginLoad(const RunPtr& run, bool asked) {
   if (run->loading != nullptr || cache_.Whole(run->name) != nullptr) return;
-  const absl::Duration now = options_.clock->Monotonic();
-  std::uint64_t expected = 0;
-  const bool too_soon = run->With([&](Run::State& state) {
-    expected = state.ExpectedBytes();
-    return now < state.load_unasked_at;
-  });
+  const std::uint64_t expected = run->ExpectedBytes();
+  const bool too_soon = Monotonic() < run->load_unasked_at;
   if (!asked && (too_soon || !cache_.HasRoom(run->name, expected))) return;
   std::uint64_t number = 0;
   {
@@ -518,7 +513,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     if (data.counted()) state.history = false;
     // If there is something of other files, that is served meanwhile.
     if (step.status.ok() && data.records() == 0) step.status = step.problem;
-    if (step.anew) state.no_room_for = 0;
+    if (step.anew) run->no_room_for = 0;
     state.failure = step.status;
     if (!step.status.ok()) state.failed_at = options_.clock->Monotonic();
     if (data.counted() || !step.status.ok()) counted.swap(state.when_counted);
@@ -544,10 +539,9 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     return step.status;
   }
   const bool has_room = kept == nullptr || cache_.SetBytes(kept, bytes);
-  if (!has_room) NoteNoRoom(*run, bytes);
+  if (!has_room) run->NoteNoRoom(bytes);
   if (run->loading != nullptr && !(step.more && has_room)) {
-    const absl::Duration next = Monotonic() + kLoadsUnaskedEvery;
-    run->With([next](Run::State& state) { state.load_unasked_at = next; });
+    run->load_unasked_at = Monotonic() + kLoadsUnaskedEvery;
   }
   if (!has_room && !want.asked && run->loading != nullptr) {
     cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
@@ -695,7 +689,7 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
   } else if (bytes > 0) {
     // An answer may have sorted points anew, and keeps them.
     const Cache::Lease kept = cache_.Whole(run->name);
-    if (kept != nullptr && !cache_.SetBytes(kept, bytes)) NoteNoRoom(*run, bytes);
+    if (kept != nullptr && !cache_.SetBytes(kept, bytes)) run->NoteNoRoom(bytes);
   }
   return status;
 }

@@ -235,10 +235,9 @@ class RunCatalog : public RunSource {
   // Points that were counted, and are wanted now, need not be read again.
   void TakePointsOfIndex(const RunPtr& run);
   // The run is loaded, if it is not in memory and there would be room; after what others ask for.
-  void LoadIfRoom(const RunPtr& run);
+  void LoadIfRoom(const Run& run);
   // A load of the run begins, if it has to and there is room, or somebody asks for it.
   void BeginLoad(const RunPtr& run, bool asked);
-  static void NoteNoRoom(Run& run, std::uint64_t bytes);
   absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;
   // Keeps what was served for some seconds, for who asks for the next part of it.
   void Linger(const std::string& name, std::shared_ptr<void> hold);

@@ -55,6 +55,9 @@ class CountingSource : public DirectorySource {
     {
       MutexLock lock(mutex_);
       ++looks_[path];
+      if (holds_) held_ = true;
+      changed_.SignalAll();
+      EXPECT_TRUE(Await([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !holds_; }));
     }
     return DirectorySource::Real()->Look(path);
   }
@@ -64,6 +67,20 @@ class CountingSource : public DirectorySource {
       ++lists_[path];
     }
     return DirectorySource::Real()->List(path, on_entry);
+  }
+  // Whoever looks at something from now on waits until LetGo().
+  void Hold() {
+    MutexLock lock(mutex_);
+    holds_ = true;
+  }
+  bool AwaitHeld() {
+    MutexLock lock(mutex_);
+    return Await([this]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return held_; });
+  }
+  void LetGo() {
+    MutexLock lock(mutex_);
+    holds_ = false;
+    changed_.SignalAll();
   }
   void Forget() {
     MutexLock lock(mutex_);
@@ -80,7 +97,19 @@ class CountingSource : public DirectorySource {
   }
 
  private:
+  template <typename Condition>
+  bool Await(const Condition& condition) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Duration deadline = runtime::Clock::Real()->Monotonic() + kPatience;
+    while (!condition()) {
+      if (!runtime::Clock::Real()->WaitUntil(changed_, mutex_, deadline)) return condition();
+    }
+    return true;
+  }
+
   runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  bool holds_ ABSL_GUARDED_BY(mutex_) = false;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, int> looks_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, int> lists_ ABSL_GUARDED_BY(mutex_);
 };
@@ -383,6 +412,35 @@ TEST_F(RunFollowerTest, AReloadJoinsOneThatIsAboutToBegin) {
   EXPECT_EQ(Found(Look::kWhole), before + 2);
   MutexLock lock(mutex_);
   EXPECT_EQ(began_, before + 2);
+}
+
+TEST_F(RunFollowerTest, AReloadJoinsOneThatIsUnderWay) {
+  Append("r");
+  RunFollower::Options options;
+  options.reload_interval = absl::ZeroDuration();
+  Start(std::move(options));
+  ASSERT_TRUE(AwaitRun("r"));
+  AwaitQuiet();
+  const int before = Found(Look::kWhole);
+  int done = 0;
+  const auto count = [&] {
+    MutexLock lock(mutex_);
+    ++done;
+    changed_.SignalAll();
+  };
+  source_.Hold();
+  EXPECT_FALSE(follower_->Reload(count));
+  ASSERT_TRUE(source_.AwaitHeld());
+  EXPECT_TRUE(follower_->Reload(count));
+  {
+    MutexLock lock(mutex_);
+    EXPECT_EQ(done, 0);
+  }
+  source_.LetGo();
+  ASSERT_TRUE(Await([&] { return done == 2; }));
+  EXPECT_EQ(Found(Look::kWhole), before + 1);
+  MutexLock lock(mutex_);
+  EXPECT_EQ(began_, before + 1);
 }
 
 TEST(PauseOfLooksTest, KeepsToHalfAPercent) {
