@@ -199,11 +199,7 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   EndLingering();
   const bool whole = std::exchange(whole_, false);
   // Room may have become free. (Of the first scan all runs were just added.)
-  if (!first && (whole || !delta.removed.empty())) {
-    for (const ListedRunPtr& listed : runs) {
-      if (const RunPtr run = Find(listed->name); run != nullptr) LoadIfRoom(*run);
-    }
-  }
+  if (!first && (whole || !delta.removed.empty())) LoadWhatHasRoom(runs);
   if (whole && options_.indexes != nullptr && unreadable.count == 0) {
     std::set<std::string> directories;
     for (const ListedRunPtr& run : runs) directories.insert(run->directory);
@@ -383,6 +379,19 @@ absl::Status RunCatalog::BeingScanned() const {
   return absl::UnavailableError(
       absl::StrCat("runs are being looked for in ", options_.root, " for the first time, in ",
                    runtime::Counted(looked_into_, "directory", "directories"), " so far"));
+}
+
+void RunCatalog::LoadWhatHasRoom(std::span<const ListedRunPtr> runs) {
+  std::vector<std::pair<std::int64_t, RunPtr>> absent;
+  for (const ListedRunPtr& listed : runs) {
+    const Cache::Status cached = cache_.StatusOf(listed->name);
+    if (cached.state != CacheState::kNotCached) continue;
+    if (RunPtr run = Find(listed->name); run != nullptr) absent.emplace_back(cached.newest_us, run);
+  }
+  // The newest first, as the first may be read at once, and might have to go again.
+  std::sort(absent.begin(), absent.end(),
+            [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (const auto& [newest_us, run] : absent) LoadIfRoom(*run);
 }
 
 void RunCatalog::LoadIfRoom(const Run& run) {

@@ -236,6 +236,7 @@ class RunCatalog : public RunSource {
   void TakePointsOfIndex(const RunPtr& run);
   // The run is loaded, if it is not in memory and there would be room; after what others ask for.
   void LoadIfRoom(const Run& run);
+  void LoadWhatHasRoom(std::span<const ListedRunPtr> runs);
   // A load of the run begins, if it has to and there is room, or somebody asks for it.
   void BeginLoad(const RunPtr& run, bool asked);
   absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;
