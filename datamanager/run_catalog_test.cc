@@ -141,7 +141,7 @@ class RunCatalogTest : public testing::Test {
   void AwaitRetry(RunCatalog& catalog, runtime::FakeClock& clock, const std::string& run) {
     ASSERT_TRUE(clock.AwaitWaiters(1));
     gates_.Close(run);
-    clock.Advance(absl::Seconds(1));
+    clock.Advance(absl::Seconds(2));  // It may have been tried twice.
     ASSERT_TRUE(gates_.AwaitHeld(run));
     gates_.Open(run);
     ASSERT_TRUE(catalog.AwaitLoaded(kLong));
