@@ -22,6 +22,7 @@ struct Question {
   Overlap overlap = Overlap::kRaw;
   std::size_t columns = 0;  // 0: every point.
   bool cached_only = false;
+  bool whole = false;
   PointPages::Options points;
 };
 
@@ -60,7 +61,8 @@ class ScalarAnswer : public LookingMaker<Reply> {
     bool more = false;
     const absl::Status looked = Look({.run = selection_.runs()[series.run],
                                       .need = RunSource::Need::kPoints,
-                                      .cached_only = question_.cached_only},
+                                      .cached_only = question_.cached_only,
+                                      .whole = question_.whole},
                                      [&](const RunSource::View& view) {
                                        message->tag = series.tag;
                                        message->run = view.listed.name;
@@ -128,6 +130,7 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<Reply>>> MakeScalarAnswer(
     if (!overlap.has_value()) return absl::InvalidArgumentError("an unknown overlap policy");
     question.overlap = *overlap;
     question.cached_only = selection->cached_only;
+    question.whole = selection->whole;
     question.points.first_step = selection->first_step;
     question.points.last_step = selection->last_step;
   }

@@ -76,17 +76,19 @@ absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& sourc
   return std::move(found->runs.front());
 }
 
-SeriesSelection::SeriesSelection(Selection selection, Kind kind, bool cached_only,
-                                 RunSource* source)
-    : selection_(std::move(selection)), kind_(kind), cached_only_(cached_only), source_(source) {}
+SeriesSelection::SeriesSelection(Selection selection, Kind kind, RunSource* source)
+    : selection_(std::move(selection)), kind_(kind), source_(source) {}
 
 absl::StatusOr<SeriesSelection> SeriesSelection::Make(const msg::SelectionT* selection, Kind kind,
                                                       RunSource* source) {
   auto made = Selection::Make(SelectionOf(selection));
   if (!made.ok()) return made.status();
-  SeriesSelection series(*std::move(made), kind, selection != nullptr && selection->cached_only,
-                         source);
-  if (selection != nullptr) series.named_tags_ = selection->tags.size();
+  SeriesSelection series(*std::move(made), kind, source);
+  if (selection != nullptr) {
+    series.cached_only_ = selection->cached_only;
+    series.whole_ = selection->whole;
+    series.named_tags_ = selection->tags.size();
+  }
   return series;
 }
 
@@ -96,8 +98,8 @@ bool SeriesSelection::Counts(const RunData::Tag& tag) const {
 
 absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
   std::vector<Tag> tags;
-  waiting_ =
-      RunSource::Request{.run = run, .cached_only = cached_only_, .whole = awaited_.contains(run)};
+  waiting_ = RunSource::Request{
+      .run = run, .cached_only = cached_only_, .whole = whole_ || awaited_.contains(run)};
   bool in_part = false;
   const absl::Status looked = source_->Look(*waiting_, [&](const RunSource::View& view) {
     in_part = !view.data.counted();

@@ -71,7 +71,7 @@ class SeriesSelection {
     std::string plugin;
   };
 
-  SeriesSelection(Selection selection, Kind kind, bool cached_only, RunSource* source);
+  SeriesSelection(Selection selection, Kind kind, RunSource* source);
   bool Counts(const RunData::Tag& tag) const;
   absl::Status FindTagsOf(const std::string& run);
   // What is selected may be more once a run that is being read has been: all begins anew, and waits
@@ -80,7 +80,8 @@ class SeriesSelection {
 
   Selection selection_;
   Kind kind_;
-  bool cached_only_;
+  bool cached_only_ = false;
+  bool whole_ = false;
   std::size_t named_tags_ = 0;
   RunSource* source_;
   bool found_runs_ = false;

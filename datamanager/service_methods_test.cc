@@ -384,7 +384,25 @@ TEST_F(LoadingMethodsTest, WhatIsBeingLoadedIsAnsweredAsIncomplete) {
                 .code(),
             absl::StatusCode::kDeadlineExceeded)
       << "it may come yet";
+  msg::ReadScalarsRequestT several;
+  several.selection = std::make_unique<msg::SelectionT>();
+  several.selection->runs = {"slow"};
+  several.columns = 10;
+  const auto some = client_->Call<Datamanager::ReadScalars>(several);
+  ASSERT_TRUE(some.ok()) << some.status();
+  ASSERT_EQ(some->series.size(), 1u);
+  EXPECT_TRUE(some->series[0]->incomplete);
+  several.selection->whole = true;
+  EXPECT_EQ(client_->Call<Datamanager::ReadScalars>(several, {.timeout = absl::Milliseconds(100)})
+                .status()
+                .code(),
+            absl::StatusCode::kDeadlineExceeded)
+      << "only the whole will do";
   held_.Open();
+  const auto all = client_->Call<Datamanager::ReadScalars>(several);
+  ASSERT_TRUE(all.ok()) << all.status();
+  ASSERT_EQ(all->series.size(), 2u);
+  EXPECT_FALSE(all->series[0]->incomplete);
   const auto late = client_->Call<Datamanager::Scalars>(scalars);
   ASSERT_TRUE(late.ok()) << late.status();
   EXPECT_FALSE(late->incomplete);

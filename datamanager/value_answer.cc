@@ -28,6 +28,7 @@ namespace {
 struct Question {
   Overlap overlap = Overlap::kRaw;
   bool cached_only = false;
+  bool whole = false;
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   std::size_t last = 0;  // 0: all.
@@ -88,7 +89,8 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
     const absl::Status looked =
         Look({.run = selection_.runs()[series.run],
               .need = RunSource::Need::kPoints,
-              .cached_only = question_.cached_only},
+              .cached_only = question_.cached_only,
+              .whole = question_.whole},
              [&](const RunSource::View& view) { return Select(view, &values); });
     if (looked.ok()) {
       values_ = std::move(values);
@@ -244,6 +246,7 @@ absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ReadValuesReplyT>>> MakeValueAns
   if (!overlap.has_value()) return absl::InvalidArgumentError("an unknown overlap policy");
   question.overlap = *overlap;
   question.cached_only = selection.cached_only;
+  question.whole = selection.whole;
   question.first_step = selection.first_step;
   question.last_step = selection.last_step;
   question.last = request.last;

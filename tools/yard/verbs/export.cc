@@ -7,7 +7,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
 #include "tools/yard/overlap.h"
@@ -64,6 +63,7 @@ class Export : public Verb {
     selection.runs = *std::move(runs);
     selection.tags = tags_;
     selection.tag_pattern = pattern_;
+    selection.whole = true;
     return request;
   }
 
@@ -95,7 +95,7 @@ class Export : public Verb {
                  &text);
       *context.out << text;
       points_ += series->steps.size();
-      if (series->incomplete) incomplete_.insert(series->run);
+      if (series->incomplete) growing_.insert(series->run);
     }
     return context.out->good();
   }
@@ -114,12 +114,7 @@ class Export : public Verb {
                        points_ == 0 ? std::string(status.message())
                                     : absl::StrCat("ends after ", points, ": ", status.message())));
     }
-    if (!incomplete_.empty()) {
-      return Fail(context, "export",
-                  absl::InternalError(absl::StrCat(
-                      "not all has been read yet of ", absl::StrJoin(incomplete_, ", "),
-                      ": what was written is not everything; try again")));
-    }
+    for (const std::string& run : growing_) *context.err << IncompleteNotice(run);
     *context.err << points << "\n";
     return kDone;
   }
@@ -130,7 +125,7 @@ class Export : public Verb {
   ExportStyle style_;
   std::uint64_t points_ = 0;
   bool has_header_ = false;
-  std::set<std::string> incomplete_;
+  std::set<std::string> growing_;  // What came while they were read is not all there.
 };
 
 }  // namespace
