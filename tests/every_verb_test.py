@@ -247,16 +247,25 @@ class EveryVerbTest(yard_case.YardCase):
         for kind, text in (("Points", "{steps: [9223372036854775807, -9223372036854775808], values: [nan, -inf, 0.1]}"),
                            ("TrialEvent", "{row: {row: 18446744073709551615, step: 9007199254740993}}")):
             self.yard("pub", "e/values/", "--type", kind, text)
+        self.yard("pub", "e/values/", '{"n": [9007199254740993, 36893488147419103232, -9007199254740992]}')
         process = subprocess.run([self.yard_program, "pub", "e/values/", "-", "--raw"], env=self.environment,
                                  input=b"\xff\0\xed\xa0\x80 ok \x9b", capture_output=True, check=True)
         self.assertEqual(process.stderr, b"")
-        out, _ = self.yard("sub", "e/values/", "--since", "1", "-n", "3", "--json")
+        out, _ = self.yard("sub", "e/values/", "--since", "1", "-n", "4", "--json")
         read = subprocess.run(["jq", "-c", ".body"], input=out, capture_output=True, text=True, check=True).stdout
-        points, event, raw = map(json.loads, read.splitlines())
+        points, event, payload, raw = map(json.loads, read.splitlines())
         self.assertEqual(points["steps"], ["9223372036854775807", "-9223372036854775808"])
         self.assertEqual(points["values"], ["NaN", "-Infinity", 0.1])
         self.assertEqual((event["row"]["row"], event["row"]["step"]), ("18446744073709551615", "9007199254740993"))
+        self.assertEqual(payload["payload"]["n"], ["9007199254740993", "36893488147419103232", -9007199254740992])
         self.assertEqual(base64.b64decode(raw["payload"]["base64"]), b"\xff\0\xed\xa0\x80 ok \x9b")
+        program = """echo '{"t":"report","m":{"n":18446744073709551615}}' >&3; read -r ok <&3"""
+        self.yard("run", "--name", "large", "--seed", "18446744073709551615", "--config", '{"n": -9007199254740993}',
+                  "--", "sh", "-c", program)
+        out, _ = self.yard("show", "large", "--json")
+        read = subprocess.run(["jq", "-r", ".seed, .metrics.n, .config.n, .options.provenance.seed"], input=out,
+                              capture_output=True, text=True, check=True).stdout
+        self.assertEqual(read.split(), 2 * ["18446744073709551615"] + ["-9007199254740993", "18446744073709551615"])
 
     def test_without_a_yard(self):
         def check(verb, row):

@@ -25,6 +25,7 @@
 #include "runtime/file.h"
 #include "runtime/locations.h"
 #include "runtime/string_view.h"
+#include "tools/yard/exact_json.h"
 
 namespace yard {
 namespace {
@@ -35,7 +36,6 @@ using reflection::BaseType;
 
 constexpr std::size_t kMaxSchemaBytes = 4 << 20;
 constexpr std::size_t kMaxTextBytes = 1 << 20;
-constexpr std::int64_t kMaxExact = std::int64_t{1} << 53;
 // Deeper JSON of a user stays text: readers and printers of it recurse.
 constexpr int kMaxDepth = 100;
 
@@ -59,16 +59,6 @@ double Shortest(float value) {
   double result = value;
   std::from_chars(text, end, result);
   return result;
-}
-
-json Signed(std::int64_t value) {
-  if (value > kMaxExact || value < -kMaxExact) return absl::StrCat(value);
-  return value;
-}
-
-json Unsigned(std::uint64_t value) {
-  if (value > static_cast<std::uint64_t>(kMaxExact)) return absl::StrCat(value);
-  return value;
 }
 
 bool IsUtf8(std::string_view text) {
@@ -129,7 +119,7 @@ int DepthOf(std::string_view text) {
 
 json Payload(std::string_view bytes, std::string_view type) {
   if (type == "application/json" && DepthOf(bytes) <= kMaxDepth) {
-    json parsed = json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+    json parsed = ParseExactJson(bytes);
     if (!parsed.is_discarded()) return parsed;
   }
   return Bytes(bytes);
@@ -190,7 +180,8 @@ class Walk {
     if (base == reflection::Bool) return value != 0;
     const reflection::EnumVal* const member = Member(type, value);
     if (member != nullptr) return member->name()->str();
-    return base == reflection::ULong ? Unsigned(static_cast<std::uint64_t>(value)) : Signed(value);
+    return ExactJson(base == reflection::ULong ? json(static_cast<std::uint64_t>(value))
+                                               : json(value));
   }
 
   json Nested(const Table& table, const reflection::Field& field) const {

@@ -127,6 +127,12 @@ TEST_F(MessageJsonTest, AJsonPayloadIsShownAsJson) {
             json({{"payload", {{"text", "hi"}}}, {"payload_type", "application/json"}}));
 }
 
+TEST_F(MessageJsonTest, SoAreIntegersOfAJsonPayload) {
+  EXPECT_EQ(ShownPayload(R"({"n": [9007199254740993, 36893488147419103232, 1]})",
+                         "application/json")["payload"]["n"],
+            json({"9007199254740993", "36893488147419103232", 1}));
+}
+
 TEST_F(MessageJsonTest, APayloadThatIsNoJsonIsShownAsText) {
   EXPECT_EQ(ShownPayload("{oops", "application/json")["payload"], "{oops");
   EXPECT_EQ(ShownPayload("[1]", "text/plain")["payload"], "[1]");
@@ -213,6 +219,8 @@ TEST_F(MessageJsonTest, AWrongValueIsToldWhatItsFieldIs) {
        "expected [, found string constant; runs is [string]"},
       {"ReadScalarsRequest", "{columns: 3, selection: 5}", "; selection is Selection"},
       {"PublishRequest", "{payload: \"abc\"}", "payload is [ubyte]: a list of bytes is written"},
+      // The member of the message's union is chosen by the type that is asked for.
+      {"JobsRequest", "{body_type: \"Event\"}", "line 1, column 2: unknown field \"body_type\""},
   };
   for (const auto& [type, text, says] : kCases) {
     EXPECT_THAT(Refused(type, text), HasSubstr(says)) << text;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/printable.h"
 #include "runtime/string_view.h"
+#include "tools/yard/exact_json.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/table.h"
 
@@ -91,6 +92,11 @@ nlohmann::json ToJson(const msg::FailureT& failure) {
 }  // namespace
 
 nlohmann::json MetricsToJson(const std::string& metrics) {
+  auto json = ParseExactJson(QuoteNotFinite(metrics));
+  return json.is_object() ? json : nlohmann::json::object();
+}
+
+nlohmann::json MetricNumbers(const std::string& metrics) {
   auto json = nlohmann::json::parse(QuoteNotFinite(metrics), nullptr, /*allow_exceptions=*/false);
   return json.is_object() ? json : nlohmann::json::object();
 }
@@ -171,18 +177,18 @@ nlohmann::json ToJson(const msg::JobT& job) {
 void PrintJson(Context& context, const nlohmann::json& json) {
   // On a terminal all that is not ASCII is escaped: some of it commands the terminal.
   const bool ascii = context.out_is_terminal;
-  *context.out << json.dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace) << "\n";
+  *context.out << ExactJson(json).dump(-1, ' ', ascii, nlohmann::json::error_handler_t::replace)
+               << "\n";
   context.out->flush();
 }
 
 std::string MetricsLine(const std::string& metrics, std::size_t limit) {
   std::vector<std::string> words;
-  const nlohmann::json object = MetricsToJson(metrics);
+  const nlohmann::json object = MetricNumbers(metrics);
   for (const auto& [name, value] : object.items()) {
     if (words.size() == limit) break;
     if (name == "step") continue;
-    if (value.is_number_integer())
-      words.push_back(absl::StrCat(name, " ", value.get<std::int64_t>()));
+    if (value.is_number_integer()) words.push_back(absl::StrCat(name, " ", value.dump()));
     if (value.is_number_float())
       words.push_back(absl::StrCat(name, " ", ShortNumber(value.get<double>())));
     if (value.is_string() && value.get<std::string>().size() < 12) {

@@ -14,12 +14,14 @@ nlohmann::json ToJson(const msg::TrialT& trial);
 nlohmann::json ToJson(const msg::JobT& job);
 // As in its job.
 nlohmann::json ToJson(const msg::TaskT& task);
-// A report's metrics as an object; NaN and the infinities, which JSON does not have, as the
-// strings "NaN", "Infinity", "-Infinity".
+// A report's metrics as an object for `--json`; NaN and the infinities, which JSON does not have,
+// as the strings "NaN", "Infinity", "-Infinity", an integer beyond 2^53 as a string, too.
 nlohmann::json MetricsToJson(const std::string& metrics);
+// The same to reckon with: an integer is a number.
+nlohmann::json MetricNumbers(const std::string& metrics);
 // The same for one number.
 nlohmann::json NumberToJson(double value);
-// One line on `out`; invalid UTF-8 is replaced.
+// One line on `out`; invalid UTF-8 is replaced, an integer beyond 2^53 is a string.
 void PrintJson(Context& context, const nlohmann::json& json);
 // "loss 0.0811  accuracy 0.974": the first few metrics for a line.
 std::string MetricsLine(const std::string& metrics, std::size_t limit = 4);

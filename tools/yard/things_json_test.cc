@@ -20,6 +20,14 @@ TEST(MetricsToJsonTest, NumbersOverTheLargestAreInfinite) {
   EXPECT_EQ(MetricsLine(R"({"loss":1e400,"n":3})"), "loss Infinity  n 3");
 }
 
+TEST(MetricsToJsonTest, IntegersBeyondADoubleAreStrings) {
+  const std::string metrics = R"({"a":9007199254740993,"b":[18446744073709551616],"c":NaN})";
+  EXPECT_EQ(MetricsToJson(metrics).dump(),
+            R"({"a":"9007199254740993","b":["18446744073709551616"],"c":"NaN"})");
+  EXPECT_EQ(MetricNumbers(metrics).dump(),
+            R"({"a":9007199254740993,"b":[1.8446744073709552e+19],"c":"NaN"})");
+}
+
 TEST(MetricsToJsonTest, TextThatSaysNaNStaysAsItIs) {
   EXPECT_EQ(MetricsToJson(R"({"NaN":"say \"NaN\" or Infinity\\"})").dump(),
             R"({"NaN":"say \"NaN\" or Infinity\\"})");
@@ -36,6 +44,11 @@ TEST(MetricsLineTest, ShowsTheFirstFewNumbers) {
             "acc 0.974  loss NaN  n 3");
 }
 
+TEST(MetricsLineTest, LargeIntegersKeepTheirSign) {
+  EXPECT_EQ(MetricsLine(R"({"a":18446744073709551615,"b":-9223372036854775808})"),
+            "a 18446744073709551615  b -9223372036854775808");
+}
+
 TEST(MetricsLineTest, ANameCannotDriveTheTerminal) {
   EXPECT_EQ(MetricsLine(R"({"a\u001b[31m":1})"), "a\\x1B[31m 1");
 }
@@ -46,6 +59,14 @@ TEST(PrintJsonTest, InvalidUtf8IsReplaced) {
   context.out = &out;
   PrintJson(context, {{"name", "a\xff"}});
   EXPECT_EQ(out.str(), "{\"name\":\"a\xEF\xBF\xBD\"}\n");
+}
+
+TEST(PrintJsonTest, IntegersBeyondADoubleAreStrings) {
+  std::ostringstream out;
+  Context context;
+  context.out = &out;
+  PrintJson(context, {{"seed", 18'446'744'073'709'551'615U}, {"steps", {1, 2}}});
+  EXPECT_EQ(out.str(), "{\"seed\":\"18446744073709551615\",\"steps\":[1,2]}\n");
 }
 
 TEST(PrintJsonTest, OnATerminalItIsAscii) {

@@ -41,7 +41,7 @@ absl::Duration Milliseconds(std::uint64_t count) {
 // "training_iteration >= 10, acc >= 0.5"
 std::string BoundsLine(const std::string& stop) {
   std::vector<std::string> bounds;
-  const json object = MetricsToJson(stop);
+  const json object = MetricNumbers(stop);
   for (const auto& [name, bound] : object.items()) {
     bounds.push_back(absl::StrCat(name, " >= ", bound.dump()));
   }

@@ -131,7 +131,7 @@ std::vector<TableRow> RowsOf(const Facts& facts) {
 
 std::vector<std::string> MetricNames(const std::string& metrics) {
   std::vector<std::string> names;
-  const nlohmann::json object = MetricsToJson(metrics);
+  const nlohmann::json object = MetricNumbers(metrics);
   for (const auto& [name, value] : object.items()) {
     const bool is_special = value == "NaN" || value == "Infinity" || value == "-Infinity";
     if (value.is_number() || is_special) names.push_back(name);
@@ -154,7 +154,7 @@ std::vector<double> ValuesOf(const std::vector<msg::ResultRowT>& reports,
                              const std::string& metric) {
   std::vector<double> values;
   for (const msg::ResultRowT& report : reports) {
-    const nlohmann::json object = MetricsToJson(report.metrics);
+    const nlohmann::json object = MetricNumbers(report.metrics);
     const auto found = object.find(metric);
     const bool is_number = found != object.end() && found->is_number();
     values.push_back(is_number ? found->get<double>() : std::numeric_limits<double>::quiet_NaN());

@@ -63,7 +63,7 @@ std::string NameCell(const TableRow& row) {
 std::string Details(const TableRow& row, const std::string& wanted) {
   const std::string metric = MetricToShow(row.metrics, wanted);
   if (metric.empty()) return row.note;
-  const nlohmann::json value = MetricsToJson(row.metrics)[metric];
+  const nlohmann::json value = MetricNumbers(row.metrics)[metric];
   const std::string text = value.is_number_float() ? ShortNumber(value.get<double>())
                            : value.is_string()     ? value.get<std::string>()
                                                    : value.dump();

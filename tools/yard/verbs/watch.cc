@@ -53,14 +53,14 @@ class Watch : public Verb {
 
  private:
   void Print(Context& context, const msg::ResultRowT& row) const {
-    const nlohmann::json metrics = MetricsToJson(row.metrics);
     if (context.json) {
       return PrintJson(context, {{"row", row.row},
                                  {"step", row.step},
                                  {"training_iteration", row.training_iteration},
                                  {"time", IsoTime(row.wall_time_us)},
-                                 {"metrics", metrics}});
+                                 {"metrics", MetricsToJson(row.metrics)}});
     }
+    const nlohmann::json metrics = MetricNumbers(row.metrics);
     std::string line = absl::StrCat("step ", row.step);
     if (metrics_.empty()) {
       absl::StrAppend(&line, "  ", MetricsLine(row.metrics, 6));
