@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/yard/testing/fake_yard.h"
@@ -72,6 +74,16 @@ TEST_F(CompleteTest, AServiceThatFailsCostsItsOwnNamesOnly) {
   const Told told = At({"logs", ""});
   EXPECT_EQ(told.code, kDone);
   EXPECT_EQ(told.out, "train\tjob\n");
+}
+
+// (Who has no time left is not answered: that may be so once, on a machine that is busy.)
+TEST_F(CompleteTest, NamesAreWaitedForAtMost80Ms) {
+  yard_.SetNames("trainer", {"first"});
+  yard_.Start();
+  const absl::Time deadline = absl::Now() + absl::Seconds(30);
+  while (yard_.names_waits().empty() && absl::Now() < deadline) At({"pause", ""});
+  ASSERT_FALSE(yard_.names_waits().empty());
+  EXPECT_LE(yard_.names_waits().front(), absl::Milliseconds(80));
 }
 
 TEST_F(CompleteTest, WithoutAYardThereAreWordsAndNoNames) {

@@ -139,6 +139,11 @@ std::size_t FakeYard::listed() {
   return listed_;
 }
 
+std::vector<absl::Duration> FakeYard::names_waits() {
+  MutexLock lock(mutex_);
+  return names_waits_;
+}
+
 std::vector<std::string> FakeYard::stopped() {
   MutexLock lock(mutex_);
   return stopped_;
@@ -166,15 +171,26 @@ bus::Service& FakeYard::Serve(const std::string& name) {
   stats.service = name;
   stats.version = std::string(bus::kVersion);
   if (const auto set = stats_.find(name); set != stats_.end()) stats = std::move(set->second);
-  service->Handle<rpc::Common::Stats>(
-      [this, name, stats](const bus::CallContext&,
-                          const auto&) -> absl::StatusOr<msg::StatsReplyT> {
-        if (absl::Status broken = Check(name); !broken.ok()) return broken;
-        return stats;
-      });
+  if (name == silent_) {
+    service->HandleAsync<rpc::Common::Stats>([this](auto writer, const auto&) {
+      MutexLock lock(mutex_);
+      held_.push_back([writer](const absl::Status& status) { writer->Finish(status); });
+    });
+  } else {
+    service->Handle<rpc::Common::Stats>(
+        [this, name, stats](const bus::CallContext&,
+                            const auto&) -> absl::StatusOr<msg::StatsReplyT> {
+          if (absl::Status broken = Check(name); !broken.ok()) return broken;
+          return stats;
+        });
+  }
   if (const auto names = names_.find(name); names != names_.end()) {
     service->Handle<rpc::Common::Names>(
-        [names](const bus::CallContext&, const msg::NamesRequestT& request) {
+        [this, names](const bus::CallContext& call, const msg::NamesRequestT& request) {
+          {
+            MutexLock lock(mutex_);
+            names_waits_.push_back(call.deadline - node_->clock()->Monotonic());
+          }
           msg::NamesReplyT reply;
           for (const std::string& text : names->second) {
             auto known = std::make_unique<msg::NameT>();

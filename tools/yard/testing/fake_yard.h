@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "bus/client.h"
 #include "bus/hub.h"
 #include "bus/node.h"
@@ -102,6 +103,8 @@ class FakeYard {
   void LeaveIncomplete() { incomplete_ = true; }
   // Calls of this service ("trainer") are answered with this error.
   void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
+  // Its Stats are never answered.
+  void NeverAnswer(const std::string& service) { silent_ = service; }
   // What this service says of itself and counts; else Stats has its name and our version only.
   void SetStats(const std::string& service, msg::StatsReplyT stats) {
     stats_[service] = std::move(stats);
@@ -141,6 +144,8 @@ class FakeYard {
   // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
   // "pause t-abcde", "tell 1 to t-abcde", "remove run first 7 nested force".
   std::vector<std::string> asked();
+  // How long each answer with names was still waited for when it was asked for.
+  std::vector<absl::Duration> names_waits();
   // Waits until somebody follows output that is held.
   bool AwaitFollower();
   // Breaks the streams of those who follow output that is held: the launcher is away for a moment.
@@ -186,6 +191,7 @@ class FakeYard {
   std::map<std::string, msg::StatsReplyT> stats_;
   std::map<std::string, std::vector<std::string>> names_;
   std::vector<std::string> left_out_, unregistered_;
+  std::string silent_;
   std::vector<Series> series_;
   std::map<std::string, std::function<void(msg::RunT&)>> run_edits_;
   std::map<std::string, std::function<void(msg::TagT&)>> tag_edits_;
@@ -215,6 +221,7 @@ class FakeYard {
   msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
   msg::LogsRequestT last_logs_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);
+  std::vector<absl::Duration> names_waits_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::function<void(const absl::Status&)>> held_ ABSL_GUARDED_BY(mutex_);
 
   runtime::Coordinator coordinator_;

@@ -181,6 +181,25 @@ TEST_F(PubTest, WaitsForSubscribersAndSaysWhenTheyDoNotCome) {
   EXPECT_EQ(waited.code, kDone) << waited.err;
 }
 
+TEST_F(PubTest, ASingleOneAlwaysArrives) {
+  constexpr int kEvents = 200;
+  yard_.Start();
+  FakeYard::Output heard;
+  std::thread listener([&] {
+    heard = yard_.Run(
+        {"sub", "e/one/", "-n", absl::StrCat(kEvents), "--field", "payload", "--timeout", "60"});
+  });
+  EXPECT_EQ(yard_.Run({"pub", "e/one/", "0", "-w", "1", "--timeout", "30"}).code, kDone);
+  std::string all = "0\n";
+  for (int i = 1; i < kEvents; ++i) {
+    EXPECT_EQ(yard_.Run({"pub", "e/one/", absl::StrCat(i)}).code, kDone);
+    absl::StrAppend(&all, i, "\n");
+  }
+  listener.join();
+  EXPECT_EQ(heard.code, kDone) << heard.err;
+  EXPECT_EQ(heard.out, all);
+}
+
 TEST_F(PubTest, RefusesWordsThatContradict) {
   yard_.Start();
   for (const std::vector<std::string>& words :

@@ -13,6 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bus/hub.h"
+#include "bus/raw_publisher.h"
 #include "bus/schema/envelope_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -60,6 +61,36 @@ class SubTest : public ::testing::Test {
 
   FakeYard yard_;
 };
+
+// Of a topic without a record, which nobody can be asked for.
+TEST_F(SubTest, WhatIsLostIsSaid) {
+  yard_.Start();
+  bus::RawPublisher publisher(yard_.locations());
+  // The hub gives the last event to the next listener: a topic for each.
+  const auto hear = [&](const std::string& topic, std::vector<std::string> words) {
+    words.insert(words.begin(), {"sub", topic, "-n", "2", "--timeout", "30", "--field", "payload"});
+    FakeYard::Output result;
+    std::thread listener([&] { result = yard_.Run(words); });
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    while (yard_.hub().CountSubscriptions(topic) == 0 && absl::Now() < deadline) {
+      std::this_thread::yield();
+    }
+    for (const std::uint64_t seq : {1, 4}) {
+      msg::EnvelopeT event;
+      event.payload = {static_cast<std::uint8_t>('0' + seq)};
+      event.payload_type = "application/json";
+      publisher.Publish(topic, seq, std::move(event));
+    }
+    listener.join();
+    EXPECT_EQ(result.code, kDone) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("yard sub: lost 2 events of " + topic + "\n"));
+    return result;
+  };
+  EXPECT_THAT(Lines(hear("s/x/", {}).out), ElementsAre("1", "4"));
+  const auto lines = Lines(hear("s/y/", {"--json"}).out);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_EQ(lines[1], R"({"lost":2,"topic":"s/y/"})");
+}
 
 TEST_F(SubTest, APatternPicksTopics) {
   yard_.Start();

@@ -13,6 +13,7 @@
 #include "bus/counters.h"
 #include "bus/hub.h"
 #include "bus/node.h"
+#include "bus/raw_publisher.h"
 #include "bus/schema/envelope_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -25,6 +26,7 @@ namespace yard {
 namespace {
 
 using nlohmann::json;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -117,6 +119,42 @@ TEST_F(TopicTest, HzTellsTheRate) {
   EXPECT_GE(reports[2]["events"], 25);
   EXPECT_NEAR(reports[2]["hz"].get<double>(), 10, 1);
   EXPECT_EQ(reports[2]["lost"], 0);
+}
+
+TEST_F(TopicTest, WhatIsLostIsSaidBesideTheRate) {
+  yard_.Start();
+  bus::RawPublisher publisher(yard_.locations());
+  runtime::FakeClock clock;
+  yard_.context().clock = &clock;
+  const bus::Counter& heard = (*yard_.context().node())->counters().events_received;
+  // The hub gives the last event to the next listener: a topic for each.
+  const auto measure = [&](const std::string& topic, std::vector<std::string> words) {
+    words.insert(words.begin(), {"topic", "hz", topic, "-n", "1"});
+    FakeYard::Output result;
+    std::atomic<bool> ended{false};
+    std::thread verb([&] {
+      result = yard_.Run(words);
+      ended = true;
+    });
+    const absl::Time deadline = absl::Now() + absl::Seconds(30);
+    const auto in_time = [&] { return !ended && absl::Now() < deadline; };
+    while (yard_.hub().CountSubscriptions(topic) == 0 && in_time()) std::this_thread::yield();
+    for (const std::uint64_t seq : {1, 4}) {
+      const std::uint64_t before = heard.Get();
+      publisher.Publish(topic, seq, msg::EnvelopeT());
+      while (heard.Get() == before && in_time()) std::this_thread::yield();
+    }
+    while (in_time()) clock.Advance(absl::Milliseconds(100));
+    verb.join();
+    EXPECT_EQ(result.code, kDone) << result.err;
+    return result.out;
+  };
+  const std::string text = measure("s/x/", {});
+  EXPECT_THAT(text, StartsWith("s/x/  "));
+  EXPECT_THAT(text, EndsWith(", 2 lost\n"));
+  const auto reports = Objects(measure("s/y/", {"--json"}));
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(reports[0]["lost"], 2);
 }
 
 TEST_F(TopicTest, BwAndDelayHaveTheirOwnNumbers) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "re2/re2.h"
 #include "runtime/fake_clock.h"
 #include "tools/yard/testing/fake_yard.h"
 #include "tools/yard/verb.h"
@@ -141,7 +143,29 @@ class DoctorTest : public VerbsTest {
   }
 };
 
+// What docs/cli.md says that it looks at, without what is in parentheses.
+std::set<std::string> DocumentedChecks() {
+  std::ifstream page("docs/cli.md");
+  std::set<std::string> checks;
+  std::string line;
+  while (std::getline(page, line) && line != "| check | warn | bad |") continue;
+  while (std::getline(page, line) && line.starts_with('|')) {
+    std::string cell = line.substr(1, line.find(" | ") - 1);
+    RE2::GlobalReplace(&cell, R"(\(.*?\))", "");
+    re2::StringPiece rest(cell);
+    for (std::string check; RE2::FindAndConsume(&rest, "`([^`]+)`", &check);) checks.insert(check);
+    if (cell.find("each service") == std::string::npos) continue;
+    checks.insert({"registry", "launcher", "datamanager", "trainer"});
+  }
+  return checks;
+}
+
 TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
+  msg::KillModesReplyT modes;
+  modes.modes.push_back(std::make_unique<msg::KillModeOfferT>());
+  modes.chosen = modes.modes.back()->name = "subreaper";
+  modes.modes.back()->offered = true;
+  yard_.SetKillModes(std::move(modes));
   ASSERT_TRUE(WriteWanted(yard_.locations(), {.logdir = "/", .trainer = ""}).ok());
   yard_.Start();
   const auto result = yard_.Run({"doctor", "--json"});
@@ -153,6 +177,11 @@ TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
     EXPECT_NE(finding.value("found", ""), "") << finding;
     EXPECT_EQ(finding.value("level", "") == "ok", finding.value("fix", "") == "") << finding;
   }
+  std::set<std::string> checks;
+  for (const json& finding : Objects(result.out)) checks.insert(finding.value("check", ""));
+  // What only faults give, and what a machine or its file systems may not have.
+  checks.insert({"ready files", "task sockets", "stray shim", "swap", "inodes"});
+  EXPECT_EQ(checks, DocumentedChecks());
   for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
     EXPECT_EQ(First(service, result).value("level", ""), "ok");
   }
@@ -751,6 +780,28 @@ TEST_F(VerbsTest, CallOfWhatIsNotThereIsNotFound) {
   EXPECT_EQ(yard_.Run({"call", "launcher", "Nope"}).code, kNotFound);
   EXPECT_EQ(yard_.Run({"call", "nosuch", "Stats"}).code, kNotFound);
   EXPECT_EQ(yard_.Run({"call", "launcher"}).code, kUsage);
+}
+
+TEST_F(VerbsTest, CallWaitsForAsLongAsItIsTold) {
+  yard_.NeverAnswer("trainer");
+  yard_.Start();
+  const auto result = yard_.Run({"call", "trainer", "Stats", "--timeout", "0.1"});
+  EXPECT_EQ(result.code, kTimedOut) << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
+TEST_F(VerbsTest, CallPrintsAFieldAlone) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  yard_.Start();
+  const auto id = yard_.Run({"call", "trainer", "Trials", "{}", "--field", "trials[0].id"});
+  EXPECT_EQ(id.code, kDone) << id.err;
+  EXPECT_EQ(id.out, "t-abcde\n");
+  EXPECT_EQ(yard_.Run({"call", "trainer", "Trials", "--field", "trials[0].id", "--json"}).out,
+            "\"t-abcde\"\n");
+  const auto missing = yard_.Run({"call", "trainer", "Trials", "{}", "--field", "trials[1].id"});
+  EXPECT_EQ(missing.code, kNotFound);
+  EXPECT_EQ(missing.out, "");
+  EXPECT_THAT(missing.err, HasSubstr("the answer has no trials[1].id"));
 }
 
 TEST_F(VerbsTest, CallListsMethods) {
