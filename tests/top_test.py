@@ -1,5 +1,6 @@
 """yard top in a real terminal: tmux."""
 
+import json
 import os
 import pathlib
 import re
@@ -143,11 +144,18 @@ class TopTest(yard_case.YardCase):
         self.assertNotIn("yard top", self.screen())
         self.assertEqual(self.state_of(name), "running")
 
+    def service_pids(self):
+        return [json.loads(line)["pid"] for line in self.yard("status", "--json")[0].splitlines()]
+
     def test_so_does_every_other_end(self):
+        name = self.new_trial()
+        pids = self.service_pids()
+        self.assertEqual(len(set(pids)), 4)
         for how, code in (("C-c", 130), (signal.SIGTERM, 130), (signal.SIGHUP, 129), (signal.SIGSEGV, 139),
                           (signal.SIGABRT, 134)):
             with self.subTest(how):
                 self.open_top()
+                self.await_screen(name)
                 if isinstance(how, str):
                     self.keys(how)
                 else:
@@ -155,6 +163,8 @@ class TopTest(yard_case.YardCase):
                 self.await_screen("as it was, exit code %d" % code)
                 self.assertNotIn("yard top", self.screen())
                 self.assertEqual(self.tmux("display-message", "-p", "#{cursor_flag}#{alternate_on}").strip(), "10")
+                self.assertEqual(self.state_of(name), "running")
+        self.assertEqual(self.service_pids(), pids)
 
     def test_resizes(self):
         self.open_top()
