@@ -1,9 +1,7 @@
-"""A running yard is copied, and a yard that is started with the copy has what was in it."""
+"""A running yard is copied, and a yard that is started with the copy has what was in it (docs/operating.md)."""
 
 import json
-import os
 import pathlib
-import shutil
 import subprocess
 
 from bazel.python import xml_runner
@@ -34,34 +32,37 @@ class BackupTest(yard_case.YardCase):
             self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         self.assertEqual(copy.stat().st_mode & 0o777, 0o700)
         self.assertEqual({path.name for path in copy.iterdir()}, {"trainer.db", "launcher.db"})
-        shutil.copytree(os.path.join(self.directory, "state", "jobs"), copy / "jobs")
+        state = pathlib.Path(self.directory, "state")
+        subprocess.run(["cp", "-a", state / "jobs", copy], check=True)
         # What comes later is not in it; the same directory can be used again.
         self.yard("run", "--name", "later", "--", "sh", "-c", PROGRAM)
 
         _, why = self.finish(self.start_yard("call", "trainer", "Backup", '{"directory": "copy"}'), 2)
         self.assertIn('"copy" is no absolute path of a directory', why)
-        state = os.path.join(self.directory, "state")
         _, why = self.finish(
-            self.start_yard("call", "trainer", "Backup", json.dumps({"directory": state})), 2)
+            self.start_yard("call", "trainer", "Backup", json.dumps({"directory": str(state)})), 2)
         self.assertIn("trainer.db is the database itself", why)
         self.finish(self.start_yard("call", "datamanager", "Backup", json.dumps({"directory": str(copy)})), 2)
 
         self.yard("down")
-        other = dict(self.environment, YARD_STATE=str(copy))
-        def yard(*words):
-            return subprocess.run([self.yard_program, *words], cwd=self.directory, env=other, check=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=yard_case.LONG,
-                                  text=True).stdout
-        self.addCleanup(yard, "down")
-        yard("up")
-        trials = {trial["name"]: trial for trial in map(json.loads, yard("ps", "-a", "--json").splitlines())
-                  if trial.get("name") in ("ended", "running", "later")}
+        away = pathlib.Path(self.directory, "away")
+        away.mkdir()
+        own = [*state.glob("*.db"), *state.glob("*.db-wal"), *state.glob("*.db-shm"), state / "jobs"]
+        self.assertGreaterEqual({path.name for path in own}, {"trainer.db", "launcher.db", "jobs"})
+        for path in own:
+            path.rename(away / path.name)
+        subprocess.run(["cp", "-a", "%s/." % copy, state], check=True)
+        self.yard("up")
+        listed = map(json.loads, self.yard("ps", "-a", "--json")[0].splitlines())
+        trials = {trial["name"]: trial for trial in listed if trial["kind"] == "trial"}
         self.assertEqual(set(trials), {"ended", "running"})
-        self.assertEqual(trials["ended"]["state"], "done")
-        # Its process ended with the first yard.
-        self.await_true(lambda: json.loads(yard("show", "running", "--json"))["state"] == "failed",
-                        lambda: yard("show", "running", "--json"))
-        yard("run", "--name", "new", "--", "sh", "-c", PROGRAM)
+        self.assertEqual((trials["ended"]["state"], trials["ended"]["reports"]), ("done", 3))
+        reports = map(json.loads, self.yard("watch", "ended", "--all", "--json")[0].splitlines())
+        self.assertEqual([report["metrics"]["loss"] for report in reports], [1, 2, 3])
+        # Its process ended with the yard that was copied.
+        self.await_true(lambda: json.loads(self.yard("show", "running", "--json")[0])["state"] == "failed",
+                        lambda: self.yard("show", "running", "--json")[0])
+        self.yard("run", "--name", "new", "--", "sh", "-c", PROGRAM)
 
 
 if __name__ == "__main__":
