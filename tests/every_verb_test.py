@@ -84,6 +84,11 @@ class EveryVerbTest(yard_case.YardCase):
     def setUpClass(cls):
         super().setUpClass()
         cls.environment["TERM"] = "xterm-256color"
+        tensorboard = pathlib.Path(cls.directory, "bin", "tensorboard")
+        tensorboard.parent.mkdir()
+        tensorboard.write_text(verb_rows.TENSORBOARD)
+        tensorboard.chmod(0o755)
+        cls.environment["PATH"] = "%s:%s" % (tensorboard.parent, cls.environment["PATH"])
         cls.count = 0
         cls.help = subprocess.run([cls.yard_program, "--help"], env=cls.environment, capture_output=True, text=True,
                                   check=True).stdout
@@ -115,6 +120,7 @@ class EveryVerbTest(yard_case.YardCase):
         for events in pathlib.Path(cls.directory, "runs", "first").glob("events.*"):
             (run / events.name).write_bytes(events.read_bytes())
         cls.command("pub", "e/hostile/", json.dumps({"text": HOSTILE}))
+        cls.command("sub", "e/hostile/", "--since", "1", "-n", "1", "--dump", "dumped", "--timeout", "60")
 
     def new_name(self):
         type(self).count += 1
@@ -216,18 +222,30 @@ class EveryVerbTest(yard_case.YardCase):
             self.assertNotIn(b"\x1b", out + err)
         self.for_each_verb(check)
 
+    def check_json(self, verb, words, exit_code):
+        schema = json.loads((SCHEMAS / (verb + ".json")).read_text())
+        resolver = jsonschema.RefResolver(SCHEMAS.as_uri() + "/", schema)
+        code, out, err = self.in_pipe(words)
+        self.assertEqual(code, exit_code, out + err)
+        lines = out.decode().splitlines()
+        self.assertEqual(bool(lines), exit_code == 0, "a verb that is done says so as JSON")
+        for line in lines:
+            jsonschema.validate(json.loads(line), schema, resolver=resolver)
+        read = subprocess.run(["jq", "-c", "."], input=out, capture_output=True, check=True).stdout
+        self.assertEqual(len(read.splitlines()), len(lines))
+
     def test_as_json(self):
+        self.for_each_verb(lambda verb, row: self.check_json(verb, self.words_of(verb, row, "--json"), row.exit_code))
+
+    def test_each_other_form_of_json(self):
+        self.where = self.environment
+
         def check(verb, row):
-            schema = json.loads((SCHEMAS / (verb + ".json")).read_text())
-            resolver = jsonschema.RefResolver(SCHEMAS.as_uri() + "/", schema)
-            code, out, err = self.in_pipe(self.words_of(verb, row, "--json"))
-            self.assertEqual(code, row.exit_code, out + err)
-            lines = out.decode().splitlines()
-            self.assertEqual(bool(lines), row.exit_code == 0, "a verb that is done says so as JSON")
-            for line in lines:
-                jsonschema.validate(json.loads(line), schema, resolver=resolver)
-            read = subprocess.run(["jq", "-c", "."], input=out, capture_output=True, check=True).stdout
-            self.assertEqual(len(read.splitlines()), len(lines))
+            if row.beside:
+                self.start_yard(*row.beside)
+            for words in row.also_json:
+                with self.subTest(words=words):
+                    self.check_json(verb, [self.yard_program, verb, "--json", *words], 0)
         self.for_each_verb(check)
 
     def test_what_strangers_have_named_drives_no_terminal(self):
@@ -247,7 +265,8 @@ class EveryVerbTest(yard_case.YardCase):
         for kind, text in (("Points", "{steps: [9223372036854775807, -9223372036854775808], values: [nan, -inf, 0.1]}"),
                            ("TrialEvent", "{row: {row: 18446744073709551615, step: 9007199254740993}}")):
             self.yard("pub", "e/values/", "--type", kind, text)
-        self.yard("pub", "e/values/", '{"n": [9007199254740993, 36893488147419103232, -9007199254740992]}')
+        self.yard("pub", "e/values/", "--type", "json",
+                  '{"n": [9007199254740993, 36893488147419103232, -9007199254740992]}')
         process = subprocess.run([self.yard_program, "pub", "e/values/", "-", "--raw"], env=self.environment,
                                  input=b"\xff\0\xed\xa0\x80 ok \x9b", capture_output=True, check=True)
         self.assertEqual(process.stderr, b"")

@@ -20,6 +20,24 @@ GOES_ON = ("sh", "-c", "echo up; exec sleep 1000000")
 TRAINS = ("sh", "-c", """trap '' USR1; echo '{"t":"report","m":{"loss":1}}' >&3; read -r ok <&3; exec sleep 1000000""")
 
 
+# Stands in for TensorBoard: it serves, and says so in its info file. Other words than a yard's are not for it.
+TENSORBOARD = r"""#!/usr/bin/python3
+import base64, http.server, json, os, sys, time
+if sys.argv[1] != "--logdir":
+    sys.exit("no such words: %r" % sys.argv)
+server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+key = json.dumps({"arguments": sys.argv[1:], "configure_kwargs": {}, "working_directory": os.getcwd()},
+                 sort_keys=True, separators=(",", ":"))
+directory = os.path.join(os.environ["TMPDIR"], ".tensorboard-info")
+os.makedirs(directory, exist_ok=True)
+with open(os.path.join(directory, "pid-%d.info" % os.getpid()), "w") as info:
+    json.dump({"version": "2.21.0", "start_time": int(time.time()), "pid": os.getpid(), "port": server.server_port,
+               "path_prefix": "", "logdir": sys.argv[-1], "db": "",
+               "cache_key": base64.b64encode(key.encode()).decode()}, info)
+server.serve_forever()
+"""
+
+
 @dataclasses.dataclass
 class Row:
     # After the verb; THING is what `fresh` has given.
@@ -29,6 +47,9 @@ class Row:
     exit_code: int = 0
     # Other words, which show what strangers have named and printed: like `words`, but their --json has no schema.
     shows: tuple = ()
+    # More words whose --json has the verb's schema; they end with 0. `beside` are words of a yard that runs meanwhile.
+    also_json: tuple = ()
+    beside: tuple = ()
     # What is said on stdout in a terminal, in a pipe, and on stderr: regular expressions.
     says: str = "^"
     says_on_stderr: str = "^"
@@ -84,7 +105,8 @@ ROWS = {
     "launch": Row(("--name", THING, "--worker", "2", "--", "echo", "hello"), takes_names=False, fresh=a_name,
                   says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
                                                       ("/nowhere/" + HOSTILE,))),
-    "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",))),
+    "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",)),
+              also_json=(("-t", "-a"), ("first",), ("hostile_job",))),
     # (Of the full screen top_test has the keys.)
     "top": Row(("--once",), takes_names=False, says=r"(?s)yard top .*trainer up", shows=(("--once", "-m", HOSTILE),)),
     "wait": Row((THING,), fresh=a_trial, says="done", in_silence_words=("--timeout", "5")),
@@ -95,26 +117,36 @@ ROWS = {
     "resume": Row((THING,), fresh=a_paused_trial),
     "tell": Row((THING, '{"lr": 1}'), fresh=a_running_trial),
     "rm": Row((THING,), fresh=a_trial),
-    # There is none on the PATH, which is clear and quick.
-    "tensorboard": Row(takes_names=False, exit_code=3, says_on_stderr="TensorBoard"),
+    "tensorboard": Row(("--",), takes_names=False, says="^http://.*:", says_on_stderr="started: |runs already: "),
     "runs": Row(says="first", shows=(("name~\"" + HOSTILE,), ("-n", "2"))),
     "show": Row(("first",), says=r"(?s)loss.*Z  warmed up", shows=(
-        ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,))),
+        ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,)), also_json=(
+            ("hostile_job",), ("hostile_job/worker-0",), ("first", "--run"), ("first", "--files"),
+            ("first", "--environment"), ("hostile_job", "--environment"))),
     "logs": Row(("first",), says="first line", shows=(("hostile",), ("hostile", "-f"), ("bad",), ("hostile_job",))),
     "watch": Row(("first",), says=r"loss 2.5", shows=(("hostile",),), in_silence_words=("--timeout", "5")),
     "plot": Row(("first", "-m", "loss"), says="loss", shows=(("hostile",), (HOSTILE,))),
     "compare": Row(("first", "second"), says="loss", shows=(("hostile", "first", "--all"),)),
     "export": Row(("first",), says="run,tag,step"),
     "pub": Row(("e/note/", '{"text": "hi"}'), says="e/note/ seq",
-               shows=(("e/note/", "--type", HOSTILE, "1"), ("e/note/", '{"a": ' + HOSTILE))),
+               shows=(("e/note/", "--type", HOSTILE, "1"), ("e/note/", '{"a": ' + HOSTILE)),
+               also_json=(("e/again/", "--replay", "dumped", "--speed", "0"),)),
     "sub": Row(("e/hostile/", "--last", "-n", "1", "--timeout", "60"), takes_names=False, says="e/hostile/",
                shows=(("e/hostile/", "--last", "-n", "1", "--field", "payload.text"),
                       ("e/hostile/", "--since", "1h", "-n", "1"), ("t/", "l/", "m/", "--since", "1", "-n", "5"),
-                      ("--filter", HOSTILE), ("l/", "--last", "-n", "1"))),
-    "topic": Row(("ls",), says="e/hostile/", shows=(("ls", "e/"), ("hz", HOSTILE, "--timeout", "1"))),
+                      ("--filter", HOSTILE), ("l/", "--last", "-n", "1")),
+               also_json=(("e/hostile/", "--last", "-n", "1", "--timestamps", "--timeout", "60"),
+                          ("e/hostile/", "--last", "-n", "1", "--field", "payload.text", "--timeout", "60"),
+                          ("e/hostile/", "--since", "1", "-n", "1", "--dump", "dumped-again", "--timeout", "60"))),
+    "topic": Row(("ls",), says="e/hostile/", shows=(("ls", "e/"), ("hz", HOSTILE, "--timeout", "1")),
+                 beside=("pub", "e/beside/", "{{count}}", "-n", "1000000", "--rate", "20"),
+                 also_json=(("hz", "e/beside/", "-n", "2", "--timeout", "60"),
+                            ("bw", "e/beside/", "-n", "1", "--timeout", "60"),
+                            ("delay", "e/beside/", "-n", "1", "--timeout", "60"))),
     "call": Row(("registry", "List", "{}"), says="trainer",
                 shows=(("trainer", "Trials", "{}", "--field", "trials[0].argv"),
                        ("trainer", "Trials", "{}"), ("launcher", "Jobs", "{}"), ("datamanager", "Runs", "{}"),
-                       ("registry", "List", "{" + HOSTILE))),
+                       ("registry", "List", "{" + HOSTILE)),
+                also_json=(("--list",), ("launcher", "--list"))),
     "completion": Row(("bash",), says="complete .*-F _yard yard", without_yard=0, in_silence=(0,)),
 }
