@@ -74,6 +74,7 @@ class Recovery::Owner {
   struct Topic {
     std::map<std::uint64_t, std::uint64_t> positions;  // By lane.
     std::map<std::uint64_t, std::uint64_t> seen;       // What there must be, from what was heard.
+    std::set<std::uint64_t> untouched;  // Lanes that begin at their end, none of which was heard.
     bool recovering = false;
     bool early = false;  // What was before the subscriber is asked for.
     bool again = false;  // Something was not held during its round: it needs another one.
@@ -237,6 +238,7 @@ void Recovery::Owner::SnapshotTaken(bool complete) {
     const auto from = heard.find({place.topic, place.lane});
     topic.positions.try_emplace(
         place.lane, from == heard.end() ? place.position : std::min(place.position, from->second));
+    topic.untouched.insert(place.lane);
   }
   places_.clear();
   begun_ = begun_ || first;
@@ -287,6 +289,10 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
     return;
   }
   std::uint64_t& position = PositionOf(topic, span, is_event);
+  if (is_event && topic.untouched.erase(span.lane()) > 0 && span.from() < position &&
+      event.head() != nullptr && event.head()->sent_us() >= recovery_.greeted_us_) {
+    position = span.from();  // The owner's answer has overtaken it.
+  }
   const bool fits = span.from() == position;
   if (is_event && fits) {
     position = span.to();
@@ -430,6 +436,7 @@ void Recovery::Owner::OnRecorded(const msg::RecordedEventT& recorded) {
   }
   const msg::Span span = SpanOf(root_, **event);
   std::uint64_t& position = found->second.positions.try_emplace(span.lane(), 0).first->second;
+  found->second.untouched.erase(span.lane());
   const bool by_time = IsByTime(found->second);
   if (by_time && span.from() == span.to() && (*event)->body_type() == msg::Body::NONE) {
     position = std::max(position, span.to());  // A beginning.
@@ -527,7 +534,8 @@ bool Recovery::Handles(std::string_view topic) const {
                      [&](const auto& owner) { return topic.starts_with(owner->root().root); });
 }
 
-void Recovery::HubHeard() {
+void Recovery::HubHeard(std::int64_t greeted_us) {
+  if (!heard_) greeted_us_ = greeted_us;
   if (!std::exchange(heard_, true) && owners_.empty() && options_.ready) return options_.ready();
   for (const auto& owner : owners_) owner->HubHeard();
 }

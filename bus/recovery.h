@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,8 +79,9 @@ class Recovery {
   // Has the topic an owner that it recovers from?
   bool Handles(std::string_view topic) const;
 
-  // The hub is heard for the first time, or another one.
-  void HubHeard();
+  // The hub is heard for the first time, or another one. It greeted at `greeted_us`: what was sent
+  // from then on is delivered even if the owner's answer about its ends, which has it, comes first.
+  void HubHeard(std::int64_t greeted_us = std::numeric_limits<std::int64_t>::max());
   // A service has been started: an owner may have in its record what it had no time to publish.
   void ServiceStarted(std::string_view service);
   // The services that it asks.
@@ -97,6 +99,7 @@ class Recovery {
   std::vector<std::unique_ptr<Owner>> owners_;
   std::size_t not_ready_ = 0;
   bool heard_ = false;
+  std::int64_t greeted_us_ = 0;
 };
 
 }  // namespace bus

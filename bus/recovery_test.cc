@@ -163,10 +163,10 @@ class RecoveryTest : public ::testing::Test {
     EXPECT_EQ(ready_, 1);
   }
   void Hear(const std::string& topic, msg::Kind kind, std::uint64_t from, std::uint64_t to,
-            bool hole = false, std::uint64_t lane = 0) {
+            bool hole = false, std::uint64_t lane = 0, std::int64_t sent_us = 0) {
     msg::EnvelopeT envelope;
     envelope.kind = kind;
-    envelope.head = std::make_unique<msg::Head>(lane, 1, to, 0);
+    envelope.head = std::make_unique<msg::Head>(lane, 1, to, sent_us);
     if (!topic.starts_with("e/")) envelope.span = std::make_unique<msg::Span>(lane, from, to);
     const Frame frame = Encode(envelope);
     const auto received = Receive(frame.bytes(), kMaxMessageBytes);
@@ -226,6 +226,26 @@ TEST_F(RecoveryTest, WhatIsHeardBeforeTheSnapshotIsThereIsDelivered) {
   EXPECT_EQ(ready_, 1);
   Event("t/a/", 6);
   EXPECT_THAT(Delivered(), ElementsAre("t/a/4", "t/a/5", "t/a/6"));
+  EXPECT_THAT(Lost(), IsEmpty());
+}
+
+TEST_F(RecoveryTest, WhatTheSnapshotHasOvertakenIsDelivered) {
+  owners_.record["t/a/"][0].end = owners_.record["t/b/"][0].end = 5;
+  Begin({"t/"});
+  recovery_->HubHeard(/*greeted_us=*/100);
+  owners_.AnswerAll();
+  EXPECT_EQ(ready_, 1);
+  const auto hear = [&](const std::string& topic, std::uint64_t to, std::int64_t sent_us) {
+    Hear(topic, msg::Kind::Event, to - 1, to, false, 0, sent_us);
+  };
+  hear("t/a/", 4, 100);
+  hear("t/a/", 5, 101);
+  hear("t/a/", 5, 101);
+  hear("t/a/", 6, 102);
+  hear("t/b/", 5, 99);  // It was sent before this began.
+  hear("t/b/", 6, 103);
+  EXPECT_THAT(Delivered(), ElementsAre("t/a/4", "t/a/5", "t/a/6", "t/b/6"));
+  EXPECT_THAT(owners_.asked, IsEmpty());
   EXPECT_THAT(Lost(), IsEmpty());
 }
 

@@ -243,7 +243,7 @@ void Subscriber::State::OnHello(const msg::Envelope& hello) {
   if (recovery == nullptr) {
     SayConnected();
   } else {
-    recovery->HubHeard();
+    recovery->HubHeard(hello.head()->sent_us());
   }
   // Another hub knows nothing of what was published while there was none.
   for (const std::string& prefix : options.prefixes) {

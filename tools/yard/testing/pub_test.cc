@@ -187,7 +187,7 @@ TEST_F(PubTest, ASingleOneAlwaysArrives) {
   FakeYard::Output heard;
   std::thread listener([&] {
     heard = yard_.Run(
-        {"sub", "e/one/", "-n", absl::StrCat(kEvents), "--field", "payload", "--timeout", "60"});
+        {"sub", "e/one/", "-n", absl::StrCat(kEvents), "--field", "payload", "--timeout", "30"});
   });
   EXPECT_EQ(yard_.Run({"pub", "e/one/", "0", "-w", "1", "--timeout", "30"}).code, kDone);
   std::string all = "0\n";
