@@ -785,8 +785,10 @@ TEST_F(VerbsTest, CallOfWhatIsNotThereIsNotFound) {
 TEST_F(VerbsTest, CallWaitsForAsLongAsItIsTold) {
   yard_.NeverAnswer("trainer");
   yard_.Start();
+  const absl::Time begin = absl::Now();
   const auto result = yard_.Run({"call", "trainer", "Stats", "--timeout", "0.1"});
   EXPECT_EQ(result.code, kTimedOut) << result.err;
+  EXPECT_LT(absl::Now() - begin, absl::Seconds(4)) << "the method's own time is 5 s";
   EXPECT_EQ(result.out, "");
 }
 
