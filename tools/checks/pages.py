@@ -1,5 +1,5 @@
 """What the pages say of other files: links lead somewhere, quoted errors are said by some program,
-and a test that is named as the one that holds a promise is there.
+a test that is named as the one that holds a promise is there, and tests/README.md names every test beside it.
 
 Marks in a page (any .md file):
 
@@ -12,6 +12,7 @@ import os
 import re
 
 TROUBLESHOOTING = "docs/troubleshooting.md"
+TESTS = "tests/README.md"
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 _TITLE = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
@@ -73,14 +74,23 @@ def missing_cases(path, text, read):
     return sentences
 
 
-def check(pages, sources, read=None):
-    """What is wrong with `pages`, as sentences; `sources` are the paths of what programs say."""
+def unnamed_tests(path, text, tests):
+    """A sentence for each of `tests` (paths) beside the page at `path` that it does not name."""
+    folder = os.path.dirname(path)
+    return [f"{path}: does not name {os.path.basename(test)}" for test in sorted(tests)
+            if os.path.dirname(test) == folder and f"`{os.path.basename(test)}`" not in text]
+
+
+def check(pages, sources, read=None, tests=()):
+    """What is wrong with `pages`, as sentences; `sources` are the paths of what programs say, `tests` those of tests."""
     read = read or read_text
     texts = {path: read(path) for path in pages}
     sentences = []
     for path, text in sorted(texts.items()):
         sentences += dead_links(path, text, read)
         sentences += missing_cases(path, text, read)
+    if TESTS in texts:
+        sentences += unnamed_tests(TESTS, texts[TESTS], tests)
     if TROUBLESHOOTING in texts:
         said = [read(path) for path in sources]
         sentences += unsaid_errors(TROUBLESHOOTING, texts[TROUBLESHOOTING], said)

@@ -50,6 +50,12 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(gone, "docs/b.md: tests/kill_test.cc has no case KillTest.ItGoes")
         self.assertEqual(nowhere, "docs/b.md: there is no tests/no_test.py")
 
+    def test_a_test_that_its_readme_does_not_name_is_found(self):
+        files = {"tests/README.md": "`kill_test.cc`, restart_test.cc"}
+        tests = ["tests/kill_test.cc", "tests/restart_test.cc", "tests/launcher/a_test.cc"]
+        self.assertEqual(pages.check(list(files), [], files.get, tests),
+                         ["tests/README.md: does not name restart_test.cc"])
+
 
 if __name__ == "__main__":
     xml_runner.main()

@@ -31,7 +31,7 @@ class Stages:
         self.by_name = {
             "layers": self._layers,
             "format": self._format,
-            "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), _programs())),
+            "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), _programs(), tests=tracked("tests/*_test.*"))),
             "default": lambda: self._tests("default", "-long"),
             "install": lambda: _one_case("install", installed.check(os.getcwd())),
             "containers": lambda: _one_case("containers", containers.check(os.getcwd())),
