@@ -13,17 +13,22 @@ _PROGRAM = '#include "yard.h"\nint main() { return yard::Reporter().Report({{"lo
 _SCRIPT = "import build_wheel, yard; build_wheel.build_wheel('.'); yard.Reporter().report(loss=1)"
 
 
-def check(checkout, install=None):
-    """What is wrong with an installation, as sentences. `install(prefix)` makes it; default: tools/install."""
+def check(checkout, install=None, pip=None):
+    """What is wrong with an installation, as sentences. `install(prefix)` makes it; default: tools/install.
+
+    `pip(folder, directory)` stands for pip_installs.
+    """
     install = install or (lambda prefix: _run([os.path.join(checkout, "tools/install"), prefix], os.environ))
+    pip = pip or pip_installs
     # Short, because it holds the paths of sockets.
     with tempfile.TemporaryDirectory(prefix="yard-", dir="/tmp") as directory:
         prefix = os.path.join(directory, "prefix")
         made = install(prefix)
         if made.returncode != 0:
             return ["tools/install failed: " + made.stdout.strip()]
-        return (_mentions(prefix, checkout) + _programs_report(prefix, directory) + _completes(prefix) +
-                _units(prefix, directory) +
+        return (_mentions(prefix, checkout) + _programs_report(prefix, directory) +
+                pip(os.path.join(prefix, "share/yard/python"), directory) +
+                _completes(prefix) + _units(prefix, directory) +
                 _first_steps(os.path.join(prefix, "bin", "yard"), directory))
 
 
@@ -59,6 +64,19 @@ def _programs_report(prefix, directory):
             if "loss=1\n" not in answer.stdout:
                 sentences.append(f"{name} does not print its report by hand: {answer.stdout.strip()}")
     return sentences
+
+
+def pip_installs(folder, directory):
+    """The module of `folder`, by pip in a new virtual environment in `directory`, without a network."""
+    python = os.path.join(directory, "venv/bin/python")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": directory}
+    for step in (["/usr/bin/python3", "-m", "venv", os.path.join(directory, "venv")],
+                 [python, "-m", "pip", "install", "--no-index", "--disable-pip-version-check", folder],
+                 [python, "-c", "import yard; yard.Reporter().report(loss=1)"]):
+        answer = _run(step, environment, directory)
+        if answer.returncode != 0:
+            return [f"the Python module cannot be installed by pip: {answer.stdout.strip()}"]
+    return []
 
 
 def _completes(prefix):

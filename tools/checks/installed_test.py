@@ -21,6 +21,17 @@ MODULE = """class Reporter:
         print("loss=%s" % loss)
 """
 BACKEND = "def build_wheel(folder): open(folder + '/made', 'w').close()\n"
+PROJECT = '[build-system]\nrequires = [%s]\nbuild-backend = "backend"\nbackend-path = ["."]\n'
+WHEEL = f"""import os, zipfile
+def build_wheel(folder, config_settings=None, metadata_directory=None):
+    name = "a-1-py3-none-any.whl"
+    with zipfile.ZipFile(os.path.join(folder, name), "w") as wheel:
+        wheel.writestr("yard.py", {MODULE!r})
+        wheel.writestr("a-1.dist-info/METADATA", "Metadata-Version: 2.1\\nName: a\\nVersion: 1\\n")
+        wheel.writestr("a-1.dist-info/WHEEL", "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n")
+        wheel.writestr("a-1.dist-info/RECORD", "")
+    return name
+"""
 UNIT = "[Service]\nExecStart=PREFIX/bin/yard\n"
 UP = "".join('{"service":"%s","state":"up","pid":1}\\n' % name for name in sorted(installed.SERVICES))
 
@@ -43,7 +54,18 @@ def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=CO
                 file.write(text.replace("PREFIX", prefix))
             os.chmod(path, 0o644 if name.endswith(".service") else 0o755)
         return subprocess.CompletedProcess([], code, "why", "")
-    return installed.check("/the/checkout", install)
+    return installed.check("/the/checkout", install, lambda folder, directory: [])
+
+
+def pip_installs(requires):
+    """The same of a module that needs `requires` to be built."""
+    with tempfile.TemporaryDirectory() as directory:
+        folder = os.path.join(directory, "python")
+        os.mkdir(folder)
+        for name, text in {"pyproject.toml": PROJECT % requires, "backend.py": WHEEL}.items():
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        return installed.pip_installs(folder, directory)
 
 
 class InstalledTest(unittest.TestCase):
@@ -81,6 +103,13 @@ class InstalledTest(unittest.TestCase):
         found = check(f"printf '{UP}'", module=MODULE.replace("print", "str"))
         self.assertEqual(len(found), 1)
         self.assertIn("a Python program does not print its report", found[0])
+
+    def test_pip_installs_a_module_that_needs_nothing_else(self):
+        self.assertEqual(pip_installs(""), [])
+
+    def test_a_module_that_needs_a_network_is_found(self):
+        sentence, = pip_installs('"setuptools-that-is-nowhere"')
+        self.assertIn("cannot be installed by pip", sentence)
 
     def test_a_missing_completion_is_named(self):
         self.assertEqual(check(f"printf '{UP}'", completions=COMPLETIONS[:2]),
