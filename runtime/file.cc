@@ -1,7 +1,9 @@
 #include "runtime/file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,6 +21,9 @@ namespace runtime {
 namespace {
 
 constexpr int kLockAttempts = 100;
+// How often, and how long apart, a lock is tried again whose holder has ended: a second in all.
+constexpr int kLooksAtADeadHolder = 200;
+constexpr timespec kBetweenLooks = {.tv_sec = 0, .tv_nsec = 5'000'000};
 
 absl::Status FileError(int error, const char* doing, const std::string& path) {
   return absl::ErrnoToStatus(error, absl::StrCat(doing, " ", path));
@@ -186,11 +191,24 @@ absl::Status MakePrivateDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// Also one that nobody has waited for.
+bool HasEnded(pid_t pid) {
+  if (kill(pid, 0) != 0 && errno == ESRCH) return true;
+  const auto about = ReadFile(absl::StrCat("/proc/", pid, "/stat"), 4096);
+  if (!about.ok()) return false;
+  const std::size_t name_end = about->rfind(") ");
+  return name_end != std::string::npos && about->compare(name_end, 3, ") Z") == 0;
+}
+
+}  // namespace
+
 absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
   UniqueFd file = OpenRetrying(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600);
   if (!file.valid()) return FileError(errno, "opening the lock", path);
   // A holder that leaves between the two calls leaves nobody to name: try again.
-  for (int attempt = 0; attempt < kLockAttempts; ++attempt) {
+  for (int attempt = 0, looks = 0; attempt < kLockAttempts; ++attempt) {
     if (TryLock(file.get())) {
       if (absl::Status status = WritePid(file.get(), path); !status.ok()) return status;
       return file;
@@ -203,6 +221,11 @@ absl::StatusOr<UniqueFd> LockFile(const std::string& path) {
     if (held->l_type == F_UNLCK) continue;
     const absl::StatusOr<pid_t> holder = HolderOf(*held, file.get(), path);
     if (!holder.ok()) return absl::AlreadyExistsError(holder.status().message());
+    if (HasEnded(*holder) && looks++ < kLooksAtADeadHolder) {
+      --attempt;
+      nanosleep(&kBetweenLooks, nullptr);
+      continue;
+    }
     return absl::AlreadyExistsError(absl::StrCat(path, " is locked by process ", *holder));
   }
   return absl::UnavailableError(

@@ -32,7 +32,9 @@ absl::Status MakePrivateDirectory(const std::string& path);
 
 // Takes an exclusive lock on a file (created 0600), for the life of the returned descriptor
 // (closed at exec; an open file description lock, so it also keeps out this process itself).
-// The holder's pid is written into it. AlreadyExists naming the holder's pid if it is held.
+// The holder's pid is written into it. AlreadyExists naming the holder's pid if it is held; that of
+// one that has ended is waited for, for a second at most: a program that it was starting when it
+// was killed has its descriptors until it is executed.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
 // Pid of the process that holds the lock of `path` now, without ever taking it; NotFound if
 // nobody does, or the file does not exist. Right at every moment for what LockFile() locked; a

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,6 +17,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/subprocess.h"
@@ -198,9 +201,51 @@ TEST_F(FileTest, ALockOfTheWholeFileIsSeenToo) {
   ASSERT_EQ(fcntl(other.get(), F_OFD_SETLK, &whole), 0);
   EXPECT_TRUE(absl::IsUnavailable(LockHolder(Path("lock")).status()));
   EXPECT_TRUE(absl::IsAlreadyExists(LockFile(Path("lock")).status()));
-  ASSERT_EQ(write(other.get(), "4242\n", 5), 5);
-  EXPECT_EQ(*LockHolder(Path("lock")), 4242);
-  EXPECT_THAT(std::string(LockFile(Path("lock")).status().message()), HasSubstr("process 4242"));
+  const std::string pid = std::to_string(getppid());
+  ASSERT_TRUE(WriteAll(other.get(), pid + "\n").ok());
+  EXPECT_EQ(*LockHolder(Path("lock")), getppid());
+  EXPECT_THAT(std::string(LockFile(Path("lock")).status().message()), HasSubstr("process " + pid));
+}
+
+// As if the holder had been killed while it started a program.
+TEST_F(FileTest, ALockThatOutlivesItsHolderForAMomentIsWaitedFor) {
+  for (const bool is_reaped : {true, false}) {
+    SCOPED_TRACE(is_reaped);
+    auto dead = *Subprocess::Start({.argv = {"/bin/true"}});
+    siginfo_t info;
+    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(dead.pid()), &info, WEXITED | WNOWAIT), 0);
+    if (is_reaped) ASSERT_TRUE(dead.Wait().ok());
+    const std::string path = Path(is_reaped ? "reaped" : "zombie");
+    UniqueFd left(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    struct flock whole {};
+    whole.l_type = F_WRLCK;
+    whole.l_whence = SEEK_SET;
+    ASSERT_EQ(fcntl(left.get(), F_OFD_SETLK, &whole), 0);
+    ASSERT_TRUE(WriteAll(left.get(), std::to_string(dead.pid()) + "\n").ok());
+    const UniqueFd events(inotify_init1(IN_CLOEXEC));
+    ASSERT_GE(inotify_add_watch(events.get(), path.c_str(), IN_ACCESS), 0);
+    absl::StatusOr<UniqueFd> lock = absl::UnknownError("");
+    Thread locker("locker", [&] { lock = LockFile(path); });
+    // Who holds it has been read.
+    char event[4096];
+    EXPECT_GT(read(events.get(), event, sizeof event), 0);
+    left.reset();
+    EXPECT_TRUE(locker.Join());
+    EXPECT_TRUE(lock.ok()) << lock.status();
+    if (!is_reaped) EXPECT_TRUE(dead.Wait().ok());
+  }
+}
+
+TEST_F(FileTest, ALockThatOutlivesItsHolderForLongIsNotWaitedFor) {
+  auto dead = *Subprocess::Start({.argv = {"/bin/true"}});
+  ASSERT_TRUE(dead.Wait().ok());
+  const UniqueFd left(open(Path("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  struct flock named {};
+  named.l_type = F_WRLCK;
+  named.l_whence = SEEK_SET;
+  named.l_len = dead.pid() + 1;
+  ASSERT_EQ(fcntl(left.get(), F_OFD_SETLK, &named), 0);
+  EXPECT_TRUE(absl::IsAlreadyExists(LockFile(Path("lock")).status()));
 }
 
 TEST_F(FileTest, OfManyWhoWantALockExactlyOneGetsIt) {
