@@ -353,7 +353,7 @@ class RunTree::Scan {
                            node.state.modified_ns == node.now.modified_ns &&
                            node.state.changed_ns == node.now.changed_ns;
     const bool listed = !failed && !as_before && List(node);
-    if (node.parent == nullptr) root_failed_ = !as_before && !listed;
+    if (node.parent == nullptr) root_failed_ = failed || (!as_before && !listed);
     if (listed || (look_ == Look::kAll && !failed)) LookAtFiles(node);
     // What could not be seen is tried again; links are, anyway.
     if (!node.why.ok()) node.settled = false;
