@@ -38,7 +38,7 @@ configurations (--config):
 checks (--check):
   layers   no folder uses one above or beside it
   format   clang-format has nothing to change
-  pages    links, quoted errors and named tests of the documentation are there
+  pages    links, labels, C++, quoted errors and named tests of the documentation are there
   install  what tools/install makes runs without the checkout
   containers
            docker-compose.yml runs, and each of its containers can be killed

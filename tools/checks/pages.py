@@ -1,11 +1,15 @@
-"""What the pages say of other files: links lead somewhere, quoted errors are said by some program,
-a test that is named as the one that holds a promise is there, and tests/README.md names every test beside it.
+"""What the pages say of other files: links lead somewhere, labels of Bazel are there, quoted errors are said by
+some program, C++ that is shown stands in a source, a test that is named as the one that holds a promise is there,
+and tests/README.md names every test beside it.
 
 Marks in a page (any .md file):
 
     [words](path#title)                 a file of the checkout, and a title in it
     ### `text of an error`              in docs/troubleshooting.md; `...` stands for what differs
     `tests/kill_test.cc` `Suite.Case`   a case of a test (Python: `Class.case`, or its name alone)
+    //bus:client, //registry            a target or a file of a package; the target with the package's name
+    //bus/..., //bus/                   a folder
+    ```cpp                              is, but for comments and white space, in the source that SHOWN_CODE names
 """
 
 import os
@@ -13,6 +17,13 @@ import re
 
 TROUBLESHOOTING = "docs/troubleshooting.md"
 TESTS = "tests/README.md"
+# Where the C++ of a page is compiled. (What a page writes to a file, ```cpp file=NAME, is tried by //tests:docs_test.)
+SHOWN_CODE = {
+    "docs/instances.md": "registry/instances_page_test.cc",
+    "docs/multi_process_runner.md": "examples/all_reduce/ring_test.cc",
+    "docs/trainables.md": "trainer/trainables_page_test.cc",
+    "sdk/README.md": "examples/smallest/report.cc",
+}
 
 _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 _TITLE = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
@@ -20,6 +31,17 @@ _ERROR = re.compile(r"^### `(.+)`$", re.MULTILINE)
 _CASE = re.compile(r"`([\w/.-]+_test\.(?:cc|py))` `([\w.]+)`")
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
+_CPP = re.compile(r"^```cpp$\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+# No address (https://), nor a target of another repository (@name//...).
+_LABEL = re.compile(r"(?<![\w:/@.])//([A-Za-z][\w/.+-]*|\.\.\.)?(?::([\w/.+-]+))?")
+_LOAD = re.compile(r'^load\("//([\w/]*):([\w.]+)"', re.MULTILINE)
+_WORD = re.compile(r'"([\w.+-]+)"')
+_COUNTED_NAME = re.compile(r'\bname = (?:"([^"]*)" \+ )?\w+(?: \+ "([^"]*)")?,')
+# Literals and comments of both languages, so that neither is looked for in the other. What begins a statement of
+# Python and has three quotation marks is no literal.
+_CPP_PARTS = re.compile(r'''(R"(\w*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])')|//[^\n]*|/\*.*?\*/''', re.DOTALL)
+_PYTHON_PARTS = re.compile(r'''^[ ]*""".*?"""|("""(?:\\.|.)*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\#[^\n]*''',
+                           re.DOTALL | re.MULTILINE)
 # Literals that the compiler joins; between them may stand what is put in, as in StrCat("a ", b).
 _JOINED = re.compile(r'"\s*\n\s*"')
 
@@ -48,6 +70,63 @@ def dead_links(path, text, read):
         elif fragment and fragment not in anchors(linked):
             sentences.append(f"{path}: the link {target} leads nowhere: no title of {other} is #{fragment}")
     return sentences
+
+
+def without_comments(path, text):
+    """The text of the source at `path` (C++ or Python) without what its program cannot say."""
+    parts = _PYTHON_PARTS if path.endswith(".py") else _CPP_PARTS
+    return parts.sub(lambda part: part[1] or "", text)
+
+
+def dead_labels(path, text, read):
+    """A sentence for each label of Bazel in the page that names nothing."""
+    sentences = []
+    for package, target in dict.fromkeys(_LABEL.findall(text)):
+        # A full stop may end the sentence; of three one is no end.
+        folder = re.sub(r"(^|[^.])\.$", r"\1", package)
+        if re.search(r"[A-Z]", folder):  # What the reader puts in: //FOLDER/...
+            continue
+        if not target and folder.endswith(("/", "...")):
+            if folder != "..." and read(folder.removesuffix("...").rstrip("/")) is None:
+                sentences.append(f"{path}: there is no folder //{folder}")
+        elif folder or target:
+            name = target.rstrip(".") or os.path.basename(folder)
+            sentences += [f"{path}: {wrong}" for wrong in _wrong_label(folder, name, read)]
+    return sentences
+
+
+def _wrong_label(package, name, read):
+    build = read(os.path.join(package, "BUILD"))
+    if build is None:
+        return [f"there is no package //{package}"]
+    if _has_target(build, name, read) or read(os.path.join(package, name)):
+        return []
+    return [f"there is no target //{package}:{name}"]
+
+
+def _has_target(build, name, read):
+    """Whether the text of a BUILD file has it, also as one of a list: name = "absl_" + group."""
+    if re.search(rf'\bname = "{re.escape(name)}"[,)]', build):
+        return True
+    lists = [read(f"{package}/{file}") or "" for package, file in _LOAD.findall(build)]
+    words = set(_WORD.findall("".join([build, *lists])))
+    return any(name == begin + word + end for begin, end in _COUNTED_NAME.findall(build) for word in words)
+
+
+def uncompiled_code(path, text, read):
+    """A sentence for each line of C++ in the page that is not in the source that SHOWN_CODE names for it."""
+    shown = [line for block in _CPP.findall(text) for line in block.splitlines()]
+    if not shown:
+        return []
+    source = read(SHOWN_CODE.get(path, ""))
+    if source is None:
+        return [f"{path}: no source has its C++: SHOWN_CODE of tools/checks/pages.py"]
+
+    def essence(code):
+        return re.sub(r"\s", "", without_comments(SHOWN_CODE[path], code))
+    compiled = essence(source)
+    return [f"{path}: {SHOWN_CODE[path]} has no line `{line.strip()}`" for line in shown
+            if essence(line) not in compiled]
 
 
 def unsaid_errors(path, text, sources):
@@ -88,11 +167,13 @@ def check(pages, sources, read=None, tests=()):
     sentences = []
     for path, text in sorted(texts.items()):
         sentences += dead_links(path, text, read)
+        sentences += dead_labels(path, text, read)
+        sentences += uncompiled_code(path, text, read)
         sentences += missing_cases(path, text, read)
     if TESTS in texts:
         sentences += unnamed_tests(TESTS, texts[TESTS], tests)
     if TROUBLESHOOTING in texts:
-        said = [read(path) for path in sources]
+        said = [without_comments(path, read(path)) for path in sources]
         sentences += unsaid_errors(TROUBLESHOOTING, texts[TROUBLESHOOTING], said)
     return sentences
 

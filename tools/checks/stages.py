@@ -133,8 +133,9 @@ def tracked(*patterns):
 
 
 def _programs():
-    """The files that say something to a user."""
-    return [path for path in tracked("*.h", "*.cc", "*.py") if "_test." not in path]
+    """The files that say something to a user: no tests, nor what only tests and benchmarks use."""
+    return [path for path in tracked("*.h", "*.cc", "*.py")
+            if "_test." not in path and "/testing/" not in path and not path.startswith(("bench/", "tests/"))]
 
 
 def tail(path, lines):

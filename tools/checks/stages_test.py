@@ -89,6 +89,11 @@ class TextTest(InADirectory):
                         "[ RUN      ] S.B\nwhy b\n[  FAILED  ] S.B (0 ms)\n")
         self.assertEqual(stages.case_output(log, "S.B", 10), "why b")
 
+    def test_what_only_tests_use_is_no_program(self):
+        files = ["a/b.cc", "a/b_test.cc", "a/testing/fake.h", "bench/run.cc", "tests/programs/train.py"]
+        with unittest.mock.patch.object(stages, "tracked", return_value=files):
+            self.assertEqual(stages._programs(), ["a/b.cc"])
+
     def test_case_output_of_a_long_case_is_its_ends(self):
         log = self.path("log", "[ RUN      ] S.A\n" + "".join(f"{i}\n" for i in range(100)) + "[  FAILED  ] S.A\n")
         self.assertEqual(stages.case_output(log, "S.A", 4).split(), ["0", "1", "...", "98", "99"])
