@@ -17,7 +17,9 @@ RUN = ("sh", "python", "yaml", "json")
 # `file` is empty where the block is no file; `line` is that of the fence, from 1.
 Block = collections.namedtuple("Block", "language file line text")
 
-_TYPED = re.compile(r" *(\$ )?(yard [a-z]+( |$)|docker(-compose)? )")
+# Behind a prompt and NAME=value words.
+_TYPED = re.compile(r"""\ *(\$\ )?(\w+=("[^"]*"|'[^']*'|\S)*\ +)*
+                    (yard\ [a-z]+(\ |$)|tools/\w|(docker|docker-compose|bazel|systemctl|pip|python3|curl|cp)\ )""", re.VERBOSE)
 _FENCE = re.compile(r"```(\w*)(?: file=([\w.-]+))?$")
 
 
@@ -52,7 +54,7 @@ def runs(block):
 
 
 def shown_commands(text):
-    """What a reader might type and nothing runs: `yard ...` in indented or shown blocks; C++, by its first line."""
+    """What a reader might type and nothing runs: commands in indented or shown blocks; C++, by its first line."""
     found, fenced, before, indented = [], None, "", False
     kinds = {block.line: runs(block) for block in blocks(text)}
     programs = {block.line + 1 for block in blocks(text) if block.language == "cpp" and not runs(block)}
