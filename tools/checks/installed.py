@@ -1,23 +1,27 @@
-"""What tools/install makes: does it run without the checkout, and is it free of it?"""
+"""What tools/install makes: does it run without the checkout, and is it free of it? And does tools/quickstart train?"""
 
 import glob
 import json
 import os
+import re
 import subprocess
 import tempfile
 
 SERVICES = {"registry", "launcher", "datamanager", "trainer"}
 _SECONDS = 60
+_BUILD_SECONDS = 3600  # What was built for tests need not be built again; without that it takes long.
+_LEAST_ACCURACY = 0.9  # Of the digits that tools/quickstart trains; by chance it would be 0.1.
 _PROGRAM = '#include "yard.h"\nint main() { return yard::Reporter().Report({{"loss", 1}}) ? 0 : 1; }\n'
 # The first is what pip calls to install the second.
 _SCRIPT = "import build_wheel, yard; build_wheel.build_wheel('.'); yard.Reporter().report(loss=1)"
 
 
-def check(checkout, install=None, pip=None):
+def check(checkout, install=None, pip=None, quickstart=None):
     """What is wrong with an installation, as sentences. `install(prefix)` makes it; default: tools/install.
 
-    `pip(folder, directory)` stands for pip_installs.
+    `pip(folder, directory)` stands for pip_installs, `quickstart` is a program: the first command of README.md.
     """
+    quickstart = quickstart or os.path.join(checkout, "tools/quickstart")
     install = install or (lambda prefix: _run([os.path.join(checkout, "tools/install"), prefix], os.environ))
     pip = pip or pip_installs
     # Short, because it holds the paths of sockets.
@@ -29,7 +33,8 @@ def check(checkout, install=None, pip=None):
         return (_mentions(prefix, checkout) + _programs_report(prefix, directory) +
                 pip(os.path.join(prefix, "share/yard/python"), directory) +
                 _completes(prefix) + _units(prefix, directory) +
-                _first_steps(os.path.join(prefix, "bin", "yard"), directory))
+                _first_steps(os.path.join(prefix, "bin", "yard"), directory) +
+                _quickstart(quickstart, os.path.join(prefix, "bin", "yard"), directory))
 
 
 def _mentions(prefix, checkout):
@@ -117,6 +122,40 @@ def _first_steps(yard, directory):
     return sentences
 
 
+def _quickstart(program, yard, directory):
+    """It ends with a trained model, whose files are there. Its services are stopped by the installed `yard`."""
+    directory = os.path.join(directory, "quickstart")
+    runs, runtime = (os.path.join(directory, name) for name in ("runs", "run"))
+    os.makedirs(runtime, mode=0o700)
+    # Bazel's caches are found by the caller's variables; no yard of the caller's may be.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("YARD_")}
+    environment.update(YARD_STATE=os.path.join(directory, "state"), XDG_RUNTIME_DIR=runtime)
+    sentences = []
+    try:
+        answer = _run([program, "--logdir", runs], environment, directory, _BUILD_SECONDS)
+        said = answer.stdout.strip()
+        if answer.returncode != 0:
+            sentences.append(f"tools/quickstart ended with {answer.returncode}: {said}")
+        else:
+            sentences += _missing_results(said, runs)
+    finally:  # Also when it is interrupted.
+        answer = _run([yard, "down"], environment, directory)
+        if answer.returncode != 0:
+            sentences.append(f"down after tools/quickstart ended with {answer.returncode}: {answer.stdout.strip()}")
+    return sentences
+
+
+def _missing_results(said, runs):
+    accuracy = re.search(r"^accuracy ([\d.]+)$", said, re.MULTILINE)
+    files = re.search(r"^files +(\S+)", said, re.MULTILINE)
+    sentences = []
+    if not accuracy or float(accuracy[1]) < _LEAST_ACCURACY:
+        sentences.append(f"tools/quickstart says no accuracy of {_LEAST_ACCURACY} or more: {said}")
+    if not files or not files[1].startswith(runs + "/") or not os.path.exists(os.path.join(files[1], "result.json")):
+        sentences.append(f"tools/quickstart says no directory with a result.json: {said}")
+    return sentences
+
+
 def _missing_services(status):
     """`status` is one JSON object a service, one a line, or an array of them."""
     rows = []
@@ -130,11 +169,11 @@ def _missing_services(status):
     return [f"after up of the installed yard, {name} is not up: {status.strip()}" for name in sorted(SERVICES - up)]
 
 
-def _run(arguments, environment, directory=None):
+def _run(arguments, environment, directory=None, seconds=_SECONDS):
     try:
         return subprocess.run(arguments, env=environment, cwd=directory, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=_SECONDS if directory else None, check=False)
+                              timeout=seconds if directory else None, check=False)
     except subprocess.TimeoutExpired as expired:
         return subprocess.CompletedProcess(arguments, -1, f"no end after {expired.timeout} s", "")
     except OSError as error:

@@ -1,6 +1,7 @@
 """The check of an installation, against installations that are good and that are not."""
 
 import os
+import pathlib
 import signal
 import subprocess
 import tempfile
@@ -36,11 +37,16 @@ UNIT = "[Service]\nExecStart=PREFIX/bin/yard\n"
 UP = "".join('{"service":"%s","state":"up","pid":1}\\n' % name for name in sorted(installed.SERVICES))
 
 
+QUICKSTART = """
+[ "$1" = --logdir ] && mkdir -p "$2/digits" && touch "$2/digits/result.json"
+echo "plot"; echo; echo "accuracy 0.9561"; echo; echo "files    $2/digits (event file, result.json)"; echo "running  it"
+"""
 COMPLETIONS = ("bash-completion/completions/yard", "zsh/site-functions/_yard", "fish/vendor_completions.d/yard.fish")
 
 
-def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=COMPLETIONS, unit=UNIT):
-    """`yard` is a shell script that stands for the installed program."""
+def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=COMPLETIONS, unit=UNIT,
+          quickstart=QUICKSTART):
+    """`yard` and `quickstart` are shell scripts that stand for the programs."""
     files = {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec, "include/yard.h": header,
              "share/yard/python/build_wheel.py": BACKEND, "share/yard/python/yard.py": module,
              "share/systemd/user/yard.service": unit}
@@ -54,7 +60,12 @@ def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=CO
                 file.write(text.replace("PREFIX", prefix))
             os.chmod(path, 0o644 if name.endswith(".service") else 0o755)
         return subprocess.CompletedProcess([], code, "why", "")
-    return installed.check("/the/checkout", install, lambda folder, directory: [])
+    with tempfile.TemporaryDirectory() as directory:
+        program = os.path.join(directory, "quickstart")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + quickstart)
+        os.chmod(program, 0o755)
+        return installed.check("/the/checkout", install, lambda folder, directory: [], program)
 
 
 def pip_installs(requires):
@@ -117,14 +128,39 @@ class InstalledTest(unittest.TestCase):
 
     def test_a_verb_that_fails_is_named_with_what_it_said(self):
         found = check(f'printf \'{UP}\'; [ "$1" != down ] || {{ echo no >&2; exit 4; }}')
-        self.assertEqual(len(found), 1)
-        self.assertIn("down ended with 4", found[0])
-        self.assertIn("no", found[0])
+        self.assertEqual(len(found), 2)
+        self.assertRegex(found[0], "^the installed yard down ended with 4: (.|\\n)*no$")
+        self.assertRegex(found[1], "^down after tools/quickstart ended with 4: (.|\\n)*no$")
 
     def test_a_service_that_is_not_up_is_named(self):
         found = check("printf '%s'" % UP.replace('"launcher","state":"up"', '"launcher","state":"starting"'))
         self.assertEqual(len(found), 1)
         self.assertIn("launcher is not up", found[0])
+
+    def test_a_quickstart_that_fails_is_named_with_what_it_said(self):
+        sentence, = check(f"printf '{UP}'", quickstart=QUICKSTART + "echo no digits >&2; exit 3")
+        self.assertIn("tools/quickstart ended with 3", sentence)
+        self.assertIn("no digits", sentence)
+
+    def test_a_quickstart_without_a_trained_model_is_found(self):
+        for said, text in {"accuracy": QUICKSTART.replace("0.9561", "0.1"),
+                           "directory": QUICKSTART.replace("touch", ":"),
+                           "no accuracy": QUICKSTART.replace("accuracy", "precision")}.items():
+            with self.subTest(said):
+                sentence, = check(f"printf '{UP}'", quickstart=text)
+                self.assertIn("tools/quickstart says no", sentence)
+                self.assertIn(said, sentence)
+
+    def test_the_yard_of_a_quickstart_is_its_own_and_is_stopped(self):
+        directory = self.enterContext(tempfile.TemporaryDirectory())
+        name = 'echo "$YARD_STATE $XDG_RUNTIME_DIR $YARD_REGISTRY" >' + directory
+        os.environ["YARD_REGISTRY"] = "ipc:///elsewhere"
+        self.addCleanup(os.environ.pop, "YARD_REGISTRY")
+        self.assertEqual(check(f"[ $1 != down ] || {name}/down; printf '{UP}'",
+                               quickstart=f"{name}/up\n" + QUICKSTART), [])
+        started, stopped = (pathlib.Path(directory, name).read_text(encoding="utf-8") for name in ("up", "down"))
+        self.assertEqual(started, stopped)
+        self.assertRegex(started, "^/tmp/yard-[^ ]*/quickstart/state /tmp/yard-[^ ]*/quickstart/run \n$")
 
     def test_the_callers_environment_does_not_help(self):
         os.environ["YARD_REGISTRY"] = "ipc:///elsewhere"

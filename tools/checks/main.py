@@ -39,7 +39,7 @@ checks (--check):
   layers   no folder uses one above or beside it
   format   clang-format has nothing to change
   pages    links, labels, C++, quoted errors and named tests of the documentation are there
-  install  what tools/install makes runs without the checkout
+  install  what tools/install makes runs without the checkout; tools/quickstart trains
   containers
            docker-compose.yml runs, and each of its containers can be killed
   tidy     the short list of .clang-tidy
