@@ -34,7 +34,7 @@ def check(checkout, install=None, pip=None, quickstart=None):
                 pip(os.path.join(prefix, "share/yard/python"), directory) +
                 _completes(prefix) + _units(prefix, directory) +
                 _first_steps(os.path.join(prefix, "bin", "yard"), directory) +
-                _quickstart(quickstart, os.path.join(prefix, "bin", "yard"), directory))
+                quickstart_trains(quickstart, os.path.join(prefix, "bin", "yard"), directory))
 
 
 def _mentions(prefix, checkout):
@@ -122,8 +122,8 @@ def _first_steps(yard, directory):
     return sentences
 
 
-def _quickstart(program, yard, directory):
-    """It ends with a trained model, whose files are there. Its services are stopped by the installed `yard`."""
+def quickstart_trains(program, yard, directory):
+    """The `program` ends with a trained model, whose files are there. Its services are stopped by the installed `yard`."""
     directory = os.path.join(directory, "quickstart")
     runs, runtime = (os.path.join(directory, name) for name in ("runs", "run"))
     os.makedirs(runtime, mode=0o700)

@@ -61,11 +61,22 @@ def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=CO
             os.chmod(path, 0o644 if name.endswith(".service") else 0o755)
         return subprocess.CompletedProcess([], code, "why", "")
     with tempfile.TemporaryDirectory() as directory:
-        program = os.path.join(directory, "quickstart")
-        with open(program, "w", encoding="utf-8") as file:
-            file.write("#!/bin/sh\n" + quickstart)
-        os.chmod(program, 0o755)
-        return installed.check("/the/checkout", install, lambda folder, directory: [], program)
+        return installed.check("/the/checkout", install, lambda folder, directory: [],
+                               script(directory, "trains", quickstart))
+
+
+def script(directory, name, text):
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n" + text)
+    os.chmod(path, 0o755)
+    return path
+
+
+def quickstart_trains(quickstart, yard="exit 0"):
+    with tempfile.TemporaryDirectory() as directory:
+        return installed.quickstart_trains(script(directory, "trains", quickstart),
+                                           script(directory, "yard", yard), directory)
 
 
 def pip_installs(requires):
@@ -147,20 +158,19 @@ class InstalledTest(unittest.TestCase):
                            "directory": QUICKSTART.replace("touch", ":"),
                            "no accuracy": QUICKSTART.replace("accuracy", "precision")}.items():
             with self.subTest(said):
-                sentence, = check(f"printf '{UP}'", quickstart=text)
+                sentence, = quickstart_trains(text)
                 self.assertIn("tools/quickstart says no", sentence)
                 self.assertIn(said, sentence)
 
     def test_the_yard_of_a_quickstart_is_its_own_and_is_stopped(self):
         directory = self.enterContext(tempfile.TemporaryDirectory())
-        name = 'echo "$YARD_STATE $XDG_RUNTIME_DIR $YARD_REGISTRY" >' + directory
+        say = 'echo "$YARD_STATE $XDG_RUNTIME_DIR $YARD_REGISTRY" >' + directory
         os.environ["YARD_REGISTRY"] = "ipc:///elsewhere"
         self.addCleanup(os.environ.pop, "YARD_REGISTRY")
-        self.assertEqual(check(f"[ $1 != down ] || {name}/down; printf '{UP}'",
-                               quickstart=f"{name}/up\n" + QUICKSTART), [])
+        self.assertEqual(quickstart_trains(f"{say}/up\n" + QUICKSTART, f"{say}/$1"), [])
         started, stopped = (pathlib.Path(directory, name).read_text(encoding="utf-8") for name in ("up", "down"))
         self.assertEqual(started, stopped)
-        self.assertRegex(started, "^/tmp/yard-[^ ]*/quickstart/state /tmp/yard-[^ ]*/quickstart/run \n$")
+        self.assertRegex(started, "^/[^ ]*/quickstart/state /[^ ]*/quickstart/run \n$")
 
     def test_the_callers_environment_does_not_help(self):
         os.environ["YARD_REGISTRY"] = "ipc:///elsewhere"
