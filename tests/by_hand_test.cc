@@ -5,14 +5,19 @@
 #include <sys/un.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file.h"
+#include "runtime/locations.h"
 #include "runtime/unique_fd.h"
 #include "tests/yard_fixture.h"
 
@@ -116,15 +121,55 @@ class Notices {
   const runtime::UniqueFd socket_;
 };
 
-TEST(ByHandTest, ASupervisorIsToldOfReadyAndStopping) {
+// What systemd starts for a service: the lines of its unit.
+class Unit {
+ public:
+  explicit Unit(const std::string& service) {
+    const auto path = runtime::FindDataFile("tools/systemd/trainyard-" + service + ".service");
+    EXPECT_TRUE(path.ok()) << path.status();
+    const auto text = runtime::ReadFile(path.value_or(""), 64 << 10);
+    EXPECT_TRUE(text.ok()) << text.status();
+    lines_ = absl::StrSplit(text.value_or(""), '\n');
+  }
+  // What stands behind NAME=; empty without that line.
+  std::string Value(const std::string& name) const {
+    for (const std::string& line : lines_) {
+      if (absl::StartsWith(line, name + "=")) return line.substr(name.size() + 1);
+    }
+    return "";
+  }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+class UnitTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(UnitTest, SystemdIsToldOfReadyAndStopping) {
+  const std::string name = GetParam();
+  const Unit unit(name);
+  EXPECT_EQ(unit.Value("Type"), "notify");
   Yard yard;
+  std::vector<std::string> words = absl::StrSplit(
+      absl::StrReplaceAll(unit.Value("ExecStart"), {{"${LOGDIR}", yard.logdir()}}), ' ');
+  ASSERT_EQ(words[0], "@PREFIX@/libexec/" + name);
+  words.erase(words.begin());
+  EXPECT_THAT(words, testing::Contains("--supervisor=external"));
+  std::optional<Command> registry;
+  if (name != "registry") {
+    registry.emplace(yard.StartBinary("registry/registry", {"--supervisor=external"}));
+  }
   Notices notices(yard);
-  Command registry = yard.StartBinary("registry/registry", {"--supervisor=external"});
-  EXPECT_TRUE(notices.Hear("READY=1")) << registry.Err();
-  ASSERT_TRUE(registry.process().Signal(15).ok());
-  EXPECT_TRUE(notices.Hear("STOPPING=1")) << registry.Err();
-  EXPECT_EQ(registry.Wait(absl::Seconds(20)).exit_code, 0);
+  Command service = yard.StartBinary(name + "/" + name, words);
+  EXPECT_TRUE(notices.Hear("READY=1")) << service.Err();
+  ASSERT_TRUE(service.process().Signal(15).ok());
+  EXPECT_TRUE(notices.Hear("STOPPING=1")) << service.Err();
+  EXPECT_EQ(service.Wait(absl::Seconds(20)).exit_code, 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(Each, UnitTest,
+                         testing::Values("registry", "launcher", "datamanager", "trainer"),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST(ByHandTest, AFlagOfTheDataManagerThatMakesNoSenseIsRefusedWithWhatThereMayBe) {
   struct Row {
