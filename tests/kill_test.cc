@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
+#include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -19,6 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "runtime/file.h"
 #include "runtime/process_identity.h"
 #include "tests/yard_fixture.h"
 
@@ -72,6 +76,13 @@ pid_t ParentOf(pid_t pid) {
     if (absl::StartsWith(line, "PPid:")) return std::atoi(line.c_str() + 5);
   }
   return 0;
+}
+
+// What `yard show` says of a trial or a job.
+nlohmann::json Shown(Yard& yard, const std::string& name) {
+  const std::string out = yard.Run({"show", name, "--json"}).out;
+  auto shown = nlohmann::json::parse(out.substr(0, out.find('\n')), nullptr, false);
+  return shown.is_object() ? shown : nlohmann::json::object();
 }
 
 bool AllServicesUp(Yard& yard) {
@@ -238,6 +249,226 @@ TEST_F(KillTest, EverythingKilledAtOnceComesBackWithTheNextCommand) {
   EXPECT_TRUE(Yard::Eventually([&] { return AllServicesUp(yard_); }));
   EXPECT_EQ(yard_.Run({"wait", "storm"}).exit_code, 0);
   ExpectEveryReportOnce(yard_, "storm");
+}
+
+class AttachedKillTest : public KillTest, public testing::WithParamInterface<int> {};
+
+TEST_P(AttachedKillTest, TheTrialOfAnAttachedRunGoesOn) {
+  Command run = yard_.Start({"run", "--name", "left", "--", "/bin/sh", "-c", kEndless});
+  ASSERT_TRUE(Yard::Eventually([&] { return Results(yard_, "left").size() >= 2; })) << run.Err();
+  ASSERT_TRUE(run.process().Signal(GetParam()).ok());
+  EXPECT_EQ(run.Wait(absl::Seconds(10)).exit_code, 128 + GetParam());
+  const std::size_t seen = Results(yard_, "left").size();
+  EXPECT_TRUE(Yard::Eventually([&] { return Results(yard_, "left").size() >= seen + 3; }));
+  std::ofstream(yard_.directory() + "/enough") << "";
+  const CommandResult wait = yard_.Run({"wait", "left"});
+  EXPECT_EQ(wait.exit_code, 0) << wait.err;
+  ExpectEveryReportOnce(yard_, "left", Results(yard_, "left").size());
+  EXPECT_THAT(yard_.Run({"logs", "left"}).out, HasSubstr("the end"));
+}
+
+TEST_P(AttachedKillTest, TheJobOfAnAttachedLaunchGoesOn) {
+  Command launch = yard_.Start({"launch", "--name", "left", "--", "/bin/sh", "-c",
+                                "echo begun; until [ -e enough ]; do sleep 0.05; done; echo end"});
+  ASSERT_TRUE(Yard::Eventually([&] { return absl::StrContains(launch.Out(), "begun"); }))
+      << launch.Err();
+  ASSERT_TRUE(launch.process().Signal(GetParam()).ok());
+  EXPECT_EQ(launch.Wait(absl::Seconds(10)).exit_code, 128 + GetParam());
+  EXPECT_EQ(Shown(yard_, "left").value("state", ""), "running");
+  std::ofstream(yard_.directory() + "/enough") << "";
+  const CommandResult wait = yard_.Run({"wait", "left"});
+  EXPECT_EQ(wait.exit_code, 0) << wait.err;
+  EXPECT_THAT(yard_.Run({"logs", "left"}).out, HasSubstr("end"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, AttachedKillTest, testing::Values(SIGKILL, SIGHUP),
+                         [](const auto& info) {
+                           return std::string(info.param == SIGHUP ? "HangUp" : "Kill");
+                         });
+
+// counts.sh RUN EVERY: counts on from its newest checkpoint until there is a file "enough", and
+// keeps every EVERYth number, if that is not 0. RUN.acknowledged has "ATTEMPT N" of each report
+// that was answered, RUN.kept each checkpoint that was.
+constexpr char kCounts[] = R"sh(run=$1 every=$2 n=0
+[ -n "$YARD_CHECKPOINT" ] && n=$(cat "$YARD_CHECKPOINT/n")
+ask() { printf '%s\n' "$1" >&3; read -r reply <&3 || exit 9; }
+while [ ! -e enough ]; do
+  n=$((n + 1))
+  ask "{\"t\":\"report\",\"m\":{\"n\":$n,\"of\":$YARD_ATTEMPT}}"
+  echo "$YARD_ATTEMPT $n" >> "$run.acknowledged"
+  if [ "$every" != 0 ] && [ $((n % every)) = 0 ]; then
+    ask "{\"t\":\"ckpt_begin\",\"step\":$n}"
+    directory=${reply#*\"path\":\"}
+    directory=${directory%%\"*}
+    echo "$n" > "$directory/n" || exit 8
+    ask "{\"t\":\"ckpt_end\",\"path\":\"$directory\"}"
+    echo "$n" >> "$run.kept"
+  fi
+  sleep 0.05
+done
+)sh";
+
+// The whole lines of a file.
+std::vector<std::string> Lines(const std::string& path) {
+  const std::string text = runtime::ReadFile(path, 1 << 20).value_or("");
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  lines.pop_back();
+  return lines;
+}
+
+// The processes of a yard by what their command line or their environment says: a shim has cleaned
+// its environment.
+std::vector<pid_t> ProcessesOf(const Yard& yard) {
+  std::vector<pid_t> pids = ProcessesWithEnvironment("YARD_STATE=" + yard.state());
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const pid_t pid = std::atoi(entry.path().filename().c_str());
+    const auto line = runtime::ReadFile(entry.path() / "cmdline", 1 << 20);
+    if (pid > 0 && line.ok() && absl::StrContains(*line, yard.state() + "/jobs/")) {
+      pids.push_back(pid);
+    }
+  }
+  return pids;
+}
+
+// Trials and jobs over the end of services and shims.
+class MachineTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(yard_.Run({"up", "--logdir", yard_.logdir(), "--slots", "3"}).exit_code, 0);
+  }
+  void StartWork() {
+    std::ofstream(yard_.directory() + "/counts.sh") << kCounts;
+    Detach({"run", "--name", "kept", "--max_restarts", "1", "--", "/bin/sh", "counts.sh", "kept",
+            "5"});
+    Detach({"run", "--name", "anew", "--max_restarts", "1", "--", "/bin/sh", "counts.sh", "anew",
+            "0"});
+    Detach({"run", "--name", "once", "--", "/bin/sh", "counts.sh", "once", "5"});
+    Detach({"launch", "--name", "again", "--restart", "on-failure", "--max_restarts", "1", "--",
+            "/bin/sleep", "1000"});
+    Detach({"launch", "--name", "over", "--", "/bin/sleep", "1000"});
+    ASSERT_TRUE(Yard::Eventually([&] {
+      return Lines(yard_.directory() + "/kept.kept").size() >= 2 &&
+             Results(yard_, "anew").size() >= 3 && Results(yard_, "once").size() >= 3 &&
+             State("again") == "running" && State("over") == "running";
+    }));
+  }
+  // Stops the processes of the yard before it kills them, so that none sees the end of another.
+  void KillAtOnce() {
+    std::set<pid_t> victims;
+    for (bool more = true; more;) {
+      more = false;
+      for (const pid_t pid : ProcessesOf(yard_)) {
+        if (kill(pid, SIGSTOP) == 0) more |= victims.insert(pid).second;
+      }
+    }
+    EXPECT_GE(victims.size(), 14u) << "four services, five shims and five programs at least";
+    for (const pid_t pid : victims) kill(pid, SIGKILL);
+    ASSERT_TRUE(Yard::Eventually([&] { return ProcessesOf(yard_).empty() && NoLockIsHeld(); }));
+  }
+  // What has become of StartWork's, once the yard is up again. With an attempt that is over nothing
+  // of it is lost.
+  void ExpectWorkGoesOn() {
+    EXPECT_TRUE(Yard::Eventually([&] { return AllServicesUp(yard_); }));
+    EXPECT_TRUE(Yard::Eventually([&] { return State("once") == "failed"; }));
+    EXPECT_TRUE(Yard::Eventually([&] { return State("over") == "lost"; }));
+    EXPECT_TRUE(Yard::Eventually([&] {
+      return State("again") == "running" && Shown(yard_, "again").value("restarts", 0) == 1;
+    }));
+    for (const std::string run : {"kept", "anew"}) {
+      EXPECT_TRUE(Yard::Eventually([&] { return FirstOf(run, 2) != 0; })) << run;
+    }
+    EXPECT_EQ(FirstOf("anew", 2), 1);
+    const int kept = LastKeptByAttempt1();
+    EXPECT_THAT(FirstOf("kept", 2), testing::AnyOf(kept + 1, kept + 6))
+        << "the newest checkpoint may be one whose answer came too late";
+    std::ofstream(yard_.directory() + "/enough") << "";
+    for (const std::string run : {"kept", "anew"}) {
+      EXPECT_EQ(yard_.Run({"wait", run}).exit_code, 0) << run;
+    }
+    for (const std::string run : {"kept", "anew", "once"}) ExpectNothingLost(run);
+  }
+  std::string State(const std::string& name) { return Shown(yard_, name).value("state", ""); }
+  // The next yard's cannot be taken while one is held.
+  bool NoLockIsHeld() {
+    for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
+      if (runtime::LockHolder(absl::StrCat(yard_.state(), "/", service, ".lock")).value_or(0) != 0)
+        return false;
+    }
+    return true;
+  }
+
+  Yard yard_;
+
+ private:
+  void Detach(std::vector<std::string> args) {
+    args.insert(args.begin() + 1, "--detach");
+    const CommandResult result = yard_.Run(args);
+    ASSERT_EQ(result.exit_code, 0) << result.err;
+  }
+  // The first number that an attempt has reported; 0: none.
+  int FirstOf(const std::string& run, int attempt) {
+    for (const auto& row : Results(yard_, run)) {
+      if (row.is_object() && row.value("of", 0) == attempt) return row.value("n", 0);
+    }
+    return 0;
+  }
+  int LastKeptByAttempt1() {
+    int last = 0;
+    for (const std::string& line : Lines(yard_.directory() + "/kept.kept")) {
+      const int n = std::atoi(line.c_str());
+      if (n >= FirstOf("kept", 2)) break;
+      last = n;
+    }
+    return last;
+  }
+  // Each acknowledged report is stored, and none twice.
+  void ExpectNothingLost(const std::string& run) {
+    std::vector<std::string> stored;
+    for (const auto& row : Results(yard_, run)) {
+      ASSERT_TRUE(row.is_object()) << run;
+      stored.push_back(absl::StrCat(row.value("of", 0), " ", row.value("n", 0)));
+    }
+    EXPECT_THAT(stored,
+                testing::IsSupersetOf(Lines(yard_.directory() + "/" + run + ".acknowledged")))
+        << run;
+    EXPECT_EQ(std::set<std::string>(stored.begin(), stored.end()).size(), stored.size()) << run;
+  }
+};
+
+TEST_F(MachineTest, AllKilledAtOnceWithItsShimsGoesOnWithTheNextCommand) {
+  ASSERT_NO_FATAL_FAILURE(StartWork());
+  ASSERT_NO_FATAL_FAILURE(KillAtOnce());
+  (void)yard_.Run({"status"});
+  ExpectWorkGoesOn();
+}
+
+TEST_F(MachineTest, AfterARebootUpGoesOnWithWhatWasWanted) {
+  ASSERT_NO_FATAL_FAILURE(StartWork());
+  ASSERT_NO_FATAL_FAILURE(KillAtOnce());
+  std::filesystem::remove_all(yard_.runtime_directory());
+  const CommandResult up = yard_.Run({"up"});
+  EXPECT_EQ(up.exit_code, 0) << up.err;
+  EXPECT_THAT(up.out, HasSubstr("runs in " + yard_.logdir()));
+  ExpectWorkGoesOn();
+}
+
+TEST_F(MachineTest, WithoutItsRuntimeDirectoryProgramsReportUntilTheNextServicesStartThemAgain) {
+  ASSERT_NO_FATAL_FAILURE(StartWork());
+  std::filesystem::remove_all(yard_.runtime_directory());
+  const std::size_t seen = Results(yard_, "kept").size();
+  EXPECT_TRUE(Yard::Eventually([&] { return Results(yard_, "kept").size() >= seen + 3; }));
+  const CommandResult up = yard_.Run({"up", "--timeout", "1"});
+  EXPECT_EQ(up.exit_code, 5) << up.err;
+  EXPECT_THAT(up.err, HasSubstr("keeps its state in " + yard_.state()));
+  for (const char* service : {"launcher", "trainer", "datamanager", "registry"}) {
+    const auto holder = runtime::LockHolder(absl::StrCat(yard_.state(), "/", service, ".lock"));
+    ASSERT_TRUE(holder.ok() && *holder > 0) << service;
+    EXPECT_THAT(kill(*holder, SIGTERM), 0);
+  }
+  ASSERT_TRUE(Yard::Eventually([&] { return NoLockIsHeld(); }));
+  (void)yard_.Run({"status"});
+  ExpectWorkGoesOn();
 }
 
 }  // namespace
