@@ -36,6 +36,8 @@ while :; do
   sleep 0.02
 done
 """
+# Kills each process whose program is $0.
+KILL = 'for p in /proc/[0-9]*; do [ "$(cat $p/comm)" != "$0" ] || kill -9 "${p#/proc/}"; done'
 
 
 class CompositionTest(unittest.TestCase):
@@ -111,6 +113,10 @@ class CompositionTest(unittest.TestCase):
     def inside(self, service, *words):
         return self.engine.attempt("docker", "exec", self.container(service), *words)
 
+    def inspect(self, container, what):
+        """What the engine knows of a container, by a template."""
+        return self.engine.run("inspect", "--format", what, container).strip()
+
     def trial(self, name):
         return self.rows("show", name)[0]
 
@@ -144,6 +150,37 @@ class CompositionTest(unittest.TestCase):
             self.await_true(
                 lambda c=container: self.engine.run("inspect", "--format", "{{.State.Health.Status}}", c) == "healthy\n",
                 service + " is not healthy")
+
+    def test_the_services_with_an_image_to_build_have_this_checkout_as_context(self):
+        shown = self.compose("config")
+        for service, is_built in (("registry", True), ("launcher", False), ("datamanager", True), ("trainer", True)):
+            block = re.search(r"^  %s:\n((?:    .*\n)*)" % service, shown, re.MULTILINE)
+            self.assertIsNotNone(block, shown)
+            self.assertEqual(re.findall(r"^ +context: (.*)$", block[1], re.MULTILINE), [str(CHECKOUT)] * is_built)
+
+    def test_containers_are_checked_and_restarted_as_the_composition_says(self):
+        composition = (CHECKOUT / "docker-compose.yml").read_text(encoding="utf-8")
+        for service in SERVICES:
+            said = re.search(r"command: \[%s, .*\n +healthcheck: .* test: \[(.*)\]\}" % service, composition)
+            self.assertIsNotNone(said, service)
+            words = [word.strip('"') for word in said[1].split(", ")]
+            self.assertEqual(words[:4], ["CMD", "yard", "call", service])
+            container = self.container(service)
+            self.assertEqual(json.loads(self.inspect(container, "{{json .Config.Healthcheck.Test}}")), words)
+            self.assertEqual(self.inspect(container, "{{.HostConfig.RestartPolicy.Name}}"), "unless-stopped")
+
+    def test_the_first_process_is_an_init(self):
+        for service in SERVICES:
+            self.assertEqual(self.inside(service, "cat", "/proc/1/comm").stdout, "tini\n", service)
+
+    def test_a_service_that_is_killed_in_its_container_is_started_again(self):
+        container = self.container("trainer")
+        started = self.inspect(container, "{{.State.StartedAt}}")
+        # The container may end before this has.
+        killed = self.inside("trainer", "sh", "-c", KILL, "trainer")
+        self.await_true(lambda: self.inspect(container, "{{.State.StartedAt}}") != started,
+                        "the trainer's container is not started again: " + killed.stdout)
+        self.await_true(lambda: self.yard_ends_with(0, "status", "--check"), "the trainer does not come back")
 
     def test_services_are_nobody_special(self):
         for service in SERVICES:
