@@ -366,8 +366,7 @@ class MachineTest : public testing::Test {
     for (const pid_t pid : victims) kill(pid, SIGKILL);
     ASSERT_TRUE(Yard::Eventually([&] { return ProcessesOf(yard_).empty() && NoLockIsHeld(); }));
   }
-  // What has become of StartWork's, once the yard is up again. With an attempt that is over nothing
-  // of it is lost.
+  // Each attempt of StartWork's is over, what may be started again is, and no report is lost.
   void ExpectWorkGoesOn() {
     EXPECT_TRUE(Yard::Eventually([&] { return AllServicesUp(yard_); }));
     EXPECT_TRUE(Yard::Eventually([&] { return State("once") == "failed"; }));
@@ -389,7 +388,7 @@ class MachineTest : public testing::Test {
     for (const std::string run : {"kept", "anew", "once"}) ExpectNothingLost(run);
   }
   std::string State(const std::string& name) { return Shown(yard_, name).value("state", ""); }
-  // The next yard's cannot be taken while one is held.
+  // While one is held, the next service of the same state exits.
   bool NoLockIsHeld() {
     for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
       if (runtime::LockHolder(absl::StrCat(yard_.state(), "/", service, ".lock")).value_or(0) != 0)
