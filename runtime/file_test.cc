@@ -214,7 +214,9 @@ TEST_F(FileTest, ALockThatOutlivesItsHolderForAMomentIsWaitedFor) {
     auto dead = *Subprocess::Start({.argv = {"/bin/true"}});
     siginfo_t info;
     ASSERT_EQ(waitid(P_PID, static_cast<id_t>(dead.pid()), &info, WEXITED | WNOWAIT), 0);
-    if (is_reaped) ASSERT_TRUE(dead.Wait().ok());
+    if (is_reaped) {
+      ASSERT_TRUE(dead.Wait().ok());
+    }
     const std::string path = Path(is_reaped ? "reaped" : "zombie");
     UniqueFd left(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     struct flock whole {};
@@ -232,7 +234,9 @@ TEST_F(FileTest, ALockThatOutlivesItsHolderForAMomentIsWaitedFor) {
     left.reset();
     EXPECT_TRUE(locker.Join());
     EXPECT_TRUE(lock.ok()) << lock.status();
-    if (!is_reaped) EXPECT_TRUE(dead.Wait().ok());
+    if (!is_reaped) {
+      EXPECT_TRUE(dead.Wait().ok());
+    }
   }
 }
 
