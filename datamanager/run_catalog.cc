@@ -99,7 +99,8 @@ class RunCatalog::Run {
     waiting_.fetch_add(1);
     MutexLock lock(mutex_);
     waiting_.fetch_sub(1);
-    who_waited_.Signal();
+    // Several steps may be waiting for this turn, and there may be no other.
+    who_waited_.SignalAll();
     return use(state_);
   }
   // The same for a step of reading: who asks goes first, or else a reader that is fast enough
