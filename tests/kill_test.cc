@@ -460,9 +460,16 @@ TEST_F(MachineTest, WithoutItsRuntimeDirectoryProgramsReportUntilTheNextServices
   const CommandResult up = yard_.Run({"up", "--timeout", "1"});
   EXPECT_EQ(up.exit_code, 5) << up.err;
   EXPECT_THAT(up.err, HasSubstr("keeps its state in " + yard_.state()));
+  // (`up` has made the directory again.)
+  std::filesystem::remove_all(yard_.runtime_directory());
+  const CommandResult doctor = yard_.Run({"doctor"});
+  EXPECT_EQ(doctor.exit_code, 1);
+  EXPECT_THAT(doctor.out, HasSubstr("is gone, though services run: nothing reaches them"));
+  EXPECT_THAT(doctor.out, HasSubstr("kill "));
   for (const char* service : {"launcher", "trainer", "datamanager", "registry"}) {
     const auto holder = runtime::LockHolder(absl::StrCat(yard_.state(), "/", service, ".lock"));
     ASSERT_TRUE(holder.ok() && *holder > 0) << service;
+    EXPECT_THAT(doctor.out, HasSubstr(absl::StrCat(*holder)));
     EXPECT_THAT(kill(*holder, SIGTERM), 0);
   }
   ASSERT_TRUE(Yard::Eventually([&] { return NoLockIsHeld(); }));

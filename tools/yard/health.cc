@@ -247,6 +247,11 @@ std::string RemovalOf(std::vector<std::string> paths) {
 Finding CheckDirectory(const DirectoryFacts& facts) {
   const std::string word = ShellWord(facts.path);
   if (facts.error == ENOENT) {
+    if (!facts.unreachable.empty()) {
+      return Bad(facts.check,
+                 absl::StrCat(facts.path, " is gone, though services run: nothing reaches them"),
+                 absl::StrCat("kill ", absl::StrJoin(facts.unreachable, " "), " && yard up"));
+    }
     if (!facts.in_use) {
       return Ok(facts.check, absl::StrCat(facts.path, " is not there yet: `yard up` makes it"));
     }

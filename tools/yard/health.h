@@ -50,6 +50,8 @@ struct DirectoryFacts {
   uid_t owner = 0;
   uid_t user = 0;       // Who looks.
   bool in_use = false;  // Services run that need it.
+  // Those that run without it and must be ended, as no command can reach them; none: it can.
+  std::vector<pid_t> unreachable = {};
 };
 Finding CheckDirectory(const DirectoryFacts& facts);
 

@@ -45,6 +45,11 @@ TEST(CheckDirectoryTest, AMissingOneIsBadOnlyUnderARunningYard) {
   EXPECT_EQ(CheckDirectory(facts).level, Level::kOk);
   facts.in_use = true;
   EXPECT_EQ(CheckDirectory(facts).level, Level::kBad);
+  EXPECT_EQ(CheckDirectory(facts).fix, "yard down && yard up");
+  facts.in_use = false;
+  facts.unreachable = {11, 12};
+  EXPECT_EQ(CheckDirectory(facts).level, Level::kBad);
+  EXPECT_EQ(CheckDirectory(facts).fix, "kill 11 12 && yard up");
 }
 
 TEST(CheckDirectoryTest, AnOpenOneIsClosedByTheFix) {

@@ -14,6 +14,8 @@
 #include "bus/schema/registry_generated.h"
 #include "bus/schema/trainer_methods.h"
 #include "bus/version.h"
+#include "runtime/file.h"
+#include "runtime/locations.h"
 #include "runtime/printable.h"
 #include "runtime/process_identity.h"
 #include "tools/yard/health.h"
@@ -92,6 +94,18 @@ class Doctor : public Verb {
   }
 
  private:
+  // Services that keep their state here, if their lock in the runtime directory is gone.
+  static std::vector<pid_t> WithoutSockets(const runtime::Locations& locations) {
+    std::vector<pid_t> holders;
+    for (const std::string_view service : kServices) {
+      const auto state = runtime::LockHolder(
+          absl::StrCat(locations.state_directory, "/", std::string(service), ".lock"));
+      if (!state.ok() || HolderOf(locations, service) != 0) continue;
+      holders.push_back(*state);
+    }
+    return holders;
+  }
+
   static Findings CheckPlaces(const Context& context, const YardFacts& yard) {
     const runtime::Locations& locations = context.locations;
     const bool named = std::any_of(
@@ -104,6 +118,7 @@ class Doctor : public Verb {
                           named ? "YARD_REGISTRY" : "XDG_RUNTIME_DIR"),
           LookAtDirectory("state directory", locations.state_directory, "YARD_STATE")}) {
       for (const ServiceFacts& service : yard.services) facts.in_use |= service.holder != 0;
+      if (facts.path == locations.runtime_directory) facts.unreachable = WithoutSockets(locations);
       findings.push_back(CheckDirectory(facts));
     }
     std::vector<std::pair<std::string, std::string>> places = {{"state", locations.state_directory},
