@@ -395,9 +395,8 @@ void Table::PutAside(Job& job) {
 
 void Table::PutAsideLater(const Job& job) {
   options_.loop->Post([this, alive = alive_, id = job.row.id] {
-    if (const auto found = *alive ? jobs_.find(id) : jobs_.end(); *alive && found != jobs_.end()) {
-      PutAside(*found->second);
-    }
+    if (!*alive) return;
+    if (const auto found = jobs_.find(id); found != jobs_.end()) PutAside(*found->second);
   });
 }
 

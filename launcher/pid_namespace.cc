@@ -13,11 +13,12 @@
 
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
+#include "launcher/paused_process.h"
+#include "runtime/sanitizer.h"
+
+#if defined(RUNTIME_ADDRESS_SANITIZER)
 #include <sanitizer/lsan_interface.h>
 #endif
-
-#include "launcher/paused_process.h"
 
 namespace launcher {
 namespace {
@@ -25,7 +26,7 @@ namespace {
 constexpr std::size_t kStackSize = 64 * 1024;
 
 bool has_entered = false;
-#if defined(__SANITIZE_THREAD__)
+#if defined(RUNTIME_THREAD_SANITIZER)
 constexpr char kNotWithThreads[] = "not with ThreadSanitizer, which has a thread of its own";
 #endif
 
@@ -89,7 +90,7 @@ __attribute__((no_sanitize("thread", "address"))) int RunFirst(void* argument) {
 }  // namespace
 
 std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
-#if defined(__SANITIZE_THREAD__)
+#if defined(RUNTIME_THREAD_SANITIZER)
   *why = kNotWithThreads;
   return nullptr;
 #endif
@@ -142,7 +143,7 @@ bool PidNamespace::IsGone() {
 }
 
 std::string ProbePidNamespace() {
-#if defined(__SANITIZE_THREAD__)
+#if defined(RUNTIME_THREAD_SANITIZER)
   return kNotWithThreads;
 #endif
   if (const PausedProcess plain(CLONE_NEWPID); plain.pid() > 0) return {};
@@ -155,7 +156,7 @@ std::string ProbePidNamespace() {
 
 }  // namespace launcher
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(RUNTIME_ADDRESS_SANITIZER)
 // The leak sanitizer looks at us from a thread that would be born in the namespace, where we have
 // no number: it cannot, and would end us with an error of its own.
 int __lsan_is_turned_off() { return launcher::has_entered ? 1 : 0; }

@@ -35,6 +35,7 @@
 #include "launcher/shim_protocol.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
+#include "runtime/sanitizer.h"
 #include "runtime/thread.h"
 #include "runtime/unique_fd.h"
 
@@ -271,7 +272,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
       << "only what makes them, and the next one";
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(RUNTIME_ADDRESS_SANITIZER) && !defined(RUNTIME_THREAD_SANITIZER)
 // (A sanitizer's is neither.)
 TEST_F(ShimSpawnerTest, ItsProgramIsStaticAndSmall) {
   const auto program = runtime::ReadFile(ShimPath(), 64 << 20);

@@ -24,6 +24,7 @@
 #include "gtest/gtest.h"
 #include "runtime/clock.h"
 #include "runtime/fake_clock.h"
+#include "runtime/sanitizer.h"
 #include "runtime/thread.h"
 #include "trainer/baton.h"
 #include "trainer/function_session.h"
@@ -408,7 +409,7 @@ TEST_F(FunctionRunnerTest, ResultsComeBeforeTheErrorAndTheNextStepBeginsAnew) {
 // Ray's "ran until completion without reporting": neither a result nor an error.
 // The undefined-behaviour sanitizer takes the forced end of a thread, behind which there is no
 // object, for a reference to null.
-#ifndef __SANITIZE_ADDRESS__
+#ifndef RUNTIME_ADDRESS_SANITIZER
 TEST_F(FunctionRunnerTest, AThreadThatEndsInTheFunctionIsAnErrorAndTheNextStepBeginsAnew) {
   std::atomic<bool> unwound = false;
   const auto runner = Make([&](const NamedValues&, Reporter& reporter) {

@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file.h"
+#include "runtime/sanitizer.h"
 #include "trainer/result_row.h"
 #include "trainer/store.h"
 #include "trainer/testing/trials_fixture.h"
@@ -23,7 +24,7 @@ using ::testing::HasSubstr;
 
 constexpr int kEnded = 10'000;
 // Of the processor.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(RUNTIME_THREAD_SANITIZER) || defined(RUNTIME_ADDRESS_SANITIZER)
 constexpr double kMostSeconds = 10;
 #else
 constexpr double kMostSeconds = 1;

@@ -20,6 +20,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "launcher/testing/child.h"
+#include "runtime/sanitizer.h"
 
 // What TensorFlow's own tests of its runner ask for, in their order, and then what they do not.
 // No test sleeps: children say where they are, and wait for what the test tells them.
@@ -38,7 +39,7 @@ using ::testing::Not;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(RUNTIME_ADDRESS_SANITIZER) || defined(RUNTIME_THREAD_SANITIZER)
 constexpr bool kSanitized = true;  // Its handler makes an exit code of a segmentation fault.
 #else
 constexpr bool kSanitized = false;

@@ -1,0 +1,23 @@
+#ifndef RUNTIME_SANITIZER_H_
+#define RUNTIME_SANITIZER_H_
+
+// Which sanitizer this is built with, as gcc and clang say it in different ways: defined, or not,
+// are RUNTIME_ADDRESS_SANITIZER and RUNTIME_THREAD_SANITIZER.
+
+#if defined(__SANITIZE_ADDRESS__)
+#define RUNTIME_ADDRESS_SANITIZER
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define RUNTIME_THREAD_SANITIZER
+#endif
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define RUNTIME_ADDRESS_SANITIZER
+#endif
+#if __has_feature(thread_sanitizer)
+#define RUNTIME_THREAD_SANITIZER
+#endif
+#endif
+
+#endif  // RUNTIME_SANITIZER_H_
