@@ -305,7 +305,6 @@ class RunIndexesRowTest : public RunIndexesTest, public testing::WithParamInterf
         {"RewrittenAtItsEnd", flip(0.9999)},
         {"RewrittenAtItsBeginning", flip(0)},
         {"RewrittenInTheMiddle", [](const std::string& file, auto&) { Flip(file, 0.5); }},
-        {"RewrittenInTheMiddleKeepingItsTime", flip(0.5)},
         {"RewrittenLonger",
          [](const std::string& file, auto&) { Write(file, Steps(0, 2 * kSteps, 2)); }},
         {"RenamedWithinTheRun",
