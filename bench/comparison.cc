@@ -43,6 +43,46 @@ std::string InWords(const Comparison::Limit& limit) {
   return "";
 }
 
+bool MoreIsBetter(Kind kind) { return kind == Kind::kRatioAtLeast || kind == Kind::kValueAtLeast; }
+
+double Best(const std::vector<double>& values, Kind kind) {
+  return MoreIsBetter(kind) ? *std::max_element(values.begin(), values.end())
+                            : *std::min_element(values.begin(), values.end());
+}
+
+// Of no values: none were measured.
+double BestOf(const std::vector<double>& ours, const std::vector<double>& peers, Kind kind) {
+  switch (kind) {
+    case Kind::kNone:
+      return 0;
+    case Kind::kValueAtLeast:
+    case Kind::kValueAtMost:
+      return Best(ours, kind);
+    case Kind::kRatioAtLeast:
+    case Kind::kRatioAtMost:
+      return peers.empty() ? 0 : Best(ours, kind) / Best(peers, kind);
+    case Kind::kAbovePeerAtMost:
+      return peers.empty() ? 0 : Best(ours, kind) - Best(peers, kind);
+  }
+  return 0;
+}
+
+// Of the value, the ratio or the difference that the limit is of.
+std::string BestInWords(const Comparison::Line& line) {
+  switch (line.limit.kind) {
+    case Kind::kNone:
+      return "";
+    case Kind::kRatioAtLeast:
+    case Kind::kRatioAtMost:
+      return absl::StrFormat("%.2f", line.best);
+    case Kind::kValueAtLeast:
+    case Kind::kValueAtMost:
+    case Kind::kAbovePeerAtMost:
+      return Short(line.best);
+  }
+  return "";
+}
+
 }  // namespace
 
 bool Comparison::Line::holds() const {
@@ -114,6 +154,7 @@ Comparison::Line Comparison::Fill(const Wanted& wanted,
   line.missing = ours.missing;
   if (!line.missing.empty()) return line;
   line.ours = Median(ours.values);
+  line.best = BestOf(ours.values, {}, line.limit.kind);
   if (line.peer_name.empty()) return line;
   const Samples& peer = samples.at(line.peer_name);
   line.missing = peer.missing;
@@ -124,19 +165,21 @@ Comparison::Line Comparison::Fill(const Wanted& wanted,
     ratios.push_back(ours.values[i] / peer.values[i]);
   }
   line.ratio = Median(std::move(ratios));
+  line.best = BestOf(ours.values, peer.values, line.limit.kind);
   return line;
 }
 
 std::string AsTable(const std::vector<Comparison::Line>& lines) {
-  constexpr char kRow[] = "%-34s %-11s %10s   %-26s %10s  %6s  %-20s %s\n";
+  constexpr char kRow[] = "%-34s %-11s %10s   %-26s %10s  %6s  %-20s %10s %s\n";
   std::string table = absl::StrFormat(kRow, "what", "unit", "ours", "peer in the same run",
-                                      "peer's", "ratio", "limit", "");
+                                      "peer's", "ratio", "limit", "at best", "");
   for (const Comparison::Line& line : lines) {
     const bool has_peer = !line.peer_name.empty() && line.missing.empty();
     absl::StrAppendFormat(&table, kRow, line.what, line.unit,
                           line.ours == 0 && !line.missing.empty() ? "-" : Short(line.ours),
                           line.peer_name, has_peer ? Short(line.peer) : "",
                           has_peer ? absl::StrFormat("%.2f", line.ratio) : "", InWords(line.limit),
+                          line.missing.empty() ? BestInWords(line) : "",
                           !line.missing.empty()            ? line.missing
                           : line.limit.kind == Kind::kNone ? ""
                           : line.holds()                   ? "holds"
@@ -159,6 +202,7 @@ std::string AsJson(const std::vector<Comparison::Line>& lines, int rounds) {
     if (line.limit.kind != Kind::kNone && line.missing.empty()) {
       figure["limit"] = InWords(line.limit);
       figure["bound"] = line.limit.bound;
+      figure["best"] = line.best;
       figure["holds"] = line.holds();
     }
     figures.push_back(std::move(figure));

@@ -37,9 +37,12 @@ class Comparison {
     std::string peer_name;
     double peer = 0;
     double ratio = 0;
+    // What the limit is of, at its best: of the ratios, that of ours at its best to the peer at its
+    // best. 0 where there is no limit.
+    double best = 0;
     Limit limit;
     std::string missing;  // Not empty: why there is no figure.
-    bool holds() const;
+    bool holds() const;   // As medians, which is more than at best.
   };
 
   // A measurement; measured in the order of adding. NotFound: it cannot be had on this machine.

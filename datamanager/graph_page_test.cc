@@ -129,9 +129,9 @@ TEST(GraphPageTest, MindSporesIdsBecomeNames) {
       Bytes(1, Bytes(2, "1") + Bytes(3, "Conv2D") + Bytes(4, "Default")) +
       Bytes(1, Bytes(1, Bytes(1, "1")) + Bytes(2, "2") + Bytes(3, "Add") + Bytes(4, "Default"));
   const auto reply = Page(graph, {.scope = "Default"}, Format::kMindSpore);
-  EXPECT_EQ(NodesOf(reply), (Names{"Default/Add2(Add)", "Default/Conv2D1(Conv2D)"}));
-  EXPECT_EQ(reply.nodes[0]->inputs, (Names{"Default/Conv2D1"}));
-  EXPECT_EQ(reply.nodes[1]->outputs, (Names{"Default/Add2"}));
+  EXPECT_EQ(NodesOf(reply), (Names{"Default/Add-op2(Add)", "Default/Conv2D-op1(Conv2D)"}));
+  EXPECT_EQ(reply.nodes[0]->inputs, (Names{"Default/Conv2D-op1"}));
+  EXPECT_EQ(reply.nodes[1]->outputs, (Names{"Default/Add-op2"}));
 }
 
 TEST(GraphPageTest, ADamagedGraphIsSaidToBe) {

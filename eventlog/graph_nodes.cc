@@ -115,6 +115,12 @@ std::string_view NameOfFunction(std::string_view bytes) {
   return name;
 }
 
+// "5" of "Default/loss/Add-op5"; the whole where there is nothing like it.
+std::string_view BehindOp(std::string_view name) {
+  const std::size_t op = name.rfind("op");
+  return op == std::string_view::npos || op + 2 == name.size() ? name : name.substr(op + 2);
+}
+
 GraphInput MindSporeInput(std::string_view bytes) {
   GraphInput result;
   auto input = wire::Open<MsInputField>(bytes);
@@ -127,6 +133,7 @@ GraphInput MindSporeInput(std::string_view bytes) {
       input.skip();
     }
   }
+  if (result.id.find('/') != std::string_view::npos) result.id = BehindOp(result.id);
   return result;
 }
 
@@ -175,14 +182,18 @@ void ReadMindSporeNode(std::string_view bytes, GraphNode* result) {
         node.skip();
     }
   }
-  if (!full_name.empty() && !NamesASummary(full_name)) {
+  const std::string_view name = result->id;
+  if (name.empty()) return;
+  result->id = BehindOp(name.substr(name.rfind('/') + 1));
+  const bool summary = NamesASummary(full_name);
+  if (!full_name.empty() && !summary) {
     result->name = full_name;
     return;
   }
   result->name = result->scope;
   if (!result->name.empty()) result->name += '/';
-  result->name += result->op;
-  result->name += result->id;
+  absl::StrAppend(&result->name, runtime::Absl(result->op), "-op",
+                  runtime::Absl(summary ? name : result->id));
 }
 
 // A parameter (name and type) or a constant (key and value).

@@ -42,9 +42,9 @@ class GraphReader {
  public:
   enum class Format : std::uint8_t {
     kTensorFlow,  // tensorflow.GraphDef: nodes, then those of the functions in its library.
-    // GraphProto of anf_ir.proto. Named as MindInsight names them: by `full_name`, else by scope,
-    // type and name. What has no name at all is left out, as there. The type of its output is an
-    // attribute "output_type".
+    // GraphProto of anf_ir.proto. Named as MindInsight names them: by `full_name`, else
+    // "SCOPE/TYPE-opID". What has no name at all is left out, as there. Parameters and constants
+    // have the names they have in the graph. The type of its output is an attribute "output_type".
     kMindSpore,
   };
   // The bytes outlive the reader.

@@ -110,18 +110,21 @@ TEST(GraphNodesTest, MindSporesNodesAreNamedAsMindInsightNamesThem) {
     return Bytes(1, Bytes(2, name) + Bytes(3, op) + Bytes(4, scope) +
                         (full_name.empty() ? "" : Bytes(8, full_name)) + rest);
   };
-  const std::string inputs =
-      Bytes(1, Bytes(1, "1")) + Bytes(1, Bytes(1, "2") + Number(2, 1)) + Bytes(1, Number(2, 1));
+  const std::string inputs = Bytes(1, Bytes(1, "1")) +
+                             Bytes(1, Bytes(1, "Default/Add-op5") + Number(2, 1)) +
+                             Bytes(1, Number(2, 1));
   const std::string graph =
       node("1", "Conv2D", "Default/net", "Default/net/Conv2D-op1") +
-      node("2", "ScalarSummary", "Default", "loss[:Scalar]") + node("3", "Add", "", "") +
+      node("op2", "ScalarSummary", "Default", "loss[:Scalar]") + node("3", "Add", "", "") +
+      node("Default/Add-op5", "Add", "Default", "") + node("Default/loop", "Add", "", "") +
       node("", "Nameless", "", "nameless") + Bytes(2, "the graph") + Bytes(3, Bytes(1, "weight")) +
       Bytes(3, Bytes(2, "type")) + node("4", "Sum", "Default", "Default/Sum", inputs) +
       Bytes(5, Bytes(1, "cst1") + Bytes(2, Number(1, 4) + Number(3, 7)));
   EXPECT_EQ(NodesOf(Format::kMindSpore, graph),
             (std::vector<std::string>{
-                "Default/net/Conv2D-op1(Conv2D)", "Default/ScalarSummary2(ScalarSummary)",
-                "Add3(Add)", "weight(Parameter)", "Default/Sum(Sum) <1 ^2", "cst1(Const)"}));
+                "Default/net/Conv2D-op1(Conv2D)", "Default/ScalarSummary-opop2(ScalarSummary)",
+                "Add-op3(Add)", "Default/Add-op5(Add)", "Add-oploop(Add)", "weight(Parameter)",
+                "Default/Sum(Sum) <1 ^5", "cst1(Const)"}));
 }
 
 TEST(GraphNodesTest, AttributesOfMindSporeAreJson) {

@@ -53,6 +53,18 @@ def histogram(value):
             "values": [as_text(number) for number in itertools.chain(*rows)]}
 
 
+def landscape(value):
+    return {"surface": [tensor(value[axis]) for axis in "xyz"],
+            "path": [tensor(axis) for axis in value["path"]], "intervals": value["intervals"],
+            "convergence": tensor(value["convergence"])["values"],
+            "metadata": [value["decomposition"], value["unit"], value["step_per_epoch"]]}
+
+
+def without_place(name, op):
+    """MindInsight puts parameters and constants into the scope of each node that reads them."""
+    return name.rpartition("/")[2] if op in ("Parameter", "Const") else name
+
+
 def never_backwards(edges):
     """The server's outer edges of an old histogram are its least and greatest value, wherever they are."""
     values = edges["values"]
@@ -128,6 +140,7 @@ class ReadersAgreeTest(yard_case.YardCase):
             values = seen[part["tag"]]["values"]
             values += [[*moment(value), tensor(value)] for value in part["tensors"]]
             values += [[*moment(value), histogram(value)] for value in part["histograms"]]
+            values += [[*moment(value), landscape(value)] for value in part["landscapes"]]
             values += self.blobs(run, part)
         # Of several graphs one counts.
         for name in [name for name, tag in seen.items() if tag["plugin"] == "graphs"]:
@@ -135,12 +148,18 @@ class ReadersAgreeTest(yard_case.YardCase):
             seen[name]["values"] = [[*moment(graph), [self.blob(run, graph)]]]
         return seen
 
+    def directory_of(self, run):
+        return os.path.join(self.directory, "runs", run)
+
+    def mindinsight(self, run):
+        return json.loads(self.run_peer("mindinsight", "read_with_mindinsight.py",
+                                        self.directory_of(run)))
+
     def theirs(self, run, reader, points):
-        directory = os.path.join(self.directory, "runs", run)
         if reader == "mindinsight":
-            return json.loads(self.run_peer("mindinsight", "read_with_mindinsight.py", directory))
+            return self.mindinsight(run)["tags"]
         return json.loads(self.run_peer("tensorboard", "read_with_tensorboard.py", reader,
-                                        directory, points))
+                                        self.directory_of(run), points))
 
     def check(self, run, reader, is_known=lambda tag: True):
         """`is_known`: of our tags, those that the reader shows."""
@@ -193,7 +212,38 @@ class ReadersAgreeTest(yard_case.YardCase):
         self.assertEqual(self.hparams(run)[1], {"rate": 0.5, "optimizer": "sgd"})
 
     def test_mindspore(self):
-        self.check(self.write("mindinsight", "write_with_mindinsight.py"), "mindinsight")
+        run = self.write("mindinsight", "write_with_mindinsight.py")
+        self.check(run, "mindinsight", lambda tag: tag["plugin"] != "graph")
+
+    def graph(self, run, scope=""):
+        """All nodes below the scope, in the form of read_with_mindinsight.py."""
+        nodes = {}
+        for node in self.call("ReadGraph", {"run": run, "scope": scope})[0]["nodes"]:
+            if node["nodes"]:
+                nodes.update(self.graph(run, node["name"]))
+            else:
+                nodes[node["name"]] = [node["op"], sorted(node["inputs"]), sorted(node["outputs"])]
+        return nodes
+
+    def test_a_graph_of_mindspore(self):
+        run = self.write("mindinsight", "write_with_mindinsight.py")
+        graph = self.mindinsight(run)["graph"]
+        name_of = {name: without_place(name, op) for name, (op, _, _) in graph.items()}
+        name_of.update({"^" + name: "^" + ours for name, ours in name_of.items()})
+        theirs = {name_of[name]: [op, sorted(map(name_of.get, inputs)),
+                                  sorted(map(name_of.get, outputs))]
+                  for name, (op, inputs, outputs) in graph.items()}
+        self.assertEqual(len(theirs), 7)
+        self.assertEqual(self.graph(run), theirs)
+
+    def test_lineage_of_mindspore(self):
+        run = self.write("mindinsight", "write_with_mindinsight.py")
+        (ours,) = self.call("Lineage", {"selection": {"runs": [run]}})[0]["runs"]
+        self.assertEqual(ours["error"], "")
+        theirs = self.mindinsight(run)["lineage"]
+        model = theirs["train"]["model"]
+        model["size"] = int(model["size"])  # Protobuf's JSON has 64 bits as text.
+        self.assertEqual({key: json.loads(ours[key]) for key in theirs}, theirs)
 
     def test_what_a_trial_has_reported(self):
         run = self._testMethodName
