@@ -25,6 +25,7 @@ namespace tests {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 bool Up(Yard& yard, const std::vector<std::string>& services) {
   const auto status = yard.Status();
@@ -87,6 +88,7 @@ TEST(ByHandTest, AnotherRuntimeDirectoryDoesNotMakeASecondServiceOfAState) {
     Command first = yard.StartBinary(binary, {});
     const std::string lock = yard.state() + "/" + service + ".lock";
     ASSERT_TRUE(Yard::Eventually([&] { return runtime::LockHolder(lock).ok(); }));
+    const std::string sockets = yard.runtime_directory();
     const std::string elsewhere = yard.directory() + "/elsewhere";
     yard.SetEnvironment("XDG_RUNTIME_DIR", elsewhere);
     ASSERT_EQ(mkdir(elsewhere.c_str(), 0700), 0);
@@ -95,6 +97,12 @@ TEST(ByHandTest, AnotherRuntimeDirectoryDoesNotMakeASecondServiceOfAState) {
     EXPECT_THAT(second.err, HasSubstr("of another yard keeps its state in " + yard.state()));
     EXPECT_THAT(second.err, HasSubstr("process " + std::to_string(first.pid())));
     EXPECT_THAT(second.err, HasSubstr(elsewhere + "/yard"));
+    // Nor is there anything to be ended.
+    const CommandResult doctor = yard.Run({"doctor"});
+    EXPECT_EQ(doctor.exit_code, 1) << doctor.out;
+    EXPECT_THAT(doctor.out, HasSubstr("services run with their sockets in " + sockets));
+    EXPECT_THAT(doctor.out, HasSubstr("export XDG_RUNTIME_DIR=" + yard.directory() + "/run"));
+    EXPECT_THAT(doctor.out, Not(HasSubstr("kill ")));
   }
 }
 

@@ -464,7 +464,7 @@ TEST_F(MachineTest, WithoutItsRuntimeDirectoryProgramsReportUntilTheNextServices
   std::filesystem::remove_all(yard_.runtime_directory());
   const CommandResult doctor = yard_.Run({"doctor"});
   EXPECT_EQ(doctor.exit_code, 1);
-  EXPECT_THAT(doctor.out, HasSubstr("is gone, though services run: nothing reaches them"));
+  EXPECT_THAT(doctor.out, HasSubstr("that of services that run is gone: nothing reaches them"));
   EXPECT_THAT(doctor.out, HasSubstr("kill "));
   for (const char* service : {"launcher", "trainer", "datamanager", "registry"}) {
     const auto holder = runtime::LockHolder(absl::StrCat(yard_.state(), "/", service, ".lock"));

@@ -41,6 +41,17 @@ std::string Elsewhere(const DirectoryFacts& facts) {
   return absl::StrCat("use another one: export ", facts.variable, "=...");
 }
 
+// What makes `directory` the runtime directory of a shell that has its own from `variable`.
+std::string ToUse(const std::string& directory, const std::string& variable) {
+  constexpr std::string_view kOurs = "/yard";
+  if (variable == "XDG_RUNTIME_DIR" && directory.size() > kOurs.size() &&
+      directory.ends_with(kOurs)) {
+    const std::string parent = directory.substr(0, directory.size() - kOurs.size());
+    return absl::StrCat("export XDG_RUNTIME_DIR=", ShellWord(parent));
+  }
+  return absl::StrCat("export YARD_REGISTRY=", ShellWord("ipc://" + directory + "/registry"));
+}
+
 double Share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -246,12 +257,19 @@ std::string RemovalOf(std::vector<std::string> paths) {
 
 Finding CheckDirectory(const DirectoryFacts& facts) {
   const std::string word = ShellWord(facts.path);
+  if (!facts.elsewhere.empty()) {
+    return Bad(facts.check,
+               absl::StrCat("services run with their sockets in ", facts.elsewhere, ", not in ",
+                            facts.path, ", which is this shell's"),
+               ToUse(facts.elsewhere, facts.variable));
+  }
+  if (!facts.unreachable.empty()) {
+    return Bad(facts.check,
+               absl::StrCat("that of services that run is gone: nothing reaches them; this is ",
+                            facts.path),
+               absl::StrCat("kill ", absl::StrJoin(facts.unreachable, " "), " && yard up"));
+  }
   if (facts.error == ENOENT) {
-    if (!facts.unreachable.empty()) {
-      return Bad(facts.check,
-                 absl::StrCat(facts.path, " is gone, though services run: nothing reaches them"),
-                 absl::StrCat("kill ", absl::StrJoin(facts.unreachable, " "), " && yard up"));
-    }
     if (!facts.in_use) {
       return Ok(facts.check, absl::StrCat(facts.path, " is not there yet: `yard up` makes it"));
     }

@@ -50,8 +50,11 @@ struct DirectoryFacts {
   uid_t owner = 0;
   uid_t user = 0;       // Who looks.
   bool in_use = false;  // Services run that need it.
-  // Those that run without it and must be ended, as no command can reach them; none: it can.
+  // Of services that keep their state where we do: those whose runtime directory is gone, which
+  // must be ended, as no command can reach them,...
   std::vector<pid_t> unreachable = {};
+  // ...and the runtime directory of those that have another one; empty: there are none.
+  std::string elsewhere = {};
 };
 Finding CheckDirectory(const DirectoryFacts& facts);
 

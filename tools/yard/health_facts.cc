@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
@@ -23,6 +24,7 @@
 #include "flatbuffers/base.h"
 #include "runtime/file.h"
 #include "runtime/process_identity.h"
+#include "runtime/string_view.h"
 #include "runtime/unique_fd.h"
 #include "tools/yard/yard_state.h"
 
@@ -159,6 +161,26 @@ DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string 
   facts.mode = status.st_mode;
   facts.owner = status.st_uid;
   return facts;
+}
+
+absl::StatusOr<std::string> RuntimeDirectoryOf(pid_t pid, std::string_view service,
+                                               const std::string& state_directory) {
+  constexpr std::string_view kGone = " (deleted)";
+  const std::string lock = absl::StrCat("/", runtime::Absl(service), ".lock");
+  std::error_code error;
+  std::filesystem::directory_iterator files(absl::StrCat("/proc/", pid, "/fd"), error);
+  for (; !error && files != std::filesystem::end(files); files.increment(error)) {
+    std::error_code closed;
+    std::string path = std::filesystem::read_symlink(files->path(), closed).string();
+    const bool gone = path.ends_with(kGone);
+    if (gone) path.resize(path.size() - kGone.size());
+    if (!path.ends_with(lock)) continue;
+    path.resize(path.size() - lock.size());
+    if (path == state_directory) continue;
+    return gone ? "" : path;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("nothing tells where the sockets of process ", pid, " are"));
 }
 
 std::vector<SpaceFacts> LookAtSpace(

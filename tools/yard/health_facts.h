@@ -1,10 +1,14 @@
 #ifndef TOOLS_YARD_HEALTH_FACTS_H_
 #define TOOLS_YARD_HEALTH_FACTS_H_
 
+#include <sys/types.h>
+
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "runtime/locations.h"
 #include "tools/yard/health.h"
 
@@ -14,6 +18,11 @@ namespace yard {
 // sockets are connected to, and left at once, to learn whether somebody listens.
 
 DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string variable);
+
+// The runtime directory of a service that runs as `pid`, by the lock in it that it holds; "": it is
+// gone. NotFound: nothing tells, as the process has ended or is not ours to look at.
+absl::StatusOr<std::string> RuntimeDirectoryOf(pid_t pid, std::string_view service,
+                                               const std::string& state_directory);
 
 // Of the file systems that hold these places ({"state", PATH}), each once. A place that is not
 // there yet is where its nearest parent is.

@@ -50,6 +50,29 @@ TEST(CheckDirectoryTest, AMissingOneIsBadOnlyUnderARunningYard) {
   facts.unreachable = {11, 12};
   EXPECT_EQ(CheckDirectory(facts).level, Level::kBad);
   EXPECT_EQ(CheckDirectory(facts).fix, "kill 11 12 && yard up");
+  facts.error = 0;
+  EXPECT_EQ(CheckDirectory(facts).level, Level::kBad) << "`yard up` has made it again";
+}
+
+TEST(CheckDirectoryTest, ServicesOfAnotherOneAreFoundThereNotEnded) {
+  auto facts = Directory();
+  facts.variable = "XDG_RUNTIME_DIR";
+  facts.elsewhere = "/run/user/7/yard";
+  for (const int error : {ENOENT, 0}) {
+    facts.error = error;
+    const Finding finding = CheckDirectory(facts);
+    EXPECT_EQ(finding.level, Level::kBad);
+    EXPECT_EQ(finding.found,
+              "services run with their sockets in /run/user/7/yard, not in /s/y, which is this "
+              "shell's");
+    EXPECT_EQ(finding.fix, "export XDG_RUNTIME_DIR=/run/user/7");
+  }
+  facts.elsewhere = "/tmp/it's/yard-7";
+  EXPECT_EQ(CheckDirectory(facts).fix,
+            "export YARD_REGISTRY='ipc:///tmp/it'\\''s/yard-7/registry'");
+  facts.variable = "YARD_REGISTRY";
+  facts.elsewhere = "/run/user/7/yard";
+  EXPECT_EQ(CheckDirectory(facts).fix, "export YARD_REGISTRY=ipc:///run/user/7/yard/registry");
 }
 
 TEST(CheckDirectoryTest, AnOpenOneIsClosedByTheFix) {

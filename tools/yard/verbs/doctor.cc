@@ -94,16 +94,20 @@ class Doctor : public Verb {
   }
 
  private:
-  // Services that keep their state here, if their lock in the runtime directory is gone.
-  static std::vector<pid_t> WithoutSockets(const runtime::Locations& locations) {
-    std::vector<pid_t> holders;
+  // Services that keep their state where we do and have no lock in our runtime directory.
+  static void LookForServicesElsewhere(const runtime::Locations& locations, DirectoryFacts* facts) {
     for (const std::string_view service : kServices) {
-      const auto state = runtime::LockHolder(
+      const auto holder = runtime::LockHolder(
           absl::StrCat(locations.state_directory, "/", std::string(service), ".lock"));
-      if (!state.ok() || HolderOf(locations, service) != 0) continue;
-      holders.push_back(*state);
+      if (!holder.ok() || HolderOf(locations, service) != 0) continue;
+      const auto place = RuntimeDirectoryOf(*holder, service, locations.state_directory);
+      if (!place.ok() || *place == locations.runtime_directory) continue;
+      if (place->empty()) {
+        facts->unreachable.push_back(*holder);
+      } else {
+        facts->elsewhere = *place;
+      }
     }
-    return holders;
   }
 
   static Findings CheckPlaces(const Context& context, const YardFacts& yard) {
@@ -118,7 +122,7 @@ class Doctor : public Verb {
                           named ? "YARD_REGISTRY" : "XDG_RUNTIME_DIR"),
           LookAtDirectory("state directory", locations.state_directory, "YARD_STATE")}) {
       for (const ServiceFacts& service : yard.services) facts.in_use |= service.holder != 0;
-      if (facts.path == locations.runtime_directory) facts.unreachable = WithoutSockets(locations);
+      if (facts.path == locations.runtime_directory) LookForServicesElsewhere(locations, &facts);
       findings.push_back(CheckDirectory(facts));
     }
     std::vector<std::pair<std::string, std::string>> places = {{"state", locations.state_directory},
