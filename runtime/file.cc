@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/random_id.h"
+#include "runtime/sync_directory.h"
 
 // How a lock names its holder: the lock starts at byte 0 and is pid + 1 bytes long. Any two
 // such locks collide, and the kernel tells the length of the one that is held, so there is no
@@ -58,13 +59,6 @@ int Sync(int fd) {
     if (errno != EINTR) return errno;
   }
   return 0;
-}
-
-absl::Status SyncDirectory(const std::string& path) {
-  const UniqueFd directory = OpenRetrying(path, O_RDONLY | O_DIRECTORY);
-  if (!directory.valid()) return FileError(errno, "opening", path);
-  if (const int error = Sync(directory.get()); error != 0) return FileError(error, "syncing", path);
-  return absl::OkStatus();
 }
 
 absl::Status WriteNewFile(const std::string& path, std::string_view content, mode_t mode,

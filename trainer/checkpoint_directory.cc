@@ -20,6 +20,7 @@
 #include "runtime/file.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
+#include "runtime/sync_directory.h"
 #include "runtime/unique_fd.h"
 #include "trainer/file_tree.h"
 #include "trainer/json_text.h"
@@ -86,12 +87,6 @@ absl::Status Sync(int fd, const std::string& path) {
     if (errno != EINTR) return absl::ErrnoToStatus(errno, absl::StrCat("syncing ", path));
   }
   return absl::OkStatus();
-}
-
-absl::Status SyncDirectory(const std::string& path) {
-  const runtime::UniqueFd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("opening ", path));
-  return Sync(fd.get(), path);
 }
 
 // A file of ours that is too large is none of ours.
@@ -446,9 +441,9 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
   if (fault) fault("before checkpoint rename");
   status = MoveInto(temporary, Join(run_directory, name));
   if (fault) fault("after checkpoint rename");
-  if (status.ok()) status = SyncDirectory(run_directory);
+  if (status.ok()) status = runtime::SyncDirectory(run_directory);
   // A run's directory is no older than its trial.
-  if (status.ok()) status = SyncDirectory(ParentAndName(run_directory).first);
+  if (status.ok()) status = runtime::SyncDirectory(ParentAndName(run_directory).first);
   if (!status.ok()) return status;
   // What was replaced now has the temporary name; where it cannot be removed the next start tries.
   (void)RemoveCheckpoint(temporary);

@@ -269,12 +269,15 @@ TEST_F(PowerLossTest, NoReportWaitsForALargeCheckpointToBeSynced) {
 TEST_F(PowerLossTest, ARemovedTrialDoesNotComeBackLater) {
   const std::string id = Run("n", false);
   Report("j-1", 1);
+  EXPECT_THAT(Save("j-1"), HasSubstr("\"ok\""));  // Now its run is on the disk.
   On([&] { jobs_.KillShim("j-1"); });
   Advance(absl::Seconds(1));
   On([&] { ASSERT_TRUE(trials_->RemoveTrial(id, "rm").ok()); });
   Advance(absl::Seconds(1));
   LosePower(kNothing);
   EXPECT_EQ(Get(id).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/runs/n"));
+  EXPECT_TRUE(std::filesystem::exists(absl::StrCat(root_, "/runs/.trash/", id)));
 }
 
 TEST_F(PowerLossTest, NothingIsSyncedWithoutNeed) {
