@@ -760,6 +760,9 @@ TEST_F(TrialCheckpointsTest, OneWhoseCheckpointAnotherIsToRestoreIsNotRemoved) {
   };
   EXPECT_EQ(remove().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(remove().message()), HasSubstr(other + " waits to start from it"));
+  EXPECT_THAT(std::string(remove().message()), HasSubstr("yard stop " + other));
+  On([&] { ASSERT_TRUE(trials_->PauseTrial(other, "").ok()); });
+  EXPECT_THAT(std::string(remove().message()), HasSubstr("yard resume " + other));
   EXPECT_TRUE(VerifyCheckpoint(checkpoint).ok());
   On([&] { ASSERT_TRUE(trials_->Stop(other, absl::ZeroDuration(), "").ok()); });
   EXPECT_TRUE(remove().ok()) << remove();

@@ -51,8 +51,13 @@ absl::Status TrialRemovals::Check(const Trial& trial) const {
   const Trial* needs_it = options_.table->StartingFrom(id);
   if (needs_it == nullptr) needs_it = options_.table->Restoring(trial.record.spec.run_directory);
   if (needs_it == nullptr) return absl::OkStatus();
+  const std::string& other = needs_it->record.id();
+  const bool paused = needs_it->record.state == msg::TrialState::Paused;
   return absl::FailedPreconditionError(absl::StrCat(
-      "cannot remove trial ", id, ": ", needs_it->record.id(), " waits to start from it"));
+      "cannot remove trial ", id, ": ", other,
+      paused ? absl::StrCat(", which is paused, starts from it; yard resume ", other, " lets it")
+             : std::string(" waits to start from it; it starts when there is room"),
+      ", and yard stop ", other, " ends it"));
 }
 
 absl::StatusOr<std::string> TrialRemovals::Finish(const Removal& removal) {
