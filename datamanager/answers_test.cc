@@ -30,6 +30,7 @@
 #include "datamanager/run_lineage.h"
 #include "datamanager/run_source.h"
 #include "datamanager/scalar_answer.h"
+#include "datamanager/scalar_messages.h"
 #include "datamanager/value_answer.h"
 #include "eventlog/event.h"
 #include "eventlog/record.h"
@@ -276,6 +277,62 @@ TEST_F(ScalarAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
   EXPECT_TRUE(absl::IsNotFound(error_)) << error_;
   request.selection->tags = {"x"};
   EXPECT_FALSE(Scalars(request).at(0).series.at(0)->incomplete);
+}
+
+TEST_F(ScalarAnswerTest, SeriesOfARunWhoseTagsWereFoundInPartAreIncomplete) {
+  std::string records;
+  for (int step = 0; step < 20'000; ++step) records += Scalar(step, "x", 1);
+  source_.Append(std::string("r") + kFile, records + Scalar(3, "late", 1));
+  source_.Append(std::string("z") + kFile, Scalar(1, "x", 1));
+  source_.set_step_bytes(1);
+  source_.Scan();
+  source_.BeginToLoad("r");
+  auto request = Selecting([](auto* s) { s->runs = {"r", "z"}; });
+  request.columns = 10;
+  auto maker = MakeScalarAnswer(request, &source_);
+  ASSERT_TRUE(maker.ok());
+  // Its tags are looked for, and those of the other run are waited for meanwhile.
+  ASSERT_TRUE(absl::IsUnavailable((*maker)->Next().status()));
+  ASSERT_TRUE((*maker)->OnReady([] {}));
+  source_.Read("r", Need::kPoints);
+  source_.Read("z", Need::kPoints);
+  const auto part = (*maker)->Next();
+  ASSERT_TRUE(part.ok()) << part.status();
+  ASSERT_EQ(part->reply.series.size(), 2u);
+  EXPECT_EQ(part->reply.series[0]->run, "r");
+  EXPECT_EQ(part->reply.series[0]->total_points, 20'000u);
+  EXPECT_TRUE(part->reply.series[0]->incomplete) << "a tag is missing";
+  EXPECT_FALSE(part->reply.series[1]->incomplete);
+}
+
+TEST_F(ScalarAnswerTest, ALongSeriesOfARunThatIsBeingLoadedIsWaitedForAsEarlierStepsMayCome) {
+  constexpr std::uint64_t kMany = 20'000;
+  std::string records;
+  for (std::uint64_t step = 0; step < kMany; ++step) {
+    records += Scalar(static_cast<std::int64_t>(step) + 10, "x", 1);
+  }
+  source_.Append(std::string("r") + kFile, records + Scalar(3, "x", 1));
+  source_.set_step_bytes(std::uint64_t{1} << 19);
+  source_.Scan();
+  source_.BeginToLoad("r");
+  auto request = Selecting([](auto* s) { s->runs = {"r"}; });
+  request.columns = 10;
+  const auto columns = Scalars(request);
+  ASSERT_EQ(columns.size(), 1u) << error_;
+  EXPECT_TRUE(columns[0].series.at(0)->incomplete);
+  ASSERT_GT(columns[0].series[0]->total_points, PointPages::kPagePoints);
+  ASSERT_LT(columns[0].series[0]->total_points, kMany);
+  EXPECT_THAT(source_.wanted(), IsEmpty());
+  request.columns = 0;
+  std::vector<std::int64_t> steps;
+  for (const auto& part : Scalars(request)) {
+    for (const auto& series : part.series) {
+      steps.insert(steps.end(), series->steps.begin(), series->steps.end());
+    }
+  }
+  ASSERT_TRUE(error_.ok()) << error_;
+  EXPECT_EQ(steps.size(), kMany + 1);
+  EXPECT_EQ(steps.front(), 3);
 }
 
 TEST_F(ScalarAnswerTest, WhatWasPurgedOfAPartOfTheSeriesIsPurgedOfAllOfIt) {

@@ -10,10 +10,9 @@ ManagerStatus After(ManagerStatus status, ManagerEvent event) {
     return loading ? status : ManagerStatus{ManagerState::kLoading, status.now};
   }
   if (!loading) {
-    // A look at what has changed finds that the last run is gone.
-    if (status.now == ManagerState::kDone && event == ManagerEvent::kNoRuns) {
-      status.now = ManagerState::kInvalid;
-    }
+    // A look at what has changed finds that the last run is gone, or nothing in a log directory
+    // that could not be looked into before.
+    if (event == ManagerEvent::kNoRuns) status.now = ManagerState::kInvalid;
     return status;
   }
   switch (event) {

@@ -35,7 +35,7 @@ struct ManagerStatus {
   friend bool operator==(const ManagerStatus&, const ManagerStatus&) = default;
 };
 // An event that means nothing in a state leaves it: the end of a reload when none is under way (but
-// that there are no runs any more), the beginning of a second one, which joins the first.
+// that there are no runs), the beginning of a second one, which joins the first.
 ManagerStatus After(ManagerStatus status, ManagerEvent event);
 
 enum class CacheEvent : std::uint8_t {

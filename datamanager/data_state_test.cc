@@ -20,22 +20,14 @@ TEST(ManagerStateTest, EveryEventInEveryState) {
   using enum ManagerState;
   using enum ManagerEvent;
   const ManagerRow rows[] = {
-      {kInit, kReloadBegan, kLoading},
-      {kInit, kLoaded, kInit},
-      {kInit, kNoRuns, kInit},
-      {kInit, kReloadFailed, kInit},
-      {kLoading, kReloadBegan, kLoading},
-      {kLoading, kLoaded, kDone},
-      {kLoading, kNoRuns, kInvalid},
-      {kLoading, kReloadFailed, kInit},
-      {kDone, kReloadBegan, kLoading},
-      {kDone, kLoaded, kDone},
-      {kDone, kNoRuns, kInvalid},
-      {kDone, kReloadFailed, kDone},
-      {kInvalid, kReloadBegan, kLoading},
-      {kInvalid, kLoaded, kInvalid},
-      {kInvalid, kNoRuns, kInvalid},
-      {kInvalid, kReloadFailed, kInvalid},
+      {kInit, kReloadBegan, kLoading},    {kInit, kLoaded, kInit},
+      {kInit, kNoRuns, kInvalid},         {kInit, kReloadFailed, kInit},
+      {kLoading, kReloadBegan, kLoading}, {kLoading, kLoaded, kDone},
+      {kLoading, kNoRuns, kInvalid},      {kLoading, kReloadFailed, kInit},
+      {kDone, kReloadBegan, kLoading},    {kDone, kLoaded, kDone},
+      {kDone, kNoRuns, kInvalid},         {kDone, kReloadFailed, kDone},
+      {kInvalid, kReloadBegan, kLoading}, {kInvalid, kLoaded, kInvalid},
+      {kInvalid, kNoRuns, kInvalid},      {kInvalid, kReloadFailed, kInvalid},
   };
   for (const ManagerRow& row : rows) {
     const ManagerStatus next = After({row.now, kInit}, row.event);

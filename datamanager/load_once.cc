@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
     RunSource::Request request;
     request.run = args[2];
     request.need = RunSource::Need::kPoints;
+    request.whole = true;
     const absl::Status answered = (*catalog)->LookWithin(
         absl::Minutes(1), request, [](const RunSource::View&) { return absl::OkStatus(); });
     if (!answered.ok()) {

@@ -85,6 +85,9 @@ class RunCatalog::Run {
     std::vector<std::function<void()>> when_counted;
     bool gone = false;  // Removed: nothing of it is read or waited for any more.
     bool led = false;   // Somebody is in Lead().
+
+    // None of its files could be read: there is nothing but the reason.
+    bool in_vain() { return !failure.ok() && reader.data().records() == 0; }
   };
 
   Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
@@ -678,8 +681,14 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
   std::size_t bytes = 0;
   const absl::Status status = run->With([&](Run::State& state) {
     RunData& data = state.reader.data();
-    if (auto used = UseWhatIsThere(request, cached, state.reader, use); used.has_value()) {
+    std::optional<absl::Status> used;
+    if (!state.in_vain() || request.take_part) {
+      used = UseWhatIsThere(request, cached, state.reader, use);
+    }
+    if (used.has_value()) {
       bytes = data.cached_bytes();
+      // The rest of it is asked for, too.
+      wanted = points && !data.cached() && !request.cached_only && !request.take_part;
       return *std::move(used);
     }
     if (request.cached_only) {
@@ -696,7 +705,8 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
     scheduler_->Schedule(run->name,
                          points ? LoadScheduler::Urgency::kAsked : LoadScheduler::Urgency::kChanged,
                          NowUs());
-  } else if (bytes > 0) {
+  }
+  if (bytes > 0) {
     // An answer may have sorted points anew, and keeps them.
     const Cache::Lease kept = cache_.Whole(run->name);
     if (kept != nullptr && !cache_.SetBytes(kept, bytes)) run->NoteNoRoom(bytes);
@@ -709,14 +719,16 @@ void RunCatalog::WhenReady(const Request& request, std::function<void()> ready) 
   if (run == nullptr) return ready();
   if (request.need == Need::kCounts) {
     const bool waits = run->With([&](Run::State& state) {
-      if (state.gone || state.reader.data().counted()) return false;
+      if (state.gone || (state.reader.data().counted() && !state.in_vain())) return false;
       state.when_counted.push_back(ready);
       return true;
     });
     if (!waits) return ready();
     return scheduler_->Schedule(run->name, LoadScheduler::Urgency::kChanged, NowUs());
   }
-  if (run->With([](Run::State& state) { return state.reader.data().cached(); })) return ready();
+  const bool cached =
+      run->With([](Run::State& state) { return state.reader.data().cached() && !state.in_vain(); });
+  if (cached) return ready();
   scheduler_->Ask(run->name, options_.clock->Monotonic() + kLongestLoad,
                   [this, name = run->name, ready = std::move(ready)](const absl::Status&) {
                     if (cache_.StatusOf(name).state != CacheState::kCached) {

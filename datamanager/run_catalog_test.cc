@@ -437,6 +437,20 @@ TEST_F(RunCatalogTest, AReloadThatCannotLookIntoTheRootLeavesTheStatusAsItWas) {
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "1");
 }
 
+TEST_F(RunCatalogTest, ARootThatBecomesReadableAndIsEmptyIsInvalidAndAnswers) {
+  const auto catalog = MakeCatalog();
+  RunTree::Unreadable closed;
+  closed.root = true;
+  closed.count = 1;
+  closed.reasons = {absl::PermissionDeniedError("cannot list it")};
+  catalog->ScanBegan();
+  catalog->Found({}, {}, closed);
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInit);
+  catalog->Found({}, {}, {});  // A look at what has changed.
+  EXPECT_EQ(catalog->GetWhole().state, ManagerState::kInvalid);
+  EXPECT_THAT(*catalog->Names(), ::testing::IsEmpty());
+}
+
 TEST_F(RunCatalogTest, ALookAtWhatHasChangedFindsTheFirstRunAndThatTheLastIsGone) {
   const auto catalog = MakeCatalog();
   // No scan of everything is announced.
@@ -474,6 +488,10 @@ TEST_F(RunCatalogTest, ARunThatCannotBeReadHasFailedAndIsTriedAgain) {
             catalog->Describe("r")->why);
   points.cached_only = true;
   EXPECT_EQ(PointsOf(*catalog, points), "FAILED_PRECONDITION");
+  RunSource::Request counts;
+  counts.run = "r";
+  EXPECT_EQ(catalog->Look(counts, [](const auto&) { return absl::OkStatus(); }),
+            catalog->Describe("r")->why);
   Heal("r");
   AwaitRetry(*catalog, clock, "r");
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kCached);
@@ -544,6 +562,30 @@ TEST_F(RunCatalogTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
   EXPECT_EQ(PointsOf(*catalog, part), absl::StrCat(kMany));
   EXPECT_EQ(catalog->Look(part, [](const auto&) { return absl::NotFoundError("no tag"); }),
             absl::NotFoundError("no tag"));
+}
+
+TEST_F(RunCatalogTest, TheRestOfWhatIsAskedForWhileItIsLoadedGoesBeforeAllElse) {
+  const std::vector<std::string> others = {"c1", "c2", "c3"};
+  for (const bool asks : {false, true}) {
+    const auto catalog = CatalogOfSmallSteps();
+    for (const std::string& run : others) Report(run, 1);
+    HoldTheLoad(*catalog);
+    RunSource::Request part = Points("r", false);
+    part.cached_only = !asks;
+    EXPECT_THAT(PointsOf(*catalog, part, false), HasSubstr(", incomplete"));
+    const std::vector<std::string> files = {kFile};
+    for (const std::string& run : others) {
+      Report(run, 2);
+      catalog->Grown(run, files);  // Which is more urgent than what nobody asks for.
+    }
+    Announced();
+    LetTheLoadGoOn(*catalog);
+    const std::vector<std::string> announced = Announced();
+    ASSERT_FALSE(announced.empty());
+    EXPECT_EQ(announced.back().starts_with("r "), !asks) << absl::StrJoin(announced, ", ");
+    std::filesystem::remove_all(root_ + "/r");
+    tree_->Rescan();
+  }
 }
 
 TEST_F(RunCatalogTest, ALookAtWhatHasChangedThatFailsLeavesTheReloadThatIsUnderWay) {

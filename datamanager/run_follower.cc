@@ -192,7 +192,9 @@ class Follower final : public RunFollower {
 
   void Tell(Look look, const RunTree::Delta& delta) {
     const bool changed = !delta.added.empty() || !delta.recreated.empty() ||
-                         !delta.changed.empty() || !delta.removed.empty();
+                         !delta.changed.empty() || !delta.removed.empty() ||
+                         tree_.unreadable() != told_unreadable_;
+    told_unreadable_ = tree_.unreadable();
     if (callbacks_.found && (changed || look == Look::kWhole)) {
       callbacks_.found(look, delta, tree_.runs(), tree_.unreadable());
     }
@@ -357,6 +359,7 @@ class Follower final : public RunFollower {
       options_.tree.looked_into != nullptr ? options_.tree.looked_into : &own_counter_;
   // The follower's thread.
   RunTree tree_;
+  RunTree::Unreadable told_unreadable_;
   int periods_ = 0;
 
   mutable Mutex mutex_;

@@ -44,7 +44,8 @@ class RunFollower {
   struct Callbacks {
     // On the follower's thread, before a look at everything. May block.
     std::function<void()> scan_began;
-    // On the follower's thread, after each look that has changed something, and each at everything.
+    // On the follower's thread, after each look that has changed something (of the runs, or of what
+    // is unreadable), and each at everything.
     // `runs` are all there are, sorted by name, `unreadable` is as of the last scan. May block.
     std::function<void(Look look, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                        const RunTree::Unreadable& unreadable)>

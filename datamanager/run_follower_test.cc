@@ -65,8 +65,14 @@ class CountingSource : public DirectorySource {
     {
       MutexLock lock(mutex_);
       ++lists_[path];
+      if (path == closed_) return absl::PermissionDeniedError("cannot list " + path);
     }
     return DirectorySource::Real()->List(path, on_entry);
+  }
+  // This one cannot be listed, and all others can.
+  void Close(const std::string& path) {
+    MutexLock lock(mutex_);
+    closed_ = path;
   }
   // Whoever looks at something from now on waits until LetGo().
   void Hold() {
@@ -108,6 +114,7 @@ class CountingSource : public DirectorySource {
 
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
+  std::string closed_ ABSL_GUARDED_BY(mutex_);
   bool holds_ ABSL_GUARDED_BY(mutex_) = false;
   bool held_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<std::string, int> looks_ ABSL_GUARDED_BY(mutex_);
@@ -142,9 +149,10 @@ class RunFollowerTest : public testing::Test {
              },
          .found =
              [this](Look look, const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
-                    const RunTree::Unreadable&) {
+                    const RunTree::Unreadable& unreadable) {
                MutexLock lock(mutex_);
                ++found_[look];
+               root_unreadable_ = unreadable.root;
                runs_.clear();
                for (const ListedRunPtr& run : runs) runs_[run->name] = run->bytes;
                if (look != Look::kListing) {
@@ -225,6 +233,7 @@ class RunFollowerTest : public testing::Test {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   int began_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool root_unreadable_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<Look, int> found_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::uint64_t> runs_ ABSL_GUARDED_BY(mutex_);  // Bytes by name.
   std::map<std::string, int> looked_at_ ABSL_GUARDED_BY(mutex_);
@@ -287,6 +296,21 @@ TEST_F(RunFollowerTest, ARootThatIsMadeLaterIsFound) {
   AwaitQuiet();
   Append("r");
   EXPECT_TRUE(AwaitRun("r"));
+}
+
+TEST_F(RunFollowerTest, ARootThatBecomesReadableIsToldThoughItIsEmpty) {
+  std::filesystem::create_directories(root_);
+  source_.Close(root_);
+  Start();
+  AwaitQuiet();
+  ASSERT_TRUE(clock_.AwaitWaiters(1));
+  {
+    MutexLock lock(mutex_);
+    EXPECT_TRUE(root_unreadable_);
+  }
+  source_.Close("");
+  clock_.Advance(absl::Seconds(3));  // The next period: no look at everything.
+  EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return !root_unreadable_; }));
 }
 
 TEST_F(RunFollowerTest, GrowthBeforeTheWatchIsFoundByAnotherLook) {

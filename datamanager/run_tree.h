@@ -84,6 +84,8 @@ class RunTree {
     std::vector<absl::Status> reasons;  // The first kMaxUnreadable; they name the directory.
     std::size_t count = 0;
     bool root = false;  // The root is among them, and it is there: nothing was looked for.
+
+    friend bool operator==(const Unreadable&, const Unreadable&) = default;
   };
 
   explicit RunTree(Options options);

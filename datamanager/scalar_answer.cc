@@ -88,7 +88,7 @@ class ScalarAnswer : public LookingMaker<Reply> {
     }
     if (!id.has_value()) return absl::NotFoundError("the tag has gone");
     message->generation = data.generation();
-    message->incomplete = view.incomplete;
+    message->incomplete = view.incomplete || selection_.FoundInPart(selection_.series()[next_].run);
     message->plugin = std::string(data.tag(*id).plugin());
     message->total_points = data.tag(*id).summary.points;
     const PointPages::Options& points = question_.points;
@@ -99,7 +99,16 @@ class ScalarAnswer : public LookingMaker<Reply> {
       AppendColumns(series, points.first_step, points.last_step, question_.columns, message);
       return absl::OkStatus();
     }
-    if (!pages_.has_value()) pages_.emplace(points);
+    if (!pages_.has_value()) {
+      PointPages pages(points);
+      // Points that are being loaded may come between those of two pages.
+      const bool awaits = !data.cached() && !question_.cached_only && !points.by_file_order;
+      if (awaits && !pages.FitsOne(series)) {
+        return absl::UnavailableError(
+            "the run is being read, and a series of it takes more than one part");
+      }
+      pages_.emplace(std::move(pages));
+    }
     const auto next = pages_->Next(series, data.generation(), message);
     if (!next.ok()) return next.status();
     *more = *next;

@@ -74,6 +74,12 @@ absl::StatusOr<bool> PointPages::Next(const ScalarColumns& series, std::uint64_t
   return page->more;
 }
 
+bool PointPages::FitsOne(const ScalarColumns& series) const {
+  const std::uint64_t found = series.Find(options_.first_step, options_.last_step).size();
+  const std::uint64_t left = found - std::min(options_.first_point, found);
+  return std::min(options_.limit, left) <= options_.page_points;
+}
+
 void PointPages::Take(const Point& point, msg::ScalarsReplyT* page) {
   AppendPoint(point, page);
   ++taken_;

@@ -48,6 +48,9 @@ class PointPages {
   };
   explicit PointPages(Options options) : options_(options) {}
 
+  // No page has to follow the first one of `series`, which is sorted().
+  bool FitsOne(const ScalarColumns& series) const;
+
   // Appends the next points to `page`, whose first_point and more it sets. True: there is more.
   // `series` is that of the last call, or what has grown out of it; of another generation it is
   // another. Aborted: points have changed their places since the last page, so that no page that

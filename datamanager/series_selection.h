@@ -63,6 +63,8 @@ class SeriesSelection {
   // After Find() was OK.
   const std::vector<std::string>& runs() const { return runs_.runs; }
   const std::vector<Series>& series() const { return series_; }
+  // The run may have more tags that are selected: it was being read when they were looked for.
+  bool FoundInPart(std::size_t run) const { return in_part_.contains(run); }
   std::uint64_t undecided() const { return runs_.undecided; }
 
  private:

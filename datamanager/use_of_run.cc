@@ -21,7 +21,9 @@ std::optional<absl::Status> UseWhatIsThere(const RunSource::Request& request, Ca
   if (whole || request.take_part || !absl::IsNotFound(used)) return used;
   const std::string why =
       absl::StrCat("until now, as run ", request.run, " is being read: ", used.message());
-  return request.cached_only ? absl::FailedPreconditionError(why) : absl::UnavailableError(why);
+  if (!request.cached_only) return absl::UnavailableError(why);
+  return absl::FailedPreconditionError(
+      absl::StrCat(why, "; ask again, or without cached_only, which waits"));
 }
 
 }  // namespace datamanager

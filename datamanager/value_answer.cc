@@ -116,7 +116,7 @@ class ValueAnswer : public LookingMaker<msg::ReadValuesReplyT> {
     values->data_class = tag.kind->data_class;
     values->content = tag.kind->content;
     values->generation = data.generation();
-    values->incomplete = view.incomplete;
+    values->incomplete = view.incomplete || selection_.FoundInPart(selection_.series()[next_].run);
     for (const RunFileData& file : data.files()) values->files.push_back(file.listed.name);
     std::vector<ValuePlace> all = tag.values->places.Select(
         data.ValueMarks(*id), question_.overlap, question_.first_step, question_.last_step);
