@@ -140,11 +140,11 @@ class ResourceTrialsTest(ResourceCase):
         fifo = os.path.join(self.directory, "silent.fifo")
         os.mkfifo(fifo)
         _, err = self.finish(self.start_yard(
-            "run", "--name", "silent", "--heartbeat", "1s", "--", "sh", "-c",
+            "run", "--name", "silent", "--heartbeat", "5s", "--", "sh", "-c",
             'echo waits >&2; exec cat "$0"', fifo), 1)
-        self.assertIn("FAILED: no sign of life for 1s\n  | waits\n", err)
+        self.assertIn("FAILED: no sign of life for 5s\n  | waits\n", err)
         failures = pathlib.Path(self.directory, "runs/silent/error.txt").read_text()
-        self.assertRegex(failures, r"\nattempt 1: no sign of life for 1s\nwaits\n$")
+        self.assertRegex(failures, r"\nattempt 1: no sign of life for 5s\nwaits\n$")
 
     def test_whoever_looks_on_is_told_for_what_it_waits(self):
         first, second = self.hold("one"), self.hold("two")

@@ -187,9 +187,9 @@ TEST_F(PubTest, ASingleOneAlwaysArrives) {
   FakeYard::Output heard;
   std::thread listener([&] {
     heard = yard_.Run(
-        {"sub", "e/one/", "-n", absl::StrCat(kEvents), "--field", "payload", "--timeout", "30"});
+        {"sub", "e/one/", "-n", absl::StrCat(kEvents), "--field", "payload", "--timeout", "300"});
   });
-  EXPECT_EQ(yard_.Run({"pub", "e/one/", "0", "-w", "1", "--timeout", "30"}).code, kDone);
+  EXPECT_EQ(yard_.Run({"pub", "e/one/", "0", "-w", "1", "--timeout", "300"}).code, kDone);
   std::string all = "0\n";
   for (int i = 1; i < kEvents; ++i) {
     EXPECT_EQ(yard_.Run({"pub", "e/one/", absl::StrCat(i)}).code, kDone);
