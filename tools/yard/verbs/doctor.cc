@@ -86,7 +86,8 @@ class Doctor : public Verb {
     add(CheckLeftovers(leftovers));
     add(CheckStrayShims(strays_));
     add(CheckInfos(LookAtInfos(context.environment)));
-    add(CheckYard(yard));
+    // What services that this shell does not reach do not say is none of their faults.
+    if (reached_) add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
     add(CheckKillModes(modes_, chosen_mode_));
     Print(context, findings);
@@ -110,7 +111,7 @@ class Doctor : public Verb {
     }
   }
 
-  static Findings CheckPlaces(const Context& context, const YardFacts& yard) {
+  Findings CheckPlaces(const Context& context, const YardFacts& yard) {
     const runtime::Locations& locations = context.locations;
     const bool named = std::any_of(
         context.environment.begin(), context.environment.end(),
@@ -122,7 +123,10 @@ class Doctor : public Verb {
                           named ? "YARD_REGISTRY" : "XDG_RUNTIME_DIR"),
           LookAtDirectory("state directory", locations.state_directory, "YARD_STATE")}) {
       for (const ServiceFacts& service : yard.services) facts.in_use |= service.holder != 0;
-      if (facts.path == locations.runtime_directory) LookForServicesElsewhere(locations, &facts);
+      if (facts.path == locations.runtime_directory) {
+        LookForServicesElsewhere(locations, &facts);
+        reached_ = facts.in_use || (facts.elsewhere.empty() && facts.unreachable.empty());
+      }
       findings.push_back(CheckDirectory(facts));
     }
     std::vector<std::pair<std::string, std::string>> places = {{"state", locations.state_directory},
@@ -273,6 +277,7 @@ class Doctor : public Verb {
   // What the launcher says of this machine; nothing without one.
   std::vector<KillModeFacts> modes_;
   std::string chosen_mode_;
+  bool reached_ = true;  // Or the services that run are out of reach.
   std::vector<LeftoverFacts::Shim> strays_;
   std::optional<TrialFacts> trials_;  // Nothing without a trainer.
 };
