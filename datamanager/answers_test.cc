@@ -377,6 +377,20 @@ TEST_F(ScalarAnswerTest, ARunThatGoesMeanwhileIsLeftOut) {
   EXPECT_THAT(second->reply.series, IsEmpty());
 }
 
+TEST_F(ScalarAnswerTest, ARunThatCannotBeReadCostsOnlyItselfAndSaysWhyToWhoNamesIt) {
+  source_.Break("a", absl::DataLossError("cannot open a"));
+  EXPECT_THAT(Series({}), ElementsAre("b/c loss: 5"));
+  EXPECT_EQ(Scalars({}).at(0).undecided_runs, 1u);
+  EXPECT_THAT(Series(Selecting([](auto* s) { s->tags = {"loss"}; })), ElementsAre("b/c loss: 5"));
+  Series(Selecting([](auto* s) { s->runs = {"a"}; }));
+  EXPECT_EQ(error_, absl::DataLossError("cannot open a"));
+  Series(Selecting([](auto* s) {
+    s->runs = {"a"};
+    s->tags = {"loss"};
+  }));
+  EXPECT_EQ(error_, absl::DataLossError("cannot open a"));
+}
+
 TEST_F(AnswersTest, NobodyWaitsForTheFirstScan) {
   Scalars({});
   EXPECT_TRUE(absl::IsUnavailable(error_)) << error_;
@@ -629,6 +643,12 @@ TEST_F(RunAnswersTest, HyperparametersOfEveryRunThatHasSome) {
   EXPECT_EQ(reply.runs[1]->hparams.at(0)->value, "3");
   EXPECT_EQ(reply.runs[1]->group, "sweep");
   EXPECT_EQ(reply.runs[2]->source, "");
+
+  source_.Break("b", absl::DataLossError("cannot open b"));
+  const auto others = Only(MakeHParamsAnswer({}, &source_));
+  ASSERT_EQ(others.runs.size(), 3u);
+  EXPECT_EQ(others.runs[1]->run, "b");
+  EXPECT_EQ(others.runs[1]->hparams.at(0)->value, "3") << "it stands beside the events";
 
   msg::HParamsRequestT request;
   request.limit = 2;

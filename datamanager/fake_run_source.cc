@@ -95,6 +95,7 @@ absl::StatusOr<std::shared_ptr<BriefItem>> FakeRunSource::Brief(const std::strin
 absl::Status FakeRunSource::Look(const Request& request, const Use& use) {
   const auto found = runs_.find(request.run);
   if (found == runs_.end()) return absl::NotFoundError(absl::StrCat("no run ", request.run));
+  if (!found->second.why.ok()) return found->second.why;
   RunReader& reader = *found->second.reader;
   const RunData& data = reader.data();
   const CacheState not_cached = data.keeps_points() ? CacheState::kCaching : CacheState::kNotCached;

@@ -38,6 +38,8 @@ class FakeRunSource : public RunSource {
   void Read(const std::string& run, Need need);
   // Its points are being loaded, and one step of that is done.
   void BeginToLoad(const std::string& run);
+  // No file of the run can be read.
+  void Break(const std::string& run, const absl::Status& why) { runs_.at(run).why = why; }
   // Gives the points of a run back.
   void Drop(const std::string& run) { runs_.at(run).reader->DropPoints(); }
   void Forget(const std::string& run) { runs_.erase(run); }
@@ -59,6 +61,7 @@ class FakeRunSource : public RunSource {
   struct Run {
     std::unique_ptr<RunReader> reader;
     std::shared_ptr<BriefItem> item;
+    absl::Status why;
   };
   static bool IsThere(const Run& run, Need need);
 

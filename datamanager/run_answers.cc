@@ -133,22 +133,28 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
     if (brief.config() != nullptr) sources.config = brief.config()->facts();
     if (brief.labels() != nullptr) sources.group = brief.labels()->group;
     if (lineage.ok() && *lineage != nullptr) sources.train_lineage = (*lineage)->train;
-    return Look({.run = table->run, .whole = true}, [&](const RunSource::View& view) {
-      const auto content = [&](std::string_view tag) -> std::string_view {
-        const auto id = view.data.FindTag(tag);
-        if (!id.has_value()) return {};
-        return view.data.tag(*id).kind->content;
-      };
-      const std::vector<TagFacts> tags = TagFactsOf(view.data);
-      sources.experiment = content(eventlog::kHParamsExperimentTag);
-      sources.session_start = content(eventlog::kHParamsStartTag);
-      sources.session_end = content(eventlog::kHParamsEndTag);
-      sources.tags = tags;
+    const auto fill = [&] {
       std::string run = std::move(table->run);
       *table = HParamsMessage(sources);
       table->run = std::move(run);
       return absl::OkStatus();
-    });
+    };
+    const absl::Status looked =
+        Look({.run = table->run, .whole = true}, [&](const RunSource::View& view) {
+          const auto content = [&](std::string_view tag) -> std::string_view {
+            const auto id = view.data.FindTag(tag);
+            if (!id.has_value()) return {};
+            return view.data.tag(*id).kind->content;
+          };
+          const std::vector<TagFacts> tags = TagFactsOf(view.data);
+          sources.experiment = content(eventlog::kHParamsExperimentTag);
+          sources.session_start = content(eventlog::kHParamsStartTag);
+          sources.session_end = content(eventlog::kHParamsEndTag);
+          sources.tags = tags;
+          return fill();
+        });
+    // What is beside the files that cannot be read is known all the same.
+    return absl::IsDataLoss(looked) ? fill() : looked;
   }
   std::size_t SizeOf(const msg::RunHParamsT& table) const override {
     std::size_t size = 200 + table.experiment.size();

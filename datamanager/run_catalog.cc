@@ -86,8 +86,8 @@ class RunCatalog::Run {
     bool gone = false;  // Removed: nothing of it is read or waited for any more.
     bool led = false;   // Somebody is in Lead().
 
-    // None of its files could be read: there is nothing but the reason.
-    bool in_vain() { return !failure.ok() && reader.data().records() == 0; }
+    // It could not be read, and may be when it is tried again.
+    bool in_vain() const { return !failure.ok() && !reader.Unreadable().ok(); }
   };
 
   Run(const ListedRunPtr& listed, RunReader::Options options, bool history)
@@ -681,9 +681,15 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
   std::size_t bytes = 0;
   const absl::Status status = run->With([&](Run::State& state) {
     RunData& data = state.reader.data();
+    const auto unreadable = [&](const absl::Status& why) {
+      return absl::DataLossError(
+          absl::StrCat("run ", run->name, " cannot be read: ", why.message()));
+    };
     std::optional<absl::Status> used;
-    if (!state.in_vain() || request.take_part) {
+    if (request.take_part || state.reader.Unreadable().ok()) {
       used = UseWhatIsThere(request, cached, state.reader, use);
+    } else if (state.failure.ok()) {
+      return unreadable(state.reader.Unreadable());  // Nor will it be, as it is now.
     }
     if (used.has_value()) {
       bytes = data.cached_bytes();
@@ -696,7 +702,7 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
           absl::StrCat("run ", run->name, " is not cached; ask without cached_only, or cache it"));
     }
     if (!state.failure.ok() && options_.clock->Monotonic() - state.failed_at < kFailureHolds) {
-      return state.failure;
+      return unreadable(state.failure);
     }
     wanted = true;
     return BeingRead(*run, data.read_bytes(), state.reader.total_bytes());

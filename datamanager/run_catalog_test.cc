@@ -484,14 +484,14 @@ TEST_F(RunCatalogTest, ARunThatCannotBeReadHasFailedAndIsTriedAgain) {
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kFailed);
   EXPECT_THAT(catalog->Describe("r")->why.message(), HasSubstr("cannot open " + PathOf("r")));
   RunSource::Request points = Points("r");
-  EXPECT_EQ(catalog->Look(points, [](const auto&) { return absl::OkStatus(); }),
-            catalog->Describe("r")->why);
+  const absl::Status unreadable = absl::DataLossError(
+      absl::StrCat("run r cannot be read: ", catalog->Describe("r")->why.message()));
+  EXPECT_EQ(catalog->Look(points, [](const auto&) { return absl::OkStatus(); }), unreadable);
   points.cached_only = true;
   EXPECT_EQ(PointsOf(*catalog, points), "FAILED_PRECONDITION");
   RunSource::Request counts;
   counts.run = "r";
-  EXPECT_EQ(catalog->Look(counts, [](const auto&) { return absl::OkStatus(); }),
-            catalog->Describe("r")->why);
+  EXPECT_EQ(catalog->Look(counts, [](const auto&) { return absl::OkStatus(); }), unreadable);
   Heal("r");
   AwaitRetry(*catalog, clock, "r");
   EXPECT_EQ(catalog->Describe("r")->state, CacheState::kCached);

@@ -190,6 +190,16 @@ absl::Status RunReader::Problem() const {
   return absl::OkStatus();
 }
 
+absl::Status RunReader::Unreadable() const {
+  absl::Status first;
+  for (const RunFileData& file : data_.files()) {
+    if (file.gone || !HoldsEvents(file.listed.kind)) continue;
+    if (file.records > 0 || file.problem.ok()) return absl::OkStatus();
+    if (first.ok()) first = file.problem;
+  }
+  return first;
+}
+
 void RunReader::LookAtProblems() {
   for (const auto& [name, number] : numbers_) {
     if (MayBeReadLater(data_.file(number))) looks_.emplace(name, number);

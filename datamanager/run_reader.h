@@ -102,6 +102,8 @@ class RunReader {
   }
   // Of some file less was read than is known to be there.
   bool behind() const;
+  // Not OK: none of the files can be read, and why the first cannot.
+  absl::Status Unreadable() const;
   // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
   Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);
 

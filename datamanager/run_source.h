@@ -62,7 +62,7 @@ class RunSource {
   // there is while the run's points are being loaded. What is NotFound in that may come yet, so it
   // is Unavailable, or FailedPrecondition with `cached_only`. Without calling it: NotFound, there
   // is no such run; FailedPrecondition, `cached_only` and what is needed is not there; Unavailable,
-  // it is being read now, because of this call if it was not before.
+  // it is being read now, because of this call if it was not before; DataLoss, it cannot be read.
   virtual absl::Status Look(const Request& request, const Use& use) = 0;
   // Calls `ready` once, on any thread, when Look() of the same request may answer something else
   // than Unavailable; at once if it may now.

@@ -114,8 +114,12 @@ absl::Status SeriesSelection::FindTagsOf(const std::string& run) {
     waiting_->whole = true;
     awaited_.insert(run);
   }
-  // A run that has gone meanwhile has no tags.
-  if (!looked.ok() && !absl::IsNotFound(looked)) return looked;
+  // A run that has gone meanwhile has no tags; nor has one that cannot be read.
+  if (absl::IsDataLoss(looked)) {
+    if (unreadable_count_++ == 0) unreadable_ = looked;
+  } else if (!looked.ok() && !absl::IsNotFound(looked)) {
+    return looked;
+  }
   if (in_part) in_part_.insert(tags_.size());
   tag_count_ += tags.size();
   tags_.push_back(std::move(tags));
@@ -139,6 +143,7 @@ bool SeriesSelection::AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries
   }
   if (!awaits) return false;
   in_part_.clear();
+  unreadable_count_ = 0;
   tags_.clear();
   tag_count_ = 0;
   return true;
@@ -166,6 +171,8 @@ absl::Status SeriesSelection::Find() {
   }
   const auto selected = selection_.FindSeries(run_tags);
   if (AwaitsMore(selected)) return Find();
+  const bool nothing = selected.ok() ? selected->empty() : absl::IsNotFound(selected.status());
+  if (nothing && unreadable_count_ > 0) return unreadable_;
   if (!selected.ok()) return selected.status();
   series_.clear();
   for (const SelectedSeries& one : *selected) {

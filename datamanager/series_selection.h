@@ -54,7 +54,8 @@ class SeriesSelection {
                                               RunSource* source);
 
   // Goes on until all is known. Unavailable: waiting() has to be read first, then again. Other
-  // errors: those of Selection; ResourceExhausted over kMaxTags or Selection::kMaxSeries.
+  // errors: those of Selection; ResourceExhausted over kMaxTags or Selection::kMaxSeries; DataLoss,
+  // a run cannot be read, and others have nothing that is selected.
   absl::Status Find();
   // What RunSource::WhenReady() is to be asked for. After Unavailable; nothing: the first scan,
   // which nobody waits for.
@@ -65,7 +66,8 @@ class SeriesSelection {
   const std::vector<Series>& series() const { return series_; }
   // The run may have more tags that are selected: it was being read when they were looked for.
   bool FoundInPart(std::size_t run) const { return in_part_.contains(run); }
-  std::uint64_t undecided() const { return runs_.undecided; }
+  // Runs that were left out: of which the query cannot be answered, or that cannot be read.
+  std::uint64_t undecided() const { return runs_.undecided + unreadable_count_; }
 
  private:
   struct Tag {
@@ -91,6 +93,8 @@ class SeriesSelection {
   std::vector<std::vector<Tag>> tags_;  // Of the first of the runs, by name.
   std::size_t tag_count_ = 0;
   std::set<std::size_t> in_part_;  // Runs whose tags are not all known.
+  std::uint64_t unreadable_count_ = 0;
+  absl::Status unreadable_;        // Why the first of them cannot be read.
   std::set<std::string> awaited_;  // Of which all of them are wanted.
   std::optional<RunSource::Request> waiting_;
   std::vector<Series> series_;

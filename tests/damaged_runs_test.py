@@ -104,7 +104,8 @@ class DamagedRunsTest(yard_case.YardCase):
         self.assertRegex(text, r"\nfault +1 vanished, at byte 420: %s: vanished\n" % re.escape(FILE))
         self.assertEqual(text.count("\nfault"), 1, text)
 
-    def test_a_file_that_cannot_be_read_is_told(self):
+    def link_unreadable(self, run):
+        """The path in the run, and why it cannot be read."""
         # Whoever the test runs as may open it; to read it is an error.
         unreadable = pathlib.Path("/sys/class/net/lo/speed")
         try:
@@ -113,15 +114,38 @@ class DamagedRunsTest(yard_case.YardCase):
             reason = error.strerror
         else:
             raise unittest.SkipTest("%s can be read here" % unreadable)
-        path = pathlib.Path(self.directory, "runs", "unreadable", FILE)
+        path = pathlib.Path(self.directory, "runs", run, FILE)
         path.parent.mkdir(parents=True)
         path.symlink_to(unreadable)
+        return path, reason
+
+    def test_a_file_that_cannot_be_read_is_told(self):
+        path, reason = self.link_unreadable("unreadable")
         path.with_name(SECOND).write_bytes(points(0, POINTS))
         self.await_points("unreadable", POINTS)
         text = self.yard("show", "unreadable", "--files")[0]
         self.assertRegex(text, r"\nfault +%s: \d+ unreadable: cannot read .*%s: %s\n" %
                          (re.escape(FILE), re.escape(FILE), re.escape(reason)))
         self.assertEqual(text.count("\nfault"), 1, text)
+
+    def test_a_run_that_cannot_be_read_costs_only_itself_and_says_why(self):
+        path, reason = self.link_unreadable("closed")
+        self.write("open", points(0, POINTS))
+        self.await_points("open", POINTS)
+        why = "run closed cannot be read: cannot read %s: %s" % (path, reason)
+        out, err = self.finish(self.start_yard("show", "closed"), 1)
+        self.assertIn("closed", out)
+        self.assertIn(why, err)
+        for words in (["plot", "closed"], ["export", "closed"]):
+            self.assertIn(why, self.finish(self.start_yard(*words), 1)[1])
+        for words in (["plot", "closed", "open", "-m", "loss"], ["compare", "closed", "open"]):
+            out, err = self.yard(*words)
+            self.assertIn("open", out)
+            self.assertIn(why, err)
+            self.assertIn("; it is left out\n", err)
+        out, err = self.yard("export", "open", "closed", "--format", "csv")
+        self.assertIn("1 run left out", err)
+        self.assertEqual(out.count("\nopen,"), POINTS)
 
     def test_a_changed_file_is_read_anew_and_that_is_told(self):
         paths = [self.write(run, points(0, POINTS)) for run, _, _, _ in CHANGED]

@@ -126,6 +126,10 @@ std::string UndecidedNotice(std::uint64_t undecided) {
                       " it is not known yet: they have not been read\n");
 }
 
+std::string UnreadableNotice(const absl::Status& why) {
+  return absl::StrCat(runtime::Printable(std::string(why.message())), "; it is left out\n");
+}
+
 std::string IncompleteNotice(const std::string& run) {
   return absl::StrCat("run ", runtime::Printable(run), " is still being read: there is more\n");
 }

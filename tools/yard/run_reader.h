@@ -87,6 +87,8 @@ class RunReader {
 
 // What is said on stderr about runs that a query could not be asked of yet; empty for none.
 std::string UndecidedNotice(std::uint64_t undecided);
+// The same about one that cannot be read (`why`, DataLoss, names it) while others can.
+std::string UnreadableNotice(const absl::Status& why);
 // The same about a run that is still being read.
 std::string IncompleteNotice(const std::string& run);
 

@@ -62,6 +62,11 @@ class Compare : public Verb {
     std::vector<ComparedRun> runs;
     for (const std::string& name : names) {
       const auto tags = reader.Tags(name, pattern_);
+      if (names.size() > 1 && absl::IsDataLoss(tags.status())) {
+        *context.err << UnreadableNotice(tags.status());
+        runs.emplace_back().name = name;
+        continue;
+      }
       if (!tags.ok()) return tags.status();
       if (tags->incomplete) *context.err << IncompleteNotice(name);
       ComparedRun& run = runs.emplace_back();

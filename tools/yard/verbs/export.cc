@@ -84,6 +84,7 @@ class Export : public Verb {
   bool Write(Context& context, const msg::ReadScalarsReplyT& part) {
     if (!has_header_) *context.out << ExportHeader(style_.format);
     has_header_ = true;
+    unreadable_ = part.undecided_runs;  // There is no query that could not be put to them.
     for (const auto& series : part.series) {
       std::string text;
       AppendRows(style_,
@@ -115,6 +116,10 @@ class Export : public Verb {
                                     : absl::StrCat("ends after ", points, ": ", status.message())));
     }
     for (const std::string& run : growing_) *context.err << IncompleteNotice(run);
+    if (unreadable_ > 0) {
+      *context.err << runtime::Counted(unreadable_, "run")
+                   << " left out, of which no file can be read; `yard show RUN` says why\n";
+    }
     *context.err << points << "\n";
     return kDone;
   }
@@ -124,6 +129,7 @@ class Export : public Verb {
   std::string overlap_ = "raw";
   ExportStyle style_;
   std::uint64_t points_ = 0;
+  std::uint64_t unreadable_ = 0;
   bool has_header_ = false;
   std::set<std::string> growing_;  // What came while they were read is not all there.
 };

@@ -77,9 +77,16 @@ class Plot : public Verb {
     std::vector<std::string> runs;
     for (const std::string& name : names_) {
       auto run = WaitForRun(context, **client, name, deadline);
+      if (names_.size() > 1 && absl::IsDataLoss(run.status())) {
+        *context.err << UnreadableNotice(run.status());
+        continue;
+      }
       if (!run.ok()) return Fail(context, "plot", AsLookup(run.status()));
       if (tags_.empty() && pattern_.empty()) tags_.push_back(DefaultTag(*run));
       runs.push_back(run->run);
+    }
+    if (runs.empty()) {
+      return Fail(context, "plot", absl::NotFoundError("none of the runs can be read"));
     }
     if (auto status = AddMatched(context, runs); !status.ok()) return Fail(context, "plot", status);
     if (tags_.front().empty()) {

@@ -215,7 +215,10 @@ class Show : public Verb {
 
   static absl::Status ShowTags(Context& context, RunReader& reader, const msg::RunT& run) {
     const auto tags = reader.Tags(run.name);
-    if (!tags.ok()) return tags.status();
+    if (!tags.ok()) {
+      if (!context.json && absl::IsDataLoss(tags.status())) *context.out << RunText(run);
+      return tags.status();
+    }
     if (tags->incomplete) *context.err << IncompleteNotice(run.name);
     if (context.json) {
       for (const auto& tag : tags->tags) PrintJson(context, TagToJson(run.name, *tag));
