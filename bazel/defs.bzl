@@ -1,8 +1,22 @@
 """The project's build rules: one header a target, warnings are errors, private by default."""
 
 load("//bazel:fbs.bzl", "flatbuffers_schema")
+load("//bazel:pch.bzl", "yard_pch")
 
-COPTS = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
+_WARNINGS = ["-std=c++20", "-Wall", "-Wextra", "-Werror"]
+
+# libstdc++ 12 hides coroutines from clang 14, and Asio would do without.
+_CLANG = ["-Wthread-safety", "-Wthread-safety-beta"] + [
+    "-D__cpp_impl_coroutine=201902L",
+    "-DASIO_HAS_CO_AWAIT=1",
+    "-DASIO_HAS_STD_COROUTINE=1",
+    "-fpch-instantiate-templates",
+]
+
+COPTS = _WARNINGS + select({
+    "//bazel:gcc": [],
+    "//conditions:default": _CLANG,
+})
 
 # The sources of a test run once and are most of what is compiled: what they test is optimised, they
 # are not. That saves a third of their time, and half of it under the address sanitizer. A test that
@@ -15,27 +29,71 @@ _TSAN_DEPS = select({
     "//conditions:default": [],
 })
 
+def yard_precompiled(name, test = False, **kwargs):
+    """A header that clang parses once, for the targets of the folders in _PCH; with `test`, for their tests."""
+    yard_pch(
+        name = name,
+        copts = _WARNINGS + _CLANG + (_TEST_COPTS if test else []),
+        **kwargs
+    )
+
+# The precompiled header of each folder; its tests use the one with _test after the name. The folders that show
+# how a user's program is built (sdk, examples) have none.
+_PCH = {
+    "bench": "//bus/schema:pch",
+    "bus": "//bus/schema:pch",
+    "datamanager": "//bus/schema:pch",
+    "eventlog": "//bazel/pch:base",
+    "launcher": "//bus/schema:pch",
+    "registry": "//bus/schema:pch",
+    "runtime": "//bazel/pch:base",
+    "tests": "//bus/schema:pch",
+    "tools": "//bus/schema:pch",
+    "trainer": "//bus/schema:pch",
+}
+
+def _precompiled(copts, test = False):
+    """(copts, deps) by which a target uses the precompiled header of its folder.
+
+    Clang refuses a header that was compiled with other options, so a target with copts of its own has none.
+    """
+    label = _PCH.get(native.package_name().split("/")[0])
+    if not label or native.package_name() == "bus/schema" or copts:
+        return [], []
+    if test:
+        label += "_test"
+    path = "$(BINDIR)/%s.pch" % label[2:].replace(":", "/")
+    return select({
+        "//bazel:gcc": [],
+        "//conditions:default": ["-include-pch", path],
+    }), select({
+        "//bazel:gcc": [],
+        "//conditions:default": [label],
+    })
+
 def yard_library(name, hdrs = [], srcs = [], deps = [], copts = [], **kwargs):
     """A cc_library with at most one public header."""
     if len(hdrs) > 1:
         fail("%s: one header a target, found %s" % (name, hdrs))
+    pch_copts, pch_deps = _precompiled(copts)
     native.cc_library(
         name = name,
         hdrs = hdrs,
         srcs = srcs,
-        deps = deps,
-        copts = COPTS + copts,
+        deps = pch_deps + deps,
+        copts = COPTS + pch_copts + copts,
         linkstatic = True,
         **kwargs
     )
 
 def yard_binary(name, srcs = [], deps = [], copts = [], linkopts = [], static = False, **kwargs):
     """A cc_binary; `static` links everything in (not under a sanitizer, which cannot)."""
+    pch_copts, pch_deps = _precompiled(copts)
     native.cc_binary(
         name = name,
         srcs = srcs,
-        deps = deps + _TSAN_DEPS,
-        copts = COPTS + copts,
+        deps = pch_deps + deps + _TSAN_DEPS,
+        copts = COPTS + pch_copts + copts,
         linkopts = linkopts + (select({
             "//bazel:sanitized": [],
             "//conditions:default": ["-static"],
@@ -46,11 +104,12 @@ def yard_binary(name, srcs = [], deps = [], copts = [], linkopts = [], static = 
 
 def yard_test(name, srcs = [], deps = [], copts = [], size = "small", **kwargs):
     """A GoogleTest; brings its own main with gmock."""
+    pch_copts, pch_deps = _precompiled(copts, test = True)
     native.cc_test(
         name = name,
         srcs = srcs,
-        deps = deps + ["//third_party:gtest_main"] + _TSAN_DEPS,
-        copts = COPTS + _TEST_COPTS + copts,
+        deps = pch_deps + deps + ["//third_party:gtest_main"] + _TSAN_DEPS,
+        copts = COPTS + pch_copts + _TEST_COPTS + copts,
         linkstatic = True,
         size = size,
         **kwargs
@@ -58,11 +117,12 @@ def yard_test(name, srcs = [], deps = [], copts = [], size = "small", **kwargs):
 
 def yard_benchmark(name, srcs = [], deps = [], copts = [], **kwargs):
     """A Google Benchmark binary, and a smoke test that runs each of its cases once."""
+    pch_copts, pch_deps = _precompiled(copts)
     native.cc_binary(
         name = name,
         srcs = srcs,
-        deps = deps + ["//third_party:benchmark_main"] + _TSAN_DEPS,
-        copts = COPTS + copts,
+        deps = pch_deps + deps + ["//third_party:benchmark_main"] + _TSAN_DEPS,
+        copts = COPTS + pch_copts + copts,
         linkstatic = True,
         testonly = True,
         **kwargs
@@ -88,14 +148,15 @@ def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts =
       tags: as usual.
       **kwargs: as for a cc_test.
     """
+    pch_copts, pch_deps = _precompiled(copts)
     native.cc_test(
         name = name,
         srcs = srcs + select({
             "//bazel:fuzz": [],
             "//conditions:default": ["//bazel:fuzz_replay_main.cc"],
         }),
-        deps = deps + _TSAN_DEPS,
-        copts = COPTS + copts + select({
+        deps = pch_deps + deps + _TSAN_DEPS,
+        copts = COPTS + pch_copts + copts + select({
             "//bazel:fuzz": ["-fsanitize=fuzzer"],
             "//conditions:default": [],
         }),
