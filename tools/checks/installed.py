@@ -17,12 +17,12 @@ _SCRIPT = "import build_wheel, yard; build_wheel.build_wheel('.'); yard.Reporter
 
 
 def check(checkout, install=None, pip=None, quickstart=None):
-    """What is wrong with an installation, as sentences. `install(prefix)` makes it; default: tools/install.
+    """What is wrong with an installation, as sentences. `install(*words)` makes it; default: tools/install.
 
     `pip(folder, directory)` stands for pip_installs, `quickstart` is a program: the first command of README.md.
     """
     quickstart = quickstart or os.path.join(checkout, "tools/quickstart")
-    install = install or (lambda prefix: _run([os.path.join(checkout, "tools/install"), prefix], os.environ))
+    install = install or (lambda *words: _run([os.path.join(checkout, "tools/install"), *words], os.environ))
     pip = pip or pip_installs
     # Short, because it holds the paths of sockets.
     with tempfile.TemporaryDirectory(prefix="yard-", dir="/tmp") as directory:
@@ -30,7 +30,8 @@ def check(checkout, install=None, pip=None, quickstart=None):
         made = install(prefix)
         if made.returncode != 0:
             return ["tools/install failed: " + made.stdout.strip()]
-        return (_mentions(prefix, checkout) + _programs_report(prefix, directory) +
+        return (_mentions(prefix, checkout) + _unstripped(prefix) + _without_symbols(install, directory) +
+                _programs_report(prefix, directory) +
                 pip(os.path.join(prefix, "share/yard/python"), directory) +
                 _completes(prefix) + _units(prefix, directory) +
                 _first_steps(os.path.join(prefix, "bin", "yard"), directory) +
@@ -46,6 +47,35 @@ def _mentions(prefix, checkout):
                 if checkout.encode() in file.read():
                     sentences.append(f"{name} has the path of the checkout in it")
     return sorted(sentences)
+
+
+def _unstripped(prefix):
+    """Debug symbols are most of a program, and only a debugger reads them."""
+    return [f"{os.path.basename(path)} is installed with its debug symbols"
+            for path in _programs(prefix) if _has(path, b"\0.debug_info\0")]
+
+
+def _without_symbols(install, directory):
+    """With --debug they are beside each program, which says so."""
+    prefix = os.path.join(directory, "debug")
+    made = install("--debug", prefix)
+    if made.returncode != 0:
+        return ["tools/install --debug failed: " + made.stdout.strip()]
+    return [f"tools/install --debug puts no debug symbols beside {os.path.basename(path)}"
+            for path in _programs(prefix) if not path.endswith(".debug") and not (
+                _has(path + ".debug", b"\0.debug_info\0") and _has(path, os.path.basename(path).encode() + b".debug\0"))]
+
+
+def _programs(prefix):
+    return sorted(glob.glob(os.path.join(prefix, "bin/*")) + glob.glob(os.path.join(prefix, "libexec/*")))
+
+
+def _has(path, content):
+    try:
+        with open(path, "rb") as file:
+            return content in file.read()
+    except OSError:
+        return False
 
 
 def _programs_report(prefix, directory):

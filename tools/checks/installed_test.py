@@ -44,7 +44,7 @@ echo "plot"; echo; echo "accuracy 0.9561"; echo; echo "files    $2/digits (event
 COMPLETIONS = ("bash-completion/completions/yard", "zsh/site-functions/_yard", "fish/vendor_completions.d/yard.fish")
 
 
-def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=COMPLETIONS, unit=UNIT,
+def check(yard, libexec="", code=0, symbols="\0.debug_info\0", header=HEADER, module=MODULE, completions=COMPLETIONS, unit=UNIT,
           quickstart=QUICKSTART):
     """`yard` and `quickstart` are shell scripts that stand for the programs."""
     files = {"bin/yard": "#!/bin/sh\n" + yard, "libexec/trainer": libexec, "include/yard.h": header,
@@ -52,8 +52,13 @@ def check(yard, libexec="", code=0, header=HEADER, module=MODULE, completions=CO
              "share/systemd/user/yard.service": unit}
     files.update({"share/" + place: "" for place in completions})
 
-    def install(prefix):
-        for name, text in files.items():
+    def install(*words):
+        prefix = words[-1]
+        debug = {}
+        if words[0] == "--debug":
+            debug = {"bin/yard": "#!/bin/sh\nyard.debug\0", "bin/yard.debug": symbols,
+                     "libexec/trainer": "trainer.debug\0", "libexec/trainer.debug": "\0.debug_info\0"}
+        for name, text in {**files, **debug}.items():
             path = os.path.join(prefix, name)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
@@ -100,6 +105,14 @@ class InstalledTest(unittest.TestCase):
     def test_a_path_of_the_checkout_is_found(self):
         self.assertEqual(check(f"printf '{UP}'", libexec="\0/the/checkout/x\0"),
                          ["trainer has the path of the checkout in it"])
+
+    def test_a_program_that_is_not_stripped_is_found(self):
+        self.assertEqual(check(f"printf '{UP}'", libexec="\0.debug_info\0"),
+                         ["trainer is installed with its debug symbols"])
+
+    def test_missing_debug_symbols_are_found(self):
+        self.assertEqual(check(f"printf '{UP}'", symbols="none"),
+                         ["tools/install --debug puts no debug symbols beside yard"])
 
     def test_a_header_that_needs_more_than_is_installed_is_found(self):
         found = check(f"printf '{UP}'", header='#include "sdk/cc/json.h"\n' + HEADER)
