@@ -22,6 +22,10 @@ def compile_commands(aquery, directory, output_path):
     commands = {}
     for action in aquery.get("actions", []):
         arguments = [argument for argument in action.get("arguments", []) if argument not in _GCC_ONLY]
+        # Each file has to stand on what it includes, and a tool of another release refuses a precompiled header.
+        while "-include-pch" in arguments:
+            place = arguments.index("-include-pch")
+            del arguments[place:place + 2]
         if "-c" not in arguments:
             continue
         source = arguments[arguments.index("-c") + 1]

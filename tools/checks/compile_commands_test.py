@@ -29,6 +29,10 @@ class CompileCommandsTest(unittest.TestCase):
         self.assertNotIn("-fno-canonical-system-headers", found)
         self.assertIn("-Wall", found)
 
+    def test_no_file_stands_on_a_precompiled_header(self):
+        found = self.commands(action("-Wall", "-include-pch", "bazel-out/k8/bin/bazel/pch/base.pch", "-c", "a.cc"))[0]
+        self.assertEqual(found["arguments"][1:4], ["-Wall", "-c", "a.cc"])
+
 
 if __name__ == "__main__":
     xml_runner.main()

@@ -8,11 +8,12 @@ import sys
 import tempfile
 import time
 
+from tools.checks import changed
 from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
 from tools.checks.interruption import Interruption
 
-CONFIGS = ["default", "long", "asan", "tsan", "fuzz"]
+CONFIGS = ["default", "long", "gcc", "asan", "tsan", "fuzz"]
 CHECKS = ["layers", "format", "pages", "install", "containers", "tidy"]
 USUAL = ["layers", "format", "pages", "default"]
 # Stages whose tests talk to programs of other projects.
@@ -24,14 +25,16 @@ _EXPLAINED_FAILURES = 20
 _EXAMPLES = """examples:
   tools/test                       layers, format, pages, and all tests in the default configuration
   tools/test --long                everything there is
+  tools/test --changed HEAD        the tests that what is not committed can have touched
   tools/test --config=tsan //bus/...
                                    one configuration of one folder
 
 configurations (--config):
-  default  optimised, assertions on; without tests tagged `long`
+  default  optimised, assertions on; without tests tagged `long`. Clang also analyses thread safety, and sees
+           that each used header is a direct dependency
   long     the tests tagged `long`: kills, load, soak
-  asan     built by clang: address and undefined-behaviour sanitizers, leaks; thread-safety analysis,
-           every used header is a direct dependency
+  gcc      everything, built by the other compiler and without precompiled headers
+  asan     address and undefined-behaviour sanitizers, leaks; for tests of what is compiled
   tsan     thread sanitizer, for tests with a program that can have a second thread
   fuzz     libFuzzer on each fuzz target for a few seconds
 
@@ -54,6 +57,8 @@ def parse(arguments):
     parser.add_argument("--long", action="store_true", help="every configuration and every check")
     parser.add_argument("--config", action="append", default=[], choices=CONFIGS, help="only this one (repeatable)")
     parser.add_argument("--check", action="append", default=[], choices=CHECKS, help="only this one (repeatable)")
+    parser.add_argument("--changed", metavar="REV", help="only tests that can have been touched by what differs from "
+                        "the commit REV (a short loop while developing; .ci/run runs all of them)")
     parser.add_argument("targets", nargs="*", default=["//..."], help="Bazel target patterns (default: //...)")
     options = parser.parse_args(arguments)
     if options.long and (options.config or options.check):
@@ -102,16 +107,47 @@ def _say(line):
     print(line, flush=True)
 
 
-def _install_peers():
-    """Sets YARD_PEERS for the tests. Without it, a test that needs a peer fails or skips itself."""
-    answer = subprocess.run(["tools/peers"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                            stderr=subprocess.STDOUT, text=True, check=False)
-    os.environ.pop("YARD_PEERS", None)
-    if answer.returncode == 0:
-        os.environ["YARD_PEERS"] = answer.stdout.strip().splitlines()[-1]
-    else:
-        _say(answer.stdout.strip())
-        _say("peers: going on without; tests that need one cannot pass")
+class Peers:
+    """Installs the peers while something else is compiled, and sets YARD_PEERS for the tests.
+
+    Without it, a test that needs a peer fails or skips itself.
+    """
+
+    def __init__(self, say, program="tools/peers"):
+        self._say = say
+        self._output = tempfile.TemporaryFile(mode="w+", encoding="utf-8")
+        self._begin = time.monotonic()
+        self._process = subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=self._output,
+                                         stderr=subprocess.STDOUT)
+
+    def are_there(self):
+        return self._process is None or self._process.poll() is not None
+
+    def wait(self):
+        if self._process is None:
+            return
+        code = self._process.wait()
+        self._process = None
+        self._output.seek(0)
+        said = self._output.read().strip()
+        self._output.close()
+        os.environ.pop("YARD_PEERS", None)
+        if code == 0:
+            os.environ["YARD_PEERS"] = said.splitlines()[-1]
+            self._say(f"peers: there  ({time.monotonic() - self._begin:.0f} s, beside the rest)")
+        else:
+            self._say(said)
+            self._say("peers: going on without; tests that need one cannot pass")
+
+
+def touched(targets, revision, say):
+    """The tests among `targets` that a change since `revision` can have touched; RuntimeError if that cannot be told."""
+    files = changed.files_since(revision)
+    tests = changed.tests_touched(files, targets, lambda *words: subprocess.run(
+        ["/usr/bin/bazel", *words], capture_output=True, text=True, check=False))
+    number = "every test program" if tests is None else f"{len(tests)} test programs"
+    say(f"changed: {len(files)} files since {revision} can have touched {number}")
+    return targets if tests is None else tests
 
 
 def run_stage(stages, name, say):
@@ -131,16 +167,24 @@ def main(arguments, bazel="/usr/bin/bazel"):
     options = parse(arguments)
     Interruption().install()
     logs = tempfile.mkdtemp(prefix="trainyard-test-")
-    stages = stages_module.Stages(options.targets, logs, _say, bazel)
-    names = chosen(options, stages.by_name)
     verdict = Verdict()
+    peers = None
     try:
+        targets = touched(options.targets, options.changed, _say) if options.changed else options.targets
+        stages = stages_module.Stages(targets, logs, _say, bazel,
+                                      peers_are_there=lambda: peers is None or peers.are_there(),
+                                      await_peers=lambda: peers and peers.wait())
+        names = chosen(options, stages.by_name)
+        if not targets:
+            names = [name for name in names if name not in CONFIGS]
         if NEEDS_PEERS & set(names):
-            _install_peers()
+            peers = Peers(_say)
         for name in names:
             verdict.add(run_stage(stages, name, _say))
     except KeyboardInterrupt:
         verdict.failures.append(Failure("interrupted"))
+    except RuntimeError as error:
+        verdict.failures.append(Failure("changed", text=str(error)))
     report(verdict, _say, ci=os.environ.get("CI") == "true")
     if not verdict.failures:
         shutil.rmtree(logs)

@@ -2,13 +2,16 @@
 
 import contextlib
 import io
+import os
+import tempfile
 import unittest
+import unittest.mock
 
 from bazel.python import xml_runner
 from tools.checks import main
 from tools.checks.build_events import Failure, Verdict
 
-ORDER = ["layers", "format", "pages", "default", "install", "containers", "tidy", "long", "asan", "tsan", "fuzz"]
+ORDER = ["layers", "format", "pages", "default", "install", "containers", "tidy", "long", "gcc", "asan", "tsan", "fuzz"]
 
 
 def chosen(*arguments):
@@ -40,6 +43,62 @@ class CommandLineTest(unittest.TestCase):
                 with self.assertRaises(SystemExit) as refused:
                     main.parse(arguments)
                 self.assertEqual(refused.exception.code, 2)
+
+
+class TouchedTest(unittest.TestCase):
+    def touched(self, tests):
+        lines = []
+        with unittest.mock.patch.object(main.changed, "files_since", return_value=["a.cc", "b.cc"]), \
+                unittest.mock.patch.object(main.changed, "tests_touched", return_value=tests):
+            return main.touched(["//..."], "HEAD~3", lines.append), lines
+
+    def test_only_what_a_change_can_have_touched_is_run(self):
+        self.assertEqual(self.touched(["//a:x_test"]),
+                         (["//a:x_test"], ["changed: 2 files since HEAD~3 can have touched 1 test programs"]))
+
+    def test_all_is_run_when_that_can_be_everything(self):
+        self.assertEqual(self.touched(None),
+                         (["//..."], ["changed: 2 files since HEAD~3 can have touched every test program"]))
+
+
+class PeersTest(unittest.TestCase):
+    def peers(self, script):
+        program = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "peers")
+        with open(program, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + script)
+        os.chmod(program, 0o755)
+        self.enterContext(unittest.mock.patch.dict(os.environ, {"YARD_PEERS": "/old"}))
+        self.lines = []
+        return main.Peers(self.lines.append, program)
+
+    def test_their_folder_is_the_last_line(self):
+        peers = self.peers("echo installed one >&2; echo /the/folder\n")
+        peers.wait()
+        self.assertEqual(os.environ["YARD_PEERS"], "/the/folder")
+        self.assertTrue(peers.are_there())
+        peers.wait()
+        self.assertEqual(len(self.lines), 1)
+
+    def test_without_them_the_tests_are_told_so(self):
+        self.peers("echo cannot install one; exit 1\n").wait()
+        self.assertNotIn("YARD_PEERS", os.environ)
+        self.assertEqual(self.lines[0], "cannot install one")
+
+    def test_they_are_not_there_while_they_are_installed(self):
+        reading, writing = os.pipe()
+        os.set_inheritable(reading, True)
+        with unittest.mock.patch.object(main.subprocess, "Popen",
+                                        lambda *words, **options: _POPEN(*words, **options, close_fds=False)):
+            peers = self.peers(f"read line <&{reading}; echo /the/folder\n")
+        self.assertFalse(peers.are_there())
+        os.write(writing, b"go\n")
+        peers.wait()
+        self.assertEqual(os.environ["YARD_PEERS"], "/the/folder")
+        os.close(reading)
+        os.close(writing)
+
+
+_POPEN = main.subprocess.Popen
 
 
 class FakeStages:

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import build_events, compile_commands, containers, installed, layers, pages, threads, tidy
+from tools.checks import build_events, compile_commands, compiled, containers, installed, layers, pages, threads, tidy
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -19,11 +19,15 @@ class Stages:
     """Runs stages in the checkout, which is the current folder.
 
     `targets` are Bazel's target patterns; `log_directory` gets the output of each stage; `say(line)`
-    is told now and then how far a long stage is.
+    is told now and then how far a long stage is. What tests need may still be on its way: `await_peers()`
+    returns once it is there, and `peers_are_there()` tells without waiting.
     """
 
-    def __init__(self, targets, log_directory, say, bazel="/usr/bin/bazel"):
+    def __init__(self, targets, log_directory, say, bazel="/usr/bin/bazel",
+                 peers_are_there=lambda: True, await_peers=lambda: None):
         self._targets = targets
+        self._peers_are_there = peers_are_there
+        self._await_peers = await_peers
         self._log_directory = log_directory
         self._say = say
         self._bazel = bazel
@@ -37,8 +41,8 @@ class Stages:
             "containers": lambda: _one_case("containers", containers.check(os.getcwd())),
             "tidy": self._tidy,
             "long": lambda: self._tests("long", "long", "--build_tests_only"),
-            # (All that there is, as what is built is analysed too.)
-            "asan": lambda: self._tests("asan", "-long", "--config=asan"),
+            "gcc": self._gcc,
+            "asan": self._asan,
             "tsan": self._tsan,
             "fuzz": lambda: self._tests("fuzz", "fuzz", "--config=fuzz", "--build_tests_only"),
         }
@@ -62,7 +66,11 @@ class Stages:
         return _one_case("format", [answer.stderr.strip()] if not fix else files + fix)
 
     def _tests(self, name, tag_filter, *flags, targets=None):
-        events = self._run_bazel(name, "test", "--test_tag_filters=" + tag_filter, *flags, targets=targets)
+        flags = ("--test_tag_filters=" + tag_filter, *flags)
+        if not self._peers_are_there():
+            self._run_bazel(name, "build", *flags, targets=targets)
+        self._await_peers()
+        events = self._run_bazel(name, "test", *flags, targets=targets)
         verdict = build_events.judge(events, build_events.TagFilter(tag_filter))
         for failure in verdict.failures:
             if not failure.log:
@@ -74,6 +82,18 @@ class Stages:
             verdict.failures = [Failure(f"{name}: {f.name}", f.log, f.text) for f in verdict.failures]
             verdict.skipped = [f"{name}: {skipped}" for skipped in verdict.skipped]
         return verdict
+
+    def _gcc(self):
+        events = self._run_bazel("gcc", "build", "--config=gcc")
+        return _one_case("gcc", [] if events.exit_name == "SUCCESS" else [errors(self.log_path("gcc"))])
+
+    def _asan(self):
+        with open("docs/build.md", encoding="utf-8") as page:
+            tests = compiled.tests_with(self._targets, page.read(), self._ask_bazel)
+        if not tests:
+            self._say("asan: none of these tests runs what is compiled")
+            return Verdict()
+        return self._tests("asan", "-long", "--config=asan", "--build_tests_only", targets=tests)
 
     def _tsan(self):
         tests = threads.tests_with(tracked_sources(), self._targets, self._ask_bazel)
@@ -96,7 +116,9 @@ class Stages:
 
     def _run_bazel(self, name, command, *flags, targets=None):
         events_path = os.path.join(self._log_directory, name + ".json")
-        arguments = [self._bazel, command, "--keep_going", "--color=no", "--curses=no", "--noshow_progress",
+        # Tests wait more than they compute: with one action more than there are processors, those are busy.
+        jobs = str((os.cpu_count() or 1) + 1)
+        arguments = [self._bazel, command, "--jobs=" + jobs, "--local_test_jobs=" + jobs, "--keep_going", "--color=no", "--curses=no", "--noshow_progress",
                      "--build_event_json_file=" + events_path, *flags, "--", *(targets or self._targets)]
         start = time.monotonic()
         with open(self.log_path(name), "w", encoding="utf-8") as log:

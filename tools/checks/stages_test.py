@@ -1,5 +1,6 @@
 """The stages, with a program in Bazel's place that answers as told."""
 
+import io
 import os
 import tempfile
 import unittest
@@ -24,15 +25,18 @@ class InADirectory(unittest.TestCase):
 
 
 class StagesTest(InADirectory):
-    def run_stage(self, name, events="", exit_code=0):
+    def run_stage(self, name, events="", exit_code=0, **options):
         """`events` is what the stand-in writes into the build event file."""
+        self.enterContext(unittest.mock.patch.object(stages.compiled, "tests_with", return_value=["//a:b_test"]))
+        self.enterContext(unittest.mock.patch.object(stages, "open", lambda path, *words, **options: (
+            io.StringIO("the page") if path == "docs/build.md" else open(path, *words, **options)), create=True))
         events_path = self.path("events", events)
         bazel = self.path("bazel", "#!/usr/bin/env bash\n"
                           'echo "called: $*"\n'
                           'for word in "$@"; do case "$word" in --build_event_json_file=*)\n'
                           f'  cp {events_path} "${{word#*=}}" ;; esac; done\n'
                           f"exit {exit_code}\n", 0o755)
-        running = stages.Stages(["//a/..."], self.directory, lambda line: None, bazel)
+        running = stages.Stages(["//a/..."], self.directory, lambda line: None, bazel, **options)
         verdict = running.run(name)
         with open(running.log_path(name), encoding="utf-8") as log:
             return verdict, log.read()
@@ -48,6 +52,31 @@ class StagesTest(InADirectory):
             with self.subTest(name=name):
                 self.assertIn("--config=" + name, self.run_stage(name)[1])
 
+    def test_the_address_sanitizer_is_given_the_tests_of_what_is_compiled(self):
+        _, log = self.run_stage("asan")
+        self.assertIn("--config=asan --build_tests_only -- //a:b_test\n", log)
+        with unittest.mock.patch.object(stages.compiled, "tests_with", return_value=[]) as asked:
+            self.assertEqual(stages.Stages([], self.directory, lambda line: None).run("asan").summary(), "0 passed, 0 failed")
+            self.assertEqual(asked.call_args.args[:2], ([], "the page"))
+
+    def test_the_other_compiler_builds_everything(self):
+        finished = '{"id":{"buildFinished":{}},"finished":{"exitCode":{"name":"%s"}}}\n'
+        verdict, log = self.run_stage("gcc", finished % "SUCCESS")
+        self.assertIn("called: build ", log)
+        self.assertIn("--config=gcc -- //a/...", log)
+        self.assertEqual(verdict.summary(), "1 passed, 0 failed")
+        self.assertEqual(self.run_stage("gcc", finished % "BUILD_FAILURE", 1)[0].summary(), "0 passed, 1 failed")
+
+    def test_all_is_compiled_while_the_peers_are_not_there(self):
+        said = []
+        bazel = self.path("bazel_that_tells", f"#!/bin/sh\necho $1 >>{self.directory}/order\n", 0o755)
+        running = stages.Stages(["//..."], self.directory, said.append, bazel, peers_are_there=lambda: False,
+                                await_peers=lambda: self.path("awaited", open(self.directory + "/order").read()))
+        running.run("default")
+        with open(self.directory + "/awaited", encoding="utf-8") as before, \
+                open(self.directory + "/order", encoding="utf-8") as all_of_it:
+            self.assertEqual((before.read(), all_of_it.read()), ("build\n", "build\ntest\n"))
+
     def test_the_thread_sanitizer_is_given_the_tests_that_have_threads(self):
         with unittest.mock.patch.object(stages.threads, "tests_with", return_value=["//a:b_test"]) as chosen, \
                 unittest.mock.patch.object(stages, "tracked_sources", return_value=["a/b.cc"]):
@@ -59,7 +88,7 @@ class StagesTest(InADirectory):
             self.assertEqual(stages.Stages([], self.directory, lambda line: None).run("tsan").summary(), "0 passed, 0 failed")
 
     def test_a_bazel_that_dies_is_a_failure_with_its_log(self):
-        for name in ["default", "long", "asan", "fuzz"]:
+        for name in ["default", "long", "gcc", "asan", "fuzz"]:
             with self.subTest(name=name):
                 verdict, _ = self.run_stage(name, exit_code=37)
                 self.assertEqual((verdict.passed, len(verdict.failures)), (0, 1))
@@ -78,7 +107,7 @@ class StagesTest(InADirectory):
                 self.assertIn("no such thing", failure.text)
 
     def test_what_is_no_test_is_analysed_too(self):
-        for name, only_tests in [("default", False), ("asan", False), ("fuzz", True)]:
+        for name, only_tests in [("default", False), ("asan", True), ("fuzz", True)]:
             with self.subTest(name=name):
                 self.assertEqual("--build_tests_only" in self.run_stage(name)[1], only_tests)
 
