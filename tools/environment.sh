@@ -18,11 +18,11 @@ die() {
   exit 1
 }
 
-# build TARGET...: builds quietly; when that fails, shows the errors and stops.
+# build OPTION-OR-TARGET...: builds quietly; when that fails, shows the errors and stops.
 build() {
   local log
   log="$(mktemp -t trainyard-build.XXXXXX)"
-  if ! /usr/bin/bazel build --color=no --curses=no -- "$@" >"$log" 2>&1 </dev/null; then
+  if ! /usr/bin/bazel build --color=no --curses=no "$@" >"$log" 2>&1 </dev/null; then
     grep -E -A 6 '^ERROR|^FATAL|: error:' "$log" | tail -n 40 >&2
     die "the build failed. The whole log: $log"
   fi
