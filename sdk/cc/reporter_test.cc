@@ -1,14 +1,19 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -370,6 +375,74 @@ TEST_F(ReporterTest, SendsTextsAndNestedMetrics) {
           kHello,
           R"({"t":"report","m":{"eval":{"split":"test \"a\"","top":{"1":0.5,"5":1}},"more":{"f1":0.5}},"seq":1})",
           R"({"t":"report","m":{"best":true,"last":"no","step":9007199254740993,"bytes":9223372036854775808,"none":{}},"seq":2})"));
+}
+
+TEST_F(ReporterTest, MayBringACheckpoint) {
+  ServeAfterWelcome("{\"t\":\"ok\",\"path\":\"/r/checkpoint_000003\",\"events\":[]}\n");
+  Reporter reporter(Options());
+  EXPECT_EQ(reporter.Report({{"loss", 1}}, {.checkpoint = "/r/mine"}).path, "/r/checkpoint_000003");
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}, {.checkpoint = "mine"}));
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_THAT(
+      yard_->Lines(3),
+      ElementsAre(kHello, R"({"t":"report","m":{"loss":1},"seq":1,"ckpt":"/r/mine"})",
+                  R"({"t":"report","m":{"loss":1},"seq":2,"ckpt":")" + here + R"(/mine"})"));
+}
+
+// A signal handler that calls, while the call that it has interrupted waits for its answer.
+Reporter* interrupted_reporter = nullptr;
+std::vector<Reply> replies_in_handler;
+std::atomic<bool> was_handled{false};
+void CallAgain(int) {
+  Reporter& reporter = *interrupted_reporter;
+  replies_in_handler = {reporter.Report({{"loss", 1}}), reporter.Barrier("a"),
+                        reporter.Save(std::nullopt, [](const std::string&) { return true; })};
+  was_handled = true;
+}
+
+TEST_F(ReporterTest, ACallInsideOfACallIsAnError) {
+  const auto before = std::signal(SIGUSR1, CallAgain);
+  const pthread_t caller = pthread_self();
+  Serve([caller](const std::string& line) {
+    if (line.find(R"("seq":1)") != std::string::npos) {
+      pthread_kill(caller, SIGUSR1);
+      while (!was_handled) std::this_thread::yield();
+    }
+    return Obliging(line);
+  });
+  Reporter reporter(Options());
+  interrupted_reporter = &reporter;
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  std::signal(SIGUSR1, before);
+  ASSERT_EQ(replies_in_handler.size(), 3u);
+  for (const Reply& reply : replies_in_handler) {
+    EXPECT_EQ(reply.state, State::kError);
+    EXPECT_THAT(reply.message, HasSubstr("a call inside of another call of the same thread"));
+  }
+  EXPECT_TRUE(reporter.Report({{"loss", 2}}));
+  EXPECT_EQ(yard_->Lines(3).size(), 3u);
+}
+
+TEST_F(ReporterTest, AForkedChildThatReportsCostsItsParentNothing) {
+  Serve(Obliging);
+  Reporter reporter(Options());
+  const std::string why = "that of process " + std::to_string(::getpid());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int refused = 0;
+    for (const Reply& reply :
+         {reporter.Report({{"loss", 1}}), reporter.Barrier("a"), reporter.Log("x"),
+          reporter.Save(1, [](const std::string&) { return true; })}) {
+      refused += reply.message.find(why) != std::string::npos ? 1 : 0;
+    }
+    refused += Reporter(Options()).error().find(why) != std::string::npos ? 1 : 0;
+    ::_exit(refused);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_TRUE(reporter.Report({{"loss", 1}}));
+  EXPECT_THAT(yard_->Lines(2), ElementsAre(kHello, HasSubstr(R"("seq":1)")));
 }
 
 TEST_F(ReporterTest, RefusesAMetricWithoutName) {

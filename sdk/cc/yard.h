@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
@@ -43,6 +44,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -51,6 +53,25 @@ namespace yard {
 
 namespace internal {
 class LineChannel;
+
+// A mutex that knows which thread holds it.
+class OwnedMutex {
+ public:
+  void lock() {
+    mutex_.lock();
+    owner_ = std::this_thread::get_id();
+  }
+  void unlock() {
+    owner_ = std::thread::id();
+    mutex_.unlock();
+  }
+  bool IsMine() const { return owner_ == std::this_thread::get_id(); }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<std::thread::id> owner_{};
+};
+
 void AppendString(std::string_view text, std::string* out);
 void AppendNumber(double value, std::string* out);
 void AppendNumber(std::int64_t value, std::string* out);
@@ -92,6 +113,10 @@ struct ReportOptions {
   std::optional<std::int64_t> step = std::nullopt;
   // This is the last report.
   bool done = false;
+  // A directory inside the run's ($YARD_LOGDIR), which becomes a checkpoint of this report, and
+  // Reply::path; or that of a checkpoint which was saved before, and which then belongs to this
+  // report. Empty: none.
+  std::string checkpoint = {};
 };
 
 // The answer to a report. True means go on.
@@ -109,7 +134,7 @@ struct Reply {
   // What was sent to this run (`yard tell`) since its last report, in order, each as JSON text:
   // NumberIn() and TextIn() read it.
   std::vector<std::string> events = {};
-  // After Save(): where the checkpoint is.
+  // After Save(), and after a report with a checkpoint: where that is.
   std::string path = {};
   // After Barrier(): in which place this task came, from 0.
   std::int64_t index = 0;
@@ -158,7 +183,9 @@ struct ReporterOptions {
 //
 // Any thread may call any method. Report() is in lock-step: it returns when the yard has stored the
 // report and decided, and a second thread's report waits for that. Log() and Heartbeat() only wait
-// while the socket is full.
+// while the socket is full. A call inside of another one of the same thread (in a signal handler,
+// which may call nothing of this anyway) is an error, and so is one in a child that was forked: the
+// run is its parent's.
 //
 // Errors are replies of state kError. A line over 1 MiB, and what the yard refuses, costs only
 // itself. Everything else (the yard's end is gone, or does not speak the protocol; the
@@ -227,9 +254,17 @@ class Reporter {
   Reply AskForPath(std::string_view line, std::string_view kind);
   Reply SaveHere(std::optional<std::int64_t> step, const Write& write);
   Reply Send(std::string_view line);
+  // Why this process or thread must not call now.
+  std::optional<std::string> WhyNot() const;
+  // The answer to a line; the caller holds report_mutex_. Returns nullopt, or the error.
+  std::optional<std::string> Ask(std::string_view line, std::chrono::milliseconds timeout,
+                                 std::string* answer);
 
   const std::chrono::milliseconds answer_timeout_;
   std::FILE* const out_;
+
+  const pid_t pid_ = ::getpid();
+  std::uint64_t inode_ = 0;  // Of an inherited channel.
 
   // Constant after construction; the channel locks itself.
   bool connected_ = false;
@@ -240,8 +275,8 @@ class Reporter {
   std::string checkpoint_;
   std::int64_t iteration_ = 0;
 
-  std::mutex report_mutex_;  // Held from a report to its answer.
-  std::int64_t seq_ = 0;     // Guarded by report_mutex_.
+  internal::OwnedMutex report_mutex_;  // Held from a report to its answer.
+  std::int64_t seq_ = 0;               // Guarded by report_mutex_.
 };
 
 // The number (true is 1, false is 0) or the text at `path`, names joined by `/`, in a JSON object
@@ -600,13 +635,15 @@ class LineChannel {
 
   // Why the channel is broken, or nullopt.
   std::optional<std::string> error() const;
+  // This thread is in Send().
+  bool IsSending() const { return send_mutex_.IsMine(); }
 
  private:
   const int fd_;
   const bool owned_;
 
   std::string received_;   // Bytes behind the last line; touched by Receive() only.
-  std::mutex send_mutex_;  // Held for a whole line. Before state_mutex_.
+  OwnedMutex send_mutex_;  // Held for a whole line. Before state_mutex_.
   mutable std::mutex state_mutex_;
   std::optional<std::string> error_;  // Guarded by state_mutex_.
 };
@@ -648,7 +685,7 @@ inline std::optional<std::string> LineChannel::Send(std::string_view line) {
            std::to_string(kMaxLine);
   }
   const std::string text = std::string(line) + '\n';
-  std::lock_guard<std::mutex> lock(send_mutex_);
+  std::lock_guard<OwnedMutex> lock(send_mutex_);
   if (auto broken = error()) return broken;
   for (std::string_view rest = text; !rest.empty();) {
     const ssize_t sent = ::send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
@@ -710,6 +747,14 @@ inline std::optional<std::string> LineChannel::error() const {
 inline constexpr std::string_view kNobodyCollects = R"("FAILED_PRECONDITION")";
 inline constexpr std::size_t kMaxFailText = 64 << 10;
 inline constexpr std::size_t kMaxConfig = 4 << 20;
+
+// The process that has a Reporter on the inherited socket of this inode; 0: none. A forked child
+// has it, too.
+struct ChannelOwner {
+  std::atomic<std::uint64_t> inode{0};
+  std::atomic<pid_t> pid{0};
+};
+inline ChannelOwner channel_owner;
 
 inline std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -799,6 +844,12 @@ inline std::string ReportLine(const Metric* metrics, std::size_t count,
     AppendNumber(*options.step, &line);
   }
   if (options.done) line += R"(,"done":true)";
+  if (!options.checkpoint.empty()) {
+    line += R"(,"ckpt":)";
+    std::error_code error;
+    const auto path = std::filesystem::absolute(options.checkpoint, error);
+    AppendString(error ? options.checkpoint : path.string(), &line);
+  }
   return line + '}';
 }
 
@@ -890,12 +941,25 @@ inline Reporter::Reporter(ReporterOptions options)
   if (channel_ == nullptr || !SayHello()) StartFrom(options);
 }
 
-inline Reporter::~Reporter() = default;
+inline Reporter::~Reporter() {
+  auto& owner = internal::channel_owner;
+  if (inode_ != 0 && owner.inode == inode_ && owner.pid == ::getpid()) owner.pid = 0;
+}
 
 inline void Reporter::Open(const ReporterOptions& options) {
   if (const int fd = internal::InheritedSocket(options.fd); fd >= 0) {
     connected_ = true;
     channel_ = std::make_unique<internal::LineChannel>(fd, /*owned=*/false);
+    struct stat status = {};
+    if (::fstat(fd, &status) == 0) inode_ = status.st_ino;
+    auto& owner = internal::channel_owner;
+    if (owner.inode == inode_ && owner.pid != 0 && owner.pid != pid_) {
+      channel_->Break("the report channel is that of process " + std::to_string(owner.pid) +
+                      ", from which this one was forked: report there");
+    } else {
+      owner.inode = inode_;
+      owner.pid = pid_;
+    }
   } else if (!options.socket.empty()) {
     connected_ = true;
     const int connection = internal::Connect(options.socket, &open_error_);
@@ -956,6 +1020,25 @@ inline void Reporter::Break(std::string why) {
   }
 }
 
+inline std::optional<std::string> Reporter::WhyNot() const {
+  if (::getpid() != pid_) {
+    return "this Reporter is that of process " + std::to_string(pid_) +
+           ", from which this one was forked: report there";
+  }
+  if (report_mutex_.IsMine() || (channel_ != nullptr && channel_->IsSending())) {
+    return "a call inside of another call of the same thread, as in a signal handler: let that set "
+           "a flag, and call after it";
+  }
+  return std::nullopt;
+}
+
+inline std::optional<std::string> Reporter::Ask(std::string_view line,
+                                                std::chrono::milliseconds timeout,
+                                                std::string* answer) {
+  if (auto error = channel_->Send(line)) return error;
+  return channel_->Receive(timeout, answer);
+}
+
 inline std::string Reporter::error() const {
   return channel_ == nullptr ? open_error_ : channel_->error().value_or("");
 }
@@ -973,13 +1056,16 @@ inline Reply Reporter::ReportRow(const Metric* metrics, std::size_t count,
   for (std::size_t i = 0; i < count; ++i) {
     if (metrics[i].name.empty()) return internal::Error("a metric has no name");
   }
+  if (auto why = WhyNot(); why && (connected_ || report_mutex_.IsMine())) {
+    return internal::Error(std::move(*why));
+  }
   if (!connected_) {
-    std::lock_guard<std::mutex> lock(report_mutex_);
+    std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
     ++seq_;
     return Print(metrics, count, options);
   }
   if (channel_ == nullptr) return internal::Error(open_error_);
-  std::lock_guard<std::mutex> lock(report_mutex_);
+  std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
   if (auto error = channel_->Send(internal::ReportLine(metrics, count, options, seq_ + 1))) {
     return internal::Error(std::move(*error));
   }
@@ -992,6 +1078,7 @@ inline Reply Reporter::ReportRow(const Metric* metrics, std::size_t count,
 }
 
 inline Reply Reporter::Save(std::optional<std::int64_t> step, const Write& write) {
+  if (report_mutex_.IsMine()) return internal::Error(WhyNot().value_or(""));
   if (!connected_ && !in_trial_) return SaveHere(step, write);
   std::string begin = R"({"t":"ckpt_begin")";
   if (step.has_value()) {
@@ -1031,12 +1118,12 @@ inline Reply Reporter::Barrier(std::string_view name, const BarrierOptions& opti
     line += R"(,"timeout_s":)";
     internal::AppendNumber(options.timeout.count(), &line);
   }
-  std::lock_guard<std::mutex> lock(report_mutex_);
-  if (auto error = channel_->Send(line + '}')) return internal::Error(std::move(*error));
+  if (auto why = WhyNot()) return internal::Error(std::move(*why));
+  std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
   std::string answer;
   // It may take as long as the others do.
   const std::chrono::milliseconds no_limit{0};
-  if (auto error = channel_->Receive(no_limit, &answer)) return internal::Error(std::move(*error));
+  if (auto error = Ask(line + '}', no_limit, &answer)) return internal::Error(std::move(*error));
   const auto members = internal::ParseObject(answer);
   Reply reply = ParseAnswer(answer, seq_);
   if (reply && members) {
@@ -1048,7 +1135,7 @@ inline Reply Reporter::Barrier(std::string_view name, const BarrierOptions& opti
 inline Reply Reporter::SaveHere(std::optional<std::int64_t> step, const Write& write) {
   std::int64_t number = 0;
   {
-    std::lock_guard<std::mutex> lock(report_mutex_);
+    std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
     number = step.value_or(seq_);
   }
   char name[40];
@@ -1065,12 +1152,10 @@ inline Reply Reporter::SaveHere(std::optional<std::int64_t> step, const Write& w
 
 inline Reply Reporter::AskForPath(std::string_view line, std::string_view kind) {
   if (channel_ == nullptr) return internal::Error(open_error_);
-  std::lock_guard<std::mutex> lock(report_mutex_);
-  if (auto error = channel_->Send(line)) return internal::Error(std::move(*error));
+  if (auto why = WhyNot()) return internal::Error(std::move(*why));
+  std::lock_guard<internal::OwnedMutex> lock(report_mutex_);
   std::string answer;
-  if (auto error = channel_->Receive(answer_timeout_, &answer)) {
-    return internal::Error(std::move(*error));
-  }
+  if (auto error = Ask(line, answer_timeout_, &answer)) return internal::Error(std::move(*error));
   const auto members = internal::ParseObject(answer);
   const std::string type = members ? internal::TypeOf(*members) : "";
   if (!members || type == "stop" || type == "error") return ParseAnswer(answer, seq_);
@@ -1097,6 +1182,7 @@ inline Reply Reporter::ParseAnswer(std::string_view line, std::int64_t seq) {
                                              std::to_string(seq)));
     }
     reply.events = internal::Elements(internal::Find(*members, "events"));
+    reply.path = internal::ParseString(internal::Find(*members, "path")).value_or("");
     return reply;
   }
   if (type == "stop") {
@@ -1129,6 +1215,9 @@ inline Reply Reporter::Print(const Metric* metrics, std::size_t count,
 inline Reply Reporter::Send(std::string_view line) {
   if (!connected_) return {};
   if (channel_ == nullptr) return internal::Error(open_error_);
+  // A line may be said while another thread, or this one, waits for an answer.
+  const bool is_child = ::getpid() != pid_;
+  if (is_child || channel_->IsSending()) return internal::Error(WhyNot().value_or(""));
   if (auto error = channel_->Send(line)) return internal::Error(std::move(*error));
   return {};
 }

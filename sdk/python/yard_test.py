@@ -1,4 +1,6 @@
+import array
 import contextlib
+import decimal
 import io
 import json
 import math
@@ -50,7 +52,32 @@ class YardTest(unittest.TestCase):
         return fake.messages
 
 
-class SaveTest(YardTest):
+class FloatLike:
+    """As a TensorFlow tensor."""
+
+    def __float__(self):
+        return 0.25
+
+
+class Masked:
+    """As numpy.ma.masked."""
+    mask = True
+
+    def item(self):
+        return 0.0
+
+
+class LongDouble:
+    """As numpy.longdouble, whose item is one again."""
+
+    def item(self):
+        return self
+
+    def __float__(self):
+        return 0.125
+
+
+class SavingTest(YardTest):
 
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="sdk", dir="/tmp")
@@ -65,6 +92,9 @@ class SaveTest(YardTest):
         if message["t"] == "ckpt_end":
             return {"t": "ok", "path": "/r/checkpoint_000007", "events": []}
         return obliging(message)
+
+
+class SaveTest(SavingTest):
 
     def test_begins_and_ends(self):
         reporter, fake = self.reporter(self.saving)
@@ -191,6 +221,39 @@ class ReportTest(YardTest):
         reporter.report(a=NumberLike(0.5), b={"c": NumberLike(2)})
         self.assertEqual(self.messages(reporter, fake)[1]["m"], {"a": 0.5, "b": {"c": 2}})
 
+    def test_whatever_holds_one_number_is_one(self):
+        reporter, fake = self.reporter()
+        reporter.report(a=FloatLike(), b=LongDouble(), c=decimal.Decimal("0.5"),
+                        d=array.array("d", [1.5]), e=Masked())
+        row = self.messages(reporter, fake)[1]["m"]
+        self.assertTrue(math.isnan(row.pop("e")), "what is masked is no number")
+        self.assertEqual(row, {"a": 0.25, "b": 0.125, "c": 0.5, "d": 1.5})
+
+    def test_an_error_names_the_metric(self):
+        for out in (None, io.StringIO()):  # To a yard, and printed.
+            reporter = self.reporter()[0] if out is None else yard.Reporter(fd="", path="", out=out)
+            for value in (object(), b"x", {1}, array.array("d", [1, 2]), 1j):
+                with self.assertRaisesRegex(TypeError, "metric a/b cannot be a %s" %
+                                            type(value).__name__):
+                    reporter.report(loss=1, a={"c": 1, "b": value})
+            circle = {}
+            circle["self"] = [circle]
+            with self.assertRaisesRegex(ValueError, "metric a/self "):
+                reporter.report(a=circle)
+            self.assertTrue(reporter.report(loss=1))
+
+    def test_a_report_may_bring_a_checkpoint(self):
+        reporter, fake = self.reporter(
+            after_welcome({"t": "ok", "path": "/r/checkpoint_000003", "events": []}))
+        reporter.report(loss=1, checkpoint="/r/mine")
+        self.assertEqual(reporter.saved, "/r/checkpoint_000003")
+        reporter.report(loss=1, checkpoint=os.curdir)
+        self.assertEqual([message["ckpt"] for message in self.messages(reporter, fake)[1:]],
+                         ["/r/mine", os.getcwd()])
+        alone = yard.Reporter(fd="", path="", out=io.StringIO())
+        alone.report(loss=1, checkpoint="mine")
+        self.assertEqual(alone.saved, os.path.abspath("mine"))
+
     def test_refuses_what_cannot_be_a_row(self):
         reporter, fake = self.reporter()
         with self.assertRaisesRegex(TypeError, "cannot be a object"):
@@ -295,6 +358,155 @@ class ReportTest(YardTest):
         restarted.set()
         thread.join()
         self.assertTrue(replies[0])
+
+
+class Preempted(Exception):
+    pass
+
+
+class SignalTest(SavingTest):
+    """A signal handler interrupts a call, which raises what the handler raises."""
+
+    def on_signal(self, handler):
+        before = signal.signal(signal.SIGUSR1, handler)
+        self.addCleanup(signal.signal, signal.SIGUSR1, before)
+
+    def interrupting(self, answer):
+        """As `answer`, but the first report is interrupted before it is answered."""
+        reports = []
+
+        def interrupt(message):
+            if message["t"] == "report":
+                reports.append(message)
+                if len(reports) == 1:
+                    os.kill(os.getpid(), signal.SIGUSR1)
+                    self.interrupted.wait(60)
+            return answer(message)
+
+        self.interrupted = threading.Event()
+        self.addCleanup(self.interrupted.set)
+        return interrupt
+
+    def report_is_interrupted(self, reporter, error=Preempted):
+        with self.assertRaises(error):
+            reporter.report(loss=1)
+        self.interrupted.set()
+
+    def raises(self, error):
+        def handler(*_):
+            raise error
+        self.on_signal(handler)
+
+    def test_what_follows_gets_its_own_answer(self):
+        self.raises(Preempted())
+        reporter, fake = self.reporter(self.interrupting(self.saving))
+        self.report_is_interrupted(reporter)
+        with reporter.save(7) as directory:
+            self.assertEqual(directory, self.temporary)
+        self.assertEqual(reporter.saved, "/r/checkpoint_000007")
+        self.assertTrue(reporter.report(loss=2))
+        self.assertEqual([message.get("seq") for message in self.messages(reporter, fake)],
+                         [None, 1, None, None, 2])
+
+    def test_a_stop_that_nobody_read_refuses_no_checkpoint(self):
+        self.raises(Preempted())
+
+        def answer(message):
+            return {"t": "stop"} if message["t"] == "report" else self.saving(message)
+
+        reporter, _ = self.reporter(self.interrupting(answer))
+        self.report_is_interrupted(reporter)
+        with reporter.save(7):
+            pass
+        self.assertEqual(reporter.saved, "/r/checkpoint_000007")
+
+    def test_a_handlers_own_timeout_does_not_break_the_channel(self):
+        self.raises(TimeoutError("too slow"))
+        reporter, _ = self.reporter(self.interrupting(obliging))
+        self.report_is_interrupted(reporter, TimeoutError)
+        self.assertTrue(reporter.report(loss=1))
+
+    def test_a_line_that_was_cut_off_is_finished(self):
+        self.raises(Preempted())
+        logged, reads = threading.Event(), threading.Event()
+        self.addCleanup(reads.set)
+
+        def answer(message):
+            if message["t"] == "log":
+                logged.set()
+                reads.wait(60)
+            return obliging(message)
+
+        reporter, fake = self.reporter(answer)
+        reporter.log("from here on nobody reads")
+        self.assertTrue(logged.wait(60))
+
+        def interrupt():
+            # Not before the socket is full of it.
+            while not fake.is_full():
+                pass
+            os.kill(os.getpid(), signal.SIGUSR1)
+
+        thread = threading.Thread(target=interrupt)
+        thread.start()
+        with self.assertRaises(Preempted):
+            reporter.report({"x" * 900000: 1})
+        thread.join()
+        reads.set()
+        self.assertTrue(reporter.report(loss=1))
+        reports = [message for message in self.messages(reporter, fake) if message["t"] == "report"]
+        self.assertEqual([len(list(message["m"])[0]) for message in reports], [900000, 4])
+
+    def test_interrupted_anywhere_it_goes_on(self):
+        armed = [False]
+        interrupted = [0]
+
+        def handler(*_):
+            if armed[0]:
+                interrupted[0] += 1
+                raise Preempted
+
+        self.on_signal(handler)
+        before = signal.signal(signal.SIGALRM, handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        self.addCleanup(signal.setitimer, signal.ITIMER_REAL, 0)
+        reporter, fake = self.reporter(self.saving)
+        signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+        while interrupted[0] < 200:
+            try:
+                armed[0] = True
+                while True:
+                    reporter.report(loss=1, text="x" * 5000)
+                    reporter.log("a line")
+            except Preempted:
+                armed[0] = False
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        with reporter.save(7):
+            pass
+        self.assertEqual(reporter.saved, "/r/checkpoint_000007")
+        self.assertTrue(reporter.report(loss=2))
+        self.messages(reporter, fake)  # Whole lines, all of them.
+
+    def test_a_handler_that_calls_hears_that_it_must_not(self):
+        heard = []
+
+        def handler(*_):
+            for call in (lambda: reporter.report(loss=1), lambda: reporter.save().__enter__(),
+                         lambda: reporter.barrier("a")):
+                try:
+                    call()
+                except yard.Error as error:
+                    heard.append(str(error))
+            self.interrupted.set()
+
+        self.on_signal(handler)
+        reporter, fake = self.reporter(self.interrupting(obliging))
+        self.assertTrue(reporter.report(loss=1))
+        self.assertEqual(len(heard), 3)
+        for text in heard:
+            self.assertIn("a signal handler has interrupted a call of this thread", text)
+        self.assertEqual([message["t"] for message in self.messages(reporter, fake)],
+                         ["hello", "report"])
 
 
 class ErrorTest(YardTest):
@@ -660,6 +872,25 @@ class ProgramTest(unittest.TestCase):
                 "    r.report(a=1)"))
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assertEqual([m["t"] for m in fake.messages], ["hello", "report"])
+
+    def test_a_forked_child_that_reports_costs_its_parent_nothing(self):
+        with FakeYard() as fake:
+            result = fake.run(self.command(
+                "import os", "r = yard.Reporter()", "child = os.fork()",
+                "if child == 0:",
+                "    for call in (lambda: r.report(b=1), lambda: r.log('x'), lambda: r.barrier('x'),",
+                "                 lambda: r.save().__enter__(), yard.Reporter):",
+                "        try: call()",
+                "        except yard.Error as error: print(error, flush=True)",
+                "    r.close()",
+                "    os._exit(0)",
+                "os.waitpid(child, 0)", "r.report(a=1)", "r.close()", "yard.Reporter().report(a=2)"))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            lines = result.stdout.splitlines()
+            self.assertEqual(len(lines), 5, result.stdout)
+            for line in lines:
+                self.assertRegex(line, "that of process .*forked: report there")
+            self.assertEqual([m["m"] for m in fake.reports()], [{"a": 1}, {"a": 2}])
 
     def test_another_rank_than_the_reporter_knows_what_it_is_to_do(self):
         answer = {"t": "error", "code": "FAILED_PRECONDITION", "trial": True,

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import socket
 import subprocess
@@ -70,6 +71,10 @@ class FakeYard:
 
     def reports(self):
         return [message for message in self.messages if message["t"] == "report"]
+
+    def is_full(self):
+        """Nothing more can be written to it by the program in this process."""
+        return not select.select([], [self._program], [], 0)[1]
 
     def run(self, command, **kwargs):
         """Runs `command` to its end with the channel as its descriptor 3, as the yard does."""

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import operator
 import os
 import select
@@ -28,7 +29,7 @@ import threading
 import time
 import traceback
 import types
-from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple, Type, TypeVar
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, TextIO, Tuple, Type, TypeVar, Union
 
 __all__ = ["Error", "Reply", "Reporter"]
 
@@ -37,7 +38,12 @@ _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no t
 _MAX_FAIL_TEXT = 64 << 10
 _MAX_CONFIG = 4 << 20
 
+_CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # What json raises.
+
 _T = TypeVar("_T")
+
+# Which process has a Reporter on the inherited socket of that inode. A forked child has it, too.
+_owners: Dict[int, int] = {}
 
 
 class Error(RuntimeError):
@@ -78,10 +84,12 @@ class Reply:
 class Reporter:
     """The report channel of this process; there can be one at a time.
 
-    Any thread may call any method. `report` is in lock-step: it returns when the yard has stored
-    the report and decided, however long that takes (while the yard's trainer is restarted it just
-    takes longer; a yard that is gone for good closes the channel). `log` and `heartbeat` only wait
-    while the socket is full.
+    Any thread may call any method. A signal handler may raise an exception, whatever it interrupts;
+    where it interrupts a call of its own thread it cannot make another one, which is an `Error`. So
+    is a call in a child that was forked: the run is its parent's. `report` is in lock-step: it
+    returns when the yard has stored the report and decided, however long that takes (while the
+    yard's trainer is restarted it just takes longer; a yard that is gone for good closes the
+    channel). `log` and `heartbeat` only wait while the socket is full.
 
     What goes wrong is raised as `Error`. A line over 1 MiB, and what the yard refuses, costs only
     itself. Everything else (the yard's end is gone, or does not speak the protocol) breaks the
@@ -123,17 +131,21 @@ class Reporter:
         self.saved = None
         self._out = out
         self._seq = 0
-        self._buffer = b""
+        self._line = _Line(b"", 0, 0)  # The last one that was begun. By way of _send_lock.
+        self._inbox: Tuple[int, List[bytes]] = (0, [])  # Answers that were read; what came since.
         self._broken: Optional[Tuple[str, Optional[str]]] = None
         self._in_trial = False  # Without being its reporter: not rank 0 of a cluster.
         self._pid = os.getpid()
-        self._report_lock = threading.Lock()  # Held from a report to its answer.
-        self._send_lock = threading.Lock()  # Held for a line. Taken after _report_lock.
+        self._ask_lock = threading.Lock()  # Held from a question to its answer.
+        self._asker: Optional[int] = None  # The thread that holds it.
+        self._send_lock = threading.Lock()  # Held for a line. Taken after _ask_lock.
+        self._sender: Optional[int] = None
         self._timeout = answer_timeout
         self._socket = _open(
             os.environ.get("YARD_FD", "") if fd is None else fd,
             os.environ.get("YARD_SOCKET", "") if path is None else path)
         self.connected = self._socket is not None
+        self._take_channel()
         if not (self.connected and self._say_hello()):
             self.config = _read_config(os.environ.get("YARD_CONFIG", ""))
             self.checkpoint = os.environ.get("YARD_CHECKPOINT") or None
@@ -141,12 +153,16 @@ class Reporter:
             self.iteration = int(iteration) if iteration.isdecimal() else 0
 
     def report(self, _metrics: Optional[Mapping[str, Any]] = None, *, step: Optional[int] = None,
-               done: bool = False, **metrics: Any) -> Reply:
+               done: bool = False, checkpoint: Union[None, str, "os.PathLike[str]"] = None,
+               **metrics: Any) -> Reply:
         """Reports one row: numbers, strings, and mappings of them, by name. Returns a Reply.
 
-        Names that are no Python words can be given as a mapping in the first argument. The yard
-        draws curves over `step`, an integer; without one it counts reports. `done` marks the last
-        report.
+        Names that are no Python words can be given as a mapping in the first argument. What array
+        libraries hold is a number if it has one element; a masked one is NaN. The yard draws curves
+        over `step`, an integer; without one it counts reports. `done` marks the last report.
+
+        `checkpoint` is a directory inside the run's ($YARD_LOGDIR), which becomes a checkpoint of
+        this report, and `saved`; or `saved` itself, which then belongs to this report.
         """
         if step is not None:
             step = operator.index(step)
@@ -157,20 +173,30 @@ class Reporter:
         row.update(metrics)
         if "" in row:
             raise ValueError("a metric has no name")
+        directory = None if checkpoint is None else os.path.abspath(os.fspath(checkpoint))
         if not self.connected:
-            words = ["%s=%s" % (name, _encode(value)) for name, value in row.items()]
+            try:
+                words = ["%s=%s" % (name, _encode(value)) for name, value in row.items()]
+            except _CANNOT_BE_SENT:
+                _name_what_cannot_be_sent(row)
+                raise
             self._print(" ".join(words if step is None else ["step=%d" % step] + words))
             self._seq += 1
+            self.saved = directory or self.saved
             return Reply()
-        with self._report_lock:
-            message: Dict[str, Any] = {"t": "report", "m": row, "seq": self._seq + 1}
-            if step is not None:
-                message["step"] = step
-            if done:
-                message["done"] = True
-            self._send(message)
-            self._seq += 1
-            return self._parse_answer(self._receive(), self._seq)
+        message: Dict[str, Any] = {"t": "report", "m": row}
+        if step is not None:
+            message["step"] = step
+        if done:
+            message["done"] = True
+        if directory is not None:
+            message["ckpt"] = directory
+        try:
+            line = self._ask(message)
+        except _CANNOT_BE_SENT:
+            _name_what_cannot_be_sent(row)
+            raise
+        return self._parse_answer(line, message["seq"])
 
     @contextlib.contextmanager
     def save(self, step: Optional[int] = None) -> Iterator[str]:
@@ -227,9 +253,7 @@ class Reporter:
             message["tasks"] = list(tasks)
         if timeout is not None:
             message["timeout_s"] = timeout
-        with self._report_lock:
-            self._send(message)
-            line = self._receive(patient=True)
+        line = self._ask(message, patient=True)
         answer = _parse(line)
         if answer is None:
             raise self._break("the yard's answer is not JSON: " + _excerpt(line))
@@ -266,6 +290,9 @@ class Reporter:
     def close(self) -> None:
         """Gives the channel up; later calls raise. Called at the end of a `with` block."""
         self._break("the report channel is closed")
+        for inode in [inode for inode, pid in _owners.items() if inode == self._inode]:
+            if _owners[inode] == os.getpid():
+                del _owners[inode]
         if self._socket is not None:
             self._socket.close()
 
@@ -290,10 +317,18 @@ class Reporter:
     def _print(self, text: str) -> None:
         print(text, file=self._out or sys.stdout, flush=True)
 
+    def _take_channel(self) -> None:
+        self._inode = 0 if self._socket is None else os.fstat(self._socket.fileno()).st_ino
+        owner = _owners.get(self._inode, self._pid)
+        if owner != self._pid:
+            raise self._break("the report channel is that of process %d, from which this one was "
+                              "forked: report there" % owner)
+        if self._socket is not None:
+            _owners[self._inode] = self._pid
+
     def _say_hello(self) -> bool:
         """False if no trainer has said what to start from."""
-        self._send({"t": "hello", "v": 1, "pid": os.getpid()})
-        line = self._receive()
+        line = self._ask({"t": "hello", "v": 1, "pid": os.getpid()})
         answer = _parse(line)
         kind = answer.get("t") if answer is not None else None
         if answer is None or kind not in ("welcome", "stop", "error"):
@@ -314,9 +349,7 @@ class Reporter:
 
     def _ask_for_path(self, message: Dict[str, Any], kind: str) -> str:
         """The path in the answer to a line of a checkpoint."""
-        with self._report_lock:
-            self._send(message)
-            line = self._receive()
+        line = self._ask(message)
         answer = _parse(line)
         if answer is None:
             raise self._break("the yard's answer is not JSON: " + _excerpt(line))
@@ -338,6 +371,7 @@ class Reporter:
             if answer.get("seq") not in (None, seq):
                 raise self._break("the yard answered report %.24s instead of %d" % (
                     json.dumps(answer["seq"]), seq))
+            self.saved = _of_type(answer.get("path"), str) or self.saved
             return Reply(events=_of_type(answer.get("events"), list) or [])
         if kind == "stop":
             return Reply(
@@ -348,44 +382,105 @@ class Reporter:
             raise Error(*_error_of(answer))
         raise Error("the yard's answer is of an unknown kind: " + _excerpt(line))
 
-    def _send(self, message: Dict[str, Any]) -> None:
-        line = _encode(message).encode("utf-8", "replace") + b"\n"
-        if len(line) > _MAX_LINE:
-            raise Error("a line of %d bytes is over the limit of %d" % (len(line), _MAX_LINE))
-        with self._send_lock:
-            channel = self._channel()
-            try:
-                # No signal: Python ignores SIGPIPE, a program may not.
-                rest = memoryview(line)
-                while rest:
-                    try:
-                        rest = rest[channel.send(rest, socket.MSG_NOSIGNAL):]
-                    except BlockingIOError:  # Another process made the socket non-blocking.
-                        self._wait(select.POLLOUT, None)
-            except OSError as error:
-                raise self._break("cannot write to the report channel: %s" % error)
+    # A signal handler may raise an exception between any two steps of what follows. So each change
+    # of what is known of the channel is one step, and a line that was cut off is finished by the
+    # next call, which also passes over the answers that nobody has read.
 
-    def _receive(self, patient: bool = False) -> bytes:
+    def _ask(self, message: Dict[str, Any], patient: bool = False) -> bytes:
+        """The answer to a line. Threads take turns. Numbers a report."""
+        self._check_caller()
+        self._check_turn(self._ask_lock, self._asker)
+        with self._ask_lock:
+            try:
+                self._asker = threading.get_ident()
+                is_report = message["t"] == "report"
+                if is_report:
+                    message["seq"] = self._seq + 1
+                data = _line_of(message)
+                if is_report:
+                    self._seq += 1
+                return self._receive(self._send_line(data, asks=True), patient)
+            finally:
+                self._asker = None
+
+    def _send(self, message: Dict[str, Any]) -> None:
+        """A line that is not answered."""
+        self._check_caller()
+        self._send_line(_line_of(message), asks=False)
+
+    def _check_caller(self) -> None:
+        if os.getpid() != self._pid:
+            raise Error("this Reporter is that of process %d, from which this one was forked: "
+                        "report there" % self._pid)
+
+    def _check_turn(self, lock: threading.Lock, holder: Optional[int]) -> None:
+        """Else the thread would wait for itself."""
+        if holder == threading.get_ident() and lock.locked():
+            raise Error("a signal handler has interrupted a call of this thread and makes another "
+                        "one: let it set a flag, or raise an exception, and call after that")
+
+    def _send_line(self, data: bytes, asks: bool) -> int:
+        """How many lines that want an answer have been sent with it."""
+        self._check_turn(self._send_lock, self._sender)
+        with self._send_lock:
+            try:
+                self._sender = threading.get_ident()
+                before = self._line
+                if before.sent:
+                    self._finish(before)
+                asked = before.asked if before.sent else before.asked_before
+                line = _Line(data, asked, asked + asks)
+                self._line = line
+                self._finish(line)
+                return line.asked
+            except OSError as error:
+                if error.errno is None:  # It is a signal handler's, such as a TimeoutError.
+                    raise
+                raise self._break("cannot write to the report channel: %s" % error)
+            finally:
+                self._sender = None
+
+    def _finish(self, line: _Line) -> None:
+        channel = self._channel()
+        while True:
+            rest = memoryview(line.data)[sum(line.sent):]
+            if not rest:
+                return
+            try:
+                # One step: what was sent is known. (No signal: Python ignores SIGPIPE, a program
+                # may not.)
+                line.sent.extend(map(channel.send, (rest,), (socket.MSG_NOSIGNAL,)))
+            except BlockingIOError:  # Another process made the socket non-blocking.
+                self._wait(select.POLLOUT, None)
+
+    def _receive(self, number: int, patient: bool) -> bytes:
+        """The answer of that number."""
         channel = self._channel()
         timeout = None if patient else self._timeout
         deadline = None if timeout is None else time.monotonic() + timeout
         try:
-            while b"\n" not in self._buffer and len(self._buffer) <= _MAX_LINE:
+            while True:
+                read, pieces = self._inbox
+                line, newline, rest = b"".join(pieces).partition(b"\n")
+                if len(line) > _MAX_LINE:
+                    raise self._break("an answer of the yard is longer than %d bytes" % _MAX_LINE)
+                if newline:
+                    self._inbox = (read + 1, [rest] if rest else [])
+                    if read + 1 >= number:
+                        return line
+                    continue
                 if not self._wait(select.POLLIN, deadline):
                     raise self._break("no answer of the yard within %s s" % timeout)
                 try:
-                    got = channel.recv(1 << 16)
+                    pieces.extend(map(channel.recv, (1 << 16,)))  # One step, too.
                 except BlockingIOError:
                     continue
-                if not got:
+                if not pieces[-1]:
                     raise self._break("the yard closed the report channel")
-                self._buffer += got
         except OSError as error:
+            if error.errno is None:
+                raise
             raise self._break("cannot read from the report channel: %s" % error)
-        line, _, self._buffer = self._buffer.partition(b"\n")
-        if len(line) > _MAX_LINE:
-            raise self._break("an answer of the yard is longer than %d bytes" % _MAX_LINE)
-        return line
 
     def _wait(self, event: int, deadline: Optional[float]) -> bool:
         """False if the deadline passed before the socket was ready."""
@@ -404,6 +499,25 @@ class Reporter:
         if self._broken is None:
             self._broken = (message, code)
         return Error(*self._broken)
+
+
+class _Line:
+    """A line on its way to the yard."""
+
+    __slots__ = ("data", "sent", "asked_before", "asked")
+
+    def __init__(self, data: bytes, asked_before: int, asked: int) -> None:
+        self.data = data
+        self.sent: List[int] = []  # Bytes of each send().
+        self.asked_before = asked_before  # Lines that want an answer and were sent before it.
+        self.asked = asked  # And with it.
+
+
+def _line_of(message: Dict[str, Any]) -> bytes:
+    line = _encode(message).encode("utf-8", "replace") + b"\n"
+    if len(line) > _MAX_LINE:
+        raise Error("a line of %d bytes is over the limit of %d" % (len(line), _MAX_LINE))
+    return line
 
 
 def _open(spec: str, path: str) -> Optional[socket.socket]:
@@ -474,12 +588,44 @@ def _encode(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
+def _name_what_cannot_be_sent(row: Mapping[Any, Any], path: str = "") -> None:
+    """Raises an error that names the metric, if there is one that cannot be sent."""
+    for name, value in row.items():
+        where = "%s%s" % (path, name)
+        if isinstance(value, dict):
+            _name_what_cannot_be_sent(value, where + "/")
+            continue
+        try:
+            _encode(value)
+        except _CANNOT_BE_SENT as error:
+            raise type(error)("metric %s %s" % (where, error)) from None
+
+
 def _plain(value: Any) -> Any:
-    """The Python number that a scalar of NumPy, PyTorch and others holds."""
-    item = getattr(value, "item", None)
-    if not callable(item):
-        raise TypeError("a metric cannot be a %s" % type(value).__name__)
-    return item()
+    """The Python number that a scalar of NumPy, PyTorch, TensorFlow and others holds."""
+    try:
+        number = _number_in(value)
+    except Exception as error:
+        raise TypeError("cannot be a %s: %s" % (type(value).__name__, error)) from None
+    if number is None:
+        raise TypeError("cannot be a %s" % type(value).__name__)
+    return number
+
+
+def _number_in(value: Any) -> Any:
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return None
+    if bool(getattr(value, "mask", False)):  # numpy.ma; below the mask there is a 0.
+        return math.nan
+    item = value.item() if callable(getattr(value, "item", None)) else value
+    if isinstance(item, (bool, int, float, str)):
+        return item
+    if hasattr(item, "__float__"):  # A long double, Decimal, what TensorFlow holds.
+        return float(item)
+    if hasattr(item, "__getitem__") and hasattr(item, "__len__") and len(item) == 1:
+        element = item[0]
+        return element if isinstance(element, (bool, int, float)) else _number_in(element)
+    return None
 
 
 def _parse(line: bytes) -> Optional[Dict[str, Any]]:
