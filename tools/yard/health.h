@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "runtime/shell_word.h"
 
 namespace yard {
 
@@ -34,8 +35,7 @@ struct Finding {
 using Findings = std::vector<Finding>;
 bool AnyBad(const Findings& findings);
 
-// A word for a POSIX shell: as it is, or in quotes where it must be.
-std::string ShellWord(const std::string& text);
+using runtime::ShellWord;  // Every path in a command of `fix` is one.
 // The command that removes these files; of many, the first ones, and to look again.
 std::string RemovalOf(std::vector<std::string> paths);
 

@@ -363,13 +363,6 @@ TEST_F(CheckYardTest, ARegistrationInTheFutureIsNoted) {
   EXPECT_EQ(TheOne().level, Level::kWarn);
 }
 
-TEST(ShellWordTest, QuotesWhatAShellWouldRead) {
-  EXPECT_EQ(ShellWord("/a-b_c/d.e"), "/a-b_c/d.e");
-  EXPECT_EQ(ShellWord(""), "''");
-  EXPECT_EQ(ShellWord("a $b"), "'a $b'");
-  EXPECT_EQ(ShellWord("a\nb"), "'a\nb'");
-}
-
 // ---- how tasks are killed
 
 TEST(CheckKillModesTest, TheOneThatTasksGetIsMarkedAndOthersSayWhyNot) {

@@ -5,6 +5,7 @@
 
 #include "flatbuffers/flatbuffers.h"
 #include "nlohmann/json.hpp"
+#include "tools/yard/git_state.h"
 
 namespace yard {
 namespace {
@@ -35,7 +36,10 @@ void AddProvenance(const Provenance& provenance, const std::string& first,
   if (!options.function.empty()) json["function"] = options.function;
   if (first.empty()) options.provenance_diff = provenance.git.diff;
   if (!first.empty() && !provenance.git.diff.empty()) json["git"]["diff_of"] = first;
-  if (!first.empty() && json.contains("git")) json["git"].erase("untracked");
+  if (!first.empty() && json.contains("git")) {
+    json["git"].erase("untracked");
+    json["git"].erase("filtered");
+  }
   options.provenance = TextOf(json);
   if (options.provenance.size() > std::min(kLong, room) || request->argv.size() > kManyArguments) {
     json.erase("command");
@@ -46,7 +50,8 @@ void AddProvenance(const Provenance& provenance, const std::string& first,
   const std::size_t left = room - std::min(room, options.provenance.size());
   if (options.provenance_diff.size() <= left) return;
   options.provenance_diff.resize(left);
-  json["git"]["diff_bytes"] = left;
+  EndAtAWholeFile(&options.provenance_diff);
+  json["git"]["diff_bytes"] = options.provenance_diff.size();
   json["git"]["diff_is_cut"] = true;
   options.provenance = TextOf(json);
 }
