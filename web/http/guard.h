@@ -1,0 +1,40 @@
+#ifndef WEB_HTTP_GUARD_H_
+#define WEB_HTTP_GUARD_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "web/http/message.h"
+
+namespace web {
+
+// Refuses requests that a web page of somebody else's has made a browser send. Loopback is no
+// boundary: a page may send requests there, and a name that is pointed to 127.0.0.1 afterwards
+// makes the page of the same origin. So every request, whatever its method and path, has to name
+// this server as its host, and one that may change something has to come from a page of this
+// server's or from no page. What has come through the socket came from no browser, and is not
+// looked at.
+class Guard {
+ public:
+  // `hosts`: names and addresses of this server besides localhost, 127.0.0.1 and [::1], as they
+  // stand in a URL, without a port.
+  explicit Guard(const std::vector<std::string>& hosts = {});
+
+  // The response that refuses `request`: 400, 403, 405, 415 or 421. Pure.
+  std::optional<Response> Refuse(const Request& request) const;
+
+ private:
+  std::optional<Response> RefuseHost(const Request& request) const;
+
+  std::vector<std::string> hosts_;
+};
+
+// The host of "localhost:7710", in lower case: "localhost"; of "[::1]:80": "[::1]". Empty if
+// `value` is not a host with or without a port.
+std::string HostWithoutPort(std::string_view value);
+
+}  // namespace web
+
+#endif  // WEB_HTTP_GUARD_H_

@@ -1,0 +1,21 @@
+#ifndef WEB_HTTP_PROBLEM_H_
+#define WEB_HTTP_PROBLEM_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "web/http/message.h"
+
+namespace web {
+
+// An error as a caller reads it (the members are those of RFC 9457): {"status": 404, "type":
+// "not-found", "title": "no run r9", "hint": "..."}. Without a hint there is no such member. Bytes
+// of `title` and `hint` that are not UTF-8 become U+FFFD.
+Response Problem(int status, std::string_view title, std::string_view hint = {});
+
+// The same of an error of the bus, with the HTTP status that says the same.
+Response ProblemOf(const absl::Status& error);
+
+}  // namespace web
+
+#endif  // WEB_HTTP_PROBLEM_H_

@@ -1,0 +1,31 @@
+#ifndef WEB_HTTP_TARGET_H_
+#define WEB_HTTP_TARGET_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace web {
+
+// What a request line asks for: "/api/v1/runs/a%2Fb?limit=5" is the segments {"api", "v1", "runs",
+// "a/b"} and the query {{"limit", "5"}}. Everything is decoded, and is UTF-8 without a zero byte.
+struct Target {
+  std::vector<std::string> segments = {};
+  std::vector<std::pair<std::string, std::string>> query = {};
+
+  // The first value of that name in the query.
+  std::optional<std::string_view> Find(std::string_view name) const;
+};
+
+// InvalidArgument says what is wrong: only the origin form ("/...") is taken, at most kMaxTarget
+// bytes, without a fragment, without empty, "." and ".." segments, and with whole percent escapes.
+absl::StatusOr<Target> ParseTarget(std::string_view text);
+inline constexpr std::size_t kMaxTarget = 4096;
+
+}  // namespace web
+
+#endif  // WEB_HTTP_TARGET_H_
