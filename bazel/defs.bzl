@@ -50,6 +50,7 @@ _PCH = {
     "tests": "//bus/schema:pch",
     "tools": "//bus/schema:pch",
     "trainer": "//bus/schema:pch",
+    "web": "//bus/schema:pch",
 }
 
 def _precompiled(copts, test = False):
