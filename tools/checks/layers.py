@@ -27,6 +27,7 @@ ALLOWED = {
     "launcher": _BELOW_SERVICES,
     "datamanager": _BELOW_SERVICES,
     "trainer": _BELOW_SERVICES,
+    "web": _BELOW_SERVICES,
     "sdk": _BELOW_SERVICES,
     "tools": _BELOW_SERVICES | {"sdk"},
     # A program of a user's: with functions of its own it is a trainer.
@@ -48,6 +49,7 @@ FORBIDDEN = [
     (r"\bflatbuffers::Verifier\b", ("bus/", "bench/", "tests/", "tools/yard/message_json.cc"),
      "bytes become messages in bus/ alone, verified there"),
     (r'#include\s*[<"]asio(\.hpp|/)', ("runtime/",), "Asio stays behind the headers of runtime/"),
+    (r'#include\s*[<"]boost/', ("web/http/server.cc",), "Boost stays behind web/http/server.h"),
     (r'#include\s*[<"]absl/synchronization/', (),
      "the thread sanitizer cannot see into it: use runtime/mutex.h"),
     # (The SDK stands alone, so that a training program links nothing else of ours.)
