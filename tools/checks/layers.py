@@ -1,9 +1,10 @@
 """Who may use what: the table of docs/architecture.md ("Layers") against the build graph.
 
 Bazel's visibility already stops most violations at build time. This check sees the rest: it knows
-the table as a whole, it compares every direct edge with it, and it proves on a planted violation
-that it can fail. An edge through `data` is not a use of code: it is how a program finds the
-binaries of other processes, so those edges are free. Targets that are `testonly` are free too.
+the table as a whole, it compares every direct edge with it, it compares the groups of layers/BUILD
+with it, and it proves on a planted violation that it can fail. An edge through `data` is not a use
+of code: it is how a program finds the binaries of other processes, so those edges are free. Targets
+that are `testonly` are free too.
 """
 
 import os
@@ -12,29 +13,11 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree as ElementTree
 
-_BELOW_SERVICES = {"third_party", "runtime", "eventlog", "bus/schema", "bus"}
+PAGE = "docs/architecture.md"
+GROUPS = "layers/BUILD"
+# What a row says of a folder that may use all others.
+_ANYTHING = "anything"
 
-# folder -> folders its code may use besides its own
-ALLOWED = {
-    "third_party": set(),
-    "bazel": {"third_party"},
-    "runtime": {"third_party"},
-    "eventlog": {"third_party", "runtime"},
-    # The method descriptors generated beside a schema stand on //bus:method.
-    "bus/schema": {"third_party", "bus"},
-    "bus": {"third_party", "runtime", "bus/schema"},
-    "registry": _BELOW_SERVICES,
-    "launcher": _BELOW_SERVICES,
-    "datamanager": _BELOW_SERVICES,
-    "trainer": _BELOW_SERVICES,
-    "web": _BELOW_SERVICES,
-    "sdk": _BELOW_SERVICES,
-    "tools": _BELOW_SERVICES | {"sdk"},
-    # A program of a user's: with functions of its own it is a trainer.
-    "examples": _BELOW_SERVICES | {"sdk", "trainer"},
-}
-# What needs more than one process may use anything; so may the root's aliases.
-FREE = {"tests", "bench", ""}
 # Everything may use what the build rules bring along, like the main() of fuzz tests.
 FREE_TO_USE = {"bazel"}
 
@@ -67,14 +50,58 @@ _SEED = {
 }
 
 
-def folder_of(label):
-    """The row of the table that `label` belongs to, or None if it is outside of the checkout."""
-    if not label.startswith("//"):
-        return None
-    package = label[2:].split(":")[0]
-    if package == "bus/schema" or package.startswith("bus/schema/"):
-        return "bus/schema"
-    return package.split("/")[0]
+class Table:
+    """The rows of the page: which folder may use which.
+
+    A row is "| `runtime/` | what it is | `third_party/` |". The last cell names the folders whose code the first
+    one may use besides its own; "as `trainer/`" takes over what that row says, and "anything" is what it says. A
+    folder without a row of its own belongs to the one that it lies in.
+    """
+
+    def __init__(self, page):
+        self.errors = []
+        section = page.partition("\n## Layers\n")[2].partition("\n## ")[0]
+        cells = [[cell.strip() for cell in line.strip("|").split("|")]
+                 for line in section.splitlines() if line.startswith("| `")]
+        self._cells = {self._folder(names[0]): names[-1] for names in cells}
+        if not self._cells:
+            self.errors.append(f"{PAGE} has no table under \"## Layers\"")
+        for folder in self._cells:
+            for name in self.may_use(folder) - set(self._cells):
+                self.errors.append(f"{PAGE}: the row of {folder}/ names {name}/, which has no row")
+
+    @staticmethod
+    def _folder(cell):
+        return cell.strip("`").rstrip("/")
+
+    def folders(self):
+        return sorted(self._cells)
+
+    def may_use_anything(self, folder):
+        return self._cells[folder] == _ANYTHING
+
+    def may_use(self, folder, seen=()):
+        """The folders that a row's last cell names, those of the rows that it takes over too."""
+        cell = self._cells[folder]
+        names = set()
+        for word, name in re.findall(r"(as )?`([^`]+)`", cell):
+            name = name.rstrip("/")
+            if not word:
+                names.add(name)
+            elif name in self._cells and name not in seen:
+                names |= self.may_use(name, (*seen, folder))
+        return names
+
+    def folder_of(self, label):
+        """The folder whose row `label` belongs to; the top folder if it has none; None outside of the checkout."""
+        if not label.startswith("//"):
+            return None
+        package = label[2:].split(":")[0]
+        parts = package.split("/")
+        for length in range(len(parts), 0, -1):
+            if "/".join(parts[:length]) in self._cells:
+                return "/".join(parts[:length])
+        return parts[0]
 
 
 def edges(query_xml):
@@ -91,18 +118,39 @@ def edges(query_xml):
     return found
 
 
-def violations(found):
+def violations(found, table):
     """One sentence for each edge that the table forbids."""
     sentences = []
     for user, used, testonly in found:
-        above, below = folder_of(user), folder_of(used)
-        if testonly or above is None or below is None or above == below or above in FREE:
+        above, below = table.folder_of(user), table.folder_of(used)
+        # (The root's aliases stand above everything.)
+        if testonly or above in (None, "") or below is None or above == below:
             continue
-        if above not in ALLOWED:
+        if above not in table.folders():
             sentences.append(f"{user}: the folder {above}/ is not in the table of layers")
-        elif below not in ALLOWED[above] | FREE_TO_USE:
+        elif not table.may_use_anything(above) and below not in table.may_use(above) | FREE_TO_USE:
             sentences.append(f"{user} may not use {used}: {above}/ stands below or beside {below}/")
     return sorted(set(sentences))
+
+
+def wrong_groups(table, build_file):
+    """One sentence for each group of layers/BUILD that says something else than the table.
+
+    The group `above_NAME` has the folders that may use the folder NAME ("bus_schema" is bus/schema).
+    """
+    sentences = []
+    for name, packages in re.findall(r'name = "above_(\w+)",\s*packages = \[(.*?)\]', build_file, re.DOTALL):
+        used = next((folder for folder in table.folders() if folder.replace("/", "_") == name), None)
+        if used is None:
+            sentences.append(f"{GROUPS}: above_{name} is of no folder in the table of {PAGE}")
+            continue
+        said = set(re.findall(r'"//([^"]+)/\.\.\."', packages))
+        meant = {folder for folder in table.folders() if "/" not in folder and
+                 (folder == used or table.may_use_anything(folder) or used in table.may_use(folder))}
+        for folder in sorted(said ^ meant):
+            sentences.append(f"{GROUPS}: above_{name} {'lacks' if folder in meant else 'has'} {folder}/, which the "
+                             f"table of {PAGE} {'has' if folder in meant else 'lacks'}")
+    return sentences
 
 
 def forbidden_lines(path, text):
@@ -117,23 +165,30 @@ def forbidden_lines(path, text):
     return sentences
 
 
-def check(bazel, sources):
+def check(bazel, sources, page=None, groups=None):
     """What is wrong with the layers, as sentences; empty if nothing is.
 
     `bazel(*args)` runs Bazel in the checkout and gives a subprocess.CompletedProcess; `sources` are
-    the C++ files to read.
+    the C++ files to read; `page` and `groups` stand for the text of PAGE and GROUPS.
     """
+    table = Table(_text(PAGE) if page is None else page)
     answer = _query(bazel, "//...")
-    sentences = violations(edges(answer.stdout))
+    sentences = table.errors + wrong_groups(table, _text(GROUPS) if groups is None else groups)
+    sentences += violations(edges(answer.stdout), table)
     if answer.returncode != 0:
         sentences.append("some package cannot be loaded:\n" + answer.stderr.strip())
     for path in sources:
         with open(path, encoding="utf-8", errors="replace") as file:
             sentences += forbidden_lines(path, file.read())
-    return sentences + _check_that_it_can_fail(bazel)
+    return sentences + _check_that_it_can_fail(bazel, table)
 
 
-def _check_that_it_can_fail(bazel):
+def _text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def _check_that_it_can_fail(bazel, table):
     with tempfile.TemporaryDirectory(prefix="trainyard-layers-") as root:
         for package, deps in _SEED.items():
             os.makedirs(os.path.join(root, package))
@@ -141,7 +196,7 @@ def _check_that_it_can_fail(bazel):
                 file.write(f"cc_library(name = 'planted_violation', deps = {deps})\n")
         packages = " + ".join(f"//{package}:all" for package in _SEED)
         answer = _query(bazel, packages, "--package_path=%workspace%:" + root)
-    found = violations(edges(answer.stdout)) if answer.returncode == 0 else []
+    found = violations(edges(answer.stdout), table) if answer.returncode == 0 else []
     wanted = sum(len(deps) for deps in _SEED.values())
     if len(found) == wanted:
         return []

@@ -7,6 +7,48 @@ from bazel.python import xml_runner
 from tools.checks import layers
 
 
+PAGE = """# Page
+
+| `elsewhere/` | no row | anything |
+
+## Layers
+
+| folder | what it is | may include |
+| --- | --- | --- |
+| `third_party/` | libraries | nothing |
+| `runtime/` | floor | `third_party/` |
+| `eventlog/` | files | `third_party/` `runtime/` |
+| `bus/schema/` | messages | `third_party/`, and of `bus/` the descriptors |
+| `bus/` | bytes | `third_party/` `runtime/` `bus/schema/` |
+| `registry/` | a service | as `bus/`, and `bus/` |
+| `launcher/` | a service | as `registry/` |
+| `trainer/` | a service | as `registry/`, and `eventlog/` and its folders: `trainer/report/` |
+| `trainer/report/` | a part of it | as `registry/` |
+| `sdk/` | programs | `third_party/` `runtime/` |
+| `tools/` | the command line | as `trainer/`, and `sdk/` |
+| `examples/` | examples | as `registry/`, and `sdk/` `trainer/` |
+| `tests/` | several | anything |
+| `bench/` | figures | anything |
+
+## The bus
+
+| `zoo/` | no row | anything |
+"""
+
+GROUPS = """
+package_group(
+    name = "above_eventlog",
+    packages = [
+        "//eventlog/...",
+        "//trainer/...",
+        "//tools/...",
+        "//tests/...",
+        "//bench/...",
+    ],
+)
+"""
+
+
 def query_answer(rules):
     """`rules` maps a label to (class, testonly, {attribute: labels})."""
     text = ""
@@ -19,12 +61,13 @@ def query_answer(rules):
 
 
 def violations(user, used, kind="cc_library", testonly=False, attribute="deps"):
-    return layers.violations(layers.edges(query_answer({user: (kind, testonly, {attribute: [used]})})))
+    return layers.violations(layers.edges(query_answer({user: (kind, testonly, {attribute: [used]})})),
+                             layers.Table(PAGE))
 
 
 class LayersTest(unittest.TestCase):
     def test_every_service_is_kept_from_every_other(self):
-        services = ["registry", "launcher", "datamanager", "trainer"]
+        services = ["registry", "launcher", "trainer"]
         for user in services:
             for used in services:
                 with self.subTest(user=user, used=used):
@@ -46,6 +89,13 @@ class LayersTest(unittest.TestCase):
                            ("registry", "third_party"), ("runtime/sub", "runtime"), ("", "tools/yard")]:
             with self.subTest(user=user, used=used):
                 self.assertEqual(violations(f"//{user}:a", f"//{used}:b"), [])
+
+    def test_a_folder_within_a_folder_has_a_row_of_its_own(self):
+        self.assertEqual(violations("//trainer:a", "//trainer/report:b"), [])
+        self.assertEqual(violations("//trainer/other:a", "//trainer:b"), [])
+        self.assertEqual(violations("//trainer/report/inner:a", "//trainer/report:b"), [])
+        self.assertEqual(len(violations("//trainer/report:a", "//trainer:b")), 1)
+        self.assertEqual(len(violations("//trainer/report:a", "//eventlog:b")), 1)
 
     def test_tests_and_data_are_free(self):
         self.assertEqual(violations("//registry:a_test", "//launcher:b", kind="cc_test"), [])
@@ -73,6 +123,33 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(layers.forbidden_lines("trainer/a.cc", "// never a flatbuffers::Verifier here"), [])
 
 
+class TableTest(unittest.TestCase):
+    def test_only_the_section_of_layers_counts(self):
+        table = layers.Table(PAGE)
+        self.assertEqual(table.errors, [])
+        self.assertIn("runtime", table.folders())
+        self.assertNotIn("elsewhere", table.folders())
+        self.assertNotIn("zoo", table.folders())
+
+    def test_a_page_without_the_table_is_an_error(self):
+        self.assertIn("has no table", layers.Table("# Page\n").errors[0])
+
+    def test_a_row_names_folders_that_have_rows(self):
+        errors = layers.Table(PAGE.replace("`sdk/` | programs | `third_party/`", "`sdk/` | programs | `thrid_party/`")).errors
+        self.assertEqual(errors, ["docs/architecture.md: the row of sdk/ names thrid_party/, which has no row"])
+
+    def test_a_circle_of_rows_ends(self):
+        page = PAGE.replace("| a service | as `bus/`, and `bus/` |", "| a service | as `launcher/`, and `bus/` |")
+        self.assertEqual(layers.Table(page).may_use("launcher"), {"bus"})
+
+    def test_a_group_says_what_the_table_says(self):
+        table = layers.Table(PAGE)
+        self.assertEqual(layers.wrong_groups(table, GROUPS), [])
+        self.assertIn("lacks trainer/", layers.wrong_groups(table, GROUPS.replace('        "//trainer/...",\n', ""))[0])
+        self.assertIn("has sdk/", layers.wrong_groups(table, GROUPS.replace("//trainer/...", "//trainer/...\",\n\"//sdk/..."))[0])
+        self.assertIn("of no folder", layers.wrong_groups(table, GROUPS.replace("above_eventlog", "above_all"))[0])
+
+
 class CheckTest(unittest.TestCase):
     """The whole check, against a Bazel that answers as told."""
 
@@ -86,7 +163,7 @@ class CheckTest(unittest.TestCase):
         def bazel(*args):
             is_seed = any(arg.startswith("--package_path") for arg in args)
             return subprocess.CompletedProcess(args, 0 if is_seed else code, planted if is_seed else whole, "why")
-        return layers.check(bazel, [])
+        return layers.check(bazel, [], PAGE, GROUPS)
 
     def test_passes_on_a_clean_graph(self):
         self.assertEqual(self.check(self.GOOD, self.PLANTED), [])
