@@ -1,5 +1,7 @@
 #include "runtime/coordinator.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -39,6 +41,8 @@ absl::Status RunCaught(const std::function<absl::Status()>& body) {
     return body();
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("uncaught exception: ", error.what()));
+  } catch (const abi::__forced_unwind&) {
+    throw;  // The thread is cancelled, or has called pthread_exit().
   } catch (...) {
     return absl::InternalError("uncaught exception of an unknown type");
   }

@@ -58,7 +58,8 @@ class Coordinator {
 
   // Runs `body`; an error it returns or an exception it throws (Internal, with its what()) is
   // reported by RequestStop() and swallowed (re-imagines stop_on_exception). Returns false if
-  // `body` did not return OK.
+  // `body` did not return OK. A thread that is cancelled in it, or calls pthread_exit(), ends
+  // without asking anybody to stop.
   bool StopOnError(const std::function<absl::Status()>& body);
 
   // Join() waits for `thread` too; it may be destroyed before. Forgotten when it ends, and by

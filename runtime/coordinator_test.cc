@@ -1,5 +1,7 @@
 #include "runtime/coordinator.h"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -306,6 +308,24 @@ TEST_F(CoordinatorTest, AnExceptionAfterJoinIsStillSwallowed) {
   EXPECT_FALSE(coordinator_.StopOnError([]() -> absl::Status { throw std::logic_error("late"); }));
   EXPECT_TRUE(coordinator_.ShouldStop());
   EXPECT_TRUE(coordinator_.RaiseRequested().ok());
+}
+
+TEST_F(CoordinatorTest, AThreadMayEndInsideAScope) {
+  Thread thread("leaves", [this] {
+    coordinator_.StopOnError([]() -> absl::Status { pthread_exit(nullptr); });
+    ADD_FAILURE() << "it goes on";
+  });
+  coordinator_.RegisterThread(&thread);
+  EXPECT_TRUE(coordinator_.Join().ok());
+  EXPECT_FALSE(thread.alive());
+  EXPECT_FALSE(coordinator_.ShouldStop());
+}
+
+TEST_F(CoordinatorTest, AnErrorAfterJoinIsAStopAllTheSame) {
+  EXPECT_TRUE(coordinator_.Join().ok());
+  EXPECT_FALSE(coordinator_.ShouldStop());
+  EXPECT_FALSE(coordinator_.RequestStop(absl::InternalError("too late")).ok());
+  EXPECT_TRUE(coordinator_.ShouldStop());
 }
 
 TEST_F(CoordinatorTest, JoinMayBeCalledAgainAndReturnsTheErrorAgain) {

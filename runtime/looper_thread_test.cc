@@ -1,5 +1,7 @@
 #include "runtime/looper_thread.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -150,6 +152,15 @@ TEST_F(LooperThreadTest, AnExceptionOfTheRunHookReachesTheCoordinator) {
   options.run = []() -> absl::Status { throw std::runtime_error("thrown"); };
   const auto looper = Start(std::move(options));
   EXPECT_TRUE(absl::IsInternal(coordinator_.Join()));
+  EXPECT_THAT(diary_.Read(1), ElementsAre("start"));
+}
+
+TEST_F(LooperThreadTest, AHookMayEndTheThread) {
+  auto options = WithDiary(std::nullopt);
+  options.run = []() -> absl::Status { pthread_exit(nullptr); };
+  const auto looper = Start(std::move(options));
+  EXPECT_TRUE(coordinator_.Join().ok());
+  EXPECT_FALSE(coordinator_.ShouldStop());
   EXPECT_THAT(diary_.Read(1), ElementsAre("start"));
 }
 

@@ -1,5 +1,7 @@
 #include "launcher/testing/function.h"
 
+#include <cxxabi.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -42,6 +44,8 @@ Returned CallHere(const std::string& function, std::string_view arguments) {
     return {absl::OutOfRangeError(error.what())};
   } catch (const std::exception& error) {
     return {absl::UnknownError(error.what())};
+  } catch (const abi::__forced_unwind&) {
+    throw;  // The thread has called pthread_exit().
   } catch (...) {
     return {absl::UnknownError(function + " has thrown something that is no std::exception")};
   }
