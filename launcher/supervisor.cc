@@ -28,7 +28,9 @@ bool AnyLive(const JobStatus& status) {
   return std::any_of(status.tasks.begin(), status.tasks.end(), IsLive);
 }
 
+// What ends in order to start again counts for nothing: that milestone is the next attempt's.
 bool HasReached(const TaskStatus& task, msg::Milestone milestone) {
+  if (task.stop == StopCause::kRestart) return false;
   if (task.state == TaskState::Exited) return task.attempt > 0;
   if (milestone == msg::Milestone::Completed) return false;
   if (milestone == msg::Milestone::Ready) return task.ready;
@@ -123,6 +125,7 @@ class Decider {
       status.first_failure = kWholeJob;
     }
     if (job().phase == Phase::kEnds) return;
+    if (restart.task == kWholeJob && rules_.gang) StopGang();
     for (int i = 0; i < Count(); ++i) {
       if (restart.task == kWholeJob || restart.task == i) RestartOne(i, restart.grace);
     }
@@ -214,6 +217,13 @@ class Decider {
     TaskStatus& status = Touch(i);
     status.state = TaskState::Pending;
     status.reason = std::move(reason);
+  }
+
+  // Its tasks are to start together, once all have ended; at once, as nothing has failed.
+  void StopGang() {
+    if (job().phase == Phase::kGangWaits) Do(action::CancelTimer{kWholeJob});
+    ChangeJob().phase = Phase::kGangStops;
+    job().quick_failures = 0;
   }
 
   void StartGang() {

@@ -532,6 +532,71 @@ TEST_F(JobTest, ARestartThatIsAskedForIsNotCounted) {
   EXPECT_EQ(task(1).restarts, 0);
 }
 
+// Whichever of them ends first: what the old attempt of `a` has reached counts for nothing.
+TEST_F(JobTest, WhoRestartsWaitsForTheNextAttemptOfThoseItNames) {
+  for (const auto milestone :
+       {msg::Milestone::Started, msg::Milestone::Ready, msg::Milestone::Completed}) {
+    for (const bool b_ends_first : {true, false}) {
+      rules_ = {};
+      status_ = {};
+      Make({"b-0", "a-0"});
+      rules_.tasks[1].says_ready = true;
+      rules_.tasks[0].waits = {{.tasks = {1}, .milestone = milestone, .words = "a"}};
+      const bool completes = milestone == msg::Milestone::Completed;
+      Run();
+      Feed(event::Ready{1});
+      if (completes) Feed(Success(1));
+      RunStarted();
+      EXPECT_THAT(Feed(event::RestartAsked{kWholeJob, absl::Seconds(1)}),
+                  ElementsAre("stop b-0", completes ? "start a-0 2" : "stop a-0"));
+      if (b_ends_first || completes) {
+        EXPECT_THAT(Feed(Failure(0)), IsEmpty());
+      }
+      if (!completes) {
+        EXPECT_THAT(Feed(Failure(1)), ElementsAre("start a-0 2"));
+      }
+      if (!b_ends_first && !completes) {
+        EXPECT_THAT(Feed(Failure(0)), IsEmpty());
+      }
+      EXPECT_EQ(task(0).reason, "waits for a");
+      const bool on_start = milestone == msg::Milestone::Started;
+      EXPECT_EQ(Feed(event::Running{1}).size(), on_start ? 1u : 0u);
+      EXPECT_EQ(Feed(event::Ready{1}).size(), milestone == msg::Milestone::Ready ? 1u : 0u);
+      if (completes) {
+        EXPECT_THAT(Feed(Success(1)), ElementsAre("start b-0 2"));
+      }
+      EXPECT_EQ(task(0).attempt, 2);
+    }
+  }
+}
+
+TEST_F(JobTest, AGangThatIsRestartedStartsOnceAllOfItHasEnded) {
+  Make({"worker-0", "worker-1", "worker-2"});
+  rules_.gang = true;
+  Run();
+  Feed(Success(2));
+  EXPECT_THAT(Feed(event::RestartAsked{kWholeJob, absl::Seconds(1)}),
+              ElementsAre("stop worker-0", "stop worker-1"));
+  EXPECT_THAT(Feed(Failure(0)), IsEmpty());
+  EXPECT_THAT(Feed(Failure(1)),
+              ElementsAre("start worker-0 2", "start worker-1 2", "start worker-2 2"));
+  EXPECT_EQ(status_.restarts, 0);
+}
+
+TEST_F(JobTest, ARestartEndsTheWaitOfAGang) {
+  Make({"worker-0", "worker-1"});
+  rules_.gang = true;
+  rules_.restart = {.policy = kOnFailure, .max_restarts = 5};
+  Run();
+  for (int i = 0; i < 2; ++i) {
+    Feed(Failure(0));
+    Feed(Failure(1));
+    RunStarted();
+  }
+  EXPECT_THAT(Feed(event::RestartAsked{kWholeJob, absl::Seconds(1)}),
+              ElementsAre("cancel job", "start worker-0 3", "start worker-1 3"));
+}
+
 TEST_F(JobTest, AnEndedJobStartsAgainWhenItIsAskedTo) {
   Make({"worker-0", "worker-1"});
   Run();
