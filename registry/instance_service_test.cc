@@ -57,7 +57,8 @@ class InstanceServiceTest : public ::testing::Test {
     ASSERT_EQ(getsockname(port_fd_.get(), any, &size), 0);
     port_ = ntohs(address.sin_port);
   }
-  // A process that lives until it gets SIGTERM, or one that takes no notice of it.
+  // A process that holds the port and lives until it gets SIGTERM, or one that takes no notice of
+  // it.
   pid_t StartTool(bool stubborn = false) {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
@@ -69,7 +70,7 @@ class InstanceServiceTest : public ::testing::Test {
                                             .program = "/bin/sh",
                                             .environment = {"PATH=/usr/bin:/bin"},
                                             .working_directory = "/",
-                                            .fds = {{out.get(), 1}}});
+                                            .fds = {{out.get(), 1}, {port_fd_.get(), 3}}});
     EXPECT_EQ(tool.status(), absl::OkStatus());
     if (!tool.ok()) return 0;
     out = {};

@@ -101,8 +101,8 @@ bool InstanceView::ReadEvents() {
   } else if (lost) {
     ReadAll();
   } else {
-    std::optional<std::set<int>> ports;
-    for (const std::string& name : names) ReadOne(name, &ports);
+    Listeners listeners;
+    for (const std::string& name : names) ReadOne(name, &listeners);
   }
   TellChanged();
   return inotify_.valid();
@@ -124,7 +124,7 @@ void InstanceView::ReadAll() {
   reads_ += files->size();
   const std::map<std::string, Entry> before = std::exchange(entries_, {});
   bytes_ = foreign_bytes_ = 0;
-  std::optional<std::set<int>> ports;
+  Listeners listeners;
   for (const InfoFile& file : *files) {
     const std::string name = file.path.substr(file.path.rfind('/') + 1);
     // What is known of a process stays known.
@@ -132,7 +132,7 @@ void InstanceView::ReadAll() {
     if (known != before.end() && known->second.file.info == file.info) {
       entries_[name].state = known->second.state;
     }
-    Put(name, file, &ports);
+    Put(name, file, &listeners);
   }
 }
 
@@ -146,7 +146,7 @@ bool InstanceView::HasRoom(const std::string& name) const {
   return about.st_uid == options_.uid || foreign_bytes_ + about.st_size <= kMaxForeignBytes;
 }
 
-void InstanceView::ReadOne(const std::string& name, std::optional<std::set<int>>* ports) {
+void InstanceView::ReadOne(const std::string& name, Listeners* listeners) {
   if (!HasRoom(name)) return;
   ++reads_;
   auto file = files_.Read(name);
@@ -160,16 +160,15 @@ void InstanceView::ReadOne(const std::string& name, std::optional<std::set<int>>
     Drop(name);
   }
   entries_[name].state = state;
-  Put(name, *std::move(file), ports);
+  Put(name, *std::move(file), listeners);
 }
 
-void InstanceView::Put(const std::string& name, InfoFile file,
-                       std::optional<std::set<int>>* ports) {
+void InstanceView::Put(const std::string& name, InfoFile file, Listeners* listeners) {
   Entry& entry = entries_[name];
   bytes_ += file.state.size;
   if (file.uid != options_.uid) foreign_bytes_ += file.state.size;
   entry.file = std::move(file);
-  Update(&entry, ports);
+  Update(&entry, listeners);
 }
 
 void InstanceView::Drop(const std::string& name) {
@@ -189,7 +188,7 @@ bool InstanceView::ProcessFits(const InstanceInfo& info) {
          process->started <= info.start_time + kClockSlack;
 }
 
-void InstanceView::Update(Entry* entry, std::optional<std::set<int>>* ports) {
+void InstanceView::Update(Entry* entry, Listeners* listeners) {
   const InstanceInfo& info = entry->file.info;
   if (entry->file.uid != options_.uid) {
     entry->state = State::kForeign;
@@ -199,9 +198,9 @@ void InstanceView::Update(Entry* entry, std::optional<std::set<int>>* ports) {
   const bool known = entry->state == State::kLive && processes_.contains(pid);
   const bool fits = known || ProcessFits(info);
   if (fits) WatchProcess(pid);
-  if (fits && !ports->has_value()) *ports = options_.probe->ListeningPorts(options_.uid);
-  entry->state =
-      fits && (*ports)->contains(static_cast<int>(info.port)) ? State::kLive : State::kDead;
+  if (fits && !listeners->has_value()) *listeners = options_.probe->ListenersOf(options_.uid);
+  const bool listens = fits && options_.probe->Holds(pid, **listeners, static_cast<int>(info.port));
+  entry->state = listens ? State::kLive : State::kDead;
 }
 
 void InstanceView::WatchProcess(pid_t pid) {
@@ -260,11 +259,11 @@ const std::map<std::string, InstanceView::Entry>& InstanceView::Entries() {
 }
 
 void InstanceView::Check(const std::string* cache_key) {
-  std::optional<std::set<int>> ports;
+  Listeners listeners;
   (void)Entries();
   for (auto& [name, entry] : entries_) {
     if (cache_key != nullptr && entry.file.info.cache_key != *cache_key) continue;
-    Update(&entry, &ports);
+    Update(&entry, &listeners);
   }
 }
 
@@ -283,12 +282,13 @@ const InstanceView::Entry* InstanceView::FindLive(const std::string& cache_key,
 void InstanceView::RemoveDead(const std::string& cache_key) {
   std::vector<std::string> names;
   Check(&cache_key);
-  const std::set<int> ports = options_.probe->ListeningPorts(options_.uid);
+  const auto listeners = options_.probe->ListenersOf(options_.uid);
   for (const auto& [name, entry] : entries_) {
     const InstanceInfo& info = entry.file.info;
     // A process may only seem to be another one: the clock was set.
-    const bool gone = !options_.probe->Look(static_cast<pid_t>(info.pid)).has_value();
-    const bool silent = !ports.contains(static_cast<int>(info.port));
+    const auto pid = static_cast<pid_t>(info.pid);
+    const bool gone = !options_.probe->Look(pid).has_value();
+    const bool silent = !options_.probe->Holds(pid, listeners, static_cast<int>(info.port));
     const bool dead = entry.state == State::kDead && (gone || (silent && !ProcessFits(info)));
     if (info.cache_key == cache_key && dead) names.push_back(name);
   }

@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +25,8 @@ namespace registry {
 //
 // TensorBoard's manager reads all files at each question and believes them. Here a file counts as
 // live only if it belongs to our user and its process runs as our user, began before the file says
-// that the tool started, and somebody of our user listens on its port. The file of a process that
-// was seen to end is removed: what was killed cannot do it itself.
+// that the tool started, and it (or a process that it has started) listens on its port. The file of
+// a process that was seen to end is removed: what was killed cannot do it itself.
 //
 // On the loop's thread. Reads small local files, and blocks for them.
 class InstanceView {
@@ -59,8 +58,8 @@ class InstanceView {
   // The live entry of this tool (empty: TensorBoard) with this key and the lowest port, just
   // checked; null if there is none.
   const Entry* FindLive(const std::string& cache_key, const std::string& tool = "");
-  // Removes the files of our user with this key whose process is gone, or is another one while
-  // nobody listens on the port either.
+  // Removes the files of our user with this key whose process is gone, or is another one and does
+  // not listen on the port either.
   void RemoveDead(const std::string& cache_key);
 
   // Sends a signal to the process of an entry; NotFound if it has ended.
@@ -81,11 +80,12 @@ class InstanceView {
   bool HasRoom(const std::string& name) const;
   void ReadAll();
   void TellChanged();
-  void ReadOne(const std::string& name, std::optional<std::set<int>>* ports);
-  void Put(const std::string& name, InfoFile file, std::optional<std::set<int>>* ports);
+  // Asked for once, by the first who needs them.
+  using Listeners = std::optional<ToolProbe::Listeners>;
+  void ReadOne(const std::string& name, Listeners* listeners);
+  void Put(const std::string& name, InfoFile file, Listeners* listeners);
   void Drop(const std::string& name);
-  // `ports` are asked for once, by the first who needs them.
-  void Update(Entry* entry, std::optional<std::set<int>>* ports);
+  void Update(Entry* entry, Listeners* listeners);
   void WatchProcess(pid_t pid);
   void UnwatchProcess(pid_t pid);
   void ProcessEnded(pid_t pid);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -36,7 +37,14 @@ constexpr absl::Duration kLong = absl::Seconds(20);
 class PortsOfTheTest : public ToolProbe {
  public:
   std::optional<Process> Look(pid_t pid) override { return ToolProbe::Kernel()->Look(pid); }
-  std::set<int> ListeningPorts(uid_t) override { return ports; }
+  Listeners ListenersOf(uid_t) override {
+    Listeners listeners;
+    for (const int port : ports) listeners[port].insert(static_cast<std::uint64_t>(port));
+    return listeners;
+  }
+  bool Holds(pid_t, const Listeners& listeners, int port) override {
+    return listeners.contains(port);
+  }
   std::set<int> ports = {6006};
 };
 

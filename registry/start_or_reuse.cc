@@ -35,12 +35,17 @@ constexpr std::uint64_t kLogLimit = 16 << 20;  // Of each stream of a tool.
 // The kernel does not tell when somebody begins to listen: looked at, less and less often.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(20);
 constexpr absl::Duration kLongestLook = absl::Seconds(1);
+// A tool that listens has written its info file by then. (TensorBoard's own data server listens a
+// moment before it.)
+constexpr absl::Duration kSettled = absl::Milliseconds(500);
+constexpr int kMaxCopies = 16;  // Of one key.
 
 // "tensorboard-1a2b3c4d5e6f7081": FNV-1a of the flight, the same in every process.
-std::string JobName(const std::string& tool, const std::string& flight) {
+std::string JobName(const std::string& tool, const std::string& flight, int copy) {
   std::uint64_t hash = 14695981039346656037ull;
   for (const char c : flight) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  return absl::StrCat(tool, "-", absl::Hex(hash, absl::kZeroPad16));
+  const std::string name = absl::StrCat(tool, "-", absl::Hex(hash, absl::kZeroPad16));
+  return copy == 1 ? name : absl::StrCat(name, "-", copy);
 }
 
 // As info files have it.
@@ -292,7 +297,7 @@ std::optional<absl::StatusOr<Reply>> StartOrReuse::CannotLaunch(Flight* flight) 
         absl::StrCat("the launcher, which starts tools, is not there: start it with `yard up`"));
   }
   flight->port_is_taken = !request.writes_info &&
-                          options_.probe->ListeningPorts(options_.uid).contains(request.info->port);
+                          options_.probe->ListenersOf(options_.uid).contains(request.info->port);
   return std::nullopt;
 }
 
@@ -308,7 +313,7 @@ void StartOrReuse::Launch(const FlightId& id) {
   flight.job.clear();
   flight.pid = 0;
   msg::JobSpecT spec;
-  spec.name = JobName(flight.request.tool, id);
+  spec.name = JobName(flight.request.tool, id, flight.copy);
   spec.task_type = "tool";
   spec.argv = flight.request.arguments;
   spec.argv.insert(spec.argv.begin(),
@@ -335,7 +340,8 @@ void StartOrReuse::Adopt(const FlightId& id) {
   Flight& flight = flights_.at(id);
   flight.number = ++last_number_;
   flight.adopted = true;
-  Follow(id, JobName(flight.request.tool, id));
+  flight.adopted_at = options_.clock->Monotonic();
+  Follow(id, JobName(flight.request.tool, id, flight.copy));
 }
 
 void StartOrReuse::Follow(const FlightId& id, const std::string& job) {
@@ -389,17 +395,24 @@ void StartOrReuse::JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job) {
   Finish(id, std::move(reply));
 }
 
-// It was not this call's: now the tool is started for it.
+// It was not this call's: now the tool is started for it, if somebody still waits.
 void StartOrReuse::AdoptedEnded(const FlightId& id) {
   const Flight& flight = flights_.at(id);
-  const bool taken =
-      !flight.request.writes_info &&
-      options_.probe->ListeningPorts(options_.uid).contains(flight.request.info->port);
+  if (flight.callers.empty()) return Finish(id, absl::CancelledError("nobody waits"));
+  const bool taken = !flight.request.writes_info &&
+                     options_.probe->ListenersOf(options_.uid).contains(flight.request.info->port);
   if (!taken) return Launch(id);
   Finish(id,
          absl::AlreadyExistsError(absl::StrCat("port ", flight.request.info->port,
                                                " is in use by something else: stop it, or give ",
                                                flight.request.tool, " another port")));
+}
+
+// It serves, but its info file is gone: nobody will write that again.
+bool StartOrReuse::HasLostItsFile(const Flight& flight) const {
+  return flight.adopted && flight.request.writes_info && flight.pid != 0 &&
+         options_.clock->Monotonic() - flight.adopted_at >= kSettled &&
+         options_.probe->Holds(flight.pid, options_.probe->ListenersOf(options_.uid), 0);
 }
 
 // ---- The tool's info file
@@ -449,15 +462,22 @@ void StartOrReuse::LookLater(const FlightId& id) {
   flight.probe_pause = std::clamp(2 * flight.probe_pause, kFirstLook, kLongestLook);
   flight.probe_timer = options_.loop->RunAfter(flight.probe_pause, [this, id] {
     Look(id);
+    const auto found = flights_.find(id);
+    if (found == flights_.end()) return;
+    if (found->second.copy < kMaxCopies && HasLostItsFile(found->second)) {
+      ++found->second.copy;
+      Launch(id);
+    }
     if (flights_.contains(id)) LookLater(id);
   });
 }
 
-// Nothing to do until it listens.
+// Nothing to do until it listens; somebody else may, on that port.
 absl::Status StartOrReuse::WriteInfo(const Flight& flight) const {
   const msg::InstanceInfoT& told = *flight.request.info;
   if (flight.pid == 0) return absl::OkStatus();
-  if (!options_.probe->ListeningPorts(options_.uid).contains(told.port)) return absl::OkStatus();
+  const auto listeners = options_.probe->ListenersOf(options_.uid);
+  if (!options_.probe->Holds(flight.pid, listeners, told.port)) return absl::OkStatus();
   const InstanceInfo info{.version = told.version,
                           .start_time = flight.started_us / 1'000'000,
                           .pid = flight.pid,
@@ -494,14 +514,21 @@ void StartOrReuse::LearnJobs(const std::string& temporary_directory) {
     const auto pid = static_cast<pid_t>(entry.file.info.pid);
     if (!jobs_.try_emplace(pid).second) continue;
     const std::string tool = ToolOf(entry.file.info);
-    options_.jobs->Follow(
-        JobName(tool, IdOf(temporary_directory, tool, entry.file.info.cache_key)),
-        [this, pid, weak = std::weak_ptr<char>(alive_)](const msg::JobT& job) {
-          const msg::AttemptT* const attempt = LastAttempt(job);
-          if (!weak.expired() && attempt != nullptr && attempt->pid == pid) Note(pid, job.id);
-        },
-        [](const absl::StatusOr<msg::JobT>&) {});
+    LearnJob(pid, tool, IdOf(temporary_directory, tool, entry.file.info.cache_key), 1);
   }
+}
+
+// From the first of this key on to those that were started beside it.
+void StartOrReuse::LearnJob(pid_t pid, const std::string& tool, const FlightId& id, int copy) {
+  options_.jobs->Follow(
+      JobName(tool, id, copy),
+      [=, this, told = false, weak = std::weak_ptr<char>(alive_)](const msg::JobT& job) mutable {
+        const msg::AttemptT* const attempt = LastAttempt(job);
+        if (weak.expired() || attempt == nullptr) return;
+        if (attempt->pid == pid) return Note(pid, job.id);
+        if (copy < kMaxCopies && !std::exchange(told, true)) LearnJob(pid, tool, id, copy + 1);
+      },
+      [](const absl::StatusOr<msg::JobT>&) {});
 }
 
 std::string StartOrReuse::JobOf(pid_t pid) const {

@@ -33,9 +33,10 @@ msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& jo
 //   - any number of callers of one key and info directory start one process and wait for it
 //     together; a caller whose time is over leaves it to the others and to those to come,
 //   - it acts on events of files and jobs instead of looking twice a second,
+//   - one whose info file was deleted is left alone, and another is started beside it, as there,
 //   - a tool with another name is another tool, also with the same key.
 // The job of a key has a name of its own, so that a restarted registry finds the one it had asked
-// for before.
+// for before. (One that is started beside it has "-2" behind that name.)
 //
 // On the loop's thread.
 class StartOrReuse {
@@ -91,7 +92,9 @@ class StartOrReuse {
     msg::StartOrReuseRequestT request;
     std::string explicit_binary;
     std::uint64_t number = 0;  // Of this try: callbacks of an earlier one are too late.
+    int copy = 1;              // Its job: the first of this key, or one beside it.
     bool adopted = false;      // The job is one that is there already.
+    absl::Duration adopted_at;
     bool port_is_taken = false;
     std::string job;  // Id, once launched.
     pid_t pid = 0;
@@ -115,6 +118,7 @@ class StartOrReuse {
   void JobChanged(const FlightId& id, const msg::JobT& job);
   void JobEnded(const FlightId& id, absl::StatusOr<msg::JobT> job);
   void AdoptedEnded(const FlightId& id);
+  bool HasLostItsFile(const Flight& flight) const;
   void Look(const FlightId& id);
   void LookLater(const FlightId& id);
   absl::Status WriteInfo(const Flight& flight) const;
@@ -123,6 +127,7 @@ class StartOrReuse {
   void TimeIsOver(const FlightId& id, CallerId caller);
   msg::StartOrReuseReplyT ReplyOf(const Flight& flight, msg::StartOutcome outcome) const;
   void Note(pid_t pid, const std::string& job);
+  void LearnJob(pid_t pid, const std::string& tool, const FlightId& id, int copy);
 
   const Options options_;
   const std::shared_ptr<char> alive_ = std::make_shared<char>();

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -41,10 +42,22 @@ class FakeProbe : public ToolProbe {
     const auto found = processes.find(pid);
     return found == processes.end() ? std::nullopt : std::optional(found->second);
   }
-  std::set<int> ListeningPorts(uid_t) override { return ports; }
+  Listeners ListenersOf(uid_t) override {
+    Listeners listeners;
+    for (const int port : ports) listeners[port].insert(static_cast<std::uint64_t>(port));
+    return listeners;
+  }
+  bool Holds(pid_t pid, const Listeners& listeners, int port) override {
+    for (const auto& [at, sockets] : listeners) {
+      const auto owner = owners.find(at);
+      if ((port == 0 || port == at) && (owner == owners.end() || owner->second == pid)) return true;
+    }
+    return false;
+  }
 
   std::map<pid_t, Process> processes;
   std::set<int> ports;
+  std::map<int, pid_t> owners;  // Of ports; one that is not here is everybody's.
 };
 
 // A launcher whose jobs start, run and end when a test says so: "j-1", "j-2", ...
@@ -260,6 +273,18 @@ TEST_F(StartOrReuseTest, AToolWhoseProcessIsGoneIsNotReusedAndItsFileIsRemoved) 
   Call(Request());
   EXPECT_EQ(launcher_.specs.size(), 1u);
   EXPECT_FALSE(Exists(kPid));
+}
+
+TEST_F(StartOrReuseTest, OfTwoFilesWithOnePortTheOneWhoseProcessListensIsLive) {
+  Serve(kPid, 6006);
+  Serve(kPid + 1, 6006, {"--logdir", "y"});
+  probe_.owners[6006] = kPid + 1;
+  Call(Request({"--logdir", "y"}));
+  EXPECT_EQ(Answer(0).outcome, Outcome::Reused);
+  Call(Request());
+  EXPECT_FALSE(answers_.contains(1)) << "answered with the page of the other";
+  EXPECT_EQ(launcher_.specs.size(), 1u);
+  EXPECT_TRUE(Exists(kPid));
 }
 
 TEST_F(StartOrReuseTest, AProcessThatBeganAfterTheToolIsAnotherOne) {
@@ -623,6 +648,17 @@ TEST_F(QuietToolTest, OneThatListensAndHasLostItsFileIsFoundByItsJob) {
   EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
 }
 
+TEST_F(QuietToolTest, WhatSomebodyElseServesOnItsPortIsNotItsOwn) {
+  Call(QuietRequest());
+  probe_.processes[kPid] = {getuid(), kStarted};
+  launcher_.Run(kPid);
+  probe_.ports.insert(5000);
+  probe_.owners[5000] = kPid + 1;
+  Changed();
+  EXPECT_FALSE(Exists(kPid));
+  EXPECT_TRUE(answers_.empty());
+}
+
 TEST_F(QuietToolTest, WhereNoFileCanBeWrittenTheAnswerSaysSoOnce) {
   Call(QuietRequest());
   std::filesystem::remove_all(directory_->path());
@@ -671,6 +707,86 @@ TEST_F(TimedStartTest, ACallerWhoseTimeIsOverLeavesTheToolToTheOthers) {
   Changed();
   EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
   EXPECT_EQ(Answer(2).outcome, Outcome::Launched);
+}
+
+// A tool that was served once, and whose info file somebody has deleted.
+class LostFileTest : public TimedStartTest {
+ protected:
+  LostFileTest() {
+    Call(Request());
+    Begin(kPid, 6006, "j-1");
+    EXPECT_EQ(Answer(0).outcome, Outcome::Launched);
+  }
+  // Process `pid` of job `id` serves on a port of its own.
+  void Begin(pid_t pid, int port, const std::string& id) {
+    probe_.processes[pid] = {getuid(), kStarted};
+    launcher_.Run(pid, id);
+    Serve(pid, port);
+    probe_.owners[port] = pid;
+    Changed();
+  }
+  void LoseFile(pid_t pid) { ASSERT_EQ(directory_->Remove(pid), absl::OkStatus()); }
+  void End(pid_t pid, const std::string& id) {
+    probe_.processes.erase(pid);
+    msg::AttemptT attempt;
+    attempt.pid = pid;
+    launcher_.End(FakeLauncher::Job(attempt, id));
+  }
+};
+
+TEST_F(LostFileTest, AnotherOneIsStartedBesideIt) {
+  LoseFile(kPid);
+  Call(Request());
+  launcher_.Run(kPid);
+  Advance(absl::Seconds(1));
+  ASSERT_EQ(launcher_.specs.size(), 3u);  // The second was refused: its name is taken.
+  EXPECT_EQ(launcher_.specs[2].name, launcher_.specs[0].name + "-2");
+  Begin(kPid + 1, 6007, "j-2");
+  EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
+  EXPECT_EQ(Answer(1).job, "j-2");
+  Call(Request());
+  EXPECT_EQ(Answer(2).outcome, Outcome::Reused);
+  EXPECT_EQ(Answer(2).instance->job, "j-2");
+}
+
+TEST_F(LostFileTest, TheJobOfTheOneBesideItIsLearnedByTheNextRegistry) {
+  LoseFile(kPid);
+  Call(Request());
+  launcher_.Run(kPid);
+  Advance(absl::Seconds(1));
+  Begin(kPid + 1, 6007, "j-2");
+  MakeStarts();
+  starts_->LearnJobs(temporary_);
+  launcher_.Run(kPid, "j-1");
+  launcher_.Run(kPid + 1, "j-2");
+  EXPECT_EQ(starts_->JobOf(kPid + 1), "j-2");
+}
+
+TEST_F(LostFileTest, OneThatOnlyBeginsToServeIsWaitedFor) {
+  probe_.ports.clear();
+  LoseFile(kPid);
+  MakeStarts();
+  Call(Request());
+  launcher_.Run(kPid);
+  Advance(absl::Seconds(30));
+  EXPECT_EQ(launcher_.specs.size(), 2u);
+  Serve(kPid, 6006);
+  Changed();
+  EXPECT_EQ(Answer(1).outcome, Outcome::Launched);
+  EXPECT_EQ(Answer(1).job, "j-1");
+}
+
+TEST_F(LostFileTest, NothingIsStartedWhenItEndsAndNobodyWaits) {
+  probe_.ports.clear();
+  LoseFile(kPid);
+  Call(Request(), absl::Seconds(1));
+  launcher_.Run(kPid);
+  Advance(absl::Seconds(2));
+  EXPECT_EQ(Answer(1).outcome, Outcome::TimedOut);
+  const std::size_t asked = launcher_.specs.size();
+  End(kPid, "j-1");
+  EXPECT_EQ(launcher_.specs.size(), asked);
+  EXPECT_EQ(starts_->flights(), 0u);
 }
 
 TEST_F(TimedStartTest, ALauncherThatDoesNotStartItIsSaid) {

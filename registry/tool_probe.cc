@@ -1,6 +1,8 @@
 #include "registry/tool_probe.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
@@ -9,9 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
@@ -22,6 +29,8 @@ namespace registry {
 namespace {
 
 constexpr int kListening = 10;  // TCP_LISTEN
+// Of one tool; what it has started beyond that is not looked at.
+constexpr std::size_t kMaxProcesses = 256;
 
 // Seconds since 1970 at which this machine was started; follows the clock when it is set.
 std::int64_t BootTime() {
@@ -52,7 +61,7 @@ bool AskForListeners(int socket, std::uint8_t family) {
 }
 
 // Reads one datagram of the answer. False at its end, or if there is none.
-bool ReadListeners(int socket, uid_t uid, std::set<int>* ports) {
+bool ReadListeners(int socket, uid_t uid, ToolProbe::Listeners* listeners) {
   alignas(nlmsghdr) std::array<char, 32 * 1024> buffer;
   const ssize_t size = recv(socket, buffer.data(), buffer.size(), 0);
   if (size <= 0) return false;
@@ -61,9 +70,46 @@ bool ReadListeners(int socket, uid_t uid, std::set<int>* ports) {
        header = NLMSG_NEXT(header, left)) {
     if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;  // Done, or an error.
     const auto* found = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
-    if (found->idiag_uid == uid) ports->insert(ntohs(found->id.idiag_sport));
+    if (found->idiag_uid != uid) continue;
+    (*listeners)[ntohs(found->id.idiag_sport)].insert(found->idiag_inode);
   }
   return true;
+}
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// The processes that this one has started and that have not ended.
+std::vector<pid_t> ChildrenOf(pid_t pid) {
+  std::vector<pid_t> children;
+  const std::string tasks = absl::StrCat("/proc/", pid, "/task");
+  const Directory threads(opendir(tasks.c_str()), closedir);
+  while (threads != nullptr) {
+    const dirent* const thread = readdir(threads.get());
+    if (thread == nullptr) break;
+    std::ifstream file(absl::StrCat(tasks, "/", thread->d_name, "/children"));
+    for (pid_t child = 0; file >> child;) children.push_back(child);
+  }
+  return children;
+}
+
+// The inode that "socket:[4711]" names; 0 for what is no socket.
+std::uint64_t SocketOf(const std::string& descriptor) {
+  constexpr std::string_view kSocket = "socket:[";
+  std::array<char, 64> name = {};
+  const ssize_t size = readlink(descriptor.c_str(), name.data(), name.size() - 1);
+  const std::string_view text(name.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return text.starts_with(kSocket) ? strtoull(name.data() + kSocket.size(), nullptr, 10) : 0;
+}
+
+// Of one process without those that it has started.
+bool HoldsItself(pid_t pid, const std::set<std::uint64_t>& sockets) {
+  const std::string path = absl::StrCat("/proc/", pid, "/fd");
+  const Directory descriptors(opendir(path.c_str()), closedir);
+  if (descriptors == nullptr) return errno == EACCES || errno == EPERM;
+  while (const dirent* const entry = readdir(descriptors.get())) {
+    if (sockets.contains(SocketOf(absl::StrCat(path, "/", entry->d_name)))) return true;
+  }
+  return false;
 }
 
 class KernelProbe : public ToolProbe {
@@ -77,8 +123,8 @@ class KernelProbe : public ToolProbe {
                    BootTime() + static_cast<std::int64_t>(identity->start_ticks / ticks)};
   }
 
-  std::set<int> ListeningPorts(uid_t uid) override {
-    std::set<int> ports;
+  Listeners ListenersOf(uid_t uid) override {
+    Listeners listeners;
     for (const std::uint8_t family : {AF_INET, AF_INET6}) {
       const runtime::UniqueFd socket(
           ::socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
@@ -86,10 +132,26 @@ class KernelProbe : public ToolProbe {
         LOG_FIRST_N(ERROR, 1) << "the kernel does not tell who listens";
         continue;
       }
-      while (ReadListeners(socket.get(), uid, &ports)) {
+      while (ReadListeners(socket.get(), uid, &listeners)) {
       }
     }
-    return ports;
+    return listeners;
+  }
+
+  bool Holds(pid_t pid, const Listeners& listeners, int port) override {
+    std::set<std::uint64_t> sockets;
+    for (const auto& [at, inodes] : listeners) {
+      if (port == 0 || port == at) sockets.insert(inodes.begin(), inodes.end());
+    }
+    if (sockets.empty()) return false;
+    std::vector<pid_t> processes = {pid};
+    for (std::size_t i = 0; i < processes.size(); ++i) {
+      if (HoldsItself(processes[i], sockets)) return true;
+      if (processes.size() >= kMaxProcesses) continue;
+      const auto children = ChildrenOf(processes[i]);
+      processes.insert(processes.end(), children.begin(), children.end());
+    }
+    return false;
   }
 };
 

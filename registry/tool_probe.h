@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -23,8 +24,13 @@ class ToolProbe {
 
   // Nothing if there is no such process; a zombie is none.
   virtual std::optional<Process> Look(pid_t pid) = 0;
-  // Local TCP ports on which a process of this user listens, on any address.
-  virtual std::set<int> ListeningPorts(uid_t uid) = 0;
+  // Sockets (their inodes) that listen, by local TCP port.
+  using Listeners = std::map<int, std::set<std::uint64_t>>;
+  // Those of this user, on any address.
+  virtual Listeners ListenersOf(uid_t uid) = 0;
+  // True if the process, or one that it has started, holds one of these sockets on that port (0: on
+  // any). Of a process that does not let its descriptors be seen this is believed.
+  virtual bool Holds(pid_t pid, const Listeners& listeners, int port) = 0;
 };
 
 }  // namespace registry

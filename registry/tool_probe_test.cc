@@ -1,5 +1,6 @@
 #include "registry/tool_probe.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -7,6 +8,8 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -53,15 +56,65 @@ TEST(ToolProbeTest, AProcessThatHasEndedIsNoneBeforeItIsReaped) {
 }
 
 TEST(ToolProbeTest, SeesWhoListensAndNobodyElse) {
+  ToolProbe& probe = *ToolProbe::Kernel();
   for (const int family : {AF_INET, AF_INET6}) {
     auto [fd, port] = Bind(family);
-    EXPECT_FALSE(ToolProbe::Kernel()->ListeningPorts(geteuid()).contains(port));
+    EXPECT_FALSE(probe.ListenersOf(geteuid()).contains(port));
     ASSERT_EQ(listen(fd.get(), 1), 0);
-    EXPECT_TRUE(ToolProbe::Kernel()->ListeningPorts(geteuid()).contains(port));
-    EXPECT_FALSE(ToolProbe::Kernel()->ListeningPorts(geteuid() + 1).contains(port));
+    EXPECT_TRUE(probe.ListenersOf(geteuid()).contains(port));
+    EXPECT_FALSE(probe.ListenersOf(geteuid() + 1).contains(port));
     fd.reset();
-    EXPECT_FALSE(ToolProbe::Kernel()->ListeningPorts(geteuid()).contains(port));
+    EXPECT_FALSE(probe.ListenersOf(geteuid()).contains(port));
   }
+}
+
+// A shell that says how far it is on a pipe, and ends with it.
+class Child {
+ public:
+  // `listening` is its descriptor 3.
+  Child(const std::string& script, int listening) {
+    int in[2], out[2];
+    EXPECT_EQ(pipe2(in, O_CLOEXEC), 0);
+    EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
+    auto started = runtime::Subprocess::Start({.argv = {"sh", "-c", script},
+                                               .program = "/bin/sh",
+                                               .environment = {"PATH=/usr/bin:/bin"},
+                                               .working_directory = "/",
+                                               .fds = {{in[0], 0}, {out[1], 1}, {listening, 3}}});
+    EXPECT_EQ(started.status(), absl::OkStatus());
+    process_.emplace(std::move(*started));
+    close(in[0]);
+    close(out[1]);
+    in_ = runtime::UniqueFd(in[1]);
+    out_ = runtime::UniqueFd(out[0]);
+    char byte = 0;
+    EXPECT_EQ(read(out_.get(), &byte, 1), 1);
+  }
+  ~Child() {
+    in_.reset();
+    (void)process_->Wait();
+  }
+  pid_t pid() const { return process_->pid(); }
+
+ private:
+  std::optional<runtime::Subprocess> process_;
+  runtime::UniqueFd in_, out_;
+};
+
+TEST(ToolProbeTest, ASocketIsHeldByItsProcessAndByThoseThatHaveStartedIt) {
+  ToolProbe& probe = *ToolProbe::Kernel();
+  auto [socket, port] = Bind(AF_INET);
+  ASSERT_EQ(listen(socket.get(), 1), 0);
+  const Child holder("echo; read -r line", socket.get());
+  const Child starter("(echo; read -r line) <&0 & exec 3>&-; wait", socket.get());
+  const Child bystander("exec 3>&-; echo; read -r line", socket.get());
+  const auto listeners = probe.ListenersOf(geteuid());
+  EXPECT_TRUE(probe.Holds(holder.pid(), listeners, port));
+  EXPECT_TRUE(probe.Holds(holder.pid(), listeners, 0));
+  EXPECT_FALSE(probe.Holds(holder.pid(), listeners, 1));
+  EXPECT_TRUE(probe.Holds(starter.pid(), listeners, port));
+  EXPECT_FALSE(probe.Holds(bystander.pid(), listeners, port));
+  EXPECT_FALSE(probe.Holds(bystander.pid(), listeners, 0));
 }
 
 }  // namespace
