@@ -59,10 +59,16 @@ void AskForStacks() {
   for (;;) poll(nullptr, 0, -1);
 }
 
+// 0 for what is not open.
+ino_t InodeOf(int fd) {
+  struct stat status = {};
+  return fstat(fd, &status) == 0 ? status.st_ino : 0;
+}
+
 // The socket to the parent, with a thread that reads it. Never deleted.
 class ParentLink {
  public:
-  explicit ParentLink(int fd) : fd_(fd) {}
+  explicit ParentLink(int fd) : fd_(fd), inode_(InodeOf(fd)) {}
 
   // Before Listen().
   std::optional<StartOrder> ReadOrder() {
@@ -87,16 +93,19 @@ class ParentLink {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
-  void Send(Message::Kind kind, std::uint64_t number, std::string content) {
+  // False if it cannot: the program may have closed our end, and use its number for another file.
+  bool Send(Message::Kind kind, std::uint64_t number, std::string content) {
     const std::string frame = Frame({kind, number, std::move(content)});
     runtime::MutexLock lock(send_mutex_);
+    if (InodeOf(fd_) != inode_) return false;
     std::string_view rest = frame;
     while (!rest.empty()) {
       const ssize_t sent = send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
       if (sent < 0 && errno == EINTR) continue;
-      if (sent <= 0) return;
+      if (sent <= 0) return false;
       rest.remove_prefix(static_cast<std::size_t>(sent));
     }
+    return true;
   }
 
   void Ask(const ObjectRequest& request, const ObjectDone& done) {
@@ -109,7 +118,7 @@ class ParentLink {
       }
     }
     if (number == 0) return done(Gone());
-    Send(Message::Kind::kRequest, number, Encode(request));
+    (void)Send(Message::Kind::kRequest, number, Encode(request));
   }
 
   // Waits for the next call of a pool's worker; nothing once the parent has none any more.
@@ -140,22 +149,24 @@ class ParentLink {
 
   void Run() {
     absl::Status error;
-    bool is_open = true;
+    // The program may close either of them under us.
+    pollfd fds[2] = {{.fd = termination_fd, .events = POLLIN, .revents = 0},
+                     {.fd = fd_, .events = POLLIN, .revents = 0}};
     for (;;) {
       while (const auto message = reader_.Next(&error)) Handle(*message);
-      pollfd fds[2] = {{.fd = termination_fd, .events = POLLIN, .revents = 0},
-                       {.fd = is_open ? fd_ : -1, .events = POLLIN, .revents = 0}};
       if (poll(fds, 2, -1) < 0) continue;
-      if (fds[0].revents != 0) Die();
-      if (fds[1].revents == 0 || (error.ok() && Read())) continue;
-      is_open = false;
-      Close();
+      if ((fds[0].revents & POLLIN) != 0) Die();
+      if (fds[0].revents != 0) fds[0].fd = -1;
+      const bool is_ours = (fds[1].revents & POLLNVAL) == 0;
+      if (fds[1].revents == 0 || (is_ours && error.ok() && Read())) continue;
+      fds[1].fd = -1;
+      Close(is_ours);
     }
   }
 
   void Handle(const Message& message) {
     if (message.kind == Message::Kind::kTerminate) {
-      Send(Message::Kind::kResult, 0, Encode(CallResult{}));
+      (void)Send(Message::Kind::kResult, 0, Encode(CallResult{}));
       _exit(kTerminatedExit);
     }
     if (message.kind == Message::Kind::kCall) {
@@ -184,9 +195,9 @@ class ParentLink {
     }
   }
 
-  // The parent has ended, or has no more use for us.
-  void Close() {
-    if (daemon_) {
+  // The parent has ended, or has no more use for us; or we cannot hear it any more.
+  void Close(bool parent_is_gone) {
+    if (daemon_ && parent_is_gone) {
       kill(-getpid(), SIGKILL);
       kill(getpid(), SIGKILL);
     }
@@ -214,6 +225,7 @@ class ParentLink {
   }
 
   const int fd_;
+  const ino_t inode_;
   bool daemon_ = false;
   FrameReader reader_;  // Of the thread, once there is one.
   runtime::Thread* thread_ = nullptr;
@@ -278,9 +290,12 @@ Returned CallAndCheck(const std::string& function, const std::string& arguments)
   return returned;
 }
 
+// What the function has returned must not be lost without a word: then the exit code says so.
 void SendResult(ParentLink* link, std::uint64_t number, Returned returned) {
-  link->Send(Message::Kind::kResult, number,
-             Encode(CallResult{std::move(returned.status), std::move(returned.value)}));
+  const bool sent =
+      link->Send(Message::Kind::kResult, number,
+                 Encode(CallResult{std::move(returned.status), std::move(returned.value)}));
+  if (!sent) _exit(kLostResultExit);
 }
 
 int DoWork(ParentLink* link, const StartOrder& order) {

@@ -24,6 +24,9 @@ inline constexpr char kChildVariable[] = "YARD_TEST_CHILD";
 // with a number behind it that is like no other attempt's on the machine.
 inline constexpr char kMarkVariable[] = "YARD_TEST_TASK_";
 
+// A child's exit code when its function has returned and it could not say so.
+inline constexpr int kLostResultExit = 71;
+
 // The first message, and what a child does.
 struct StartOrder {
   std::string type;

@@ -103,6 +103,13 @@ bool ChildProcess::IsOver() const {
   return exit_.has_value() && OutputIsAtEnd() && kill_timer_ == 0;
 }
 
+std::string ChildProcess::How() const {
+  const std::string how = exit_->ToString();
+  if (exit_->signal != 0 || exit_->code != kLostResultExit) return how;
+  return absl::StrCat(how, ": what its function has returned is lost, because it has closed the ",
+                      "socket to the runner");
+}
+
 TaskEnd ChildProcess::End() const {
   TaskEnd end;
   end.task = task_;
@@ -112,7 +119,7 @@ TaskEnd ChildProcess::End() const {
   end.was_stopped = cause_ != StopReason::kNone;
   end.stopped_us = stopped_us_;
   end.signal = exit_->signal;
-  end.reason = exit_->ToString();
+  end.reason = How();
   return end;
 }
 

@@ -67,7 +67,8 @@ class ChildProcess {
   bool IsGone() const;
   bool IsOver() const;
   StopReason cause() const { return cause_; }
-  // Once it has ended.
+  // Once it has ended: "exit code 3", "signal 11 (Segmentation fault)".
+  std::string How() const;
   TaskEnd End() const;
 
   void Send(const Message& message) { channel_->Send(message); }

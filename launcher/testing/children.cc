@@ -41,6 +41,7 @@ struct Entry {
   std::vector<std::unique_ptr<ChildProcess>> children;
   std::optional<CallResult> last;             // What it has returned last,
   std::uint64_t last_number = 0;              // and when, among all of the run.
+  bool has_returned = false;                  // Its last process has.
   absl::Status last_status;                   // What its last process has returned.
   absl::Status not_started;                   // Why its last attempt has no process.
   StopReason next_cause = StopReason::kNone;  // Of the stop that is asked for now.
@@ -263,7 +264,7 @@ absl::Status ChildrenImpl::StartOnLoop(const std::vector<Task>& tasks) {
 }
 
 void ChildrenImpl::SetTimeLimit() {
-  if (options_.max_run_time == absl::InfiniteDuration()) return;
+  if (!options_.has_time_limit()) return;
   if (!time_limit_) time_limit_ = Now() + options_.max_run_time;
   if (time_over_timer_ != 0) return;
   time_over_timer_ = loop_->RunAfter(*time_limit_ - Now(), [this] {
@@ -289,8 +290,7 @@ void ChildrenImpl::StartAttempt(int task, int attempt) {
       });
   entry.next_cause = StopReason::kNone;
   entry.last_status = absl::OkStatus();
-  // An error that the next attempt cures, or follows by another one, is only in the history.
-  if (entry.last && !entry.last->status.ok()) entry.last.reset();
+  entry.has_returned = false;
   entry.not_started = made->Start(
       StartOrder{entry.task.type, entry.task.index, entry.task.call.function,
                  entry.task.call.bytes.value_or(""), entry.task.is_worker, options_.daemon},
@@ -405,6 +405,7 @@ void ChildrenImpl::Received(Entry& entry, ChildProcess& child, const Message& me
     return pool_calls_.Answered(message.number, *std::move(result));
   }
   entry.last_status = result->status;
+  entry.has_returned = true;
   entry.last = std::move(result);
   entry.last_number = ++last_return_;
 }
@@ -443,10 +444,15 @@ void ChildrenImpl::Reply(std::uint64_t child, std::uint64_t request, const Objec
 }
 
 void ChildrenImpl::HasEnded(Entry& entry, const ChildProcess& child) {
-  const std::string how = child.exit()->ToString();
+  const std::string how = child.How();
   const bool success = child.exit()->ok();
-  attempts_.push_back(
-      {entry.name, child.attempt(), how, entry.last_status, child.cause() != StopReason::kNone});
+  const bool by_itself = child.cause() == StopReason::kNone;
+  attempts_.push_back({entry.name, child.attempt(), how, entry.last_status, !by_itself});
+  // An error of an earlier attempt that this one has cured, or followed by its own end, is only in
+  // the history. One that was ended for us has done neither.
+  if (by_itself && !entry.has_returned && entry.last && !entry.last->status.ok()) {
+    entry.last.reset();
+  }
   ObjectClientGone(child.number(), entry.name);
   barriers_.TaskEnded(entry.name, how);
   pool_calls_.ChildGone(child.number(),

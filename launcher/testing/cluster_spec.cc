@@ -109,6 +109,18 @@ absl::Status CheckClusterSpec(const ClusterSpec& spec) {
   return CheckCluster(AsJob(spec));
 }
 
+absl::Status CheckTask(const ClusterSpec& spec, const std::string& type, int index) {
+  if (type.empty() || index < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("no task: \"", TaskName(type, index), "\""));
+  }
+  ClusterSpec types;
+  for (const auto& [known, addresses] : spec) {
+    if (known != type) types.emplace_back(known, addresses);
+  }
+  types.emplace_back(type, std::vector<std::string>{"this-task:1"});
+  return CheckCluster(AsJob(types));
+}
+
 std::string TaskName(std::string_view type, int index) {
   return absl::StrCat(runtime::Absl(type), "-", index);
 }

@@ -28,6 +28,10 @@ void LetGoOfPorts(const ClusterSpec& spec);
 // HOST:PORT.
 absl::Status CheckClusterSpec(const ClusterSpec& spec);
 
+// InvalidArgument for what can be no task beside those of `spec`: its type is no word, or together
+// with a number the name of another task; a negative number. It need not be in the spec.
+absl::Status CheckTask(const ClusterSpec& spec, const std::string& type, int index);
+
 // "worker-0"
 std::string TaskName(std::string_view type, int index);
 // In the order of the spec.

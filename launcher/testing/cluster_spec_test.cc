@@ -44,6 +44,17 @@ TEST(ClusterSpecTest, RefusesWhatIsNoCluster) {
   EXPECT_THAT(std::string(chiefs.message()), HasSubstr("at most one chief, this one has 3"));
 }
 
+TEST(ClusterSpecTest, ATaskBesideTheSpecIsCheckedLikeThoseOfIt) {
+  const ClusterSpec spec = {{"chief", {"a:1"}}, {"worker", {"a:2", "a:3"}}};
+  for (const char* type : {"worker", "chief", "evaluator", "my_type"}) {
+    EXPECT_TRUE(CheckTask(spec, type, 7).ok()) << type;
+  }
+  for (const char* type : {"", "wor ker", "../worker", "worker-1", "a\nb"}) {
+    EXPECT_EQ(CheckTask(spec, type, 0).code(), absl::StatusCode::kInvalidArgument) << type;
+  }
+  EXPECT_EQ(CheckTask(spec, "worker", -1).code(), absl::StatusCode::kInvalidArgument);
+}
+
 TEST(ClusterSpecTest, TellsATaskOfTheClusterAsPythonDoes) {
   const ClusterSpec spec = {{"chief", {"a:1"}}, {"worker", {"b:2", "c:3"}}};
   EXPECT_EQ(TfConfigOf(spec, "grpc", "worker", 7),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace launcher::testing {
 namespace {
@@ -17,6 +18,20 @@ LinePrefixer::LinePrefixer(std::string_view task) {
 }
 
 void LinePrefixer::Add(std::string_view bytes, std::string* lines) {
+  if (bytes.empty()) return;
+  if (std::exchange(after_return_, false) && bytes.front() == '\n') bytes.remove_prefix(1);
+  if (bytes.find('\r') == std::string_view::npos) return AddNormal(bytes, lines);
+  std::string normal;
+  normal.reserve(bytes.size());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    normal.push_back(bytes[i] == '\r' ? '\n' : bytes[i]);
+    if (bytes[i] == '\r' && i + 1 < bytes.size() && bytes[i + 1] == '\n') ++i;
+  }
+  after_return_ = bytes.back() == '\r';
+  AddNormal(normal, lines);
+}
+
+void LinePrefixer::AddNormal(std::string_view bytes, std::string* lines) {
   const auto last = bytes.rfind('\n');
   if (last != std::string_view::npos) {
     AddLines(bytes.substr(0, last + 1), lines);

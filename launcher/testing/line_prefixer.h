@@ -8,8 +8,9 @@
 namespace launcher::testing {
 
 // Puts a task's name before each line of one of its output streams. What comes out are whole lines
-// only, whatever pieces the stream comes in, so that lines of several tasks never mix. Bytes are
-// passed as they are, NUL and broken UTF-8 too.
+// only, whatever pieces the stream comes in, so that lines of several tasks never mix. A line ends
+// with "\n", "\r\n" or "\r", and comes out with "\n", as the original's. Other bytes are passed as
+// they are, NUL and broken UTF-8 too.
 class LinePrefixer {
  public:
   // A line of more bytes is cut there, and its rest begins a line again.
@@ -26,10 +27,12 @@ class LinePrefixer {
   const std::string& prefix() const { return prefix_; }
 
  private:
+  void AddNormal(std::string_view bytes, std::string* lines);
   void AddLines(std::string_view whole, std::string* lines);
 
   std::string prefix_;
-  std::string rest_;  // The beginning of a line.
+  bool after_return_ = false;  // The last byte was "\r": a "\n" behind it belongs to it.
+  std::string rest_;           // The beginning of a line.
 };
 
 }  // namespace launcher::testing

@@ -25,10 +25,22 @@ TEST(LinePrefixerTest, FillsThePrefixUpTo14Columns) {
 }
 
 TEST(LinePrefixerTest, GivesTheSameLinesWhateverThePieces) {
-  const std::string bytes("one\n\ntwo \0 \xff\r\nlast", 18);
+  const std::string bytes("one\n\ntwo \0 \xff\nlast", 17);
   const std::string nul(1, '\0');
   const std::string lines = "[a-0]:         one\n[a-0]:         \n[a-0]:         two " + nul +
-                            " \xff\r\n[a-0]:         last\n";
+                            " \xff\n[a-0]:         last\n";
+  for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
+    EXPECT_EQ(Prefixed("a-0", bytes, piece), lines) << piece;
+  }
+}
+
+// As Python reads a text file: "universal newlines".
+TEST(LinePrefixerTest, ACarriageReturnEndsALineToo) {
+  const std::string bytes = "one\r\ntwo\rthree\n\r\r\nfour\r";
+  std::string lines;
+  for (const char* line : {"one", "two", "three", "", "", "four"}) {
+    lines += "[a-0]:         " + std::string(line) + "\n";
+  }
   for (std::size_t piece = 1; piece <= bytes.size(); ++piece) {
     EXPECT_EQ(Prefixed("a-0", bytes, piece), lines) << piece;
   }

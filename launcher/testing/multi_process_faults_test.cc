@@ -178,6 +178,83 @@ TEST(MultiProcessRestartTest, RestartsATaskThatWasTerminated) {
   EXPECT_TRUE(runner.Join().ok());
 }
 
+// Fails once; from then on it says that it is there, and stays.
+absl::Status FailThenHang(const SharedCounter& tries) {
+  const auto number = tries.Add();
+  if (!number.ok()) return number.status();
+  if (*number == 1) return absl::DataLossError("of the first attempt");
+  Hang();
+}
+const Function kFailThenHang("FailThenHang", FailThenHang);
+
+absl::Status FailUnlessChief(const SharedCounter& tries) {
+  if (TaskOfThisProcess()->type != "chief") return FailThenHang(tries);
+  return tries.WaitFor(2).status();
+}
+const Function kFailUnlessChief("FailUnlessChief", FailUnlessChief);
+
+void ExpectErrorOfTheFirstAttempt(const Outcome& outcome) {
+  EXPECT_EQ(outcome.error, RunError::kTaskFailed);
+  EXPECT_EQ(outcome.status, absl::DataLossError("worker-0: of the first attempt"));
+}
+
+TEST(MultiProcessRestartTest, KeepsAnErrorWhenTheTimeOfJoinEndsTheNextAttempt) {
+  RunOptions options = Captured();
+  options.auto_restart = true;
+  const auto tries = SharedCounter::Make();
+  MultiProcessRunner runner(kFailThenHang.With(tries), Cluster(false, 1), options);
+  ASSERT_TRUE(runner.Start().ok());
+  ASSERT_TRUE(tries.WaitFor(2).ok());
+  ExpectErrorOfTheFirstAttempt(runner.Join(absl::ZeroDuration()));
+}
+
+TEST(MultiProcessRestartTest, KeepsAnErrorWhenTheChiefEndsTheNextAttempt) {
+  RunOptions options = Captured();
+  options.auto_restart = true;
+  ExpectErrorOfTheFirstAttempt(
+      RunProcesses(kFailUnlessChief.With(SharedCounter::Make()), Cluster(true, 1), options));
+}
+
+TEST(MultiProcessRestartTest, KeepsAnErrorWhenTheNextAttemptIsKilled) {
+  const auto tries = SharedCounter::Make();
+  MultiProcessRunner runner(kFailThenHang.With(tries), Cluster(false, 1), Captured());
+  ASSERT_TRUE(runner.Start().ok());
+  ASSERT_TRUE(runner.AwaitExit("worker", 0).ok());
+  ASSERT_TRUE(runner.StartSingleProcess("worker", 0).ok());
+  ASSERT_TRUE(tries.WaitFor(2).ok());
+  runner.TerminateAll();
+  ExpectErrorOfTheFirstAttempt(runner.Join());
+}
+
+TEST(MultiProcessRestartTest, KeepsAnErrorWhenTheNextAttemptRunsTooLong) {
+  RunOptions options = Captured();
+  options.auto_restart = true;
+  Outcome outcome;
+  for (const absl::Duration limit : kLimits) {
+    options.max_run_time = limit;
+    const auto tries = SharedCounter::Make();
+    outcome = RunProcesses(kFailThenHang.With(tries), Cluster(false, 1), options);
+    if (*tries.Value() == 2) break;
+  }
+  ExpectErrorOfTheFirstAttempt(outcome);
+}
+
+std::string CloseEverything() {
+  syscall(SYS_close_range, 3, ~0U, 0);
+  return "lost";
+}
+const Function kCloseEverything("CloseEverything", CloseEverything);
+
+// A daemon's own habit; the original's child would lose its queue the same way.
+TEST(MultiProcessRestartTest, SaysThatAResultIsLost) {
+  const Outcome outcome = RunProcesses(kCloseEverything, Cluster(false, 1), Captured());
+  EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
+  EXPECT_EQ(outcome.status.message(),
+            "Subprocess worker-0 exited with exit code 71: what its function has returned is lost, "
+            "because it has closed the socket to the runner");
+  EXPECT_THAT(outcome.result.returns, IsEmpty());
+}
+
 // ---- The chief
 
 void ChiefLeads(const SharedCounter& others, int wanted, const SharedEvent& end, bool is_over) {
@@ -271,6 +348,15 @@ TEST(MultiProcessTimeTest, LimitsWhatIsStartedAfterTheOthersHaveEnded) {
   EXPECT_EQ(outcome.error, RunError::kUnexpectedExit);
   EXPECT_THAT(std::string(outcome.status.message()), HasSubstr("is over: killed worker-1"));
   EXPECT_THAT(*outcome.result.Values<std::string>(), ElementsAre("returned"));
+}
+
+TEST(MultiProcessTimeTest, ZeroIsNoLimit) {
+  RunOptions options = Captured();
+  options.max_run_time = absl::ZeroDuration();
+  const Outcome outcome = RunProcesses(kReturnOrHang, Cluster(false, 1), options);
+  EXPECT_TRUE(outcome.ok()) << outcome.status;
+  options.max_run_time = -absl::Seconds(1);
+  EXPECT_EQ(RunProcesses(kReturnOrHang, Cluster(false, 1), options).error, RunError::kWrongCall);
 }
 
 void IgnoreAndHang(const SharedCounter& ready) {

@@ -72,6 +72,9 @@ absl::Status MultiProcessRunner::CheckReady(const Call& call) const {
     return absl::InvalidArgumentError(absl::StrCat(call.function, " with ", call.bytes->size(),
                                                    " bytes of arguments, more than ", kMaxContent));
   }
+  if (options_.max_run_time < absl::ZeroDuration()) {
+    return absl::InvalidArgumentError("max_run_time is negative (zero: no limit)");
+  }
   if (joined_) return absl::FailedPreconditionError("the runner has been joined already");
   return CheckClusterSpec(cluster_spec_);
 }
@@ -120,14 +123,12 @@ absl::Status MultiProcessRunner::StartInProcessAs(const std::string& type, int i
 
 absl::Status MultiProcessRunner::StartSingleProcess(const std::string& type, int index,
                                                     const Overrides& overrides) {
-  if (type.empty() || index < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("no task: \"", TaskName(type, index), "\""));
-  }
   if (overrides.arguments && !overrides.function) {
     return absl::InvalidArgumentError("arguments without a function");
   }
   const ClusterSpec& spec = overrides.cluster_spec ? *overrides.cluster_spec : cluster_spec_;
   if (absl::Status status = CheckClusterSpec(spec); !status.ok()) return status;
+  if (absl::Status status = CheckTask(spec, type, index); !status.ok()) return status;
   runtime::MutexLock lock(mutex_);
   Call call = overrides.function.value_or(function_);
   if (overrides.arguments) {

@@ -75,7 +75,8 @@ class MultiProcessRunner {
   };
   // Starts a task, one that has ended again; it need not be in the spec. FailedPrecondition after
   // Join(), AlreadyExists while it runs. InvalidArgument for arguments without a function, or a
-  // function without its arguments. A task that is restarted keeps what is different. (The original
+  // function without its arguments, or for a type that could not be in a spec. A task that is
+  // restarted keeps what is different. (The original
   // loses it; of a task that runs it then has two.)
   absl::Status StartSingleProcess(const std::string& type, int index) {
     return StartSingleProcess(type, index, Overrides());
@@ -106,12 +107,12 @@ class MultiProcessRunner {
   // task gets SIGTERM (the stacks of its threads are in its output), what still runs after
   // `force_kill_wait` is killed, and the error is kTimeout, unless a function has returned an
   // error, which is it then. Else the error is the first one that a function has returned, as the
-  // last attempt of its task has it; else kUnexpectedExit if a task has ended by itself with a
-  // signal or another exit code than 0, or was killed for max_run_time. A task that was ended by
-  // Terminate(), TerminateAll() or the end of the chief is no error.
-  // InvalidArgument for a negative time-out, FailedPrecondition the second time or without a start;
-  // both kWrongCall. Infinite: waits for ever. Zero: the time is over now,
-  // unless all tasks have ended.
+  // last attempt of its task has it that has returned or ended by itself (one that was ended before
+  // that, for whatever reason, cures nothing); else kUnexpectedExit if a task has ended by itself
+  // with a signal or another exit code than 0, or was killed for max_run_time. That a task was
+  // ended by Terminate(), TerminateAll() or the end of the chief is no error. InvalidArgument for a
+  // negative time-out, FailedPrecondition the second time or without a start; both kWrongCall.
+  // Infinite: waits for ever. Zero: the time is over now, unless all tasks have ended.
   Outcome Join(absl::Duration timeout = kDefaultTimeout);
 
   // Start() and Join().

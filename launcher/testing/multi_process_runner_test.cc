@@ -524,6 +524,7 @@ TEST(MultiProcessRunnerTest, RefusesWhatIsWrong) {
 TEST(MultiProcessRunnerTest, StartsOneTaskInAnotherWay) {
   MultiProcessRunner runner(kPrint, Cluster(false, 1), Captured());
   ASSERT_TRUE(runner.Start().ok());
+  EXPECT_EQ(runner.StartSingleProcess("p s", 0).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(runner.StartSingleProcess("ps", 0, {.arguments = kFail.Args("x")}).code(),
             absl::StatusCode::kInvalidArgument)
       << "arguments without a function";

@@ -22,8 +22,11 @@ inline constexpr int kMaxRestarts = 10;
 struct RunOptions {
   // In TF_CONFIG.
   std::string rpc_layer = "grpc";
-  // After so long everything that still runs is killed, and nothing is restarted.
+  // After so long everything that still runs is killed, and nothing is restarted. Zero: no limit.
   absl::Duration max_run_time = absl::InfiniteDuration();
+  bool has_time_limit() const {
+    return max_run_time != absl::ZeroDuration() && max_run_time != absl::InfiniteDuration();
+  }
   // GRPC_FAIL_FAST of the tasks; unset: as it is in this process.
   std::optional<bool> grpc_fail_fast = std::nullopt;
   // Lines of the tasks go to this process's stdout and stderr, with a prefix.
