@@ -14,6 +14,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "bus/connection_limit.h"
 #include "runtime/string_view.h"
 #include "runtime/unique_fd.h"
 
@@ -283,6 +284,7 @@ absl::Status Socket::Bind(const std::string& endpoint) {
   if (absl::Status free = is_file ? CheckFree(endpoint, path) : absl::OkStatus(); !free.ok()) {
     return free;
   }
+  if (is_file) LimitConnectionsTo(path);
   if (zmq_bind(handle_, endpoint.c_str()) != 0) return LastError("binding", endpoint);
   // Ours alone, whatever the umask says and whoever may enter the directory.
   if (is_file && chmod(path.c_str(), 0600) != 0) {

@@ -1,0 +1,19 @@
+#ifndef BUS_CONNECTION_LIMIT_H_
+#define BUS_CONNECTION_LIMIT_H_
+
+#include <string>
+
+namespace bus {
+
+// Connections to the sockets of the bus leave a process so many descriptors for everything else;
+// more of them are closed at once. Who connects sees the end of his connection, and may try again.
+inline constexpr int kSpareDescriptors = 32;
+
+// Of a socket at this path. Before it listens, because of an assertion of libzmq 4.3.4 (in
+// ipc_listener.cpp): it ends the process when a connection comes and no descriptor is left. What it
+// calls to accept one, accept4(2), is therefore our own in every process that links this file.
+void LimitConnectionsTo(const std::string& path);
+
+}  // namespace bus
+
+#endif  // BUS_CONNECTION_LIMIT_H_
