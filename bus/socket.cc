@@ -40,6 +40,8 @@ constexpr std::string_view kIpc = "ipc://";
 
 // Its macro is hidden in Debian's headers (a "draft"), the option itself is there.
 constexpr int kZeroCopyReceive = 10;
+// ZMQ_IPC_FILTER_UID
+constexpr int kAcceptedUid = 59;
 
 // The command of a subscription to the longest topic (bus/topic.h): its name, then the prefix.
 constexpr int kMaxSubscriptionBytes = 1 + 9 + 200;
@@ -164,6 +166,13 @@ std::vector<Option> OptionsOf(Socket::Use use) {
   return {};
 }
 
+// A hub cannot answer that somebody is not its user: who is not is not let in. (It compares the
+// uid that the kernel tells; without the option everybody is.)
+bool LetInOnlyUs(void* socket) {
+  const uid_t own = geteuid();
+  return zmq_setsockopt(socket, kAcceptedUid, &own, sizeof(own)) == 0;
+}
+
 bool SetOption(void* socket, const Option& option) {
   if (option.name == ZMQ_MAXMSGSIZE) {
     const std::int64_t wide = option.value;
@@ -261,6 +270,9 @@ absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use
     for (const Option& option : options) {
       if (!SetOption(handle, option)) return LastError("setting", "a socket option");
     }
+  }
+  if ((use == Use::kHubIn || use == Use::kHubOut) && !LetInOnlyUs(handle)) {
+    return LastError("setting", "who may connect");
   }
   if (use == Use::kCaller || use == Use::kReader) {
     socket->monitor_ = OpenMonitor(context.handle(), handle);

@@ -24,6 +24,8 @@ constexpr std::array<bool, 256> MakeLegal() {
 }
 constexpr std::array<bool, 256> kLegal = MakeLegal();
 
+bool IsDots(std::string_view level) { return level == "." || level == ".."; }
+
 bool IsLegal(char c) { return kLegal[static_cast<unsigned char>(c)]; }
 
 // FNV-1a: the same everywhere and for good, because topics are stored and compared.
@@ -53,9 +55,15 @@ absl::Status CheckTopic(std::string_view topic) {
   }
   if (topic.back() != '/') return Bad(topic, "must end in \"/\"");
   int levels = 0;
+  std::size_t begin = 0;  // Of this level.
   for (std::size_t i = 0; i < topic.size(); ++i) {
     if (topic[i] == '/') {
-      if (i == 0 || topic[i - 1] == '/') return Bad(topic, absl::StrCat("empty level at byte ", i));
+      if (i == begin) return Bad(topic, absl::StrCat("empty level at byte ", i));
+      if (IsDots(topic.substr(begin, i - begin))) {
+        return Bad(topic, absl::StrCat("the level at byte ", begin,
+                                       " would be a directory's own or upper one in a path"));
+      }
+      begin = i + 1;
       ++levels;
     } else if (!IsLegal(topic[i])) {
       return Bad(topic, absl::StrCat("byte ", i, " is not one of A-Z a-z 0-9 _ . $ -"));
@@ -69,9 +77,10 @@ absl::Status CheckTopic(std::string_view topic) {
 
 std::string EncodeLevel(std::string_view text) {
   std::string level;
+  const bool is_dots = IsDots(text);
   for (const char c : text) {
     // A "$" of the text itself is encoded too, so that decoding is exact.
-    if (IsLegal(c) && c != '$') {
+    if (IsLegal(c) && c != '$' && !is_dots) {
       level += c;
     } else {
       absl::StrAppendFormat(&level, "$%02X", static_cast<unsigned char>(c));

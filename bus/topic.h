@@ -9,7 +9,8 @@
 
 namespace bus {
 
-// A topic is levels of [A-Za-z0-9_.$-], each followed by "/": at most 8 levels and 200 bytes.
+// A topic is levels of [A-Za-z0-9_.$-], each followed by "/", none of them "." or "..": at most 8
+// levels and 200 bytes.
 // ("m/exp-1/loss/"; so the prefix "m/exp-1/" never matches "m/exp-10/".)
 
 inline constexpr std::size_t kMaxTopicBytes = 200;
@@ -18,7 +19,8 @@ inline constexpr int kMaxTopicLevels = 8;
 // InvalidArgument says what is wrong and where.
 absl::Status CheckTopic(std::string_view topic);
 
-// Makes one level of any text, such as a run or a tag: every other byte becomes "$XX", and over
+// Makes one level of any text, such as a run or a tag: every other byte (and the dots of "." and
+// "..") becomes "$XX", and over
 // 80 bytes it is cut to 80 + "$" + 8 hexadecimal digits of its hash.
 std::string EncodeLevel(std::string_view text);
 // Undoes EncodeLevel for a level that was not cut; a cut one comes back as it is.

@@ -31,16 +31,21 @@ TEST(TopicTest, SaysWhatIsWrong) {
   EXPECT_THAT(why("e/\x1b]0;/"), HasSubstr("\\x1b"));
   EXPECT_THAT(why("1/2/3/4/5/6/7/8/9/"), HasSubstr("9 levels"));
   EXPECT_THAT(why(std::string(200, 'a') + "/"), HasSubstr("201 bytes"));
+  EXPECT_THAT(why("e/../x/"), HasSubstr("the level at byte 2 would be"));
+  EXPECT_THAT(why("./"), HasSubstr("the level at byte 0"));
+  EXPECT_EQ(CheckTopic("e/.../.x/"), absl::OkStatus());
 }
 
 TEST(TopicTest, EncodesAnyTextAsOneLevelAndBack) {
-  for (const std::string text : {"loss", "train/loss", "a b", "", "$", "50%", "\xff\n", "x$2F"}) {
+  for (const std::string text :
+       {"loss", "train/loss", "a b", "", "$", "50%", "\xff\n", "x$2F", ".", "..", "...", ".a"}) {
     const std::string level = EncodeLevel(text);
     EXPECT_EQ(CheckTopic(level + "/"), absl::OkStatus()) << level;
     EXPECT_EQ(level.find('/'), std::string::npos);
     EXPECT_EQ(DecodeLevel(level), text);
   }
   EXPECT_EQ(EncodeLevel("train/loss"), "train$2Floss");
+  EXPECT_EQ(EncodeLevel(".."), "$2E$2E");
 }
 
 TEST(TopicTest, CutsLongLevelsApart) {

@@ -172,6 +172,8 @@ class SqliteStore : public Store {
     return Try("open", [&] {
       if (auto status = runtime::PrepareDatabase(database_, Schema()); !status.ok()) return status;
       database_.exec("PRAGMA foreign_keys=ON");
+      // An environment may have secrets.
+      database_.exec("PRAGMA secure_delete=ON");
       // Of pages; all that is read after Load() is what was written last.
       database_.exec("PRAGMA cache_size=-1024");
       log_copier_.Serve(database_);
@@ -275,6 +277,7 @@ class SqliteStore : public Store {
       SQLite::Statement remove(database_, "DELETE FROM jobs WHERE id = ?");
       remove.bind(1, job);
       remove.exec();
+      log_copier_.Empty();
       return absl::OkStatus();
     });
   }

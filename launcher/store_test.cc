@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -69,6 +71,25 @@ JobRow Sample(const std::string& id, int tasks = 1) {
   for (int i = 0; i < tasks; ++i) job.tasks.push_back({.type = "worker", .index = i});
   job.status.tasks.resize(job.tasks.size());
   return job;
+}
+
+// In its pages and in its log.
+TEST_F(StoreTest, NothingIsLeftOfARemovedJob) {
+  const auto has_it = [&](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string all((std::istreambuf_iterator<char>(file)), {});
+    return all.find("hunter2") != std::string::npos;
+  };
+  JobRow job = Sample("j-aaaaa");
+  job.spec.environment.push_back("SECRET=" + std::string(20'000, 'x') + "hunter2");
+  auto store = Open();
+  ASSERT_TRUE(store->Insert(job).ok());
+  EXPECT_TRUE(has_it(path() + "-wal"));
+  ASSERT_TRUE(store->Remove(job.id).ok());
+  const absl::Time until = absl::Now() + absl::Seconds(20);
+  while (has_it(path() + "-wal") && absl::Now() < until) std::this_thread::yield();
+  EXPECT_FALSE(has_it(path() + "-wal"));
+  EXPECT_FALSE(has_it(path()));
 }
 
 TEST_F(StoreTest, KeepsEverythingOfAJob) {

@@ -63,12 +63,11 @@ int Sync(int fd) {
 
 absl::Status WriteNewFile(const std::string& path, std::string_view content, mode_t mode,
                           bool durable) {
-  const UniqueFd file = OpenRetrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+  const UniqueFd file = OpenRetrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   if (!file.valid()) return FileError(errno, "creating", path);
   if (absl::Status status = WriteAll(file.get(), content); !status.ok()) {
     return absl::Status(status.code(), absl::StrCat("writing ", path, ": ", status.message()));
   }
-  if (fchmod(file.get(), mode) != 0) return FileError(errno, "setting the mode of", path);
   if (!durable) return absl::OkStatus();
   if (const int error = Sync(file.get()); error != 0) return FileError(error, "syncing", path);
   return absl::OkStatus();

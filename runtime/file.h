@@ -19,7 +19,7 @@ namespace runtime {
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit);
 
 // Replaces `path` in one step: a temporary file beside it, written, synced if `durable`,
-// renamed. Readers see the old or the new content, never a part.
+// renamed. Readers see the old or the new content, never a part. The mode is less the umask.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content, mode_t mode,
                                  bool durable = false);
 

@@ -59,6 +59,14 @@ TEST_F(FileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(Entries(), 1u);
 }
 
+TEST_F(FileTest, TheUmaskIsObeyed) {
+  const mode_t before = umask(0077);
+  const absl::Status written = WriteFileAtomically(Path("file"), "x", 0644);
+  umask(before);
+  ASSERT_TRUE(written.ok()) << written;
+  EXPECT_EQ(ModeOf(Path("file")), 0600u);
+}
+
 TEST_F(FileTest, AFileOverTheLimitIsRefused) {
   const std::string content(100'000, 'x');
   ASSERT_TRUE(WriteFileAtomically(Path("file"), content, 0600).ok());

@@ -4,6 +4,7 @@
 
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "glog/logging.h"
 
@@ -14,6 +15,8 @@ namespace {
 constexpr int kPages = 1000;
 // More and more come than can be copied beside it, or the thread cannot.
 constexpr int kMostPages = 8 * kPages;
+// To empty the log it waits so long for a commit to end.
+constexpr int kBusyMs = 1000;
 
 }  // namespace
 
@@ -47,29 +50,39 @@ void WalCopier::Note(int pages) {
   if (pages < asked_at_) asked_at_ = 0;  // The log has begun anew.
   if (pages < asked_at_ + kPages) return;
   asked_at_ = pages;
+  Ask(false);
+}
+
+void WalCopier::Empty() { Ask(true); }
+
+void WalCopier::Ask(bool empties) {
   {
     const MutexLock lock(mutex_);
     asked_ = true;
+    empties_ |= empties;
   }
   changed_.Signal();
 }
 
-bool WalCopier::AwaitAsked() {
+WalCopier::Asked WalCopier::Await() {
   const MutexLock lock(mutex_);
   while (!asked_ && !stopped_) changed_.Wait(mutex_);
   asked_ = false;
-  return !stopped_;
+  if (stopped_) return Asked::kEnd;
+  return std::exchange(empties_, false) ? Asked::kEmpty : Asked::kCopy;
 }
 
 void WalCopier::Run() {
   std::unique_ptr<SQLite::Database> database;
-  while (AwaitAsked()) {
+  for (Asked asked = Await(); asked != Asked::kEnd; asked = Await()) {
     try {
       if (database == nullptr) {
-        database = std::make_unique<SQLite::Database>(path_, SQLite::OPEN_READWRITE);
+        database = std::make_unique<SQLite::Database>(path_, SQLite::OPEN_READWRITE, kBusyMs);
         database->exec("PRAGMA synchronous=NORMAL");
       }
-      database->exec("PRAGMA wal_checkpoint(PASSIVE)");
+      // (The other one waits for nobody.)
+      database->exec(asked == Asked::kEmpty ? "PRAGMA wal_checkpoint(TRUNCATE)"
+                                            : "PRAGMA wal_checkpoint(PASSIVE)");
     } catch (const std::exception& error) {
       LOG_EVERY_T(WARNING, 60) << "cannot copy the log of " << path_ << ": " << error.what();
     }

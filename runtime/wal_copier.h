@@ -28,11 +28,15 @@ class WalCopier {
   // From now on the commits of this connection (one, of one thread) are what it looks at, instead
   // of SQLite itself. The connection ends before the copier does.
   void Serve(SQLite::Database& database);
+  // Soon all of the log is copied and it is emptied: it still has what was deleted since.
+  void Empty();
 
  private:
   static int OnCommit(void* self, sqlite3* database, const char* name, int pages);
   void Note(int pages);
-  bool AwaitAsked();
+  void Ask(bool empties);
+  enum class Asked { kCopy, kEmpty, kEnd };
+  Asked Await();
   void Run();
 
   const std::string path_;
@@ -40,6 +44,7 @@ class WalCopier {
   Mutex mutex_;
   CondVar changed_;
   bool asked_ ABSL_GUARDED_BY(mutex_) = false;
+  bool empties_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   Thread thread_;  // Last: it begins at once.
 };
