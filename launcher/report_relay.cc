@@ -13,6 +13,7 @@
 
 #include "launcher/report_line.h"
 #include "launcher/shim_protocol.h"
+#include "runtime/peer.h"
 
 namespace launcher {
 namespace {
@@ -72,6 +73,7 @@ bool ReportRelay::Accept() {
   runtime::UniqueFd socket(
       accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.valid()) return false;
+  if (!runtime::IsOfOurUser(socket.get())) return true;
   if (reporters_.size() < kMaxReporters) {
     AddReporter(std::move(socket));
     return true;

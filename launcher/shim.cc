@@ -31,6 +31,7 @@
 #include "launcher/task_process.h"
 #include "launcher/task_tree.h"
 #include "runtime/counted.h"
+#include "runtime/peer.h"
 #include "runtime/unique_fd.h"
 
 namespace launcher {
@@ -180,6 +181,8 @@ class Shim {
   bool IsTreeDead();
   void KillOnce();
   void RemoveTree(int tries);
+  bool CanBeReached() const;
+  void LeaveIfOutOfReach();
   void Note(const std::string& what);
   void NoteOutput();
   void Finish();
@@ -198,6 +201,7 @@ class Shim {
   Poller poller_;
   ShimAttempt attempt_;
   UniqueFd lock_, signals_, listener_, owner_, exit_file_;
+  ino_t control_inode_ = 0;  // Of the socket that listener_ is.
   UniqueFd reporter_,
       channel_;  // Our end of the report channel, until it is the relay's; the task's.
   UniqueFd null_;
@@ -273,6 +277,8 @@ bool Shim::Prepare(std::string* error) {
     *error = "cannot listen on " + spec_.control_socket + ": " + strerror(errno);
     return false;
   }
+  struct stat about = {};
+  if (stat(spec_.control_socket.c_str(), &about) == 0) control_inode_ = about.st_ino;
   poller_.Watch(listener_.get(), EPOLLIN, [this](std::uint32_t) {
     AddLauncher(UniqueFd(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)));
   });
@@ -684,11 +690,29 @@ void Shim::Finish() {
     acknowledged_ = true;
     MaybeLeave();
   });
+  LeaveIfOutOfReach();
   if (relay_ != nullptr) {
     relay_->TaskEnded(reports_done);
   } else {
     reports_done();
   }
+}
+
+// Somebody has removed the socket, or put another one there.
+bool Shim::CanBeReached() const {
+  struct stat now = {};
+  return !launchers_.empty() ||
+         (stat(spec_.control_socket.c_str(), &now) == 0 && now.st_ino == control_inode_);
+}
+
+// The end is in the exit file, where the next launcher looks for it.
+void Shim::LeaveIfOutOfReach() {
+  poller_.RunAfter(options_.reach_round, [this] {
+    if (acknowledged_) return;
+    if (CanBeReached() || !exit_file_.valid()) return LeaveIfOutOfReach();
+    acknowledged_ = true;
+    MaybeLeave();
+  });
 }
 
 void Shim::MaybeLeave() {
@@ -700,6 +724,7 @@ void Shim::MaybeLeave() {
 
 void Shim::AddLauncher(UniqueFd socket) {
   if (!socket.valid() || launchers_.size() >= kMaxLaunchers) return;
+  if (!runtime::IsOfOurUser(socket.get())) return;
   const int fd = socket.get();
   launchers_[fd].socket = std::move(socket);
   poller_.Watch(fd, EPOLLIN, [this, fd](std::uint32_t) { OnLauncher(fd); });

@@ -24,6 +24,9 @@ struct ShimOptions {
   std::chrono::milliseconds trainer_limit{30000};
   // After the end of the task, for the launcher's acknowledgement. The exit file stays.
   std::chrono::milliseconds lease{600000};
+  // Between two looks, meanwhile, whether a launcher can still come: not once the control socket is
+  // gone and nobody is connected.
+  std::chrono::milliseconds reach_round{2000};
 };
 
 struct ShimAttempt {

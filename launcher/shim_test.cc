@@ -310,6 +310,20 @@ TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
   }
 }
 
+// Its control socket was removed, and its launcher is gone: nobody can acknowledge the end.
+TEST_F(ShimTest, LeavesAfterTheEndOnceNobodyCanReachIt) {
+  StartShell("read line");
+  AwaitPhase(ShimPhase::kRunning);
+  ASSERT_EQ(unlink(spec_.control_socket.c_str()), 0);
+  Send(control_, {.kind = ShimRequest::Kind::kKill});
+  AwaitPhase(ShimPhase::kExited);
+  control_.reset();
+  const auto ended = shim_->Wait(kDeadline);
+  ASSERT_TRUE(ended.ok()) << "it stays: " << ended.status();
+  EXPECT_EQ(ended->code, kShimDone);
+  EXPECT_EQ(access((folder_ + "/exit").c_str(), F_OK), 0);
+}
+
 TEST_F(ShimTest, StopGivesTheTaskItsGrace) {
   StartShell("trap 'echo saved; exit 7' TERM; echo ready; while :; do read r <&3; done");
   AwaitOutput("ready");

@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "glog/logging.h"
+#include "runtime/peer.h"
 #include "runtime/string_view.h"
 #include "runtime/unique_fd.h"
 #include "trainer/report_line.h"
@@ -116,7 +117,7 @@ class RelayImpl : public Relay {
       runtime::UniqueFd fd(
           accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (fd.valid()) {
-        Add(std::move(fd));
+        if (runtime::IsOfOurUser(fd.get())) Add(std::move(fd));
         continue;
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;

@@ -99,6 +99,8 @@ struct LeftoverFacts {
     pid_t pid = 0;
   };
   std::vector<Shim> shims = {};
+  // Shims of this state whose control socket is gone: no launcher that comes finds them.
+  std::vector<Shim> unreachable_shims = {};
 };
 Findings CheckLeftovers(const LeftoverFacts& facts);
 

@@ -13,11 +13,13 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string_view>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "bus/version.h"
@@ -99,6 +101,31 @@ void LookAtTaskSockets(const std::string& directory, LeftoverFacts* facts) {
     if (listening != Listening::kNo) continue;
     facts->task_sockets.push_back(path);
     if (IsSocket(task)) facts->task_sockets.push_back(task);
+  }
+}
+
+// The attempt that this process is the shim of: "STATE/jobs/j-abcde/worker-0.1"; empty if it is
+// none of this state. ("yard-shim FOLDER" is how it is seen.)
+std::string FolderOfShim(const std::string& process, const std::string& jobs) {
+  const auto words = runtime::ReadFile(process + "/cmdline", kSmallFile);
+  constexpr std::string_view kShim("yard-shim\0", 10);
+  if (!words.ok() || !words->starts_with(kShim)) return "";
+  const std::string folder = words->c_str() + kShim.size();
+  return folder.starts_with(jobs) ? folder : "";
+}
+
+void LookForUnreachableShims(const runtime::Locations& locations, LeftoverFacts* facts) {
+  const std::string jobs = locations.state_directory + "/jobs/";
+  std::error_code error;
+  std::filesystem::directory_iterator process("/proc", error), end;
+  for (; !error && process != end; process.increment(error)) {
+    pid_t pid = 0;
+    if (!absl::SimpleAtoi(process->path().filename().string(), &pid)) continue;
+    const std::string folder = FolderOfShim(process->path().string(), jobs);
+    if (folder.empty()) continue;
+    const std::string task = absl::StrReplaceAll(folder.substr(jobs.size()), {{"/", "."}});
+    const std::string socket = absl::StrCat(locations.runtime_directory, "/tasks/", task, ".ctl");
+    if (!Exists(socket)) facts->unreachable_shims.push_back({task, pid});
   }
 }
 
@@ -225,6 +252,7 @@ LeftoverFacts LookForLeftovers(const runtime::Locations& locations) {
     if (Probe(path, SOCK_STREAM) == Listening::kNo) facts.sockets.push_back(path);
   }
   LookAtTaskSockets(locations.runtime_directory + "/tasks", &facts);
+  LookForUnreachableShims(locations, &facts);
   return facts;
 }
 

@@ -1,6 +1,7 @@
 #include "tools/yard/health_facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,10 +14,12 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
+#include "runtime/subprocess.h"
 #include "runtime/unique_fd.h"
 
 namespace yard {
@@ -148,6 +151,35 @@ TEST_F(HealthFactsTest, ATasksSocketsAreLeftOverWhenItsShimIsGone) {
   }
   EXPECT_THAT(LookForLeftovers(locations_).shims, IsEmpty());
   EXPECT_THAT(LookForLeftovers(locations_).task_sockets, ElementsAre(task + ".ctl", task));
+}
+
+TEST_F(HealthFactsTest, AShimWithoutItsSocketIsFoundByItsProcess) {
+  const std::string folder = locations_.state_directory + "/jobs/j-aaaaa";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/worker-0.1") << "echo; read -r line\n";
+  int ends[2], said[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  ASSERT_EQ(pipe2(said, O_CLOEXEC), 0);
+  const runtime::UniqueFd in(ends[0]), words(said[0]);
+  runtime::UniqueFd out(ends[1]), speaks(said[1]);
+  auto shim = runtime::Subprocess::Start({.argv = {"yard-shim", folder + "/worker-0.1"},
+                                          .program = "/bin/sh",
+                                          .environment = {"PATH=/usr/bin:/bin"},
+                                          .working_directory = "/",
+                                          .fds = {{in.get(), 0}, {speaks.get(), 1}}});
+  ASSERT_TRUE(shim.ok()) << shim.status();
+  speaks.reset();
+  char byte = 0;
+  ASSERT_EQ(read(words.get(), &byte, 1), 1);
+  const auto found = LookForLeftovers(locations_).unreachable_shims;
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].task, "j-aaaaa.worker-0.1");
+  EXPECT_EQ(found[0].pid, shim->pid());
+  std::filesystem::create_directory(directory_ + "/tasks");
+  const auto control = Listen(directory_ + "/tasks/j-aaaaa.worker-0.1.ctl", SOCK_SEQPACKET);
+  EXPECT_THAT(LookForLeftovers(locations_).unreachable_shims, IsEmpty());
+  out.reset();
+  EXPECT_TRUE(shim->Wait(absl::Seconds(20)).ok());
 }
 
 TEST_F(HealthFactsTest, JunkIsNeitherReadNorWaitedFor) {

@@ -133,6 +133,18 @@ Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays) {
   return findings;
 }
 
+Findings CheckUnreachableShims(const std::vector<LeftoverFacts::Shim>& shims) {
+  Findings findings;
+  for (const LeftoverFacts::Shim& shim : shims) {
+    findings.push_back(
+        Of(Level::kWarn, "unreachable shim",
+           absl::StrCat("process ", shim.pid, " runs ", shim.task,
+                        ", whose control socket is gone: the next launcher cannot go on with it"),
+           absl::StrCat("let its program end, or end both: kill -9 ", shim.pid)));
+  }
+  return findings;
+}
+
 std::optional<std::string> ReadProcFile(const std::string& path) {
   auto text = runtime::ReadFile(path, kSmallFile);
   if (!text.ok()) return std::nullopt;

@@ -49,6 +49,8 @@ Finding CheckTrials(const TrialFacts& facts);
 // Shims of jobs that the launcher has never heard of: its database was lost or replaced, and what
 // runs there is nobody's. Nothing if there are none.
 Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays);
+// Those without a control socket. Nothing if there are none.
+Findings CheckUnreachableShims(const std::vector<LeftoverFacts::Shim>& shims);
 
 // ---- What the machine shows. `read` is for a file of /proc.
 

@@ -83,6 +83,15 @@ TEST(MachineHealthTest, FactsLeadToFindings) {
   }
 }
 
+TEST(MachineHealthTest, ShimsThatNobodyCanReachAreNamed) {
+  EXPECT_TRUE(CheckUnreachableShims({}).empty());
+  const Findings findings = CheckUnreachableShims({{"j-abcde.worker-0.1", 77}});
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].level, Level::kWarn);
+  EXPECT_THAT(findings[0].found, HasSubstr("process 77 runs j-abcde.worker-0.1"));
+  EXPECT_THAT(findings[0].fix, HasSubstr("kill -9 77"));
+}
+
 TEST(MachineHealthTest, StrayShimsAreNamedWithTheWayToEndThem) {
   EXPECT_TRUE(CheckStrayShims({}).empty());
   const Findings findings = CheckStrayShims({{.task = "j-abcde.worker-0.1", .pid = 77}});

@@ -85,6 +85,7 @@ class Doctor : public Verb {
     add({CheckPrograms(MissingPrograms())});
     add(CheckLeftovers(leftovers));
     add(CheckStrayShims(strays_));
+    add(CheckUnreachableShims(leftovers.unreachable_shims));
     add(CheckInfos(LookAtInfos(context.environment)));
     // What services that this shell does not reach do not say is none of their faults.
     if (reached_) add(CheckYard(yard));
