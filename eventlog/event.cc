@@ -1,5 +1,6 @@
 #include "eventlog/event.h"
 
+#include <cmath>
 #include <cstddef>
 
 #include "absl/strings/str_format.h"
@@ -43,6 +44,7 @@ enum class ValueField : protozero::pbf_tag_type {
   kNodeName = 7,
   kTensor = 8,
   kMetadata = 9,
+  kExactValue = 1000,  // Ours: the double that `simple_value` is the nearest float of.
 };
 enum class MetadataField : protozero::pbf_tag_type { kPluginData = 1, kDataClass = 4 };
 enum class PluginField : protozero::pbf_tag_type { kPluginName = 1 };
@@ -190,6 +192,7 @@ void SetMessage(ValueKind kind, std::string_view bytes, SummaryValue* value) {
 
 void DecodeValue(std::string_view bytes, SummaryValue* result, std::uint32_t* unknown_fields) {
   std::string_view node_name;
+  std::optional<double> exact;
   auto value = wire::Open<ValueField>(bytes);
   while (value.next()) {
     switch (value.tag()) {
@@ -222,10 +225,20 @@ void DecodeValue(std::string_view bytes, SummaryValue* result, std::uint32_t* un
       case ValueField::kOldHistogram:
         value.skip();
         break;
+      case ValueField::kExactValue:
+        if (value.wire_type() == WireType::fixed64) {
+          exact = value.get_double();
+          break;
+        }
+        [[fallthrough]];  // Somebody else's.
       default:
         ++*unknown_fields;
         value.skip();
     }
+  }
+  if (exact && result->kind == ValueKind::kSimpleValue &&
+      IsExactValueOf(static_cast<float>(*result->scalar), *exact)) {
+    result->scalar = exact;
   }
   // Tensors of before there were tags.
   if (result->tag.empty() && result->kind == ValueKind::kTensor) result->tag = node_name;
@@ -338,7 +351,12 @@ std::string RenderFileHeader(double wall_time) {
   return Frame(payload);
 }
 
-std::string RenderScalars(double wall_time, std::int64_t step, std::span<const Scalar> scalars) {
+bool IsExactValueOf(float simple, double exact) {
+  return static_cast<float>(exact) == simple || (std::isnan(simple) && std::isnan(exact));
+}
+
+std::string RenderScalars(double wall_time, std::int64_t step, std::span<const Scalar> scalars,
+                          ScalarWidth width) {
   std::string payload;
   protozero::pbf_builder<EventField> event(payload);
   event.add_double(EventField::kWallTime, wall_time);
@@ -348,7 +366,12 @@ std::string RenderScalars(double wall_time, std::int64_t step, std::span<const S
     for (const Scalar& scalar : scalars) {
       protozero::pbf_builder<ValueField> value(summary, SummaryField::kValue);
       value.add_string(ValueField::kTag, scalar.tag.data(), scalar.tag.size());
-      value.add_float(ValueField::kSimpleValue, static_cast<float>(scalar.value));
+      const auto simple = static_cast<float>(scalar.value);
+      value.add_float(ValueField::kSimpleValue, simple);
+      const bool is_float = simple == scalar.value || std::isnan(scalar.value);
+      if (width == ScalarWidth::kDouble && !is_float) {
+        value.add_double(ValueField::kExactValue, scalar.value);
+      }
     }
   }
   return Frame(payload);

@@ -15,7 +15,7 @@ namespace eventlog {
 // How the value of a summary is stored.
 enum class ValueKind : std::uint8_t {
   kNone,         // Metadata alone; legal, and stands for an empty tensor (value_decoder.h).
-  kSimpleValue,  // A float; implies the plugin "scalars".
+  kSimpleValue,  // A float, perhaps with its double; implies the plugin "scalars".
   kTensor,       // tensorflow.TensorProto; its plugin says what it means.
   kHistogram,    // tensorflow.HistogramProto; implies "histograms".
   kImage,        // tensorflow.Summary.Image; implies "images".
@@ -37,7 +37,8 @@ struct SummaryValue {
   DataClass data_class = DataClass::kUnknown;
   std::string_view metadata;  // The whole SummaryMetadata message; data() is null without one.
   ValueKind kind = ValueKind::kNone;
-  // The value as a scalar: `simple_value`, or a tensor of one element with any real number type
+  // The value as a scalar: `simple_value`, with 64 bits where the yard wrote them beside it, or a
+  // tensor of one element with any real number type
   // (number_type.h). A 64-bit integer is rounded to the nearest double.
   std::optional<double> scalar;
   // The one element has a shape, [1] or [1, 1]: a scalar only where scalars are meant
@@ -118,9 +119,14 @@ std::string RenderFileHeader(double wall_time);
 //
 // They are written as `simple_value`, which every reader takes as a scalar without metadata:
 // TensorBoard in Python, its Rust data server (which drops any scalar that is not a float), and
-// everything older. The price is a float's precision and range. A tensor with its metadata would
-// cost 22 bytes a record more and say nothing that `simple_value` does not imply.
-std::string RenderScalars(double wall_time, std::int64_t step, std::span<const Scalar> scalars);
+// everything older. With kDouble a number that is no float has its 64 bits beside that, in a field
+// of ours that other readers skip (10 bytes). A tensor with its metadata would cost 22 bytes a
+// record more and say nothing that `simple_value` does not imply.
+enum class ScalarWidth { kFloat, kDouble };
+std::string RenderScalars(double wall_time, std::int64_t step, std::span<const Scalar> scalars,
+                          ScalarWidth width = ScalarWidth::kFloat);
+// Whether `exact` is what was written as `simple`: its nearest float.
+bool IsExactValueOf(float simple, double exact);
 
 // "events.out.tfevents.<10-digit seconds>.<host>.<pid>.<number>"
 std::string EventFileName(std::int64_t unix_seconds, std::string_view host, std::int64_t pid,

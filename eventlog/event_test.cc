@@ -17,6 +17,7 @@
 namespace eventlog {
 namespace {
 
+using namespace std::string_literals;
 using namespace std::string_view_literals;
 
 // Protobuf by hand: what other writers write.
@@ -71,6 +72,37 @@ TEST(EventTest, NotFiniteValuesAndNegativeStepsComeBack) {
   EXPECT_TRUE(std::isnan(*event.values[0].scalar));
   EXPECT_EQ(event.values[1].scalar, inf);
   EXPECT_EQ(event.values[2].scalar, -inf);
+}
+
+TEST(EventTest, ANumberThatIsNoFloatKeepsItsBits) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const double value : {0.1, -0.1, 1e308, -1e308, 5e-324, 16777217.0, 1.0 + 0x1p-52}) {
+    const Scalar scalar{"loss", value};
+    EXPECT_EQ(Decode(RenderScalars(1, 2, {&scalar, 1}, ScalarWidth::kDouble)).values[0].scalar,
+              value);
+  }
+  // What is one needs no more bytes.
+  for (const double value : {0.5, 0.0, -2.0, inf, -inf, std::nan("")}) {
+    const Scalar scalar{"loss", value};
+    EXPECT_EQ(RenderScalars(1, 2, {&scalar, 1}, ScalarWidth::kDouble),
+              RenderScalars(1, 2, {&scalar, 1}));
+  }
+}
+
+// Another program may use the number of our field.
+TEST(EventTest, ADoubleThatIsNotThatOfTheFloatIsIgnored) {
+  const std::string simple = "\x15\0\0\x80\x3f"s;  // 1
+  const auto scalar = [&](const std::string& value) {
+    Event event;
+    EXPECT_TRUE(DecodeEvent(Bytes(5, Bytes(1, Bytes(1, "t") + value)), &event).ok());
+    return std::pair(event.values.at(0).scalar, event.unknown_fields);
+  };
+  const std::string key = "\xc1\x3e";
+  const std::string close = key + "\x01\0\0\0\0\0\xf0\x3f"s;  // 1 + 2^-52
+  EXPECT_EQ(scalar(simple + close), std::pair(std::optional(1 + 0x1p-52), 0u));
+  EXPECT_EQ(scalar(close + simple), std::pair(std::optional(1 + 0x1p-52), 0u));
+  EXPECT_EQ(scalar(simple + key + "\0\0\0\0\0\0\0\x40"s), std::pair(std::optional(1.0), 0u));
+  EXPECT_EQ(scalar(simple + Number(1000, 7)), std::pair(std::optional(1.0), 1u));
 }
 
 TEST(EventTest, RenderingIsAPureFunction) {

@@ -34,6 +34,9 @@ enum Key : char {
 };
 constexpr std::uint8_t kFloat = 1, kDouble = 2;  // tensorflow.DataType
 
+// Of the double beside a `simple_value`, which is not below 16 (event.cc has all fields).
+constexpr std::string_view kExactValueKey = "\xc1\x3e";  // 1000 << 3 | 1
+
 // A summary of more values is left to DecodeEvent(), which has a limit.
 constexpr std::size_t kMaxValues = 10'000;
 
@@ -51,6 +54,11 @@ struct Rest {
   bool Take(Key key) {
     if (at == end || *at != key) return false;
     ++at;
+    return true;
+  }
+  bool Take(std::string_view key) {
+    if (!std::string_view(at, size()).starts_with(key)) return false;
+    at += key.size();
     return true;
   }
   bool TakeByte(std::uint8_t* byte) {
@@ -137,6 +145,13 @@ bool DecodeValue(std::string_view bytes, SummaryValue* value) {
   if (rest.Take(kValueSimple)) {
     if (!rest.TakeFixed<float>(&scalar)) return false;
     value->kind = ValueKind::kSimpleValue;
+    double exact;
+    if (rest.Take(kExactValueKey)) {
+      if (!rest.TakeFixed<double>(&exact)) return false;
+      if (IsExactValueOf(static_cast<float>(scalar), exact)) scalar = exact;
+      value->scalar = scalar;
+      return rest.empty();
+    }
   } else {
     if (!rest.Take(kValueTensor) || !rest.TakeBytes(&value->bytes)) return false;
     if (!DecodeTensor(value->bytes, &scalar)) return false;
