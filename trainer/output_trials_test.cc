@@ -105,9 +105,20 @@ TEST_F(OutputTrialsTest, ANewAttemptBeginsBehindTheOutputOfTheOneBefore) {
   EXPECT_THAT(Rows(id), ElementsAre(R"(1:1 {"a":1})", R"(1:2 {"a":2})", R"(2:1 {"a":3})"));
 }
 
+// As a program that prints its loss often, and its accuracy seldom.
+TEST_F(OutputTrialsTest, LinesWithoutItsCriterionAreReports) {
+  msg::RunTrialRequestT request = Request("values");
+  request.options->stop = R"({"acc":0.9})";
+  const std::string id = Run(request);
+  Print("loss=0.1\nacc=0.5\n");
+  Look();
+  EXPECT_THAT(Rows(id), ElementsAre(R"(1:1 {"loss":0.1})", R"(1:2 {"acc":0.5})"));
+}
+
 TEST_F(OutputTrialsTest, ACriterionEndsItBySignal) {
   msg::RunTrialRequestT request = Request("values");
   request.options->stop = R"({"acc":0.9})";
+  request.options->required_metrics = {"acc"};
   const std::string id = Run(request);
   // Lines without it were printed for somebody else.
   Print("lr=0.1\nacc=0.5\n");

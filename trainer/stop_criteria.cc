@@ -4,6 +4,7 @@
 #include <limits>
 #include <string_view>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/string_view.h"
@@ -59,10 +60,9 @@ std::string NamesOf(const std::vector<Metric>& result) {
   return absl::StrCat(names, " and ", result.size() - kNamesInAnError, " more");
 }
 
-absl::Status Lacks(std::string_view what, std::string_view name,
-                   const std::vector<Metric>& result) {
+absl::Status Lacks(std::string_view name, const std::vector<Metric>& result) {
   return absl::FailedPreconditionError(absl::StrCat(
-      runtime::Absl(what), " ", Quote(name), " is not in the report; it has: ", NamesOf(result)));
+      "the required metric ", Quote(name), " is not in the report; it has: ", NamesOf(result)));
 }
 
 std::string ShortNumber(double number) { return absl::StrFormat("%.6g", number); }
@@ -108,29 +108,75 @@ absl::StatusOr<StopCriteria> StopCriteria::From(const msg::TrialOptionsT& option
   return criteria;
 }
 
-absl::StatusOr<std::vector<std::pair<std::string, double>>> StopCriteria::ReadBounds(
-    const std::string& text) {
+bool StopCriteria::Bound::IsReachedBy(double value) const {
+  switch (comparison) {
+    case Comparison::kLess:
+      return value < number;
+    case Comparison::kAtMost:
+      return value <= number;
+    case Comparison::kMore:
+      return value > number;
+    case Comparison::kAtLeast:
+      return value >= number;
+  }
+  return false;
+}
+
+std::string StopCriteria::Bound::Words() const {
+  const char* const what = comparison == Comparison::kLess     ? " has fallen below "
+                           : comparison == Comparison::kAtMost ? " has fallen to "
+                           : comparison == Comparison::kMore   ? " has risen above "
+                                                               : " has reached ";
+  return absl::StrCat(metric, what, ShortNumber(number));
+}
+
+absl::StatusOr<StopCriteria::Bound> StopCriteria::ReadBound(const std::string& metric,
+                                                            const JsonValue& value) {
+  using Comparison = Bound::Comparison;
+  if (value.kind == JsonValue::Kind::kObject) {
+    std::string path = metric;
+    for (const JsonValue* at = &value; at->kind == JsonValue::Kind::kObject;) {
+      absl::StrAppend(&path, "/", at->members.empty() ? "NAME" : at->members.front().first);
+      if (at->members.empty()) break;
+      at = &at->members.front().second;
+    }
+    return Wrong(absl::StrCat("the stop criterion ", Quote(metric),
+                              " is an object: write its path, ", Quote(path)));
+  }
+  const absl::Status wrong = Wrong(absl::StrCat(
+      "the stop criterion ", Quote(metric),
+      " needs a name and a finite number, or a text such as \"<0.5\" (<, <=, > or >=)"));
+  if (metric.empty()) return wrong;
+  if (IsFinite(value)) return Bound{metric, Comparison::kAtLeast, value.number};
+  const std::string text = value.kind == JsonValue::Kind::kString ? StringOf(value) : "";
+  for (const auto& [sign, comparison] : {std::pair("<=", Comparison::kAtMost),
+                                         {">=", Comparison::kAtLeast},
+                                         {"<", Comparison::kLess},
+                                         {">", Comparison::kMore}}) {
+    if (!absl::StartsWith(text, sign)) continue;
+    const std::string rest = text.substr(std::string_view(sign).size());
+    const auto number = ParseJson(rest);
+    if (number.ok() && IsFinite(*number)) return Bound{metric, comparison, number->number};
+    return wrong;
+  }
+  return wrong;
+}
+
+absl::StatusOr<std::vector<StopCriteria::Bound>> StopCriteria::ReadBounds(const std::string& text) {
   auto json = ReadObject("stop", text);
   if (!json.ok()) return json.status();
-  if (json->members.size() > kMaxBounds) {
-    return Wrong(
-        absl::StrCat("stop has ", json->members.size(), " criteria, more than ", kMaxBounds));
-  }
-  std::vector<std::pair<std::string, double>> bounds;
+  std::vector<Bound> bounds;
   for (const auto& [name, value] : json->members) {
-    if (value.kind == JsonValue::Kind::kObject) {
-      const std::string inner = value.members.empty() ? "NAME" : value.members.front().first;
-      return Wrong(absl::StrCat("the stop criterion ", Quote(name),
-                                " is an object: write its path, ",
-                                Quote(absl::StrCat(name, "/", inner))));
+    const bool is_array = value.kind == JsonValue::Kind::kArray && !value.items.empty();
+    const std::size_t count = is_array ? value.items.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      auto bound = ReadBound(name, is_array ? value.items[i] : value);
+      if (!bound.ok()) return bound.status();
+      bounds.push_back(*std::move(bound));
     }
-    if (name.empty() || !IsFinite(value)) {
-      return Wrong(
-          absl::StrCat("the stop criterion ", Quote(name), " needs a name and a finite number"));
-    }
-    bounds.emplace_back(name, value.number);
   }
-  return bounds;
+  if (bounds.size() <= kMaxBounds) return bounds;
+  return Wrong(absl::StrCat("stop has ", bounds.size(), " criteria, more than ", kMaxBounds));
 }
 
 absl::StatusOr<StopCriteria::Plateau> StopCriteria::ReadPlateau(const std::string& text) {
@@ -187,8 +233,8 @@ std::string StopCriteria::TimeBudgetWords() const {
 void StopCriteria::Remember(const std::vector<Metric>& result, Window& window) const {
   if (!plateau_) return;
   const Metric* const metric = Find(result, plateau_->metric);
-  window.push_back(metric != nullptr && metric->number ? *metric->number
-                                                       : std::numeric_limits<double>::quiet_NaN());
+  if (metric == nullptr) return;
+  window.push_back(metric->number.value_or(std::numeric_limits<double>::quiet_NaN()));
   while (window.size() > plateau_->num_results) window.pop_front();
 }
 
@@ -196,26 +242,25 @@ absl::StatusOr<std::optional<std::string>> StopCriteria::Judge(const Report& rep
   for (const std::string& name : required_) {
     if (report.says_only_done) break;
     if (Find(report.result, name) == nullptr) {
-      return Lacks("the required metric", name, report.result);
+      return Lacks(name, report.result);
     }
   }
   if (report.done) return std::nullopt;
-  for (const auto& [name, bound] : bounds_) {
-    const Metric* const metric = Find(report.result, name);
-    if (metric == nullptr) return Lacks("the stop criterion", name, report.result);
+  for (const Bound& bound : bounds_) {
+    const Metric* const metric = Find(report.result, bound.metric);
+    if (metric == nullptr) continue;
     if (!metric->number) {
       return absl::FailedPreconditionError(
-          absl::StrCat("the stop criterion ", Quote(name), " is no number in the report"));
+          absl::StrCat("the stop criterion ", Quote(bound.metric), " is no number in the report"));
     }
-    if (*metric->number >= bound) {
-      return absl::StrCat(name, " has reached ", ShortNumber(bound));
-    }
+    if (bound.IsReachedBy(*metric->number)) return bound.Words();
   }
   return JudgePlateau(report);
 }
 
 std::optional<std::string> StopCriteria::JudgePlateau(const Report& report) const {
   if (!plateau_ || report.number < plateau_->grace_period) return std::nullopt;
+  if (Find(report.result, plateau_->metric) == nullptr) return std::nullopt;
   if (report.window.size() < plateau_->num_results) return std::nullopt;
   const double last = report.window.back();
   if (plateau_->threshold) {

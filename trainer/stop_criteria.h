@@ -20,17 +20,20 @@ namespace trainer {
 // When a trial ends by itself, and what each of its reports must have. Pure; one thread.
 //
 // Re-imagines Ray Tune's `stop` dictionary, its TrialPlateauStopper and its check of metrics:
-// - `stop`: {"training_iteration": 10, "eval/accuracy": 0.9}; reached at >=. A report without one
-//   of them is an error that names it and what there is (not a report with `done`, which ends the
-//   trial anyway). A nested object is refused, saying how to write it.
+// - `stop`: {"training_iteration": 10, "eval/loss": "<0.02"}; a number is reached at >=, and a text
+//   begins with <, <=, > or >=; several of one metric are an array. A report without one of them is
+//   not judged by that. A nested object is refused, saying how to write it.
 // - `plateau`: ends once the last `num_results` values of `metric` differ by a standard deviation
 //   (of the population) under `std`, after `grace_period` reports, and with `metric_threshold` only
 //   while the last value is at least (mode "max") or at most ("min") that. A report without the
-//   metric, or with NaN, is no plateau. It sees all reports of a trial, over its attempts.
-// - `required_metrics`: a report without one is an error, but for one that says only `done`.
+//   metric counts for nothing, and one with NaN is no plateau. It sees all reports of a trial, over
+//   its attempts.
+// - `required_metrics`: a report without one is an error, which names it and what there is; but not
+//   one that says only `done`.
 // - `time_budget_ms`: is kept here, and no matter of reports: a program that says nothing uses it
 //   up, too.
-// Different: a threshold of 0 counts (there it is taken for none), unknown names are refused.
+// Different: a threshold of 0 counts (there it is taken for none), unknown names are refused; a
+// report may lack what a criterion is about (there it is an error); other comparisons than >=.
 class StopCriteria {
  public:
   // Never ends it, asks for nothing.
@@ -45,7 +48,7 @@ class StopCriteria {
   // Why a trial ended that has used it up.
   std::string TimeBudgetWords() const;
 
-  // The values of the plateau's metric in the last reports, oldest first; NaN where it is missing.
+  // The last values of the plateau's metric, oldest first; NaN where it was no number.
   using Window = std::deque<double>;
   // How many are needed; 0 without a plateau.
   std::size_t window_size() const { return plateau_ ? plateau_->num_results : 0; }
@@ -70,12 +73,21 @@ class StopCriteria {
     std::optional<double> threshold;
     bool smaller_is_better = false;
   };
-  static absl::StatusOr<std::vector<std::pair<std::string, double>>> ReadBounds(
-      const std::string& text);
+  struct Bound {
+    enum class Comparison { kLess, kAtMost, kMore, kAtLeast };
+    std::string metric;
+    Comparison comparison = Comparison::kAtLeast;
+    double number = 0;
+
+    bool IsReachedBy(double value) const;
+    std::string Words() const;
+  };
+  static absl::StatusOr<std::vector<Bound>> ReadBounds(const std::string& text);
+  static absl::StatusOr<Bound> ReadBound(const std::string& metric, const struct JsonValue& value);
   static absl::StatusOr<Plateau> ReadPlateau(const std::string& text);
   std::optional<std::string> JudgePlateau(const Report& report) const;
 
-  std::vector<std::pair<std::string, double>> bounds_;
+  std::vector<Bound> bounds_;
   std::optional<Plateau> plateau_;
   std::vector<std::string> required_;
   std::optional<absl::Duration> time_budget_;

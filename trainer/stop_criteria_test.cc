@@ -64,13 +64,38 @@ TEST(StopCriteriaTest, ABoundIsReachedAtOrAboveIt) {
             "eval/acc has reached 0.5");
 }
 
-TEST(StopCriteriaTest, AMissingOneIsAnErrorThatNamesWhatThereIs) {
-  const msg::TrialOptionsT options = Stop(R"({"acc":1})");
-  EXPECT_EQ(Judged(options, R"({"loss":1,"a":{"b":2}})"),
-            "ERR the stop criterion \"acc\" is not in the report; it has: loss, a/b");
+TEST(StopCriteriaTest, ABoundMayBeOnEitherSide) {
+  const auto judged = [](const char* bound, const char* value) {
+    return Judged(Stop(absl::StrCat("{\"loss\":", bound, "}")),
+                  absl::StrCat("{\"loss\":", value, "}"));
+  };
+  EXPECT_EQ(judged(R"("<0.02")", "0.02"), "");
+  EXPECT_EQ(judged(R"("<0.02")", "0.019"), "loss has fallen below 0.02");
+  EXPECT_EQ(judged(R"("<=0.02")", "0.021"), "");
+  EXPECT_EQ(judged(R"("<=0.02")", "0.02"), "loss has fallen to 0.02");
+  EXPECT_EQ(judged(R"(">-1e3")", "-1000"), "");
+  EXPECT_EQ(judged(R"(">-1e3")", "-999"), "loss has risen above -1000");
+  EXPECT_EQ(judged(R"(">=2")", "2"), "loss has reached 2");
+  EXPECT_EQ(judged(R"("<5")", "NaN"), "");
+  EXPECT_EQ(judged(R"(["<0.1",">100"])", "5"), "");
+  EXPECT_EQ(judged(R"(["<0.1",">100"])", "101"), "loss has risen above 100");
+  EXPECT_EQ(judged(R"(["<0.1",100])", "0"), "loss has fallen below 0.1");
+}
+
+TEST(StopCriteriaTest, AMissingOneWaits) {
+  const msg::TrialOptionsT options = Stop(R"({"acc":1,"loss":"<0.5"})");
+  EXPECT_EQ(Judged(options, R"({"a":{"b":2}})"), "");
+  EXPECT_EQ(Judged(options, R"({"loss":0.4})"), "loss has fallen below 0.5");
+  EXPECT_EQ(Judged(options, R"({"acc":2})"), "acc has reached 1");
   EXPECT_EQ(Judged(options, R"({"acc":"high"})"),
             "ERR the stop criterion \"acc\" is no number in the report");
-  EXPECT_EQ(Judged(options, R"({"loss":1})", true), "") << "it ends anyway";
+}
+
+TEST(StopCriteriaTest, AMissingOneThatIsRequiredIsAnErrorThatNamesWhatThereIs) {
+  msg::TrialOptionsT options = Stop(R"({"acc":1})");
+  options.required_metrics = {"acc"};
+  EXPECT_EQ(Judged(options, R"({"loss":1,"a":{"b":2}})"),
+            "ERR the required metric \"acc\" is not in the report; it has: loss, a/b");
   std::string many = "{\"x0\":0";
   for (int i = 1; i < 500; ++i) absl::StrAppend(&many, ",\"x", i, "\":0");
   const std::string error = Judged(options, many + "}");
@@ -117,7 +142,9 @@ TEST(StopCriteriaTest, APlateau) {
 }
 
 TEST(StopCriteriaTest, AReportWithoutAValueIsNoPlateau) {
-  EXPECT_EQ(PlateauAt(R"({"metric":"m"})", {"1", "1", "", "1", "1", "1", "1"}), 7);
+  EXPECT_EQ(PlateauAt(R"({"metric":"m"})", {"1", "1", "", "1", "", "1", "1"}), 6)
+      << "one without the metric counts for nothing";
+  EXPECT_EQ(PlateauAt(R"({"metric":"m","grace_period":6})", {"1", "1", "1", "1", "1", "", "1"}), 7);
   EXPECT_EQ(PlateauAt(R"({"metric":"m"})", {"1", "1", "1", "NaN", "1", "1", "1", "1"}), 8);
   EXPECT_EQ(PlateauAt(R"({"metric":"m"})", {"\"x\"", "1", "1", "1", "1"}), 5);
   EXPECT_EQ(PlateauAt(R"({"metric":"m"})", {"Infinity", "Infinity", "Infinity", "Infinity"}), 0);
@@ -131,6 +158,15 @@ TEST(StopCriteriaTest, RefusesWhatIsWrongByItsName) {
   };
   EXPECT_EQ(error(Stop(R"({"a":{"b":1}})")),
             "the stop criterion \"a\" is an object: write its path, \"a/b\"");
+  EXPECT_THAT(error(Stop(R"({"a":{"b":{"c":1}}})")), HasSubstr("write its path, \"a/b/c\""));
+  EXPECT_THAT(error(Stop(R"({"a":{"b":{}}})")), HasSubstr("write its path, \"a/b/NAME\""));
+  for (const char* text : {"<", "<x", "=1", "<>1", "!1", "<NaN", "1", ""}) {
+    EXPECT_THAT(error(Stop(absl::StrCat("{\"a\":\"", text, "\"}"))),
+                HasSubstr("a text such as \"<0.5\""))
+        << text;
+  }
+  EXPECT_THAT(error(Stop(R"({"a":[]})")), HasSubstr("\"a\" needs"));
+  EXPECT_THAT(error(Stop(R"({"a":[[1]]})")), HasSubstr("\"a\" needs"));
   EXPECT_THAT(error(Stop(R"({"a":"x"})")), HasSubstr("\"a\" needs a name and a finite number"));
   EXPECT_THAT(error(Stop(R"({"a":NaN})")), HasSubstr("finite"));
   EXPECT_THAT(error(Stop(R"({"":1})")), HasSubstr("name"));

@@ -42,8 +42,13 @@ absl::Duration Milliseconds(std::uint64_t count) {
 std::string BoundsLine(const std::string& stop) {
   std::vector<std::string> bounds;
   const json object = MetricNumbers(stop);
-  for (const auto& [name, bound] : object.items()) {
-    bounds.push_back(absl::StrCat(name, " >= ", bound.dump()));
+  for (const auto& [name, value] : object.items()) {
+    for (const json& bound : value.is_array() ? value : json::array({value})) {
+      std::string words = bound.is_string() ? bound.get<std::string>() : ">=" + bound.dump();
+      const std::size_t number = words.find_first_not_of("<>=");
+      if (number != words.npos) words.insert(number, " ");
+      bounds.push_back(absl::StrCat(name, " ", words));
+    }
   }
   return absl::StrJoin(bounds, ", ");
 }

@@ -67,6 +67,13 @@ msg::TrialDetailsReplyT Details() {
   return details;
 }
 
+TEST(DetailsTextTest, SaysOnWhichSideItStops) {
+  msg::TrialDetailsReplyT details = Details();
+  details.options->stop = R"({"loss":["<0.02",">1000.0"],"acc":0.9})";
+  EXPECT_THAT(DetailsText(details),
+              HasSubstr("stops at   acc >= 0.9, loss < 0.02, loss > 1000.0\n"));
+}
+
 TEST(DetailsTextTest, SaysWhatWasAskedForAndWhatTheMetricsWere) {
   const std::string text = DetailsText(Details());
   EXPECT_THAT(text,

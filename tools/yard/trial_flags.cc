@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -53,9 +54,24 @@ absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& tex
 
 constexpr std::size_t kLongestStop = 4096;
 
-// "NAME=NUMBER" and JSON objects, all as one object; empty without any.
+// "loss<0.02" is the pair of "loss" and "<0.02"; "acc=0.9", as "acc>=0.9", that of "acc" and 0.9.
+std::optional<std::pair<std::string, Json>> ParseBound(const std::string& word) {
+  std::size_t end = word.find_last_of("<>=");
+  if (end == word.npos) return std::nullopt;
+  Json number = Json::parse(word.substr(end + 1), nullptr, /*allow_exceptions=*/false);
+  const bool is_pair =
+      end > 0 && word[end] == '=' && (word[end - 1] == '<' || word[end - 1] == '>');
+  const std::size_t begin = is_pair ? end - 1 : end;
+  if (begin == 0 || !number.is_number()) return std::nullopt;
+  const std::string sign = word.substr(begin, end + 1 - begin);
+  if (sign != "=" && sign != ">=") number = sign + number.dump();
+  return std::pair(word.substr(0, begin), std::move(number));
+}
+
+// "NAME=NUMBER", "NAME<NUMBER" and so on, and JSON objects, all as one object; empty without any.
 absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
-  static constexpr char kForm[] = "METRIC=NUMBER or a JSON object";
+  static constexpr char kForm[] =
+      "METRIC=NUMBER (reached at or above it), METRIC<NUMBER (also <=, >, >=) or a JSON object";
   Json all = Json::object();
   for (const std::string& word : words) {
     if (word.size() > kLongestStop) return Wrong("--stop", kForm, word.substr(0, 80));
@@ -65,11 +81,16 @@ absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
       all.update(object);
       continue;
     }
-    const std::size_t equals = word.rfind('=');
-    if (equals == 0 || equals == word.npos) return Wrong("--stop", kForm, word);
-    auto number = Json::parse(word.substr(equals + 1), nullptr, /*allow_exceptions=*/false);
-    if (!number.is_number()) return Wrong("--stop", kForm, word);
-    all[word.substr(0, equals)] = std::move(number);
+    auto bound = ParseBound(word);
+    if (!bound) return Wrong("--stop", kForm, word);
+    auto& [name, number] = *bound;
+    if (!all.contains(name)) {
+      all[name] = std::move(number);
+    } else {
+      // Two sides of one metric.
+      if (!all[name].is_array()) all[name] = Json::array({all[name]});
+      all[name].push_back(std::move(number));
+    }
   }
   return all.empty() ? "" : all.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

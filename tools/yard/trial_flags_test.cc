@@ -185,6 +185,13 @@ TEST(TrialFlagsTest, ATrialOfTheSameProgramHasItsTasksAndWhatTheyNeed) {
   EXPECT_EQ(own.control_limits->memory_bytes, 2u << 20);
 }
 
+TEST(TrialFlagsTest, AStopMayBeOnEitherSide) {
+  const msg::TrialOptionsT options = Parse({"--stop", "loss<0.02", "--stop", "loss>1e3", "--stop",
+                                            "a=b<=0.5", "--stop", "acc>=0.9"})
+                                         .value();
+  EXPECT_EQ(options.stop, R"({"loss":["<0.02",">1000.0"],"a=b":"<=0.5","acc":0.9})");
+}
+
 TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {
   EXPECT_EQ(Error({"--priority", "high"}), "--priority: expected a whole number, not \"high\"");
   EXPECT_THAT(Error({"--priority", "99999999999"}), StartsWith("--priority: "));
@@ -195,7 +202,8 @@ TEST(TrialFlagsTest, AWrongValueSaysWhatWasExpected) {
   EXPECT_THAT(Error({"--time_budget", "soon"}), StartsWith("--time_budget: expected a time like"));
   EXPECT_THAT(Error({"--time_budget", "0"}), HasSubstr("from 1ms"));
   EXPECT_THAT(Error({"--heartbeat", "60d"}), StartsWith("--heartbeat: "));
-  for (const char* stop : {"loss", "=1", "loss=low", "{", "loss="}) {
+  for (const char* stop :
+       {"loss", "=1", "<1", "<=1", "loss=low", "loss<", "loss<=x", "{", "loss="}) {
     EXPECT_THAT(Error({"--stop", stop}), StartsWith("--stop: expected METRIC=NUMBER")) << stop;
   }
   EXPECT_THAT(Error({"--plateau", "{1"}), StartsWith("--plateau: "));
