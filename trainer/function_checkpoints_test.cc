@@ -108,6 +108,20 @@ class FunctionCheckpointsTest : public ::testing::Test {
   std::vector<std::string> warnings_;
 };
 
+TEST_F(FunctionCheckpointsTest, OneThatWasDeletedIsNotGivenOut) {
+  const auto runner = Make(CountInFiles);
+  Step(*runner);
+  const auto checkpoint = runner->Save();
+  ASSERT_EQ(checkpoint.status(), absl::OkStatus());
+  fs::remove_all(*checkpoint);
+  for (const absl::Status& status : {runner->Save().status(), runner->SaveToObject().status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(std::string(status.message()), HasSubstr(*checkpoint));
+  }
+  Step(*runner);
+  EXPECT_EQ(runner->Save().status(), absl::OkStatus()) << "the next one is there";
+}
+
 TEST_F(FunctionCheckpointsTest, Reuse) {
   std::string checkpoint;
   Result result;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <system_error>
 #include <utility>
@@ -251,6 +252,11 @@ absl::StatusOr<std::string> FunctionRunner::Save() {
     if (!permanent.ok()) return permanent.status();
     SetNewest(*std::move(permanent));
     if (auto told = TellNewest(); !told.ok()) return told;
+  }
+  struct stat about {};
+  if (lstat(newest_->path.c_str(), &about) != 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat(Named(), ": its newest checkpoint, ",
+                                                   newest_->path, ", cannot be used"));
   }
   fresh_ = false;
   return newest_->path;
