@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
+#include "runtime/own_directory.h"
 #include "runtime/sync_directory.h"
 
 namespace runtime {
@@ -37,7 +37,7 @@ std::string Place(const std::string& trash, const std::string& name, int number)
 
 absl::StatusOr<std::string> MoveToTrash(const std::string& directory, const std::string& name) {
   const std::string trash = TrashOf(directory);
-  if (auto status = MakeDirectories(trash, 0700); !status.ok()) return status;
+  if (auto status = MakeOwnDirectory(trash, 0700); !status.ok()) return status;
   for (int number = 1; number <= kSameNames; ++number) {
     const std::string place = Place(trash, name, number);
     if (renameat2(AT_FDCWD, directory.c_str(), AT_FDCWD, place.c_str(), RENAME_NOREPLACE) == 0) {

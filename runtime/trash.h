@@ -11,8 +11,8 @@ namespace runtime {
 // that is taken there gets a number. If it is gone already (the removal is done again after a
 // crash) its place is that of PlaceInTrash(). `directory` is an absolute path without a "/" at its
 // end, `name` one component. Once it returns, that is so after a loss of power too. Nobody empties
-// the trash. Any thread; blocks for the disk. Internal: the disk says no; the error names both
-// paths.
+// the trash. Any thread; blocks for the disk. PermissionDenied: .trash is a symbolic link or
+// another user's. Internal: the disk says no; the error names both paths.
 absl::StatusOr<std::string> MoveToTrash(const std::string& directory, const std::string& name);
 
 // Where the directory is that was moved last as that name: .trash/NAME, or the highest number of

@@ -1,6 +1,7 @@
 #include "runtime/trash.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -31,6 +32,16 @@ class TrashTest : public testing::Test {
 
   const std::string root_;
 };
+
+TEST_F(TrashTest, ALinkIsNoTrash) {
+  Make("r", "text");
+  Make("theirs", "text");
+  ASSERT_EQ(symlink(Path("theirs").c_str(), Path(".trash").c_str()), 0);
+  const auto place = MoveToTrash(Path("r"), "t-a");
+  EXPECT_EQ(place.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(place.status().message()), HasSubstr(".trash is a symbolic link"));
+  EXPECT_EQ(Read("r/text"), "text");
+}
 
 TEST_F(TrashTest, KeepsWhatHasTheSameName) {
   for (const char* text : {"one", "two"}) {
