@@ -31,7 +31,9 @@
 #include "launcher/shim_spawner.h"
 #include "launcher/store.h"
 #include "launcher/task_run.h"
+#include "runtime/database_check.h"
 #include "runtime/file.h"
+#include "runtime/printable.h"
 #include "runtime/random_id.h"
 
 namespace launcher {
@@ -319,8 +321,15 @@ absl::Status Table::Prepare() {
        {locations.state_directory, jobs_directory_, locations.runtime_directory + "/tasks"}) {
     if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
   }
-  auto store = Store::Open(locations.state_directory + "/launcher.db");
+  const std::string database = locations.state_directory + "/launcher.db";
+  const bool was_left_open = runtime::WasLeftOpen(database);
+  auto store = Store::Open(database, [this] { return runtime::FirstEntryIn(jobs_directory_); });
   if (!store.ok()) return store.status();
+  // It is small: what it costs to read all of it nobody notices.
+  const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
+  LOG_IF(ERROR, !damage.empty())
+      << database << " is damaged: " << runtime::Printable(damage)
+      << ". What can be read of it is kept; restore a back-up for the rest";
   store_ = std::move(*store);
   auto rows = store_->Load();
   if (!rows.ok()) return rows.status();

@@ -6,6 +6,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -163,14 +164,17 @@ std::uint64_t Unsigned(std::int64_t value) { return static_cast<std::uint64_t>(v
 
 class SqliteStore : public Store {
  public:
-  explicit SqliteStore(const std::string& path)
+  SqliteStore(const std::string& path, std::function<std::string()> trace_of_use)
       : path_(path),
+        trace_of_use_(std::move(trace_of_use)),
         log_copier_(path),
         database_(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, 5000) {}
 
   absl::Status Prepare() {
     return Try("open", [&] {
-      if (auto status = runtime::PrepareDatabase(database_, Schema()); !status.ok()) return status;
+      runtime::DatabaseSchema schema = Schema();
+      schema.trace_of_use = trace_of_use_;
+      if (auto status = runtime::PrepareDatabase(database_, schema); !status.ok()) return status;
       database_.exec("PRAGMA foreign_keys=ON");
       // An environment may have secrets.
       database_.exec("PRAGMA secure_delete=ON");
@@ -440,6 +444,7 @@ class SqliteStore : public Store {
   }
 
   const std::string path_;
+  const std::function<std::string()> trace_of_use_;
   runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<const char*, std::unique_ptr<SQLite::Statement>> statements_;
@@ -447,7 +452,9 @@ class SqliteStore : public Store {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path,
+                                                   std::function<std::string()> trace_of_use) {
+  if (access(path.c_str(), F_OK) != 0) trace_of_use = {};  // It is a new one.
   // SQLite gives its WAL files the mode of the database.
   runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) {
@@ -455,7 +462,7 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
   }
   file.reset();  // Now: it would end SQLite's locks on the file.
   try {
-    auto store = std::make_unique<SqliteStore>(path);
+    auto store = std::make_unique<SqliteStore>(path, std::move(trace_of_use));
     if (auto status = store->Prepare(); !status.ok()) return status;
     return store;
   } catch (const std::exception& error) {

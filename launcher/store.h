@@ -1,6 +1,7 @@
 #ifndef LAUNCHER_STORE_H_
 #define LAUNCHER_STORE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,7 +20,10 @@ class Store {
  public:
   // Makes the file if it is missing. FailedPrecondition if a newer version of this program wrote
   // it, naming both versions.
-  static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path);
+  // Of a file that was there already, `trace_of_use` is what shows that it was in use: one that is
+  // empty is FailedPrecondition then (runtime/database_schema.h).
+  static absl::StatusOr<std::unique_ptr<Store>> Open(
+      const std::string& path, std::function<std::string()> trace_of_use = {});
   virtual ~Store() = default;
 
   // Oldest first.

@@ -349,6 +349,18 @@ TEST_F(StoreTest, IsForItsOwnerOnly) {
   }
 }
 
+TEST_F(StoreTest, RefusesAFileThatIsEmptyWhereItWasInUse) {
+  const auto trace = [] { return std::string("/state/jobs/j-1"); };
+  EXPECT_TRUE(Store::Open(path(), trace).ok()) << "it is a new one";
+  std::filesystem::resize_file(path(), 0);
+  const auto store = Store::Open(path(), trace);
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(store.status().ToString().find("is empty, but it was in use: /state/jobs/j-1 is there"),
+            std::string::npos)
+      << store.status();
+  EXPECT_TRUE(Store::Open(path()).ok()) << "nothing shows a use";
+}
+
 TEST_F(StoreTest, RefusesANewerFileByName) {
   Open();
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");

@@ -18,12 +18,23 @@ absl::Status Check(SQLite::Database& database, int found, int known) {
       known, "): install that version again, or restore a back-up of before"));
 }
 
+absl::Status CheckNotEmptied(SQLite::Database& database, const DatabaseSchema& schema) {
+  const bool is_empty = VersionOf(database) == 0 &&
+                        database.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
+  const std::string trace = is_empty && schema.trace_of_use ? schema.trace_of_use() : "";
+  if (trace.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      database.getFilename(), " is empty, but it was in use: ", trace,
+      " is there. Restore a back-up of it, or remove it to begin without what it knew"));
+}
+
 }  // namespace
 
 absl::Status PrepareDatabase(SQLite::Database& database, const DatabaseSchema& schema) {
   // Before anything is written; and again, as another one may have migrated it meanwhile.
   const int known = schema.version();
   if (auto status = Check(database, VersionOf(database), known); !status.ok()) return status;
+  if (auto status = CheckNotEmptied(database, schema); !status.ok()) return status;
   database.exec("PRAGMA journal_mode=WAL");
   database.exec("PRAGMA synchronous=NORMAL");
   SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);

@@ -51,6 +51,27 @@ class DatabaseSchemaTest : public testing::Test {
   std::string directory_, path_;
 };
 
+TEST_F(DatabaseSchemaTest, AnEmptyOneIsRefusedWhereItWasInUse) {
+  DatabaseSchema schema = kNew;
+  schema.trace_of_use = [] { return "/state/jobs/j-1"; };
+  {
+    SQLite::Database database = Open();
+    const absl::Status status = PrepareDatabase(database, schema);
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(status.message()),
+                testing::HasSubstr("a.db is empty, but it was in use: /state/jobs/j-1 is there"));
+  }
+  EXPECT_EQ(Bytes(), "") << "nothing was changed";
+  // One with tables is none that was emptied, and where nothing shows a use it is new.
+  MakeOld();
+  SQLite::Database old = Open();
+  EXPECT_EQ(PrepareDatabase(old, schema), absl::OkStatus());
+  std::filesystem::remove(path_);
+  SQLite::Database fresh = Open();
+  schema.trace_of_use = [] { return ""; };
+  EXPECT_EQ(PrepareDatabase(fresh, schema), absl::OkStatus());
+}
+
 TEST_F(DatabaseSchemaTest, AnEmptyOneGetsTheNewestTables) {
   SQLite::Database database = Open();
   ASSERT_EQ(PrepareDatabase(database, kNew), absl::OkStatus());
