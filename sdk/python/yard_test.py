@@ -53,10 +53,20 @@ class YardTest(unittest.TestCase):
 
 
 class FloatLike:
-    """As a TensorFlow tensor."""
+    """As a Decimal."""
 
     def __float__(self):
         return 0.25
+
+
+class ArrayLike:
+    """As a TensorFlow tensor, which has no item of its own."""
+
+    def numpy(self):
+        return NumberLike(3)
+
+    def __float__(self):
+        raise TypeError("only 0-dimensional arrays can be converted")
 
 
 class Masked:
@@ -224,10 +234,10 @@ class ReportTest(YardTest):
     def test_whatever_holds_one_number_is_one(self):
         reporter, fake = self.reporter()
         reporter.report(a=FloatLike(), b=LongDouble(), c=decimal.Decimal("0.5"),
-                        d=array.array("d", [1.5]), e=Masked())
+                        d=array.array("d", [1.5]), e=Masked(), f=ArrayLike())
         row = self.messages(reporter, fake)[1]["m"]
         self.assertTrue(math.isnan(row.pop("e")), "what is masked is no number")
-        self.assertEqual(row, {"a": 0.25, "b": 0.125, "c": 0.5, "d": 1.5})
+        self.assertEqual(row, {"a": 0.25, "b": 0.125, "c": 0.5, "d": 1.5, "f": 3})
 
     def test_an_error_names_the_metric(self):
         for out in (None, io.StringIO()):  # To a yard, and printed.

@@ -617,10 +617,12 @@ def _number_in(value: Any) -> Any:
         return None
     if bool(getattr(value, "mask", False)):  # numpy.ma; below the mask there is a 0.
         return math.nan
+    if not hasattr(value, "item") and callable(getattr(value, "numpy", None)):
+        value = value.numpy()  # TensorFlow.
     item = value.item() if callable(getattr(value, "item", None)) else value
     if isinstance(item, (bool, int, float, str)):
         return item
-    if hasattr(item, "__float__"):  # A long double, Decimal, what TensorFlow holds.
+    if hasattr(item, "__float__"):  # A long double, Decimal.
         return float(item)
     if hasattr(item, "__getitem__") and hasattr(item, "__len__") and len(item) == 1:
         element = item[0]
