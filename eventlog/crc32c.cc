@@ -59,7 +59,34 @@ std::uint32_t ExtendPortable(std::uint32_t before, std::string_view data) {
   return ~crc;
 }
 
+// What some bytes of zero make of each bit of a CRC. It is linear: the bits add up by XOR.
+using Step = std::array<std::uint32_t, 32>;
+
+std::uint32_t Apply(const Step& step, std::uint32_t crc) {
+  std::uint32_t result = 0;
+  for (std::size_t bit = 0; crc != 0; ++bit, crc >>= 1) {
+    if ((crc & 1) != 0) result ^= step[bit];
+  }
+  return result;
+}
+
 }  // namespace
+
+std::uint32_t ExtendCrc32cByZeros(std::uint32_t before, std::uint64_t count) {
+  Step step;
+  for (std::size_t bit = 0; bit < step.size(); ++bit) {
+    const std::uint32_t one = std::uint32_t{1} << bit;
+    step[bit] = (one >> 8) ^ kTable[one & 0xFF];
+  }
+  std::uint32_t crc = ~before;
+  for (; count != 0; count >>= 1) {
+    if ((count & 1) != 0) crc = Apply(step, crc);
+    Step twice;
+    for (std::size_t bit = 0; bit < step.size(); ++bit) twice[bit] = Apply(step, step[bit]);
+    step = twice;
+  }
+  return ~crc;
+}
 
 std::uint32_t ExtendCrc32c(std::uint32_t before, std::string_view data) {
 #if defined(__x86_64__)

@@ -12,6 +12,8 @@ namespace eventlog {
 std::uint32_t Crc32c(std::string_view data);
 // That of what had the CRC `before`, and `data` behind it.
 std::uint32_t ExtendCrc32c(std::uint32_t before, std::string_view data);
+// The same with `count` bytes of zero behind it, in a time that hardly depends on their number.
+std::uint32_t ExtendCrc32cByZeros(std::uint32_t before, std::uint64_t count);
 // As Crc32c(), by table, on any processor.
 std::uint32_t Crc32cPortable(std::string_view data);
 

@@ -47,6 +47,14 @@ TEST(Crc32cTest, InPiecesAsAtOnce) {
   }
 }
 
+TEST(Crc32cTest, ZerosBehindNeedNotBeThere) {
+  for (const std::size_t count : {0u, 1u, 7u, 4096u, 1u << 20}) {
+    EXPECT_EQ(ExtendCrc32cByZeros(Crc32c("123456789"), count),
+              Crc32c("123456789" + std::string(count, '\0')))
+        << count;
+  }
+}
+
 TEST(Crc32cTest, MaskingIsUndone) {
   for (const std::uint32_t crc : {0u, 1u, 0xFFFFFFFFu, 0xE3069283u}) {
     EXPECT_EQ(UnmaskCrc(MaskCrc(crc)), crc);

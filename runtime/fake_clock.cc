@@ -8,7 +8,15 @@ namespace runtime {
 
 FakeClock::FakeClock(absl::Time start) : start_(start) {}
 
-absl::Time FakeClock::Now() const { return start_ + Monotonic(); }
+absl::Time FakeClock::Now() const {
+  MutexLock lock(mutex_);
+  return start_ + elapsed_ + wall_shift_;
+}
+
+void FakeClock::ShiftWall(absl::Duration by) {
+  MutexLock lock(mutex_);
+  wall_shift_ += by;
+}
 
 absl::Duration FakeClock::Monotonic() const {
   MutexLock lock(mutex_);

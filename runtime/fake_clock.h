@@ -26,6 +26,8 @@ class FakeClock : public Clock {
   // Moves both clocks and wakes every waiter whose deadline has come, and every event loop. The
   // caller holds no mutex that somebody waits with.
   void Advance(absl::Duration step);
+  // Sets the clock on the wall alone, as somebody does who finds it wrong.
+  void ShiftWall(absl::Duration by);
   // Blocks (in real time, at most `timeout`) until `count` threads wait in WaitUntil for a
   // moment to come: a test then knows that Advance() will be noticed. False if that did not
   // happen.
@@ -45,6 +47,7 @@ class FakeClock : public Clock {
   mutable Mutex mutex_;
   CondVar waiters_changed_;
   const absl::Time start_;
+  absl::Duration wall_shift_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
   absl::Duration elapsed_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
   std::list<Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
 
