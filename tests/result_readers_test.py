@@ -105,6 +105,18 @@ class ResultReadersTest(yard_case.YardCase):
         self.assertEqual(tags["late"], [[3, 7.0]])
         self.assertNotIn("note", tags)
 
+    def test_what_is_no_float_is_one_to_tensorboard_and_whole_to_the_yard(self):
+        values = [0.1, 1e308, 5e-324, 16777217.0, 0.5]
+        path = self.run_one("exact", [{"loss": value} for value in values])
+        tags = json.loads(self.python(READ_WITH_TENSORBOARD, str(path)))
+        self.assertEqual(sorted(tags), ["loss"])
+        self.assertEqual([value for _, value in tags["loss"]],
+                         [0.10000000149011612, math.inf, 0.0, 16777216.0, 0.5])
+        lines = self.yard("export", "exact", "--format", "jsonl")[0].splitlines()
+        self.assertEqual([json.loads(line)["value"] for line in lines], values)
+        steps = [json.loads(line)["step"] for line in (path / "result.json").open()]
+        self.assertEqual(steps, [1, 2, 3, 4, 5])
+
     def test_the_other_files_are_where_ray_has_them(self):
         self.assertEqual(json.loads((self.path / "params.json").read_text()),
                          {"lr": 0.1, "deep": {"n": 3}})

@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "eventlog/crc32c.h"
 #include "runtime/file.h"
+#include "runtime/own_directory.h"
 #include "runtime/random_id.h"
 #include "runtime/string_view.h"
 #include "runtime/sync_directory.h"
@@ -100,10 +101,16 @@ absl::StatusOr<std::string> ReadSmall(const std::string& path, std::size_t limit
 
 absl::StatusOr<FileSum> SumOf(const TreeFile& file) {
   FileSum sum{file.size, 0};
-  auto status = ReadPieces(file, [&](std::string_view piece) {
-    sum.crc = eventlog::ExtendCrc32c(sum.crc, piece);
-    return absl::OkStatus();
-  });
+  auto status = ReadPieces(
+      file,
+      [&](std::string_view piece) {
+        sum.crc = eventlog::ExtendCrc32c(sum.crc, piece);
+        return absl::OkStatus();
+      },
+      [&](std::uint64_t zeros) {
+        sum.crc = eventlog::ExtendCrc32cByZeros(sum.crc, zeros);
+        return absl::OkStatus();
+      });
   if (!status.ok()) return status;
   return sum;
 }
@@ -210,24 +217,41 @@ absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
   if (!out.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("making ", path));
   FileSum sum{file.size, 0};
-  auto status = ReadPieces(file, [&](std::string_view piece) {
-    sum.crc = eventlog::ExtendCrc32c(sum.crc, piece);
-    return runtime::WriteAll(out.get(), piece);
-  });
+  // Holes stay holes.
+  auto status = ReadPieces(
+      file,
+      [&](std::string_view piece) {
+        sum.crc = eventlog::ExtendCrc32c(sum.crc, piece);
+        return runtime::WriteAll(out.get(), piece);
+      },
+      [&](std::uint64_t zeros) {
+        sum.crc = eventlog::ExtendCrc32cByZeros(sum.crc, zeros);
+        const bool moved = lseek(out.get(), static_cast<off_t>(zeros), SEEK_CUR) >= 0;
+        return moved ? absl::OkStatus() : absl::ErrnoToStatus(errno, "leaving a hole");
+      });
+  if (status.ok() && ftruncate(out.get(), static_cast<off_t>(file.size)) != 0) {
+    status = absl::ErrnoToStatus(errno, "setting its size");
+  }
   if (status.ok()) return sum;
   return absl::Status(status.code(), absl::StrCat("copying to ", path, ": ", status.message()));
 }
 
-// So that one for which there is no room is not begun again and again. What cannot be told is no
-// reason.
+// So that one for which there is no room is not begun again and again, and one that can never have
+// any is not waited for. What cannot be told is no reason.
 absl::Status CheckRoomForCopy(const std::string& source, const std::string& run_directory) {
   struct statvfs room {};
   if (statvfs(run_directory.c_str(), &room) != 0) return absl::OkStatus();
   std::uint64_t bytes = 0;
   (void)WalkTree(source, [&](const TreeFile& file) {
-    bytes += file.size;
+    bytes += file.allocated;
     return absl::OkStatus();
   });
+  const std::uint64_t all = std::uint64_t{room.f_blocks} * room.f_frsize;
+  if (bytes > all) {
+    return absl::FailedPreconditionError(absl::StrCat("a copy of ", source, " needs ", bytes,
+                                                      " bytes, and the disk of ", run_directory,
+                                                      " is smaller: it has ", all, " in all"));
+  }
   const std::uint64_t available = std::uint64_t{room.f_bavail} * room.f_frsize;
   if (bytes <= available) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat("a copy of ", source, " needs ", bytes,
@@ -281,6 +305,30 @@ std::int64_t MicrosOf(const JsonValue* seconds) {
   return std::llround(seconds->number * 1e6);
 }
 
+absl::StatusOr<CheckpointMetadata> ReadMetadataFile(const std::string& path) {
+  auto text = ReadSmall(path, kMaxMetadata);
+  if (!text.ok()) return text.status();
+  auto json = ParseJson(*text);
+  const bool is_object = json.ok() && json->kind == JsonValue::Kind::kObject;
+  const auto iteration = is_object ? Whole(json->Find("iteration")) : std::nullopt;
+  if (!iteration || *iteration < 0 || *iteration > kMostIterations) {
+    return absl::DataLossError(absl::StrCat(path, " is damaged"));
+  }
+  CheckpointMetadata metadata;
+  const JsonValue* const id = json->Find("experiment_id");
+  if (id != nullptr) metadata.experiment_id = StringOf(*id);
+  metadata.iteration = *iteration;
+  metadata.timesteps_total = Whole(json->Find("timesteps_total"));
+  metadata.episodes_total = Whole(json->Find("episodes_total"));
+  metadata.time_total_us = MicrosOf(json->Find("time_total"));
+  const JsonValue* const dictionary = json->Find("saved_as_dict");
+  metadata.saved_as_dict = dictionary != nullptr && dictionary->boolean;
+  metadata.step = Whole(json->Find("step"));
+  metadata.attempt = static_cast<int>(Whole(json->Find("attempt")).value_or(0));
+  metadata.line = Whole(json->Find("line")).value_or(0);
+  return metadata;
+}
+
 }  // namespace
 
 std::string CheckpointName(std::int64_t step) {
@@ -317,7 +365,7 @@ absl::StatusOr<std::string> FindCheckpointDirectory(const std::string& path) {
 
 absl::StatusOr<std::string> MakeTemporaryCheckpoint(const std::string& run_directory,
                                                     std::optional<std::int64_t> step) {
-  if (auto status = runtime::MakeDirectories(run_directory); !status.ok()) return status;
+  if (auto status = runtime::MakeOwnDirectory(run_directory); !status.ok()) return status;
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     std::string directory = Join(run_directory, TemporaryName());
     if (mkdir(directory.c_str(), 0755) != 0) {
@@ -347,28 +395,21 @@ absl::Status WriteMetadata(const std::string& directory, const CheckpointMetadat
                                       0644);
 }
 
+absl::Status WriteCounters(const std::string& directory, const CheckpointMetadata& metadata) {
+  return runtime::WriteFileAtomically(Join(directory, kCountersFile), RenderMetadata(metadata),
+                                      0644);
+}
+
 absl::StatusOr<CheckpointMetadata> ReadMetadata(const std::string& directory) {
-  const std::string path = Join(directory, kMetadataFile);
-  auto text = ReadSmall(path, kMaxMetadata);
-  if (!text.ok()) return text.status();
-  auto json = ParseJson(*text);
-  const bool is_object = json.ok() && json->kind == JsonValue::Kind::kObject;
-  const auto iteration = is_object ? Whole(json->Find("iteration")) : std::nullopt;
-  if (!iteration || *iteration < 0 || *iteration > kMostIterations) {
-    return absl::DataLossError(absl::StrCat(path, " is damaged"));
-  }
-  CheckpointMetadata metadata;
-  const JsonValue* const id = json->Find("experiment_id");
-  if (id != nullptr) metadata.experiment_id = StringOf(*id);
-  metadata.iteration = *iteration;
-  metadata.timesteps_total = Whole(json->Find("timesteps_total"));
-  metadata.episodes_total = Whole(json->Find("episodes_total"));
-  metadata.time_total_us = MicrosOf(json->Find("time_total"));
-  const JsonValue* const dictionary = json->Find("saved_as_dict");
-  metadata.saved_as_dict = dictionary != nullptr && dictionary->boolean;
-  metadata.step = Whole(json->Find("step"));
-  metadata.attempt = static_cast<int>(Whole(json->Find("attempt")).value_or(0));
-  metadata.line = Whole(json->Find("line")).value_or(0);
+  auto metadata = ReadMetadataFile(Join(directory, kMetadataFile));
+  if (!metadata.ok()) return metadata;
+  // A loss of power may have cost them.
+  const auto counters = ReadMetadataFile(Join(directory, kCountersFile));
+  if (!counters.ok()) return metadata;
+  metadata->iteration = counters->iteration;
+  metadata->timesteps_total = counters->timesteps_total;
+  metadata->episodes_total = counters->episodes_total;
+  metadata->time_total_us = counters->time_total_us;
   return metadata;
 }
 
@@ -403,7 +444,8 @@ absl::StatusOr<CheckpointManifest> SyncCheckpoint(const std::string& temporary) 
   if (auto status = Touch(temporary, kCheckpointMarker); !status.ok()) return status;
   CheckpointManifest manifest;
   const auto visit = [&](const TreeFile& file) -> absl::Status {
-    for (const std::string_view own : {kMetadataFile, kManifestFile, kTemporaryMarker}) {
+    for (const std::string_view own :
+         {kMetadataFile, kManifestFile, kTemporaryMarker, kCountersFile}) {
       if (file.name == own) return absl::OkStatus();
     }
     auto sum = SumOf(file);
@@ -435,6 +477,7 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
         absl::StrCat(temporary, " has too many files with long names: pack them into one"));
   }
   unlink(Join(temporary, kTemporaryMarker).c_str());
+  unlink(Join(temporary, kCountersFile).c_str());  // Of what it is a copy of.
   status = runtime::WriteFileAtomically(Join(temporary, kManifestFile), text, 0644, true);
   if (!status.ok()) return status;
   const std::string run_directory = ParentAndName(temporary).first;

@@ -35,6 +35,9 @@ inline constexpr std::string_view kTemporaryMarker = ".temp_marker";
 inline constexpr std::string_view kNullMarker = ".null_marker";
 inline constexpr std::string_view kMetadataFile = ".metadata.json";
 inline constexpr std::string_view kManifestFile = ".manifest.json";
+// The counters of a report that came after the commit, and that the checkpoint belongs to: they go
+// before those of the metadata. In no manifest.
+inline constexpr std::string_view kCountersFile = ".counters.json";
 // Holds the dictionary of a checkpoint that is one.
 inline constexpr std::string_view kDictionaryFile = "checkpoint";
 inline constexpr std::size_t kMaxDictionary = 16 << 20;  // Bytes.
@@ -74,7 +77,10 @@ std::optional<std::int64_t> TemporaryStep(const std::string& directory);
 
 // Not synced before the commit.
 absl::Status WriteMetadata(const std::string& directory, const CheckpointMetadata& metadata);
-// NotFound if there is none; DataLoss if it cannot be read as such.
+// Of a permanent checkpoint; in one step, not synced. Only its counters are read again.
+absl::Status WriteCounters(const std::string& directory, const CheckpointMetadata& metadata);
+// With the counters that were written last. NotFound if there is none; DataLoss if it cannot be
+// read as such.
 absl::StatusOr<CheckpointMetadata> ReadMetadata(const std::string& directory);
 
 // A dictionary (a JSON object) as the content of a temporary checkpoint, whose metadata then says
@@ -115,7 +121,7 @@ absl::Status VerifyCheckpoint(const std::string& directory);
 // Copies a directory into a new temporary checkpoint of the run. A checkpoint with a manifest is
 // verified on the way (as above), one without is copied as it is; so may any other directory be.
 // Not synced. It remembers for which step it is, if that is known. A copy that is larger than the
-// room on the run's disk is not begun.
+// room on the run's disk is not begun (FailedPrecondition if it is larger than that disk).
 absl::StatusOr<std::string> CopyInCheckpoint(const std::string& source,
                                              const std::string& run_directory,
                                              std::optional<std::int64_t> step = std::nullopt);

@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "trainer/checkpoint_directory.h"
 
@@ -19,36 +21,67 @@ struct PreparedCheckpoint {
   std::string copy;  // The temporary checkpoint that was made; empty: none was.
 };
 
-// That work for one line of a program, away from the loop's thread, so that other trials are
-// answered meanwhile. Ray Tune copies and uploads checkpoints beside its loop in the same way; here
-// the program waits for its answer, so what it saved is not changed on the way.
+// Such work for one line of a program, or for its start, away from the loop's thread, so that other
+// trials are answered meanwhile. Ray Tune copies and uploads checkpoints beside its loop in the
+// same way; here the program waits, so what it saved is not changed on the way.
 //
-// On the loop's thread. One that goes away removes the copy that it made, as soon as that is done;
-// if the copy was committed it does not have that name any more.
-class CheckpointPreparation {
+// On the loop's thread. One that goes away removes the copy that it made (`Result::copy`, empty:
+// none), as soon as that is done, unless the result was taken; if the copy was committed it does
+// not have that name any more.
+template <typename Result>
+class Preparation {
  public:
-  // Touches nothing but the run's directory.
-  using Work = std::function<absl::StatusOr<PreparedCheckpoint>()>;
+  // Touches nothing but files.
+  using Work = std::function<absl::StatusOr<Result>()>;
   // Runs `work` on a thread of its own choice and then `done` on the loop's thread; neither runs
   // before it returns. Either may be dropped, at the end of the process.
   using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
 
   // Begins. Without a Background it is done when this returns, and `done` is not called.
-  CheckpointPreparation(int attempt, std::int64_t line, Work work, const Background& background,
-                        std::function<void()> done);
-  CheckpointPreparation(const CheckpointPreparation&) = delete;
-  CheckpointPreparation& operator=(const CheckpointPreparation&) = delete;
+  Preparation(int attempt, std::int64_t line, Work work, const Background& background,
+              std::function<void()> done)
+      : attempt_(attempt), line_(line), state_(std::make_shared<State>()) {
+    auto read = [state = state_, work = std::move(work)] { state->result = work(); };
+    if (!background) {
+      read();
+      state_->is_done = true;
+      return;
+    }
+    background(std::move(read), [state = state_, done = std::move(done)] {
+      state->is_done = true;
+      done();
+    });
+  }
+  Preparation(const Preparation&) = delete;
+  Preparation& operator=(const Preparation&) = delete;
 
   bool IsFor(int attempt, std::int64_t line) const { return attempt == attempt_ && line == line_; }
   // Nothing while it is under way.
-  const absl::StatusOr<PreparedCheckpoint>* result() const;
+  const absl::StatusOr<Result>* result() const {
+    return state_->is_done ? &state_->result : nullptr;
+  }
+  // Once there is one; the copy is the caller's.
+  absl::StatusOr<Result> Take() {
+    absl::StatusOr<Result> result = std::move(state_->result);
+    state_->result = absl::UnavailableError("taken");
+    return result;
+  }
 
  private:
-  struct State;
+  // Written by the work, and read by the loop's thread after that has ended.
+  struct State {
+    ~State() {
+      if (result.ok() && !result->copy.empty()) (void)RemoveCheckpoint(result->copy);
+    }
+    absl::StatusOr<Result> result = absl::UnavailableError("under way");
+    bool is_done = false;
+  };
   const int attempt_;
   const std::int64_t line_;
   const std::shared_ptr<State> state_;
 };
+
+using CheckpointPreparation = Preparation<PreparedCheckpoint>;
 
 }  // namespace trainer
 

@@ -18,6 +18,13 @@ struct CheckpointRow {
   std::int64_t wall_time_us = 0;
   std::int64_t bytes = 0;
   std::optional<double> score;  // By the trial's metric; unset: there was none.
+  std::int64_t step = -1;       // As the program said when it began it; -1: it did not.
+  // The row of the report that it belongs to; 0: none, or not known.
+  std::int64_t report = 0;
+  // Saved since the last report: the next one decides to which it belongs.
+  bool pending = false;
+  // Its attempt saves before it reports.
+  bool saves_first = false;
 };
 
 }  // namespace trainer

@@ -89,11 +89,13 @@ class Walk {
         openat(parent, entry.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (!file.valid() || fstat(file.get(), &about) != 0) return Error("opening", name);
     if (!S_ISREG(about.st_mode)) return Unfit(name, false);
-    bytes_ += static_cast<std::uint64_t>(about.st_size);
+    const auto size = static_cast<std::uint64_t>(about.st_size);
+    const auto allocated = std::min(size, static_cast<std::uint64_t>(about.st_blocks) * 512);
+    bytes_ += allocated;
     if (bytes_ > kMaxTreeBytes) {
       return absl::OutOfRangeError(absl::StrCat(root_, " holds more than 1 TiB"));
     }
-    return visit_({name, static_cast<std::uint64_t>(about.st_size), file.get()});
+    return visit_({name, size, file.get(), allocated});
   }
 
   absl::Status Unfit(const std::string& name, bool is_link) const {
@@ -122,16 +124,34 @@ absl::Status WalkTree(const std::string& root,
 }
 
 absl::Status ReadPieces(const TreeFile& file,
-                        const std::function<absl::Status(std::string_view piece)>& take) {
+                        const std::function<absl::Status(std::string_view piece)>& take,
+                        const std::function<absl::Status(std::uint64_t zeros)>& skip) {
   std::string buffer(static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, file.size + 1)), 0);
-  std::uint64_t read_so_far = 0;
+  std::uint64_t at = 0;
+  std::uint64_t data_end = skip ? 0 : UINT64_MAX;  // Of what is known to have no holes.
   for (;;) {
-    const ssize_t got = read(file.fd, buffer.data(), buffer.size());
+    if (at >= data_end && at < file.size) {
+      const off_t data = lseek(file.fd, static_cast<off_t>(at), SEEK_DATA);
+      const bool is_hole_to_the_end = data < 0 && errno == ENXIO;
+      const std::uint64_t next = is_hole_to_the_end ? file.size
+                                 : data < 0         ? at
+                                                    : static_cast<std::uint64_t>(data);
+      if (next > at) {
+        const std::uint64_t zeros = std::min(next, file.size) - at;
+        if (auto status = skip(zeros); !status.ok()) return status;
+        at += zeros;
+      }
+      const off_t hole = data < 0 ? -1 : lseek(file.fd, data, SEEK_HOLE);
+      data_end = hole < 0 ? UINT64_MAX : static_cast<std::uint64_t>(hole);
+    }
+    const std::uint64_t most = data_end > at ? data_end - at : buffer.size();
+    const ssize_t got = pread(file.fd, buffer.data(), std::min<std::uint64_t>(buffer.size(), most),
+                              static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("reading ", file.name));
-    read_so_far += static_cast<std::uint64_t>(got);
-    if (got == 0 && read_so_far == file.size) return absl::OkStatus();
-    if (got == 0 || read_so_far > file.size) {
+    at += static_cast<std::uint64_t>(got);
+    if (got == 0 && at == file.size) return absl::OkStatus();
+    if (got == 0 || at > file.size) {
       return absl::FailedPreconditionError(
           absl::StrCat(file.name, " changes while it is read: finish writing it first"));
     }

@@ -13,15 +13,16 @@
 namespace trainer {
 
 // Bounds of a tree of files that somebody else wrote.
-inline constexpr std::size_t kMaxTreeEntries = 65'536;  // Files and directories.
-inline constexpr std::uint64_t kMaxTreeBytes = std::uint64_t{1} << 40;
+inline constexpr std::size_t kMaxTreeEntries = 65'536;                  // Files and directories.
+inline constexpr std::uint64_t kMaxTreeBytes = std::uint64_t{1} << 40;  // Without holes.
 inline constexpr int kMaxTreeDepth = 32;
 
 // A regular file of a tree, open for reading while it is visited.
 struct TreeFile {
   std::string name;  // Below the root, segments joined by "/".
   std::uint64_t size = 0;
-  int fd = -1;  // At its beginning.
+  int fd = -1;                  // At its beginning.
+  std::uint64_t allocated = 0;  // Bytes that it has on the disk, without its holes; at most `size`.
 };
 
 // Visits each regular file below the directory `root`, in the order of names within a directory,
@@ -35,10 +36,11 @@ absl::Status WalkTree(const std::string& root,
                       const std::function<absl::Status(const TreeFile&)>& visit,
                       const std::function<absl::Status(int directory)>& leave = nullptr);
 
-// Hands over the content of a file piece by piece. Error if it ends before `size` or goes on
-// behind.
+// Hands over the content of a file piece by piece, and to `skip`, if it is set, the size of each
+// hole in between where the file system tells. Error if it ends before `size` or goes on behind.
 absl::Status ReadPieces(const TreeFile& file,
-                        const std::function<absl::Status(std::string_view piece)>& take);
+                        const std::function<absl::Status(std::string_view piece)>& take,
+                        const std::function<absl::Status(std::uint64_t zeros)>& skip = nullptr);
 
 // The directory that `path` names below the directory `root`: relative to it, or absolute and
 // inside it (also by the real path of the root). InvalidArgument if it lies outside, is the root

@@ -68,6 +68,32 @@ TEST_F(FileTreeTest, TheFirstErrorEndsTheWalk) {
             absl::StatusCode::kNotFound);
 }
 
+TEST_F(FileTreeTest, HolesAreSkippedByWhoWantsThat) {
+  Put("holes/w", "begin");
+  std::filesystem::resize_file(root_ + "/holes/w", 1 << 20);
+  const auto read = [&](bool skips) {
+    std::string content;
+    std::uint64_t skipped = 0;
+    EXPECT_TRUE(WalkTree(root_ + "/holes", [&](const TreeFile& file) {
+                  EXPECT_LT(file.allocated, file.size);
+                  const auto take = [&](std::string_view piece) {
+                    content += piece;
+                    return absl::OkStatus();
+                  };
+                  const auto skip = [&](std::uint64_t zeros) {
+                    content += std::string(zeros, '\0');
+                    skipped += zeros;
+                    return absl::OkStatus();
+                  };
+                  return skips ? ReadPieces(file, take, skip) : ReadPieces(file, take);
+                }).ok());
+    EXPECT_EQ(content, "begin" + std::string((1 << 20) - 5, '\0'));
+    return skipped;
+  };
+  EXPECT_EQ(read(false), 0u);
+  EXPECT_GT(read(true), 1u << 19);
+}
+
 TEST_F(FileTreeTest, AFileThatChangesIsAnError) {
   for (const char* now : {"yyy", "y", ""}) {
     Put("b/y", "yy");

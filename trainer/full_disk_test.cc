@@ -392,6 +392,40 @@ TEST_P(FullRunDiskTest, ACopyForWhichThereIsNoRoomIsMadeWhenThereIs) {
   EXPECT_EQ(Get(id).reports, 1u);
 }
 
+TEST_P(FullRunDiskTest, ATrialThatWaitsForRoomForItsStartKeepsNobodyWaiting) {
+  const std::string large = directory_ + "/large", huge = directory_ + "/huge";
+  const std::string sparse = directory_ + "/sparse";
+  for (const std::string& directory : {large, huge, sparse}) {
+    ASSERT_TRUE(runtime::MakeDirectories(directory).ok());
+    ASSERT_TRUE(runtime::WriteFileAtomically(directory + "/.is_checkpoint", "", 0644).ok());
+  }
+  ASSERT_TRUE(runtime::WriteFileAtomically(large + "/w", std::string(2 << 20, 'w'), 0644).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(huge + "/w", std::string(5 << 20, 'w'), 0644).ok());
+  ASSERT_TRUE(runtime::WriteFileAtomically(sparse + "/w", "w", 0644).ok());
+  std::filesystem::resize_file(sparse + "/w", std::uintmax_t{1} << 40);
+  ASSERT_TRUE(
+      runtime::WriteFileAtomically(small_ + "/filler", std::string(3 << 20, 'f'), 0644).ok());
+  const auto run = [&](const std::string& name, const std::string& restore) {
+    msg::RunTrialRequestT request = Request(name);
+    request.options->restore = restore;
+    return Run(request);
+  };
+  const std::string waits = run("large", large), fails = run("huge", huge);
+  const std::string behind = Run("behind"), holes = run("holes", sparse);
+  loop_->Settle();
+  EXPECT_EQ(Get(waits).state, TrialState::Pending);
+  EXPECT_THAT(Get(waits).reason, HasSubstr("no room on the disk of "));
+  EXPECT_EQ(Get(fails).state, TrialState::Failed);
+  EXPECT_THAT(Get(fails).reason, HasSubstr("a copy of " + huge + " needs "));
+  EXPECT_THAT(Get(fails).reason, HasSubstr(" is smaller: it has 4194304 in all"));
+  EXPECT_EQ(Get(behind).state, TrialState::Running);
+  EXPECT_EQ(Get(holes).state, TrialState::Running) << "holes need no room: " << Get(holes).reason;
+  MakeRoom();
+  Advance(absl::Seconds(1));
+  EXPECT_EQ(Get(waits).state, TrialState::Running);
+  EXPECT_EQ(Get(waits).reason, "");
+}
+
 TEST_P(FullDiskTest, ATrialStartsWhenThereIsRoom) {
   for (const char* const name : {"a", "b", "c", "d"}) Run(name);
   const std::string id = Run("e");

@@ -17,7 +17,7 @@ constexpr absl::string_view kColumns =
     "trial, row, attempt, wall_time_us, utc_offset_s, training_iteration, step, time_this_iter_us, "
     "time_total_us, done, metrics, result_json_end, progress_csv_end, event_file_end, "
     "iterations_since_restore, time_since_restore_us, timesteps_since_restore, timesteps_total, "
-    "episodes_total, pid";
+    "episodes_total, pid, monotonic_us";
 
 // Up to a row of `recent`, or all: those sorted as the tables are, so that each of their pages is
 // written once. To sort a few costs more than it saves.
@@ -59,7 +59,7 @@ RecentReports::RecentReports(SQLite::Database& database, PreparedTransaction* tr
       limits_(limits),
       insert_(database,
               "INSERT INTO recent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-              "?, ?, ?, ?)"),
+              "?, ?, ?, ?, ?)"),
       last_row_(database, "SELECT max(row) FROM reports WHERE trial = ?"),
       last_line_(database, "SELECT max(number) FROM lines WHERE trial = ? AND attempt = ?"),
       settle_rows_(database, SettleAllRows()),
@@ -118,7 +118,7 @@ void RecentReports::BindRow(const ResultRow& row) {
   for (const std::int64_t end : row.ends) insert_.bind(column++, end);
   for (const std::int64_t number :
        {row.iterations_since_restore, row.time_since_restore_us, row.timesteps_since_restore,
-        row.timesteps_total, row.episodes_total, row.pid}) {
+        row.timesteps_total, row.episodes_total, row.pid, row.monotonic_us}) {
     insert_.bind(column++, number);
   }
 }

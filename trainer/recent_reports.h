@@ -42,6 +42,9 @@ class RecentReports {
       timesteps_since_restore INTEGER, timesteps_total INTEGER, episodes_total INTEGER,
       pid INTEGER);
   )sql";
+  // What its next version has more.
+  static constexpr char kColumnsSince5[] =
+      "ALTER TABLE recent ADD COLUMN monotonic_us INTEGER DEFAULT -1;";
   // Answers that are kept for each attempt.
   static constexpr std::int64_t kAnswersKept = 256;
 

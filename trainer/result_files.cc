@@ -97,13 +97,17 @@ AutoField TotalOrNull(std::string_view name, std::int64_t total) {
   return {name, total < 0 ? AutoField::Kind::kNull : AutoField::Kind::kInteger, total};
 }
 
+// Also: its numbers in the event file are whole. False for rows of earlier versions.
+bool HasStep(const ResultRow& row) { return row.monotonic_us >= 0; }
+
 // Views into the arguments. Valid until the next ones of the thread.
 std::vector<AutoField> AutoFields(const RunIdentity& run, const ResultRow& row,
                                   const std::vector<Metric>& leaves) {
   using Kind = AutoField::Kind;
   const std::int64_t second = absl::ToUnixSeconds(absl::FromUnixMicros(row.wall_time_us));
   std::vector<AutoField> fields;
-  fields.reserve(17);
+  fields.reserve(18);
+  if (HasStep(row)) fields.push_back({"step", Kind::kInteger, row.step});
   fields.push_back({"done", Kind::kBool, row.done});
   fields.push_back({"training_iteration", Kind::kInteger, row.training_iteration});
   fields.push_back({"time_this_iter_s", Kind::kMicroseconds, row.time_this_iter_us});
@@ -238,7 +242,9 @@ std::string EventRecord(const ResultRow& row, const std::vector<Metric>& leaves)
     if (leaf.number && !is_axis) scalars.push_back({leaf.name, *leaf.number});
   }
   if (scalars.empty()) return "";
-  return eventlog::RenderScalars(static_cast<double>(row.wall_time_us) / 1e6, row.step, scalars);
+  const auto width = HasStep(row) ? eventlog::ScalarWidth::kDouble : eventlog::ScalarWidth::kFloat;
+  return eventlog::RenderScalars(static_cast<double>(row.wall_time_us) / 1e6, row.step, scalars,
+                                 width);
 }
 
 // A row's metrics were parsed before they were stored; a damaged row shows as an empty one.

@@ -97,6 +97,32 @@ TEST(ResultFilesTest, ARowOfAnOlderVersionIsWrittenAsItWas) {
   EXPECT_THAT(Next(files, row)[kResultJson], testing::EndsWith("\"experiment_id\":\"e1\"}\n"));
 }
 
+TEST(ResultFilesTest, TheStepIsAColumnAndTheEventFileHasWholeNumbers) {
+  ResultFiles files(TheRun());
+  ResultRow row = Row(1, R"({"loss":1e308})");
+  row.monotonic_us = 7;
+  FileTexts texts = Next(files, row);
+  EXPECT_THAT(texts[kResultJson], testing::StartsWith(R"({"loss":1e308,"step":10,"done":false,)"));
+  EXPECT_THAT(texts[kProgressCsv], testing::StartsWith("loss,step,done,"));
+  EXPECT_THAT(texts[kProgressCsv], testing::HasSubstr("\n1e308,10,False,"));
+  eventlog::Event event;
+  const std::string record = texts[kEventFile];
+  ASSERT_TRUE(eventlog::DecodeEvent(eventlog::ParseRecord(record).payload, &event).ok());
+  EXPECT_EQ(event.values.at(0).scalar, 1e308);
+  // A reported one wins, as it was written.
+  row = Row(2, R"({"loss":1,"step":2.5})");
+  row.monotonic_us = 8;
+  EXPECT_THAT(Next(files, row)[kResultJson], testing::StartsWith(R"({"loss":1,"step":2.5,"done")"));
+}
+
+TEST(ResultFilesTest, ATableOfAnEarlierVersionGetsTheStepAsItsNewestColumn) {
+  ResultFiles files(TheRun());
+  Next(files, Row(1, R"({"loss":1})"));
+  ResultRow row = Row(2, R"({"loss":2})");
+  row.monotonic_us = 7;
+  EXPECT_THAT(Added(files, row), testing::ElementsAre("step"));
+}
+
 TEST(ResultFilesTest, AReportedFieldWins) {
   ResultFiles files(TheRun());
   const FileTexts texts = Next(files, Row(1, R"({"training_iteration":40,"done":true})"));

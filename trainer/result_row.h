@@ -38,6 +38,9 @@ struct ResultRow {
   std::int64_t timesteps_total = -1;  // -1, also below: nothing was said of them yet.
   std::int64_t episodes_total = -1;
   std::int64_t pid = 0;  // As the program said; 0: it did not.
+  // When it came, by the clock that nobody sets. -1 in a row of a version that did not know it:
+  // such a row is written without the step, and with numbers of 32 bits.
+  std::int64_t monotonic_us = -1;
 };
 
 // Columns that progress.csv has from a row on, behind those it had before.

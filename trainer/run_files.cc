@@ -6,12 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
+#include "runtime/own_directory.h"
 #include "runtime/string_view.h"
 #include "trainer/csv_widening.h"
 
@@ -74,6 +75,8 @@ absl::Status RunFiles::Repair(Rows& rows) {
   behind_ = true;
   Close();
   placed_.clear();
+  struct stat about {};
+  if (stat(options_.directory.c_str(), &about) != 0 && errno == ENOENT) made_directory_ = true;
   if (auto status = Open(); !status.ok()) return status;
   auto first = rows.After(0);
   if (!first.ok()) return first.status();
@@ -84,14 +87,83 @@ absl::Status RunFiles::Repair(Rows& rows) {
   }
   for (const ResultFile file : kAllFiles) {
     if (auto status = RepairFile(file, rows); !status.ok()) return status;
+    if (fstat(fds_[file].get(), &about) != 0) return ErrnoError(file);
+    written_[file] = about.st_size;
   }
-  behind_ = false;
+  behind_ = changed_ = false;
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> RunFiles::Read(ResultFile file, std::int64_t offset,
+                                           std::int64_t size) {
+  std::string text(static_cast<std::size_t>(size), '\0');
+  const ssize_t count = pread(fds_[file].get(), text.data(), text.size(), offset);
+  if (count < 0) return ErrnoError(file);
+  text.resize(static_cast<std::size_t>(count));
+  return text;
+}
+
+absl::StatusOr<bool> RunFiles::IsOurs(ResultFile file, std::int64_t size, Rows& rows) {
+  if (size == 0) return true;
+  if (changed_ && size != written_[file]) return false;
+  if (file == kProgressCsv) return BeginsAsOurs(file, size, rows);
+  const auto last = rows.LastThatFits(file, size);
+  if (!last.ok()) return last.status();
+  if (last->row == 0) return BeginsAsOurs(file, size, rows);
+  const std::string text = files_.Render(*last, kNewest)[file];
+  const auto found = Read(file, last->ends[file] - static_cast<std::int64_t>(text.size()),
+                          static_cast<std::int64_t>(text.size()));
+  if (!found.ok()) return found.status();
+  return *found == text;
+}
+
+// The rows that are in it may be ones that a loss of power has cost the store.
+absl::StatusOr<bool> RunFiles::BeginsAsOurs(ResultFile file, std::int64_t size, Rows& rows) {
+  constexpr std::int64_t kMostOfALine = 1 << 20;
+  auto found = Read(file, 0, std::min(size, kMostOfALine));
+  if (!found.ok()) return found.status();
+  const auto first = rows.After(0);
+  if (!first.ok()) return first.status();
+  std::string expected = files_.Beginning()[file];
+  if (file == kProgressCsv && !first->empty()) expected = files_.CsvHeader(kNewest);
+  if (file == kResultJson && !first->empty()) expected = files_.Render(first->front(), 1)[file];
+  if (expected.empty()) return found->find(options_.run.trial_id) != found->npos;
+  // As the table was before its last columns came, or torn; or with columns of rows that are lost.
+  if (file == kProgressCsv) expected.pop_back();
+  const std::string_view begins =
+      file == kProgressCsv ? std::string_view(*found).substr(0, found->find('\n')) : *found;
+  const std::size_t length = std::min(begins.size(), expected.size());
+  return begins.substr(0, length) == std::string_view(expected).substr(0, length);
+}
+
+absl::Status RunFiles::PutAside(ResultFile file) {
+  // No name that a reader takes for one of an event file.
+  const std::string name = file == kEventFile ? "event_file" : files_.Name(file);
+  const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
+  std::string aside = absl::StrCat(name, ".put_aside");
+  struct stat about {};
+  for (int i = 2; lstat(absl::StrCat(options_.directory, "/", aside).c_str(), &about) == 0; ++i) {
+    aside = absl::StrCat(name, ".put_aside.", i);
+  }
+  if (rename(path.c_str(), absl::StrCat(options_.directory, "/", aside).c_str()) != 0) {
+    return ErrnoError(file);
+  }
+  notices_.push_back(absl::StrCat(files_.Name(file), " was changed by another program: what was ",
+                                  "there is in ", aside, ", and it is made anew"));
+  return OpenFile(file);
 }
 
 absl::Status RunFiles::RepairFile(ResultFile file, Rows& rows) {
   struct stat about {};
   if (fstat(fds_[file].get(), &about) != 0) return ErrnoError(file);
+  const auto is_ours = IsOurs(file, about.st_size, rows);
+  if (!is_ours.ok()) return is_ours.status();
+  if (!*is_ours) {
+    if (auto status = PutAside(file); !status.ok()) return status;
+    about.st_size = 0;
+  } else if (changed_ && about.st_size == 0 && written_[file] > 0) {
+    notices_.push_back(absl::StrCat(files_.Name(file), " was removed: it is made anew"));
+  }
   auto last = LastWritten(file, about.st_size, rows);
   if (!last.ok()) return last.status();
   if (last->row == 0 && file == kProgressCsv && about.st_size > 0) {
@@ -143,10 +215,15 @@ absl::Status RunFiles::AppendAfter(ResultFile file, std::int64_t row, std::int64
 
 absl::Status RunFiles::Append(std::span<const ResultRow> rows) {
   if (behind_) return absl::FailedPreconditionError("the files are behind: repair them first");
-  behind_ = true;
+  if (rows.empty()) return absl::OkStatus();
   if (!fds_[kResultJson].valid()) {
     if (auto status = Open(); !status.ok()) return status;
   }
+  if (!AreAsWritten(written_)) {
+    return absl::DataLossError(
+        absl::StrCat("the files in ", options_.directory, " are not as they were written"));
+  }
+  behind_ = true;
   while (!rows.empty()) {
     // Up to the next one that makes the table another file.
     std::size_t count = 1;
@@ -155,6 +232,7 @@ absl::Status RunFiles::Append(std::span<const ResultRow> rows) {
       if (auto status = WidenTable(rows.front()); !status.ok()) return status;
     }
     if (auto status = AppendTogether(rows.first(count)); !status.ok()) return status;
+    written_ = rows[count - 1].ends;
     rows = rows.subspan(count);
   }
   behind_ = false;
@@ -216,6 +294,22 @@ absl::Status RunFiles::ReplaceTable() {
   return ErrnoError(kProgressCsv);
 }
 
+bool RunFiles::AreAsWritten(const FileEnds& ends) {
+  for (const ResultFile file : kAllFiles) {
+    const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
+    struct stat there {
+    }, ours{};
+    const bool is_ours =
+        lstat(path.c_str(), &there) == 0 && there.st_size == ends[file] &&
+        (!fds_[file].valid() || (fstat(fds_[file].get(), &ours) == 0 &&
+                                 there.st_ino == ours.st_ino && there.st_dev == ours.st_dev));
+    if (is_ours) continue;
+    behind_ = changed_ = true;
+    return false;
+  }
+  return true;
+}
+
 bool RunFiles::AreShorterThan(const FileEnds& ends) const {
   for (const ResultFile file : kAllFiles) {
     const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
@@ -235,15 +329,19 @@ void RunFiles::Close() {
 }
 
 absl::Status RunFiles::Open() {
-  if (auto status = runtime::MakeDirectories(options_.directory); !status.ok()) return status;
+  if (auto status = runtime::MakeOwnDirectory(options_.directory); !status.ok()) return status;
   unlink(NewTablePath().c_str());
   for (const ResultFile file : kAllFiles) {
-    const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
-    fds_[file] =
-        runtime::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (!fds_[file].valid()) return ErrnoError(file);
+    if (auto status = OpenFile(file); !status.ok()) return status;
   }
   return absl::OkStatus();
+}
+
+absl::Status RunFiles::OpenFile(ResultFile file) {
+  const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
+  fds_[file] =
+      runtime::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  return fds_[file].valid() ? absl::OkStatus() : ErrnoError(file);
 }
 
 absl::Status RunFiles::Write(ResultFile file, std::string_view text, std::int64_t offset) {

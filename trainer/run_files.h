@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,8 +19,10 @@
 
 namespace trainer {
 
-// The growing files of one run on disk. They are derived from the stored rows and nobody else
-// writes them, so every row has one place in each file: writing a row twice changes nothing. A row
+// The growing files of one run on disk. They are derived from the stored rows and nobody else is to
+// write them, so every row has one place in each file: writing a row twice changes nothing. What
+// somebody else has written into one, or under its name, is put aside, and the file is made anew. A
+// row
 // with a name that no row before it had makes progress.csv another file, with wider rows: where
 // those before it end there is not kept, so that file is repaired from its newest widening on, or
 // as a whole. One thread; every method blocks for the disk.
@@ -59,18 +62,32 @@ class RunFiles {
   // is torn, appends what is not there. Call it first, and again after an error of Append().
   // ResourceExhausted: the disk is full; it may be tried again.
   absl::Status Repair(Rows& rows);
+  // What Repair() has found since the last time that somebody else must have done; in sentences.
+  std::vector<std::string> TakeNotices() { return std::exchange(notices_, {}); }
+  // Repair() has made the run's directory since the last time.
+  bool TakeMadeDirectory() { return std::exchange(made_directory_, false); }
   // Writes rows, in their order, behind the last one, each file once; one that adds columns after
   // the whole table was written anew beside the old one, which it replaces in one step. Opens the
   // files if they are closed. An error (a full disk) leaves the files behind the rows: Repair().
+  // DataLoss: somebody else has changed or removed one since it was written.
   absl::Status Append(std::span<const ResultRow> rows);
   absl::Status Append(const ResultRow& row) { return Append(std::span(&row, 1)); }
   void Close();
+  // As Append() does before it writes, where the last row ends so. False: the files are behind.
+  bool AreAsWritten(const FileEnds& ends);
   bool behind() const { return behind_; }
   // One that is there ends before that.
   bool AreShorterThan(const FileEnds& ends) const;
 
  private:
   absl::Status Open();
+  absl::Status OpenFile(ResultFile file);
+  // Whether the trainer wrote what is in the file, as far as that can be known.
+  absl::StatusOr<bool> IsOurs(ResultFile file, std::int64_t size, Rows& rows);
+  absl::StatusOr<bool> BeginsAsOurs(ResultFile file, std::int64_t size, Rows& rows);
+  absl::StatusOr<std::string> Read(ResultFile file, std::int64_t offset, std::int64_t size);
+  // Gives it another name, and makes a new one.
+  absl::Status PutAside(ResultFile file);
   absl::Status RepairFile(ResultFile file, Rows& rows);
   // The row up to which the file agrees with the rows; row 0: it does not.
   absl::StatusOr<ResultRow> LastWritten(ResultFile file, std::int64_t size, Rows& rows);
@@ -97,6 +114,10 @@ class RunFiles {
   std::array<runtime::UniqueFd, kResultFiles> fds_;
   runtime::UniqueFd new_table_;  // While the table is written anew.
   bool behind_ = true;
+  FileEnds written_ = {};  // Their sizes, unless they are behind; also if they are changed.
+  bool changed_ = false;   // By somebody else.
+  bool made_directory_ = false;
+  std::vector<std::string> notices_;
 };
 
 }  // namespace trainer

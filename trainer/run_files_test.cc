@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -226,6 +228,81 @@ TEST_F(RunFilesTest, RepairCutsOffWhatBelongsToNoRow) {
 TEST_F(RunFilesTest, RepairMakesADeletedDirectoryAgain) {
   std::filesystem::remove_all(directory_);
   ASSERT_TRUE(RunFiles(Options()).Repair(rows_).ok());
+  EXPECT_EQ(Contents(), whole_);
+}
+
+TEST_F(RunFilesTest, WhatIsRemovedWhileItIsWrittenIsMadeAnewAndThatIsSaid) {
+  for (std::size_t file = 0; file <= kResultFiles; ++file) {
+    RunFiles files(Options());
+    rows_.rows.resize(6);
+    ASSERT_TRUE(files.Repair(rows_).ok());
+    EXPECT_FALSE(files.TakeMadeDirectory());
+    ResultRow row = rows_.rows.back();
+    row.row = 7;
+    row.metrics = R"({"last":1})";
+    EXPECT_TRUE(files.Place(rows_.rows.back().ends, row).empty());
+    rows_.rows.push_back(row);
+    std::filesystem::remove_all(file < kResultFiles ? Path(file) : directory_);
+    EXPECT_EQ(files.Append(row).code(), absl::StatusCode::kDataLoss);
+    ASSERT_TRUE(files.Repair(rows_).ok());
+    EXPECT_EQ(files.TakeMadeDirectory(), file == kResultFiles);
+    EXPECT_EQ(files.TakeNotices().size(), file < kResultFiles ? 1u : 3u);
+    EXPECT_TRUE(files.AreAsWritten(row.ends));
+    const std::vector<std::string> contents = Contents();
+    ASSERT_TRUE(RunFiles(Options()).Repair(rows_).ok());
+    EXPECT_EQ(Contents(), contents);
+  }
+}
+
+// As a program does that has a file of its own called so: written over ours, behind it, or moved
+// into its place.
+TEST_F(RunFilesTest, AForeignFileIsPutAside) {
+  const std::vector<std::function<void(const std::string&)>> kWays = {
+      [](const std::string& path) { std::ofstream(path) << "mine"; },
+      [](const std::string& path) { std::ofstream(path, std::ios::app) << "mine"; },
+      [](const std::string& path) {
+        std::ofstream(path + ".x") << "mine";
+        std::filesystem::rename(path + ".x", path);
+      }};
+  for (std::size_t file = 0; file < kResultFiles; ++file) {
+    const std::string aside = absl::StrCat(directory_, "/",
+                                           file == kEventFile ? "event_file"
+                                           : file == 0        ? "result.json"
+                                                              : "progress.csv",
+                                           ".put_aside");
+    for (const auto& way : kWays) {
+      for (const bool is_new : {false, true}) {
+        RunFiles files(Options());
+        ASSERT_TRUE(files.Repair(rows_).ok());
+        EXPECT_TRUE(files.TakeNotices().empty());
+        way(Path(file));
+        EXPECT_FALSE(files.AreAsWritten(rows_.rows.back().ends));
+        // The next trainer cannot know what is behind its rows: those may be lost.
+        const bool is_behind = Contents()[file].size() > whole_[file].size();
+        if (is_new && is_behind) continue;
+        RunFiles next(Options());
+        RunFiles& repairs = is_new ? next : files;
+        ASSERT_TRUE(repairs.Repair(rows_).ok());
+        EXPECT_EQ(Contents(), whole_);
+        EXPECT_EQ(repairs.TakeNotices().size(), 1u);
+        const std::string found = runtime::ReadFile(aside, 1 << 20).value_or("missing");
+        EXPECT_TRUE(found == "mine" || found == whole_[file] + "mine") << found;
+        ASSERT_EQ(unlink(aside.c_str()), 0);
+      }
+    }
+  }
+}
+
+TEST_F(RunFilesTest, TheSameFileAgainIsOurs) {
+  RunFiles files(Options());
+  ASSERT_TRUE(files.Repair(rows_).ok());
+  for (std::size_t file = 0; file < kResultFiles; ++file) {
+    std::filesystem::copy_file(Path(file), Path(file) + ".x");
+    std::filesystem::rename(Path(file) + ".x", Path(file));
+  }
+  EXPECT_FALSE(files.AreAsWritten(rows_.rows.back().ends)) << "they have other numbers";
+  ASSERT_TRUE(files.Repair(rows_).ok());
+  EXPECT_TRUE(files.TakeNotices().empty());
   EXPECT_EQ(Contents(), whole_);
 }
 

@@ -19,6 +19,7 @@
 #include "bus/receive.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/trainer_generated.h"
+#include "glog/logging.h"
 #include "runtime/database_schema.h"
 #include "runtime/unique_fd.h"
 #include "runtime/wal_copier.h"
@@ -56,14 +57,14 @@ constexpr char kSchema[] = R"sql(
     max_restarts INTEGER NOT NULL, seed INTEGER NOT NULL, spec_stop_grace_ms INTEGER NOT NULL,
     state INTEGER NOT NULL, attempt INTEGER NOT NULL, nonce TEXT NOT NULL,
     job_request_id TEXT NOT NULL, launching INTEGER NOT NULL, job TEXT NOT NULL,
-    started_us INTEGER NOT NULL, attempt_started_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
+    started_us INTEGER NOT NULL, attempt_began_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
     stop_requested INTEGER NOT NULL, stop_grace_ms INTEGER NOT NULL, failure TEXT NOT NULL,
     reason TEXT NOT NULL, error_lines BLOB NOT NULL, trace TEXT NOT NULL,
     options BLOB NOT NULL, pause_requested INTEGER NOT NULL,
     start_checkpoint TEXT NOT NULL, start_iteration INTEGER NOT NULL,
     start_time_total_us INTEGER NOT NULL,
     expelled INTEGER NOT NULL, criterion TEXT NOT NULL, earlier_attempts_us INTEGER NOT NULL,
-    failures INTEGER NOT NULL);
+    failures INTEGER NOT NULL, earlier_metrics TEXT NOT NULL);
   CREATE TABLE reports (
     trial INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL,
     wall_time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL,
@@ -74,7 +75,7 @@ constexpr char kSchema[] = R"sql(
     event_file_end INTEGER NOT NULL,
     iterations_since_restore INTEGER NOT NULL, time_since_restore_us INTEGER NOT NULL,
     timesteps_since_restore INTEGER NOT NULL, timesteps_total INTEGER NOT NULL,
-    episodes_total INTEGER NOT NULL, pid INTEGER NOT NULL,
+    episodes_total INTEGER NOT NULL, pid INTEGER NOT NULL, monotonic_us INTEGER NOT NULL,
     PRIMARY KEY (trial, row)) WITHOUT ROWID;
   CREATE TABLE csv_columns (
     trial INTEGER NOT NULL, row INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL,
@@ -95,12 +96,16 @@ constexpr char kSchema[] = R"sql(
     trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL, name TEXT NOT NULL,
     iteration INTEGER NOT NULL, time_total_us INTEGER NOT NULL, wall_time_us INTEGER NOT NULL,
     bytes INTEGER NOT NULL, score REAL,
+    step INTEGER NOT NULL, report INTEGER NOT NULL, pending INTEGER NOT NULL,
+    saves_first INTEGER NOT NULL,
     PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;
 )sql";
 
 // What each earlier version lacks, by its number less one. 2: trials.trace. 3: trials.options,
 // trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by itself;
 // counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
+// 5: monotonic times; to which report a checkpoint belongs;
+// trials.earlier_metrics.
 constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
@@ -131,12 +136,23 @@ constexpr const char* kMigrations[] = {
     "ALTER TABLE trials ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;"
     "UPDATE trials SET failures = attempt - 1;",
     RecentReports::kSchema,
+    // The time of the clock on the wall, which it was, is of no use there.
+    "ALTER TABLE trials RENAME COLUMN attempt_started_us TO attempt_began_us;"
+    "UPDATE trials SET attempt_began_us = -1;"
+    "ALTER TABLE trials ADD COLUMN earlier_metrics TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE reports ADD COLUMN monotonic_us INTEGER NOT NULL DEFAULT -1;"
+    "ALTER TABLE checkpoints ADD COLUMN step INTEGER NOT NULL DEFAULT -1;"
+    "ALTER TABLE checkpoints ADD COLUMN report INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE checkpoints ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE checkpoints ADD COLUMN saves_first INTEGER NOT NULL DEFAULT 0;",
 };
 
 runtime::DatabaseSchema Schema() {
   return {
-      .newest = absl::StrCat(kSchema, kTablesSince3, RecentReports::kSchema),
-      .migrations = {kMigrations[0], absl::StrCat(kMigrations[1], kTablesSince3), kMigrations[2]}};
+      .newest = absl::StrCat(kSchema, kTablesSince3, RecentReports::kSchema,
+                             RecentReports::kColumnsSince5),
+      .migrations = {kMigrations[0], absl::StrCat(kMigrations[1], kTablesSince3), kMigrations[2],
+                     absl::StrCat(kMigrations[3], RecentReports::kColumnsSince5)}};
 }
 
 // The tables that have rows of trials, in their column `trial`.
@@ -157,7 +173,7 @@ constexpr char kSelectRow[] =
     "SELECT row, attempt, wall_time_us, utc_offset_s, training_iteration, step, "
     "time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end, "
     "event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore, "
-    "timesteps_total, episodes_total, pid FROM reports ";
+    "timesteps_total, episodes_total, pid, monotonic_us FROM reports ";
 
 constexpr const char* kEndColumns[kResultFiles] = {"result_json_end", "progress_csv_end",
                                                    "event_file_end"};
@@ -184,6 +200,12 @@ msg::TrialOptionsT UnpackOptions(const std::string& bytes) {
   return options;
 }
 
+runtime::DatabaseSchema SchemaOf(const Store::Options& options) {
+  runtime::DatabaseSchema schema = Schema();
+  schema.trace_of_use = options.trace_of_use;
+  return schema;
+}
+
 ResultRow ReadRow(SQLite::Statement& statement) {
   Reader read(statement);
   ResultRow row;
@@ -204,6 +226,7 @@ ResultRow ReadRow(SQLite::Statement& statement) {
   row.timesteps_total = read.Number();
   row.episodes_total = read.Number();
   row.pid = read.Number();
+  row.monotonic_us = read.Number();
   return row;
 }
 
@@ -233,7 +256,7 @@ TrialRecord ReadTrial(SQLite::Statement& statement) {
   trial.launching = read.Number() != 0;
   trial.job = read.Text();
   trial.started_us = read.Number();
-  trial.attempt_started_us = read.Number();
+  trial.attempt_began_us = read.Number();
   trial.ended_us = read.Number();
   trial.stop_requested = read.Number() != 0;
   trial.stop_grace_ms = read.Number();
@@ -250,6 +273,7 @@ TrialRecord ReadTrial(SQLite::Statement& statement) {
   trial.criterion = read.Text();
   trial.earlier_attempts_us = read.Number();
   trial.failures = static_cast<std::uint32_t>(read.Number());
+  trial.earlier_metrics = read.Text();
   return trial;
 }
 
@@ -265,6 +289,10 @@ CheckpointRow ReadCheckpoint(SQLite::Statement& statement) {
   row.wall_time_us = read.Number();
   row.bytes = read.Number();
   row.score = read.MaybeReal();
+  row.step = read.Number();
+  row.report = read.Number();
+  row.pending = read.Number() != 0;
+  row.saves_first = read.Number() != 0;
   return row;
 }
 
@@ -299,7 +327,8 @@ class SqliteStore : public Store {
 
   absl::Status Prepare() {
     return Try("open", [&] {
-      if (auto status = runtime::PrepareDatabase(database_, Schema()); !status.ok()) return status;
+      if (auto status = runtime::PrepareDatabase(database_, SchemaOf(options_)); !status.ok())
+        return status;
       database_.exec("PRAGMA temp_store=MEMORY");
       // Of pages: what is written soon again, and read, is that of the trials that run.
       database_.exec("PRAGMA cache_size=-512");
@@ -311,13 +340,23 @@ class SqliteStore : public Store {
   }
 
   absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) override {
-    return Try("read the trials", [&] {
+    std::int64_t last = 0;
+    try {
       SQLite::Statement rows(database_, "SELECT * FROM trials ORDER BY number");
       while (rows.executeStep()) {
-        if (auto status = take(ReadTrial(rows)); !status.ok()) return status;
+        TrialRecord trial = ReadTrial(rows);
+        last = trial.number;
+        if (auto status = take(std::move(trial)); !status.ok()) return status;
       }
       return absl::OkStatus();
-    });
+    } catch (const SQLite::Exception& error) {
+      if (error.getErrorCode() != SQLITE_CORRUPT) {
+        return Try("read the trials", [&]() -> absl::Status { throw error; });
+      }
+      LOG(ERROR) << path_ << " is damaged: " << error.what()
+                 << "; the trials that can be read are kept. Restore a back-up for the others";
+    }
+    return ForEachTrialBehind(last, take);
   }
 
   absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) override {
@@ -342,7 +381,8 @@ class SqliteStore : public Store {
           "INSERT INTO trials VALUES ((SELECT max(number) + 1 FROM (SELECT 0 AS "
           "number UNION ALL SELECT max(number) FROM trials UNION ALL SELECT "
           "max(number) FROM removals)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+          "?)");
       const TrialSpec& spec = trial.spec;
       Binder bind(*insert);
       bind << trial.id() << trial.request_id << trial.run.experiment_id << trial.run.hostname
@@ -355,7 +395,7 @@ class SqliteStore : public Store {
       bind.Bytes(PackOptions(spec.options)) << trial.pause_requested;
       BindStart(bind, trial);
       bind << trial.expelled << trial.criterion << trial.earlier_attempts_us
-           << std::int64_t{trial.failures};
+           << std::int64_t{trial.failures} << trial.earlier_metrics;
       insert->exec();
       number = database_.getLastInsertRowid();
       return absl::OkStatus();
@@ -712,6 +752,22 @@ class SqliteStore : public Store {
     return removals;
   }
 
+  // One by one: a page that is damaged costs those that lie in it.
+  absl::Status ForEachTrialBehind(std::int64_t last,
+                                  const std::function<absl::Status(TrialRecord)>& take) {
+    std::int64_t newest = 0;
+    auto status = Try("read the trials", [&] {
+      newest = database_.execAndGet("SELECT coalesce(max(number), 0) FROM trials").getInt64();
+      return absl::OkStatus();
+    });
+    for (std::int64_t number = last + 1; status.ok() && number <= newest; ++number) {
+      auto trial = LoadTrial(number);
+      LOG_IF(ERROR, !trial.ok() && !absl::IsNotFound(trial.status())) << trial.status();
+      if (trial.ok()) status = take(*std::move(trial));
+    }
+    return status;
+  }
+
   void DeleteTrial(std::int64_t trial) {
     for (const char* const table : kTablesOfTrials) {
       SQLite::Statement remove(database_,
@@ -769,18 +825,18 @@ class SqliteStore : public Store {
     update_trial_.emplace(
         database_,
         "UPDATE trials SET state = ?, attempt = ?, nonce = ?, job_request_id = ?, launching = ?, "
-        "job = ?, started_us = ?, attempt_started_us = ?, ended_us = ?, stop_requested = ?, "
+        "job = ?, started_us = ?, attempt_began_us = ?, ended_us = ?, stop_requested = ?, "
         "stop_grace_ms = ?, failure = ?, reason = ?, error_lines = ?, pause_requested = ?, "
         "start_checkpoint = ?, start_iteration = ?, start_time_total_us = ?, "
         "expelled = ?, criterion = ?, earlier_attempts_us = ?, "
-        "failures = ? WHERE number = ?");
+        "failures = ?, earlier_metrics = ? WHERE number = ?");
   }
 
   static void BindProgress(Binder& bind, const TrialRecord& trial) {
     bind << static_cast<std::int64_t>(trial.state) << trial.attempt << trial.nonce
          << trial.job_request_id << trial.launching << trial.job << trial.started_us
-         << trial.attempt_started_us << trial.ended_us << trial.stop_requested
-         << trial.stop_grace_ms << trial.failure << trial.reason << trial.error_lines;
+         << trial.attempt_began_us << trial.ended_us << trial.stop_requested << trial.stop_grace_ms
+         << trial.failure << trial.reason << trial.error_lines;
   }
 
   static void BindStart(Binder& bind, const TrialRecord& trial) {
@@ -794,7 +850,7 @@ class SqliteStore : public Store {
     bind << trial.pause_requested;
     BindStart(bind, trial);
     bind << trial.expelled << trial.criterion << trial.earlier_attempts_us
-         << std::int64_t{trial.failures} << trial.number;
+         << std::int64_t{trial.failures} << trial.earlier_metrics << trial.number;
     update_trial_->exec();
   }
 
@@ -860,9 +916,11 @@ class SqliteStore : public Store {
 
   void WriteCheckpoint(const CheckpointRow& row) {
     SQLite::Statement insert(
-        database_, "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)");
+        database_,
+        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     Binder(insert) << row.trial << row.number << row.attempt << row.name << row.iteration
-                   << row.time_total_us << row.wall_time_us << row.bytes << row.score;
+                   << row.time_total_us << row.wall_time_us << row.bytes << row.score << row.step
+                   << row.report << row.pending << row.saves_first;
     insert.exec();
   }
 
@@ -946,8 +1004,9 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
   return Open(path, Options());
 }
 
-absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path,
-                                                   const Options& options) {
+absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path, const Options& asked) {
+  Options options = asked;
+  if (access(path.c_str(), F_OK) != 0) options.trace_of_use = {};  // It is a new one.
   // SQLite gives its WAL files the mode of the database.
   runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file.valid()) {

@@ -88,9 +88,12 @@ class Store {
     // Tidy() moves so many of them at least. Less makes a test of that short.
     std::size_t most_recent = 3072;
     std::size_t fewest_moved = 64;
+    // Of a file that is there already: what shows that it was in use (DatabaseSchema).
+    std::function<std::string()> trace_of_use = {};
   };
   // Makes the file if it is missing, brings that of an older version up to date. FailedPrecondition
-  // if a newer version of this program wrote it, naming both versions.
+  // if a newer version of this program wrote it, naming both versions, or if it is empty and was in
+  // use.
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path);
   static absl::StatusOr<std::unique_ptr<Store>> Open(const std::string& path,
                                                      const Options& options);
@@ -101,7 +104,8 @@ class Store {
   // blocks for the disk, but no other method.
   static absl::Status Sync(const std::string& path);
 
-  // Of all trials, oldest first, until an error. It may read the store meanwhile.
+  // Of all trials, oldest first, until an error. It may read the store meanwhile. Those that
+  // damaged pages have cost are logged and left out.
   virtual absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) = 0;
   // NotFound.
   virtual absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) = 0;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,7 @@ class StoreTest : public testing::Test {
     row.timesteps_total = number + 4;
     row.episodes_total = number + 5;
     row.pid = number + 6;
+    row.monotonic_us = number + 7;
     return {trial, row};
   }
 
@@ -99,6 +101,8 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   changed.criterion = "loss has reached 1";
   changed.earlier_attempts_us = 1'234;
   changed.failures = 5;
+  changed.attempt_began_us = 6;
+  changed.earlier_metrics = R"({"acc":0.10})";
   StoreBatch batch;
   batch.trials.push_back(changed);
   ASSERT_TRUE(store_->Write(batch).ok());
@@ -125,6 +129,8 @@ TEST_F(StoreTest, KeepsTrialsOverAReopening) {
   EXPECT_EQ(loaded.criterion, "loss has reached 1");
   EXPECT_EQ(loaded.earlier_attempts_us, 1'234);
   EXPECT_EQ(loaded.failures, 5u);
+  EXPECT_EQ(loaded.attempt_began_us, 6);
+  EXPECT_EQ(loaded.earlier_metrics, changed.earlier_metrics);
   EXPECT_EQ(*store_->EnvironmentOf(*number), changed.spec.environment);
   EXPECT_EQ(store_->LoadTrial(99).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(store_->EnvironmentOf(99).status().code(), absl::StatusCode::kNotFound);
@@ -138,16 +144,17 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
   store_.reset();
   {
     SQLite::Database database(Path(), SQLite::OPEN_READWRITE);
-    for (const char* column :
-         {"trace", "options", "pause_requested", "start_checkpoint", "start_iteration",
-          "start_time_total_us", "expelled", "criterion", "earlier_attempts_us", "failures"}) {
+    for (const char* column : {"trace", "options", "pause_requested", "start_checkpoint",
+                               "start_iteration", "start_time_total_us", "expelled", "criterion",
+                               "earlier_attempts_us", "failures", "earlier_metrics"}) {
       database.exec(absl::StrCat("ALTER TABLE trials DROP COLUMN ", column));
     }
     for (const char* column :
          {"iterations_since_restore", "time_since_restore_us", "timesteps_since_restore",
-          "timesteps_total", "episodes_total", "pid"}) {
+          "timesteps_total", "episodes_total", "pid", "monotonic_us"}) {
       database.exec(absl::StrCat("ALTER TABLE reports DROP COLUMN ", column));
     }
+    database.exec("ALTER TABLE trials RENAME COLUMN attempt_began_us TO attempt_started_us");
     database.exec("DROP TABLE checkpoints; DROP TABLE csv_columns; DROP TABLE failures");
     database.exec("DROP TABLE events; DROP TABLE removals; DROP TABLE recent");
     database.exec("INSERT INTO reports VALUES (1, 1, 1, 0, 0, 1, 1, 0, 0, 0, '{}', 1, 2, 3)");
@@ -159,6 +166,7 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
   const ResultRow old = *store_->LastRow(1);
   EXPECT_EQ(old.iterations_since_restore, 0);
   EXPECT_EQ(old.timesteps_total, -1);
+  EXPECT_EQ(old.monotonic_us, -1);
   StoreBatch batch;
   batch.rows = {Row(1, 2)};
   batch.widenings = {{1, {2, {"new"}}}};
@@ -170,6 +178,7 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
     EXPECT_EQ(trials.at(0).id(), "t-a");
     EXPECT_EQ(trials.at(0).nonce, "nonce");
     EXPECT_EQ(trials.at(0).trace, "");
+    EXPECT_EQ(trials.at(0).attempt_began_us, -1) << "it was a time of another clock";
     EXPECT_EQ(trials.at(0).failures, 2u) << "every attempt but the last one had failed";
     EXPECT_TRUE(store_->EventsAfter(1, 0, 1)->empty());
     EXPECT_TRUE(store_->UnfinishedRemovals()->empty());
@@ -186,7 +195,7 @@ TEST_F(StoreTest, KeepsCheckpointsNewestFirstOneForEachName) {
                        {2, 1, 1, "checkpoint_000001", 7, 0, 0, 0, -1.5}};
   ASSERT_TRUE(store_->Write(batch).ok());
   batch = {};
-  batch.checkpoints = {{1, 3, 2, "checkpoint_000001", 1, 11, 300, 3000, 0.25}};
+  batch.checkpoints = {{1, 3, 2, "checkpoint_000001", 1, 11, 300, 3000, 0.25, 12, 13, true, true}};
   ASSERT_TRUE(store_->Write(batch).ok());
   Reopen();
   const auto rows = *store_->Checkpoints(1);
@@ -195,6 +204,11 @@ TEST_F(StoreTest, KeepsCheckpointsNewestFirstOneForEachName) {
   EXPECT_EQ(rows[0].attempt, 2);
   EXPECT_EQ(rows[0].name, "checkpoint_000001");
   EXPECT_EQ(rows[0].score, 0.25);
+  EXPECT_EQ(rows[0].step, 12);
+  EXPECT_EQ(rows[0].report, 13);
+  EXPECT_TRUE(rows[0].pending && rows[0].saves_first);
+  EXPECT_EQ(rows[1].step, -1);
+  EXPECT_FALSE(rows[1].pending || rows[1].saves_first);
   EXPECT_EQ(rows[1].number, 2);
   EXPECT_EQ(rows[1].iteration, 2);
   EXPECT_EQ(rows[1].time_total_us, 20);
@@ -251,6 +265,7 @@ TEST_F(StoreTest, FindsTheLastRowThatFits) {
   EXPECT_EQ(row.timesteps_total, 8);
   EXPECT_EQ(row.episodes_total, 9);
   EXPECT_EQ(row.pid, 10);
+  EXPECT_EQ(row.monotonic_us, 11);
   EXPECT_EQ(store_->RowsAfter(7, 1, 2)->size(), 2u);
   EXPECT_EQ(store_->RowsAfter(7, 1, 2)->front().row, 2);
   EXPECT_TRUE(store_->RowsAfter(7, 4, 2)->empty());
@@ -553,6 +568,43 @@ TEST_F(StoreTest, ItsFilesArePrivate) {
     ASSERT_EQ(stat(file.path().c_str(), &about), 0);
     EXPECT_EQ(about.st_mode & 0777, 0600u) << file.path();
   }
+}
+
+TEST_F(StoreTest, RefusesAFileThatIsEmptyWhereItWasInUse) {
+  store_.reset();
+  Store::Options options;
+  options.trace_of_use = [] { return "/state/jobs/j-1"; };
+  EXPECT_TRUE(Store::Open(Path(), options).ok()) << "it is not empty";
+  std::filesystem::resize_file(Path(), 0);
+  const auto store = Store::Open(Path(), options);
+  EXPECT_EQ(store.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(store.status().message()),
+              testing::HasSubstr("is empty, but it was in use: /state/jobs/j-1 is there"));
+  EXPECT_TRUE(Store::Open(Path()).ok()) << "nothing shows a use";
+  std::filesystem::remove(Path());
+  EXPECT_TRUE(Store::Open(Path(), options).ok()) << "who removes it begins anew";
+}
+
+TEST_F(StoreTest, APageThatIsDamagedCostsTheTrialsInIt) {
+  constexpr int kTrials = 200;
+  for (int i = 1; i <= kTrials; ++i) {
+    TrialRecord trial = Trial(absl::StrCat("t-", i));
+    trial.spec.working_directory = absl::StrCat("/marker-", i, "-", std::string(100, 'x'));
+    ASSERT_TRUE(store_->Insert(trial).ok());
+  }
+  store_.reset();
+  std::string bytes(std::filesystem::file_size(Path()), 0);
+  std::ifstream(Path(), std::ios::binary)
+      .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  const std::size_t page = bytes.find("/marker-100-") / 4096 * 4096;
+  bytes.replace(page, 4096, 4096, 'Z');
+  std::ofstream(Path(), std::ios::binary) << bytes;
+  Reopen();
+  const std::vector<TrialRecord> left = LoadTrials();
+  EXPECT_LT(left.size(), std::size_t{kTrials});
+  EXPECT_GT(left.size(), std::size_t{kTrials} - 40);
+  EXPECT_EQ(left.front().id(), "t-1");
+  EXPECT_EQ(left.back().id(), absl::StrCat("t-", kTrials));
 }
 
 TEST_F(StoreTest, RefusesTheFileOfANewerVersion) {

@@ -3,6 +3,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <system_error>
@@ -14,7 +16,9 @@
 #include "bus/job_control.h"
 #include "bus/launcher_jobs.h"
 #include "glog/logging.h"
+#include "runtime/database_check.h"
 #include "runtime/file.h"
+#include "runtime/printable.h"
 #include "runtime/thread_pool.h"
 #include "trainer/relay.h"
 #include "trainer/service_methods.h"
@@ -36,6 +40,17 @@ std::string HostName() {
   return host;
 }
 
+// The first, empty if there is none.
+std::string RunOfATrialIn(const std::string& logdir) {
+  std::error_code error;
+  for (auto entry = std::filesystem::directory_iterator(logdir, error);
+       !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    std::error_code none;
+    if (std::filesystem::exists(entry->path() / "provenance.json", none)) return entry->path();
+  }
+  return "";
+}
+
 int Slots(int asked) {
   if (asked > 0) return asked;
   return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -49,7 +64,14 @@ class TrainerServiceImpl : public TrainerService {
     if (auto status = runtime::MakePrivateDirectory(locations.state_directory); !status.ok()) {
       return status;
     }
-    auto store = Store::Open(locations.state_directory + "/trainer.db");
+    const std::string database = locations.state_directory + "/trainer.db";
+    const bool was_left_open = runtime::WasLeftOpen(database);
+    Store::Options store_options;
+    store_options.trace_of_use = [&] {
+      const std::string job = runtime::FirstEntryIn(locations.state_directory + "/jobs");
+      return job.empty() ? RunOfATrialIn(options.logdir) : job;
+    };
+    auto store = Store::Open(database, store_options);
     if (!store.ok()) return store.status();
     store_ = *std::move(store);
     std::error_code unknown;  // Then a function cannot be started, and its trial says so.
@@ -61,6 +83,7 @@ class TrainerServiceImpl : public TrainerService {
     sync_thread_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "sync", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});
+    if (was_left_open) RunOn(disk_threads_.get(), [this, database] { Check(database); });
     jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
     auto trials = Trials::Open(
         {.loop = process->loop(),
@@ -110,7 +133,16 @@ class TrainerServiceImpl : public TrainerService {
     if (absl::IsResourceExhausted(queued)) work();
   }
 
+  // All of it is read, so nobody waits for that.
+  void Check(const std::string& database) {
+    const std::string damage = runtime::DamageOf(database);
+    damaged_ = !damage.empty();
+    LOG_IF(ERROR, damaged_) << database << " is damaged: " << runtime::Printable(damage)
+                            << ". What can be read of it is kept; restore a back-up for the rest";
+  }
+
   void AddCounters(bus::ServiceProcess* process) {
+    process->AddGauge("database_damaged", [this] { return std::uint64_t{damaged_}; });
     const Trials* const trials = trials_.get();
     const Relay* const relay = relay_.get();
     process->AddGauge("trials", [=] { return trials->GetStats().trials; });
@@ -125,6 +157,7 @@ class TrainerServiceImpl : public TrainerService {
   }
 
   // Destroyed in the opposite order: what uses comes after what is used.
+  std::atomic<bool> damaged_{false};
   std::unique_ptr<Store> store_;
   std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_;
   std::unique_ptr<bus::JobControl> jobs_;

@@ -136,10 +136,7 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Named(const std::string& path, s
   const std::string below = directory->substr(run_directory_.size() + 1);
   auto known = Known(below.substr(0, below.find('/')), batch);
   if (!known.ok()) return known.status();
-  if (known->has_value()) {
-    (*known)->score = moment.score;
-    return **known;
-  }
+  if (known->has_value()) return **known;
   if (step < 0) step = moment.iteration;
   if (auto before = CommittedAs(CheckpointName(step), moment)) return *before;
   // A copy that was prepared is its owner's, who may try again.
@@ -206,7 +203,8 @@ absl::StatusOr<CheckpointRow> TrialCheckpoints::Commit(const std::string& tempor
                     moment.time_total_us,
                     moment.wall_time_us,
                     0,
-                    moment.score};
+                    moment.score,
+                    step.value_or(-1)};
   auto bytes = CommitCheckpoint(temporary, row.name, metadata, options_.fault, prepared.manifest);
   if (!bytes.ok()) return bytes.status();
   row.bytes = static_cast<std::int64_t>(*bytes);
@@ -238,7 +236,8 @@ std::optional<CheckpointRow> TrialCheckpoints::CommittedAs(const std::string& na
                        metadata->time_total_us,
                        moment.wall_time_us,
                        SizeOf(directory),
-                       moment.score};
+                       moment.score,
+                       metadata->step.value_or(-1)};
 }
 
 absl::StatusOr<std::optional<CheckpointRow>> TrialCheckpoints::Known(
@@ -263,8 +262,8 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
   std::vector<RankedCheckpoint> ranked;
   for (const CheckpointRow& row : *rows) {
     const std::string directory = DirectoryOf(row);
-    const bool in_use =
-        LiesIn(start, directory) || (options_.is_referenced && options_.is_referenced(directory));
+    const bool in_use = row.pending || LiesIn(start, directory) ||
+                        (options_.is_referenced && options_.is_referenced(directory));
     ranked.push_back({row.number, row.score, in_use, static_cast<std::uint64_t>(row.bytes)});
   }
   const bool has_score = std::any_of(ranked.begin(), ranked.end(), [](const auto& checkpoint) {
@@ -289,26 +288,134 @@ absl::Status TrialCheckpoints::RemoveSurplus(const std::string& start) const {
   return result;
 }
 
-absl::StatusOr<std::optional<TrialCheckpoints::Start>> TrialCheckpoints::NewestWhole() const {
-  auto rows = options_.store->Checkpoints(trial_);
-  if (!rows.ok()) return rows.status();
-  for (const CheckpointRow& row : *rows) {
-    const std::string directory = DirectoryOf(row);
-    const absl::Status verified = VerifyCheckpoint(directory);
-    if (verified.ok()) {
-      const auto metadata = ReadMetadata(directory);
-      if (!metadata.ok()) return metadata.status();
-      return Start{directory, metadata->iteration, metadata->time_total_us};
+bool TrialCheckpoints::Candidates::empty() const {
+  return own.empty() && before.empty() && restore.empty() && from.empty();
+}
+
+absl::StatusOr<std::vector<CheckpointRow>> TrialCheckpoints::All() const {
+  return options_.store->Checkpoints(trial_);
+}
+
+absl::StatusOr<TrialCheckpoints::Candidates> TrialCheckpoints::CandidatesOf(
+    const TrialRecord& trial) const {
+  auto own = All();
+  if (!own.ok()) return own.status();
+  Candidates candidates;
+  candidates.own = *std::move(own);
+  candidates.before = trial.start_checkpoint;
+  candidates.restore = trial.spec.options.restore;
+  candidates.from = trial.spec.options.from;
+  return candidates;
+}
+
+Preparation<TrialCheckpoints::Choice>::Work TrialCheckpoints::LongPartOfStart(
+    const Candidates& candidates) const {
+  return [self = *this, candidates] { return self.Choose(candidates); };
+}
+
+absl::StatusOr<TrialCheckpoints::Choice> TrialCheckpoints::Choose(
+    const Candidates& candidates) const {
+  Choice choice;
+  auto own = FirstWhole(candidates.own, run_directory_, choice.damaged);
+  if (!own.ok()) return own.status();
+  choice.own = *std::move(own);
+  if (choice.own) choice.start.directory = DirectoryOf(*choice.own);
+  const auto before = choice.own ? std::optional<Start>() : CopyOfBefore(candidates.before);
+  if (!before.ok()) return before.status();
+  const std::string kept = before->has_value() ? (*before)->copy : "";
+  if (auto status = RemoveTemporaries(kept); !status.ok()) return status;
+  if (choice.own) return choice;
+  if (before->has_value()) {
+    choice.start = **before;
+    return choice;
+  }
+  std::string source = candidates.restore;
+  if (source.empty() && candidates.from.empty()) return choice;
+  if (source.empty() && candidates.from_is_gone) {
+    return absl::NotFoundError(
+        absl::StrCat("trial ", candidates.from, ", which it starts from, is gone"));
+  }
+  if (source.empty()) {
+    auto theirs = FirstWhole(candidates.theirs, candidates.their_directory, choice.damaged);
+    if (!theirs.ok()) return theirs.status();
+    if (!theirs->has_value()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("trial ", candidates.from, " has no whole checkpoint to start from"));
     }
+    source = absl::StrCat(candidates.their_directory, "/", (*theirs)->name);
+  }
+  auto copy = CopyIn(source);
+  if (!copy.ok()) return copy.status();
+  choice.copy = copy->copy;
+  choice.start = *std::move(copy);
+  return choice;
+}
+
+absl::StatusOr<std::optional<CheckpointRow>> TrialCheckpoints::FirstWhole(
+    const std::vector<CheckpointRow>& rows, const std::string& run_directory,
+    std::vector<CheckpointRow>& damaged) const {
+  for (const CheckpointRow& row : rows) {
+    const absl::Status verified = VerifyCheckpoint(absl::StrCat(run_directory, "/", row.name));
+    if (verified.ok()) return row;
     // These say nothing of the checkpoint.
     if (absl::IsResourceExhausted(verified) || absl::IsUnavailable(verified)) return verified;
     LOG(WARNING) << "trial " << id_ << ": " << verified
-                 << "; its checkpoint before that one is used";
-    StoreBatch batch;
-    batch.forgotten_checkpoints.push_back(row);
-    if (auto status = options_.store->Write(batch); !status.ok()) return status;
+                 << "; the checkpoint before that one is used";
+    damaged.push_back(row);
   }
   return std::nullopt;
+}
+
+absl::StatusOr<TrialCheckpoints::Start> TrialCheckpoints::Conclude(const Choice& choice) const {
+  StoreBatch batch;
+  batch.forgotten_checkpoints = choice.damaged;
+  if (!choice.damaged.empty()) {
+    if (auto status = options_.store->Write(batch); !status.ok()) return status;
+  }
+  if (!choice.own) return choice.start;
+  const auto metadata = MetadataOf(*choice.own);
+  if (!metadata.ok()) return metadata.status();
+  return Start{choice.start.directory, metadata->iteration, metadata->time_total_us};
+}
+
+void TrialCheckpoints::Belong(const ResultRow& report, CheckpointRow& checkpoint) const {
+  checkpoint.report = report.row;
+  checkpoint.iteration = report.training_iteration;
+  checkpoint.time_total_us = report.time_total_us;
+  checkpoint.score = ScoreOf(report, report.training_iteration);
+  checkpoint.pending = false;
+}
+
+absl::Status TrialCheckpoints::WriteCountersOf(const CheckpointRow& checkpoint,
+                                               const ResultRow& report) const {
+  const std::string directory = DirectoryOf(checkpoint);
+  auto metadata = ReadMetadata(directory);
+  if (!metadata.ok()) return metadata.status();
+  metadata->iteration = report.training_iteration;
+  metadata->time_total_us = report.time_total_us;
+  metadata->timesteps_total.reset();
+  metadata->episodes_total.reset();
+  if (report.timesteps_total >= 0) metadata->timesteps_total = report.timesteps_total;
+  if (report.episodes_total >= 0) metadata->episodes_total = report.episodes_total;
+  return WriteCounters(directory, *metadata);
+}
+
+absl::StatusOr<std::vector<CheckpointRow>> TrialCheckpoints::Pending(int attempt) const {
+  auto rows = options_.store->Checkpoints(trial_);
+  if (!rows.ok()) return rows.status();
+  std::erase_if(*rows,
+                [&](const CheckpointRow& row) { return !row.pending || row.attempt != attempt; });
+  return rows;
+}
+
+absl::StatusOr<CheckpointMetadata> TrialCheckpoints::MetadataOf(const CheckpointRow& row) const {
+  auto metadata = ReadMetadata(DirectoryOf(row));
+  if (!metadata.ok() || row.report == 0 || metadata->iteration == row.iteration) return metadata;
+  const auto reports = options_.store->RowsAfter(trial_, row.report - 1, 1);
+  if (!reports.ok()) return reports.status();
+  if (reports->empty() || reports->front().row != row.report) return metadata;
+  if (auto status = WriteCountersOf(row, reports->front()); !status.ok()) return status;
+  return ReadMetadata(DirectoryOf(row));
 }
 
 absl::StatusOr<TrialCheckpoints::Start> TrialCheckpoints::CopyIn(const std::string& path) const {
@@ -329,7 +436,7 @@ absl::StatusOr<TrialCheckpoints::Start> TrialCheckpoints::CopyIn(const std::stri
   auto metadata = ReadMetadata(*copy);
   if (!metadata.ok() && !absl::IsNotFound(metadata.status())) return metadata.status();
   const CheckpointMetadata counters = metadata.ok() ? *metadata : CheckpointMetadata();
-  return Start{absl::StrCat(*copy, below), counters.iteration, counters.time_total_us};
+  return Start{absl::StrCat(*copy, below), counters.iteration, counters.time_total_us, *copy};
 }
 
 TrialCheckpoints::Counted TrialCheckpoints::CountedUntil(const std::string& start) {

@@ -429,6 +429,106 @@ TEST_F(TrialCheckpointsTest, KeepsTheBestAndTheNewest) {
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000004", "checkpoint_000006"));
 }
 
+// As a program of Ray's does, with the step or without it; with a new trainer in between, too.
+TEST_F(TrialCheckpointsTest, OneThatIsSavedBeforeItsReportBelongsToThat) {
+  for (const bool says_step : {true, false}) {
+    for (const bool restarts : {false, true}) {
+      msg::RunTrialRequestT request = Request(absl::StrCat("r", requests_));
+      const std::string run = request.name;
+      request.options->keep_checkpoints = 1;
+      request.options->checkpoint_metric = "min-loss";
+      request.max_restarts = 1;
+      const std::string id = Run(request);
+      const std::string job = Get(id).job;
+      const auto round = [&](int step, double loss) {
+        const std::string said = says_step ? absl::StrCat(",\"step\":", step) : "";
+        SaveLine(job, absl::StrCat(step), said);
+        if (restarts) Restart();
+        Report(job, loss, said);
+      };
+      round(1, 0.5);
+      round(2, 0.1);
+      round(3, 0.7);
+      const std::string best =
+          RunDirectory(run) + (says_step ? "/checkpoint_000002/w" : "/checkpoint_000001/w");
+      EXPECT_EQ(Read(best), "2") << says_step << restarts;
+      EXPECT_EQ(Checkpoints(run).size(), 2u);
+      EXPECT_EQ(Get(id).checkpoint_iteration, 3);
+      // The kill may come before that is in the directory.
+      if (restarts) std::filesystem::remove(Get(id).checkpoint + "/.counters.json");
+      Fail(job);
+      const std::string next = Get(id).job;
+      EXPECT_EQ(Read(StartOf(next) + "/w"), "3");
+      EXPECT_THAT(Say(next, R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":3)"));
+      Report(next, 0.6);
+      EXPECT_EQ(Get(id).training_iteration, 4);
+      // So it is for another trial that starts there.
+      msg::RunTrialRequestT clone = Request(absl::StrCat("c", requests_));
+      clone.options->from = id;
+      const std::string other = Run(clone);
+      EXPECT_THAT(Say(Get(other).job, R"({"t":"hello","v":1})"), HasSubstr(R"("iteration":3)"));
+      Fail(Get(other).job);
+      Fail(next);
+    }
+  }
+}
+
+// Whatever its numbers are, and if it saves once before it begins.
+TEST_F(TrialCheckpointsTest, OneThatIsSavedAfterItsReportBelongsToThat) {
+  for (const bool restarts : {false, true}) {
+    msg::RunTrialRequestT request = Request(absl::StrCat("r", requests_));
+    const std::string run = request.name;
+    request.options->keep_checkpoints = 1;
+    request.options->checkpoint_metric = "min-loss";
+    const std::string id = Run(request);
+    const std::string job = Get(id).job;
+    SaveLine(job, "0", R"(,"step":0)");
+    const double losses[] = {0.5, 0.1, 0.7, 0.3};
+    for (const int i : {1, 2, 3, 4}) {
+      const std::string step = absl::StrCat(",\"step\":", 100 * i);
+      Report(job, losses[i - 1], step);
+      if (restarts) Restart();
+      SaveLine(job, absl::StrCat(i), step);
+    }
+    EXPECT_EQ(Read(RunDirectory(run) + "/checkpoint_000200/w"), "2");
+    EXPECT_THAT(Checkpoints(run), ElementsAre("checkpoint_000200", "checkpoint_000400"));
+    EXPECT_EQ(Get(id).checkpoint_iteration, 4);
+    Fail(job);
+  }
+}
+
+TEST_F(TrialCheckpointsTest, TheLastOneBelongsToTheLastReportIfNoneFollows) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->checkpoint_metric = "loss";
+  Run(request);
+  SaveLine("j-1", "1");
+  Report("j-1", 0.5);
+  SaveLine("j-1", "2");
+  EXPECT_EQ(store_->NewestCheckpoint(1)->score, std::nullopt) << "the next report would decide";
+  Fail("j-1");
+  EXPECT_EQ(store_->NewestCheckpoint(1)->score, 0.5);
+  EXPECT_FALSE(store_->NewestCheckpoint(1)->pending);
+}
+
+TEST_F(TrialCheckpointsTest, AReportThatNamesOneThatWasJustSavedHasIt) {
+  msg::RunTrialRequestT request = Request("r");
+  request.options->checkpoint_metric = "loss";
+  const std::string id = Run(request);
+  Report("j-1", 0.5);
+  const std::string saved = Save("j-1", "w");
+  EXPECT_EQ(Get(id).checkpoint_iteration, 1);
+  Report("j-1", 0.25, absl::StrCat(R"(,"ckpt":")", saved, "\""));
+  EXPECT_EQ(Get(id).checkpoint_iteration, 2);
+  EXPECT_EQ(store_->NewestCheckpoint(1)->score, 0.25);
+  EXPECT_EQ(ReadMetadata(saved)->iteration, 2);
+  // An older one keeps what it stands for.
+  Report("j-1", 0.75);
+  Report("j-1", 0.125, absl::StrCat(R"(,"ckpt":")", saved, "\""));
+  EXPECT_EQ(Get(id).checkpoint_iteration, 2);
+  EXPECT_EQ(store_->NewestCheckpoint(1)->score, 0.125);
+  EXPECT_TRUE(VerifyCheckpoint(saved).ok());
+}
+
 // Ray's score may be any field of a result, also one that is filled in.
 TEST_F(TrialCheckpointsTest, AnyFieldOfAResultIsAScore) {
   const struct {
@@ -548,6 +648,69 @@ TEST_F(TrialCheckpointsTest, LinesBehindACheckpointThatIsReadWaitAndThoseBeforeI
   EXPECT_TRUE(got[0].ok()) << got[0];
   EXPECT_EQ(Get(id).reports, 2u);
   EXPECT_EQ(Read(Get(id).checkpoint + "/w"), "theirs");
+}
+
+TEST_F(TrialCheckpointsTest, OthersAreAnsweredAndStartedWhileAStartIsCopied) {
+  ReadLater();
+  Run(Request("reports"));
+  const std::string temporary = *MakeTemporaryCheckpoint(directory_ + "/other");
+  Put(temporary + "/w", "theirs");
+  ASSERT_TRUE(CommitCheckpoint(temporary, "checkpoint_000001", {}).ok());
+  msg::RunTrialRequestT request = Request("copies");
+  request.options->restore = directory_ + "/other/checkpoint_000001";
+  const std::string id = Run(request);
+  loop_->Settle();
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  EXPECT_EQ(Get(id).reason, "the checkpoint that it starts from is being read");
+  EXPECT_THAT(Report("j-1", 1), HasSubstr(R"("t":"ok")"));
+  EXPECT_EQ(Get(Run(Request("next"))).job, "j-2");
+  ReadNow();
+  loop_->Settle();
+  EXPECT_EQ(Get(id).state, TrialState::Running);
+  EXPECT_EQ(Get(id).job, "j-3");
+  EXPECT_EQ(Read(StartOf("j-3") + "/w"), "theirs");
+}
+
+// It has its slot meanwhile, and gives it back when it is not wanted any more.
+TEST_F(TrialCheckpointsTest, AStartThatIsCopiedHasItsSlotAndMayBeStopped) {
+  options_.slots = 1;
+  ReadLater();
+  const std::string temporary = *MakeTemporaryCheckpoint(directory_ + "/other");
+  ASSERT_TRUE(CommitCheckpoint(temporary, "checkpoint_000001", {}).ok());
+  msg::RunTrialRequestT request = Request("copies");
+  request.options->restore = directory_ + "/other/checkpoint_000001";
+  const std::string id = Run(request), waits = Run(Request("waits"));
+  loop_->Settle();
+  EXPECT_EQ(Get(waits).state, TrialState::Pending);
+  Stop(id);
+  EXPECT_EQ(Get(id).state, TrialState::Stopped);
+  On([&] { (void)trials_->Get(id); });
+  loop_->Settle();
+  ReadNow();
+  loop_->Settle();
+  EXPECT_EQ(Get(waits).state, TrialState::Running);
+  EXPECT_THAT(Checkpoints("copies"), IsEmpty()) << "no copy is left";
+}
+
+// What a running trial has saved may be let go while it is copied.
+TEST_F(TrialCheckpointsTest, WhatIsBeingCopiedStays) {
+  msg::RunTrialRequestT source = Request("source");
+  source.options->keep_checkpoints = 0;
+  const std::string from = Run(source);
+  Report("j-1", 0.5);
+  const std::string first = Save("j-1", "one");
+  ReadLater();
+  msg::RunTrialRequestT request = Request("clone");
+  request.options->from = from;
+  const std::string id = Run(request);
+  loop_->Settle();
+  EXPECT_EQ(Get(id).state, TrialState::Pending);
+  Report("j-1", 0.4);
+  const std::string path = Begin("j-1");
+  Say("j-1", lines_["j-1"] + 1, EndLine(path));
+  On([&] { std::exchange(work_, {}).back()(); });
+  EXPECT_THAT(Say("j-1", EndLine(path)), HasSubstr("/checkpoint_000002"));
+  EXPECT_TRUE(std::filesystem::exists(first));
 }
 
 TEST_F(TrialCheckpointsTest, WhatWasReadForAnAttemptThatIsOverIsDropped) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "trainer/newest_metrics.h"
 
 namespace trainer {
 
@@ -37,7 +38,7 @@ msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
   message.argv = record.spec.argv;
   message.working_directory = record.spec.working_directory;
   message.error_lines = record.error_lines;
-  message.last_metrics = last.metrics;
+  message.last_metrics = MergedMetrics(record.earlier_metrics, last.metrics);
   message.priority = record.spec.options.priority;
   message.labels = record.spec.options.labels;
   message.group = record.spec.options.group;

@@ -40,7 +40,8 @@ struct TrialRecord {
   bool launching = false;      // The launcher may have been asked already.
   std::string job;             // Of the attempt; empty until the launcher has answered.
   std::int64_t started_us = 0;
-  std::int64_t attempt_started_us = 0;  // Launched, or given the resources that it waited for.
+  // Monotonic: it was launched, or given the resources that it waited for. -1: not known.
+  std::int64_t attempt_began_us = -1;
   std::int64_t ended_us = 0;
   bool stop_requested = false;
   bool pause_requested = false;
@@ -48,6 +49,8 @@ struct TrialRecord {
   std::uint32_t failures = 0;      // Attempts that failed and were followed by another one.
   std::string failure;             // What the attempt said in a `fail` line, or the trainer of it.
   bool expelled = false;  // The attempt has failed and is to end: it broke a rule (`failure`).
+  // What earlier reports had and the last one does not (newest_metrics.h); empty: nothing.
+  std::string earlier_metrics;
   std::string criterion;  // What the trial has reached, in words: it is to end, Done.
   // How long the attempts before this one ran, together.
   std::int64_t earlier_attempts_us = 0;
@@ -71,9 +74,10 @@ inline bool WaitsForResources(const TrialRecord& trial) {
 
 // What the attempt that ends now adds to earlier_attempts_us. Once an attempt, before its job is
 // forgotten.
+// `now_us` is monotonic.
 inline void CountAttempt(TrialRecord& trial, std::int64_t now_us) {
-  if (trial.job.empty() || WaitsForResources(trial)) return;
-  trial.earlier_attempts_us += std::max<std::int64_t>(0, now_us - trial.attempt_started_us);
+  if (trial.job.empty() || WaitsForResources(trial) || trial.attempt_began_us < 0) return;
+  trial.earlier_attempts_us += std::max<std::int64_t>(0, now_us - trial.attempt_began_us);
 }
 
 // True for Done, Stopped and Failed.

@@ -10,6 +10,7 @@
 #include "glog/logging.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/json_text.h"
+#include "trainer/newest_metrics.h"
 #include "trainer/report_line.h"
 #include "trainer/result_files.h"
 
@@ -129,6 +130,7 @@ TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options
     : options_(std::move(options)),
       trial_(trial.number),
       run_(IdentityOf(trial)),
+      run_directory_(trial.spec.run_directory),
       // They were checked when the trial was made.
       criteria_(StopCriteria::From(trial.spec.options).value_or(StopCriteria())),
       checkpoints_(trial, {options_.store, options_.fault, options_.is_referenced}),
@@ -151,10 +153,18 @@ absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialReco
   progress.last_line = *line;
   if (auto status = reports->RefreshNewestCheckpoint(); !status.ok()) return status;
   reports->Decide(trial);
+  const CheckpointRow& newest = progress.newest_checkpoint;
+  progress.saves_first = newest.attempt == trial.attempt && newest.saves_first;
+  if (newest.pending) {
+    auto pending = reports->checkpoints_.Pending(trial.attempt);
+    if (!pending.ok()) return pending.status();
+    progress.pending = *std::move(pending);
+  }
   if (row->row > 0 && row->attempt == trial.attempt) {
     progress.training_iteration = row->training_iteration;
     progress.time_total_us = row->time_total_us;
-    progress.last_report_us = row->wall_time_us;
+    progress.last_report_us = row->monotonic_us;
+    progress.step_said = row->step != row->training_iteration;
     progress.done = row->done;
     progress.timesteps_total = row->timesteps_total;
     progress.episodes_total = row->episodes_total;
@@ -168,52 +178,80 @@ absl::StatusOr<std::unique_ptr<TrialReports>> TrialReports::Load(const TrialReco
 
 absl::Status TrialReports::LoadWindow() {
   progress_.window.clear();
-  const auto size = static_cast<std::int64_t>(criteria_.window_size());
-  std::int64_t last = progress_.last_row.row - size;
-  while (size > 0 && last < progress_.last_row.row) {
-    auto rows = options_.store->RowsAfter(trial_, last, kRowsPerRead);
-    if (!rows.ok()) return rows.status();
-    if (rows->empty()) break;
-    for (const ResultRow& row : *rows) {
-      criteria_.Remember(JudgedFields(run_, row), progress_.window);
+  // Not every row may have the metric: of that many values, as many rows further back.
+  const std::int64_t end = progress_.last_row.row;
+  auto rows_back = static_cast<std::int64_t>(criteria_.window_size());
+  while (rows_back > 0) {
+    progress_.window.clear();
+    std::int64_t last = std::max<std::int64_t>(0, end - rows_back);
+    const bool is_all = last == 0;
+    while (last < end) {
+      auto rows = options_.store->RowsAfter(trial_, last, kRowsPerRead);
+      if (!rows.ok()) return rows.status();
+      if (rows->empty()) break;
+      for (const ResultRow& row : *rows) {
+        criteria_.Remember(JudgedFields(run_, row), progress_.window);
+      }
+      last = rows->back().row;
     }
-    last = rows->back().row;
+    if (is_all || progress_.window.size() == criteria_.window_size()) break;
+    rows_back *= 8;
   }
   return absl::OkStatus();
 }
 
 void TrialReports::BeginAttempt() {
   preparation_.reset();
+  CancelStart();
+  SettleAtEnd();
   Progress next;
   next.last_row = std::move(progress_.last_row);
   next.newest_checkpoint = std::move(progress_.newest_checkpoint);
   next.window = std::move(progress_.window);
+  next.earlier_metrics = std::move(progress_.earlier_metrics);
   progress_ = std::move(next);
 }
 
 absl::StatusOr<TrialCheckpoints::Start> TrialReports::ChooseStart(const TrialRecord& trial,
                                                                   TrialReports* from) {
-  auto own = checkpoints_.NewestWhole();
-  if (!own.ok()) return own.status();
-  if (auto status = RefreshNewestCheckpoint(); !status.ok()) return status;
-  auto known = own->has_value() ? own : checkpoints_.CopyOfBefore(trial.start_checkpoint);
-  if (!known.ok()) return known.status();
-  const std::string kept = known->has_value() ? (*known)->copy : "";
-  if (auto status = checkpoints_.RemoveTemporaries(kept); !status.ok()) return status;
-  if (known->has_value()) return **known;
-  const std::string& restore = trial.spec.options.restore;
-  if (!restore.empty()) return checkpoints_.CopyIn(restore);
-  if (trial.spec.options.from.empty()) return TrialCheckpoints::Start();
-  if (from == nullptr) {
-    return absl::NotFoundError(
-        absl::StrCat("trial ", trial.spec.options.from, ", which it starts from, is gone"));
+  if (start_ == nullptr) {
+    auto candidates = checkpoints_.CandidatesOf(trial);
+    if (!candidates.ok()) return candidates.status();
+    candidates->from_is_gone = from == nullptr;
+    if (from != nullptr) {
+      auto theirs = from->checkpoints_.All();
+      if (!theirs.ok()) return theirs.status();
+      candidates->theirs = *std::move(theirs);
+      candidates->their_directory = from->run_directory_;
+    }
+    start_candidates_ = *std::move(candidates);
+    // What has nothing to read need not wait for those that have.
+    start_ = std::make_unique<Preparation<TrialCheckpoints::Choice>>(
+        trial.attempt, 0, checkpoints_.LongPartOfStart(start_candidates_),
+        start_candidates_.empty() ? CheckpointPreparation::Background() : options_.background,
+        options_.on_start);
   }
-  auto theirs = from->checkpoints_.NewestWhole();
-  if (!theirs.ok()) return theirs.status();
-  if (auto status = from->RefreshNewestCheckpoint(); !status.ok()) return status;
-  if (theirs->has_value()) return checkpoints_.CopyIn((*theirs)->directory);
-  return absl::FailedPreconditionError(
-      absl::StrCat("trial ", trial.spec.options.from, " has no whole checkpoint to start from"));
+  if (waits_for_start()) {
+    return absl::UnavailableError("the checkpoint that it starts from is being read");
+  }
+  const auto choice = start_->Take();
+  start_.reset();
+  if (!choice.ok()) return choice.status();
+  auto start = checkpoints_.Conclude(*choice);
+  if (auto status = RefreshNewestCheckpoint(); !status.ok()) return status;
+  if (from != nullptr) {
+    if (auto status = from->RefreshNewestCheckpoint(); !status.ok()) return status;
+  }
+  return start;
+}
+
+bool TrialReports::MayCopy(const std::string& directory) const {
+  if (!waits_for_start()) return false;
+  const TrialCheckpoints::Candidates& candidates = start_candidates_;
+  return std::any_of(candidates.theirs.begin(), candidates.theirs.end(),
+                     [&](const CheckpointRow& row) {
+                       return directory == absl::StrCat(candidates.their_directory, "/", row.name);
+                     });
 }
 
 void TrialReports::StartFrom(const TrialRecord& trial) {
@@ -245,12 +283,35 @@ absl::Status TrialReports::RepairFiles() {
   RunFiles::Rows& rows = progress_.last_row.row == 0 ? static_cast<RunFiles::Rows&>(none) : stored;
   auto status = files_.Repair(rows);
   if (status.ok()) fresh_written_ = fresh_.size();
+  std::vector<std::string> notices = files_.TakeNotices();
+  if (files_.TakeMadeDirectory() && status.ok() && options_.on_made_directory) {
+    options_.on_made_directory();
+    notices = {"its directory was removed: it is made anew, with the files of its reports"};
+  }
+  Tell(notices);
   return status;
+}
+
+void TrialReports::Tell(const std::vector<std::string>& notices) {
+  StoreBatch batch;
+  for (const std::string& notice : notices) {
+    LOG(WARNING) << "trial " << run_.trial_id << ": " << notice;
+    batch.logs.push_back({trial_, progress_.last_row.wall_time_us, absl::StrCat("yard: ", notice)});
+  }
+  if (batch.logs.empty()) return;
+  const absl::Status stored = options_.store->Write(batch);
+  LOG_IF(ERROR, !stored.ok()) << stored;
+}
+
+void TrialReports::LookAtFiles() {
+  const bool has_none = progress_.last_row.row == 0;
+  (void)files_.AreAsWritten(has_none ? files_.Beginning() : progress_.last_row.ends);
 }
 
 absl::Status TrialReports::WriteFiles() {
   if (fresh_written_ == fresh_.size()) return absl::OkStatus();
   auto status = files_.Append(std::span(fresh_).subspan(fresh_written_));
+  if (absl::IsDataLoss(status)) return RepairFiles();
   if (status.ok()) fresh_written_ = fresh_.size();
   return status;
 }
@@ -266,7 +327,7 @@ TrialReports::Progress& TrialReports::Draft() {
 }
 
 absl::StatusOr<std::string> TrialReports::Take(const RelayedLine& line, const TrialRecord& trial,
-                                               absl::Time now, StoreBatch& batch) {
+                                               const TimeOfLine& now, StoreBatch& batch) {
   if (!draft_error_.ok()) return draft_error_;
   auto answer = TakeChecked(line, trial, now, batch);
   if (!trial.spec.options.output_reports.empty()) draft_error_ = answer.status();
@@ -274,8 +335,8 @@ absl::StatusOr<std::string> TrialReports::Take(const RelayedLine& line, const Tr
 }
 
 absl::StatusOr<std::string> TrialReports::TakeChecked(const RelayedLine& line,
-                                                      const TrialRecord& trial, absl::Time now,
-                                                      StoreBatch& batch) {
+                                                      const TrialRecord& trial,
+                                                      const TimeOfLine& now, StoreBatch& batch) {
   if (files_.behind()) {
     if (auto status = RepairFiles(); !status.ok()) return status;
   }
@@ -301,8 +362,8 @@ absl::StatusOr<std::string> TrialReports::TakeChecked(const RelayedLine& line,
 }
 
 absl::StatusOr<std::string> TrialReports::TakeFromOutput(const RelayedLine& line,
-                                                         const TrialRecord& trial, absl::Time now,
-                                                         StoreBatch& batch) {
+                                                         const TrialRecord& trial,
+                                                         const TimeOfLine& now, StoreBatch& batch) {
   if (line.number <= Draft().last_line) return std::string();
   auto answer = TakeNew(line, trial, now, batch);
   if (!answer.ok()) return answer;
@@ -331,7 +392,7 @@ absl::StatusOr<std::string> TrialReports::TakeAgain(const RelayedLine& line,
 }
 
 absl::StatusOr<std::string> TrialReports::TakeSave(const ReportLine& report, std::int64_t number,
-                                                   const TrialRecord& trial, absl::Time now,
+                                                   const TrialRecord& trial, const TimeOfLine& now,
                                                    StoreBatch& batch) {
   const Progress before = Draft();
   absl::StatusOr<std::string> answer;
@@ -350,7 +411,7 @@ absl::StatusOr<std::string> TrialReports::TakeSave(const ReportLine& report, std
 }
 
 absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const TrialRecord& trial,
-                                                  absl::Time now, StoreBatch& batch) {
+                                                  const TimeOfLine& now, StoreBatch& batch) {
   auto report = ParseReportLine(line.text);
   if (!report.ok()) return ErrorLine("", report.status());
   if (!report->checkpoint.empty()) return TakeSave(*report, line.number, trial, now, batch);
@@ -362,7 +423,7 @@ absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const
   if (report->kind == ReportLine::Kind::kHello) {
     draft.pid = report->pid;
   } else if (report->kind == ReportLine::Kind::kLog) {
-    batch.logs.push_back({trial.number, absl::ToUnixMicros(now), std::move(report->text)});
+    batch.logs.push_back({trial.number, absl::ToUnixMicros(now.wall), std::move(report->text)});
   } else if (report->kind == ReportLine::Kind::kFail && !draft.expelled) {
     draft.failure = ValidUtf8(report->text.substr(0, kMaxFailure));
     if (draft.failure.empty()) draft.failure = "the program reported that it failed";
@@ -372,8 +433,8 @@ absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const
 }
 
 absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, std::int64_t number,
-                                                     const TrialRecord& trial, absl::Time now,
-                                                     StoreBatch& batch) {
+                                                     const TrialRecord& trial,
+                                                     const TimeOfLine& now, StoreBatch& batch) {
   Progress& draft = Draft();
   ResultRow row = NextRow(report, trial, now);
   const FileEnds ends_before = draft.last_row.row == 0 ? files_.Beginning() : draft.last_row.ends;
@@ -399,6 +460,7 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
     auto saved = SaveCheckpoint(report, number, trial, now, batch);
     // The row itself does not count yet.
     before.newest_checkpoint = draft.newest_checkpoint;
+    before.pending = draft.pending;
     before.saved_after_stop = draft.saved_after_stop;
     draft = std::move(before);
     if (MustWait(saved.status())) return saved;
@@ -408,7 +470,8 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
     }
     path = *std::move(saved);
   }
-  if (judges && !draft.criterion.empty()) AddTrial(trial, batch);
+  const bool ends_it = judges && !draft.criterion.empty();
+  if (KeepEarlierMetrics(row) || ends_it) AddTrial(trial, batch);
   // The trial ends with this row.
   row.done = row.done || !draft.criterion.empty();
   if (criteria_.window_size() > 0) criteria_.Remember(JudgedFields(run_, row), draft.window);
@@ -416,7 +479,9 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
   if (!added.empty()) {
     batch.widenings.push_back({trial.number, {row.row, std::move(added)}});
   }
+  SettlePending(row, batch);
   Count(row, draft);
+  draft.step_said = report.step.has_value();
   draft_rows_.push_back(row);
   batch.rows.push_back({trial.number, std::move(row)});
   const bool is_to_end = was_to_end || !draft.criterion.empty();
@@ -428,6 +493,16 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
   return OkLine(report.seq, events_.TakeFor(trial.attempt, number, batch), path);
 }
 
+bool TrialReports::KeepEarlierMetrics(const ResultRow& row) {
+  Progress& draft = Draft();
+  const std::string& before = draft.last_row.metrics;
+  if (before.empty() || HaveSameNames(before, row.metrics)) return false;
+  std::string earlier = MergedMetrics(draft.earlier_metrics, before);
+  if (earlier == draft.earlier_metrics || earlier.size() > kMostEarlierMetrics) return false;
+  draft.earlier_metrics = std::move(earlier);
+  return true;
+}
+
 bool TrialReports::IsToEnd(const Progress& progress) {
   return progress.done || progress.expelled || !progress.criterion.empty();
 }
@@ -437,7 +512,7 @@ void TrialReports::Count(const ResultRow& row, Progress& draft) {
   draft.time_total_us = row.time_total_us;
   draft.timesteps_total = row.timesteps_total;
   draft.episodes_total = row.episodes_total;
-  draft.last_report_us = row.wall_time_us;
+  draft.last_report_us = row.monotonic_us;
   draft.done = draft.done || row.done;
   draft.last_row = row;
 }
@@ -466,6 +541,7 @@ void TrialReports::Decide(const TrialRecord& trial) {
   progress_.failure = trial.failure;
   progress_.expelled = trial.expelled;
   progress_.criterion = trial.criterion;
+  progress_.earlier_metrics = trial.earlier_metrics;
 }
 
 void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
@@ -473,6 +549,7 @@ void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
   changed.failure = Draft().failure;
   changed.expelled = Draft().expelled;
   changed.criterion = Draft().criterion;
+  changed.earlier_metrics = Draft().earlier_metrics;
   batch.trials.push_back(std::move(changed));
 }
 
@@ -491,8 +568,8 @@ absl::StatusOr<std::string> TrialReports::BeginCheckpoint(const ReportLine& line
 
 absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& report,
                                                          std::int64_t number,
-                                                         const TrialRecord& trial, absl::Time now,
-                                                         StoreBatch& batch) {
+                                                         const TrialRecord& trial,
+                                                         const TimeOfLine& now, StoreBatch& batch) {
   Progress& draft = Draft();
   TrialCheckpoints::Moment moment;
   moment.attempt = trial.attempt;
@@ -502,7 +579,7 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   moment.time_total_us = draft.time_total_us;
   if (draft.timesteps_total >= 0) moment.timesteps_total = draft.timesteps_total;
   if (draft.episodes_total >= 0) moment.episodes_total = draft.episodes_total;
-  moment.wall_time_us = absl::ToUnixMicros(now);
+  moment.wall_time_us = absl::ToUnixMicros(now.wall);
   moment.start = trial.start_checkpoint;
   const bool reported = draft.last_row.attempt == trial.attempt;
   moment.score = checkpoints_.ScoreOf(reported ? draft.last_row : ResultRow(), moment.iteration);
@@ -515,11 +592,82 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   // What was read needs not be read again when there is room.
   if (!absl::IsResourceExhausted(row.status())) preparation_.reset();
   if (!row.ok()) return row.status();
+  const bool is_new = row->number == moment.number;
+  if (is_report && !is_new) {
+    // One that was saved since the report before belongs to this one; an older one has its score.
+    const bool is_fresh =
+        row->attempt == trial.attempt &&
+        (row->pending || (row->report != 0 && row->report + 1 == draft.last_row.row));
+    row->score = moment.score;
+    if (is_fresh) {
+      checkpoints_.Belong(draft.last_row, *row);
+      draft_settled_.push_back({*row, draft.last_row});
+    }
+  } else if (is_report) {
+    row->report = draft.last_row.row;
+  } else if (MayBelongToNext(*row, trial)) {
+    row->pending = true;
+    row->score.reset();
+  } else if (reported) {
+    row->report = draft.last_row.row;
+  }
+  row->saves_first = row->saves_first || draft.saves_first;
+  std::erase_if(draft.pending, [&](const CheckpointRow& other) { return other.name == row->name; });
+  if (row->pending) draft.pending.push_back(*row);
   if (row->number >= draft.newest_checkpoint.number) draft.newest_checkpoint = *row;
   draft.saved_after_stop = draft.stop_told;
   draft_saves_ = true;
   batch.checkpoints.push_back(*row);
   return checkpoints_.DirectoryOf(*row);
+}
+
+// A program may save before it reports, as one of Ray's does, or after it. What tells is the step
+// of the checkpoint, and that it was saved before there was any report.
+bool TrialReports::MayBelongToNext(const CheckpointRow& checkpoint, const TrialRecord& trial) {
+  Progress& draft = Draft();
+  const bool reported = draft.last_row.row != 0 && draft.last_row.attempt == trial.attempt;
+  const bool is_function = !trial.spec.options.function.empty();
+  draft.saves_first = draft.saves_first || !reported || is_function;
+  if (!reported) return true;
+  if (draft.step_said && checkpoint.step == draft.last_row.step) return false;
+  return draft.saves_first || checkpoint.step > draft.last_row.step;
+}
+
+void TrialReports::SettlePending(const ResultRow& row, StoreBatch& batch) {
+  Progress& draft = Draft();
+  const ResultRow& before = draft.last_row;
+  for (CheckpointRow& checkpoint : draft.pending) {
+    const bool is_of_next =
+        checkpoint.saves_first || (checkpoint.step > before.step && checkpoint.step <= row.step);
+    const ResultRow& report = is_of_next ? row : before;
+    checkpoints_.Belong(report, checkpoint);
+    if (is_of_next) draft_settled_.push_back({checkpoint, report});
+    if (checkpoint.number == draft.newest_checkpoint.number) draft.newest_checkpoint = checkpoint;
+    batch.checkpoints.push_back(checkpoint);
+    draft_saves_ = true;
+  }
+  draft.pending.clear();
+}
+
+void TrialReports::SettleAtEnd() {
+  StoreBatch batch;
+  for (CheckpointRow& checkpoint : std::exchange(progress_.pending, {})) {
+    const ResultRow& last = progress_.last_row;
+    checkpoint.pending = false;
+    if (last.row != 0 && last.attempt == checkpoint.attempt) checkpoints_.Belong(last, checkpoint);
+    if (checkpoint.number == progress_.newest_checkpoint.number) {
+      progress_.newest_checkpoint = checkpoint;
+    }
+    batch.checkpoints.push_back(checkpoint);
+  }
+  if (batch.checkpoints.empty()) return;
+  const absl::Status written = options_.store->Write(batch);
+  LOG_IF(ERROR, !written.ok()) << "cannot store to which report a checkpoint belongs: " << written;
+}
+
+absl::Status TrialReports::RemoveTemporaryCheckpoints() {
+  SettleAtEnd();
+  return checkpoints_.RemoveTemporaries();
 }
 
 absl::StatusOr<PreparedCheckpoint> TrialReports::Prepare(const ReportLine& report,
@@ -543,18 +691,19 @@ absl::StatusOr<PreparedCheckpoint> TrialReports::Prepare(const ReportLine& repor
 }
 
 ResultRow TrialReports::NextRow(const ReportLine& report, const TrialRecord& trial,
-                                absl::Time now) {
+                                const TimeOfLine& now) {
   const Progress& draft = Draft();
   ResultRow row;
   row.row = draft.last_row.row + 1;
   row.attempt = trial.attempt;
-  row.wall_time_us = absl::ToUnixMicros(now);
-  row.utc_offset_s = UtcOffset(now);
+  row.wall_time_us = absl::ToUnixMicros(now.wall);
+  row.utc_offset_s = UtcOffset(now.wall);
+  row.monotonic_us = absl::ToInt64Microseconds(now.monotonic);
   row.training_iteration = draft.training_iteration + 1;
   row.step = report.step.value_or(report.training_iteration.value_or(row.training_iteration));
   const std::int64_t since =
-      draft.last_report_us != 0 ? draft.last_report_us : trial.attempt_started_us;
-  row.time_this_iter_us = since == 0 ? 0 : std::max<std::int64_t>(0, row.wall_time_us - since);
+      draft.last_report_us >= 0 ? draft.last_report_us : trial.attempt_began_us;
+  row.time_this_iter_us = since < 0 ? 0 : std::max<std::int64_t>(0, row.monotonic_us - since);
   const double said = report.time_this_iter_s.value_or(-1);
   if (said >= 0 && said < kLongestIteration) {
     row.time_this_iter_us = static_cast<std::int64_t>(said * 1e6);
@@ -584,6 +733,10 @@ std::size_t TrialReports::Committed() {
   if (draft_) progress_ = *std::exchange(draft_, std::nullopt);
   draft_directories_.clear();
   events_.Committed();
+  for (const Settled& settled : std::exchange(draft_settled_, {})) {
+    const absl::Status written = checkpoints_.WriteCountersOf(settled.checkpoint, settled.report);
+    LOG_IF(ERROR, !written.ok()) << "cannot write the counters of a checkpoint: " << written;
+  }
   if (std::exchange(draft_saves_, false)) {
     const absl::Status removed = checkpoints_.RemoveSurplus(start_checkpoint_);
     LOG_IF(ERROR, !removed.ok()) << "cannot remove old checkpoints: " << removed;
@@ -597,6 +750,7 @@ void TrialReports::Abandon() {
   events_.Abandon();
   draft_rows_.clear();
   draft_saves_ = false;
+  draft_settled_.clear();
   draft_error_ = absl::OkStatus();
   // The lines will come again, and be given others.
   for (const std::string& directory : std::exchange(draft_directories_, {})) {

@@ -34,6 +34,11 @@ namespace trainer {
 // (WriteFiles()) and has told it (TakeFresh()), soon: many rows together cost little more than one.
 class TrialReports {
  public:
+  // When a line came.
+  struct TimeOfLine {
+    absl::Time wall;
+    absl::Duration monotonic;
+  };
   struct Options {
     Store* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
@@ -43,6 +48,10 @@ class TrialReports {
     std::function<bool(const std::string& directory)> is_referenced = {};
     // A line that was Unavailable may be taken now. Never called inside of Take().
     std::function<void()> on_ready = {};
+    // ChooseStart() may be called again.
+    std::function<void()> on_start = {};
+    // The run's directory was gone, and has been made anew: what else was in it is to be written.
+    std::function<void()> on_made_directory = {};
   };
   // What stands of the trial's lines.
   struct Progress {
@@ -50,16 +59,22 @@ class TrialReports {
     ResultRow last_row;                   // row 0: none yet. Of any attempt.
     std::int64_t training_iteration = 0;  // Of the current attempt, as the two below.
     std::int64_t time_total_us = 0;
-    std::int64_t last_report_us = 0;  // 0: none yet.
-    bool done = false;                // The program has said so.
-    std::string failure;              // See TrialRecord, as the two below.
+    std::int64_t last_report_us = -1;  // Monotonic; -1: none yet, or not known.
+    bool done = false;                 // The program has said so.
+    std::string failure;               // See TrialRecord, as the three below.
     bool expelled = false;
     std::string criterion;
+    std::string earlier_metrics;
     std::int64_t timesteps_total = -1;  // As in ResultRow, of the current attempt.
     std::int64_t episodes_total = -1;
     std::int64_t pid = 0;
     StopCriteria::Window window;      // Of the trial's last reports.
     CheckpointRow newest_checkpoint;  // number 0: none. Of any attempt.
+    // Of the current attempt, as the two below: saved since its last report, and the next report
+    // decides to which of the two each belongs.
+    std::vector<CheckpointRow> pending;
+    bool saves_first = false;  // It has saved before its first report.
+    bool step_said = false;    // The last report said its step.
     // The attempt was told to stop; after that it may save once.
     bool stop_told = false;
     bool saved_after_stop = false;
@@ -78,14 +93,21 @@ class TrialReports {
   void BeginAttempt();
   // Where the trial's next attempt starts: its newest checkpoint that is whole; else a copy of that
   // of `from`, or of the path, that it was asked to start from; else nothing. Removes what earlier
-  // attempts left half-done. Any error but ResourceExhausted stands for good.
+  // attempts left half-done. Unavailable while that is under way, until on_start: ask again. Any
+  // other error but ResourceExhausted stands for good.
   absl::StatusOr<TrialCheckpoints::Start> ChooseStart(const TrialRecord& trial, TrialReports* from);
+  // That is under way, or done and not asked for again.
+  bool is_choosing_start() const { return start_ != nullptr; }
+  bool waits_for_start() const { return start_ != nullptr && start_->result() == nullptr; }
+  void CancelStart() { start_.reset(); }
+  // Its start may be a copy of that checkpoint, which is being made.
+  bool MayCopy(const std::string& directory) const;
   // The attempt starts where the record says; its counters go on from there.
   void StartFrom(const TrialRecord& trial);
   // What is in the output of its program until that offset is of attempts before this one.
   void SkipTo(std::int64_t offset) { progress_.last_line = offset; }
   // After the end of its program.
-  absl::Status RemoveTemporaryCheckpoints() { return checkpoints_.RemoveTemporaries(); }
+  absl::Status RemoveTemporaryCheckpoints();
   // Of the newest checkpoint; empty if there is none.
   std::string NewestCheckpoint() const;
   // Whether the attempt or the trial is to end, and why, was decided by something else than a line.
@@ -98,6 +120,8 @@ class TrialReports {
   absl::Status WriteFiles();
   void CloseFiles() { files_.Close(); }
   bool files_behind() const { return files_.behind(); }
+  // Somebody may have changed or removed them since; then they are behind.
+  void LookAtFiles();
   bool has_fresh() const { return !fresh_.empty(); }
   // So many, or large, fresh rows that they should not wait.
   bool has_much_fresh() const { return fresh_.size() >= kMuch || fresh_bytes_ >= kMuchBytes; }
@@ -111,7 +135,7 @@ class TrialReports {
   // waits for its checkpoint, until on_ready, while saves(); ResourceExhausted: for room on the
   // disk of the run. Either has changed nothing, and is to be taken again before those behind it.
   absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
-                                   absl::Time now, StoreBatch& batch);
+                                   const TimeOfLine& now, StoreBatch& batch);
   // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.
   std::size_t Committed();
   // A line waits for its checkpoint.
@@ -130,29 +154,41 @@ class TrialReports {
                                               const TrialRecord& trial);
   // Commits what a ckpt_end, or a report, names; its directory.
   absl::StatusOr<std::string> SaveCheckpoint(const struct ReportLine& report, std::int64_t number,
-                                             const TrialRecord& trial, absl::Time now,
+                                             const TrialRecord& trial, const TimeOfLine& now,
                                              StoreBatch& batch);
   absl::StatusOr<std::string> TakeChecked(const RelayedLine& line, const TrialRecord& trial,
-                                          absl::Time now, StoreBatch& batch);
+                                          const TimeOfLine& now, StoreBatch& batch);
   absl::StatusOr<std::string> TakeFromOutput(const RelayedLine& line, const TrialRecord& trial,
-                                             absl::Time now, StoreBatch& batch);
+                                             const TimeOfLine& now, StoreBatch& batch);
+  // Whether a checkpoint that is saved now may belong to the next report.
+  bool MayBelongToNext(const CheckpointRow& checkpoint, const TrialRecord& trial);
+  // The report decides about those that are pending.
+  void SettlePending(const ResultRow& row, StoreBatch& batch);
+  // No report will; the last one before them counts.
+  void SettleAtEnd();
   // What was read of it. Unavailable while that is under way.
   absl::StatusOr<PreparedCheckpoint> Prepare(const struct ReportLine& report,
                                              const TrialCheckpoints::Moment& moment,
                                              const StoreBatch& batch);
   absl::StatusOr<std::string> TakeAgain(const RelayedLine& line, const StoreBatch& batch);
   absl::StatusOr<std::string> TakeNew(const RelayedLine& line, const TrialRecord& trial,
-                                      absl::Time now, StoreBatch& batch);
+                                      const TimeOfLine& now, StoreBatch& batch);
   absl::StatusOr<std::string> TakeSave(const struct ReportLine& report, std::int64_t number,
-                                       const TrialRecord& trial, absl::Time now, StoreBatch& batch);
+                                       const TrialRecord& trial, const TimeOfLine& now,
+                                       StoreBatch& batch);
   // Told by the program, or decided here.
   static bool IsToEnd(const Progress& progress);
   static void Count(const ResultRow& row, Progress& draft);
   absl::StatusOr<std::string> TakeReport(const struct ReportLine& report, std::int64_t number,
-                                         const TrialRecord& trial, absl::Time now,
+                                         const TrialRecord& trial, const TimeOfLine& now,
                                          StoreBatch& batch);
+  // What was found in the run's directory, to the trial's log.
+  void Tell(const std::vector<std::string>& notices);
   // Not placed in the files yet.
-  ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial, absl::Time now);
+  ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial,
+                    const TimeOfLine& now);
+  // What the last row has and this one may not. True if that is to be stored.
+  bool KeepEarlierMetrics(const ResultRow& row);
   // Whether the trial goes on after this row; says so in the draft. An error: the report does not
   // count.
   absl::Status Judge(const struct ReportLine& report, const ResultRow& row);
@@ -163,15 +199,23 @@ class TrialReports {
   const Options options_;
   const std::int64_t trial_;
   const RunIdentity run_;
+  const std::string run_directory_;
   const StopCriteria criteria_;
   const TrialCheckpoints checkpoints_;
   RunFiles files_;
   std::string start_checkpoint_;  // Of the current attempt.
+  std::unique_ptr<Preparation<TrialCheckpoints::Choice>> start_;
+  TrialCheckpoints::Candidates start_candidates_;  // Of start_.
   TrialEvents events_;
   bool window_loaded_ = false;
   Progress progress_;
   std::optional<Progress> draft_;
   bool draft_saves_ = false;
+  struct Settled {
+    CheckpointRow checkpoint;
+    ResultRow report;
+  };
+  std::vector<Settled> draft_settled_;                  // Whose counters are to be written.
   std::unique_ptr<CheckpointPreparation> preparation_;  // Of the line that is to commit one.
   absl::Status draft_error_;                            // Of a line of the output.
   std::vector<std::string> draft_directories_;          // Made for it.

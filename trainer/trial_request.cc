@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/own_directory.h"
 #include "runtime/string_view.h"
 #include "trainer/functions.h"
 #include "trainer/json_text.h"
@@ -156,6 +157,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
 }
 
 absl::Status CheckDirectoryIsFree(const std::string& directory) {
+  if (auto status = runtime::CheckOwnDirectory(directory); !status.ok()) return status;
   std::error_code error;
   for (auto entry = std::filesystem::directory_iterator(directory, error);
        !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {

@@ -50,6 +50,9 @@ msg::TrialT TrialView::Shown(const Trial& trial, const Places& places,
                              const AwaitedResources& awaited) const {
   msg::TrialT message = Whole(trial);
   const auto place = places.find(trial.record.number);
+  if (message.reason.empty() && trial.reports->waits_for_start()) {
+    message.reason = "the checkpoint that it starts from is being read";
+  }
   if (message.reason.empty() && place != places.end()) {
     message.reason = WhyBehind(trial.record.spec.options, awaited);
   }

@@ -18,6 +18,7 @@
 #include "eventlog/event.h"
 #include "glog/logging.h"
 #include "runtime/file.h"
+#include "runtime/own_directory.h"
 #include "runtime/printable.h"
 #include "runtime/random_id.h"
 #include "trainer/attempt_nonces.h"
@@ -148,9 +149,8 @@ class TrialsImpl : public Trials {
       if (HasEnded(trial.record) || trial.record.state == TrialState::Paused) continue;
       if (!trial.record.job.empty()) {
         MakeRunner(trial);
-        const absl::Time began = absl::FromUnixMicros(trial.record.attempt_started_us);
-        if (!WaitsForResources(trial.record)) {
-          trial.running_since = options_.clock->Monotonic() - (options_.clock->Now() - began);
+        if (!WaitsForResources(trial.record) && trial.record.attempt_began_us >= 0) {
+          trial.running_since = absl::Microseconds(trial.record.attempt_began_us);
         }
         trial.runner->TakeUp(trial.record.job);
         FollowOutput(trial);
@@ -374,7 +374,7 @@ class TrialsImpl : public Trials {
     std::set<std::int64_t> touched;
     std::set<AttemptKey> held;
     StoreBatch batch;
-    const absl::Time now = options_.clock->Now();
+    const TrialReports::TimeOfLine now = {options_.clock->Now(), options_.clock->Monotonic()};
     for (const RelayedLine& line : lines) {
       if (held.count(line.attempt) != 0) {
         answers.push_back(absl::UnavailableError("a line before it is held back"));
@@ -419,11 +419,25 @@ class TrialsImpl : public Trials {
         if (*alive) EndLate(number);
       });
     };
+    options.on_start = [this] { StartNextLater(); };
+    options.on_made_directory = [this, number = record.number] {
+      const Trial* const trial = table_.AtHand(number);
+      if (trial == nullptr || !trial->record.launching) return;
+      const absl::Status written = WriteConfiguration(trial->record);
+      LOG_IF(ERROR, !written.ok()) << "trial " << trial->record.id() << ": " << written;
+    };
     options.background = BackgroundOf(this, options_.background);
     options.is_referenced = [this](const std::string& directory) {
-      return table_.Restoring(directory) != nullptr;
+      return table_.Restoring(directory) != nullptr || IsBeingCopied(directory);
     };
     return TrialReports::Load(record, std::move(options));
+  }
+
+  // By a trial that is to start from it.
+  bool IsBeingCopied(const std::string& checkpoint) const {
+    return std::any_of(table_.at_hand().begin(), table_.at_hand().end(), [&](const auto& entry) {
+      return entry.second.reports->MayCopy(checkpoint);
+    });
   }
 
   // A live one.
@@ -636,6 +650,7 @@ class TrialsImpl : public Trials {
     if (store_timer_ != 0) return;
     store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
       store_timer_ = 0;
+      without_room_.clear();
       FinishLateFiles();
       if (!unsaved_.empty()) SaveUnsaved();
       StartNext();
@@ -659,6 +674,9 @@ class TrialsImpl : public Trials {
   }
 
   std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
+  std::int64_t MonotonicMicros() const {
+    return absl::ToInt64Microseconds(options_.clock->Monotonic());
+  }
 
   // ---- Reports.
 
@@ -694,8 +712,8 @@ class TrialsImpl : public Trials {
                            NoRoomWords(is_stored ? trial.record.spec.run_directory : state));
   }
 
-  absl::StatusOr<std::string> Take(const RelayedLine& line, absl::Time now, StoreBatch& batch,
-                                   std::set<std::int64_t>& touched) {
+  absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialReports::TimeOfLine& now,
+                                   StoreBatch& batch, std::set<std::int64_t>& touched) {
     const auto found = table_.ByNumber(line.attempt.trial);
     if (absl::IsUnavailable(found.status())) {
       // It comes again, as that for which there is no room does.
@@ -790,6 +808,7 @@ class TrialsImpl : public Trials {
     trial.record.failure = progress.failure;
     trial.record.expelled = progress.expelled;
     trial.record.criterion = progress.criterion;
+    trial.record.earlier_metrics = progress.earlier_metrics;
     // A late report of one that is paused stops nothing.
     if (trial.runner == nullptr) return;
     if ((!was_to_end && trial.record.is_to_end()) || is_done) BeginStop(trial);
@@ -848,9 +867,11 @@ class TrialsImpl : public Trials {
     Trial* next = nullptr;
     const AwaitedResources awaited = view_.Awaited();
     for (auto& [number, trial] : table_.at_hand()) {
-      if (trial.runner != nullptr) ++running;
+      // What is being read for its start has its slot already.
+      if (trial.runner != nullptr || trial.reports->waits_for_start()) ++running;
       if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
-      if (!WaitsForTurn(trial)) continue;
+      if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
+      if (without_room_.count(number) != 0) continue;
       if (!WhyBehind(trial.record.spec.options, awaited).empty()) continue;
       if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
     }
@@ -865,16 +886,22 @@ class TrialsImpl : public Trials {
     TrialRecord changed = trial.record;
     const absl::Status prepared =
         trial.record.launching ? absl::OkStatus() : Prepare(trial, changed);
+    if (trial.reports->waits_for_start()) return StartNextLater();
     if (MayTryAgain(prepared)) {
       LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
-      if (absl::IsResourceExhausted(prepared)) WaitForRoom(trial, true);
+      if (absl::IsResourceExhausted(prepared)) {
+        // Those behind it may need less.
+        WaitForRoom(trial, true);
+        without_room_.insert(trial.record.number);
+        StartNextLater();
+      }
       return TryStoreLater();
     }
     if (!prepared.ok())
       return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
     trial.launch_in_doubt = trial.record.launching;
     changed.launching = true;
-    changed.attempt_started_us = NowMicros();
+    changed.attempt_began_us = MonotonicMicros();
     Fault("before launch");
     const std::vector<AnsweredLine> before =
         trial.record.launching ? std::vector<AnsweredLine>()
@@ -893,7 +920,9 @@ class TrialsImpl : public Trials {
 
   // Its directory, and where it starts.
   absl::Status Prepare(Trial& trial, TrialRecord& changed) {
-    if (auto status = PrepareDirectory(trial); !status.ok()) return status;
+    if (!trial.reports->is_choosing_start()) {
+      if (auto status = PrepareDirectory(trial); !status.ok()) return status;
+    }
     const auto from = table_.ById(trial.record.spec.options.from);
     if (absl::IsUnavailable(from.status())) return from.status();
     auto start =
@@ -908,14 +937,18 @@ class TrialsImpl : public Trials {
 
   absl::Status PrepareDirectory(Trial& trial) {
     const TrialSpec& spec = trial.record.spec;
-    if (auto status = runtime::MakeDirectories(spec.run_directory); !status.ok()) return status;
+    if (auto status = runtime::MakeOwnDirectory(spec.run_directory); !status.ok()) return status;
+    if (auto status = WriteConfiguration(trial.record); !status.ok()) return status;
+    return trial.reports->RepairFiles();
+  }
+
+  static absl::Status WriteConfiguration(const TrialRecord& record) {
+    const TrialSpec& spec = record.spec;
     auto params = RenderParams(spec.config);
     if (!params.ok()) return params.status();
     auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params, 0644);
     if (!status.ok()) return status;
-    status = WriteProvenance(spec.run_directory, trial.record.id(), spec.options);
-    if (!status.ok()) return status;
-    return trial.reports->RepairFiles();
+    return WriteProvenance(spec.run_directory, record.id(), spec.options);
   }
 
   void MakeRunner(Trial& trial) {
@@ -993,9 +1026,11 @@ class TrialsImpl : public Trials {
   // One that has waited for its resources runs since then.
   void BeginAt(Trial& trial, std::int64_t started_us) {
     TrialRecord changed = trial.record;
-    changed.attempt_started_us = std::min(started_us, NowMicros());
-    const absl::Duration ran = absl::Microseconds(NowMicros() - changed.attempt_started_us);
-    Begin(trial, std::move(changed), options_.clock->Monotonic() - ran);
+    // The launcher says it by the clock on the wall.
+    const std::int64_t ran_us = std::max<std::int64_t>(0, NowMicros() - started_us);
+    changed.attempt_began_us = std::max<std::int64_t>(0, MonotonicMicros() - ran_us);
+    const auto since = absl::Microseconds(changed.attempt_began_us);
+    Begin(trial, std::move(changed), since);
     StartNextLater();
   }
 
@@ -1182,7 +1217,7 @@ class TrialsImpl : public Trials {
     BringFilesUpToDate(trial);
     if (state == TrialState::Failed) RecordFailure(trial.record, end);
     TrialRecord changed = trial.record;
-    CountAttempt(changed, NowMicros());
+    CountAttempt(changed, MonotonicMicros());
     changed.state = state;
     changed.reason = WithLostOutput(std::move(end.reason), trial.lost_output);
     if (state == TrialState::Failed) changed.error_lines = std::move(end.error_lines);
@@ -1204,6 +1239,7 @@ class TrialsImpl : public Trials {
   void BringFilesUpToDate(Trial& trial) {
     (void)news_.Spread(trial);
     const bool has_none = !trial.record.launching && trial.reports->progress().last_row.row == 0;
+    if (!has_none) trial.reports->LookAtFiles();
     if (!trial.reports->files_behind() || has_none) return;
     const absl::Status repaired = trial.reports->RepairFiles();
     LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
@@ -1262,6 +1298,7 @@ class TrialsImpl : public Trials {
     trial.statistics.reset();
     trial.errors_before.reset();
     trial.runner.reset();
+    trial.reports->CancelStart();
     trial.reports->CloseFiles();
     const absl::Status removed = trial.reports->RemoveTemporaryCheckpoints();
     LOG_IF(ERROR, !removed.ok()) << "trial " << trial.record.id() << ": " << removed;
@@ -1285,7 +1322,7 @@ class TrialsImpl : public Trials {
     }
     LOG(INFO) << "trial " << changed.id() << ": " << Printable(changed.reason)
               << TraceWords(changed);
-    CountAttempt(changed, NowMicros());
+    CountAttempt(changed, MonotonicMicros());
     ++changed.failures;
     MakeNextAttempt(changed);
     changed.state = TrialState::Pending;
@@ -1314,6 +1351,7 @@ class TrialsImpl : public Trials {
               << TraceWords(trial.record);
     if (trial.record.state == TrialState::Paused) {
       room_waits_.Remove(trial.record.number);
+      trial.reports->CancelStart();
       options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
     } else if (trial.runner != nullptr) {
       BeginStop(trial);
@@ -1327,7 +1365,7 @@ class TrialsImpl : public Trials {
     options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
     BringFilesUpToDate(trial);
     TrialRecord changed = trial.record;
-    CountAttempt(changed, NowMicros());
+    CountAttempt(changed, MonotonicMicros());
     changed.state = TrialState::Paused;
     changed.pause_requested = false;
     changed.reason = WithLostOutput(std::move(changed.reason), trial.lost_output);
@@ -1443,8 +1481,9 @@ class TrialsImpl : public Trials {
   runtime::EventLoop::TimerId store_timer_ = 0;
   // Nothing is launched before it fires: the launcher refused.
   runtime::EventLoop::TimerId launch_timer_ = 0;
-  int refused_launches_ = 0;  // In a row.
-  bool tidies_ = false;       // Soon.
+  int refused_launches_ = 0;             // In a row.
+  bool tidies_ = false;                  // Soon.
+  std::set<std::int64_t> without_room_;  // Could not be started for that; until the next try.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::atomic<std::uint64_t> live_{0}, running_{0}, reports_{0}, store_errors_{0};
 };

@@ -1022,7 +1022,7 @@ TEST_F(TrialsTest, ACriterionThatIsMetEndsTheTrialDone) {
   const std::string id = Run(WithStop(R"({"training_iteration":2})"));
   EXPECT_EQ(Say("j-1", 1, Report(1)), R"({"t":"ok","events":[]})");
   EXPECT_EQ(Say("j-1", 2, Report(2)), R"({"t":"stop","reason":"stop","grace_s":10})");
-  EXPECT_THAT(File("r/result.json"), HasSubstr(R"({"loss":2,"done":true,)"));
+  EXPECT_THAT(File("r/result.json"), HasSubstr(R"({"loss":2,"step":2,"done":true,)"));
   EXPECT_THAT(Say("j-1", 3, Report(3)), HasSubstr("stop")) << "as after any stop";
   SayEnd("j-1", 3);
   EndJob("j-1", 1);
@@ -1117,10 +1117,58 @@ TEST_F(TrialsTest, ThoseThatMeetTheirCriterionInOneBatchWithAFailLineKeepBoth) {
   EXPECT_EQ(Get(id).state, TrialState::Done);
 }
 
-TEST_F(TrialsTest, AReportThatLacksItsCriterionFailsTheTrialNamingIt) {
-  const std::string id = Run(WithStop(R"({"acc":1})"));
+// As a program that reports its loss often, and its accuracy seldom.
+TEST_F(TrialsTest, ACriterionWaitsForItsMetricAndTheNewestOfEachIsShown) {
+  for (const bool restarts : {false, true}) {
+    msg::RunTrialRequestT request = WithStop(R"({"eval_loss":"<0.02"})");
+    request.name = restarts ? "b" : "a";
+    const std::string id = Run(request);
+    const std::string job = Get(id).job;
+    const auto say = [&](std::int64_t line, const std::string& metrics) {
+      if (restarts) Restart();
+      return Say(job, line, absl::StrCat(R"({"t":"report","m":)", metrics, "}"));
+    };
+    EXPECT_THAT(say(1, R"({"loss":0.5,"lr":0.1})"), HasSubstr("ok"));
+    EXPECT_THAT(say(2, R"({"eval_loss":0.02})"), HasSubstr("ok"));
+    EXPECT_EQ(Get(id).last_metrics, R"({"eval_loss":0.02,"loss":0.5,"lr":0.1})");
+    EXPECT_THAT(say(3, R"({"loss":0.25,"lr":0.1})"), HasSubstr("ok"));
+    EXPECT_THAT(say(4, R"({"loss":0.125,"lr":0.1})"), HasSubstr("ok"));
+    EXPECT_EQ(Get(id).last_metrics, R"({"loss":0.125,"lr":0.1,"eval_loss":0.02})");
+    EXPECT_THAT(say(5, R"({"eval_loss":0.01})"), HasSubstr("stop"));
+    SayEnd(job, 5);
+    EndJob(job, 0);
+    for (int i = 0; i < 2; ++i, Restart()) {
+      EXPECT_EQ(Get(id).state, TrialState::Done);
+      EXPECT_EQ(Get(id).reason, "eval_loss has fallen below 0.02");
+      EXPECT_EQ(Get(id).last_metrics, R"({"eval_loss":0.01,"loss":0.125,"lr":0.1})");
+    }
+  }
+}
+
+// Its plateau is one of all values that there were, however far back.
+TEST_F(TrialsTest, APlateauOfAMetricThatIsSeldomReportedIsSeenByTheNextTrainer) {
+  msg::TrialOptionsT options;
+  options.plateau = R"({"metric":"acc","num_results":3})";
+  const std::string id = Run(WithOptions(std::move(options)));
+  std::int64_t line = 0;
+  for (int round = 0; round < 2; ++round) {
+    Say("j-1", ++line, R"({"t":"report","m":{"acc":1}})");
+    for (int i = 0; i < 40; ++i) Say("j-1", ++line, Report(i));
+  }
+  Restart();
+  EXPECT_THAT(Say("j-1", ++line, Report(1)), HasSubstr("ok"));
+  EXPECT_THAT(Say("j-1", ++line, R"({"t":"report","m":{"acc":1}})"), HasSubstr("stop"));
+  SayEnd("j-1", line);
+  EndJob("j-1", 0);
+  EXPECT_THAT(Get(id).reason, HasSubstr("plateau"));
+}
+
+TEST_F(TrialsTest, AReportThatLacksARequiredMetricFailsTheTrialNamingIt) {
+  msg::RunTrialRequestT request = WithStop(R"({"acc":1})");
+  request.options->required_metrics = {"acc"};
+  const std::string id = Run(request);
   EXPECT_THAT(Say("j-1", 1, Report(1)),
-              HasSubstr(R"("code":"FAILED_PRECONDITION","error":"the stop criterion \"acc\")"));
+              HasSubstr(R"("code":"FAILED_PRECONDITION","error":"the required metric \"acc\")"));
   EXPECT_EQ(Get(id).reports, 0u) << "it does not count";
   EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("stop"));
   Advance(absl::Seconds(10));
@@ -1129,8 +1177,8 @@ TEST_F(TrialsTest, AReportThatLacksItsCriterionFailsTheTrialNamingIt) {
   EndJob("j-1", 143);
   EXPECT_EQ(Get(id).state, TrialState::Failed);
   EXPECT_THAT(Get(id).reason,
-              ::testing::StartsWith("the stop criterion \"acc\" is not in the report; it has: "
-                                    "loss, done, training_iteration,"));
+              ::testing::StartsWith("the required metric \"acc\" is not in the report; it has: "
+                                    "loss, step, done, training_iteration,"));
 }
 
 TEST_F(TrialsTest, ATrialMayEndAtAStepThatTheLineSays) {
@@ -1201,7 +1249,7 @@ TEST_F(TrialsTest, ATimeBudgetThatIsUsedUpEndsTheTrialDone) {
   EXPECT_THAT(Say("j-1", 1, Report(1)), HasSubstr("ok"));
   Advance(absl::Seconds(1));
   EXPECT_THAT(Say("j-1", 2, Report(2)), HasSubstr("stop"));
-  EXPECT_THAT(File("r/result.json"), HasSubstr(R"({"loss":2,"done":true,)"));
+  EXPECT_THAT(File("r/result.json"), HasSubstr(R"({"loss":2,"step":2,"done":true,)"));
   SayEnd("j-1", 2);
   EndJob("j-1", 0);
   EXPECT_EQ(Get(id).state, TrialState::Done);
@@ -1214,6 +1262,35 @@ TEST_F(TrialsTest, ASilentProgramUsesItsTimeBudgetUpToo) {
   Run(WithOptions(std::move(options)));
   Advance(absl::Minutes(1));
   EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
+}
+
+// Somebody sets it two hours forward, and back.
+TEST_F(TrialsTest, TheClockOnTheWallIsNoMeasureOfTimeSpent) {
+  for (const bool restarts : {false, true}) {
+    msg::TrialOptionsT options;
+    options.stop = R"({"time_total_s":100})";
+    options.time_budget_ms = 60'000;
+    msg::RunTrialRequestT request = WithOptions(std::move(options));
+    request.name = restarts ? "b" : "a";
+    const std::string id = Run(request);
+    const std::string job = Get(id).job;
+    Advance(absl::Seconds(2));
+    const auto report = [&](std::int64_t line, absl::Duration shift) {
+      clock_.ShiftWall(shift);
+      if (restarts) Restart();
+      Advance(absl::Seconds(3));
+      return Say(job, line, R"({"t":"report","m":{}})");
+    };
+    EXPECT_THAT(report(1, absl::Hours(2)), testing::HasSubstr("\"ok\""));
+    EXPECT_THAT(report(2, absl::Hours(-4)), testing::HasSubstr("\"ok\""));
+    const std::vector<ResultRow> rows = Rows(id);
+    ASSERT_EQ(rows.size(), 2u);
+    EXPECT_EQ(rows[0].time_this_iter_us, 5'000'000);
+    EXPECT_EQ(rows[1].time_this_iter_us, 3'000'000);
+    EXPECT_EQ(rows[1].time_total_us, 8'000'000);
+    EXPECT_EQ(Get(id).state, TrialState::Running);
+    Stop(id);
+  }
 }
 
 TEST_F(TrialsTest, ATimeBudgetCountsTheTimeOfAllAttemptsAndOfEveryTrainer) {
