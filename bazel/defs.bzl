@@ -50,6 +50,7 @@ _PCH = {
     "tests": "//bus/schema:pch",
     "tools": "//bus/schema:pch",
     "trainer": "//bus/schema:pch",
+    "tuning": "//bazel/pch:base",
     "web": "//bus/schema:pch",
 }
 

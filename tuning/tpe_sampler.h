@@ -1,0 +1,34 @@
+#ifndef TUNING_TPE_SAMPLER_H_
+#define TUNING_TPE_SAMPLER_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "tuning/sampler.h"
+#include "tuning/space.h"
+
+namespace tuning {
+
+// Tree-structured Parzen estimator, as Optuna 5.0's TPESampler with its defaults: past trials are
+// split into the best tenth (25 at most) and the others, a mixture of normal distributions is laid
+// over each, and of some candidates drawn from the first the one is taken for which the first is
+// largest beside the second. Multivariate: the parameters of a candidate come from one past trial.
+// What differs:
+// - Parameters that are active together are drawn together (Optuna's `group`), so conditions cost
+// nothing.
+// - Running trials count among the others (constant liar), and so do failed ones, whose region is
+// avoided;
+//   Optuna ignores those.
+// - A trial that was stopped early ranks behind all that were not, by how far it came.
+struct TpeOptions {
+  std::uint64_t seed = 0;
+  int startup = 10;  // So many trials have to be done or stopped early; before that, random ones.
+  int candidates = 24;  // Drawn for each group of parameters.
+};
+
+// `space` is not owned, and outlives the sampler.
+std::unique_ptr<Sampler> MakeTpeSampler(const Space* space, TpeOptions options);
+
+}  // namespace tuning
+
+#endif  // TUNING_TPE_SAMPLER_H_
