@@ -69,10 +69,34 @@ bool IsNoGraph(std::string_view name) {
   return std::find(std::begin(kModelFiles), std::end(kModelFiles), name) != std::end(kModelFiles);
 }
 
+// Of programs that write a file under another name until it is whole, or keep the old one.
+bool IsTemporary(std::string_view name) {
+  constexpr std::string_view kEnds[] = {
+      "~",      ".tmp",        ".temp",      // Backups (rsync --backup, editors), and anybody's.
+      ".part",  ".partial",    ".filepart",  // Many; rclone; WinSCP.
+      ".gstmp", ".crdownload", ".download",  // gsutil and gcloud; browsers.
+  };
+  return std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [name](std::string_view end) { return EndsWith(name, end); });
+}
+
 }  // namespace
+
+bool IsHidden(std::string_view name) { return !name.empty() && name.front() == '.'; }
+
+std::string_view NameBesideWhichItIsACopy(std::string_view name) {
+  constexpr std::size_t kDigits = 8;
+  if (name.size() <= kDigits + 1 || name[name.size() - kDigits - 1] != '.') return {};
+  const std::string_view suffix = name.substr(name.size() - kDigits);
+  const bool is_random = std::all_of(suffix.begin(), suffix.end(), [](char c) {
+    return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  });
+  return is_random ? name.substr(0, name.size() - kDigits - 1) : std::string_view();
+}
 
 FileName ParseFileName(std::string_view name) {
   FileName result;
+  if (IsHidden(name) || IsTemporary(name)) return result;
   if (Contains(name, "tfevents") && !BehindMark(name, ".out.events.summary.").has_value()) {
     result.kind =
         EndsWith(name, ".profile-empty") ? FileKind::kProfileMarker : FileKind::kTensorBoard;

@@ -13,6 +13,10 @@ namespace datamanager {
 // "tfevents" is TensorBoard's even if "summary.NUMBER" stands in it somewhere (a host may be called
 // so), unless it is all of MindSpore's ".out.events.summary."; and the files of an exported
 // TensorFlow model (saved_model.pb and two more), which MindInsight takes for graphs, are none.
+//
+// Nor is what an event file is copied through of a kind: a hidden file (rsync's ".NAME.Ab12Cd",
+// "._NAME" of macOS) and the temporary names of programs that copy ("NAME.part", "NAME~"). They
+// hold points that the file itself has, or will have.
 enum class FileKind : std::uint8_t {
   kNone,
   kTensorBoard,       // Events.
@@ -33,6 +37,14 @@ struct FileName {
 
 // `name`: the last part of a path. Any bytes.
 FileName ParseFileName(std::string_view name);
+
+// Hidden, as the dot at its beginning says: a file or directory that a program keeps for itself.
+bool IsHidden(std::string_view name);
+
+// Of a name with a random suffix, as the AWS tools give a file that they write beside the one that
+// they will replace (".6eF7ab01"), the name without it; else empty. Such a file is no event file as
+// long as there is one of the name without the suffix.
+std::string_view NameBesideWhichItIsACopy(std::string_view name);
 
 // A directory that directly holds a file of such a kind is a run.
 bool MakesARun(FileKind kind);

@@ -64,7 +64,6 @@ const Row kRows[] = {
     // Graphs.
     {"ms_output_optimize.pb", FileKind::kMindSporeGraph},
     {"graph.pb", FileKind::kMindSporeGraph},
-    {".pb", FileKind::kMindSporeGraph},
     {"memory_usage_x.pb", FileKind::kMindSporeGraph},
     {"memory_usage_.pb"},
     {"memory_usage_0.pb"},
@@ -74,6 +73,20 @@ const Row kRows[] = {
     {"fingerprint.pb"},
     {"graph.pb.txt"},
     {"graph.pbtxt"},
+    // What copies of them are called until they are whole, or are kept as.
+    {".events.out.tfevents.1596869898.host.Ab12Cd"},
+    {"._events.out.tfevents.1596869898.host"},
+    {".syncthing.events.out.tfevents.1596869898.host.tmp"},
+    {".events.out.events.summary.5.0.host_MS.x1Y2z3"},
+    {".pb"},
+    {"events.out.tfevents.1596869898.host~"},
+    {"events.out.tfevents.1596869898.host.tmp"},
+    {"events.out.tfevents.1596869898.host.part"},
+    {"events.out.tfevents.1596869898.host.0a1b2c3d.partial"},
+    {"events.out.tfevents.1596869898.host.filepart"},
+    {"events.out.tfevents.1596869898.host_.gstmp"},
+    {"graph.pb~"},
+    {"events.out.tfevents.1596869898.part.host", FileKind::kTensorBoard, 1596869898},
     // Neither.
     {""},
     {"."},
@@ -88,6 +101,14 @@ TEST(FileKindTest, EachRowOfTheTableHolds) {
     EXPECT_EQ(parsed.kind, row.kind) << row.name;
     EXPECT_EQ(parsed.created_s, row.created_s) << row.name;
     EXPECT_EQ(parsed.rank, row.rank) << row.name;
+  }
+}
+
+TEST(FileKindTest, ARandomSuffixSaysBesideWhatItIsACopy) {
+  EXPECT_EQ(NameBesideWhichItIsACopy("x.tfevents.1.host.6eF7ab01"), "x.tfevents.1.host");
+  for (const char* name : {"x.tfevents.1.host", "x.tfevents.1.6eF7ab0", "x.tfevents.1.6eF7ab01a",
+                           "x.tfevents.1.6eF7ab0g", "6eF7ab01", ".6eF7ab01", ""}) {
+    EXPECT_EQ(NameBesideWhichItIsACopy(name), "") << name;
   }
 }
 

@@ -36,7 +36,8 @@ struct ListedProfile {
   bool operator==(const ListedProfile&) const = default;
 };
 
-// A directory with a file that makes it a run (file_kind.h), or with a profile in it.
+// A directory with a file that makes it a run (file_kind.h), or with a profile in it or in its
+// "plugins/profile".
 //
 // Re-imagines an entry of MindInsight's SummaryWatcher. It differs in the times, which are of all
 // files, and so also move when an older one grows: the run was created when its first file was (as

@@ -52,6 +52,14 @@ std::optional<ProfilerType> FindProfiler(std::span<const std::string> files) {
   return found;
 }
 
+bool IsProfilerSession(std::string_view path) {
+  constexpr std::string_view kPlace = "plugins/profile";
+  const std::size_t name = path.rfind('/');
+  if (name == std::string_view::npos || name < kPlace.size()) return false;
+  const std::size_t place = name - kPlace.size();
+  return path.substr(place, kPlace.size()) == kPlace && (place == 0 || path[place - 1] == '/');
+}
+
 std::string_view ProfilerTypeName(ProfilerType type) {
   switch (type) {
     case ProfilerType::kAscend:
@@ -60,6 +68,8 @@ std::string_view ProfilerTypeName(ProfilerType type) {
       return "gpu";
     case ProfilerType::kCpu:
       return "cpu";
+    case ProfilerType::kTensorBoard:
+      return "tensorboard";
   }
   return "";
 }

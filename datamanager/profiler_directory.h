@@ -9,8 +9,8 @@
 
 namespace datamanager {
 
-// On what a profile was taken.
-enum class ProfilerType : std::uint8_t { kAscend, kGpu, kCpu };
+// On what a profile was taken by MindSpore; or a session of TensorBoard's profile plugin.
+enum class ProfilerType : std::uint8_t { kAscend, kGpu, kCpu, kTensorBoard };
 
 // True if a directory of that name may be one of MindSpore's profiler, so that its files are worth
 // listing.
@@ -23,7 +23,12 @@ bool MayBeProfilerDirectory(std::string_view name);
 // the one that changed last is shown.
 std::optional<ProfilerType> FindProfiler(std::span<const std::string> files);
 
-// "ascend", "gpu", "cpu".
+// Whether a directory with this path is where a session of TensorBoard's profile plugin is, as
+// TensorFlow, JAX and XLA write them: "RUN/plugins/profile/NAME". Its files ("HOST.xplane.pb") make
+// it a profile of RUN, and no run.
+bool IsProfilerSession(std::string_view path);
+
+// "ascend", "gpu", "cpu", "tensorboard".
 std::string_view ProfilerTypeName(ProfilerType type);
 
 }  // namespace datamanager

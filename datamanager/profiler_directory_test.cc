@@ -54,5 +54,16 @@ TEST(ProfilerDirectoryTest, EachRowOfTheTableHolds) {
   }
 }
 
+TEST(ProfilerDirectoryTest, ASessionOfTensorBoardsPluginIsKnownByItsPlace) {
+  for (const char* path : {"plugins/profile/a", "/logs/run/plugins/profile/2021_07_25_10_36_13"}) {
+    EXPECT_TRUE(IsProfilerSession(path)) << path;
+  }
+  for (const char* path : {"", "/", "profile/a", "/plugins/profile", "/myplugins/profile/a",
+                           "/plugins/profile/a/b", "/plugins/profiles/a"}) {
+    EXPECT_FALSE(IsProfilerSession(path)) << path;
+  }
+  EXPECT_EQ(ProfilerTypeName(ProfilerType::kTensorBoard), "tensorboard");
+}
+
 }  // namespace
 }  // namespace datamanager

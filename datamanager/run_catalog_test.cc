@@ -289,6 +289,24 @@ TEST_F(RunCatalogTest, AnnouncesWhatComesAfterTheFirstScan) {
   EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "3") << "it stayed in memory";
 }
 
+TEST_F(RunCatalogTest, ACopyThatIsReplacedByALongerOneAnnouncesOnlyWhatIsNew) {
+  Report("r", 0, 10);
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  const std::string hidden = absl::StrCat(".", kFile, ".Ab12Cd");
+  for (int round = 0; round < 3; ++round) {
+    // As rsync does it; whoever looks meanwhile sees a part of the new file.
+    std::filesystem::copy_file(PathOf("r"), PathOf("r", hidden));
+    Scan(*catalog);
+    Report("r", 10 + round, 1, hidden);
+    Scan(*catalog);
+    std::filesystem::rename(PathOf("r", hidden), PathOf("r"));
+    Scan(*catalog);
+    EXPECT_THAT(Announced(), ElementsAre(absl::StrCat("r 0: ", 10 + round, "+1")));
+  }
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "13");
+}
+
 TEST_F(RunCatalogTest, OnlyTheNewestRunsThatFindRoomAreInMemoryUnasked) {
   for (int run = 0; run < 4; ++run) {
     Report(absl::StrCat("r", run), 0, 10'000);

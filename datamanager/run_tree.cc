@@ -34,7 +34,6 @@ using runtime::Absl;
 
 namespace {
 
-constexpr std::string_view kTrash = ".trash";
 // Starting a thread costs as much as looking at some directories.
 constexpr std::size_t kDirectoriesAThread = 16;
 constexpr std::size_t kDirectoriesAtATime = 8;
@@ -369,13 +368,19 @@ class RunTree::Scan {
   bool List(Node& node) {
     std::vector<std::string> directories, links, files;
     std::optional<ProfilerType> profile;
+    const std::string path = FullPath(node);
     const bool may_be_profile = MayBeProfilerDirectory(node.Name());
-    node.why = options_.source->List(
-        FullPath(node), [&](std::string_view entry, DirectorySource::Entry type) {
+    const bool is_session = IsProfilerSession(path);
+    node.why =
+        options_.source->List(path, [&](std::string_view entry, DirectorySource::Entry type) {
+          if (IsHidden(entry)) return;
           std::string name(entry);
-          if (name == kTrash) return;
           if (type == DirectorySource::Entry::kDirectory) {
             directories.push_back(std::move(name));
+            return;
+          }
+          if (is_session) {
+            profile = ProfilerType::kTensorBoard;
             return;
           }
           if (may_be_profile) {
@@ -390,6 +395,7 @@ class RunTree::Scan {
           }
         });
     if (!node.why.ok()) return false;
+    LeaveOutCopies(&files);
     MergeChildren(std::move(directories), node);
     MergeLinks(std::move(links), node);
     MergeFiles(std::move(files), node);
@@ -400,6 +406,19 @@ class RunTree::Scan {
     // Every change of the directory moves this time, and nobody can set it.
     node.settled = node.now.changed_ns <= now_ns_ - kSettledNs;
     return true;
+  }
+
+  // What is written beside a file that it will replace has the same points.
+  static void LeaveOutCopies(std::vector<std::string>* files) {
+    std::set<std::string, std::less<>> copies;
+    for (const std::string& name : *files) {
+      if (!NameBesideWhichItIsACopy(name).empty()) copies.insert(name);
+    }
+    if (copies.empty()) return;
+    const std::set<std::string, std::less<>> all(files->begin(), files->end());
+    std::erase_if(*files, [&](const std::string& name) {
+      return copies.contains(name) && all.contains(NameBesideWhichItIsACopy(name));
+    });
   }
 
   // `kept`: sorted by name. What has a name of `names` stays, what has not goes, and `make` gives
@@ -555,16 +574,27 @@ class RunTree::Scan {
     tree_->directories_ = std::move(directories);
   }
 
+  // Null: the directory is no profile, or the run would be above the root.
+  static const Node* RunOfProfile(const Node& node) {
+    if (!node.profile.has_value()) return nullptr;
+    // Behind "RUN/plugins/profile/NAME", or "RUN/NAME".
+    int levels = *node.profile == ProfilerType::kTensorBoard ? 3 : 1;
+    const Node* run = &node;
+    for (; run != nullptr && levels > 0; --levels) run = run->parent;
+    return run;
+  }
+
   // The profile that is shown of each directory with one.
   std::map<const Node*, ListedProfile> Profiles() const {
     std::map<const Node*, ListedProfile> profiles;
     for (const Node* node : live_) {
-      if (!node->profile.has_value() || node->parent == nullptr) continue;
+      const Node* const run = RunOfProfile(*node);
+      if (run == nullptr) continue;
       ListedProfile profile{.directory = FullPath(*node),
                             .type = *node->profile,
                             .create_us = CreatedUs(node->state),
                             .update_us = node->state.modified_ns / 1000};
-      const auto [place, fresh] = profiles.try_emplace(node->parent, profile);
+      const auto [place, fresh] = profiles.try_emplace(run, profile);
       if (!fresh && std::make_pair(profile.update_us, profile.directory) >
                         std::make_pair(place->second.update_us, place->second.directory)) {
         place->second = std::move(profile);

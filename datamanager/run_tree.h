@@ -28,8 +28,9 @@ namespace datamanager {
 //
 // Links to directories are followed. A directory counts once, however many ways lead to it: the one
 // over the fewest links counts, then the one with the fewest directories behind the last link, then
-// the first by name. So loops end, and a link to a run does not give it another name. Directories
-// called ".trash" are left out: removed runs.
+// the first by name. So loops end, and a link to a run does not give it another name. Hidden
+// directories are left out, and hidden links: removed runs (".trash"), and what programs keep for
+// themselves (".rsync-partial", ".ipynb_checkpoints"). The root may be hidden.
 //
 // Re-imagines MindInsight's SummaryWatcher and TensorBoard's logdir loaders, which list everything
 // each time: the former two levels of it, the newest runs lost when there are many; of the

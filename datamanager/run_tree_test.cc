@@ -312,6 +312,64 @@ TEST_F(RunTreeTest, NotesProfilesWithoutReadingThem) {
   EXPECT_THAT(tree.Rescan().removed, ElementsAre("only"));
 }
 
+TEST_F(RunTreeTest, ASessionOfTensorBoardsProfilerIsNoRunButAProfileOfItsRun) {
+  AddRun("keras/train");
+  Write("keras/train/events.out.tfevents.1.h.profile-empty");
+  Write("keras/train/plugins/profile/2021_07_25/host.xplane.pb");
+  Write("keras/train/plugins/profile/2021_07_25/host.overview_page.pb");
+  Write("keras/train/plugins/profile/2021_07_26/host.trace.json.gz");
+  Write("jax/plugins/profile/2024_11_15/host.xplane.pb");
+  Write("plugins/profile/of_the_root/host.xplane.pb");
+  Write("other/myplugins/profile/2024/graph.pb");
+  std::filesystem::create_directories(Path("none/plugins/profile/empty"));
+  Age();
+  SetModified(Path("keras/train/plugins/profile/2021_07_26"), 1'660'000'000);
+  RunTree tree(Options());
+  tree.Rescan();
+  ASSERT_THAT(Names(tree.runs()),
+              ElementsAre(".", "jax", "keras/train", "other/myplugins/profile/2024"));
+  EXPECT_EQ(tree.runs()[0]->profile->directory, root_ + "/plugins/profile/of_the_root");
+  EXPECT_THAT(tree.runs()[1]->files, IsEmpty());
+  const ListedProfile& profile = *tree.runs()[2]->profile;
+  EXPECT_EQ(profile.directory, root_ + "/keras/train/plugins/profile/2021_07_26");
+  EXPECT_EQ(ProfilerTypeName(profile.type), "tensorboard");
+  EXPECT_THAT(tree.runs()[2]->files, SizeIs(2));
+  EXPECT_FALSE(tree.runs()[3]->profile.has_value());
+
+  RunTree::Options inside = Options();
+  inside.root = Path("keras/train/plugins/profile");
+  RunTree sessions(inside);
+  sessions.Rescan();
+  EXPECT_THAT(sessions.runs(), IsEmpty());
+}
+
+TEST_F(RunTreeTest, WhatACopyIsWrittenThroughIsNoFileAndNoRun) {
+  const std::string name = "events.out.tfevents.1700000000.host";
+  Write("r/" + name);
+  for (const char* copy :
+       {".{}.Ab12Cd", "._{}", ".syncthing.{}.tmp", "{}.part", "{}~", "{}.6eF7ab01",
+        ".ipynb_checkpoints/{}-checkpoint", ".rsync-partial/{}"}) {
+    std::string path = copy;
+    path.replace(path.find("{}"), 2, name);
+    Write("r/" + path);
+  }
+  Write("first/" + name + ".6eF7ab01");
+  std::filesystem::create_directory(Path("r/.hidden"));
+  Link(Path("r"), ".link");
+  RunTree tree(Options());
+  tree.Rescan();
+  ASSERT_THAT(Names(tree.runs()), ElementsAre("first", "r"));
+  ASSERT_THAT(tree.runs()[1]->files, SizeIs(1));
+  EXPECT_EQ(tree.runs()[1]->files[0].name, name);
+  EXPECT_THAT(tree.runs()[0]->files, SizeIs(1)) << "there is nothing that it would replace";
+
+  RunTree::Options hidden = Options();
+  hidden.root = Path("r/.rsync-partial");
+  RunTree asked_for(hidden);
+  asked_for.Rescan();
+  EXPECT_THAT(Names(asked_for.runs()), ElementsAre("."));
+}
+
 TEST_F(RunTreeTest, LinksAreFollowedAndLoopsEnd) {
   AddRun("real");
   Link(root_, "real/loop");
