@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "eventlog/crc32c.h"
+#include "eventlog/record.h"
 #include "runtime/unique_fd.h"
 
 namespace eventlog {
@@ -25,6 +26,8 @@ constexpr std::size_t kHeadBytes = 1 << 10;
 constexpr std::size_t kTailBytes = 4 << 10;
 // So much is read behind limits.end for the record that begins before it.
 constexpr std::uint64_t kBehindEnd = 4 << 10;
+// Of a record that was damaged; a longer one is not looked at again.
+constexpr std::size_t kMostLookedAtAgain = 64 << 20;
 
 std::int64_t Nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
@@ -99,6 +102,7 @@ class Scan {
       return ScanOutcome::kUnreadable;
     }
     size_ = result_.size = static_cast<std::uint64_t>(info.st_size);
+    result_.modified_ns = Nanoseconds(info.st_mtim);
     same_ = position_.device == info.st_dev && position_.inode == info.st_ino;
     const bool known = position_.inode != 0;
     const std::int64_t change_ns = Nanoseconds(info.st_ctim);
@@ -111,6 +115,7 @@ class Scan {
     if (known) {
       const ScanOutcome verdict = Recognize();
       if (verdict != ScanOutcome::kRead) return verdict;
+      if (IsMended()) return Lost(ScanOutcome::kRewritten);
     }
     position_.device = info.st_dev;
     position_.inode = info.st_ino;
@@ -137,6 +142,35 @@ class Scan {
     return equal ? ScanOutcome::kRead : Lost(ScanOutcome::kRewritten);
   }
 
+  // Is there by now what was skipped as damaged? A hole of a copy may have been filled, which moves
+  // neither the size nor what the file is known again by. Of many faults the first and the last
+  // of each kind are looked at.
+  bool IsMended() {
+    for (const FaultKind kind :
+         {FaultKind::kBadPayload, FaultKind::kBadLength, FaultKind::kTooLong}) {
+      const Fault fault = faults_.Of(kind);
+      if (fault.count == 0 || position_.record.offset == 0) continue;
+      if (IsRecordAt(fault.first_offset)) return true;
+      if (fault.last_offset != fault.first_offset && IsRecordAt(fault.last_offset)) return true;
+    }
+    return false;
+  }
+
+  bool IsRecordAt(std::uint64_t offset) {
+    std::string bytes(kRecordHeaderBytes, '\0');
+    const std::uint64_t most = options_.limits.max_payload_bytes;
+    for (int part = 0; part < 2; ++part) {
+      const ssize_t count = ReadAt(bytes.data(), bytes.size(), offset);
+      if (count < 0 || static_cast<std::size_t>(count) < bytes.size()) return false;
+      const ParsedRecord record = ParseRecord(bytes, most);
+      if (record.state != ParsedRecord::State::kNeedMore || record.needed > kMostLookedAtAgain) {
+        return record.state == ParsedRecord::State::kRecord;
+      }
+      bytes.resize(record.needed);
+    }
+    return false;
+  }
+
   // A file that has another inode and not what was read is another file.
   ScanOutcome Lost(ScanOutcome outcome) const {
     return same_ || position_.inode == 0 ? outcome : ScanOutcome::kReplaced;
@@ -144,12 +178,14 @@ class Scan {
 
   ScanOutcome ReadOn() {
     const std::uint64_t began = position_.record.offset;
+    // Said of a file that did not begin with a record.
+    if (began == 0) faults_.Clear(FaultKind::kBadLength);
+    std::size_t needed = 0;
     for (;;) {
       const std::uint64_t offset = position_.record.offset;
       const std::size_t before = static_cast<std::size_t>(offset - start_);
       const std::string_view data(buffer_.data() + before, held_ - before);
-      const std::size_t needed =
-          read_({data, size_ - offset}, options_.limits, &position_.record, &faults_);
+      needed = read_({data, size_ - offset}, options_.limits, &position_.record, &faults_);
       KeepHead();
       if (needed == 0) {
         result_.more = true;
@@ -160,11 +196,13 @@ class Scan {
         result_.more = true;
         return ScanOutcome::kRead;
       }
+      if (IsSearching() && needed == kRecordHeaderBytes) SkipHole();
+      if (needed > size_ - position_.record.offset) break;
       if (!Fill(needed)) return Failed("read");
     }
     position_.size = size_;
     const std::uint64_t rest = size_ - position_.record.offset;
-    if (rest > 0 && position_.record.state == RecordPosition::State::kAtRecord) {
+    if (rest > 0 && needed != kNoRecords && !IsSearching()) {
       faults_.Set(FaultKind::kUnfinishedTail, position_.record.offset, rest);
     } else {
       faults_.Clear(FaultKind::kUnfinishedTail);
@@ -172,9 +210,28 @@ class Scan {
     return ScanOutcome::kRead;
   }
 
+  // A header is looked for.
+  bool IsSearching() const { return position_.record.state != RecordPosition::State::kAtRecord; }
+
+  // Goes on behind a hole in the file, in which there is no header. (One may begin with the zeros
+  // at the end of it.)
+  void SkipHole() {
+    const off_t data = lseek(fd_.get(), static_cast<off_t>(start_ + held_), SEEK_DATA);
+    if (data < 0 && errno != ENXIO) return;
+    const std::uint64_t end = data < 0 ? size_ : std::min(size_, static_cast<std::uint64_t>(data));
+    constexpr std::uint64_t kZeros = kRecordHeaderBytes - 1;
+    const std::uint64_t offset = position_.record.offset;
+    if (end < offset + kZeros || end - kZeros < start_ + held_) return;
+    PassOver(end - kZeros - offset, &position_.record, &faults_);
+    start_ = position_.record.offset;
+    held_ = 0;
+  }
+
   // Beyond this nothing is read unless a record needs it: whoever reads behind limits.end reads it.
+  // Who looks for a header reads on.
   std::uint64_t EndOfReading() const {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    if (IsSearching()) return kMost;
     const std::uint64_t end = options_.limits.end;
     return end > kMost - kBehindEnd ? kMost : end + kBehindEnd;
   }

@@ -26,7 +26,9 @@ namespace eventlog {
 //
 // A file is the same as long as device, inode, size and time of change are. After that, and under
 // another inode (rsync writes a new file for each growth), it is known by what it holds: the first
-// KiB and the last 4 KiB that were read. Bytes that change between these are not noticed here.
+// KiB and the last 4 KiB that were read; and where a record was damaged, there must be none by now
+// (of each kind of damage the first and the last are looked at). Other bytes that change between
+// these are not noticed here.
 struct FilePosition {
   RecordPosition record;
   std::uint64_t device = 0;
@@ -77,6 +79,7 @@ struct FileScanResult {
   // For kGone, kUnreadable and kNoDescriptor: the cause, with the path.
   absl::Status status;
   std::uint64_t size = 0;        // The file's, at the start of the call.
+  std::int64_t modified_ns = 0;  // When it was written last, since 1970; at the start likewise.
   std::uint64_t read_bytes = 0;  // From the file, what was only compared included.
   // There is more to look at: step_bytes or limits.end stopped the scan.
   bool more = false;
@@ -118,7 +121,7 @@ using ChunkReader = std::function<std::size_t(RecordChunk chunk, const RecordLim
 // used by one at a time.
 //
 // A record is read into memory only when the file has all of it: one that promises 400 MB and
-// stops costs nothing.
+// stops costs nothing. Behind damage holes of the file are passed over without being read.
 FileScanResult ScanFile(const std::string& path, const FileScanOptions& options,
                         FilePosition* position, ReadBuffer* buffer, FileFaults* faults,
                         const ChunkReader& read);

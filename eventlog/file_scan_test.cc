@@ -222,6 +222,82 @@ TEST_F(FileScanTest, ContentThatChangedInPlaceIsNoticed) {
   }
 }
 
+TEST_F(FileScanTest, WhatWasDamagedAndIsThereLaterIsNoticed) {
+  // Long before the end, so that nothing that the file is known by changes.
+  const std::string bytes = NumberedUpTo(0, 1000);
+  struct Case {
+    std::string name;
+    std::size_t begin, length;  // Of zeros.
+    bool grows;
+  };
+  const Case cases[] = {
+      {"a hole", 100 * 27, 50 * 27, false},
+      {"a hole, and more has come", 100 * 27, 50 * 27, true},
+      {"in the middle of a record", 100 * 27 + 20, 40, false},
+      {"a payload", 100 * 27 + 12, 11, false},
+  };
+  for (const Case& c : cases) {
+    std::string damaged = bytes;
+    damaged.replace(c.begin, c.length, c.length, '\0');
+    Rewrite(damaged);
+    reader_ = {};
+    Settle();
+    EXPECT_LT(reader_.payloads.size(), 1000u) << c.name;
+    EXPECT_NE(Scan(), ScanOutcome::kRewritten) << c.name << ": it is as damaged as it was";
+    std::fstream file(path_, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(c.begin));
+    file << bytes.substr(c.begin, c.length) << std::flush;
+    if (c.grows) Append(Numbered(1000));
+    EXPECT_EQ(Scan(), ScanOutcome::kRewritten) << c.name;
+  }
+}
+
+TEST_F(FileScanTest, AFileThatBeginsWithNoRecordIsNoEventFileUntilItDoes) {
+  const std::string records = NumberedUpTo(0, 10);
+  Append("an archive of " + records);
+  Settle();
+  EXPECT_TRUE(reader_.payloads.empty());
+  EXPECT_EQ(reader_.position.record.offset, 0u);
+  const std::uint64_t size = std::filesystem::file_size(path_);
+  EXPECT_EQ(reader_.faults.Of(FaultKind::kBadLength),
+            (Fault{FaultKind::kBadLength, 1, size, 0, 0}));
+  EXPECT_EQ(reader_.faults.all().size(), 1u);
+  Append("more");
+  EXPECT_EQ(Scan(), ScanOutcome::kRead);
+  EXPECT_TRUE(reader_.payloads.empty());
+  Rewrite(records);
+  EXPECT_EQ(Scan(), ScanOutcome::kRead);
+  EXPECT_EQ(reader_.payloads.size(), 10u);
+  EXPECT_TRUE(reader_.faults.empty());
+}
+
+TEST_F(FileScanTest, AHoleIsPassedOverWithoutBeingRead) {
+  constexpr std::uint64_t kHole = std::uint64_t{64} << 30;
+  Append(Numbered(0) + "damage");
+  std::filesystem::resize_file(path_, kHole);
+  Reader until_now;
+  EXPECT_EQ(until_now.Scan(path_).outcome, ScanOutcome::kRead);
+  EXPECT_EQ(until_now.payloads.size(), 1u);
+  // A length begins with zeros, in the hole.
+  std::string record = Framed(std::string(256, 'x'));
+  ASSERT_EQ(record[0], '\0');
+  Append(record + Numbered(1));
+  const FileScanResult result = reader_.Scan(path_);
+  EXPECT_EQ(result.outcome, ScanOutcome::kRead);
+  EXPECT_FALSE(result.more);
+  EXPECT_LT(result.read_bytes, 4 * ReadBuffer::kBytes);
+  EXPECT_EQ(reader_.payloads.size(), 3u);
+  EXPECT_EQ(reader_.faults.Of(FaultKind::kBadLength),
+            (Fault{FaultKind::kBadLength, 1, kHole - 27, 27, 27}));
+  // And so it goes on.
+  EXPECT_EQ(until_now.Scan(path_).outcome, ScanOutcome::kRead);
+  EXPECT_EQ(until_now.payloads, reader_.payloads);
+  EXPECT_EQ(until_now.faults.Of(FaultKind::kBadLength), reader_.faults.Of(FaultKind::kBadLength));
+  Append(Numbered(2));
+  EXPECT_EQ(Scan(), ScanOutcome::kRead);
+  EXPECT_EQ(reader_.payloads.size(), 4u);
+}
+
 TEST_F(FileScanTest, AChangeInTheTickOfTheLookIsNoticed) {
   // Of many, most come in the same tick of the file system's clock.
   for (int i = 0; i < 50; ++i) {

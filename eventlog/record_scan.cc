@@ -8,13 +8,22 @@ using State = RecordPosition::State;
 void Skip(std::size_t bytes, RecordChunk* chunk, RecordPosition* position, FileFaults* faults) {
   chunk->data.remove_prefix(bytes);
   chunk->available -= bytes;
+  PassOver(bytes, position, faults);
+}
+
+}  // namespace
+
+void PassOver(std::uint64_t bytes, RecordPosition* position, FileFaults* faults) {
   position->offset += bytes;
   if (position->state == State::kSeeking || bytes == 0) return;
   faults->AddBytes(
       position->state == State::kAfterTooLong ? FaultKind::kTooLong : FaultKind::kBadLength, bytes);
 }
 
-}  // namespace
+std::size_t RefuseFile(const RecordChunk& chunk, FileFaults* faults) {
+  faults->Set(FaultKind::kBadLength, 0, chunk.available);
+  return kNoRecords;
+}
 
 std::size_t SeekRecord(const RecordLimits& limits, RecordChunk* chunk, RecordPosition* position,
                        FileFaults* faults) {

@@ -14,6 +14,7 @@ namespace eventlog {
 // One pass over the records of a file, piece by piece: every CRC is checked, damage costs what it
 // must and is counted. TensorBoard (its Rust server too) gives up a file at the first bad length,
 // and MindInsight looks at no CRC; here a bad length costs what is between it and the next header.
+// Only of a file that begins with a record: an archive of event files has records somewhere, too.
 
 // Where a pass is. All integers, so that an index can keep it.
 struct RecordPosition {
@@ -47,17 +48,25 @@ struct RecordLimits {
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
 };
 
+// What ScanRecords() returns for a file that does not begin with the header of a record, and so is
+// no event file: more than any file has. The position stays at 0, and the fault is set (not
+// counted): a bad length at 0, of all bytes there are.
+inline constexpr std::size_t kNoRecords = std::numeric_limits<std::size_t>::max();
+std::size_t RefuseFile(const RecordChunk& chunk, FileFaults* faults);
+
 // Finds where records go on, from the position on. 0 if it is found, else as ScanRecords().
 std::size_t SeekRecord(const RecordLimits& limits, RecordChunk* chunk, RecordPosition* position,
                        FileFaults* faults);
+// Moves a position at which a header is looked for, and counts what is passed over as it must be.
+void PassOver(std::uint64_t bytes, RecordPosition* position, FileFaults* faults);
 // Notes the damaged header at the position, so that the next one is looked for.
 void LeaveBadHeader(bool too_long, RecordChunk* chunk, RecordPosition* position,
                     FileFaults* faults);
 
 // Calls `on_record(std::string_view payload, std::uint64_t offset)` for each sound record that is
 // whole in the chunk, with the offset of the record in the file, and moves the position behind it.
-// Returns 0 once limits.end is reached, else how many bytes from the new position on are needed to
-// go on; if that is more than the file has, the rest of it is to be waited for.
+// Returns 0 once limits.end is reached, kNoRecords, or how many bytes from the new position on are
+// needed to go on; if that is more than the file has, the rest of it is to be waited for.
 template <typename OnRecord>
 std::size_t ScanRecords(RecordChunk chunk, const RecordLimits& limits, RecordPosition* position,
                         FileFaults* faults, OnRecord&& on_record) {
@@ -74,6 +83,7 @@ std::size_t ScanRecords(RecordChunk chunk, const RecordLimits& limits, RecordPos
     } else if (record.state == State::kNeedMore) {
       return record.needed;
     } else if (record.state == State::kBadHeader) {
+      if (position->offset == 0 && !record.too_long) return RefuseFile(chunk, faults);
       LeaveBadHeader(record.too_long, &chunk, position, faults);
       continue;
     } else {

@@ -53,7 +53,7 @@ struct Pass {
                              payloads.emplace_back(payload);
                              offsets.push_back(offset);
                            });
-      if (needed == 0 || needed > file.size() - position.offset) return needed;
+      if (needed == 0 || needed > file.size() - position.offset) return needed;  // kNoRecords too.
     }
   }
 };
@@ -93,7 +93,10 @@ TEST(RecordScanTest, DamageCostsNoMoreThanWhatIsDamaged) {
     std::vector<Fault> faults;
   };
   const Case cases[] = {
-      {"at the start", "garbage" + a, {"a"}, {{FaultKind::kBadLength, 1, 7, 0, 0}}},
+      {"a first record that is too long",
+       Header(kMaxPayloadBytes + 1) + a,
+       {"a"},
+       {{FaultKind::kTooLong, 1, 12, 0, 0}}},
       {"zeros between",
        a + std::string(4096, '\0') + b,
        {"a", "b"},
@@ -115,7 +118,10 @@ TEST(RecordScanTest, DamageCostsNoMoreThanWhatIsDamaged) {
        a + Header(~std::uint64_t{0}) + b,
        {"a", "b"},
        {{FaultKind::kTooLong, 1, 12, 17, 17}}},
-      {"damage twice", "x" + a + "yz" + b, {"a", "b"}, {{FaultKind::kBadLength, 2, 3, 0, 18}}},
+      {"damage twice",
+       a + "x" + b + "yz" + c,
+       {"a", "b", "c"},
+       {{FaultKind::kBadLength, 2, 3, 17, 35}}},
   };
   for (const Case& test : cases) {
     for (const std::size_t window : {12u, 40u, 1u << 20}) {
@@ -128,6 +134,28 @@ TEST(RecordScanTest, DamageCostsNoMoreThanWhatIsDamaged) {
       EXPECT_EQ(pass.position.offset, test.file.size()) << test.name << " " << window;
     }
   }
+}
+
+TEST(RecordScanTest, InWhatDoesNotBeginWithARecordNoneIsLookedFor) {
+  const std::string archive = "ustar" + std::string(507, '\0') + Framed("one") + Framed("two");
+  for (const std::string& file :
+       {archive, std::string(4096, '\0') + Framed("one"), std::string("x") + Framed("one")}) {
+    Pass pass;
+    EXPECT_EQ(pass.Read(file, 100), kNoRecords);
+    EXPECT_TRUE(pass.payloads.empty());
+    EXPECT_EQ(pass.position, RecordPosition());
+    EXPECT_EQ(pass.faults.Of(FaultKind::kBadLength),
+              (Fault{FaultKind::kBadLength, 1, file.size(), 0, 0}));
+    // However often it is looked at.
+    EXPECT_EQ(pass.Read(file + "more"), kNoRecords);
+    EXPECT_EQ(pass.faults.Of(FaultKind::kBadLength).count, 1u);
+  }
+  // Its length says that the first record is one.
+  std::string damaged = Framed("one");
+  damaged[13] = 'x';
+  Pass pass;
+  pass.Read(damaged + "damage" + Framed("two"));
+  EXPECT_EQ(pass.payloads, (Payloads{"two"}));
 }
 
 TEST(RecordScanTest, AFileThatGrowsByteForByteGivesTheSame) {
@@ -160,13 +188,14 @@ TEST(RecordScanTest, ATailIsWaitedForAndDamageAtTheEndIsLeftWhenMoreComes) {
 
 TEST(RecordScanTest, AHeaderInDamageThatPromisesMoreThanThereIsHidesNothing) {
   // It may be a record that is being written; what is whole behind it says that it is not.
+  const std::string begin = Framed("") + "x" + Header(50);
   Pass pass;
-  EXPECT_EQ(pass.Read("x" + Header(50)), 66u);
-  EXPECT_EQ(pass.position.offset, 1u);
+  EXPECT_EQ(pass.Read(begin), 66u);
+  EXPECT_EQ(pass.position.offset, 17u);
   EXPECT_EQ(pass.position.state, State::kAfterBadLength);
-  pass.Read("x" + Header(50) + Framed("a"));
-  EXPECT_EQ(pass.payloads, (Payloads{"a"}));
-  EXPECT_EQ(pass.faults.Of(FaultKind::kBadLength), (Fault{FaultKind::kBadLength, 1, 13, 0, 0}));
+  pass.Read(begin + Framed("a"));
+  EXPECT_EQ(pass.payloads, (Payloads{"", "a"}));
+  EXPECT_EQ(pass.faults.Of(FaultKind::kBadLength), (Fault{FaultKind::kBadLength, 1, 13, 16, 16}));
 }
 
 TEST(RecordScanTest, AFileInTwoHalvesIsTheWholeFile) {
