@@ -132,17 +132,20 @@ void OldHistogram(std::string_view bytes, HistogramValue* result) {
         histogram.skip();
     }
   }
-  if (result->rights.size() != result->counts.size()) {
-    throw Error("it has not as many limits as buckets");
+  if (result->rights.size() < result->counts.size()) {
+    throw Error("it has fewer limits than buckets");
   }
+  // What is over (one, if somebody writes all edges) counts as little as for TensorBoard.
+  result->rights.resize(result->counts.size());
   if (result->rights.empty()) return;
   result->rights.back() = result->max;
-  result->lefts.push_back(result->min);
-  result->lefts.insert(result->lefts.end(), result->rights.begin(), result->rights.end() - 1);
-  // (Written so that a NaN stays.)
-  if (result->lefts.front() > result->rights.front())
-    result->lefts.front() = result->rights.front();
-  if (result->rights.back() < result->lefts.back()) result->rights.back() = result->lefts.back();
+  // No bucket runs backwards. (Written so that a NaN stays.)
+  double left = std::min(result->rights.front(), result->min);
+  for (double& right : result->rights) {
+    if (right < left) right = left;
+    result->lefts.push_back(left);
+    left = right;
+  }
 }
 
 // Of an integer that counts and was read as a signed one.
@@ -172,8 +175,8 @@ void MindSporeBucket(std::string_view bytes, HistogramValue* result) {
   }
   if (!left || !width || !count) throw Error("a bucket without left, width or count");
   if (result->lefts.size() >= kMaxBuckets) throw Error("over 1,048,576 buckets");
-  result->lefts.push_back(*left);
-  result->rights.push_back(*left + *width);
+  result->lefts.push_back(std::min(*left, *left + *width));
+  result->rights.push_back(std::max(*left, *left + *width));
   result->counts.push_back(static_cast<double>(Count(*count)));
 }
 
@@ -224,13 +227,13 @@ void HistogramOfTensor(const TensorView& tensor, HistogramValue* result) {
   result->sum_squares = result->sum;
   bool any = false;
   for (std::size_t i = 0; i < numbers.size(); i += 3) {
-    result->lefts.push_back(numbers[i]);
-    result->rights.push_back(numbers[i + 1]);
+    result->lefts.push_back(std::min(numbers[i], numbers[i + 1]));
+    result->rights.push_back(std::max(numbers[i + 1], numbers[i]));
     result->counts.push_back(numbers[i + 2]);
     result->count += numbers[i + 2];
     if (numbers[i + 2] == 0) continue;
-    if (!any) result->min = numbers[i];
-    result->max = numbers[i + 1];
+    if (!any) result->min = result->lefts.back();
+    result->max = result->rights.back();
     any = true;
   }
 }

@@ -43,8 +43,10 @@ struct HistogramValue {
 };
 inline constexpr std::size_t kMaxBuckets = std::size_t{1} << 20;
 
-// Every bucket as it is written. Of the old style, which has right edges alone, the first begins at
-// the minimum and the last ends at the maximum, unless that would turn it around.
+// Every bucket as it is written, but none runs backwards: edges that do are exchanged. Of the old
+// style, which has right edges alone, the first begins at the minimum and the last ends at the
+// maximum, unless that would turn it around; an edge that is before the one to its left counts as
+// that; and limits that no bucket belongs to are passed over.
 absl::StatusOr<HistogramValue> ReadHistogram(ValueKind kind, std::string_view bytes);
 // A histogram of the old style as TensorBoard in Python shows it: without the empty buckets at both
 // ends, from the minimum to the maximum, in floats.

@@ -79,6 +79,38 @@ TEST(ValueDecoderTest, AnOldHistogramKeepsAllItsBuckets) {
   }
 }
 
+TEST(ValueDecoderTest, LimitsThatAreOverArePassedOverAndNoBucketRunsBackwards) {
+  struct Row {
+    Numbers limits, counts, lefts, rights;
+  };
+  const Row rows[] = {
+      {{1, 2, 3, 4}, {1, 1, 1}, {1, 1, 2}, {1, 2, 4}},  // All edges, one more than buckets.
+      {{1}, {}, {}, {}},
+      {{2, 1.5, 1}, {1, 1, 0}, {1, 2, 2}, {2, 2, 4}},
+      {{3, 2, 5}, {1, 1, 1}, {1, 3, 3}, {3, 3, 4}},
+  };
+  for (const Row& row : rows) {
+    const auto histogram =
+        ReadHistogram(ValueKind::kHistogram, OldHistogram(1, 4, row.limits, row.counts, true));
+    ASSERT_TRUE(histogram.ok()) << histogram.status();
+    EXPECT_EQ(histogram->lefts, row.lefts) << &row - rows;
+    EXPECT_EQ(histogram->rights, row.rights) << &row - rows;
+    EXPECT_EQ(histogram->counts, row.counts) << &row - rows;
+  }
+  const std::string rows_of_tensor = DoubleBytes(2) + DoubleBytes(1) + DoubleBytes(3);
+  const auto tensor =
+      ReadHistogram(ValueKind::kTensor, Number(1, 2) + Shape({1, 3}) + Bytes(4, rows_of_tensor));
+  ASSERT_TRUE(tensor.ok()) << tensor.status();
+  EXPECT_EQ(tensor->lefts, (Numbers{1}));
+  EXPECT_EQ(tensor->rights, (Numbers{2}));
+  EXPECT_EQ(tensor->min, 1);
+  const auto mindspore = ReadHistogram(ValueKind::kMindSporeHistogram,
+                                       Bytes(1, Double(1, 2) + Double(2, -1) + Number(3, 1)));
+  ASSERT_TRUE(mindspore.ok()) << mindspore.status();
+  EXPECT_EQ(mindspore->lefts, (Numbers{1}));
+  EXPECT_EQ(mindspore->rights, (Numbers{2}));
+}
+
 TEST(ValueDecoderTest, TensorBoardShowsAnOldHistogramWithoutItsEmptyEnds) {
   struct Row {
     Numbers limits, counts, lefts, rights, shown;
@@ -145,7 +177,7 @@ TEST(ValueDecoderTest, MindSporesHistogramCountsWhatIsNotFinite) {
 
 TEST(ValueDecoderTest, WhatIsNoHistogramIsRefused) {
   const std::pair<ValueKind, std::string> rows[] = {
-      {ValueKind::kHistogram, Bytes(6, DoubleBytes(1))},  // a limit without a bucket
+      {ValueKind::kHistogram, Bytes(7, DoubleBytes(1))},  // a bucket without a limit
       {ValueKind::kHistogram, Bytes(6, "1234567")},
       {ValueKind::kHistogram, Number(1, 1)},
       {ValueKind::kTensor, Number(1, 2) + Shape({3}) + Double(6, 1)},
