@@ -67,6 +67,15 @@ class DetailCache {
   DetailCache(const DetailCache&) = delete;
   DetailCache& operator=(const DetailCache&) = delete;
 
+  // So many bytes of the budget are taken by what stays, whichever runs have details. A quarter of
+  // it is for details all the same.
+  void SetReserved(std::uint64_t bytes) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    const std::uint64_t budget = options_.byte_budget;
+    room_ = std::max(budget - std::min(bytes, budget), budget / 4);
+    Evict(std::numeric_limits<std::int64_t>::max(), &garbage);
+  }
   // When the run's files were written last, as a scan says. A time to come counts as now.
   void SetUpdate(const std::string& run, std::int64_t update_us) {
     runtime::MutexLock lock(mutex_);
@@ -110,17 +119,17 @@ class DetailCache {
   // Whether a detail of so many bytes would find room at the cost of older ones alone. To be asked
   // before a run is loaded for nobody in particular.
   bool HasRoom(const std::string& run, std::uint64_t bytes) const {
-    if (bytes > options_.byte_budget) return false;
     runtime::MutexLock lock(mutex_);
+    if (bytes > room_) return false;
     const auto it = records_.find(run);
     const Record* const record = it == records_.end() ? nullptr : &it->second;
     std::uint64_t left = bytes_ - (record == nullptr ? 0 : record->KeptBytes());
     for (const Place& place : order_) {
-      if (left + bytes <= options_.byte_budget) break;
+      if (left + bytes <= room_) break;
       if (record == nullptr || place.newest >= record->Newest()) return false;
       left -= place.record->KeptBytes();
     }
-    return left + bytes <= options_.byte_budget;
+    return left + bytes <= room_;
   }
 
   // A load of the run begins, with an empty detail: it may be served from now on if there is no
@@ -152,7 +161,7 @@ class DetailCache {
     Record& record = *slot->record;
     bytes_ += bytes - slot->bytes;
     slot->bytes = bytes;
-    if (bytes <= options_.byte_budget) Evict(record.Newest(), &garbage);
+    if (bytes <= room_) Evict(record.Newest(), &garbage);
     if (Fits(record)) return true;
     bytes_ -= slot->bytes;
     slot->kept = false;
@@ -326,7 +335,7 @@ class DetailCache {
   // being read or loaded counts as gone: it goes later.
   void Evict(std::int64_t newest, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::uint64_t left = bytes_;
-    for (auto it = order_.begin(); it != order_.end() && left > options_.byte_budget;) {
+    for (auto it = order_.begin(); it != order_.end() && left > room_;) {
       const Place place = *it++;  // What is taken leaves order_.
       if (place.newest >= newest) return;
       left -= place.record->KeptBytes();
@@ -343,10 +352,10 @@ class DetailCache {
     std::uint64_t left = bytes_;
     if (record.loading != nullptr) left -= record.KeptBytesOf(record.current);
     for (const Place& place : order_) {
-      if (left <= options_.byte_budget || place.newest >= record.Newest()) break;
+      if (left <= room_ || place.newest >= record.Newest()) break;
       left -= place.record->KeptBytes();
     }
-    return left <= options_.byte_budget;
+    return left <= room_;
   }
 
   Lease LeaseOf(const SlotPtr& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -375,6 +384,7 @@ class DetailCache {
   std::map<std::string, Record, std::less<>> records_ ABSL_GUARDED_BY(mutex_);
   std::set<Place> order_ ABSL_GUARDED_BY(mutex_);  // Those with a slot, oldest first.
   std::array<std::size_t, 4> states_ ABSL_GUARDED_BY(mutex_) = {};
+  std::uint64_t room_ ABSL_GUARDED_BY(mutex_) = options_.byte_budget;  // For details.
   std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::uint64_t evicted_ ABSL_GUARDED_BY(mutex_) = 0;
   std::int64_t last_access_us_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -99,6 +99,25 @@ TEST_F(DetailCacheTest, EvictsByTheLaterOfUpdateAndAccess) {
   EXPECT_EQ(Bytes(), 80U);
 }
 
+TEST_F(DetailCacheTest, WhatStaysTakesOfTheBudgetAllButAQuarter) {
+  cache_.SetUpdate("new", kStartUs - 1);
+  cache_.SetUpdate("old", kStartUs - 2);
+  ASSERT_TRUE(Load("new", 40));
+  ASSERT_TRUE(Load("old", 40));
+  cache_.SetReserved(50);
+  EXPECT_EQ(alive_, Names{"new"});
+  EXPECT_FALSE(cache_.HasRoom("old", 40));
+  EXPECT_FALSE(cache_.HasRoom("new", 51));
+  EXPECT_TRUE(cache_.HasRoom("new", 50));
+  cache_.SetReserved(1000);
+  EXPECT_EQ(alive_, Names{});
+  EXPECT_TRUE(Load("old", 25));
+  EXPECT_FALSE(Load("new", 26));
+  cache_.SetReserved(0);
+  EXPECT_TRUE(Load("new", 70));
+  EXPECT_EQ(cache_.GetStats().budget, 100U);
+}
+
 TEST_F(DetailCacheTest, ATimeToComeKeepsNobodyForEver) {
   cache_.SetUpdate("from tomorrow", kStartUs + 86'400'000'000);
   ASSERT_TRUE(Load("from tomorrow", 100));

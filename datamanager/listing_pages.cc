@@ -46,6 +46,12 @@ constexpr std::size_t kNamesInAnError = 8;
 // A step, a time and a value each, in the 64 MiB of an answer.
 constexpr std::uint64_t kMostPoints = (64 << 20) / 24;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+// A page ends behind what makes it so large, of 64 MiB that an answer may have; names in the lists
+// of plugins are at most as much.
+constexpr std::size_t kMostPageBytes = std::size_t{16} << 20;
+// What a name takes in a message beside itself, and a tag or a run with all of its numbers.
+constexpr std::size_t kBytesOfAName = 16;
+constexpr std::size_t kBytesOfATable = 400;
 
 // Nothing for an empty pattern.
 absl::StatusOr<std::optional<NamePattern>> Compiled(const std::string& pattern) {
@@ -122,8 +128,9 @@ Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief, 
   return answer.has_value() ? *answer : query.Ask(facts, now_us);
 }
 
-// Every known plugin, and those that the tags name beside them.
-PluginLists PluginsOf(const RunData& data) {
+// Every known plugin, and those that the tags name beside them; the first tags by name, as far as
+// they find room in `*bytes`, of which what they take is taken.
+PluginLists PluginsOf(const RunData& data, std::size_t* bytes) {
   PluginLists lists;
   std::map<std::string, msg::PluginTagsT*, std::less<>> known;
   const auto list_of = [&](std::string_view plugin) {
@@ -136,7 +143,13 @@ PluginLists PluginsOf(const RunData& data) {
   };
   for (const std::string_view plugin : eventlog::KnownPlugins()) list_of(plugin);
   for (const RunData::TagId id : data.TagsByName()) {
-    list_of(data.tag(id).plugin())->tags.emplace_back(data.tag_name(id));
+    const std::string_view name = data.tag_name(id);
+    if (name.size() + kBytesOfAName > *bytes) {
+      *bytes = 0;
+      break;
+    }
+    *bytes -= name.size() + kBytesOfAName;
+    list_of(data.tag(id).plugin())->tags.emplace_back(name);
   }
   return lists;
 }
@@ -240,6 +253,9 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
   }
 
   msg::RunsReplyT reply;
+  std::size_t bytes = 0;
+  std::size_t room_for_names = kMostPageBytes;
+  bool full = false;
   std::optional<Place> last;
   for (const RunInfo& info : runs) {
     const std::string& name = info.listed->name;
@@ -253,22 +269,31 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     if (answer != Answer::kYes) continue;
     ++reply.total;
     if (after.has_value() && !after->IsBefore(Place::Of(info))) continue;
-    if (request.limit != 0 && reply.runs.size() == request.limit) {
+    full = full || (request.limit != 0 && reply.runs.size() == request.limit) ||
+           bytes > kMostPageBytes;
+    if (full) {
       if (reply.next.empty()) reply.next = last->Text();
       continue;
     }
-    last = Place::Of(info);
     auto run = std::make_unique<msg::RunT>(RunMessage(info));
     if (brief.labels() != nullptr) {
       run->labels = brief.labels()->labels;
       run->trial = brief.labels()->trial;
     }
     if (request.with_plugins) {
-      LookNow(source, name, [&run](const RunSource::View& view) {
-        run->plugins = PluginsOf(view.data);
+      LookNow(source, name, [&](const RunSource::View& view) {
+        run->plugins = PluginsOf(view.data, &room_for_names);
         return absl::OkStatus();
       });
+      // Its tags are for the next page.
+      full = room_for_names == 0 && last.has_value();
+      if (full) {
+        reply.next = last->Text();
+        continue;
+      }
     }
+    last = Place::Of(info);
+    bytes += kBytesOfATable + 2 * run->directory.size() + run->why_failed.size();
     reply.runs.push_back(std::move(run));
   }
   return reply;
@@ -284,19 +309,36 @@ absl::StatusOr<msg::TagsReplyT> TagsPage(const RunSource::View& view,
   reply.generation = data.generation();
   reply.cache = static_cast<msg::CacheState>(view.state);
   reply.incomplete = view.incomplete;
-  // All of them once: on the first page.
-  if (request.after.empty()) reply.plugins = PluginsOf(data);
-  for (const RunData::TagId id : data.TagsByName()) {
+  // Once: on the first page.
+  std::size_t room_for_names = kMostPageBytes;
+  if (request.after.empty()) reply.plugins = PluginsOf(data, &room_for_names);
+  std::size_t bytes = 0;
+  std::span<const RunData::TagId> tags = data.TagsByName();
+  const bool all = request.plugin.empty() && !pattern->has_value();
+  if (all) {
+    // Nobody need look at those of other pages.
+    reply.total = tags.size();
+    const auto begin = std::upper_bound(tags.begin(), tags.end(), request.after,
+                                        [&](const std::string& after, RunData::TagId id) {
+                                          return std::string_view(after) < data.tag_name(id);
+                                        });
+    if (!request.after.empty()) tags = {begin, tags.end()};
+  }
+  for (const RunData::TagId id : tags) {
     const std::string_view name = data.tag_name(id);
     if (!request.plugin.empty() && data.tag(id).plugin() != request.plugin) continue;
     if (pattern->has_value() && !(*pattern)->Matches(name)) continue;
-    ++reply.total;
+    if (!all) ++reply.total;
     if (!request.after.empty() && name <= request.after) continue;
-    if (request.limit != 0 && reply.tags.size() == request.limit) {
+    if ((request.limit != 0 && reply.tags.size() == request.limit) || bytes > kMostPageBytes) {
       if (reply.next.empty()) reply.next = reply.tags.back()->name;
+      if (all) break;
       continue;
     }
     reply.tags.push_back(std::make_unique<msg::TagT>(TagMessage(view.listed.name, data, id)));
+    const msg::TagT& tag = *reply.tags.back();
+    bytes += kBytesOfATable + tag.name.size() + tag.topic.size() + tag.content.size() +
+             tag.display_name.size() + tag.description.size();
   }
   return reply;
 }

@@ -290,6 +290,54 @@ TEST_F(RunPagesTest, TagsByPluginByPatternAndPageByPage) {
   EXPECT_EQ(Of(&TagsPage, wrong).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(RunPagesTest, NoPageIsLargerThanAMessage) {
+  constexpr int kTags = 400;
+  std::string bytes;
+  for (int tag = 0; tag < kTags; ++tag) {
+    bytes += Scalar(1, std::to_string(1000 + tag) + std::string(60'000, 'x'), tag);
+  }
+  source_.Append(std::string("r") + kFile, bytes);
+  source_.Scan();
+  msg::TagsRequestT request;
+  int tags = 0, pages = 0;
+  do {
+    const auto page = Of(&TagsPage, request);
+    ASSERT_TRUE(page.ok()) << page.status();
+    EXPECT_EQ(page->total, std::uint64_t{kTags});
+    std::size_t names = 0;
+    for (const auto& tag : page->tags) names += tag->name.size() + tag->topic.size();
+    for (const auto& plugin : page->plugins) {
+      for (const std::string& tag : plugin->tags) names += tag.size();
+    }
+    EXPECT_LT(names, std::size_t{40} << 20);
+    for (const auto& tag : page->tags) EXPECT_EQ(tag->min, tags++);
+    EXPECT_EQ(page->plugins.empty(), pages > 0);
+    request.after = page->next;
+    ++pages;
+  } while (!request.after.empty());
+  EXPECT_EQ(tags, kTags);
+  EXPECT_GT(pages, 1);
+  // The lists of plugins, of two runs.
+  source_.Append(std::string("s") + kFile, bytes);
+  source_.Scan();
+  source_.Read("r", Need::kCounts);
+  source_.Read("s", Need::kCounts);
+  for (const char* name : {"r", "s"}) {
+    RunInfo info;
+    info.listed = source_.item(name).run();
+    info.update_us = name[0] == 'r' ? 2 : 1;
+    runs_.push_back(info);
+  }
+  const auto first = Page([](auto* r) { r->with_plugins = true; });
+  EXPECT_THAT(NamesOf(first), ElementsAre("r"));
+  EXPECT_THAT(NamesOf(Page([&](auto* r) {
+                r->with_plugins = true;
+                r->after = first->next;
+              })),
+              ElementsAre("s"));
+  EXPECT_THAT(NamesOf(Page()), ElementsAre("r", "s"));
+}
+
 TEST_F(RunPagesTest, PointsOfATag) {
   source_.Append(std::string("r") + kFile, Scalar(1, "x", 1) + Scalar(2, "x", 2) +
                                                Scalar(1, "x", 3) + Scalar(4, "x", 4) +

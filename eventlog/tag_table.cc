@@ -22,6 +22,11 @@ TagTable::Id TagTable::FindOrAdd(std::string_view tag) {
   if (tag.size() > kMaxTagBytes) return kNone;
   Id id = Find(tag);
   if (id == kNone) {
+    if (tags_.size() >= kMaxTags || name_bytes_ + tag.size() > kMaxNameBytes) {
+      overflowed_ = true;
+      return kNone;
+    }
+    name_bytes_ += tag.size();
     id = static_cast<Id>(tags_.size());
     tags_.push_back({.name = Keep(tag)});
     ids_.emplace(tags_.back().name, id);

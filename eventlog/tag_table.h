@@ -21,12 +21,16 @@ class TagTable {
   static constexpr Id kNone = std::numeric_limits<Id>::max();
   // A tag with a longer name has no number.
   static constexpr std::size_t kMaxTagBytes = 64 << 10;
+  // Nor has one that comes when there are so many, or when names take so many bytes. (Who keeps
+  // something for each tag needs about 1 KB for it.)
+  static constexpr std::size_t kMaxTags = 1'000'000;
+  static constexpr std::size_t kMaxNameBytes = std::size_t{256} << 20;
 
   TagTable() = default;
   TagTable(const TagTable&) = delete;
   TagTable& operator=(const TagTable&) = delete;
 
-  // The tag's number, a new one if it has none; kNone if its name is too long.
+  // The tag's number, a new one if it has none; kNone if its name is too long, or there is no room.
   Id Intern(std::string_view tag) {
     if (expected_ < tags_.size() && tags_[expected_].name == tag) [[likely]] {
       last_ = expected_;
@@ -41,6 +45,13 @@ class TagTable {
   // Valid as long as the table is.
   std::string_view name(Id id) const { return tags_[id].name; }
   std::size_t size() const { return tags_.size(); }
+  // A tag came for which there was no room.
+  bool overflowed() const { return overflowed_; }
+  // Every tag of `other` will have a number here, whether it has one already or not.
+  bool HasRoomFor(const TagTable& other) const {
+    return !other.overflowed_ && size() + other.size() <= kMaxTags &&
+           name_bytes_ + other.name_bytes_ <= kMaxNameBytes;
+  }
   // Memory that it holds, nearly.
   std::size_t Bytes() const;
 
@@ -56,8 +67,10 @@ class TagTable {
   std::unordered_map<std::string_view, Id> ids_;
   std::vector<std::unique_ptr<char[]>> blocks_;
   std::size_t block_bytes_ = 0;  // Of all blocks.
-  char* free_ = nullptr;         // The unused end of the last one.
+  std::size_t name_bytes_ = 0;
+  char* free_ = nullptr;  // The unused end of the last one.
   std::size_t free_bytes_ = 0;
+  bool overflowed_ = false;
   Id last_ = kNone;
   Id expected_ = kNone;
 };

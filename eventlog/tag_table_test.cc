@@ -51,6 +51,32 @@ TEST(TagTableTest, ANameOverTheLimitHasNoNumberAndDisturbsNobody) {
   EXPECT_EQ(tags.name(2), longest);
 }
 
+TEST(TagTableTest, NoMoreTagsThanThereIsRoomForHaveNumbers) {
+  TagTable tags, one;
+  one.Intern("one");
+  for (std::size_t i = 1; i < TagTable::kMaxTags; ++i) tags.Intern(std::to_string(i));
+  EXPECT_TRUE(tags.HasRoomFor(one));
+  EXPECT_EQ(tags.Intern("the last"), TagTable::kMaxTags - 1);
+  EXPECT_FALSE(tags.HasRoomFor(one));
+  EXPECT_FALSE(tags.overflowed());
+  for (int step = 0; step < 2; ++step) {
+    EXPECT_EQ(tags.Intern("1"), 0u);
+    EXPECT_EQ(tags.Intern("too many"), TagTable::kNone);
+    EXPECT_EQ(tags.Intern("the last"), TagTable::kMaxTags - 1);
+  }
+  EXPECT_TRUE(tags.overflowed());
+  EXPECT_EQ(tags.size(), TagTable::kMaxTags);
+
+  TagTable names;
+  const std::string name(TagTable::kMaxTagBytes - 8, 'x');
+  const std::size_t room = TagTable::kMaxNameBytes / TagTable::kMaxTagBytes;
+  for (std::size_t i = 0; i < room; ++i) {
+    ASSERT_NE(names.Intern(name + std::to_string(10'000'000 + i)), TagTable::kNone);
+  }
+  EXPECT_EQ(names.Intern("x"), TagTable::kNone);
+  EXPECT_FALSE(TagTable().HasRoomFor(names));
+}
+
 TEST(TagTableTest, HoldsVeryManyTagsInLittleMemory) {
   TagTable tags;
   constexpr std::size_t kTags = 300'000;
