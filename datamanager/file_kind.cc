@@ -26,6 +26,10 @@ std::string_view Digits(std::string_view text) {
   return text.substr(0, static_cast<std::size_t>(end - text.begin()));
 }
 
+std::string_view WithoutZeros(std::string_view digits) {
+  return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
+}
+
 // What stands behind the first `mark` that a digit follows; nothing: there is none.
 std::optional<std::string_view> BehindMark(std::string_view name, std::string_view mark) {
   for (std::size_t at = name.find(mark); at != std::string_view::npos;
@@ -114,6 +118,27 @@ FileName ParseFileName(std::string_view name) {
   }
   if (EndsWith(name, ".pb") && !IsNoGraph(name)) result.kind = FileKind::kMindSporeGraph;
   return result;
+}
+
+bool ReadBefore::operator()(std::string_view a, std::string_view b) const {
+  const std::string_view all_of_a = a, all_of_b = b;
+  while (!a.empty() && !b.empty()) {
+    const std::string_view number_a = Digits(a), number_b = Digits(b);
+    if (number_a.empty() || number_b.empty()) {
+      if (a.front() != b.front()) return all_of_a < all_of_b;
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+      continue;
+    }
+    const std::string_view value_a = WithoutZeros(number_a), value_b = WithoutZeros(number_b);
+    if (value_a != value_b) {
+      return value_a.size() != value_b.size() ? value_a.size() < value_b.size() : value_a < value_b;
+    }
+    a.remove_prefix(number_a.size());
+    b.remove_prefix(number_b.size());
+  }
+  // The same, but for zeros before a number, or what one of them goes on with.
+  return a.empty() != b.empty() ? a.empty() : all_of_a < all_of_b;
 }
 
 bool MakesARun(FileKind kind) {

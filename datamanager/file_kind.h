@@ -46,6 +46,14 @@ bool IsHidden(std::string_view name);
 // long as there is one of the name without the suffix.
 std::string_view NameBesideWhichItIsACopy(std::string_view name);
 
+// The order in which the files of a run are read: that of their names, in which numbers count as
+// numbers, so that the 9th file of a writer (".9") comes before its 10th. (TensorBoard compares
+// texts alone.)
+struct ReadBefore {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const;
+};
+
 // A directory that directly holds a file of such a kind is a run.
 bool MakesARun(FileKind kind);
 // A file of such a kind is read.

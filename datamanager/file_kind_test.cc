@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -109,6 +110,37 @@ TEST(FileKindTest, ARandomSuffixSaysBesideWhatItIsACopy) {
   for (const char* name : {"x.tfevents.1.host", "x.tfevents.1.6eF7ab0", "x.tfevents.1.6eF7ab01a",
                            "x.tfevents.1.6eF7ab0g", "6eF7ab01", ".6eF7ab01", ""}) {
     EXPECT_EQ(NameBesideWhichItIsACopy(name), "") << name;
+  }
+}
+
+TEST(FileKindTest, FilesAreReadInTheOrderOfTheirNamesAndNumbersInThem) {
+  const std::vector<std::string_view> order = {
+      "",
+      "a",
+      "a.01",
+      "a.1",
+      "a.1.x",
+      "a.2",
+      "a.9",
+      "a.10",
+      "a.10.v2",
+      "a.99999999999999999999",
+      "a.100000000000000000000",
+      "ab",
+      "b.1.9.x",
+      "b.1.10.a",
+      "b.2",
+      "c",
+      "c0",
+      "tfevents.9",
+      "tfevents.10.host",
+      "x\xff",
+  };
+  const ReadBefore before;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      EXPECT_EQ(before(order[i], order[k]), i < k) << order[i] << " and " << order[k];
+    }
   }
 }
 

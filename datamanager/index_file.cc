@@ -20,7 +20,7 @@ namespace datamanager {
 namespace {
 
 constexpr std::string_view kMagic = "YARDINDX";
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kHeaderBytes = 28;
 
 template <typename T>
@@ -178,6 +178,7 @@ void PutFile(std::string& out, const IndexedFile& file) {
   Put(out, file.points);
   PutText(out, file.version);
   PutText(out, file.writer);
+  PutText(out, file.bad_tag);
   PutFaults(out, file.faults);
 }
 
@@ -191,6 +192,7 @@ IndexedFile GetFile(Bytes& bytes) {
   file.points = bytes.Number();
   file.version = bytes.Text();
   file.writer = bytes.Text();
+  file.bad_tag = bytes.Text();
   file.faults = GetFaults(bytes);
   return file;
 }
@@ -281,6 +283,7 @@ void PutSummary(std::string& out, const ScalarSummary& summary) {
   PutFixed(out, summary.first_time);
   PutFixed(out, summary.last_time);
   PutFixed(out, summary.last);
+  PutFixed(out, summary.last_at);
   PutFixed(out, summary.min);
   PutFixed(out, summary.max);
   Put(out, summary.not_finite);
@@ -295,6 +298,7 @@ ScalarSummary GetSummary(Bytes& bytes) {
   summary.first_time = bytes.Fixed<double>();
   summary.last_time = bytes.Fixed<double>();
   summary.last = bytes.Fixed<double>();
+  summary.last_at = bytes.Fixed<double>();
   summary.min = bytes.Fixed<double>();
   summary.max = bytes.Fixed<double>();
   summary.not_finite = bytes.Number();

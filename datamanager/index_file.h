@@ -53,6 +53,7 @@ struct IndexedFile {
   std::uint64_t points = 0;  // And other values.
   std::string version;       // "brain.Event:2"
   std::string writer;
+  std::string bad_tag;                  // As RunFileData has it.
   std::vector<eventlog::Fault> faults;  // By kind, each once.
 
   bool operator==(const IndexedFile&) const = default;

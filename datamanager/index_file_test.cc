@@ -64,6 +64,7 @@ IndexedRun ARun() {
       .points = 2999,
       .version = "brain.Event:2",
       .writer = "a writer",
+      .bad_tag = "odd",
       .faults = {{FaultKind::kBadLength, 2, 3, 4, 5}, {FaultKind::kNoDescriptor, 1, 0, 9, 9}}};
   run.files.push_back(file);
   file.name = std::string("\xFF\0x", 3);
@@ -135,7 +136,7 @@ std::string Render(const IndexedRun& run, const std::vector<Series>& all) {
 }
 
 // As Render() does, so that what stands behind the checksums is looked at.
-std::string Seal(const std::string& head, const std::string& data, std::uint32_t version = 1) {
+std::string Seal(const std::string& head, const std::string& data, std::uint32_t version = 2) {
   std::string index = "YARDINDX";
   const auto put = [&](auto value) {
     index.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -165,8 +166,8 @@ bool Same(const ScalarSummary& a, const ScalarSummary& b) {
   };
   return a.points == b.points && a.first_step == b.first_step && a.last_step == b.last_step &&
          same(a.first_time, b.first_time) && same(a.last_time, b.last_time) &&
-         same(a.last, b.last) && same(a.min, b.min) && same(a.max, b.max) &&
-         a.not_finite == b.not_finite;
+         same(a.last, b.last) && same(a.last_at, b.last_at) && same(a.min, b.min) &&
+         same(a.max, b.max) && a.not_finite == b.not_finite;
 }
 
 bool Same(const SeriesMarks& a, const SeriesMarks& b) {
@@ -293,7 +294,7 @@ TEST_F(IndexFileTest, TheHeadAloneIsEnoughForAList) {
 }
 
 TEST_F(IndexFileTest, AnotherVersionIsNotRead) {
-  EXPECT_EQ(IndexReader::Parse(Seal("", "", 2)).status().code(),
+  EXPECT_EQ(IndexReader::Parse(Seal("", "", 1)).status().code(),
             absl::StatusCode::kFailedPrecondition);
 }
 

@@ -99,12 +99,17 @@ std::vector<bool> PurgedByNewerFiles(std::span<const std::int64_t> steps,
   return dropped;
 }
 
-// Of each step the last, of places in the order of steps.
-void OnlyTheLast(std::span<const std::int64_t> steps, std::vector<std::uint64_t>* places) {
+// Of each step the last, of places in the order of steps; by wall time, if there are any.
+void OnlyTheLast(std::span<const std::int64_t> steps, std::span<const double> wall_times,
+                 std::vector<std::uint64_t>* places) {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < places->size(); ++i) {
-    if (i + 1 < places->size() && steps[(*places)[i + 1]] == steps[(*places)[i]]) continue;
-    (*places)[kept++] = (*places)[i];
+  for (const std::uint64_t place : *places) {
+    if (kept == 0 || steps[(*places)[kept - 1]] != steps[place]) {
+      (*places)[kept++] = place;
+      continue;
+    }
+    std::uint64_t& last = (*places)[kept - 1];
+    if (wall_times.empty() || IsNotEarlier(wall_times[place], wall_times[last])) last = place;
   }
   places->resize(kept);
 }
@@ -154,7 +159,8 @@ bool Follows(const Purge& purge, Overlap policy) {
 
 std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
                                       std::span<const Purge> purges,
-                                      std::span<const FilePart> parts, Overlap policy) {
+                                      std::span<const FilePart> parts, Overlap policy,
+                                      std::span<const double> wall_times) {
   std::vector<std::uint64_t> places(steps.size());
   std::iota(places.begin(), places.end(), std::uint64_t{0});
   const auto earlier = [&](std::uint64_t a, std::uint64_t b) { return steps[a] < steps[b]; };
@@ -166,7 +172,7 @@ std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
     case Overlap::kRaw:
       return places;
     case Overlap::kLastWrite:
-      OnlyTheLast(steps, &places);
+      OnlyTheLast(steps, wall_times, &places);
       return places;
     case Overlap::kTensorBoard:
     case Overlap::kTensorBoardV1:
@@ -178,7 +184,7 @@ std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
       break;
     case Overlap::kMindInsight:
       dropped = PurgedByNewerFiles(steps, parts);
-      OnlyTheLast(steps, &places);
+      OnlyTheLast(steps, {}, &places);
       break;
   }
   std::erase_if(places, [&](std::uint64_t place) { return dropped[place]; });

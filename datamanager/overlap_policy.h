@@ -27,7 +27,8 @@ namespace datamanager {
 
 enum class Overlap : std::uint8_t {
   kRaw,            // Every point.
-  kLastWrite,      // Of the points of a step the one that came last.
+  kLastWrite,      // Of the points of a step that of the latest wall time, of equal ones the one
+                   // that came last.
   kTensorBoard,    // V1 or V2, whichever TensorBoard follows when it reads those files.
   kTensorBoardV1,  // Files older than version 2: a summary whose step is before that of the run's
                    // last summary purges its own tags from its step on.
@@ -62,10 +63,12 @@ struct FilePart {
 
 // Places of `steps` (of a series in file order) that `policy` keeps, in the order of steps; equal
 // steps stay in file order. `purges` and `parts` are in the order of their places; without parts
-// everything is of one file. Takes O(n log n), and 24 bytes a point for the moment.
+// everything is of one file. `wall_times`, of the same points, count for kLastWrite; without any
+// all are equal. Takes O(n log n), and 24 bytes a point for the moment.
 std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
                                       std::span<const Purge> purges,
-                                      std::span<const FilePart> parts, Overlap policy);
+                                      std::span<const FilePart> parts, Overlap policy,
+                                      std::span<const double> wall_times = {});
 
 // What the policies have to know of one series besides its steps; PurgeLog fills it in. 16 bytes
 // for one that comes from one file and in which nothing was purged.

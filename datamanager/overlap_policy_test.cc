@@ -304,12 +304,46 @@ TEST(OverlapPolicyTest, SummariesAreJoined) {
     EXPECT_EQ(first.last_step, 9);
     EXPECT_EQ(first.first_time, 1);
     EXPECT_EQ(first.last_time, 5);
-    EXPECT_EQ(first.last, 8);
+    EXPECT_EQ(first.last, 3) << "the value of the largest step";
+    EXPECT_EQ(first.last_at, 2);
+    EXPECT_EQ(whole.last, 3);
     EXPECT_EQ(first.min, -1);
     EXPECT_EQ(first.max, 8);
     EXPECT_EQ(first.not_finite, 2u);
     EXPECT_EQ(whole.not_finite, 2u);
   }
+}
+
+TEST(OverlapPolicyTest, TheLastOfAStepIsThatOfTheLatestTimeInWhicheverOrderTheyCome) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<Point> points{{1, 7, 10},   {2, 5, 20},  {2, 9, 21},
+                            {2, nan, 22}, {2, -3, 23}, {0, 99, 0}};
+  std::sort(points.begin(), points.end(),
+            [](const Point& a, const Point& b) { return a.value < b.value; });
+  do {
+    ScalarSummary summary;
+    std::vector<std::int64_t> steps;
+    std::vector<double> times;
+    for (const Point& point : points) {
+      summary.Add(point);
+      steps.push_back(point.step);
+      times.push_back(point.wall_time);
+    }
+    ASSERT_EQ(summary.last, 21);
+    ASSERT_EQ(summary.last_at, 9);
+    ASSERT_EQ(summary.first_time, -3);
+    ASSERT_EQ(summary.last_time, 99);
+    std::vector<double> kept;
+    for (const std::uint64_t place : KeptPoints(steps, {}, {}, Overlap::kLastWrite, times)) {
+      kept.push_back(points[place].value);
+    }
+    ASSERT_EQ(kept, (std::vector<double>{0, 10, 21}));
+  } while (std::next_permutation(points.begin(), points.end(),
+                                 [](const Point& a, const Point& b) { return a.value < b.value; }));
+  ScalarSummary timeless;
+  timeless.Add({1, nan, 1});
+  timeless.Add({1, nan, 2});
+  EXPECT_EQ(timeless.last, 2) << "of equal ones the last in file order";
 }
 
 TEST(OverlapPolicyTest, GoesOnFromItsState) {

@@ -21,7 +21,7 @@ struct TagFacts {
   std::string_view plugin;
   // True: the tag has scalar points, and the numbers below mean something.
   bool scalar = false;
-  double last = std::numeric_limits<double>::quiet_NaN();  // Of the newest point in file order.
+  double last = std::numeric_limits<double>::quiet_NaN();  // As ScalarSummary has it.
   // Over finite values; NaN if there are none.
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "datamanager/columns.h"
+#include "datamanager/scalar_summary.h"
 
 namespace datamanager {
 
@@ -42,8 +43,13 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
   News news;
   series.Read(size, series.size() - size, &news.points);
   std::vector<std::int64_t> steps;
+  std::vector<double> wall_times;
   steps.reserve(news.points.size());
-  for (const Point& point : news.points) steps.push_back(point.step);
+  wall_times.reserve(news.points.size());
+  for (const Point& point : news.points) {
+    steps.push_back(point.step);
+    wall_times.push_back(point.wall_time);
+  }
   std::vector<Purge> rebased;
   for (Purge purge : marks.purges().subspan(purges)) {
     purge.before -= std::min(purge.before, size);
@@ -56,7 +62,7 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
     part.first -= std::min(part.first, size);
     parts.push_back(part);
   }
-  news.kept = KeptPoints(steps, rebased, parts, policy);
+  news.kept = KeptPoints(steps, rebased, parts, policy, wall_times);
   for (const std::int64_t step : steps) news.lowest = std::min(news.lowest, step);
   for (const Purge& purge : rebased) {
     if (!Follows(purge, policy)) continue;
@@ -70,26 +76,37 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
   return news;
 }
 
-// Drops of `old`, which is in the order of steps, what the news purge.
-void DropPurged(const News& news, Overlap policy, std::vector<Point>* old) {
-  if (news.purged) {
-    std::erase_if(*old, [&](const Point& point) { return point.step >= news.purged_from; });
-  }
-  if (policy != Overlap::kLastWrite) return;
+// Of each step, which `old` and the news have once, only the one of the later wall time stays.
+void KeepTheLast(News* news, std::vector<Point>* old) {
   std::size_t next = 0;
+  std::vector<bool> earlier(news->kept.size());
   std::erase_if(*old, [&](const Point& point) {
-    while (next < news.kept.size() && news.points[news.kept[next]].step < point.step) ++next;
-    return next < news.kept.size() && news.points[news.kept[next]].step == point.step;
+    const auto fresh = [&]() -> const Point& { return news->points[news->kept[next]]; };
+    while (next < news->kept.size() && fresh().step < point.step) ++next;
+    if (next == news->kept.size() || fresh().step != point.step) return false;
+    earlier[next] = !IsNotEarlier(fresh().wall_time, point.wall_time);
+    return !earlier[next];
   });
+  std::size_t place = 0;
+  std::erase_if(news->kept, [&](std::uint64_t) { return earlier[place++]; });
 }
 
-void Merge(const News& news, Overlap policy, ScalarColumns* view) {
+// Drops of `old`, which is in the order of steps, what the news purge; or of the news what is
+// older.
+void DropPurged(Overlap policy, News* news, std::vector<Point>* old) {
+  if (news->purged) {
+    std::erase_if(*old, [&](const Point& point) { return point.step >= news->purged_from; });
+  }
+  if (policy == Overlap::kLastWrite) KeepTheLast(news, old);
+}
+
+void Merge(News news, Overlap policy, ScalarColumns* view) {
   const std::int64_t from = news.purged ? std::min(news.lowest, news.purged_from) : news.lowest;
   const std::uint64_t first = view->Find(from, kHighest).first;
   std::vector<Point> old;
   view->Read(first, view->size() - first, &old);
   view->Truncate(first);
-  DropPurged(news, policy, &old);
+  DropPurged(policy, &news, &old);
   auto next = old.begin();
   for (const std::uint64_t place : news.kept) {
     const Point& point = news.points[place];
@@ -126,7 +143,7 @@ const ScalarColumns& StepView::Get(const ScalarColumns& series, const SeriesMark
     kept_->points = ScalarColumns();
     news = Since(series, marks, 0, 0, policy);
   }
-  Merge(news, policy, &kept_->points);
+  Merge(std::move(news), policy, &kept_->points);
   kept_->size = series.size();
   kept_->purges = marks.purges().size();
   return kept_->points;

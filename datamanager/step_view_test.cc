@@ -22,11 +22,11 @@ constexpr Overlap kAll[] = {Overlap::kRaw,           Overlap::kLastWrite,     Ov
 // A run of one tag.
 class Series {
  public:
-  void Add(std::int64_t step, std::uint32_t age = 0) {
+  void Add(std::int64_t step, std::uint32_t age = 0, double time = 0) {
     log_.Summary(step);
     log_.Note(summary_, step, age, &marks_);
     // Each value is another, so that equal steps are told apart.
-    const Point point{step, 0, static_cast<double>(points_.size())};
+    const Point point{step, time, static_cast<double>(points_.size())};
     summary_.Add(point);
     points_.push_back(point);
     columns_.Append(point);
@@ -46,9 +46,14 @@ class Series {
   std::vector<Point> Want(Overlap policy) {
     log_.CatchUp(summary_, &marks_);
     std::vector<std::int64_t> steps;
-    for (const Point& point : points_) steps.push_back(point.step);
+    std::vector<double> times;
+    for (const Point& point : points_) {
+      steps.push_back(point.step);
+      times.push_back(point.wall_time);
+    }
     std::vector<Point> want;
-    for (const std::uint64_t place : KeptPoints(steps, marks_.purges(), marks_.parts(), policy)) {
+    for (const std::uint64_t place :
+         KeptPoints(steps, marks_.purges(), marks_.parts(), policy, times)) {
       want.push_back(points_[place]);
     }
     return want;
@@ -99,7 +104,7 @@ TEST(StepViewTest, WhatHasGrownIsMergedIn) {
         if (random() % 40 == 0) step -= static_cast<std::int64_t>(random() % back);
         if (random() % 60 == 0) series.Restart(step - static_cast<std::int64_t>(random() % 20));
         if (random() % 60 == 0) series.log().FileVersion(1 + static_cast<int>(random() % 2));
-        series.Add(step, i / 100);
+        series.Add(step, i / 100, static_cast<double>(random() % 8));
         step += random() % 4 == 0 ? 0 : 1;
         if (random() % 20 == 0) {
           ASSERT_EQ(series.Get(view, policy), series.Want(policy));
