@@ -179,13 +179,15 @@ class Follower final : public RunFollower {
     ++periods_;
     if (!watches_ || periods_ % kWholeEvery == 0) {
       wanted_.whole = true;
-    } else if (!unwatched_.empty() || tree_.unreadable().count > 0) {
-      wanted_.directories = true;
-      for (const ListedRunPtr& run : tree_.runs()) {
-        if (unwatched_.contains(run->directory)) wanted_.runs.insert(run->name);
-      }
     } else {
-      return;
+      const bool directories = !unwatched_.empty() || tree_.unreadable().count > 0;
+      const std::span<const std::string> linked = tree_.linked_runs();
+      if (!directories && linked.empty()) return;
+      wanted_.runs.insert(linked.begin(), linked.end());
+      wanted_.directories |= directories;
+      for (const ListedRunPtr& run : tree_.runs()) {
+        if (directories && unwatched_.contains(run->directory)) wanted_.runs.insert(run->name);
+      }
     }
     wanted_.periodic = true;
   }

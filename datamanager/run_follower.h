@@ -26,8 +26,9 @@ namespace datamanager {
 // inotify says at once which files grow and which directories change. Growth is told without a look
 // at anything, and put into the listing a little later; for a change of directories the tree is
 // scanned again. Whatever inotify cannot see is looked at from time to time: directories that are
-// not watched at each reload_interval, everything at each kWholeEvery-th. Looking takes half a
-// percent of one core at most: after a look that took long the next one comes later.
+// not watched and files behind links at each reload_interval, everything at each kWholeEvery-th.
+// Looking takes half a percent of one core at most: after a look that took long the next one comes
+// later.
 //
 // Re-imagines the reload loops of MindInsight and TensorBoard, which list and look at everything
 // each time.

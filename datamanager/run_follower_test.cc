@@ -373,6 +373,26 @@ TEST_F(RunFollowerTest, WhatCannotBeWatchedIsLookedAtEachTime) {
   EXPECT_THAT(source_.looks(), Not(Contains(Key(root_ + "/seen/" + kFile))));
 }
 
+TEST_F(RunFollowerTest, AFileBehindALinkIsLookedAtEachTime) {
+  Append("seen");
+  const std::string file = base_ + "/elsewhere";
+  std::ofstream(file) << "1";
+  std::filesystem::create_directory(root_ + "/linked");
+  std::filesystem::create_symlink(file, root_ + "/linked/" + kFile);
+  clock_.Advance(absl::Hours(1));  // Their directories need not be listed again.
+  Start();
+  AwaitQuiet();
+  ASSERT_TRUE(AwaitRun("linked"));
+  ASSERT_TRUE(clock_.AwaitWaiters(1));
+  const int whole = Found(Look::kWhole);
+  source_.Forget();
+  std::ofstream(file, std::ios::app) << "2";
+  clock_.Advance(absl::Seconds(3));
+  EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return runs_["linked"] == 2; }));
+  EXPECT_EQ(Found(Look::kWhole), whole);
+  EXPECT_THAT(source_.looks(), Not(Contains(Key(root_ + "/seen/" + kFile))));
+}
+
 TEST_F(RunFollowerTest, WithoutInotifyEverythingIsLookedAtEachTime) {
   Append("r");
   RunFollower::Options options;

@@ -639,6 +639,7 @@ class RunTree::Scan {
     const auto profiles = Profiles();
     std::vector<ListedRunPtr> runs;
     std::vector<Node*> nodes;
+    std::vector<std::string> linked;
     for (const auto& [name, node] : Named(profiles)) {
       const auto profile = profiles.find(node);
       ListedRunPtr run;
@@ -650,8 +651,13 @@ class RunTree::Scan {
       if (run == nullptr) continue;
       runs.push_back(std::move(run));
       nodes.push_back(node);
+      const bool has_link =
+          std::any_of(node->links.begin(), node->links.end(),
+                      [](const Node::Link& link) { return link.file.has_value(); });
+      if (has_link) linked.push_back(name);
     }
     Compare(tree_->runs_, runs, delta);
+    tree_->linked_runs_ = std::move(linked);
     tree_->runs_ = std::move(runs);
     tree_->nodes_ = std::move(nodes);
   }

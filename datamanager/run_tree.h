@@ -102,6 +102,9 @@ class RunTree {
 
   // As of the last call, sorted by name. Runs that have not changed keep their objects.
   std::span<const ListedRunPtr> runs() const { return runs_; }
+  // Names of those of which a file is a link: nothing beside the link changes when it grows.
+  // Sorted.
+  std::span<const std::string> linked_runs() const { return linked_runs_; }
   // Every directory that was looked into, in no special order.
   std::span<const Directory> directories() const { return directories_; }
   // As of the last Rescan.
@@ -115,6 +118,7 @@ class RunTree {
   std::unique_ptr<Node> root_;
   std::vector<ListedRunPtr> runs_;
   std::vector<Node*> nodes_;  // Of `runs_`, in the same order.
+  std::vector<std::string> linked_runs_;
   std::vector<Directory> directories_;
   Unreadable unreadable_;
 };
