@@ -136,11 +136,4 @@ absl::StatusOr<BriefItemPtr> BriefCache::Find(std::string_view run) const {
       matches > names.size() ? absl::StrCat(" and ", matches - names.size(), " more") : ""));
 }
 
-absl::Status BriefCache::Remove(const std::string& run) {
-  MutexLock lock(mutex_);
-  if (by_name_.erase(run) == 0) return absl::NotFoundError(absl::StrCat("no run \"", run, "\""));
-  SortItems();
-  return absl::OkStatus();
-}
-
 }  // namespace datamanager

@@ -69,8 +69,6 @@ class BriefCache {
   Items items() const;
   // By name, or by what only one name begins with. NotFound; FailedPrecondition if several do.
   absl::StatusOr<BriefItemPtr> Find(std::string_view run) const;
-  // Until the next Merge that has it. NotFound.
-  absl::Status Remove(const std::string& run);
 
  private:
   void SortItems() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

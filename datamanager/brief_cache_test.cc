@@ -186,18 +186,6 @@ TEST(BriefCacheTest, FindsByNameOrPrefix) {
             absl::FailedPreconditionError("run \"r\" matches r10, r11, r12, r13, r14 and 84 more"));
 }
 
-TEST(BriefCacheTest, ARemovedRunComesBackWithTheNextScan) {
-  BriefCache cache(Nothing);
-  Merge(&cache, {Listed("a"), Listed("b")});
-  ASSERT_TRUE((*cache.Find("a"))->Set("x", Text("content")).ok());
-  EXPECT_TRUE(cache.Remove("a").ok());
-  EXPECT_THAT(Names(cache), ElementsAre("b"));
-  EXPECT_EQ(cache.Remove("a"), absl::NotFoundError("no run \"a\""));
-  Merge(&cache, {Listed("a"), Listed("b")});
-  EXPECT_THAT(Names(cache), ElementsAre("a", "b"));
-  EXPECT_FALSE((*cache.Find("a"))->Get<std::string>("x").ok());
-}
-
 TEST(BriefCacheTest, UpdatersRunForEveryRunLineageFirst) {
   std::vector<std::string> calls;
   const auto tell = [&calls](const std::string& who) {
@@ -332,7 +320,6 @@ TEST(BriefCacheTest, ScansAndUpdatesAndQuestionsMayComeAtOnce) {
       runs.push_back(Listed(absl::StrCat("r", i), scan, static_cast<std::uint64_t>(scan / 10)));
     }
     cache.Merge(runs);
-    if (scan % 7 == 0) cache.Remove("r5").IgnoreError();
   }
   over = true;
   EXPECT_TRUE(asker.Join());

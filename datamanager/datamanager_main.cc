@@ -158,6 +158,7 @@ int Run() {
     // (A pool that has too much to do is asked again.)
     (void)pool->Submit([&catalog] {
       catalog.EndLingering();
+      catalog.ReadOnLater();
       catalog.WriteIndexes(datamanager::RunIndexes::Which::kDue, kWritesFor);
       return absl::OkStatus();
     });

@@ -137,6 +137,7 @@ std::vector<Row> Rows() {
   content("BadChecksumOfThePayload", Flipped(5, Point(5).size() - 1), kPoints, kPoints - 1,
           FaultKind::kBadPayload);
   content("BadLength", Flipped(5, 0), kPoints, kPoints - 1, FaultKind::kBadLength);
+  content("NoEventFile", "an archive of " + all, kPoints, 0, FaultKind::kBadLength);
   content("BadChecksumOfTheLength", Flipped(5, 8), kPoints, kPoints - 1, FaultKind::kBadLength);
   content("ALengthOf2To63", With(Header(std::uint64_t{1} << 63)), kPoints, kPoints,
           FaultKind::kTooLong);

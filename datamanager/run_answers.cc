@@ -30,6 +30,7 @@
 #include "eventlog/graph_nodes.h"
 #include "eventlog/hparams_content.h"
 #include "eventlog/tag_metadata.h"
+#include "eventlog/tag_table.h"
 #include "runtime/file.h"
 
 namespace datamanager {
@@ -229,10 +230,19 @@ class FilesAnswer : public LookingMaker<msg::FilesReplyT> {
       const auto found = read.find(file.name);
       auto message = std::make_unique<msg::RunFileT>(
           FileMessage(file, found == read.end() ? nullptr : found->second));
+      if (data.tags_overflowed()) TellOverflow(message.get());
       bytes += 400 + name.size() + 100 * message->faults.size();
       reply->files.push_back(std::move(message));
     }
     return absl::OkStatus();
+  }
+
+  static void TellOverflow(msg::RunFileT* file) {
+    for (const auto& fault : file->faults) {
+      if (fault->kind != msg::FaultKind::TagTooLong) continue;
+      fault->text = absl::StrCat("values of tags beyond the first ", eventlog::TagTable::kMaxTags,
+                                 ", which are all that a run may have");
+    }
   }
 
   const std::string run_;
@@ -377,7 +387,7 @@ msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
   message.finished =
       listed.kind == FileKind::kMindSporeGraph || listed.kind == FileKind::kProfileMarker;
   if (read == nullptr) return message;
-  message.read_bytes = read->position.record.offset;
+  message.read_bytes = read->DoneBytes();
   // The listing follows what was read.
   message.bytes = std::max(message.bytes, message.read_bytes);
   message.records = read->records;
@@ -387,6 +397,13 @@ msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
   message.tail_bytes = read->faults.Of(FaultKind::kUnfinishedTail).bytes;
   AppendFaults(read->faults, "", &message.faults);
   for (const auto& fault : message.faults) {
+    if (read->IsForeign() && fault->kind == msg::FaultKind::BadLength) {
+      fault->text = "it does not begin with a record whose checksum is right: no event file";
+    }
+    if (fault->kind == msg::FaultKind::BadValue && !read->bad_tag.empty()) {
+      fault->text = absl::StrCat("not what tag \"", LossyUtf8(read->bad_tag), "\" holds",
+                                 fault->count > 1 ? " (the first)" : "");
+    }
     const bool is_now =
         fault->kind == msg::FaultKind::Unreadable || fault->kind == msg::FaultKind::NoDescriptor;
     if (is_now && !read->problem.ok()) {

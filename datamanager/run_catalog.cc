@@ -78,7 +78,9 @@ class RunCatalog::Run {
     bool history = false;
     // The number of the KeptPoints that its points are kept for.
     std::uint64_t kept_by = 0;
-    std::int64_t grown_us = 0;  // When new records were read last.
+    // When the newest file was written that something was read of since it was listed.
+    std::int64_t grown_us = 0;
+    std::uint64_t known_bytes = 0;  // What it adds to those of the catalog.
     // Why the last step could not go on, and when.
     absl::Status failure;
     absl::Duration failed_at;
@@ -239,7 +241,7 @@ void RunCatalog::TakeListing(const RunTree::Delta& delta, std::span<const Listed
   for (const ListedRunPtr& listed : delta.added) Add(listed, NextGeneration(listed->name), first);
   for (const RunTree::Changed& changed : delta.changed) Change(changed.run);
   if (only_listing) return;
-  // What was forgotten by Uncache() and is there.
+  // Whatever is there is listed, whoever was told first that it has come.
   for (const ListedRunPtr& listed : runs) {
     if (Find(listed->name) == nullptr) Add(listed, NextGeneration(listed->name), false);
   }
@@ -256,6 +258,7 @@ void RunCatalog::Change(const ListedRunPtr& listed) {
   if (run == nullptr) return;
   const bool reads = run->With([&](Run::State& state) {
     state.reader.SetRun(listed);
+    if (listed->bytes >= state.reader.data().read_bytes()) state.grown_us = 0;
     run->file_bytes = state.reader.total_bytes();
     return !state.reader.idle();
   });
@@ -293,6 +296,7 @@ void RunCatalog::Remove(const std::string& name) {
     state.gone = true;
     waiters = std::move(state.when_counted);
     listed = state.reader.run();
+    known_bytes_ -= std::exchange(state.known_bytes, 0);
     return state.reader.data().generation();
   });
   if (options_.indexes != nullptr) options_.indexes->Forget(*listed);
@@ -307,6 +311,7 @@ void RunCatalog::Remove(const std::string& name) {
   }
   scheduler_->Forget(name);
   cache_.Remove(name);
+  cache_.SetReserved(known_bytes_);
   for (const auto& ready : waiters) ready();
 }
 
@@ -325,6 +330,20 @@ absl::Status RunCatalog::LookAgain(const std::string& name) {
   run->With([](Run::State& state) { state.reader.LookAtAll(); });
   scheduler_->Schedule(name, LoadScheduler::Urgency::kChanged, NowUs());
   return absl::OkStatus();
+}
+
+void RunCatalog::ReadOnLater() {
+  std::set<std::string> runs;
+  {
+    MutexLock lock(mutex_);
+    runs.swap(later_);
+  }
+  for (const std::string& name : runs) {
+    const RunPtr run = Find(name);
+    if (run == nullptr) continue;
+    run->With([](Run::State& state) { state.reader.LookAtLater(); });
+    scheduler_->Schedule(name, LoadScheduler::Urgency::kCount, 0);
+  }
 }
 
 std::vector<std::string> RunCatalog::TakeGrown(const std::string& run) {
@@ -507,14 +526,13 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
   std::vector<std::function<void()>> counted;
   std::uint64_t bytes = 0;
   int hands = 1;
-  bool gone = false;
+  bool gone = false, later = false;
   const std::vector<std::string> grown = TakeGrown(name);
   run->WithStep([&](Run::State& state) {
     gone = state.gone;
     if (gone) return;
     state.reader.LookAt(grown);
     RunData& data = state.reader.data();
-    const std::uint64_t records = data.records();
     step = state.reader.ReadOn(&OwnBuffer(), !state.history && options_.on_points != nullptr);
     if (options_.on_points != nullptr) {
       for (const RunData::Fresh& fresh : step.fresh) {
@@ -522,7 +540,7 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
                            fresh.first, fresh.points);
       }
     }
-    if (!state.history && data.records() > records) state.grown_us = NowUs();
+    state.grown_us = step.anew ? step.modified_us : std::max(state.grown_us, step.modified_us);
     if (data.counted()) state.history = false;
     // If there is something of other files, that is served meanwhile.
     if (step.status.ok() && data.records() == 0) step.status = step.problem;
@@ -531,11 +549,19 @@ absl::StatusOr<LoadScheduler::Progress> RunCatalog::Lead(const RunPtr& run,
     if (!step.status.ok()) state.failed_at = options_.clock->Monotonic();
     if (data.counted() || !step.status.ok()) counted.swap(state.when_counted);
     bytes = data.cached_bytes();
+    const std::uint64_t known = data.Bytes() - bytes;
+    known_bytes_ += known - std::exchange(state.known_bytes, known);
     event_bytes_read_ += step.read_bytes;
     if (options_.indexes != nullptr) options_.indexes->Stepped(state.reader, step);
     hands = state.reader.hands();
+    later = state.reader.has_later();
   });
   for (const auto& ready : counted) ready();
+  cache_.SetReserved(known_bytes_);
+  if (later) {
+    MutexLock lock(mutex_);
+    later_.insert(name);
+  }
   // It may be gone by now, or another one of that name.
   if (gone || Find(name) != run) {
     if (run->loading != nullptr) cache_.GiveUpLoad(std::exchange(run->loading, nullptr));
@@ -591,8 +617,8 @@ RunCatalog::RunInfo RunCatalog::DescribeRun(Run& run) const {
     info.listed = state.reader.run();
     info.cached_bytes = data.cached_bytes();
     info.update_us = std::max(info.listed->update_us, state.grown_us);
-    info.bytes = std::max(info.listed->bytes, data.read_bytes());
-    info.read_bytes = data.read_bytes();
+    info.bytes = std::max(info.listed->bytes, data.done_bytes());
+    info.read_bytes = data.done_bytes();
     info.generation = data.generation();
     info.counted = data.counted();
     info.intact = data.intact();
@@ -794,11 +820,14 @@ absl::Status RunCatalog::CacheRun(const std::string& run) {
   return absl::OkStatus();
 }
 
-absl::Status RunCatalog::Uncache(const std::string& run) {
+absl::Status RunCatalog::Uncache(const std::string& name) {
   MutexLock lock(listing_mutex_);
-  if (Find(run) == nullptr) return FindName(run).status();
-  Remove(run);
-  return brief_.Remove(run);
+  const RunPtr run = Find(name);
+  if (run == nullptr) return FindName(name).status();
+  const ListedRunPtr listed = run->With([](Run::State& state) { return state.reader.run(); });
+  Remove(name);
+  Add(listed, NextGeneration(name), false);
+  return absl::OkStatus();
 }
 
 std::pair<std::string, RunCatalog::RunPtr> RunCatalog::RunFromLevel(std::string_view level) const {
@@ -912,7 +941,7 @@ RunCatalog::Stats RunCatalog::GetStats() const {
       stats.memory_bytes += data.Bytes();
       stats.records += data.records();
       stats.bad_records += data.bad_records();
-      stats.read_bytes += data.read_bytes();
+      stats.read_bytes += data.done_bytes();
       stats.total_bytes += state.reader.total_bytes();
     });
   }

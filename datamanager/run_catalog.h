@@ -60,9 +60,10 @@ class RunCatalog : public RunSource {
                          std::uint64_t first, const std::vector<Point>& points)>;
   struct Options {
     std::string root;
-    std::uint64_t byte_budget = kUnknownBudget;  // For points.
-    int load_threads = 1;                        // 1..LoadScheduler::kMaxThreads.
-    int open_files = 16;                         // Event files, at once.
+    // For points, and for what is known of runs without them, which stays.
+    std::uint64_t byte_budget = kUnknownBudget;
+    int load_threads = 1;  // 1..LoadScheduler::kMaxThreads.
+    int open_files = 16;   // Event files, at once.
     std::uint64_t step_bytes = std::uint64_t{4} << 20;
     std::uint64_t part_bytes = std::uint64_t{4} << 20;  // Of large files, see RunReader.
     // Called once for each point that was not there yet when its run was counted for the first
@@ -148,6 +149,9 @@ class RunCatalog : public RunSource {
   // Gives back the memory of what was served without room for it, when nobody has asked for more of
   // it for some seconds. To be called now and then.
   void EndLingering();
+  // Reads on for a while in files in which nothing but damage was found for long. To be called now
+  // and then.
+  void ReadOnLater();
   // Writes indexes of runs, for `timeout` and one run more at most. Blocks.
   void WriteIndexes(RunIndexes::Which which, absl::Duration timeout);
   // The process ends: what is read of all runs one after the other ends with the next one.
@@ -184,8 +188,9 @@ class RunCatalog : public RunSource {
 
   // Loads the run before what nobody asks for, and counts as an access; returns at once.
   absl::Status CacheRun(const std::string& run);
-  // Forgets all that was read of the run, and the run; on disk, it comes back with the next scan.
-  absl::Status Uncache(const std::string& run);
+  // Forgets all that was read of the run, and what was stored of it. It stays listed and is read
+  // anew, as another generation.
+  absl::Status Uncache(const std::string& name);
 
   // The topics `m/RUN/TAG/` that begin with `prefix` and come after `after`, in their order, with
   // the generation of their run and how many points each has, until `visit` returns false. Reads no
@@ -251,6 +256,7 @@ class RunCatalog : public RunSource {
   const Options options_;
   std::atomic<std::size_t> looked_into_ = 0;
   std::atomic<std::uint64_t> event_bytes_read_ = 0;
+  std::atomic<std::uint64_t> known_bytes_ = 0;  // Of all runs, what is known without their points.
   mutable eventlog::OpenFileBound open_files_;
   BriefCache brief_;
   mutable Cache cache_;
@@ -268,6 +274,7 @@ class RunCatalog : public RunSource {
   std::map<std::string, std::uint64_t> generations_ ABSL_GUARDED_BY(mutex_);
   // Files that have grown, by run; for its next step.
   std::map<std::string, std::set<std::string>> grown_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> later_ ABSL_GUARDED_BY(mutex_);  // Runs with files for ReadOnLater().
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
   ManagerStatus status_ ABSL_GUARDED_BY(mutex_);
   RunTree::Unreadable unreadable_ ABSL_GUARDED_BY(mutex_);

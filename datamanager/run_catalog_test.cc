@@ -404,6 +404,29 @@ TEST_F(RunCatalogTest, ARunThatIsLargerThanTheBudgetIsServedAndNotKept) {
   EXPECT_EQ(catalog->Describe("r")->generation, 0u);
 }
 
+TEST_F(RunCatalogTest, WhatIsKnownOfTagsTakesTheRoomOfPoints) {
+  Report("r", 0, 30'000);
+  SetAge("r", std::chrono::hours(1));
+  runtime::FakeClock clock(absl::Now());
+  const auto catalog = CatalogWithClock(&clock, 400'000);
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r cached");
+  std::vector<std::string> tags;
+  for (int tag = 0; tag < 2000; ++tag) tags.push_back(absl::StrCat("layer/", tag));
+  std::vector<eventlog::Scalar> scalars;
+  for (const std::string& tag : tags) scalars.push_back({tag, 1});
+  std::filesystem::create_directories(root_ + "/wide");
+  std::ofstream(PathOf("wide"), std::ios::binary) << eventlog::RenderScalars(1, 1, scalars);
+  Scan(*catalog);
+  EXPECT_THAT(States(*catalog), HasSubstr("r not cached"));
+  EXPECT_LE(catalog->GetStats().cache.bytes, 100'000u);
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "30000") << "it is served all the same";
+  clock.Advance(absl::Minutes(2));
+  std::filesystem::remove_all(root_ + "/wide");
+  Scan(*catalog);
+  EXPECT_EQ(States(*catalog), "r cached");
+}
+
 TEST_F(RunCatalogTest, CountsNeedNoPoints) {
   Report("r", 0, 100);
   const auto catalog = MakeCatalog(0);
@@ -630,16 +653,58 @@ TEST_F(RunCatalogTest, WhoMakesALoadBeginWaitsForAllOfIt) {
   EXPECT_EQ(PointsOf(*catalog, Points("r", false)), absl::StrCat(kMany));
 }
 
-TEST_F(RunCatalogTest, WhatWasForgottenComesBackWithTheNextScan) {
+TEST_F(RunCatalogTest, WhatIsForgottenStaysListedAndIsReadAnew) {
   Report("r", 1, 5);
   const auto catalog = MakeCatalog();
   Scan(*catalog);
+  for (const std::uint64_t generation : {1, 2}) {
+    EXPECT_EQ(catalog->Uncache("r"), absl::OkStatus());
+    EXPECT_THAT(*catalog->Names(), ElementsAre("r"));
+    EXPECT_TRUE(catalog->Brief("r").ok());
+    EXPECT_EQ(PointsOf(*catalog, Points("r")), "5");
+    EXPECT_EQ(catalog->Describe("r")->generation, generation);
+    EXPECT_THAT(Announced(), ElementsAre(absl::StrCat("r ", generation, ": 0+5")));
+  }
+  EXPECT_EQ(catalog->Uncache("none").code(), absl::StatusCode::kNotFound);
+  std::filesystem::remove_all(root_ + "/r");
   EXPECT_EQ(catalog->Uncache("r"), absl::OkStatus());
-  EXPECT_EQ(PointsOf(*catalog, Points("r")), "NOT_FOUND");
-  EXPECT_EQ(catalog->Uncache("r").code(), absl::StatusCode::kNotFound);
   Scan(*catalog);
-  EXPECT_EQ(PointsOf(*catalog, Points("r")), "5");
-  EXPECT_EQ(catalog->Describe("r")->generation, 1u);
+  EXPECT_THAT(*catalog->Names(), ElementsAre()) << "it is not there any more";
+}
+
+TEST_F(RunCatalogTest, ARunIsAsOldAsItsFilesWhenItIsMovedIn) {
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  Report("r", 1, 5);
+  SetAge("r", std::chrono::hours(48));
+  Scan(*catalog);
+  const auto updated = [&] { return absl::FromUnixMicros(catalog->Describe("r")->update_us); };
+  EXPECT_EQ(catalog->Describe("r")->update_us, catalog->Describe("r")->listed->update_us);
+  EXPECT_LT(updated(), absl::Now() - absl::Hours(47));
+  // What it has grown by counts before it is listed.
+  Report("r", 6);
+  const std::vector<std::string> files = {kFile};
+  catalog->Grown("r", files);
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_GT(updated(), absl::Now() - absl::Hours(1));
+  SetAge("r", std::chrono::hours(24));
+  Scan(*catalog);
+  EXPECT_LT(updated(), absl::Now() - absl::Hours(23));
+}
+
+TEST_F(RunCatalogTest, AFileThatIsHardlyWorthReadingIsReadNowAndThen) {
+  Report("r", 1);
+  std::string damage;
+  while (damage.size() < std::size_t{300} << 20) damage += "this is no record of an event file ";
+  std::ofstream(PathOf("r"), std::ios::binary | std::ios::app) << damage;
+  Report("r", 2);
+  Report("r", 3, 2, "y.tfevents.2");
+  const auto catalog = MakeCatalog();
+  Scan(*catalog);
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "3, incomplete");
+  catalog->ReadOnLater();
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(PointsOf(*catalog, Points("r")), "4");
 }
 
 TEST_F(RunCatalogTest, ARunIsCachedBecauseSomebodyAsksForIt) {
@@ -658,7 +723,8 @@ TEST_F(RunCatalogTest, ARunThatIsToBeCachedTakesTheRoomOfNewerOnes) {
     Report(absl::StrCat("r", run), 0, 10'000);
     SetAge(absl::StrCat("r", run), std::chrono::hours(10 - run));
   }
-  const auto catalog = MakeCatalog(110'000);  // A run is expected to have about 100 kB.
+  // A run is expected to have about 107 kB; what is known of the three takes some, too.
+  const auto catalog = MakeCatalog(116'000);
   Scan(*catalog);
   EXPECT_EQ(catalog->Describe("r0")->state, CacheState::kNotCached);
   EXPECT_EQ(catalog->Describe("r0")->access_us, 0);

@@ -24,6 +24,11 @@ bool Same(const TagKind& a, const TagKind& b) {
          a.content == b.content;
 }
 
+std::size_t BytesOf(const TagKind& kind) {
+  return sizeof(TagKind) + kind.plugin.capacity() + kind.display_name.capacity() +
+         kind.description.capacity() + kind.content.capacity();
+}
+
 // A node of the tag table's hash map, and where it stands.
 constexpr std::size_t kTagBytes = sizeof(RunData::Tag) + 64;
 
@@ -40,7 +45,7 @@ std::optional<eventlog::EventKind> EventKindOf(std::uint8_t form) {
 }
 
 std::string_view RunData::Tag::plugin() const {
-  if (kind->plugin.empty() && summary.points > 0) return "scalars";
+  if (kind->plugin.empty()) return summary.points > 0 ? "scalars" : "tensor";
   return kind->plugin;
 }
 
@@ -79,6 +84,7 @@ std::uint64_t RunData::records() const {
 std::uint64_t RunData::bad_records() const {
   std::uint64_t bad = 0;
   for (const RunFileData& file : files_) {
+    if (file.IsForeign()) continue;
     for (const FaultKind kind : {FaultKind::kBadPayload, FaultKind::kBadLength, FaultKind::kTooLong,
                                  FaultKind::kNotAnEvent}) {
       bad += file.faults.Of(kind).count;
@@ -97,6 +103,12 @@ bool RunData::intact() const {
 std::uint64_t RunData::read_bytes() const {
   std::uint64_t bytes = 0;
   for (const RunFileData& file : files_) bytes += file.position.record.offset;
+  return bytes;
+}
+
+std::uint64_t RunData::done_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const RunFileData& file : files_) bytes += file.DoneBytes();
   return bytes;
 }
 
@@ -150,6 +162,7 @@ void RunData::BeginAnew() {
     file.records = file.points = 0;
     file.version.clear();
     file.writer.clear();
+    file.bad_tag.clear();
   }
 }
 
@@ -266,6 +279,16 @@ std::vector<RunData::Fresh> RunData::EndChanges() {
   return fresh;
 }
 
+void RunData::TakeNewerContent(TagId id, const eventlog::SummaryValue& value, double wall_time) {
+  Tag& tag = *tags_[id];
+  if (tag.values != nullptr && !IsNotEarlier(wall_time, tag.values->summary.last_time)) return;
+  TagKind newer;
+  eventlog::MergeTagKind(value, &newer);
+  const bool is_other = newer.plugin == kHParamsPlugin && !newer.content.empty() &&
+                        newer.content != tag.kind->content;
+  if (is_other) SetOwnKind(std::move(newer), &tag);
+}
+
 void RunData::AddValue(TagId id, const ValuePlace& value, std::uint32_t age) {
   Tag& tag = *tags_[id];
   ChangeOf(id, tag);
@@ -286,6 +309,7 @@ void RunData::AddValueAgain(TagId id, const ValuePlace& value) {
 }
 
 bool RunData::Append(RunData&& part, std::uint32_t age) {
+  if (!names_->HasRoomFor(*part.names_)) return false;
   for (TagId id = 0; id < part.tags_.size(); ++id) {
     if (!Fits(*part.tags_[id], part.tag_name(id))) return false;
   }
@@ -307,6 +331,11 @@ bool RunData::Append(RunData&& part, std::uint32_t age) {
     if (more.values == nullptr) continue;
     if (tag.values == nullptr) tag.values = std::make_unique<Values>();
     Values& values = *tag.values;
+    const bool newer = values.summary.points == 0 ||
+                       IsNotEarlier(more.values->summary.last_time, values.summary.last_time);
+    if (newer && more.kind->plugin == kHParamsPlugin && more.kind->content != tag.kind->content) {
+      SetOwnKind(*more.kind, &tag);
+    }
     purges_.NoteSecondPart(values.summary, age, &values.marks);
     values.summary.Append(more.values->summary);
     if (!keep) continue;
@@ -341,10 +370,16 @@ const TagKind* RunData::Share(TagKind kind) {
   for (std::size_t i = kinds_.size() - compared; i < kinds_.size(); ++i) {
     if (Same(kinds_[i], kind)) return &kinds_[i];
   }
-  kind_bytes_ += sizeof(TagKind) + kind.plugin.capacity() + kind.display_name.capacity() +
-                 kind.description.capacity() + kind.content.capacity();
+  kind_bytes_ += BytesOf(kind);
   kinds_.push_back(std::move(kind));
   return &kinds_.back();
+}
+
+void RunData::SetOwnKind(TagKind kind, Tag* tag) {
+  if (tag->own_kind_ != nullptr) kind_bytes_ -= BytesOf(*tag->own_kind_);
+  tag->own_kind_ = std::make_unique<TagKind>(std::move(kind));
+  kind_bytes_ += BytesOf(*tag->own_kind_);
+  tag->kind = tag->own_kind_.get();
 }
 
 void RunData::Weigh(Tag& tag) {

@@ -50,11 +50,19 @@ struct RunFileData {
   std::uint64_t points = 0;   // And other values.
   std::string version;        // "brain.Event:2"; of what is longer than kMaxText the beginning.
   std::string writer;
+  std::string bad_tag;  // Of the first bad value; likewise. Empty if it was of no tag.
   // Why it cannot be read at the moment, naming the path. It is tried again when it is looked at.
   absl::Status problem;
   bool gone = false;  // It is not there any more.
 
   static constexpr std::size_t kMaxText = 256;
+
+  // It does not begin with a record: no event file (record_scan.h), whatever its name.
+  bool IsForeign() const {
+    return position.record.offset == 0 && faults.Of(eventlog::FaultKind::kBadLength).count > 0;
+  }
+  // So much of it needs no reading any more.
+  std::uint64_t DoneBytes() const { return IsForeign() ? position.size : position.record.offset; }
 };
 
 // What was read of a run. Its tags have numbers, in the order in which they were seen; so have its
@@ -91,11 +99,12 @@ class RunData {
     // Neither; such a tag is not listed.
     bool empty() const { return summary.points == 0 && values == nullptr; }
     std::uint64_t value_count() const { return values == nullptr ? 0 : values->summary.points; }
-    // Of its metadata; of points without any: "scalars".
+    // Of its metadata; without any "scalars" if it has points, else "tensor".
     std::string_view plugin() const;
 
    private:
     friend class RunData;
+    std::unique_ptr<eventlog::TagKind> own_kind_;  // Null: it is shared.
     StepView by_step_;
     std::size_t bytes_ = 0;     // What it adds to cached_bytes().
     std::uint32_t round_ = 0;   // Of the last change.
@@ -136,18 +145,27 @@ class RunData {
   // Smallest wall time that is finite; NaN if there is none.
   double start_time() const { return start_time_; }
   std::uint64_t records() const;
-  // Records that could not be read, damaged lengths included.
+  // Records that could not be read, damaged lengths included. A file that is no event file has
+  // none.
   std::uint64_t bad_records() const;
   // No damage, and no unfinished record at the end of a file.
   bool intact() const;
   // Of the files, as far as they were read.
   std::uint64_t read_bytes() const;
+  // The same, and all of files that are no event files.
+  std::uint64_t done_bytes() const;
 
   // The points of a tag in the order of steps, as `policy` leaves them. Valid until the data
   // change or it is called again for the tag. May copy the points, which counts as cached bytes.
   const ScalarColumns& ByStep(TagId id, Overlap policy);
   // Marks that have caught up, for ValueSeries::Select(). `id` has values.
   const SeriesMarks& ValueMarks(TagId id);
+
+  // Tags came that a run cannot have beside those that it has (TagTable): values of them are left
+  // out and counted as those of tags that are too long.
+  bool tags_overflowed() const {
+    return names_->overflowed() || names_->size() == eventlog::TagTable::kMaxTags;
+  }
 
   // Memory that DropPoints() gives back, and all of it, nearly. In constant time.
   std::size_t cached_bytes() const { return cached_bytes_; }
@@ -199,6 +217,10 @@ class RunData {
       MergeKind(value, &tag);
     return *tag.kind;
   }
+  // Of the plugin "hparams" all there is to know is content, and the newest counts. Before the
+  // value is added.
+  static constexpr std::string_view kHParamsPlugin = "hparams";
+  void TakeNewerContent(TagId id, const eventlog::SummaryValue& value, double wall_time);
   // A point or value that is new. `age`: of its file, larger is newer.
   void AddPoint(TagId id, const Point& point, std::uint32_t age) {
     Tag& tag = *tags_[id];
@@ -249,6 +271,8 @@ class RunData {
   void MergeKind(const eventlog::SummaryValue& value, Tag* tag);
   // One that is the same and is there already, or this one.
   const eventlog::TagKind* Share(eventlog::TagKind kind);
+  // The tag has this one for itself.
+  void SetOwnKind(eventlog::TagKind kind, Tag* tag);
   // The tag of a part fits behind what is known of the tag.
   bool Fits(const Tag& part, std::string_view name) const;
   // Adds up the tag's memory anew.

@@ -303,7 +303,7 @@ class RunIndexesRowTest : public RunIndexesTest, public testing::WithParamInterf
            fs::rename(file + ".new", file);
          }},
         {"RewrittenAtItsEnd", flip(0.9999)},
-        {"RewrittenAtItsBeginning", flip(0)},
+        {"RewrittenAtItsBeginning", flip(0.00005)},
         {"RewrittenInTheMiddle", [](const std::string& file, auto&) { Flip(file, 0.5); }},
         {"RewrittenLonger",
          [](const std::string& file, auto&) { Write(file, Steps(0, 2 * kSteps, 2)); }},

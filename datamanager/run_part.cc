@@ -42,6 +42,7 @@ bool RunPart::JoinTo(RunFileData* file, RunData* data) {
   file->faults.Add(file_.faults);
   file->records += file_.records;
   file->points += file_.points;
+  if (file->bad_tag.empty()) file->bad_tag = file_.bad_tag;
   return true;
 }
 

@@ -71,8 +71,14 @@ void RunReader::AddFile(const ListedFile& listed) {
   file.listed = listed;
   file.age = AgeOf(listed);
   numbers_.emplace(listed.name, number);
-  if (HoldsEvents(listed.kind)) looks_.emplace(listed.name, number);
+  if (HoldsEvents(listed.kind)) WantLook(listed.name, number);
 }
+
+void RunReader::WantLook(const std::string& name, std::uint32_t number) {
+  if (!later_.contains(name)) looks_.emplace(name, number);
+}
+
+void RunReader::LookAtLater() { looks_.merge(std::exchange(later_, {})); }
 
 void RunReader::SetRun(ListedRunPtr run) {
   run_ = std::move(run);
@@ -89,13 +95,14 @@ void RunReader::SetRun(ListedRunPtr run) {
     data.listed = file;
     data.age = AgeOf(file);
     data.gone = false;
-    if (HoldsEvents(file.kind)) looks_.emplace(file.name, known->second);
+    if (HoldsEvents(file.kind)) WantLook(file.name, known->second);
   }
   for (std::uint32_t number = 0; number < listed.size(); ++number) {
     RunFileData& file = data_.mutable_files()[number];
     if (listed[number] || file.gone) continue;
     file.gone = true;
     looks_.erase(file.listed.name);
+    later_.erase(file.listed.name);
     file.faults.Count(FaultKind::kVanished, file.position.record.offset);
     if (file.position.record.offset > 0) begin_anew_ = true;
   }
@@ -109,6 +116,7 @@ absl::Status RunReader::BeginFrom(IndexReader index) {
   files.clear();
   numbers_.clear();
   looks_.clear();
+  later_.clear();
   for (const IndexedFile& known : run.files) {
     RunFileData& file = files.emplace_back();
     file.listed.name = known.name;
@@ -119,6 +127,7 @@ absl::Status RunReader::BeginFrom(IndexReader index) {
     file.points = known.points;
     file.version = known.version.substr(0, RunFileData::kMaxText);
     file.writer = known.writer.substr(0, RunFileData::kMaxText);
+    file.bad_tag = known.bad_tag.substr(0, RunFileData::kMaxText);
     file.gone = true;  // SetRun() finds those that are there.
     numbers_.emplace(known.name, files.size() - 1);
   }
@@ -162,6 +171,7 @@ IndexedRun RunReader::ToIndex() const {
                          .points = file.points,
                          .version = file.version,
                          .writer = file.writer,
+                         .bad_tag = file.bad_tag,
                          .faults = {file.faults.all().begin(), file.faults.all().end()}});
   }
   return run;
@@ -170,7 +180,7 @@ IndexedRun RunReader::ToIndex() const {
 void RunReader::LookAtAll() {
   for (const auto& [name, number] : numbers_) {
     const RunFileData& file = data_.file(number);
-    if (!file.gone && HoldsEvents(file.listed.kind)) looks_.emplace(name, number);
+    if (!file.gone && HoldsEvents(file.listed.kind)) WantLook(name, number);
   }
 }
 
@@ -179,7 +189,7 @@ void RunReader::LookAt(std::span<const std::string> names) {
     const auto known = numbers_.find(name);
     if (known == numbers_.end()) continue;
     const RunFileData& file = data_.file(known->second);
-    if (!file.gone && HoldsEvents(file.listed.kind)) looks_.emplace(name, known->second);
+    if (!file.gone && HoldsEvents(file.listed.kind)) WantLook(name, known->second);
   }
 }
 
@@ -230,9 +240,10 @@ std::uint64_t RunReader::total_bytes() const {
 
 bool RunReader::behind() const {
   if (begin_anew_ || index_.has_value() || !data_.counted() || !data_.level()) return true;
+  if (has_later()) return true;
   return std::any_of(looks_.begin(), looks_.end(), [this](const auto& look) {
     const RunFileData& file = data_.file(look.second);
-    const std::uint64_t read = file.position.record.offset;
+    const std::uint64_t read = file.DoneBytes();
     // The size is told at the end of what was there.
     return read < file.listed.state.bytes || (read > 0 && file.position.size == 0);
   });
@@ -279,6 +290,8 @@ void RunReader::BeginAnew(Step* step) {
   stretches_.clear();
   again_ = {};
   parts_.Clear();
+  later_.clear();
+  searched_ = 0;
   LookAtAll();
 }
 
@@ -338,8 +351,18 @@ void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step
   step->read_bytes += result.read_bytes;
   budget->left -= std::min(budget->left, result.read_bytes + kBytesOfAFile);
   NoteStretch(number, before);
+  if (file.position.record.offset > before) {
+    step->modified_us = std::max(step->modified_us, result.modified_ns / 1000);
+  }
+  const bool searches = file.position.record.state != eventlog::RecordPosition::State::kAtRecord;
+  searched_ = searches ? searched_ + result.read_bytes : 0;
   if (Settle(number, result, step)) {
     looks_.erase(look);
+    searched_ = 0;
+    if (in_parts) parts_.Clear();
+  } else if (searched_ >= options_.search_bytes) {
+    later_.insert(looks_.extract(look));
+    searched_ = 0;
     if (in_parts) parts_.Clear();
   } else if (result.more && !budget->collect && parts_.empty()) {
     CutIntoParts(number, result.size);
@@ -482,6 +505,7 @@ void RunReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* st
     case ScanOutcome::kRewritten:
     case ScanOutcome::kGone:
       // Looking at it says what has happened, and begins anew.
+      later_.erase(file.listed.name);
       looks_.emplace(file.listed.name, stretch.file);
       again_ = {};
       data_.DropPoints();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "datamanager/file_kind.h"
 #include "datamanager/index_file.h"
 #include "datamanager/listed_run.h"
 #include "datamanager/part_queue.h"
@@ -30,12 +31,12 @@ namespace datamanager {
 // give back; what comes out is as if the file had been read from its start to its end. A part that
 // does not fit behind the one before it is thrown away, and read on behind that.
 //
-// Files are read in the order of their names, as TensorBoard does; those that grow in turns, as
-// they grow. In which order, is remembered, so that points which are read again later come in the
-// same one. Damage costs what it must (eventlog/file_scan.h). A file that was replaced, cut short,
-// rewritten or removed makes the run begin anew (RunData); one that cannot be opened or read is
-// left out, and tried again when it is looked at, or after all the others have been read
-// (Step::problem).
+// Files are read in the order of their names (ReadBefore), nearly as TensorBoard does; those that
+// grow in turns, as they grow. In which order, is remembered, so that points which are read again
+// later come in the same one. Damage costs what it must (eventlog/file_scan.h). A file that was
+// replaced, cut short, rewritten or removed makes the run begin anew (RunData); one that cannot be
+// opened or read is left out, and tried again when it is looked at, or after all the others have
+// been read (Step::problem).
 //
 // TensorBoard's events, and MindSpore's, whose tags are named after their plugin ("loss/scalar");
 // a run may have both. The graph is a value of the tag "__run_graph__". A file that holds a graph
@@ -49,6 +50,8 @@ class RunReader {
     // On how many threads parts are read; 1: no file is cut.
     int hands = 1;
     std::uint64_t part_bytes = std::uint64_t{4} << 20;
+    // Behind damage a file is searched so far for the next record; then it waits (LookAtLater()).
+    std::uint64_t search_bytes = std::uint64_t{256} << 20;
   };
   using Part = PartQueue<RunPart>::Ticket;
   struct Step {
@@ -56,6 +59,9 @@ class RunReader {
     // The run began anew in this step; points that were added before it did are not in `fresh`.
     bool anew = false;
     std::uint64_t read_bytes = 0;
+    // When the newest of the files that something new was read of was written; microseconds since
+    // 1970, 0 if there is none.
+    std::int64_t modified_us = 0;
     std::vector<RunData::Fresh> fresh;
     // Not OK: why the index that it went on from is of no use. What is known of it alone is read
     // anew.
@@ -80,6 +86,11 @@ class RunReader {
   // Look at all files of the run, or at those of these names, in case they have grown.
   void LookAtAll();
   void LookAt(std::span<const std::string> names);
+
+  // There are files that are hardly worth it: nothing but damage was found in a long stretch. They
+  // are not read on unless this is called, so that they take no more time than their caller gives.
+  bool has_later() const { return !later_.empty(); }
+  void LookAtLater();
 
   // All points are to be in memory from now on; those that were counted before are read again.
   void KeepPoints();
@@ -144,6 +155,8 @@ class RunReader {
   void SetCounted(Step* step);
   // Reads on in the first file that is to be looked at.
   void ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step);
+  // The file is to be looked at, unless that is for later.
+  void WantLook(const std::string& name, std::uint32_t number);
   // How much of a large file is read before it is cut into parts.
   std::uint64_t FirstBytes() const;
   // Nothing was read of the file, and behind so much of it there will be parts.
@@ -166,7 +179,10 @@ class RunReader {
   ListedRunPtr run_;
   RunData data_;
   std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Of files by name.
-  std::map<std::string, std::uint32_t> looks_;                 // Files to look at, by name.
+  using Looks = std::map<std::string, std::uint32_t, ReadBefore>;
+  Looks looks_;                 // Files to look at, by name.
+  Looks later_;                 // None of these is in looks_.
+  std::uint64_t searched_ = 0;  // Of the file that is read, since its last record.
   // In which order it was all read. An entry for each time that another file went on.
   std::vector<IndexedStretch> stretches_;
   Again again_;

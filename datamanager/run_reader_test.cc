@@ -183,6 +183,62 @@ TEST_F(RunReaderTest, ReadsAllFilesInTheOrderOfTheirNames) {
   EXPECT_EQ(data.read_bytes(), reader->total_bytes());
 }
 
+TEST_F(RunReaderTest, TheLastValueIsTheSameInWhicheverOrderFilesAreRead) {
+  const auto at = [](std::int64_t step, double time, double value) {
+    const eventlog::Scalar scalar{"loss", value};
+    return eventlog::RenderScalars(time, step, {&scalar, 1});
+  };
+  // The first goes on for long; the second ends early, and was later with the steps that it has.
+  const std::string first[] = {at(1, 101, 11), at(2, 102, 12), at(3, 120, 13), at(9, 130, 19)};
+  const std::string second[] = {at(1, 111, 21), at(2, 112, 22), at(3, 113, 23)};
+  const auto expect = [](RunReader& reader) {
+    RunData& data = reader.data();
+    const RunData::TagId id = *data.FindTag("loss");
+    EXPECT_EQ(data.tag(id).summary.last, 19);
+    EXPECT_EQ(data.tag(id).summary.last_time, 130);
+    std::vector<Point> points;
+    data.ByStep(id, Overlap::kLastWrite).Read(0, 100, &points);
+    std::vector<double> values;
+    for (const Point& point : points) values.push_back(point.value);
+    EXPECT_EQ(values, (std::vector<double>{21, 22, 13, 19}));
+  };
+  Append("a.tfevents.1", "");
+  Append("b.tfevents.2", "");
+  const auto live = Reader();
+  ReadAll(*live);
+  for (const std::string& record : first) {
+    Append("a.tfevents.1", record);
+    ReadNew(*live);
+    live->data().ByStep(*live->data().FindTag("loss"), Overlap::kLastWrite);
+  }
+  for (const std::string& record : second) {
+    Append("b.tfevents.2", record);
+    ReadNew(*live);
+  }
+  expect(*live);
+  const auto anew = Reader();
+  ReadAll(*anew);
+  expect(*anew);
+}
+
+TEST_F(RunReaderTest, TheTenthFileOfAWriterIsReadBehindItsNinth) {
+  // As TensorBoard's writers call them that begin a new one within a second.
+  for (int file = 0; file < 12; ++file) {
+    const double value = 100 * file;
+    Append(absl::StrCat("events.out.tfevents.1700000000.host.77.", file),
+           Record(file, "loss", value) + Record(file + 1, "loss", value + 1));
+  }
+  const auto reader = Reader();
+  ReadAll(*reader);
+  RunData& data = reader->data();
+  std::vector<Point> points;
+  data.ByStep(*data.FindTag("loss"), Overlap::kLastWrite).Read(0, 100, &points);
+  ASSERT_EQ(points.size(), 13u);
+  for (int step = 0; step < 12; ++step) {
+    EXPECT_EQ(points[static_cast<std::size_t>(step)].value, 100 * step);
+  }
+}
+
 TEST_F(RunReaderTest, ReadsOnlyWhatIsNew) {
   for (int i = 0; i < 1000; ++i) Append("a.tfevents", Record(i, "loss", i));
   const auto reader = Reader();
@@ -344,6 +400,30 @@ TEST_F(RunReaderTest, ATagWithAnEndlessNameIsLeftOut) {
   ReadAll(*reader);
   EXPECT_EQ(reader->data().TagsByName().size(), 1u);
   EXPECT_EQ(reader->data().file(0).faults.Of(FaultKind::kTagTooLong).count, 1u);
+}
+
+TEST_F(RunReaderTest, AFileInWhichNothingIsFoundForLongKeepsNobodyWaiting) {
+  std::string damage;
+  while (damage.size() < std::size_t{3} << 20) damage += "no record ";
+  Append("a.tfevents", Record(1, "loss", 1) + damage + Record(2, "loss", 2));
+  Append("b.tfevents", Record(3, "loss", 3));
+  const auto reader = Reader(true, {.step_bytes = 256 << 10, .search_bytes = 1 << 20});
+  for (int round = 0; round < 2; ++round) {
+    ReadAll(*reader);
+    EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1, 3}));
+    EXPECT_TRUE(reader->data().counted());
+    EXPECT_TRUE(reader->has_later());
+    EXPECT_TRUE(reader->behind());
+    reader->LookAtAll();
+  }
+  int slices = 0;
+  for (; reader->has_later() && slices < 10; ++slices) {
+    reader->LookAtLater();
+    ReadAll(*reader);
+  }
+  EXPECT_GE(slices, 2);
+  EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1, 3, 2}));
+  EXPECT_FALSE(reader->behind());
 }
 
 TEST_F(RunReaderTest, CountingNeedsNoMemoryForPoints) {
@@ -521,6 +601,54 @@ TEST_F(RunReaderTest, WhatCameBeforeATagsMetadataStaysWhereItWas) {
   reader->KeepPoints();
   EXPECT_EQ(ReadAll(*reader).anew, 0);
   expect();
+}
+
+TEST_F(RunReaderTest, TheNewestHyperparametersCount) {
+  const auto hparams = [](double time, const std::string& content) {
+    const std::string metadata =
+        pb::Bytes(9, pb::Bytes(1, pb::Bytes(1, "hparams") + pb::Bytes(2, content)));
+    return Framed(pb::Double(1, time) + pb::Bytes(5, pb::Bytes(1, pb::Bytes(1, "tag") + metadata)));
+  };
+  Append("a.tfevents", hparams(1, "first") + hparams(3, "third") + hparams(2, "second"));
+  const auto reader = Reader();
+  const auto content = [&] {
+    ReadNew(*reader);
+    const RunData::Tag& tag = reader->data().tag(*reader->data().FindTag("tag"));
+    EXPECT_EQ(tag.plugin(), "hparams");
+    return tag.kind->content;
+  };
+  EXPECT_EQ(content(), "third");
+  Append("a.tfevents", hparams(2.5, "older"));
+  EXPECT_EQ(content(), "third");
+  Append("b.tfevents", hparams(4, std::string(100'000, 'x')));
+  EXPECT_EQ(content(), std::string(100'000, 'x'));
+  const std::size_t bytes = reader->data().Bytes();
+  for (int time = 5; time < 10; ++time) {
+    Append("b.tfevents", hparams(time, std::string(100'000, 'y') + std::to_string(time)));
+    EXPECT_EQ(content().back(), '0' + time);
+  }
+  EXPECT_LT(reader->data().Bytes(), bytes + 1000) << "what no longer counts is not kept";
+}
+
+TEST_F(RunReaderTest, ATensorWithoutAPluginIsATensor) {
+  Append("a.tfevents",
+         ValueRecord(1, "weights", TensorField(3, 4)) + ValueRecord(2, "number", TensorField(3)));
+  const auto reader = Reader();
+  ReadAll(*reader);
+  EXPECT_EQ(reader->data().tag(*reader->data().FindTag("weights")).plugin(), "tensor");
+  EXPECT_EQ(reader->data().tag(*reader->data().FindTag("number")).plugin(), "scalars");
+}
+
+TEST_F(RunReaderTest, ABadValueIsToldWithItsTag) {
+  const std::string text = pb::Bytes(8, pb::Number(1, 7) + pb::Bytes(2, "") + pb::Bytes(8, "text"));
+  Append("a.tfevents", Record(1, "loss", 1) + ValueRecord(2, "loss", text) +
+                           ValueRecord(3, "loss", text) + Record(4, "loss", 4));
+  const auto reader = Reader();
+  ReadAll(*reader);
+  const RunFileData& file = reader->data().files()[0];
+  EXPECT_EQ(file.faults.Of(FaultKind::kBadValue).count, 2u);
+  EXPECT_EQ(file.bad_tag, "loss");
+  EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{1, 4}));
 }
 
 TEST_F(RunReaderTest, ReadsMindSporesFilesBesideTensorBoards) {

@@ -37,6 +37,7 @@ using eventlog::ValueUse;
 using runtime::Absl;
 
 constexpr std::string_view kTaggedRunMetadata = "graph_tagged_run_metadata";
+constexpr std::string_view kHParams = RunData::kHParamsPlugin;
 
 // "brain.Event:2" is 2, anything else -1.
 double VersionOf(std::string_view text) {
@@ -155,7 +156,11 @@ class Taker {
     const SummaryValue value =
         ImpliedValue(eventlog::kRunGraphTag,
                      event.kind == EventKind::kMindSporeGraph ? "graph" : "graphs", graph);
-    TakeValue(scanned, data_.names().Intern(value.tag), value, FormOf(event.kind));
+    const RunData::TagId id = data_.names().Intern(value.tag);
+    if (id != TagTable::kNone) return TakeValue(scanned, id, value, FormOf(event.kind));
+    if constexpr (!kAgain) {
+      file_->faults.Count(FaultKind::kTagTooLong, scanned.record_offset(), value.tag.size());
+    }
   }
   void TakeHead(const Event& event) {
     if (event.kind == EventKind::kFileVersion) {
@@ -166,6 +171,17 @@ class Taker {
                event.session_status == eventlog::SessionStatus::kStart) {
       data_.purges().SessionStart(event.step);
     }
+  }
+  // Never inlined, as what is rare makes what is not slower.
+  [[gnu::noinline]] void CountBad(RunData::TagId id, std::uint64_t offset) {
+    if (file_->faults.Of(FaultKind::kBadValue).count == 0) {
+      file_->bad_tag = data_.tag_name(id).substr(0, RunFileData::kMaxText);
+    }
+    file_->faults.Count(FaultKind::kBadValue, offset);
+  }
+  [[gnu::noinline]] void TakeContent(RunData::TagId id, const eventlog::TagKind& kind,
+                                     const SummaryValue& value, double wall_time) {
+    if (kind.plugin == kHParams) data_.TakeNewerContent(id, value, wall_time);
   }
   // (A call costs 30 instructions for each record.)
   [[gnu::always_inline]] inline void TakeValue(const ScannedEvent& scanned, RunData::TagId id,
@@ -207,13 +223,14 @@ class Taker {
           data_.AddValueAgain(id, place);
         } else {
           ++file_->points;
+          TakeContent(id, *kind, value, event.wall_time);
           if (data_.keeps_points()) place.crc = eventlog::Crc32c(value.bytes);
           data_.AddValue(id, place, file_->age);
         }
         return;
       }
       case ValueUse::kBad:
-        if constexpr (!kAgain) file_->faults.Count(FaultKind::kBadValue, scanned.record_offset());
+        if constexpr (!kAgain) CountBad(id, scanned.record_offset());
         return;
     }
   }

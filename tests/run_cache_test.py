@@ -42,8 +42,9 @@ class RunCacheTest(yard_case.YardCase):
                           load_threads=3, reload_interval_ms=250)
         self.await_true(lambda: self.status()["index_bytes"] > 0, self.status)
 
-        # It is forgotten until the next scan, and is another one then.
+        # It stays listed, and is read anew.
         self.assertEqual(self.call("UncacheRun", run="a")["run"]["name"], "a")
+        self.assertEqual([run["name"] for run in self.call("Runs")["runs"]].count("a"), 1)
         self.call("Reload")
         (again,) = self.call("Runs", run="a")["runs"]
         self.assertEqual((again["generation"], again["points"]), (1, POINTS))
