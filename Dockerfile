@@ -18,7 +18,7 @@ FROM debian:bookworm-slim
 # training programs.
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
-        libabsl20220623 libflatbuffers2 libgoogle-glog0v6 libre2-9 libsqlite3-0 libyaml-cpp0.7 libzmq5 \
+        libabsl20220623 libflatbuffers2 libgoogle-glog0v6 libnghttp2-14 libre2-9 libsqlite3-0 libyaml-cpp0.7 libzmq5 \
         python3 tini \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=programs /opt/trainyard /opt/trainyard

@@ -31,6 +31,7 @@
 #include "datamanager/run_indexes.h"
 #include "datamanager/run_removal.h"
 #include "datamanager/run_tree.h"
+#include "datamanager/run_updaters.h"
 #include "datamanager/service_methods.h"
 #include "eventlog/open_file_bound.h"
 #include "runtime/event_loop.h"

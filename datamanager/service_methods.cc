@@ -7,17 +7,12 @@
 #include "absl/status/statusor.h"
 #include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
-#include "datamanager/brief_cache.h"
 #include "datamanager/listing_methods.h"
 #include "datamanager/lossy_utf8.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/query_methods.h"
 #include "datamanager/run_catalog.h"
-#include "datamanager/run_config.h"
 #include "datamanager/run_data.h"
-#include "datamanager/run_file_updater.h"
-#include "datamanager/run_labels.h"
-#include "datamanager/run_lineage.h"
 #include "datamanager/run_source.h"
 #include "datamanager/serve.h"
 
@@ -64,17 +59,6 @@ void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool*
   Serve<rpc::Common::Since>(service, pool, [catalog, loop](const auto& request) {
     return MakePointsSince(request, catalog, loop);
   });
-}
-
-void AddUpdaters(RunCatalog* catalog) {
-  BriefCache& brief = catalog->brief();
-  brief.Register(LineageUpdater(catalog->open_files()));
-  brief.Register(UpdaterFromFile<RunLabels>(
-      {.key = std::string(kTrialKey), .name = "provenance.json", .limit = RunLabels::kMaxBytes},
-      &ParseRunLabels));
-  brief.Register(UpdaterFromFile<RunConfig>(
-      {.key = std::string(kConfigKey), .name = "params.json", .limit = RunConfig::kMaxSize},
-      &RunConfig::Parse));
 }
 
 }  // namespace datamanager

@@ -15,10 +15,6 @@ namespace datamanager {
 void AddMethods(bus::Service* service, RunCatalog* catalog, runtime::ThreadPool* pool,
                 runtime::EventLoop* loop);
 
-// What is made of the small files of each run: its lineage, its trial and its configuration. Before
-// the first scan.
-void AddUpdaters(RunCatalog* catalog);
-
 }  // namespace datamanager
 
 #endif  // DATAMANAGER_SERVICE_METHODS_H_

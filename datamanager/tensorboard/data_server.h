@@ -1,0 +1,18 @@
+#ifndef DATAMANAGER_TENSORBOARD_DATA_SERVER_H_
+#define DATAMANAGER_TENSORBOARD_DATA_SERVER_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "datamanager/tensorboard/server_flags.h"
+#include "runtime/unique_fd.h"
+
+namespace datamanager::tensorboard {
+
+// Reads the runs below flags.logdir and serves them on these sockets, which listen already. Comes
+// back only if it cannot begin; with die_after_stdin the process exits when stdin ends.
+absl::Status Serve(const ServerFlags& flags, std::vector<runtime::UniqueFd> sockets);
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_DATA_SERVER_H_

@@ -1,0 +1,43 @@
+#ifndef DATAMANAGER_TENSORBOARD_H2_SERVER_H_
+#define DATAMANAGER_TENSORBOARD_H2_SERVER_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "datamanager/tensorboard/grpc_framing.h"
+#include "runtime/event_loop.h"
+#include "runtime/unique_fd.h"
+
+namespace datamanager::tensorboard {
+
+// Serves gRPC over HTTP/2 on sockets that listen already, for programs of this machine; it knows no
+// message. What clients can make it keep has bounds: connections (of those that are too many the
+// one that was silent longest goes), requests (H2Session), and answers that wait to be sent.
+class H2Server {
+ public:
+  // Sends the answer of one call, once. Any thread; also when the server is gone.
+  using Reply = std::function<void(GrpcAnswer answer)>;
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives the server.
+    std::vector<runtime::UniqueFd> listeners = {};
+    // A call: its path and its message. On the loop's thread; must not block.
+    std::function<void(std::string path, std::string message, Reply reply)> on_call = {};
+    std::size_t max_connections = 64;
+    // Of all answers together; an answer beyond that becomes ResourceExhausted.
+    std::size_t max_unsent_bytes = std::size_t{512} << 20;
+    // A client that takes nothing of what waits for it for so long is hung up on.
+    absl::Duration stall_limit = absl::Seconds(60);
+  };
+
+  // Before the loop runs, or on its thread; so is the destruction.
+  static std::unique_ptr<H2Server> Create(Options options);
+  virtual ~H2Server() = default;
+};
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_H2_SERVER_H_

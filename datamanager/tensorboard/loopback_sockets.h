@@ -1,0 +1,26 @@
+#ifndef DATAMANAGER_TENSORBOARD_LOOPBACK_SOCKETS_H_
+#define DATAMANAGER_TENSORBOARD_LOOPBACK_SOCKETS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "runtime/unique_fd.h"
+
+namespace datamanager::tensorboard {
+
+// Sockets that listen at one port, and do not block.
+struct LoopbackSockets {
+  std::vector<runtime::UniqueFd> sockets;
+  int port = 0;
+};
+
+// At 127.0.0.1, and at ::1 if it is there, for the host "localhost", which TensorBoard looks for at
+// both; else at `host`, a numeric address. Port 0: any that is free. InvalidArgument: the host is
+// none; AlreadyExists: somebody serves at that port; Unavailable: any other reason. All name the
+// address.
+absl::StatusOr<LoopbackSockets> ListenAt(const std::string& host, int port);
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_LOOPBACK_SOCKETS_H_

@@ -1,0 +1,167 @@
+#include "datamanager/tensorboard/point_choice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace datamanager::tensorboard {
+namespace {
+
+// Fewer are no stretch of which a median says anything.
+constexpr std::uint64_t kLeastStretch = 16;
+constexpr std::uint64_t kMostOutstanding = 20;
+constexpr std::uint64_t kOneOutstandingOf = 50;
+// The first, the last, the least, the greatest, the first that is not finite, the one before it.
+constexpr std::uint64_t kMusts = 6;
+
+// Of `numbers`, which is not empty and comes out in another order.
+double Median(std::vector<double>& numbers) {
+  const auto middle = numbers.begin() + static_cast<std::ptrdiff_t>(numbers.size() / 2);
+  std::nth_element(numbers.begin(), middle, numbers.end());
+  return *middle;
+}
+
+}  // namespace
+
+PointChoice::PointChoice(Series series, std::uint64_t limit) : series_(series), limit_(limit) {
+  if (limit_ >= series_.points || limit_ <= kMusts) return;
+  most_outstanding_ = std::min(kMostOutstanding, limit_ / kOneOutstandingOf);
+  // Of the musts it has the first. (The last of equal steps it may not have.)
+  stride_ = limit_ - (kMusts - 1) - most_outstanding_;
+  stretches_ = std::clamp<std::uint64_t>(series_.points / kLeastStretch, 1, limit_);
+}
+
+void PointChoice::Add(std::span<const Point> points) {
+  for (const Point& point : points) AddOne(point);
+}
+
+void PointChoice::AddOne(const Point& point) {
+  const Chosen chosen = {next_, point};
+  if (limit_ >= series_.points) {
+    by_place_.push_back(chosen);
+  } else if (limit_ > 0) {
+    NoteExtremes(chosen);
+    if (stride_ > 0) NoteStride(chosen);
+    if (most_outstanding_ > 0) {
+      if (std::isfinite(point.value)) in_stretch_.push_back(chosen);
+      const auto end = static_cast<unsigned __int128>(series_.points) * (stretch_ + 1) / stretches_;
+      if (next_ + 1 >= static_cast<std::uint64_t>(end)) EndStretch();
+    }
+  }
+  before_ = point;
+  ++next_;
+}
+
+void PointChoice::NoteExtremes(const Chosen& chosen) {
+  if (!first_.has_value()) first_ = chosen;
+  last_ = chosen;
+  if (!std::isfinite(chosen.point.value)) {
+    if (not_finite_.has_value()) return;
+    not_finite_ = chosen;
+    if (chosen.place > 0) before_not_finite_ = {chosen.place - 1, before_};
+    return;
+  }
+  if (!least_.has_value() || chosen.point.value < least_->point.value) least_ = chosen;
+  if (!greatest_.has_value() || chosen.point.value > greatest_->point.value) greatest_ = chosen;
+}
+
+std::int64_t PointChoice::StepOfStride(std::uint64_t number) const {
+  const auto width = static_cast<__int128>(series_.last_step) - series_.first_step;
+  return static_cast<std::int64_t>(series_.first_step + width * number / (stride_ - 1));
+}
+
+void PointChoice::NoteStride(const Chosen& chosen) {
+  if (next_by_step_ < stride_ && chosen.point.step >= StepOfStride(next_by_step_)) {
+    by_step_.push_back(chosen);
+    while (next_by_step_ < stride_ && chosen.point.step >= StepOfStride(next_by_step_)) {
+      ++next_by_step_;
+    }
+  }
+  const auto place = static_cast<unsigned __int128>(series_.points - 1) * next_by_place_;
+  if (chosen.place == static_cast<std::uint64_t>(place / (stride_ - 1))) {
+    by_place_.push_back(chosen);
+    ++next_by_place_;
+  }
+}
+
+void PointChoice::EndStretch() {
+  ++stretch_;
+  if (!in_stretch_.empty()) {
+    const auto value_of = [](const Chosen& chosen) { return chosen.point.value; };
+    numbers_.clear();
+    for (const Chosen& chosen : in_stretch_) numbers_.push_back(value_of(chosen));
+    const double median = Median(numbers_);
+    for (double& number : numbers_) number = std::abs(number - median);
+    // Where most values are the same, what a float rounds does not stand out.
+    const double unit = Median(numbers_) + 1e-7 * std::abs(median);
+    const auto less = [&](const Chosen& a, const Chosen& b) { return value_of(a) < value_of(b); };
+    const auto [least, greatest] =
+        std::minmax_element(in_stretch_.begin(), in_stretch_.end(), less);
+    for (const auto& end : {least, greatest}) {
+      const double distance = std::abs(value_of(*end) - median);
+      if (distance > 0) Offer({distance / unit, distance, *end});
+    }
+  }
+  in_stretch_.clear();
+}
+
+void PointChoice::Offer(const Candidate& candidate) {
+  // A point that comes later gives way to an equal one.
+  const auto more = [](const Candidate& a, const Candidate& b) {
+    if (a.score != b.score) return a.score > b.score;
+    if (a.distance != b.distance) return a.distance > b.distance;
+    return a.chosen.place < b.chosen.place;
+  };
+  if (outstanding_.size() == most_outstanding_) {
+    if (!more(candidate, outstanding_.front())) return;
+    std::pop_heap(outstanding_.begin(), outstanding_.end(), more);
+    outstanding_.pop_back();
+  }
+  outstanding_.push_back(candidate);
+  std::push_heap(outstanding_.begin(), outstanding_.end(), more);
+}
+
+std::vector<Point> PointChoice::Take() && {
+  std::vector<Chosen> all;
+  if (limit_ >= series_.points) {
+    all = std::move(by_place_);
+  } else {
+    all = std::move(by_step_.size() * 2 >= stride_ ? by_step_ : by_place_);
+    std::uint64_t left = stride_ > 0 ? kMusts : limit_;
+    for (const auto& must : {last_, first_, greatest_, least_, not_finite_, before_not_finite_}) {
+      if (!must.has_value() || left == 0) continue;
+      all.push_back(*must);
+      --left;
+    }
+    for (const Candidate& candidate : outstanding_) all.push_back(candidate.chosen);
+  }
+  const auto earlier = [](const Chosen& a, const Chosen& b) { return a.place < b.place; };
+  const auto same = [](const Chosen& a, const Chosen& b) { return a.place == b.place; };
+  std::sort(all.begin(), all.end(), earlier);
+  all.erase(std::unique(all.begin(), all.end(), same), all.end());
+  std::vector<Point> points;
+  points.reserve(all.size());
+  for (const Chosen& chosen : all) points.push_back(chosen.point);
+  return points;
+}
+
+std::vector<std::size_t> ChooseEvenly(std::size_t count, std::uint64_t limit) {
+  std::vector<std::size_t> places;
+  if (count == 0 || limit == 0) return places;
+  if (limit == 1) return {count - 1};
+  const std::size_t chosen = limit < count ? static_cast<std::size_t>(limit) : count;
+  places.reserve(chosen);
+  for (std::size_t i = 0; i < chosen; ++i) {
+    places.push_back(chosen == count ? i : i * (count - 1) / (chosen - 1));
+  }
+  return places;
+}
+
+std::uint64_t PointsOfEach(std::uint64_t wanted, std::uint64_t series, bool said_by_user) {
+  if (series == 0) return wanted;
+  const std::uint64_t room = std::max<std::uint64_t>(kMostPointsInMessage / series, 1);
+  if (said_by_user) return std::min(wanted, room);
+  return std::min({wanted, room, std::max(kMostPoints / series, kFewestPoints)});
+}
+
+}  // namespace datamanager::tensorboard

@@ -1,0 +1,103 @@
+#ifndef DATAMANAGER_TENSORBOARD_POINT_CHOICE_H_
+#define DATAMANAGER_TENSORBOARD_POINT_CHOICE_H_
+
+// Which points of a series TensorBoard gets when it asks for fewer than there are. It draws a thin
+// line through what it is given and a thick one that is their moving average, so both must be like
+// those of all points: the least and the greatest of each stretch, which a plot of columns shows,
+// would pull the thick line away from the mean of a noisy series. Most points are therefore an even
+// stride, and a few are those that nobody may miss.
+//
+// TensorBoard's own servers keep a random sample instead, of which neither a spike nor the first
+// point is sure to be a part.
+//
+// Pure; nothing fails.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "datamanager/columns.h"
+
+namespace datamanager::tensorboard {
+
+// Chooses from points that come in the order of their steps. Of `limit` points, in this order:
+//
+//   the last; the first; the greatest and the least; the first that is not finite, and the one
+//   before it;
+//   one of each 50, 20 at most, that stand out: whose distance from the median of their stretch is
+//   largest, measured by the median distance there;
+//   the rest at an even stride of steps, so that series that were written together keep the same
+//   steps; where steps are so uneven that it finds too few, at an even stride of places.
+//
+// The same points give the same answer. It may have fewer points than `limit`, if one is chosen for
+// two reasons. Keeps O(limit) points, and a stretch.
+class PointChoice {
+ public:
+  // Of all points that will come.
+  struct Series {
+    std::uint64_t points = 0;
+    std::int64_t first_step = 0;
+    std::int64_t last_step = 0;
+  };
+
+  PointChoice(Series series, std::uint64_t limit);
+
+  // The next ones.
+  void Add(std::span<const Point> points);
+  // What was chosen, in the order in which they came, once all have come.
+  std::vector<Point> Take() &&;
+
+ private:
+  struct Chosen {
+    std::uint64_t place = 0;
+    Point point;
+  };
+  // A candidate for what stands out: the larger, the more.
+  struct Candidate {
+    double score = 0;     // In median distances.
+    double distance = 0;  // Decides between equal scores.
+    Chosen chosen;
+  };
+
+  void AddOne(const Point& point);
+  void NoteExtremes(const Chosen& chosen);
+  void NoteStride(const Chosen& chosen);
+  void EndStretch();
+  void Offer(const Candidate& candidate);
+  std::int64_t StepOfStride(std::uint64_t number) const;
+
+  const Series series_;
+  const std::uint64_t limit_;
+  std::uint64_t most_outstanding_ = 0;
+  std::uint64_t stride_ = 0;  // Points of it; with the first and the last.
+  std::uint64_t stretches_ = 0;
+
+  std::uint64_t next_ = 0;  // Place.
+  Point before_;            // The point that came last.
+  std::optional<Chosen> first_, last_, least_, greatest_, not_finite_, before_not_finite_;
+  std::uint64_t next_by_step_ = 0, next_by_place_ = 0;  // Of the strides.
+  std::vector<Chosen> by_step_, by_place_;
+  std::uint64_t stretch_ = 0;
+  std::vector<Chosen> in_stretch_;      // Finite ones.
+  std::vector<double> numbers_;         // Room for medians.
+  std::vector<Candidate> outstanding_;  // A heap, the least on top.
+};
+
+// Places of at most `limit` of `count` values that are no numbers: evenly, with the first and the
+// last; one is the last.
+std::vector<std::size_t> ChooseEvenly(std::size_t count, std::uint64_t limit);
+
+// How many points each of `series` series gets when `wanted` are asked for of each. An answer has
+// kMostPoints, or what fits into a message where the user has said a number, but kFewestPoints of
+// each series if that many are wanted and there is room.
+inline constexpr std::uint64_t kMostPoints = 100'000;
+inline constexpr std::uint64_t kFewestPoints = 50;
+inline constexpr std::uint64_t kMostPointsInMessage = 3'000'000;  // 20 bytes each are 60 MB.
+std::uint64_t PointsOfEach(std::uint64_t wanted, std::uint64_t series, bool said_by_user);
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_POINT_CHOICE_H_

@@ -1,0 +1,417 @@
+#include "datamanager/tensorboard/provider.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "datamanager/overlap_policy.h"
+#include "datamanager/run_catalog.h"
+#include "datamanager/run_tree.h"
+#include "datamanager/run_updaters.h"
+#include "datamanager/tensorboard/grpc_framing.h"
+#include "datamanager/tensorboard/provider_messages.h"
+#include "eventlog/event.h"
+#include "eventlog/record.h"
+#include "eventlog/testing/protobuf_bytes.h"
+#include "protozero/pbf_reader.hpp"
+
+namespace datamanager::tensorboard {
+namespace {
+
+namespace pb = eventlog::testing;
+using protozero::pbf_reader;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::SizeIs;
+
+constexpr absl::Duration kLong = absl::Seconds(60);
+constexpr std::string_view kService = "/tensorboard.data.TensorBoardDataProvider/";
+
+// --- Files ---
+
+std::string Scalar(std::int64_t step, const std::string& tag, double value) {
+  const eventlog::Scalar scalar{tag, value};
+  return eventlog::RenderScalars(100.0 + static_cast<double>(step), step, {&scalar, 1});
+}
+std::string Event(std::int64_t step, const std::string& field) {
+  std::string record;
+  eventlog::AppendRecord(pb::Double(1, 100.0 + static_cast<double>(step)) +
+                             pb::Number(2, static_cast<std::uint64_t>(step)) + field,
+                         &record);
+  return record;
+}
+std::string Value(std::int64_t step, const std::string& tag, const std::string& fields) {
+  return Event(step, pb::Bytes(5, pb::Bytes(1, pb::Bytes(1, tag) + fields)));
+}
+std::string Metadata(const std::string& plugin, const std::string& content = "") {
+  return pb::Bytes(9, pb::Bytes(1, pb::Bytes(1, plugin) + pb::Bytes(2, content)));
+}
+// DT_STRING, of one dimension.
+std::string Strings(const std::vector<std::string>& strings) {
+  std::string tensor = pb::Number(1, 7) + pb::Bytes(2, pb::Bytes(2, pb::Number(1, strings.size())));
+  for (const std::string& text : strings) tensor += pb::Bytes(8, text);
+  return pb::Bytes(8, tensor);
+}
+
+// --- Answers ---
+
+struct Series {
+  std::vector<std::int64_t> steps;
+  std::vector<double> wall_times;
+  std::vector<std::string> values;
+  std::string entry;  // Of an answer that lists, as it is.
+};
+using Runs = std::map<std::string, std::map<std::string, Series>>;
+
+Series ReadSeries(pbf_reader reader) {
+  Series series;
+  while (reader.next()) {
+    switch (reader.tag_and_type()) {
+      case protozero::tag_and_type(1, protozero::pbf_wire_type::length_delimited):
+        for (const auto step : reader.get_packed_int64()) series.steps.push_back(step);
+        break;
+      case protozero::tag_and_type(2, protozero::pbf_wire_type::length_delimited):
+        for (const auto time : reader.get_packed_double()) series.wall_times.push_back(time);
+        break;
+      case protozero::tag_and_type(3, protozero::pbf_wire_type::length_delimited):
+        series.values.push_back(reader.get_string());
+        break;
+      default:
+        reader.skip();
+    }
+  }
+  return series;
+}
+
+class ProviderTest : public ::testing::Test {
+ protected:
+  ProviderTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "provider-XXXXXX").string();
+    root_ = mkdtemp(name.data());
+  }
+  ~ProviderTest() override { std::filesystem::remove_all(root_); }
+
+  void Append(const std::string& run, const std::string& bytes,
+              const std::string& file = "events.out.tfevents.1.host") {
+    std::filesystem::create_directories(root_ + "/" + run);
+    std::ofstream(root_ + "/" + run + "/" + file, std::ios::app | std::ios::binary) << bytes;
+  }
+
+  // Reads all there is, and serves it.
+  void Start(SampleCounts samples = {}, Overlap overlap = Overlap::kLastWrite) {
+    catalog_ = RunCatalog::Create({.root = root_, .load_threads = 1}).value();
+    AddUpdaters(catalog_.get());
+    provider_ = Provider::Create({.catalog = catalog_.get(),
+                                  .logdir = "runs",
+                                  .overlap = overlap,
+                                  .samples = std::move(samples),
+                                  .list_patience = absl::ZeroDuration(),
+                                  .read_patience = kLong});
+    RunTree::Options options;
+    options.root = root_;
+    tree_ = std::make_unique<RunTree>(options);
+    Scan();
+  }
+  void Scan() {
+    const RunTree::Delta delta = tree_->Rescan();
+    catalog_->Found(delta, tree_->runs());
+    provider_->Scanned();
+    ASSERT_TRUE(catalog_->AwaitLoaded(kLong));
+  }
+
+  GrpcAnswer Ask(std::string_view method, const std::string& message) {
+    return provider_->Answer(absl::StrCat(std::string(kService), std::string(method)), message);
+  }
+  // The message of an answer that is one.
+  std::string MessageOf(std::string_view method, const std::string& message) {
+    const GrpcAnswer answer = Ask(method, message);
+    EXPECT_TRUE(answer.status.ok()) << answer.status;
+    const auto only = OnlyMessage(answer.frames);
+    EXPECT_TRUE(only.ok()) << only.status();
+    return only.ok() ? std::string(*only) : "";
+  }
+  static std::string Plugin(const std::string& name) { return pb::Bytes(2, pb::Bytes(1, name)); }
+  static std::string Points(std::uint64_t count) { return pb::Bytes(4, pb::Number(1, count)); }
+
+  Runs SeriesOf(std::string_view method, const std::string& message) {
+    const std::string bytes = MessageOf(method, message);
+    Runs runs;
+    pbf_reader answer(bytes);
+    while (answer.next(1)) {
+      pbf_reader run = answer.get_message();
+      std::string name;
+      while (run.next()) {
+        if (run.tag() == 1) {
+          name = run.get_string();
+          continue;
+        }
+        pbf_reader tag = run.get_message();
+        tag.next(1);
+        const std::string tag_name = tag.get_string();
+        tag.next(2);
+        const auto entry = tag.get_view();
+        Series series;
+        series.entry = std::string(entry.data(), entry.size());
+        if (method.starts_with("Read")) series = ReadSeries(pbf_reader(entry));
+        runs[name][tag_name] = series;
+      }
+    }
+    return runs;
+  }
+  // Values of scalars, which are packed floats.
+  static std::vector<float> Floats(const Series& series) {
+    std::vector<float> floats;
+    for (const std::string& packed : series.values) {
+      const std::size_t count = packed.size() / sizeof(float);
+      floats.resize(count);
+      std::memcpy(floats.data(), packed.data(), packed.size());
+    }
+    return floats;
+  }
+
+  std::string root_;
+  std::unique_ptr<RunCatalog> catalog_;
+  std::unique_ptr<Provider> provider_;
+  std::unique_ptr<RunTree> tree_;
+};
+
+TEST_F(ProviderTest, ListsRunsByTheirStart) {
+  Append("late", Scalar(5, "loss", 1));
+  Append("early", Scalar(1, "loss", 1));
+  Append("header", eventlog::RenderFileHeader(1));
+  Start();
+  const std::vector<RunRow> runs = {{"early", 101}, {"late", 105}};
+  EXPECT_EQ(MessageOf("ListRuns", ""), RunsMessage(runs));
+  EXPECT_EQ(MessageOf("GetExperiment", ""), ExperimentMessage("runs"));
+  EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"scalars"}));
+}
+
+TEST_F(ProviderTest, FiltersByWholeNames) {
+  Append("a", Scalar(1, "loss", 1) + Scalar(1, "loss2", 1));
+  Append("b", Scalar(1, "loss", 1));
+  Start();
+  EXPECT_THAT(SeriesOf("ListScalars", Plugin("scalars")), SizeIs(2));
+  EXPECT_THAT(SeriesOf("ListScalars", Plugin("nobody")), IsEmpty());
+  const auto filter = [](const std::string& runs, const std::string& tags) {
+    return Plugin("scalars") + pb::Bytes(3, runs + tags);
+  };
+  const std::string run_a = pb::Bytes(1, pb::Bytes(1, "a"));
+  const std::string no_runs = pb::Bytes(1, "");
+  const std::string tag_loss = pb::Bytes(2, pb::Bytes(1, "loss"));
+  EXPECT_THAT(SeriesOf("ListScalars", filter(run_a, "")), ElementsAre(Pair("a", SizeIs(2))));
+  EXPECT_THAT(SeriesOf("ListScalars", filter(run_a, tag_loss)), ElementsAre(Pair("a", SizeIs(1))));
+  EXPECT_THAT(SeriesOf("ListScalars", filter("", tag_loss)), SizeIs(2));
+  EXPECT_THAT(SeriesOf("ListScalars", filter(no_runs, "")), IsEmpty());
+}
+
+TEST_F(ProviderTest, RefusesWhatIsNoRequest) {
+  Start();
+  const auto code = [&](std::string_view method, const std::string& message) {
+    return Ask(method, message).status.code();
+  };
+  EXPECT_EQ(code("ListScalars", ""), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("ReadTensors", Plugin("text")), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("ReadScalars", "\xff\xff"), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("ReadBlob", pb::Bytes(1, "x")), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code("Nothing", ""), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(provider_->Answer("/x.Y/Z", "").status.code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(ProviderTest, ChoosesPointsAndGivesTheLast) {
+  std::string bytes;
+  for (int i = 0; i < 5000; ++i) bytes += Scalar(i, "loss", i == 2345 ? 100 : 1 + 0.01 * (i % 7));
+  Append("r", bytes);
+  Start();
+  const Series all = SeriesOf("ReadScalars", Plugin("scalars") + Points(10000))["r"]["loss"];
+  EXPECT_THAT(all.steps, SizeIs(5000));
+  EXPECT_THAT(Floats(all), SizeIs(5000));
+  const Series some = SeriesOf("ReadScalars", Plugin("scalars") + Points(1000))["r"]["loss"];
+  EXPECT_LE(some.steps.size(), 1000u);
+  EXPECT_THAT(some.steps, ::testing::Contains(2345));
+  EXPECT_EQ(some.steps.front(), 0);
+  EXPECT_EQ(some.steps.back(), 4999);
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(1))["r"]["loss"].steps,
+              ElementsAre(4999));
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(0))["r"]["loss"].steps, IsEmpty());
+}
+
+TEST_F(ProviderTest, ZeroIsAllWhereTheUserHasSaidSo) {
+  std::string bytes;
+  for (int i = 0; i < 3000; ++i) bytes += Scalar(i, "loss", i);
+  for (int i = 0; i < 30; ++i) bytes += Value(i, "note", Metadata("text") + Strings({"x"}));
+  Append("r", bytes);
+  Start({{"scalars", std::nullopt}, {"text", std::nullopt}});
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(0))["r"]["loss"].steps,
+              SizeIs(3000));
+  EXPECT_THAT(SeriesOf("ReadTensors", Plugin("text") + Points(0))["r"]["note"].steps, SizeIs(30));
+}
+
+TEST_F(ProviderTest, NumbersOfEveryTypeAndNone) {
+  const auto number = [](int type, const std::string& field) {
+    return Metadata("scalars") +
+           pb::Bytes(8, pb::Number(1, static_cast<std::uint64_t>(type)) + pb::Bytes(2, "") + field);
+  };
+  Append("r", Value(1, "double", number(2, pb::Bytes(6, std::string("\0\0\0\0\0\0\xe0\x3f", 8)))) +
+                  Value(1, "int64", number(9, pb::Bytes(10, "\x07"))) +
+                  Value(1, "bfloat16", number(14, pb::Bytes(13, "\x80\xff\x01"))) +
+                  Scalar(1, "nan", std::nan("")) +
+                  Scalar(1, "inf", std::numeric_limits<double>::infinity()));
+  Start();
+  const Runs runs = SeriesOf("ReadScalars", Plugin("scalars") + Points(10));
+  const auto value = [&](const std::string& tag) {
+    const std::vector<float> floats = Floats(runs.at("r").at(tag));
+    return floats.empty() ? -1.0f : floats[0];
+  };
+  EXPECT_EQ(value("double"), 0.5f);
+  EXPECT_EQ(value("int64"), 7.0f);
+  EXPECT_TRUE(std::isnan(value("nan")));
+  EXPECT_TRUE(std::isinf(value("inf")));
+  EXPECT_TRUE(std::isinf(value("bfloat16")));
+}
+
+TEST_F(ProviderTest, ImagesAreReadByTheirKeys) {
+  const auto image = [](int step, const std::string& bytes) {
+    return Value(step, "input",
+                 pb::Bytes(4, pb::Number(1, 2) + pb::Number(2, 3) + pb::Bytes(4, bytes)));
+  };
+  Append("r", image(1, "one") + image(2, std::string(9 << 20, 'x')));
+  Start();
+  EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"images"}));
+  const std::string entry = SeriesOf("ListBlobSequences", Plugin("images"))["r"]["input"].entry;
+  // Three blobs at most; old images as Python has them.
+  EXPECT_THAT(entry, HasSubstr("\x18\x03"));
+  EXPECT_THAT(entry, HasSubstr("\x10\x01"));
+  const Series series = SeriesOf("ReadBlobSequences", Plugin("images") + Points(10))["r"]["input"];
+  EXPECT_THAT(series.steps, ElementsAre(1, 2));
+  const auto read = [&](std::size_t step, int index) {
+    pbf_reader sequence(series.values.at(step));
+    for (int i = 0; sequence.next(1) && i < index; ++i) sequence.skip();
+    pbf_reader reference = sequence.get_message();
+    reference.next(1);
+    const GrpcAnswer answer = Ask("ReadBlob", pb::Bytes(1, reference.get_string()));
+    EXPECT_TRUE(answer.status.ok()) << answer.status;
+    // Several messages, one after the other.
+    std::string blob;
+    for (std::size_t at = 0; at < answer.frames.size();) {
+      std::size_t length = 0;
+      for (int i = 1; i < 5; ++i) {
+        length = length << 8 | static_cast<unsigned char>(answer.frames[at + i]);
+      }
+      pbf_reader message(answer.frames.data() + at + 5, length);
+      message.next(1);
+      blob += message.get_string();
+      at += 5 + length;
+    }
+    return blob;
+  };
+  EXPECT_EQ(read(0, 0), "3");
+  EXPECT_EQ(read(0, 1), "2");
+  EXPECT_EQ(read(0, 2), "one");
+  EXPECT_EQ(read(1, 2), std::string(9 << 20, 'x'));
+}
+
+TEST_F(ProviderTest, AKeyOfWhatIsGoneIsNotFound) {
+  Append("r", Scalar(1, "loss", 1));
+  Start();
+  BlobKey key = {.run = "r", .tag = "input", .file = "events.out.tfevents.1.host"};
+  EXPECT_EQ(Ask("ReadBlob", pb::Bytes(1, EncodeBlobKey(key))).status.code(),
+            absl::StatusCode::kNotFound);
+  key.run = "nobody";
+  EXPECT_EQ(Ask("ReadBlob", pb::Bytes(1, EncodeBlobKey(key))).status.code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(ProviderTest, ParametersOfATrialAreHyperparameters) {
+  Append("trial", Scalar(1, "loss", 1));
+  Append("trial", R"({"lr": 0.5, "net": {"depth": 3}})", "params.json");
+  Append("other", Scalar(1, "loss", 1));
+  Append("own", Value(0, std::string(kSessionStartTag), Metadata("hparams", "theirs")));
+  Append("own", R"({"lr": 0.5})", "params.json");
+  Start();
+  EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"hparams", "scalars"}));
+  const Runs listed = SeriesOf("ListTensors", Plugin("hparams"));
+  ASSERT_THAT(listed, SizeIs(2));
+  const std::string trial = listed.at("trial").at(std::string(kSessionStartTag)).entry;
+  EXPECT_THAT(trial, HasSubstr("net/depth"));
+  EXPECT_THAT(listed.at("own").at(std::string(kSessionStartTag)).entry, HasSubstr("theirs"));
+  const Runs read = SeriesOf("ReadTensors", Plugin("hparams") + Points(1));
+  EXPECT_THAT(read.at("trial").at(std::string(kSessionStartTag)).values,
+              ElementsAre(EmptyTensor()));
+}
+
+TEST_F(ProviderTest, StepsThatWereWrittenAgainFollowThePolicy) {
+  const std::string bytes = Scalar(1, "loss", 1) + Scalar(2, "loss", 2) + Scalar(1, "loss", 3);
+  Append("r", bytes);
+  Start();
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(9))["r"]["loss"].steps,
+              ElementsAre(1, 2));
+  Start({}, Overlap::kRaw);
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(9))["r"]["loss"].steps,
+              ElementsAre(1, 1, 2));
+}
+
+TEST_F(ProviderTest, NamesThatAreNotUtf8AreShownAndFound) {
+  Append("r", Scalar(1, "bad\xff", 1));
+  Start();
+  const Runs listed = SeriesOf("ListScalars", Plugin("scalars"));
+  EXPECT_THAT(listed.at("r"), ElementsAre(Pair("bad\xef\xbf\xbd", ::testing::_)));
+  const std::string filter = pb::Bytes(3, pb::Bytes(2, pb::Bytes(1, "bad\xef\xbf\xbd")));
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(1) + filter), SizeIs(1));
+}
+
+TEST_F(ProviderTest, OneFlippedBitCostsOnePoint) {
+  std::string bytes;
+  for (int i = 0; i < 100; ++i) bytes += Scalar(i, "loss", i);
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  Append("r", bytes);
+  Start();
+  EXPECT_THAT(SeriesOf("ReadScalars", Plugin("scalars") + Points(1000))["r"]["loss"].steps,
+              SizeIs(99));
+}
+
+TEST_F(ProviderTest, ManyRunsGetFewerPointsEach) {
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) bytes += Scalar(i, "loss", i);
+  for (int run = 0; run < 500; ++run) Append(absl::StrCat("r", run), bytes);
+  Start();
+  const Runs runs = SeriesOf("ReadScalars", Plugin("scalars") + Points(1000));
+  EXPECT_THAT(runs, SizeIs(500));
+  for (const auto& [name, tags] : runs) {
+    EXPECT_LE(tags.at("loss").steps.size(), 200u);
+    EXPECT_GE(tags.at("loss").steps.size(), 150u);
+  }
+}
+
+TEST(EffortTest, WhoWaitsForFilesHoldsUpNoList) {
+  const auto effort = [](std::string_view method) {
+    return Provider::EffortOf(absl::StrCat(std::string(kService), std::string(method)));
+  };
+  EXPECT_EQ(effort("GetExperiment"), Provider::Effort::kNone);
+  EXPECT_EQ(effort("Nothing"), Provider::Effort::kNone);
+  EXPECT_EQ(effort("ListPlugins"), Provider::Effort::kList);
+  EXPECT_EQ(effort("ListScalars"), Provider::Effort::kList);
+  EXPECT_EQ(effort("ReadScalars"), Provider::Effort::kRead);
+  EXPECT_EQ(effort("ReadBlob"), Provider::Effort::kRead);
+}
+
+}  // namespace
+}  // namespace datamanager::tensorboard

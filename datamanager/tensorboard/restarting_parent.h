@@ -1,0 +1,30 @@
+#ifndef DATAMANAGER_TENSORBOARD_RESTARTING_PARENT_H_
+#define DATAMANAGER_TENSORBOARD_RESTARTING_PARENT_H_
+
+#include <span>
+#include <string>
+
+#include "absl/time/time.h"
+#include "datamanager/tensorboard/loopback_sockets.h"
+
+namespace datamanager::tensorboard {
+
+// TensorBoard starts its data server once: of one that has died it says error 500 from then on. So
+// what it starts is a small process that does nothing but keep the port and start the server, this
+// program again, behind it: a client that calls meanwhile waits in the kernel, and finds the next
+// one.
+//
+// Runs the server with these words and the sockets from descriptor 3 on, and again when it has
+// died, until stdin ends if `die_after_stdin`, or SIGTERM or SIGINT comes. Returns the exit code.
+// Before there are other threads. If this process is killed, its server goes on as long as stdin
+// does, or else ends.
+int RunServerAgainAndAgain(std::span<const std::string> words, LoopbackSockets sockets,
+                           bool die_after_stdin);
+
+// How long to wait before a server that has died is started again: not at all if it lived for a
+// minute; else the longer, the more of them have died, up to 5 s.
+absl::Duration PauseBeforeRestart(absl::Duration lived, int deaths);
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_RESTARTING_PARENT_H_

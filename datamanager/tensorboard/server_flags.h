@@ -1,0 +1,48 @@
+#ifndef DATAMANAGER_TENSORBOARD_SERVER_FLAGS_H_
+#define DATAMANAGER_TENSORBOARD_SERVER_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "datamanager/overlap_policy.h"
+#include "datamanager/tensorboard/provider.h"
+
+namespace datamanager::tensorboard {
+
+// The command line of the data server, as TensorBoard writes it (server_ingester.py). Its names
+// have hyphens, so it is not read by Abseil; a name with underscores means the same.
+struct ServerFlags {
+  std::string logdir;
+  std::string host = "localhost";
+  int port = 6806;         // 0: any.
+  std::string port_file;   // Empty: none is written.
+  std::string error_file;  // Empty: stderr.
+  bool die_after_stdin = false;
+  int verbose = 0;
+  // How often what inotify cannot see is looked at; zero: once, and nothing is followed.
+  absl::Duration reload = absl::Seconds(5);
+  SampleCounts samples;
+
+  // Ours; users say them by --extra_data_server_flags.
+  Overlap overlap = Overlap::kLastWrite;
+  std::uint64_t cache_mb = 0;  // 0: a quarter of what the process may use.
+  // Sockets that the process has inherited and that listen: it is the server behind another one,
+  // which holds them. From 3 on; 0: none.
+  int inherited_sockets = 0;
+};
+
+// The words behind the program's name. InvalidArgument names the flag.
+absl::StatusOr<ServerFlags> ParseServerFlags(std::span<const std::string> words);
+
+// What --help says.
+std::string_view ServerUsage();
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_SERVER_FLAGS_H_

@@ -1,0 +1,14 @@
+#ifndef DATAMANAGER_TENSORBOARD_STDIN_WATCH_H_
+#define DATAMANAGER_TENSORBOARD_STDIN_WATCH_H_
+
+#include <functional>
+
+namespace datamanager::tensorboard {
+
+// Calls `ended` once stdin has ended, on a thread of its own that lives until then: stdin may be
+// anything, also what cannot be waited for otherwise. What comes before the end is dropped.
+void WhenStdinEnds(std::function<void()> ended);
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_STDIN_WATCH_H_
