@@ -35,8 +35,13 @@ class TensorBoardTest(yard_case.YardCase):
         address = self.yard("tensorboard", *words)[0].strip()
         with urllib.request.urlopen(address + "data/logdir", timeout=yard_case.LONG) as answer:
             self.assertIn("logdir", json.load(answer))
+        with urllib.request.urlopen(address + "data/environment", timeout=yard_case.LONG) as answer:
+            self.assertIn("GrpcDataProvider", json.load(answer)["debug"]["data_provider"])
         tool, = self.tools()
         self.assertEqual(tool["url"], address)
+        with open("/proc/%d/task/%d/children" % (tool["pid"], tool["pid"]), encoding="ascii") as file:
+            server, = file.read().split()
+        self.assertEqual(os.path.basename(os.readlink("/proc/%s/exe" % server)), "yard-data-server")
         listed = self.python(GET_ALL).split()
         self.assertEqual(listed, [str(tool["pid"]), str(tool["port"]), "runs", tool["cache_key"]])
         self.assertIn("pid %d" % tool["pid"], self.python(LIST))

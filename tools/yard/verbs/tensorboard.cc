@@ -7,9 +7,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/registry_methods.h"
+#include "runtime/locations.h"
 #include "runtime/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
+#include "tools/yard/tensorboard_environment.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
@@ -89,7 +91,9 @@ class TensorBoard : public Verb {
       }
       request.arguments = {"--logdir", (*wanted)->logdir};
     }
-    request.environment = context.environment;
+    request.environment = TensorBoardEnvironment(
+        context.environment,
+        runtime::FindBinary("datamanager/tensorboard/yard-data-server").value_or(""));
     request.working_directory = context.working_directory;
     request.timeout_ms = static_cast<std::uint32_t>(timeout_ * 1000);
     auto client = context.client();

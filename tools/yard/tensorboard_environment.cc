@@ -1,0 +1,60 @@
+#include "tools/yard/tensorboard_environment.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+
+namespace yard {
+namespace {
+
+constexpr char kDataServer[] = "TENSORBOARD_DATA_SERVER_BINARY";
+constexpr char kExceptions[] = "no_grpc_proxy";
+
+// The last of the name counts, as in a shell. Empty is as good as none.
+std::string ValueOf(const std::vector<std::string>& environment, const std::string& name) {
+  std::string value;
+  for (const std::string& entry : environment) {
+    if (entry.starts_with(name + "=")) value = entry.substr(name.size() + 1);
+  }
+  return value;
+}
+
+void Set(const std::string& name, const std::string& value, std::vector<std::string>* environment) {
+  std::erase_if(*environment,
+                [&](const std::string& entry) { return entry.starts_with(name + "="); });
+  environment->push_back(absl::StrCat(name, "=", value));
+}
+
+// What gRPC looks at for a connection that is not encrypted.
+bool HasProxy(const std::vector<std::string>& environment) {
+  for (const char* name : {"grpc_proxy", "https_proxy", "http_proxy"}) {
+    if (!ValueOf(environment, name).empty()) return true;
+  }
+  return false;
+}
+
+bool HasLocalhost(const std::string& exceptions) {
+  for (const absl::string_view one : absl::StrSplit(exceptions, ',')) {
+    if (absl::StripAsciiWhitespace(one) == "localhost") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> TensorBoardEnvironment(std::vector<std::string> callers,
+                                                const std::string& data_server) {
+  if (!data_server.empty() && ValueOf(callers, kDataServer).empty()) {
+    Set(kDataServer, data_server, &callers);
+  }
+  // The first of the two that is set counts alone.
+  std::string exceptions = ValueOf(callers, kExceptions);
+  if (exceptions.empty()) exceptions = ValueOf(callers, "no_proxy");
+  if (HasProxy(callers) && !HasLocalhost(exceptions)) {
+    Set(kExceptions, absl::StrCat(exceptions, exceptions.empty() ? "" : ",", "localhost"),
+        &callers);
+  }
+  return callers;
+}
+
+}  // namespace yard
