@@ -106,7 +106,7 @@ absl::Status MakeEndedTrials(const std::string& directory, int count) {
     trial.spec.config = "{}";
     trial.state = msg::TrialState::Done;
     trial.job = absl::StrCat("j-", i);
-    trial.started_us = trial.attempt_started_us = trial.ended_us = now_us;
+    trial.started_us = trial.ended_us = now_us;
     const auto number = (*store)->Insert(trial);
     if (!number.ok()) return number.status();
     trainer::ResultRow row;
