@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kNewest = 25;    // So many of the newest trials have the full weight.
 constexpr double kLeastMass = 1e-300;  // A probability that has vanished for a double.
 constexpr double kNegligible = -40;    // Terms e^-40 smaller than the largest change no sum.
+constexpr double kWholeMass =
+    8.3;  // For a double all of a normal distribution lies within so many.
 constexpr double kLogRoot2Pi = 0.9189385332046727;
 
 // Of the standard normal distribution between a and b; without loss where both are far above 0.
@@ -68,24 +70,23 @@ void ParzenEstimator::Weigh() {
 // A kernel is as wide as the larger distance to its neighbours (at an end: to the only one; alone:
 // to the bounds), and not narrower than a share that shrinks with the number of trials.
 void ParzenEstimator::AddNumber(Dimension& dimension) {
-  std::vector<std::size_t> order(rows_);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return dimension.center[a] < dimension.center[b];
-  });
+  std::vector<std::pair<double, std::size_t>> sorted;
+  for (std::size_t i = 0; i < rows_; ++i) sorted.emplace_back(dimension.center[i], i);
+  std::sort(sorted.begin(), sorted.end());
   const double least = 1 / std::min(100.0, static_cast<double>(rows_) + 2);
   dimension.inverse_sd.assign(rows_ + 1, 1.0);
   for (std::size_t r = 0; r < rows_; ++r) {
-    const double center = dimension.center[order[r]];
+    const double center = sorted[r].first;
     const bool first = r == 0, last = r + 1 == rows_;
-    const double left = first ? (last ? center : 0) : center - dimension.center[order[r - 1]];
-    const double right = last ? (first ? 1 - center : 0) : dimension.center[order[r + 1]] - center;
-    dimension.inverse_sd[order[r]] = 1 / std::clamp(std::max(left, right), least, 1.0);
+    const double left = first ? (last ? center : 0) : center - sorted[r - 1].first;
+    const double right = last ? (first ? 1 - center : 0) : sorted[r + 1].first - center;
+    dimension.inverse_sd[sorted[r].second] = 1 / std::clamp(std::max(left, right), least, 1.0);
   }
   dimension.center.push_back(0.5);
   for (std::size_t k = 0; k <= rows_; ++k) {
     const double center = dimension.center[k], inverse = dimension.inverse_sd[k];
-    log_base_[k] -= std::log(MassBetween(-center * inverse, (1 - center) * inverse));
+    const double below = center * inverse, above = (1 - center) * inverse;
+    if (std::min(below, above) < kWholeMass) log_base_[k] -= std::log(MassBetween(-below, above));
     if (dimension.parameter->IsContinuous()) log_base_[k] += std::log(inverse) - kLogRoot2Pi;
   }
 }

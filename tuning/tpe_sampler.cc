@@ -21,6 +21,8 @@ namespace {
 
 constexpr double kGoodShare = 0.1;
 constexpr double kMostGood = 25;
+constexpr std::size_t kLongHistory =
+    2000;  // From there on half of the candidates do: the time is theirs.
 
 bool HasResult(const Observation& trial) {
   return trial.state == TrialState::kDone || trial.state == TrialState::kStoppedEarly;
@@ -83,7 +85,9 @@ class TpeSampler : public Sampler {
     const ParzenEstimator of_others(space_, group, among_others);
     double highest = -std::numeric_limits<double>::infinity();
     Point candidate = best;
-    for (int i = 0; i < options_.candidates; ++i) {
+    const int candidates =
+        history.size() < kLongHistory ? options_.candidates : (options_.candidates + 1) / 2;
+    for (int i = 0; i < candidates; ++i) {
       of_good.Sample(draws, candidate);
       const double gain = of_good.LogDensity(candidate) - of_others.LogDensity(candidate);
       if (gain <= highest) continue;

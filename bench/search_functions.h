@@ -1,0 +1,27 @@
+#ifndef BENCH_SEARCH_FUNCTIONS_H_
+#define BENCH_SEARCH_FUNCTIONS_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tuning/space.h"
+
+namespace bench {
+
+// Functions whose least value is known: what samplers are compared on. Those of several dimensions
+// whose least value is in the middle are moved, so that nobody finds it by looking there.
+struct SearchFunction {
+  std::string name;
+  tuning::Space space;
+  std::function<double(const tuning::Point&)> value;
+  double least = 0;
+};
+
+// Branin, Hartmann6, Ackley5, Rosenbrock4, Rastrigin5, and mixed6: the error of a made-up network
+// over a learning rate, optimiser, depth, batch size, weight decay and dropout.
+std::vector<SearchFunction> SearchFunctions();
+
+}  // namespace bench
+
+#endif  // BENCH_SEARCH_FUNCTIONS_H_

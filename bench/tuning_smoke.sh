@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Runs tuning_benchmark ($1) for a moment: every figure is there.
+set -euo pipefail
+"$1" --rounds=1 --seeds=1 --only=hartmann6 --json | /usr/bin/python3 -c '
+import json, sys
+figures = json.load(sys.stdin)["figures"]
+assert len(figures) >= 20, figures
+assert all(figure["ours"] > 0 for figure in figures), figures
+'
