@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -33,6 +34,24 @@ double MassBetween(double a, double b) {
 double OtherProbability(std::size_t rows, double values) {
   const double smoothing = 1.0 / static_cast<double>(rows + 1);
   return smoothing / (1 + values * smoothing);
+}
+
+struct Bin {
+  std::size_t first, last;  // The rows with the least and the largest number in it.
+};
+
+// The parts of [0, 1], so wide each, that have numbers in them, in order. Of equal numbers the
+// first row has the least and the last one the largest.
+std::vector<Bin> Bins(const std::vector<double>& numbers, double width) {
+  constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::vector<Bin> bins(static_cast<std::size_t>(1 / width) + 1, {kNone, kNone});
+  for (std::size_t row = 0; row < numbers.size(); ++row) {
+    Bin& bin = bins[std::min(static_cast<std::size_t>(numbers[row] / width), bins.size() - 1)];
+    if (bin.first == kNone || numbers[row] < numbers[bin.first]) bin.first = row;
+    if (bin.last == kNone || numbers[row] >= numbers[bin.last]) bin.last = row;
+  }
+  std::erase_if(bins, [](const Bin& bin) { return bin.first == kNone; });
+  return bins;
 }
 
 }  // namespace
@@ -70,19 +89,23 @@ void ParzenEstimator::Weigh() {
 // A kernel is as wide as the larger distance to its neighbours (at an end: to the only one; alone:
 // to the bounds), and not narrower than a share that shrinks with the number of trials.
 void ParzenEstimator::AddNumber(Dimension& dimension) {
-  std::vector<std::pair<double, std::size_t>> sorted;
-  for (std::size_t i = 0; i < rows_; ++i) sorted.emplace_back(dimension.center[i], i);
-  std::sort(sorted.begin(), sorted.end());
   const double least = 1 / std::min(100.0, static_cast<double>(rows_) + 2);
-  dimension.inverse_sd.assign(rows_ + 1, 1.0);
-  for (std::size_t r = 0; r < rows_; ++r) {
-    const double center = sorted[r].first;
-    const bool first = r == 0, last = r + 1 == rows_;
-    const double left = first ? (last ? center : 0) : center - sorted[r - 1].first;
-    const double right = last ? (first ? 1 - center : 0) : sorted[r + 1].first - center;
-    dimension.inverse_sd[sorted[r].second] = 1 / std::clamp(std::max(left, right), least, 1.0);
+  dimension.inverse_sd.assign(rows_ + 1, 1 / least);
+  const auto bins = Bins(dimension.center, least / 4);
+  // (Whoever is not at an edge of his bin has neighbours that are too near to matter.)
+  for (std::size_t b = 0; b < bins.size(); ++b) {
+    for (const std::size_t row : {bins[b].first, bins[b].last}) {
+      const double center = dimension.center[row];
+      const bool is_first = row == bins.front().first, is_last = row == bins.back().last;
+      double left = 0, right = 0;
+      if (row == bins[b].first && !is_first) left = center - dimension.center[bins[b - 1].last];
+      if (row == bins[b].last && !is_last) right = dimension.center[bins[b + 1].first] - center;
+      if (is_first && is_last) left = std::max(center, 1 - center);
+      dimension.inverse_sd[row] = 1 / std::clamp(std::max(left, right), least, 1.0);
+    }
   }
   dimension.center.push_back(0.5);
+  dimension.inverse_sd.back() = 1;
   for (std::size_t k = 0; k <= rows_; ++k) {
     const double center = dimension.center[k], inverse = dimension.inverse_sd[k];
     const double below = center * inverse, above = (1 - center) * inverse;

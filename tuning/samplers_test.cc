@@ -5,12 +5,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tuning/grid_sampler.h"
+#include "tuning/latin_hypercube.h"
 #include "tuning/random_sampler.h"
 #include "tuning/space.h"
 
@@ -62,6 +64,35 @@ TEST(RandomSamplerTest, AnotherSeedSuggestsOthers) {
   const Space space = *Space::Create({Lr()});
   EXPECT_NE(RandomPoint(space, 1, 0), RandomPoint(space, 2, 0));
   EXPECT_EQ(RandomPoint(space, 1, 0), RandomPoint(space, 1, 0));
+}
+
+TEST(LatinHypercubeTest, EachParameterHasOnePointInEachPart) {
+  const Space space = *Space::Create({Lr(), Layers(), Optimizer()});
+  std::set<std::pair<double, double>> pairs;
+  for (std::uint64_t block = 0; block < 3; ++block) {
+    std::vector<bool> seen(12, false);
+    std::map<double, int> layers, optimizers;
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      const Point point = LatinHypercubePoint(space, 7, block * 12 + i, 12);
+      const auto part = static_cast<std::size_t>(space[0].ToUnit(point[0]) * 12);
+      EXPECT_FALSE(seen.at(part));
+      seen[part] = true;
+      ++layers[point[1]];
+      ++optimizers[point[2]];
+      pairs.emplace(point[0], point[1]);
+    }
+    for (const double value : {1.0, 2.0, 3.0}) EXPECT_EQ(layers[value], 4);
+    for (const double value : {0.0, 1.0}) EXPECT_EQ(optimizers[value], 6);
+  }
+  EXPECT_EQ(pairs.size(), 36u);
+}
+
+TEST(LatinHypercubeTest, WhatIsNotActiveHasNoValue) {
+  const Space space = *Space::Create({Optimizer(), Momentum()});
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const Point point = LatinHypercubePoint(space, 7, i, 10);
+    EXPECT_EQ(std::isnan(point[1]), point[0] == 1);
+  }
 }
 
 TEST(GridSamplerTest, NamesAreSortedAndTheLastChangesFastest) {

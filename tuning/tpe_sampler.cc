@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tuning/draws.h"
+#include "tuning/latin_hypercube.h"
 #include "tuning/parzen_estimator.h"
-#include "tuning/random_sampler.h"
 #include "tuning/sampler.h"
 #include "tuning/space.h"
 
@@ -61,7 +61,8 @@ class TpeSampler : public Sampler {
   std::optional<Point> Suggest(std::span<const Observation> history,
                                std::uint64_t number) const override {
     if (std::count_if(history.begin(), history.end(), HasResult) < options_.startup) {
-      return RandomPoint(*space_, options_.seed, number);
+      return LatinHypercubePoint(*space_, options_.seed, number,
+                                 static_cast<std::uint64_t>(options_.startup));
     }
     const std::vector<bool> good = Good(history);
     Draws draws(options_.seed, "tpe", number);

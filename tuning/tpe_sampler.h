@@ -19,11 +19,15 @@ namespace tuning {
 // - Running trials count among the others (constant liar), and so do failed ones, whose region is
 // avoided;
 //   Optuna ignores those.
+// - It begins with a Latin hypercube instead of random points.
 // - A trial that was stopped early ranks behind all that were not, by how far it came.
 struct TpeOptions {
   std::uint64_t seed = 0;
-  int startup = 10;  // So many trials have to be done or stopped early; before that, random ones.
-  int candidates = 24;  // Drawn for each group of parameters.
+  int startup =
+      10;  // So many trials have to be done or stopped early; before that, a Latin hypercube.
+  // Drawn for each group of parameters. Optuna has 24; with twice as many the narrow valley of
+  // Rosenbrock's function is found in fewer trials, and no other function suffers.
+  int candidates = 48;
 };
 
 // `space` is not owned, and outlives the sampler.

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tuning/draws.h"
+#include "tuning/latin_hypercube.h"
 #include "tuning/parzen_estimator.h"
 #include "tuning/random_sampler.h"
 #include "tuning/space.h"
@@ -62,6 +63,36 @@ TEST(ParzenEstimatorTest, ItsDensityIsOneInAll) {
   EXPECT_THAT(sum / kCells, DoubleNear(1, 1e-6));
 }
 
+TEST(ParzenEstimatorTest, AKernelIsAsWideAsTheLargerDistanceToItsNeighbours) {
+  const Space space = *Space::Create({Number("x", 0, 1)});
+  // Enough rows that the least width is far below the distances of these.
+  std::vector<Point> points = {{0.2}, {0.5}, {0.9}};
+  for (int i = 0; i < 97; ++i) points.push_back({0.5});
+  std::vector<const Point*> rows;
+  for (const Point& point : points) rows.push_back(&point);
+  const ParzenEstimator estimator(&space, Whole(space), rows);
+  // In the order of their numbers: 0.2 looks to the right, 0.9 to the left, the first of 0.5 to the
+  // left, the last to the right; the others are as narrow as they may be. The last one has the
+  // prior.
+  const auto normal = [](double x, double center, double sd) {
+    const double inside = NormalCdf((1 - center) / sd) - NormalCdf(-center / sd);
+    return std::exp(-0.5 * (x - center) * (x - center) / (sd * sd)) / sd / 2.5066282746310002 /
+           inside;
+  };
+  for (const double x : {0.0, 0.21, 0.45, 0.7, 0.93}) {
+    // Weights grow from 1/100 for the oldest of 75 to 1.
+    double sum = 0, weights = 1;
+    sum += normal(x, 0.5, 1);
+    for (int i = 0; i < 100; ++i) {
+      const double weight = i < 75 ? 0.01 + 0.99 * i / 74 : 1;
+      const double sd = i == 0 ? 0.3 : i == 1 ? 0.3 : i == 2 ? 0.4 : i == 99 ? 0.4 : 0.01;
+      sum += weight * normal(x, points[static_cast<std::size_t>(i)][0], sd);
+      weights += weight;
+    }
+    EXPECT_THAT(std::exp(estimator.LogDensity({x})), DoubleNear(sum / weights, 1e-9)) << x;
+  }
+}
+
 TEST(ParzenEstimatorTest, ProbabilitiesOfValuesSumToOneAndAreWhatIsDrawn) {
   Parameter steps = {.name = "n", .kind = Kind::kInt, .low = 1, .high = 5};
   Parameter category = {.name = "c", .kind = Kind::kCategory, .values = {"1", "2", "3"}};
@@ -88,7 +119,7 @@ TEST(ParzenEstimatorTest, ProbabilitiesOfValuesSumToOneAndAreWhatIsDrawn) {
   EXPECT_THAT(sum, DoubleNear(1, 1e-12));
 }
 
-TEST(TpeSamplerTest, StartsAtRandomAndIsAFunctionOfHistoryAndNumber) {
+TEST(TpeSamplerTest, StartsWithAHypercubeAndIsAFunctionOfHistoryAndNumber) {
   const Space space = *Space::Create({Number("x", 0, 1), Number("y", 0, 1)});
   const auto sampler = MakeTpeSampler(&space, {.seed = 3});
   const auto history = Search(*sampler, 30, [](Observation& trial) {
@@ -97,7 +128,7 @@ TEST(TpeSamplerTest, StartsAtRandomAndIsAFunctionOfHistoryAndNumber) {
   for (std::size_t i = 0; i < history.size(); ++i) {
     const auto before = std::span(history).first(i);
     EXPECT_EQ(*sampler->Suggest(before, i), history[i].point);
-    EXPECT_EQ(i < 10, RandomPoint(space, 3, i) == history[i].point);
+    EXPECT_EQ(i < 10, LatinHypercubePoint(space, 3, i, 10) == history[i].point);
   }
 }
 
