@@ -1,6 +1,8 @@
 // Writes event files for measurements by hand, and for tests of programs:
 //
-//   write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED]
+//   write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED [SPIKE]]
+//
+// SPIKE: the step at which all values are 1,000.
 
 #include <cstdint>
 #include <cstdio>
@@ -18,14 +20,16 @@ int main(int argc, char** argv) {
   bench::EventFilesOptions options;
   const std::map<std::string, Style> styles = {
       {"old", Style::kOld}, {"new", Style::kNew}, {"mindspore", Style::kMindSpore}};
-  const bool right = (args.size() == 5 || args.size() == 6) && styles.count(args[1]) == 1 &&
+  const bool right = args.size() >= 5 && args.size() <= 7 && styles.count(args[1]) == 1 &&
                      absl::SimpleAtoi(args[2], &options.runs) &&
                      absl::SimpleAtoi(args[3], &options.steps) &&
                      absl::SimpleAtoi(args[4], &options.tags) &&
-                     (args.size() == 5 || absl::SimpleAtoi(args[5], &options.seed));
+                     (args.size() == 5 || absl::SimpleAtoi(args[5], &options.seed)) &&
+                     (args.size() < 7 || absl::SimpleAtoi(args[6], &options.spike));
   if (!right) {
-    std::fprintf(stderr,
-                 "usage: write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED]\n");
+    std::fprintf(
+        stderr,
+        "usage: write_event_files DIRECTORY old|new|mindspore RUNS STEPS TAGS [SEED [SPIKE]]\n");
     return 2;
   }
   options.style = styles.at(args[1]);
