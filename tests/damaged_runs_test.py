@@ -128,6 +128,12 @@ class DamagedRunsTest(yard_case.YardCase):
         self.assertRegex(text, r"\nfault +%s: \d+ unreadable: cannot read .*%s: %s\n" %
                          (re.escape(FILE), re.escape(FILE), re.escape(reason)))
         self.assertEqual(text.count("\nfault"), 1, text)
+        # What there is of the run, and then what there is not.
+        why = "cannot read %s: %s" % (path, reason)
+        self.assertIn("\nnot whole  %s\n" % why, self.yard("show", "unreadable")[0])
+        out, err = self.finish(self.start_yard("export", "unreadable", "--format", "csv"), 1)
+        self.assertEqual(out.count("\nunreadable,"), POINTS)
+        self.assertIn("run unreadable is not whole: %s\n" % why, err)
 
     def test_a_run_that_cannot_be_read_costs_only_itself_and_says_why(self):
         path, reason = self.link_unreadable("closed")
@@ -144,8 +150,8 @@ class DamagedRunsTest(yard_case.YardCase):
             self.assertIn("open", out)
             self.assertIn(why, err)
             self.assertIn("; it is left out\n", err)
-        out, err = self.yard("export", "open", "closed", "--format", "csv")
-        self.assertIn("1 run left out", err)
+        out, err = self.finish(self.start_yard("export", "open", "closed", "--format", "csv"), 1)
+        self.assertIn("run closed is not whole: cannot read %s: %s\n" % (path, reason), err)
         self.assertEqual(out.count("\nopen,"), POINTS)
 
     def test_a_changed_file_is_read_anew_and_that_is_told(self):

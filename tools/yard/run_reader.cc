@@ -100,19 +100,39 @@ absl::StatusOr<std::vector<std::string>> RunReader::Names(const std::vector<std:
   return result;
 }
 
-absl::StatusOr<msg::TagsReplyT> RunReader::Tags(const std::string& run,
-                                                const std::string& pattern) {
+absl::StatusOr<std::vector<std::string>> RunReader::Losses(const std::vector<std::string>& runs) {
+  std::vector<std::string> losses;
+  std::set<std::string> missing(runs.begin(), runs.end());
+  msg::RunsRequestT request;
+  if (runs.size() == 1) request.run = runs.front();
+  const absl::Status listed = Runs(request, [&](const msg::RunsReplyT& page) {
+    for (const auto& run : page.runs) {
+      if (missing.erase(run->name) == 0 || run->why_failed.empty()) continue;
+      losses.push_back(absl::StrCat("run ", runtime::Printable(run->name),
+                                    " is not whole: ", runtime::Printable(run->why_failed)));
+    }
+  });
+  if (!listed.ok() && !absl::IsNotFound(listed)) return listed;
+  for (const std::string& run : missing) {
+    losses.push_back(absl::StrCat("run ", runtime::Printable(run), " is not there any more"));
+  }
+  return losses;
+}
+
+absl::StatusOr<msg::TagsReplyT> RunReader::Tags(const std::string& run, const std::string& pattern,
+                                                std::size_t most) {
   msg::TagsRequestT request;
   request.run = run;
   request.pattern = pattern;
-  request.limit = kPage;
   msg::TagsReplyT all;
   for (;;) {
+    request.limit =
+        static_cast<std::uint32_t>(std::min<std::size_t>(kPage, most - all.tags.size()));
     auto page = Call<rpc::Datamanager::Tags>(request);
     if (!page.ok()) return AsLookup(page.status());
     auto tags = std::move(all.tags);
     std::move(page->tags.begin(), page->tags.end(), std::back_inserter(tags));
-    const bool is_last = page->next.empty() || page->tags.empty();
+    const bool is_last = page->next.empty() || page->tags.empty() || tags.size() >= most;
     request.after = page->next;
     all = *std::move(page);
     all.tags = std::move(tags);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,8 +63,13 @@ class RunReader {
   // there are none.
   absl::StatusOr<std::vector<std::string>> Names(const std::vector<std::string>& names,
                                                  const std::string& query, std::size_t most);
-  // All tags of a run whose names `pattern` (empty: any) finds, from all pages.
-  absl::StatusOr<msg::TagsReplyT> Tags(const std::string& run, const std::string& pattern = "");
+  // All tags of a run whose names `pattern` (empty: any) finds, from all pages; the first `most`
+  // of them (`total` says how many there are).
+  absl::StatusOr<msg::TagsReplyT> Tags(const std::string& run, const std::string& pattern = "",
+                                       std::size_t most = std::numeric_limits<std::size_t>::max());
+  // What cannot be had of runs (by their whole names): "run a is not whole: cannot open ...". A
+  // sentence for each run of which something is missing, printable.
+  absl::StatusOr<std::vector<std::string>> Losses(const std::vector<std::string>& runs);
 
  private:
   template <typename Ask>

@@ -54,6 +54,21 @@ std::string FaultLine(const msg::FaultT& fault) {
   return line;
 }
 
+// Something of the file is left out for it.
+bool IsDamage(msg::FaultKind kind) {
+  switch (kind) {
+    case msg::FaultKind::BadPayload:
+    case msg::FaultKind::BadLength:
+    case msg::FaultKind::TooLong:
+    case msg::FaultKind::NotAnEvent:
+    case msg::FaultKind::BadValue:
+    case msg::FaultKind::TagTooLong:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::string FormatName(msg::FileFormat format) {
   static constexpr const char* kNames[] = {"tensorboard",       "profile marker",
                                            "mindspore",         "mindspore lineage",
@@ -133,7 +148,7 @@ std::string RunText(const msg::RunT& run) {
     AddLine("damage", runtime::Counted(run.bad_records, "bad record") + " (--files says where)",
             &text);
   }
-  if (run.cache == msg::CacheState::Failed) AddLine("failed", run.why_failed, &text);
+  AddLine(run.cache == msg::CacheState::Failed ? "failed" : "not whole", run.why_failed, &text);
   AddLine("profiler", run.profiler_directory, &text);
   return text;
 }
@@ -185,6 +200,19 @@ std::string FilesText(const msg::FilesReplyT& files) {
     }
   }
   for (const auto& fault : files.faults) AddLine("fault", FaultLine(*fault), &text);
+  return text;
+}
+
+std::string DamageText(const msg::FilesReplyT& files, std::size_t most) {
+  std::string text;
+  std::size_t lines = 0;
+  for (const auto& file : files.files) {
+    for (const auto& fault : file->faults) {
+      if (!IsDamage(fault->kind) || ++lines > most) continue;
+      AddLine("left out", absl::StrCat(file->name, ": ", FaultLine(*fault)), &text);
+    }
+  }
+  if (lines > most) AddLine("", absl::StrCat("and ", lines - most, " more (--files)"), &text);
   return text;
 }
 

@@ -1,6 +1,7 @@
 #ifndef TOOLS_YARD_RUN_VIEW_H_
 #define TOOLS_YARD_RUN_VIEW_H_
 
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -23,6 +24,10 @@ std::string RunText(const msg::RunT& run);
 std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags);
 // A line for each file, then one for each kind of fault.
 std::string FilesText(const msg::FilesReplyT& files);
+
+// A line for each kind of fault that costs records or values of a file, or makes it none; at most
+// `most`, and one that says how many there are beside those.
+std::string DamageText(const msg::FilesReplyT& files, std::size_t most);
 
 // Counts that are not known yet are null.
 nlohmann::json RunToJson(const msg::RunT& run);

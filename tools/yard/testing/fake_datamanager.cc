@@ -142,6 +142,7 @@ void FakeYard::ServeRuns(bus::Service* service) {
         msg::TagsReplyT reply;
         reply.run = runs->front().name;
         reply.incomplete = incomplete_;
+        reply.total = tags.size();
         KeepPage(&tags, request.after, request.limit, page_, &reply.next);
         for (msg::TagT& tag : tags) {
           reply.tags.push_back(std::make_unique<msg::TagT>(std::move(tag)));

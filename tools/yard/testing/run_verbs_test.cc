@@ -25,6 +25,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 // Each line of `text`, which must be JSON.
@@ -211,6 +212,51 @@ TEST_F(ShowRunTest, FilesAreShownWithWhatIsWrongWithThem) {
   EXPECT_THAT(Values(objects, "file"), ElementsAre("a.tfevents", "b.tfevents", "c.tfevents"));
   EXPECT_EQ(objects[1]["faults"][0]["kind"], "bad_length");
   EXPECT_EQ(yard_.Run({"show", "nothing", "--files"}).code, kNotFound);
+}
+
+TEST_F(ShowRunTest, WhatIsLeftOutOfARunIsToldWithItsTags) {
+  AddThree();
+  yard_.EditRun("first", [](msg::RunT& run) { run.why_failed = "cannot open c.tfevents: no"; });
+  msg::FilesReplyT files;
+  files.run = "first";
+  const auto add = [&](const std::string& name, msg::FaultKind kind, const std::string& text) {
+    files.files.push_back(std::make_unique<msg::RunFileT>());
+    files.files.back()->name = name;
+    files.files.back()->faults.push_back(std::make_unique<msg::FaultT>());
+    msg::FaultT& fault = *files.files.back()->faults.back();
+    fault.kind = kind;
+    fault.count = 1;
+    fault.text = text;
+  };
+  add("a.tar", msg::FaultKind::BadLength, "no event file");
+  add("grown", msg::FaultKind::Rewritten, "rewritten");
+  for (int file = 1; file < 8; ++file) {
+    add(absl::StrCat(file), msg::FaultKind::BadValue, "not what tag \"x\" holds");
+  }
+  yard_.AddFiles(std::move(files));
+  yard_.SetPage(2);
+  yard_.Start();
+  const auto result = yard_.Run({"show", "first"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("not whole  cannot open c.tfevents: no\n"
+                                    "left out   a.tar: 1 bad length: no event file\n"
+                                    "left out   1: 1 bad value: not what tag \"x\" holds\n"));
+  EXPECT_THAT(result.out, HasSubstr("left out   4: "));
+  EXPECT_THAT(result.out, Not(HasSubstr("left out   5: ")));
+  EXPECT_THAT(result.out, HasSubstr("           and 3 more (--files)\n"));
+}
+
+TEST_F(ShowRunTest, ManyTagsAreCutInATableAndWholeInJson) {
+  for (int tag = 0; tag < 10'020; ++tag) {
+    yard_.AddSeries({.run = "wide", .tag = absl::StrCat("layer/", tag), .values = {1}});
+  }
+  yard_.Start();
+  const auto result = yard_.Run({"show", "wide"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("layer/9999 "));
+  EXPECT_THAT(result.out, Not(HasSubstr("layer/10000 ")));
+  EXPECT_THAT(result.out, HasSubstr("and 20 tags more (--json lists all)\n"));
+  EXPECT_EQ(Objects(yard_.Run({"show", "wide", "--json"}).out).size(), 10'020U);
 }
 
 TEST_F(ShowRunTest, OneThatIsStillBeingReadIsMarked) {
@@ -411,11 +457,30 @@ TEST_F(ExportTest, OfARunThatGrowsItIsSaidThatThereIsMore) {
   yard_.LeaveIncomplete();
   yard_.Start();
   const auto result = yard_.Run({"export", "first", "second", "--json"});
-  EXPECT_EQ(result.code, kDone);
+  EXPECT_EQ(result.code, kFailed);
   EXPECT_EQ(Objects(result.out).size(), 7U);
   EXPECT_EQ(result.err,
             "run first is still being read: there is more\n"
             "run second is still being read: there is more\n7 points\n");
+}
+
+TEST_F(ExportTest, WhatCannotBeHadIsToldBehindWhatCould) {
+  AddThree();
+  yard_.EditRun("second", [](msg::RunT& run) {
+    run.cache = msg::CacheState::Cached;
+    run.why_failed = "cannot open /runs/second/b.tfevents: Permission denied";
+  });
+  yard_.Start();
+  for (const auto& words : {std::vector<std::string>{"export", "second", "--json"},
+                            {"export", "first", "second", "--json"}}) {
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kFailed);
+    EXPECT_GT(Objects(result.out).size(), 2U);
+    EXPECT_THAT(result.err, StartsWith("run second is not whole: cannot open "
+                                       "/runs/second/b.tfevents: Permission denied\n"));
+    EXPECT_THAT(result.err, HasSubstr(" points\n"));
+  }
+  EXPECT_EQ(yard_.Run({"export", "first"}).code, kDone) << "another run is whole";
 }
 
 TEST_F(ExportTest, AFullDiskIsAFailure) {

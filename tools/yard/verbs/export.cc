@@ -45,7 +45,7 @@ class Export : public Verb {
     if (!request.ok()) return Fail(context, "export", request.status());
     const absl::Status status = reader.Stream<rpc::Datamanager::ReadScalars>(
         *request, [&](const msg::ReadScalarsReplyT& part) { return Write(context, part); });
-    return Finish(context, status);
+    return Finish(context, reader, request->selection->runs, status);
   }
 
  private:
@@ -101,7 +101,8 @@ class Export : public Verb {
     return context.out->good();
   }
 
-  int Finish(Context& context, const absl::Status& status) const {
+  int Finish(Context& context, RunReader& reader, const std::vector<std::string>& runs,
+             const absl::Status& status) const {
     context.out->flush();
     if (!context.out->good()) {
       return Fail(context, "export",
@@ -116,12 +117,14 @@ class Export : public Verb {
                                     : absl::StrCat("ends after ", points, ": ", status.message())));
     }
     for (const std::string& run : growing_) *context.err << IncompleteNotice(run);
-    if (unreadable_ > 0) {
-      *context.err << runtime::Counted(unreadable_, "run")
-                   << " left out, of which no file can be read; `yard show RUN` says why\n";
+    auto losses = reader.Losses(runs);
+    if (!losses.ok()) return Fail(context, "export", losses.status());
+    if (losses->empty() && unreadable_ > 0) {
+      losses->push_back(runtime::Counted(unreadable_, "run") + " left out, which cannot be read");
     }
+    for (const std::string& loss : *losses) *context.err << loss << "\n";
     *context.err << points << "\n";
-    return kDone;
+    return growing_.empty() && losses->empty() ? kDone : kFailed;
   }
 
   std::vector<std::string> names_, tags_;

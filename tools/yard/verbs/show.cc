@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -25,7 +27,10 @@ namespace yard {
 namespace {
 
 constexpr std::size_t kAttempts = 20;
-constexpr std::uint32_t kFiles = 1000;     // In a table.
+constexpr std::uint32_t kFiles = 1000;  // In a table.
+constexpr std::size_t kTags = 10'000;   // Likewise.
+constexpr std::size_t kAllTags = std::numeric_limits<std::size_t>::max();
+constexpr std::size_t kDamage = 5;         // Lines beside the tags of a run.
 constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.
 
 class Show : public Verb {
@@ -214,7 +219,7 @@ class Show : public Verb {
   }
 
   static absl::Status ShowTags(Context& context, RunReader& reader, const msg::RunT& run) {
-    const auto tags = reader.Tags(run.name);
+    const auto tags = reader.Tags(run.name, "", context.json ? kAllTags : kTags);
     if (!tags.ok()) {
       if (!context.json && absl::IsDataLoss(tags.status())) *context.out << RunText(run);
       return tags.status();
@@ -224,9 +229,31 @@ class Show : public Verb {
       for (const auto& tag : tags->tags) PrintJson(context, TagToJson(run.name, *tag));
       return absl::OkStatus();
     }
-    *context.out << RunText(run) << TagTable(tags->tags) << "next       yard plot "
-                 << runtime::Printable(run.name) << "\n";
+    *context.out << RunText(run) << Damage(reader, run.name) << TagTable(tags->tags);
+    if (tags->total > tags->tags.size()) {
+      *context.out << "and " << runtime::Counted(tags->total - tags->tags.size(), "tag")
+                   << " more (--json lists all)\n";
+    }
+    *context.out << "next       yard plot " << runtime::Printable(run.name) << "\n";
     return absl::OkStatus();
+  }
+
+  // What was left out of files; nothing where that cannot be asked.
+  static std::string Damage(RunReader& reader, const std::string& run) {
+    msg::FilesRequestT request;
+    request.run = run;
+    request.limit = kFiles;
+    msg::FilesReplyT all;
+    for (;;) {
+      auto page = reader.Call<rpc::Datamanager::Files>(request);
+      if (!page.ok()) break;
+      for (auto& file : page->files) {
+        if (!file->faults.empty()) all.files.push_back(std::move(file));
+      }
+      if (page->next.empty() || page->files.empty()) break;
+      request.after = page->next;
+    }
+    return DamageText(all, kDamage);
   }
 
   static absl::Status ShowFiles(Context& context, RunReader& reader, const std::string& run) {
