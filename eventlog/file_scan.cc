@@ -292,6 +292,10 @@ class Scan {
   ScanOutcome Failed(const char* what) {
     const int error = errno;
     result_.status = absl::ErrnoToStatus(error, absl::StrCat("cannot ", what, " ", path_));
+    // (That would say that it is no regular file.)
+    if (absl::IsInvalidArgument(result_.status)) {
+      result_.status = absl::UnavailableError(result_.status.message());
+    }
     return OutcomeOf(error);
   }
 

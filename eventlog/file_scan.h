@@ -76,7 +76,8 @@ enum class ScanOutcome : std::uint8_t {
 
 struct FileScanResult {
   ScanOutcome outcome = ScanOutcome::kRead;
-  // For kGone, kUnreadable and kNoDescriptor: the cause, with the path.
+  // For kGone, kUnreadable and kNoDescriptor: the cause, with the path. InvalidArgument: it is no
+  // regular file.
   absl::Status status;
   std::uint64_t size = 0;        // The file's, at the start of the call.
   std::int64_t modified_ns = 0;  // When it was written last, since 1970; at the start likewise.
