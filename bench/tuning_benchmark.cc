@@ -11,7 +11,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,8 +24,10 @@
 #include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/search_functions.h"
+#include "tuning/gp_sampler.h"
 #include "tuning/random_sampler.h"
 #include "tuning/sampler.h"
+#include "tuning/space.h"
 #include "tuning/tpe_sampler.h"
 
 namespace bench {
@@ -35,6 +37,7 @@ using Kind = Comparison::Limit::Kind;
 
 constexpr std::uint64_t kFirstSeed = 100;  // Not those on which anything was chosen.
 constexpr std::uint64_t kSeeds = 30;
+constexpr std::uint64_t kGpSeeds = 10;  // They take longer.
 constexpr std::array<std::size_t, 4> kAfter = {25, 50, 100, 200};
 
 struct Golden {
@@ -55,6 +58,22 @@ const std::vector<Golden>& OptunaTpe() {
       {"hartmann6", 8, {1.896, 0.8136, 0.2689, 0}},
       {"mixed6", 8, {0.02065, 0.01355, 0.006177, 0}},
       {"rosenbrock4", 8, {2132.0, 359.1, 38.07, 0}},
+  };
+  return *kRows;
+}
+
+struct GoldenGp {
+  Golden row;
+  std::array<double, 4> limits;  // Of ours; 0: none.
+};
+
+const std::vector<GoldenGp>& OptunaGp() {
+  static const auto* const kRows = new std::vector<GoldenGp>{
+      {{"branin", 1, {0.059, 2.6e-5, 1.2e-5, 0}}, {0, 1e-3, 1e-4, 0}},
+      {{"hartmann6", 1, {0.48, 0.0034, 0.00011, 0}}, {0, 0.01, 1e-3, 0}},
+      {{"ackley5", 1, {12, 6.8, 5.7, 0}}, {0, 0, 0, 0}},
+      {{"rosenbrock4", 1, {410, 250, 14, 0}}, {0, 100, 30, 0}},
+      {{"mixed6", 1, {0.0099, 0.0032, 2.4e-5, 0}}, {0, 5e-4, 1e-4, 0}},
   };
   return *kRows;
 }
@@ -96,17 +115,30 @@ double Median(std::vector<double> values) {
 
 // Medians over the seeds, by function, pending trials and trials; searched when the first of a
 // function is asked for.
+using MakeSampler =
+    std::function<std::unique_ptr<tuning::Sampler>(const tuning::Space* space, std::uint64_t seed)>;
+
+std::unique_ptr<tuning::Sampler> Tpe(const tuning::Space* space, std::uint64_t seed) {
+  return tuning::MakeTpeSampler(space, {.seed = seed});
+}
+std::unique_ptr<tuning::Sampler> Gp(const tuning::Space* space, std::uint64_t seed) {
+  return *tuning::MakeGpSampler(space, {.seed = seed});
+}
+
+// Medians over the seeds, by function, pending trials and trials; searched when the first of a
+// function is asked for.
 class Medians {
  public:
-  Medians(std::uint64_t first_seed, std::uint64_t seeds) : first_seed_(first_seed), seeds_(seeds) {}
+  Medians(MakeSampler make, std::uint64_t first_seed, std::uint64_t seeds)
+      : make_(std::move(make)), first_seed_(first_seed), seeds_(seeds) {}
 
-  double Of(const SearchFunction& function, std::size_t pending, std::size_t after) {
+  double Of(const SearchFunction& function, std::size_t pending, std::size_t trials,
+            std::size_t after) {
     auto& medians = found_[{function.name, pending}];
     if (medians.empty()) {
       std::map<std::size_t, std::vector<double>> regrets;
       for (std::uint64_t seed = first_seed_; seed < first_seed_ + seeds_; ++seed) {
-        const auto sampler = tuning::MakeTpeSampler(&function.space, {.seed = seed});
-        const auto run = Regrets(function, *sampler, pending == 1 ? 200 : 100, pending);
+        const auto run = Regrets(function, *make_(&function.space, seed), trials, pending);
         for (const std::size_t k : kAfter) {
           if (k <= run.size()) regrets[k].push_back(run[k - 1]);
         }
@@ -117,13 +149,15 @@ class Medians {
   }
 
  private:
+  const MakeSampler make_;
   const std::uint64_t first_seed_;
   const std::uint64_t seeds_;
   std::map<std::pair<std::string, std::size_t>, std::map<std::size_t, double>> found_;
 };
 
 // Milliseconds of processor time for a suggestion when `trials` are done.
-double AskMilliseconds(const SearchFunction& function, std::size_t trials) {
+double AskMilliseconds(const SearchFunction& function, const MakeSampler& make, std::size_t trials,
+                       std::size_t asks) {
   std::vector<tuning::Observation> history;
   for (std::size_t i = 0; i < trials; ++i) {
     auto point = tuning::RandomPoint(function.space, 1, i);
@@ -131,46 +165,73 @@ double AskMilliseconds(const SearchFunction& function, std::size_t trials) {
     history.push_back(
         {.point = std::move(point), .state = tuning::TrialState::kDone, .value = value});
   }
-  const auto sampler = tuning::MakeTpeSampler(&function.space, {});
-  const std::size_t asks = std::max<std::size_t>(5, 20000 / trials);
+  const auto sampler = make(&function.space, 0);
   const double begin = CpuSeconds();
   for (std::size_t i = 0; i < asks; ++i) static_cast<void>(sampler->Suggest(history, trials + i));
   return (CpuSeconds() - begin) / static_cast<double>(asks) * 1e3;
 }
 
-absl::Status AddAll(Comparison& comparison, const std::vector<SearchFunction>* functions,
-                    Medians* medians) {
-  for (const Golden& golden : OptunaTpe()) {
-    const auto function = std::find_if(functions->begin(), functions->end(),
-                                       [&](const auto& f) { return f.name == golden.function; });
+const SearchFunction* Named(const std::vector<SearchFunction>& functions, const std::string& name) {
+  return &*std::find_if(functions.begin(), functions.end(),
+                        [&](const SearchFunction& function) { return function.name == name; });
+}
+
+void AddRegrets(Comparison& comparison, const std::vector<SearchFunction>& functions, Medians* tpe,
+                Medians* gp) {
+  const auto add = [&](const std::string& sampler, const Golden& golden, Medians* medians,
+                       std::size_t trials,
+                       const std::function<Comparison::Limit(std::size_t)>& limit) {
+    const SearchFunction* const function = Named(functions, golden.function);
     for (std::size_t i = 0; i < kAfter.size(); ++i) {
       if (golden.regrets[i] == 0) continue;
+      const std::string pending =
+          golden.pending == 1 ? "" : absl::StrCat(", ", golden.pending, " pending");
       const std::string what =
-          absl::StrCat("regret, ", golden.function, ", ", kAfter[i], " trials",
-                       golden.pending == 1 ? "" : absl::StrCat(", ", golden.pending, " pending"));
-      comparison.Add("ours " + what, [=] {
-        return absl::StatusOr<double>(1e3 * medians->Of(*function, golden.pending, kAfter[i]));
+          absl::StrCat(sampler, " regret, ", golden.function, ", ", kAfter[i], " trials", pending);
+      comparison.Add("our " + what, [=, after = kAfter[i], many = golden.pending] {
+        return absl::StatusOr<double>(1e3 * medians->Of(*function, many, trials, after));
       });
-      comparison.Add("Optuna " + what,
-                     [=] { return absl::StatusOr<double>(1e3 * golden.regrets[i]); });
-      comparison.Compare(what, "thousandths", "ours " + what, "Optuna " + what,
-                         {Kind::kRatioAtMost, 1.25});
+      comparison.Add("Optuna's " + what,
+                     [regret = golden.regrets[i]] { return absl::StatusOr<double>(1e3 * regret); });
+      comparison.Compare(what, "thousandths", "our " + what, "Optuna's " + what, limit(i));
     }
-  }
-  const struct {
-    std::size_t trials;
-    double limit_ms, optuna_ms;
-  } kAsks[] = {{100, 0.1, 3.76}, {1000, 1, 14.64}, {10000, 10, 104.4}};
-  for (const auto& ask : kAsks) {
-    const std::string what = absl::StrCat("a suggestion, hartmann6, ", ask.trials, " trials");
-    comparison.Add("ours " + what, [=] {
-      return absl::StatusOr<double>(AskMilliseconds((*functions)[1], ask.trials));
+  };
+  for (const Golden& golden : OptunaTpe()) {
+    add("TPE", golden, tpe, golden.pending == 1 ? 200 : 100, [](std::size_t) {
+      return Comparison::Limit{Kind::kRatioAtMost, 1.25};
     });
-    comparison.Add("Optuna " + what, [=] { return absl::StatusOr<double>(ask.optuna_ms); });
-    comparison.Compare(what, "ms CPU", "ours " + what, "Optuna " + what,
-                       {Kind::kValueAtMost, ask.limit_ms});
   }
-  return absl::OkStatus();
+  for (const GoldenGp& golden : OptunaGp()) {
+    add("GP", golden.row, gp, 100, [&](std::size_t i) {
+      if (golden.limits[i] == 0) return Comparison::Limit{};
+      return Comparison::Limit{Kind::kValueAtMost, 1e3 * golden.limits[i]};
+    });
+  }
+}
+
+void AddAsks(Comparison& comparison, const SearchFunction* function) {
+  const struct {
+    std::string sampler;
+    MakeSampler make;
+    std::size_t trials, asks;
+    double limit_ms, optuna_ms;
+  } kAsks[] = {{"TPE", Tpe, 100, 200, 0.1, 3.76},
+               {"TPE", Tpe, 1000, 20, 1, 14.64},
+               {"TPE", Tpe, 10000, 5, 10, 104.4},
+               {"GP", Gp, 100, 4, 10, 137},
+               {"GP", Gp, 400, 2, 100, 0}};
+  for (const auto& ask : kAsks) {
+    const std::string what =
+        absl::StrCat(ask.sampler, " suggestion, hartmann6, ", ask.trials, " trials");
+    comparison.Add("our " + what, [=, make = ask.make, trials = ask.trials, asks = ask.asks] {
+      return absl::StatusOr<double>(AskMilliseconds(*function, make, trials, asks));
+    });
+    const std::string its = ask.optuna_ms == 0 ? "" : "Optuna's " + what;
+    if (!its.empty()) {
+      comparison.Add(its, [ms = ask.optuna_ms] { return absl::StatusOr<double>(ms); });
+    }
+    comparison.Compare(what, "ms CPU", "our " + what, its, {Kind::kValueAtMost, ask.limit_ms});
+  }
 }
 
 }  // namespace
@@ -179,14 +240,18 @@ absl::Status AddAll(Comparison& comparison, const std::vector<SearchFunction>* f
 int main(int argc, char** argv) {
   bench::ComparisonApp app("tuning_benchmark",
                            "Search beside Optuna 5.0, whose figures are stored ones.");
-  std::uint64_t first_seed = bench::kFirstSeed, seeds = bench::kSeeds;
+  std::uint64_t first_seed = bench::kFirstSeed, seeds = bench::kSeeds, gp_seeds = bench::kGpSeeds;
   app.options().add_option("--first_seed", first_seed, "Of the searches.");
   app.options().add_option("--seeds", seeds,
-                           "Searches of each function, of which the median counts.");
+                           "Searches of each function by TPE; the median counts.");
+  app.options().add_option("--gp_seeds", gp_seeds, "The same by a Gaussian process.");
   const auto functions = bench::SearchFunctions();
-  std::unique_ptr<bench::Medians> medians;
+  std::unique_ptr<bench::Medians> tpe, gp;
   return app.Run(argc, argv, [&](bench::Comparison& comparison) {
-    medians = std::make_unique<bench::Medians>(first_seed, seeds);
-    return bench::AddAll(comparison, &functions, medians.get());
+    tpe = std::make_unique<bench::Medians>(bench::Tpe, first_seed, seeds);
+    gp = std::make_unique<bench::Medians>(bench::Gp, first_seed, gp_seeds);
+    bench::AddRegrets(comparison, functions, tpe.get(), gp.get());
+    bench::AddAsks(comparison, bench::Named(functions, "hartmann6"));
+    return absl::OkStatus();
   });
 }
