@@ -93,11 +93,16 @@ bus::CallOptions Patient(absl::Duration timeout) {
   return {.timeout = timeout, .wait_for_service = true};
 }
 
-absl::StatusOr<Thing> FindThing(Context& context, const std::string& name) {
+absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefer prefer) {
   auto client = context.client();
   if (!client.ok()) return client.status();
   if (!absl::StartsWith(name, "j-")) {
     auto trial = FindTrial(**client, name);
+    if (trial.ok() && prefer == Prefer::kLive && HasEnded(trial->state)) {
+      if (auto job = FindJob(**client, name); job.ok() && !HasEnded(job->state)) {
+        return Thing{.trial = std::nullopt, .job = *std::move(job)};
+      }
+    }
     if (trial.ok()) return Thing{.trial = *std::move(trial), .job = std::nullopt};
     if (!absl::IsNotFound(trial.status())) return AsLookup(trial.status());
   }
@@ -225,6 +230,14 @@ absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name
   const std::string job = name.substr(0, name.find('/'));
   auto thing = FindThing(context, job);
   if (!thing.ok()) return thing.status();
+  if (thing->trial.has_value() && HasEnded(thing->trial->state)) {
+    // A job that has ended too is what is meant.
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    if (auto ended = FindJob(**client, job); ended.ok()) {
+      thing = Thing{.trial = std::nullopt, .job = *std::move(ended)};
+    }
+  }
   if (thing->trial.has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(name, " is a trial: the trainer ", why_not));
   }
@@ -233,7 +246,7 @@ absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name
 
 absl::StatusOr<std::string> FindTrial(Context& context, const std::string& name,
                                       const std::string& what) {
-  const auto thing = FindThing(context, name);
+  const auto thing = FindThing(context, name, Prefer::kTrial);
   if (!thing.ok()) return thing.status();
   if (thing->trial.has_value()) return thing->trial->id;
   return absl::FailedPreconditionError(absl::StrCat(name, " is a job: only a trial ", what));

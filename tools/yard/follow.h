@@ -22,9 +22,14 @@ struct Thing {
   const std::string& id() const { return trial.has_value() ? trial->id : job->id; }
 };
 
-// By id, unique prefix of one, or name: trials first. NotFound, also for an ambiguous name (with
-// the matches).
-absl::StatusOr<Thing> FindThing(Context& context, const std::string& name);
+// Which one, if a trial and a job have the same name.
+enum class Prefer {
+  kLive,   // The one that has not ended, else the trial.
+  kTrial,  // The trial: a run, or something else that no job has, is meant.
+};
+// By id, unique prefix of one, or name. NotFound, also for an ambiguous name (with the matches).
+absl::StatusOr<Thing> FindThing(Context& context, const std::string& name,
+                                Prefer prefer = Prefer::kLive);
 
 // The id of a job, or of its task: "NAME/worker-1" becomes "j-abcde/worker-1". Of a trial, that of
 // its job.

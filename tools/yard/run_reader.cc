@@ -58,7 +58,7 @@ absl::StatusOr<msg::RunT> RunReader::Run(const std::string& name) {
   request.run = name;
   auto reply = Call<rpc::Datamanager::Runs>(request);
   if (absl::IsNotFound(reply.status())) {
-    const auto thing = FindThing(context_, name);
+    const auto thing = FindThing(context_, name, Prefer::kTrial);
     if (!thing.ok() || !thing->trial.has_value()) return reply.status();
     request.run = std::filesystem::path(thing->trial->log_directory).filename().string();
     reply = Call<rpc::Datamanager::Runs>(request);

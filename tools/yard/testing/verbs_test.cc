@@ -474,6 +474,18 @@ TEST_F(VerbsTest, StopAsksOnceAndWaits) {
   EXPECT_EQ(yard_.stopped().size(), 2U) << "it has ended already";
 }
 
+TEST_F(VerbsTest, OfSeveralWithOneNameTheOneThatLivesIsMeant) {
+  yard_.AddTrial("t-abcde", "x", msg::TrialState::Done);
+  yard_.AddJob("j-qqqqq", "x", msg::TaskState::Running);
+  yard_.Start();
+  const auto result = yard_.Run({"stop", "x"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(yard_.stopped(), ElementsAre("j-qqqqq"));
+  // Now that all have ended, the trial; but for what only a job can be asked.
+  EXPECT_THAT(yard_.Run({"stop", "x"}).out, HasSubstr("t-abcde done"));
+  EXPECT_THAT(yard_.Run({"restart", "x"}).err, Not(HasSubstr("is a trial")));
+}
+
 TEST_F(VerbsTest, TrialsArePausedResumedToldAndRemoved) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
   yard_.Start();

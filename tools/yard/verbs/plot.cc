@@ -204,7 +204,7 @@ class Plot : public Verb {
     request.run = name;
     auto tags = client.Call<rpc::Datamanager::Tags>(request, Patient());
     if (!absl::IsNotFound(tags.status())) return tags;
-    const auto thing = FindThing(context, name);
+    const auto thing = FindThing(context, name, Prefer::kTrial);
     *is_trial = thing.ok() && thing->trial.has_value();
     if (!*is_trial) return tags;
     request.run = std::filesystem::path(thing->trial->log_directory).filename().string();

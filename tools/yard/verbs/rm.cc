@@ -38,7 +38,7 @@ class Rm : public Verb {
 
  private:
   int Remove(Context& context, const std::string& name) const {
-    const auto thing = FindThing(context, name);
+    const auto thing = FindThing(context, name, Prefer::kTrial);
     if (absl::IsNotFound(thing.status()) || (force_ && absl::IsUnavailable(thing.status()))) {
       return RemoveRun(context, name, thing.status());
     }

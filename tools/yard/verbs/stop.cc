@@ -1,3 +1,5 @@
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,10 +45,14 @@ class Stop : public Verb {
     const bool may_be_tool = absl::IsNotFound(thing.status()) ||
                              absl::IsUnavailable(thing.status()) ||
                              absl::IsDeadlineExceeded(thing.status());
-    if (may_be_tool) return StopTool(context, name, thing.status());
+    if (may_be_tool) {
+      const auto tool = StopTool(context, name);
+      return tool.has_value() ? *tool : Fail(context, "stop", thing.status());
+    }
     if (!thing.ok()) return Fail(context, "stop", thing.status());
     if (thing->trial.has_value() ? HasEnded(thing->trial->state) : HasEnded(thing->job->state)) {
-      return Say(context, *thing);
+      const auto tool = MayBeTool(name) ? StopTool(context, name) : std::nullopt;
+      return tool.has_value() ? *tool : Say(context, *thing);
     }
     const std::size_t slash = name.find('/');
     const bool is_task = thing->job.has_value() && slash != std::string::npos;
@@ -69,8 +75,15 @@ class Stop : public Verb {
     return Say(context, *thing);
   }
 
-  // TensorBoard, whoever started it.
-  int StopTool(Context& context, const std::string& name, const absl::Status& no_thing) {
+  // NAME-PORT
+  static bool MayBeTool(const std::string& name) {
+    const std::size_t dash = name.rfind('-');
+    return dash != std::string::npos && dash + 1 < name.size() &&
+           name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
+  }
+
+  // TensorBoard, whoever started it. Nothing if there is no such tool.
+  std::optional<int> StopTool(Context& context, const std::string& name) {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "stop", client.status());
     msg::StopInstanceRequestT request;
@@ -78,7 +91,7 @@ class Stop : public Verb {
     auto reply = (*client)->Call<rpc::Registry::StopInstance>(
         request, Patient(timeout_ > 0 ? absl::Seconds(timeout_) : kToolTimeout));
     const bool unknown = absl::IsNotFound(reply.status()) || absl::IsUnimplemented(reply.status());
-    if (unknown) return Fail(context, "stop", no_thing);
+    if (unknown) return std::nullopt;
     if (!reply.ok()) return Fail(context, "stop", reply.status());
     if (reply->instance == nullptr) return kDone;
     if (context.json) {
