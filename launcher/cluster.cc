@@ -265,6 +265,7 @@ class Environment {
   template <typename Value>
   void Set(const std::string& name, const Value& value) {
     Add(absl::StrCat(name, "=", value));
+    set_.push_back(name);
   }
   template <typename Value>
   void SetDefault(const std::string& name, const Value& value) {
@@ -274,7 +275,9 @@ class Environment {
     const auto found = places_.find(name);
     if (found != places_.end()) entries_[found->second].clear();
   }
+  // With a last one, which names all that were set.
   std::vector<std::string> Take() {
+    if (!set_.empty()) Add(absl::StrCat("YARD_VARIABLES=", absl::StrJoin(set_, ",")));
     std::erase(entries_, "");
     return std::move(entries_);
   }
@@ -283,6 +286,7 @@ class Environment {
   static std::string NameOf(const std::string& entry) { return entry.substr(0, entry.find('=')); }
 
   std::vector<std::string> entries_;  // A removed one is empty.
+  std::vector<std::string> set_;      // Names.
   std::map<std::string, std::size_t> places_;
 };
 
@@ -397,9 +401,11 @@ std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,
                                          const std::vector<std::string>& environment,
                                          const ClusterPlan& plan, const PlannedTask& task,
                                          const TaskCircumstances& circumstances) {
-  if (task.group < 0) return environment;
-  const msg::TaskGroupT& group = *spec.groups[static_cast<std::size_t>(task.group)];
+  if (task.group < 0 && !circumstances.hides_gpus) return environment;
   Environment all(environment);
+  if (circumstances.hides_gpus) all.Set("CUDA_VISIBLE_DEVICES", "");
+  if (task.group < 0) return all.Take();
+  const msg::TaskGroupT& group = *spec.groups[static_cast<std::size_t>(task.group)];
   all.Set("TF_CONFIG", TfConfig(spec, plan, task));
   if (!spec.grpc_fail_fast.empty()) all.Set("GRPC_FAIL_FAST", spec.grpc_fail_fast);
   AddTorch(spec, plan, task, circumstances, &all);

@@ -63,6 +63,8 @@ struct TaskCircumstances {
   std::vector<Members> sets;
   // Where torch's `record` decorator writes an exception.
   std::string torch_error_file;
+  // It was given none, and must not see those of others.
+  bool hides_gpus = false;
 };
 
 // The whole environment of a task: the job's (`environment`, whatever the spec has), over it ours,
@@ -75,10 +77,12 @@ struct TaskCircumstances {
 //   TORCHELASTIC_RESTART_COUNT, _MAX_RESTARTS, _RUN_ID (the job's id), _USE_AGENT_STORE (False:
 //   rank 0 itself listens on MASTER_PORT), _ERROR_FILE; and, where the job's own environment does
 //   not have them, TORCH_NCCL_ASYNC_ERROR_HANDLING=1 and, with several tasks, OMP_NUM_THREADS=1;
-// - CUDA_VISIBLE_DEVICES, if the task was given members of the set "gpu". Devices of its own are
+// - CUDA_VISIBLE_DEVICES, if the task was given members of the set "gpu", or (empty) if it must not
+//   see those of others; a spec without groups gets that too. Devices of its own are
 //   counted from 0, so LOCAL_RANK is then 0, as with torchrun's --virtual-local-rank; with
 //   share_sets all tasks see the same ones, and it is the rank;
-// - YARD_JOB_ID, YARD_TASK ("worker-0"), YARD_RESOURCES ("gpu=0,1;disk=a"), YARD_READY_FD.
+// - YARD_JOB_ID, YARD_TASK ("worker-0"), YARD_RESOURCES ("gpu=0,1;disk=a"), YARD_READY_FD;
+// - YARD_VARIABLES, the names of all of these, for who starts something from inside the task.
 //
 // All tasks run on this host, so that there is one group in torchrun's sense.
 std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,

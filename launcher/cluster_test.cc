@@ -229,6 +229,34 @@ TEST(ClusterTest, AJobWithoutGroupsIsOneTaskThatIsToldNothing) {
   EXPECT_EQ(PlanTasks(spec, {}).tasks[0].name(), "trial-7");
 }
 
+TEST(ClusterTest, WhatWasSetIsNamedForWhoStartsSomethingInside) {
+  auto spec = Cluster();
+  spec.environment = {"OMP_NUM_THREADS=4", "MY=own"};
+  const auto plan = PlanTasks(spec, kPorts);
+  const auto told = TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], {});
+  const auto names = std::find_if(told.begin(), told.end(), [](const std::string& entry) {
+    return entry.starts_with("YARD_VARIABLES=");
+  });
+  ASSERT_NE(names, told.end());
+  EXPECT_THAT(*names, HasSubstr("TF_CONFIG,RANK,"));
+  EXPECT_THAT(*names, Not(HasSubstr("OMP_NUM_THREADS")));
+  EXPECT_THAT(*names, Not(HasSubstr("MY")));
+}
+
+TEST(ClusterTest, GpusOfOthersCanBeHidden) {
+  auto alone = Spec();
+  alone.environment = {"CUDA_VISIBLE_DEVICES=7"};
+  TaskCircumstances circumstances;
+  circumstances.hides_gpus = true;
+  auto plan = PlanTasks(alone, {});
+  EXPECT_THAT(TaskEnvironment(alone, alone.environment, plan, plan.tasks[0], circumstances),
+              ElementsAre("CUDA_VISIBLE_DEVICES=", "YARD_VARIABLES=CUDA_VISIBLE_DEVICES"));
+  const auto spec = Cluster();
+  plan = PlanTasks(spec, kPorts);
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], circumstances),
+              Contains("CUDA_VISIBLE_DEVICES="));
+}
+
 TEST(ClusterTest, AThousandTasksAreTheMost) {
   auto spec = Spec();
   spec.groups.push_back(Group("worker", 999));

@@ -148,22 +148,12 @@ absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
 }
 
 std::vector<std::string> CleanEnvironment(const std::vector<std::string>& environment) {
-  static constexpr std::array<std::string_view, 9> kNames = {"RUNFILES_DIR=",
-                                                             "RUNFILES_MANIFEST_FILE=",
-                                                             "RUNFILES_MANIFEST_ONLY=",
-                                                             "JAVA_RUNFILES=",
-                                                             "PYTHON_RUNFILES=",
-                                                             "BUILD_WORKSPACE_DIRECTORY=",
-                                                             "BUILD_WORKING_DIRECTORY=",
-                                                             "YARD_FD=",
-                                                             "YARD_SOCKET="};
-  static constexpr std::array<std::string_view, 2> kPrefixes = {"TEST_", "BAZEL_"};
+  static constexpr std::array<std::string_view, 2> kNames = {"YARD_FD=", "YARD_SOCKET="};
   std::vector<std::string> clean;
   clean.reserve(environment.size());
   for (const auto& entry : environment) {
     const auto starts = [&](std::string_view text) { return entry.starts_with(text); };
     if (std::any_of(kNames.begin(), kNames.end(), starts)) continue;
-    if (std::any_of(kPrefixes.begin(), kPrefixes.end(), starts)) continue;
     clean.push_back(entry);
   }
   return clean;

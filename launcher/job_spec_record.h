@@ -18,8 +18,7 @@ std::optional<msg::JobSpecT> DecodeJobSpec(std::string_view bytes);
 // InvalidArgument says which field of a caller's spec cannot be used, and why.
 absl::Status CheckJobSpec(const msg::JobSpecT& spec);
 
-// The environment without what Bazel leaves in it (runfiles, test and workspace variables) and
-// without the report channel of another task.
+// The environment without the report channel of another task.
 std::vector<std::string> CleanEnvironment(const std::vector<std::string>& environment);
 
 }  // namespace launcher

@@ -176,7 +176,7 @@ TEST_F(JobTableTest, AnnouncesWholeLines) {
   EXPECT_THAT(yard_.Lines(), ElementsAre("one", "two", "last"));
 }
 
-TEST_F(JobTableTest, GivesTheTaskTheCallersEnvironmentWithoutBazels) {
+TEST_F(JobTableTest, GivesTheTaskTheCallersWholeEnvironment) {
   auto spec = yard_.Shell("env | sort | grep -v -e PWD -e ^_ -e YARD_");
   spec.environment = {"PATH=/usr/bin:/bin",
                       "A=b c",
@@ -186,7 +186,9 @@ TEST_F(JobTableTest, GivesTheTaskTheCallersEnvironmentWithoutBazels) {
                       "BUILD_WORKING_DIRECTORY=/x",
                       "BAZEL_TEST_RETRIES=1",
                       "YARD_SOCKET=/another"};
-  EXPECT_EQ(Output(RunToEnd(spec)), "A=b c\nEMPTY=\nPATH=/usr/bin:/bin\n");
+  EXPECT_EQ(Output(RunToEnd(spec)),
+            "A=b c\nBAZEL_TEST_RETRIES=1\nBUILD_WORKING_DIRECTORY=/x\nEMPTY=\nPATH=/usr/bin:/bin\n"
+            "RUNFILES_DIR=/x\nTEST_TMPDIR=/x\n");
 }
 
 TEST_F(JobTableTest, WritesLogsWhereItIsTold) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -22,6 +23,16 @@ constexpr char kRegistry[] = "registry";
 constexpr char kLongestService[] = "datamanager";
 constexpr std::size_t kSocketPathLimit = 107;  // sockaddr_un without its final NUL.
 constexpr char kWorkspace[] = "yard";          // Its name in runfiles.
+
+constexpr const char* kSetByBazelRun[] = {"BUILD_WORKING_DIRECTORY",
+                                          "BUILD_WORKSPACE_DIRECTORY",
+                                          "BUILD_EXECROOT",
+                                          "BUILD_ID",
+                                          "RUNFILES_DIR",
+                                          "RUNFILES_MANIFEST_FILE",
+                                          "JAVA_RUNFILES",
+                                          "PYTHON_RUNFILES",
+                                          "RUNFILES_MANIFEST_ONLY"};
 
 // Empty if unset: an empty variable says nothing either.
 std::string Variable(const char* name) {
@@ -88,6 +99,14 @@ std::string OwnPath() {
       absl::StripSuffix(absl::string_view(path, static_cast<std::size_t>(length)), " (deleted)"));
 }
 
+// Somewhere in a directory NAME.runfiles, where NAME is this program's.
+bool IsInOwnRunfiles() {
+  const auto own = std::filesystem::path(OwnPath()).filename().string() + ".runfiles";
+  std::error_code error;
+  const auto directory = std::filesystem::current_path(error);
+  return !error && std::find(directory.begin(), directory.end(), own) != directory.end();
+}
+
 std::vector<std::string> RunfilePlaces(std::string_view path) {
   std::vector<std::string> places;
   for (const char* name : {"RUNFILES_DIR", "TEST_SRCDIR"}) {
@@ -148,9 +167,9 @@ std::string Locations::ServiceAddress(std::string_view service) const {
 
 absl::Status EnterCallersDirectory() {
   const std::string directory = Variable("BUILD_WORKING_DIRECTORY");
-  unsetenv("BUILD_WORKING_DIRECTORY");
-  unsetenv("BUILD_WORKSPACE_DIRECTORY");
-  if (directory.empty() || chdir(directory.c_str()) == 0) return absl::OkStatus();
+  if (directory.empty() || !IsInOwnRunfiles()) return absl::OkStatus();
+  for (const char* name : kSetByBazelRun) unsetenv(name);
+  if (chdir(directory.c_str()) == 0) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("entering BUILD_WORKING_DIRECTORY ", directory));
 }
 

@@ -28,9 +28,10 @@ struct Locations {
   std::string ServiceAddress(std::string_view service) const;  // ipc://RUNTIME/SERVICE
 };
 
-// First thing in every main(): under `bazel run` goes to the directory the caller typed the
-// command in (BUILD_WORKING_DIRECTORY), and removes Bazel's variables so that children do not
-// do it again.
+// First thing in every main(): under `bazel run`, which begins this program in its own runfiles,
+// goes to the directory the caller typed the command in (BUILD_WORKING_DIRECTORY), and removes what
+// Bazel has set. Where these variables are left over from another program they mean nothing, and
+// stay.
 absl::Status EnterCallersDirectory();
 
 // `path` as seen from this process's directory, without "." and "..".

@@ -118,6 +118,9 @@ TEST_F(LocationsTest, ASocketPathMayHave107Bytes) {
 }
 
 TEST_F(LocationsTest, ARunUnderBazelGoesToTheCallersDirectoryOnce) {
+  const std::string runfiles = directory_ + "/locations_test.runfiles/yard";
+  ASSERT_TRUE(std::filesystem::create_directories(runfiles));
+  ASSERT_EQ(chdir(runfiles.c_str()), 0);
   setenv("BUILD_WORKING_DIRECTORY", directory_.c_str(), 1);
   setenv("BUILD_WORKSPACE_DIRECTORY", "/somewhere", 1);
   ASSERT_TRUE(EnterCallersDirectory().ok());
@@ -128,7 +131,16 @@ TEST_F(LocationsTest, ARunUnderBazelGoesToTheCallersDirectoryOnce) {
   ASSERT_TRUE(EnterCallersDirectory().ok());
   EXPECT_EQ(std::filesystem::current_path().string(), "/");
   setenv("BUILD_WORKING_DIRECTORY", "/no/such/folder", 1);
+  ASSERT_EQ(chdir(runfiles.c_str()), 0);
   EXPECT_TRUE(absl::IsNotFound(EnterCallersDirectory()));
+}
+
+TEST_F(LocationsTest, VariablesOfBazelThatAreLeftOverMeanNothing) {
+  ASSERT_EQ(chdir("/"), 0);
+  setenv("BUILD_WORKING_DIRECTORY", directory_.c_str(), 1);
+  ASSERT_TRUE(EnterCallersDirectory().ok());
+  EXPECT_EQ(std::filesystem::current_path().string(), "/");
+  EXPECT_STREQ(getenv("BUILD_WORKING_DIRECTORY"), directory_.c_str());
 }
 
 TEST_F(LocationsTest, PathsAreMadeAbsolute) {

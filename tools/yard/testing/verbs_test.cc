@@ -509,8 +509,7 @@ using RunTest = VerbsTest;
 
 TEST_F(RunTest, SendsTheCallersPlace) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
-  yard_.context().environment = {"PATH=/p", "RUNFILES_DIR=/x", "TEST_TMPDIR=/y",
-                                 "BUILD_WORKING_DIRECTORY=/z", "MINE=a=b"};
+  yard_.context().environment = {"PATH=/p", "TEST_DATA=/y", "MINE=a=b"};
   yard_.context().working_directory = "/somewhere";
   yard_.Start();
   const auto result = yard_.Run({"run", "--detach", "--name", "first", "--max_restarts", "2",
@@ -519,7 +518,7 @@ TEST_F(RunTest, SendsTheCallersPlace) {
   EXPECT_EQ(result.out, "t-abcde\n");
   const msg::RunTrialRequestT request = yard_.last_run();
   EXPECT_THAT(request.argv, ElementsAre("train", "--lr", "0.1"));
-  EXPECT_THAT(request.environment, ElementsAre("PATH=/p", "MINE=a=b"));
+  EXPECT_THAT(request.environment, ElementsAre("PATH=/p", "TEST_DATA=/y", "MINE=a=b"));
   EXPECT_EQ(request.working_directory, "/somewhere");
   EXPECT_EQ(request.logdir, "/somewhere/here");
   EXPECT_EQ(request.name, "first");
