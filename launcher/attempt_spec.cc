@@ -30,6 +30,9 @@ TaskCircumstances CircumstancesOf(const AttemptHost& host, const JobRow& row, in
     if (!resource.ok() || !resource->is_set()) continue;
     circumstances.sets.push_back({resource->name, resource->members});
   }
+  const bool has_gpus = std::any_of(circumstances.sets.begin(), circumstances.sets.end(),
+                                    [](const auto& set) { return set.name == "gpu"; });
+  circumstances.hides_gpus = host.hides_gpus && !has_gpus && !row.spec.share_sets;
   return circumstances;
 }
 
@@ -44,11 +47,15 @@ void AddLimits(const msg::TaskGroupT& group, ShimSpec* spec) {
                           .processes = group.control_limits->processes};
 }
 
+bool HasLimit(const std::vector<ProcessLimit>& limits, const std::string& name) {
+  return std::any_of(limits.begin(), limits.end(),
+                     [&](const ProcessLimit& limit) { return limit.name == name; });
+}
+
 void AddMissingLimits(const std::vector<ProcessLimit>& limits, ShimSpec* spec) {
   for (const ProcessLimit& limit : limits) {
-    const bool has_own = std::any_of(spec->limits.begin(), spec->limits.end(),
-                                     [&](const auto& own) { return own.name == limit.name; });
-    if (!has_own) spec->limits.push_back(limit);
+    if (HasLimit(spec->limits, limit.name)) continue;
+    spec->limits.push_back(limit);
   }
 }
 

@@ -19,6 +19,8 @@ struct AttemptHost {
   // Of every task that does not ask for a limit of that name.
   std::vector<ProcessLimit> limits;
   std::uint64_t own_start_ticks = 0;  // Of this process, which daemon jobs do not outlive.
+  // Who was given no GPU sees none.
+  bool hides_gpus = false;
 };
 
 // What a shim is told to do for an attempt of a task. `environment` is the job's own, which is kept

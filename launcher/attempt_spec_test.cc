@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -185,6 +186,23 @@ TEST(AttemptSpecTest, WithoutAWishItIsToldThis) {
                           .limits = kHost.limits,
                           .control_limits = {}};
   EXPECT_EQ(SpecOf(RowOf(std::move(job))).Encode(), expected.Encode());
+}
+
+TEST(AttemptSpecTest, GpusAreHiddenFromWhoHasNoneUnlessTheyAreShared) {
+  const auto hidden = [](const JobRow& row) {
+    AttemptHost host = kHost;
+    host.hides_gpus = true;
+    const ShimSpec spec = AttemptSpec(host, row, {}, PlanTasks(row.spec, row.ports), 0, 1);
+    const auto& all = spec.environment;
+    return std::find(all.begin(), all.end(), "CUDA_VISIBLE_DEVICES=") != all.end();
+  };
+  JobRow row = RowOf(Cluster());
+  EXPECT_TRUE(hidden(row));
+  row.tasks[0].resources = {"gpu=0,"};
+  EXPECT_FALSE(hidden(row));
+  row.tasks[0].resources.clear();
+  row.spec.share_sets = true;
+  EXPECT_FALSE(hidden(row));
 }
 
 TEST(AttemptSpecTest, ADaemonsTaskIsStoppedAsItsJobIs) {

@@ -43,6 +43,8 @@ class JobTable {
     std::vector<Resource> resources = {};  // That tasks share.
     // Of every task that does not ask for a limit of that name.
     std::vector<ProcessLimit> limits = {};
+    // Who was given no GPU sees none (unless its job has share_sets).
+    bool hides_gpus = false;
     std::vector<HeldPorts::Range> port_ranges = {};  // As in HeldPorts::Options.
     // Ended jobs are forgotten, with their folders, once they are older or more than this; the
     // oldest first.

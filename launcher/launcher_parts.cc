@@ -78,6 +78,7 @@ class Parts : public LauncherParts {
          .shim_path = *shim,
          .resources = std::move(options.resources),
          .limits = std::move(options.limits),
+         .hides_gpus = options.hides_gpus,
          .keep_for = options.keep_jobs_for,
          .keep_count = options.keep_jobs,
          .random = Random,

@@ -22,6 +22,7 @@ class LauncherParts {
     bool external = false;             // Somebody else starts the other services.
     std::vector<Resource> resources;   // That tasks share.
     std::vector<ProcessLimit> limits;  // As in JobTable::Options.
+    bool hides_gpus = false;           // The same.
     absl::Duration keep_jobs_for;      // As in JobTable::Options.
     std::size_t keep_jobs = 0;
   };

@@ -2,7 +2,10 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,6 +36,17 @@ ABSL_FLAG(std::string, listen, "", "address to listen on; empty: ipc in the runt
 
 namespace {
 
+std::optional<std::string> VisibleGpus() {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible == nullptr ? std::nullopt : std::optional<std::string>(visible);
+}
+
+// Somebody has said which GPUs the tasks share.
+bool DeclaresGpus(const std::string& said, const std::vector<launcher::Resource>& resources) {
+  return !said.empty() && std::any_of(resources.begin(), resources.end(),
+                                      [](const auto& resource) { return resource.name == "gpu"; });
+}
+
 // Ports are held, and shims watched, by the thousand; tasks have what they would have had.
 std::vector<launcher::ProcessLimit> RaiseOwnLimits() {
   const runtime::FileLimit before = runtime::RaiseFileLimit();
@@ -55,17 +69,19 @@ int main(int argc, char** argv) {
   if (!process.ok()) return runtime::ReportAndExitCode("launcher", process.status());
   const std::string shared = absl::GetFlag(FLAGS_resources);
   auto resources = launcher::ParseResources(
-      shared.empty() ? launcher::LocalResources("/dev")
+      shared.empty() ? launcher::LocalResources("/dev", VisibleGpus())
                      : std::vector<std::string>(absl::StrSplit(shared, ';')));
   if (!resources.ok()) {
     return runtime::ReportAndExitCode(
         "launcher",
         absl::InvalidArgumentError(absl::StrCat("--resources: ", resources.status().message())));
   }
+  const bool hides_gpus = DeclaresGpus(shared, *resources);
   auto parts = launcher::LauncherParts::Create(
       process->get(), {.external = absl::GetFlag(FLAGS_supervisor) == "external",
                        .resources = *std::move(resources),
                        .limits = limits,
+                       .hides_gpus = hides_gpus,
                        .keep_jobs_for = absl::GetFlag(FLAGS_keep_jobs_for),
                        .keep_jobs = absl::GetFlag(FLAGS_keep_jobs)});
   if (!parts.ok()) return runtime::ReportAndExitCode("launcher", parts.status());

@@ -101,7 +101,8 @@ absl::StatusOr<Resource> ParseResource(const std::string& text) {
   return resource;
 }
 
-std::vector<std::string> LocalResources(const std::string& devices) {
+std::vector<std::string> LocalResources(const std::string& devices,
+                                        const std::optional<std::string>& visible) {
   constexpr std::string_view kDevice = "nvidia";
   std::set<int> gpus;
   std::error_code error;
@@ -114,7 +115,16 @@ std::vector<std::string> LocalResources(const std::string& devices) {
     }
   }
   if (gpus.empty()) return {};
-  return {absl::StrCat("gpu=", absl::StrJoin(gpus, ","))};
+  if (!visible) return {absl::StrCat("gpu=", absl::StrJoin(gpus, ","))};
+  std::vector<std::string> given;
+  for (const std::string& gpu : std::vector<std::string>(absl::StrSplit(*visible, ','))) {
+    const bool is_one = IsOf(gpu, "_-.:/", kMaxMember) && gpu[0] != '-' && gpu != "NoDevFiles" &&
+                        std::find(given.begin(), given.end(), gpu) == given.end();
+    if (!is_one) break;
+    given.push_back(gpu);
+  }
+  if (given.empty()) return {};
+  return {absl::StrCat("gpu=", absl::StrJoin(given, ","))};
 }
 
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -34,8 +35,10 @@ absl::StatusOr<Resource> ParseResource(const std::string& text);
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts);
 
 // What there is without anybody saying so: "gpu=0,1", if there are the device files nvidia0 and
-// nvidia1 in `devices`; else nothing.
-std::vector<std::string> LocalResources(const std::string& devices);
+// nvidia1 in `devices`; else nothing. `visible`: $CUDA_VISIBLE_DEVICES, if it is set: then of these
+// only those that it names, as CUDA reads it (up to the first that is none, such as -1).
+std::vector<std::string> LocalResources(const std::string& devices,
+                                        const std::optional<std::string>& visible = std::nullopt);
 
 // Who may use what, decided without a clock or system calls: the same calls give the same answers.
 //

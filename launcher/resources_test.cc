@@ -11,6 +11,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -55,8 +56,20 @@ TEST(LocalResourcesTest, TheDeviceFilesOfGpusAreASet) {
     std::ofstream(devices + file) << "x";
   }
   EXPECT_THAT(LocalResources(devices), ElementsAre("gpu=2,10"));
+  for (const auto& [visible, gpus] : std::vector<std::pair<std::string, std::string>>{
+           {"10", "gpu=10"},
+           {"3,2", "gpu=3,2"},
+           {"GPU-1a2b,MIG-GPU-3/1/0", "gpu=GPU-1a2b,MIG-GPU-3/1/0"},
+           {"1,-1,2", "gpu=1"},
+           {"1,1,2", "gpu=1"}}) {
+    EXPECT_THAT(LocalResources(devices, visible), ElementsAre(gpus)) << visible;
+  }
+  for (const char* none : {"", "-1", "NoDevFiles"}) {
+    EXPECT_THAT(LocalResources(devices, none), IsEmpty()) << none;
+  }
   std::filesystem::remove_all(devices);
   EXPECT_THAT(LocalResources(devices), IsEmpty());
+  EXPECT_THAT(LocalResources(devices, "0"), IsEmpty()) << "there are none at all";
 }
 
 TEST(ResourcesTest, IsHeldFromTheGrantToTheRelease) {

@@ -30,6 +30,7 @@ namespace {
 constexpr std::size_t kSmallFile = 64 << 10;
 constexpr std::size_t kLogFile = 256 << 20;
 constexpr int kLinesShown = 8;
+constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
 
 std::string WantedPath(const runtime::Locations& locations) {
   return locations.state_directory + "/wanted";
@@ -85,6 +86,15 @@ class DirectoryChange {
   runtime::UniqueFd fd_;
 };
 
+// The caller's, with the GPUs that the yard was given.
+std::vector<std::string> EnvironmentOf(const Context& context, const Wanted& wanted) {
+  const std::string entry = std::string(kVisibleGpus) + "=";
+  std::vector<std::string> environment = context.environment;
+  std::erase_if(environment, [&](const std::string& one) { return one.starts_with(entry); });
+  if (wanted.visible_gpus.has_value()) environment.push_back(entry + *wanted.visible_gpus);
+  return environment;
+}
+
 bool AwaitChange(const Context& context, absl::Duration timeout,
                  const std::function<bool()>& condition) {
   DirectoryChange change(context.locations.runtime_directory);
@@ -98,6 +108,14 @@ bool AwaitChange(const Context& context, absl::Duration timeout,
 }
 
 }  // namespace
+
+std::optional<std::string> VisibleGpus(const Context& context) {
+  const std::string name = std::string(kVisibleGpus) + "=";
+  for (const std::string& entry : context.environment) {
+    if (entry.starts_with(name)) return entry.substr(name.size());
+  }
+  return std::nullopt;
+}
 
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations) {
   const std::string path = WantedPath(locations);
@@ -131,6 +149,9 @@ absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locat
     wanted.slots =
         static_cast<int>(std::min<std::uint64_t>(json["slots"].get<std::uint64_t>(), kMostSlots));
   }
+  if (json.contains("visible_gpus") && json["visible_gpus"].is_string()) {
+    wanted.visible_gpus = json["visible_gpus"].get<std::string>();
+  }
   return std::optional<Wanted>(std::move(wanted));
 }
 
@@ -144,6 +165,7 @@ absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& want
   if (!wanted.datamanager.empty()) json["datamanager"] = wanted.datamanager;
   if (!wanted.flags.empty()) json["flags"] = wanted.flags;
   if (wanted.slots > 0) json["slots"] = wanted.slots;
+  if (wanted.visible_gpus.has_value()) json["visible_gpus"] = *wanted.visible_gpus;
   return runtime::WriteFileAtomically(
       WantedPath(locations),
       json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n", 0600, true);
@@ -196,7 +218,7 @@ absl::Status StartService(const Context& context, const std::string& service,
   }
   return runtime::Subprocess::Start({.argv = std::move(argv),
                                      .program = *program,
-                                     .environment = context.environment,
+                                     .environment = EnvironmentOf(context, wanted),
                                      .working_directory = locations.state_directory,
                                      .fds = {{out.get(), 1}, {out.get(), 2}},
                                      .new_session = true})

@@ -32,7 +32,12 @@ struct Wanted {
   // Flags that a service shares with the others, by its name: "log_level=debug".
   std::map<std::string, std::vector<std::string>> flags = {};
   int slots = 0;  // Trials that run at once, at most; 0: one for each core.
+  // $CUDA_VISIBLE_DEVICES of `yard up`: the GPUs of this machine are those, whoever starts the
+  // launcher later.
+  std::optional<std::string> visible_gpus = std::nullopt;
 };
+// $CUDA_VISIBLE_DEVICES of the caller, if it is set.
+std::optional<std::string> VisibleGpus(const Context& context);
 absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locations);
 absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);
 absl::Status RemoveWanted(const runtime::Locations& locations);

@@ -45,7 +45,8 @@ TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
                                         .resources = {"gpu=0,1", "slots=4"},
                                         .datamanager = {"cache_mb=7"},
                                         .flags = {{"trainer", {"log_level=debug", "x=1"}}},
-                                        .slots = 3})
+                                        .slots = 3,
+                                        .visible_gpus = "2,3"})
                   .ok());
   const auto wanted = ReadWanted(locations());
   ASSERT_TRUE(wanted.ok()) << wanted.status();
@@ -57,6 +58,15 @@ TEST_F(YardStateTest, WantedIsReadAsItWasWritten) {
   EXPECT_THAT((*wanted)->flags,
               ElementsAre(testing::Pair("trainer", ElementsAre("log_level=debug", "x=1"))));
   EXPECT_EQ((*wanted)->slots, 3);
+  EXPECT_EQ((*wanted)->visible_gpus, "2,3");
+}
+
+TEST_F(YardStateTest, TheGpusOfAYardAreThoseOfWhoHasStartedIt) {
+  EXPECT_EQ(VisibleGpus(context_), std::nullopt);
+  context_.environment = {"PATH=/p", "CUDA_VISIBLE_DEVICES=2,3"};
+  EXPECT_EQ(VisibleGpus(context_), "2,3");
+  context_.environment = {"CUDA_VISIBLE_DEVICES="};
+  EXPECT_EQ(VisibleGpus(context_), "") << "none of them";
 }
 
 TEST_F(YardStateTest, RemovingWantedTwiceIsFine) {

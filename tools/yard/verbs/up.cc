@@ -71,6 +71,7 @@ class Up : public Verb {
     if (!standard.ok()) return Fail(context, "up", standard.status());
     Wanted wanted = running->value_or(Wanted{.logdir = *std::move(standard)});
     if (const int refused = Refuse(context, *running, slots); refused != kDone) return refused;
+    if (!running->has_value()) wanted.visible_gpus = VisibleGpus(context);
     if (slots > 0) wanted.slots = slots;
     if (!logdir_.empty()) wanted.logdir = logdir_;
     if (!trainer_.empty()) wanted.trainer = trainer_;
