@@ -334,8 +334,14 @@ absl::Status CheckCluster(const msg::JobSpecT& spec) {
   return CheckSize(spec);
 }
 
+bool IsAlone(const msg::JobSpecT& spec) {
+  if (spec.task_type.empty() || spec.groups.size() != 1) return false;
+  const msg::TaskGroupT& group = *spec.groups.front();
+  return group.type == spec.task_type && CountOf(group) == 1 && group.addresses.empty();
+}
+
 int PortsNeeded(const msg::JobSpecT& spec) {
-  if (spec.groups.empty()) return 0;
+  if (spec.groups.empty() || IsAlone(spec)) return 0;
   std::uint64_t ports = 1;
   for (const auto& group : spec.groups) {
     if (group->addresses.empty()) ports += CountOf(*group);
@@ -355,6 +361,7 @@ ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports) {
     task.working_directory = spec.working_directory;
     return plan;
   }
+  const bool is_alone = IsAlone(spec);
   std::size_t next = 0;
   const auto take_port = [&] { return next < ports.size() ? ports[next++] : 0; };
   for (std::size_t g = 0; g < spec.groups.size(); ++g) {
@@ -365,14 +372,17 @@ ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports) {
       task.index = static_cast<int>(i);
       task.rank = static_cast<int>(plan.tasks.size()) - 1;
       task.group = static_cast<int>(g);
-      task.address = group.addresses.empty()
-                         ? absl::StrCat(runtime::Absl(kThisHost), ":", take_port())
-                         : group.addresses[i];
+      if (!group.addresses.empty()) {
+        task.address = group.addresses[i];
+      } else if (!is_alone) {
+        task.address = absl::StrCat(runtime::Absl(kThisHost), ":", take_port());
+      }
       task.argv = group.argv.empty() ? spec.argv : group.argv;
       task.working_directory =
           group.working_directory.empty() ? spec.working_directory : group.working_directory;
     }
   }
+  if (is_alone) return plan;
   const auto master = ParseHostPort(plan.tasks.front().address);
   plan.master_address = master ? master->host : std::string(kThisHost);
   plan.master_port = take_port();
@@ -406,9 +416,10 @@ std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,
   if (circumstances.hides_gpus) all.Set("CUDA_VISIBLE_DEVICES", "");
   if (task.group < 0) return all.Take();
   const msg::TaskGroupT& group = *spec.groups[static_cast<std::size_t>(task.group)];
-  all.Set("TF_CONFIG", TfConfig(spec, plan, task));
+  const bool is_alone = IsAlone(spec);
+  if (!is_alone) all.Set("TF_CONFIG", TfConfig(spec, plan, task));
   if (!spec.grpc_fail_fast.empty()) all.Set("GRPC_FAIL_FAST", spec.grpc_fail_fast);
-  AddTorch(spec, plan, task, circumstances, &all);
+  if (!is_alone) AddTorch(spec, plan, task, circumstances, &all);
   all.Set("YARD_JOB_ID", circumstances.job);
   all.Set("YARD_TASK", task.name());
   std::vector<std::string> resources;

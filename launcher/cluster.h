@@ -21,10 +21,15 @@ inline constexpr int kMaxTasks = 1000;
 // OK for a spec without groups.
 absl::Status CheckCluster(const msg::JobSpecT& spec);
 
+// True for the spec of one task that names its type itself, with a group of that type which says
+// only what it needs: it is told of no cluster, as if there were no groups. (A cluster of one
+// leaves `task_type` empty.)
+bool IsAlone(const msg::JobSpecT& spec);
+
 // How many ports of this host the job needs for its life: one for each task of a group without
 // addresses, and one for MASTER_PORT. (That one is never the port of a task: in torch the process
 // of rank 0 listens there beside whatever else it does, in TensorFlow the address of a task is its
-// server's.) 0 for a spec without groups.
+// server's.) 0 for a spec without groups, and for one that is alone.
 int PortsNeeded(const msg::JobSpecT& spec);
 
 struct PlannedTask {
@@ -32,7 +37,7 @@ struct PlannedTask {
   int index = 0;
   int rank = 0;         // In the order of the groups; the same after every restart.
   int group = -1;       // Its place in the spec's groups; -1: the spec has none.
-  std::string address;  // HOST:PORT; empty if the spec has no groups.
+  std::string address;  // HOST:PORT; empty if the spec has no groups, or is alone.
   std::vector<std::string> argv;
   std::string working_directory;
 
@@ -83,6 +88,8 @@ struct TaskCircumstances {
 //   share_sets all tasks see the same ones, and it is the rank;
 // - YARD_JOB_ID, YARD_TASK ("worker-0"), YARD_RESOURCES ("gpu=0,1;disk=a"), YARD_READY_FD;
 // - YARD_VARIABLES, the names of all of these, for who starts something from inside the task.
+//
+// The only task of a spec that is alone gets neither TF_CONFIG nor what torchrun sets.
 //
 // All tasks run on this host, so that there is one group in torchrun's sense.
 std::vector<std::string> TaskEnvironment(const msg::JobSpecT& spec,

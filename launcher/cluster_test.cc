@@ -18,6 +18,7 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::ElementsAreArray;
 using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
@@ -227,6 +228,40 @@ TEST(ClusterTest, AJobWithoutGroupsIsOneTaskThatIsToldNothing) {
   spec.task_type = "trial";
   spec.task_index = 7;
   EXPECT_EQ(PlanTasks(spec, {}).tasks[0].name(), "trial-7");
+}
+
+TEST(ClusterTest, ATaskThatIsAloneIsToldOfNoCluster) {
+  auto spec = Spec();
+  spec.groups.push_back(Group("worker"));
+  Resource(spec.groups[0].get(), "gpu", 2);
+  spec.groups[0]->ready_fd = 5;
+  spec.task_type = "worker";
+  ASSERT_EQ(Refusal(spec), "");
+  EXPECT_EQ(PortsNeeded(spec), 0);
+  const auto plan = PlanTasks(spec, {});
+  ASSERT_EQ(plan.tasks.size(), 1u);
+  EXPECT_EQ(plan.tasks[0].address, "");
+  EXPECT_EQ(plan.master_address, "");
+  TaskCircumstances circumstances;
+  circumstances.job = "j-abcde";
+  circumstances.sets = {{"gpu", {"2", "3"}}};
+  auto expected = spec.environment;
+  for (const char* entry :
+       {"YARD_JOB_ID=j-abcde", "YARD_TASK=worker-0", "CUDA_VISIBLE_DEVICES=2,3",
+        "YARD_RESOURCES=gpu=2,3", "YARD_READY_FD=5",
+        "YARD_VARIABLES=YARD_JOB_ID,YARD_TASK,CUDA_VISIBLE_DEVICES,YARD_RESOURCES,"
+        "YARD_READY_FD"}) {
+    expected.push_back(entry);
+  }
+  EXPECT_THAT(TaskEnvironment(spec, spec.environment, plan, plan.tasks[0], circumstances),
+              ElementsAreArray(expected));
+  EXPECT_TRUE(IsAlone(spec));
+  spec.groups[0]->count = 2;
+  EXPECT_FALSE(IsAlone(spec));
+  EXPECT_EQ(PortsNeeded(spec), 3);
+  spec.groups[0]->count = 1;
+  spec.task_type.clear();
+  EXPECT_FALSE(IsAlone(spec)) << "a cluster of one was asked for";
 }
 
 TEST(ClusterTest, WhatWasSetIsNamedForWhoStartsSomethingInside) {

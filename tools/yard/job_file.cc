@@ -306,6 +306,7 @@ absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& 
     worker->type = "worker";
     worker->count = 1;
     draft->spec.groups.push_back(std::move(worker));
+    draft->spec.task_type = "worker";  // Nobody has asked for a cluster: it is one task.
   }
   for (const auto& group : draft->spec.groups) {
     const absl::Status status =

@@ -89,6 +89,17 @@ TEST(JobFlagsTest, KeysOfTasksAreForEveryType) {
   EXPECT_THAT(*Applied({"--memory", "1GiB"}), HasSubstr(R"("worker":{"count":1,"memory":"1GiB")"));
 }
 
+TEST(JobFlagsTest, WhatOneTaskNeedsIsNoCluster) {
+  const auto is_alone = [](const std::string& file, const std::string& key) {
+    auto draft = ParseJob(file, "f", "/file");
+    EXPECT_TRUE(draft.ok()) << draft.status();
+    EXPECT_TRUE(SetTaskKey(key, {"1"}, "/", &*draft).ok());
+    return draft->spec.task_type == "worker";
+  };
+  EXPECT_TRUE(is_alone("{}", "cpus"));
+  EXPECT_FALSE(is_alone("tasks: {worker: 1}", "cpus"));
+}
+
 TEST(JobFlagsTest, WhatIsWrongBeginsWithTheFlag) {
   EXPECT_EQ(Error({"--worker", "many"}),
             "--worker: expected a whole number from 0 to 1000, not \"many\"");
