@@ -241,6 +241,17 @@ TEST_F(JobCallsTest, FollowSendsEveryByteAndEndsWithTheJob) {
   EXPECT_EQ(Out(), std::string("a\0\nno newline", 13));
 }
 
+TEST_F(JobCallsTest, FollowSendsWhatHasNoNewlineAsItComes) {
+  const std::string job = Launch(absl::StrCat("printf 'a line\n\rstep 1';", kUntilGo, "echo"));
+  msg::LogsRequestT request;
+  request.follow = true;
+  Logs(job, request);
+  EXPECT_TRUE(caller_->AwaitText(msg::LogStream::Stdout, "a line\n\rstep 1"));
+  LetGo();
+  ASSERT_TRUE(caller_->AwaitEnd().has_value());
+  EXPECT_EQ(Out(), "a line\n\rstep 1\n");
+}
+
 TEST_F(JobCallsTest, FollowersOfAJobThatRunsGetOnlyWhatTheirPaceLeavesThem) {
   pace_ = {.turn = absl::Hours(1), .bytes_a_turn = 1};
   const std::string job = Launch(absl::StrCat("seq 1 100000; echo all >&2;", kUntilGo));

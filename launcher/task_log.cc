@@ -175,13 +175,9 @@ bool TaskLog::Read(const JobRow& row, const AttemptRow& attempt, Cursor& cursor,
   }
   if (!read.ok() || read->empty()) return false;
   std::vector<std::uint8_t> data(read->begin(), read->end());
-  const bool more_may_come = request_->follow && attempt.ended_us == 0;
   const bool is_rest = data.size() < kChunk || cursor.offset + data.size() >= end;
   const auto newline = std::find(data.rbegin(), data.rend(), '\n');
-  if ((more_may_come || !is_rest) && (newline != data.rend() || data.size() < kChunk)) {
-    data.erase(newline.base(), data.end());
-  }
-  if (data.empty()) return false;
+  if (!is_rest && newline != data.rend()) data.erase(newline.base(), data.end());
   part->task = absl::StrCat(row.id, "/", TaskOf(row).name());
   part->attempt = static_cast<std::uint32_t>(attempt.number);
   part->stream = cursor.stream;

@@ -18,11 +18,11 @@
 namespace launcher {
 
 // The output of one task, from attempt to attempt: which bytes are to be sent next to who has made
-// a LogsRequest. With `follow` whole lines until the job has ended and every byte is sent, over all
-// further attempts; without, what is there. With `since_us` it begins with the attempt that ran
-// then, at the line that was being written (log_times.h), and sends all later attempts too.
-// `last_lines` counts for each stream on its own, over all attempts that are asked for. Not thread
-// safe; reads files, but never waits.
+// a LogsRequest. With `follow` all there is until the job has ended and every byte is sent, over
+// all further attempts (what has no newline yet as it comes); without, what is there. With
+// `since_us` it begins with the attempt that ran then, at the line that was being written
+// (log_times.h), and sends all later attempts too. `last_lines` counts for each stream on its own,
+// over all attempts that are asked for. Not thread safe; reads files, but never waits.
 class TaskLog {
  public:
   enum class Got {

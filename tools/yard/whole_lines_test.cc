@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/fake_clock.h"
 
 namespace yard {
 namespace {
@@ -37,10 +39,55 @@ class WholeLinesTest : public ::testing::Test {
   std::uint64_t hole_ = 0;
   std::map<std::string, std::uint64_t> ends_;
   std::vector<std::string> taken_;
+  runtime::FakeClock clock_;
   WholeLines lines_{[this](const std::string& task, bool is_error, std::string_view line) {
-    taken_.push_back(task + (is_error ? "! " : " ") + std::string(line));
-  }};
+                      taken_.push_back(task + (is_error ? "! " : " ") + std::string(line));
+                    },
+                    &clock_};
+  // What is given out after so long.
+  std::vector<std::string> After(absl::Duration time) {
+    clock_.Advance(time);
+    lines_.GiveDue();
+    return Taken();
+  }
 };
+
+TEST_F(WholeLinesTest, AnUnfinishedLineIsGivenAfterASecond) {
+  EXPECT_EQ(lines_.NextDue(), absl::InfiniteDuration());
+  Add("w", "one\nName? ");
+  EXPECT_THAT(Taken(), ElementsAre("w one"));
+  EXPECT_EQ(lines_.NextDue(), clock_.Monotonic() + WholeLines::kPatience);
+  EXPECT_THAT(After(WholeLines::kPatience / 2), IsEmpty());
+  Add("w", "(a-z) ");  // The time began with its first byte.
+  EXPECT_THAT(After(WholeLines::kPatience / 2), ElementsAre("w Name? (a-z) "));
+  EXPECT_EQ(lines_.NextDue(), absl::InfiniteDuration());
+  Add("w", "\nnext\n");  // Its end is no line of its own,
+  EXPECT_THAT(Taken(), ElementsAre("w next"));
+  Add("w", "Age? ");
+  EXPECT_THAT(After(WholeLines::kPatience), ElementsAre("w Age? "));
+  Add("w", "7\n\n");  // its rest is.
+  EXPECT_THAT(Taken(), ElementsAre("w 7", "w "));
+}
+
+TEST_F(WholeLinesTest, OfALineThatIsDrawnAnewTheLastFormIsGiven) {
+  Add("w", "\r 1/3");
+  Add("w", "\r 2/3\r");
+  EXPECT_THAT(After(WholeLines::kPatience), ElementsAre("w  2/3"));
+  Add("w", "\r 3/3\n");
+  EXPECT_THAT(Taken(), ElementsAre("w  3/3"));
+  Add("w", "whole\rlines stay\n");
+  EXPECT_THAT(Taken(), ElementsAre("w whole\rlines stay"));
+}
+
+TEST_F(WholeLinesTest, NoCharacterIsCutWhenItIsGivenEarly) {
+  const std::string omega = "\xce\xa9", smile = "\xf0\x9f\x98\x80";
+  Add("w", "1 " + omega.substr(0, 1));
+  EXPECT_THAT(After(WholeLines::kPatience), ElementsAre("w 1 "));
+  Add("w", omega.substr(1) + smile.substr(0, 3));
+  EXPECT_THAT(After(WholeLines::kPatience), ElementsAre("w " + omega));
+  Add("w", smile.substr(3) + "\n");
+  EXPECT_THAT(Taken(), ElementsAre("w " + smile));
+}
 
 TEST_F(WholeLinesTest, PiecesOfALineArePutTogether) {
   Add("w", "one ");

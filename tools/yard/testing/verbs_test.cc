@@ -518,11 +518,19 @@ TEST_F(RunTest, SendsTheCallersPlace) {
   EXPECT_EQ(result.out, "t-abcde\n");
   const msg::RunTrialRequestT request = yard_.last_run();
   EXPECT_THAT(request.argv, ElementsAre("train", "--lr", "0.1"));
-  EXPECT_THAT(request.environment, ElementsAre("PATH=/p", "TEST_DATA=/y", "MINE=a=b"));
+  EXPECT_THAT(request.environment,
+              ElementsAre("PATH=/p", "TEST_DATA=/y", "MINE=a=b"));
   EXPECT_EQ(request.working_directory, "/somewhere");
   EXPECT_EQ(request.logdir, "/somewhere/here");
   EXPECT_EQ(request.name, "first");
   EXPECT_EQ(request.max_restarts, 2U);
+}
+
+TEST_F(RunTest, PrintsWhatHasNoNewlineToo) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Running);
+  yard_.AddOutput("j-qqqqq", msg::LogStream::Stdout, "Name? ");
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"run", "--", "train"}).out, "Name? ");
 }
 
 TEST_F(RunTest, StreamsTheOutputAndEndsWithASummary) {

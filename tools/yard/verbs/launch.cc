@@ -25,8 +25,8 @@
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/timely_lines.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/whole_lines.h"
 #include "tools/yard/yard_state.h"
 
 namespace yard {
@@ -47,28 +47,22 @@ class TaskScreen {
  public:
   explicit TaskScreen(Context& context)
       : context_(context),
-        lines_([this](const std::string& task, bool is_error, std::string_view line) {
-          PrintLine(task, is_error, line);
-        }),
         // With --json, stdout is for JSON alone.
         out_({.out = context.json ? context.err : context.out,
               .prefix = true,
               .printable = context.json ? context.err_is_terminal : context.out_is_terminal}),
-        err_({.out = context.err, .prefix = true, .printable = context.err_is_terminal}) {}
+        err_({.out = context.err, .prefix = true, .printable = context.err_is_terminal}),
+        lines_([this](const std::string& task, bool is_error,
+                      std::string_view line) { PrintLine(task, is_error, line); },
+               [this] { Flush(); }, context.clock) {}
 
   // False once nobody reads any more.
   bool Print(const msg::LogsReplyT& part) {
-    MutexLock lock(mutex_);
     lines_.Add(part);
-    (part.stream == msg::LogStream::Stderr ? err_ : out_).Flush();
+    MutexLock lock(mutex_);
     return context_.out->good();
   }
-  void Finish() {
-    MutexLock lock(mutex_);
-    lines_.Finish();
-    out_.Flush();
-    err_.Flush();
-  }
+  void Finish() { lines_.Finish(); }
   // A line of our own.
   void Say(const std::string& text) {
     MutexLock lock(mutex_);
@@ -77,15 +71,20 @@ class TaskScreen {
 
  private:
   void PrintLine(const std::string& task, bool is_error, std::string_view line) {
+    MutexLock lock(mutex_);
     (is_error ? err_ : out_).Print(TaskName(task), line);
+  }
+  void Flush() {
+    MutexLock lock(mutex_);
+    out_.Flush();
+    err_.Flush();
   }
 
   Context& context_;
-  Mutex mutex_;
-  WholeLines lines_ ABSL_GUARDED_BY(mutex_);
-  // Called by lines_ alone.
-  LinePrinter out_;
-  LinePrinter err_;
+  Mutex mutex_;  // Behind that of lines_.
+  LinePrinter out_ ABSL_GUARDED_BY(mutex_);
+  LinePrinter err_ ABSL_GUARDED_BY(mutex_);
+  TimelyLines lines_;
 };
 
 class Launch : public Verb {

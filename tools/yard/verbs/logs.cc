@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,8 +21,8 @@
 #include "tools/yard/quantities.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/timely_lines.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/whole_lines.h"
 
 namespace yard {
 namespace {
@@ -42,10 +43,10 @@ class Lines {
   Lines(Context& context, const Options& options)
       : context_(context),
         options_(options),
-        lines_([this](const std::string& task, bool is_error, std::string_view line) {
-          Take(task, is_error, line);
-        }),
-        printer_({.out = context.out, .prefix = true, .printable = context.out_is_terminal}) {
+        printer_({.out = context.out, .prefix = true, .printable = context.out_is_terminal}),
+        lines_([this](const std::string& task, bool is_error,
+                      std::string_view line) { Take(task, is_error, line); },
+               [this] { Flush(); }, context.clock) {
     if (!options.collapse) return;
     LineCollapser::Options collapsing = {.clock = context.clock, .tasks = options.tasks};
     // What is there already says nothing of when it was said.
@@ -69,24 +70,27 @@ class Lines {
 
   // False once nobody reads any more.
   bool Add(const msg::LogsReplyT& part) {
-    MutexLock lock(mutex_);
     lines_.Add(part);
-    printer_.Flush();
-    changed_.SignalAll();
+    MutexLock lock(mutex_);
     return context_.out->good();
   }
   void Finish() {
-    MutexLock lock(mutex_);
     lines_.Finish();
+    MutexLock lock(mutex_);
     if (collapser_.has_value()) collapser_->Finish();
     printer_.Flush();
   }
 
  private:
-  // (Called by lines_, with the mutex held.)
   void Take(const std::string& task, bool is_error, std::string_view line) {
+    MutexLock lock(mutex_);
     if (collapser_.has_value()) return collapser_->Add(task, is_error, line);
     printer_.Print(options_.with_job ? std::string_view(task) : TaskName(task), line);
+  }
+  void Flush() {
+    MutexLock lock(mutex_);
+    printer_.Flush();
+    changed_.SignalAll();
   }
   std::string NameOf(const std::vector<std::string>& tasks) const {
     const std::string names = TaskNames(tasks);
@@ -104,13 +108,13 @@ class Lines {
 
   Context& context_;
   const Options options_;
-  Mutex mutex_;
+  Mutex mutex_;  // Behind that of lines_.
   runtime::CondVar changed_;
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
-  WholeLines lines_ ABSL_GUARDED_BY(mutex_);
-  // Only under the mutex, too; also called by lines_.
+  // Only under the mutex, too.
   std::optional<LineCollapser> collapser_;
   LinePrinter printer_;
+  TimelyLines lines_;
   std::optional<runtime::Thread> in_time_;
 };
 
@@ -186,10 +190,12 @@ class Logs : public Verb {
     Lines lines(
         context,
         {.with_job = names_.size() > 1, .collapse = collapse_, .follow = follow_, .tasks = *tasks});
+    JsonParts json(&context, follow_);
     const absl::Status status = FollowLogs(context, std::move(request), [&](const auto& part) {
-      return PrintPart(context, lines, part);
+      return PrintPart(context, lines, json, part);
     });
     lines.Finish();
+    json.Finish();
     return status;
   }
 
@@ -213,17 +219,56 @@ class Logs : public Verb {
     return request.ranks.size();
   }
 
-  bool PrintPart(Context& context, Lines& lines, const msg::LogsReplyT& part) const {
+  // Of a task that goes on only whole lines: half a character is no text.
+  class JsonParts {
+   public:
+    JsonParts(Context* context, bool follow) : context_(context), follow_(follow) {}
+    void Add(const msg::LogsReplyT& part) {
+      msg::LogsReplyT& held = held_[{part.task, part.stream}];
+      if (held.attempt != part.attempt || held.offset + held.data.size() != part.offset) {
+        Print(held, held.data.size());
+        held = part;
+      } else {
+        held.data.insert(held.data.end(), part.data.begin(), part.data.end());
+      }
+      const auto newline = std::find(held.data.rbegin(), held.data.rend(), '\n');
+      const auto whole = static_cast<std::size_t>(held.data.rend() - newline);
+      const bool all = !follow_ || held.data.size() > kLongestJson;
+      Print(held, all ? held.data.size() : whole);
+    }
+    void Finish() {
+      for (auto& [key, held] : held_) Print(held, held.data.size());
+    }
+
+   private:
+    static constexpr std::size_t kLongestJson = 1 << 20;
+
+    // The first bytes of it, which are then no longer held.
+    void Print(msg::LogsReplyT& held, std::size_t size) {
+      if (size == 0) return;
+      const auto end = held.data.begin() + static_cast<std::ptrdiff_t>(size);
+      PrintJson(*context_, {{"task", held.task},
+                            {"attempt", held.attempt},
+                            {"stream", held.stream == msg::LogStream::Stderr ? "stderr" : "stdout"},
+                            {"offset", held.offset},
+                            {"text", std::string(held.data.begin(), end)}});
+      held.data.erase(held.data.begin(), end);
+      held.offset += size;
+    }
+
+    Context* const context_;
+    const bool follow_;
+    std::map<std::pair<std::string, msg::LogStream>, msg::LogsReplyT> held_;
+  };
+
+  bool PrintPart(Context& context, Lines& lines, JsonParts& json,
+                 const msg::LogsReplyT& part) const {
     const bool is_err = part.stream == msg::LogStream::Stderr;
     if ((err_ && !is_err) || (out_ && is_err)) return true;
     if (!context.json && !raw_) return lines.Add(part);
     const std::string_view bytes(reinterpret_cast<const char*>(part.data.data()), part.data.size());
     if (context.json) {
-      PrintJson(context, {{"task", part.task},
-                          {"attempt", part.attempt},
-                          {"stream", is_err ? "stderr" : "stdout"},
-                          {"offset", part.offset},
-                          {"text", std::string(bytes)}});
+      json.Add(part);
     } else {
       context.out->write(bytes.data(), static_cast<std::streamsize>(bytes.size())).flush();
     }

@@ -25,13 +25,14 @@
 #include "tools/yard/provenance_request.h"
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"
+#include "tools/yard/text_width.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/timely_lines.h"
 #include "tools/yard/trial_batch.h"
 #include "tools/yard/trial_expansion.h"
 #include "tools/yard/trial_flags.h"
 #include "tools/yard/trial_template.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/whole_lines.h"
 
 namespace yard {
 namespace {
@@ -79,10 +80,10 @@ class Screen {
     MutexLock lock(mutex_);
     PrintJson(context_, object);
   }
-  void SetLine(std::string line) {
+  void SetLine(const std::string& line) {
     MutexLock lock(mutex_);
     Clear();
-    line_ = std::move(line);
+    line_ = runtime::Printable(line);
     Draw();
   }
   // Removes the live line; nothing is drawn any more.
@@ -102,8 +103,7 @@ class Screen {
   void Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     // In the middle of the program's own line there is no place for ours.
     if (!live_ || line_.empty() || !at_line_start_) return;
-    const auto width = static_cast<std::size_t>(std::max(context_.width - 1, 10));
-    *context_.err << line_.substr(0, width) << std::flush;
+    *context_.err << FitText(line_, std::max(context_.width - 1, 10)) << std::flush;
     drawn_ = true;
   }
 
@@ -115,16 +115,16 @@ class Screen {
   std::string line_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The output of a cluster on a screen: whole lines with the names of their tasks. One thread.
+// The output of a cluster on a screen: whole lines with the names of their tasks.
 class TaskLines {
  public:
   TaskLines(const Context& context, Screen* screen)
       : out_is_terminal_(context.out_is_terminal),
         err_is_terminal_(context.err_is_terminal),
         screen_(screen),
-        lines_([this](const std::string& task, bool is_error, std::string_view line) {
-          Print(task, is_error, line);
-        }) {}
+        lines_([this](const std::string& task, bool is_error,
+                      std::string_view line) { Print(task, is_error, line); },
+               [] {}, context.clock) {}
 
   void Add(const msg::LogsReplyT& part) { lines_.Add(part); }
   void Finish() { lines_.Finish(); }
@@ -139,7 +139,7 @@ class TaskLines {
 
   const bool out_is_terminal_, err_is_terminal_;
   Screen* const screen_;
-  WholeLines lines_;
+  TimelyLines lines_;
 };
 
 // Streams the output of a trial's jobs, one attempt after another, on a thread of its own: as it
