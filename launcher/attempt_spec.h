@@ -24,7 +24,9 @@ struct AttemptHost {
 };
 
 // What a shim is told to do for an attempt of a task. `environment` is the job's own, which is kept
-// outside of its row; `plan` is PlanTasks() of the row.
+// outside of its row; YARD_CALLER in it (of `yard run` and `yard launch`) is taken out and says
+// what else the task has from its caller: "umask=22;nice=0;cpus=0-3;core=0:unlimited;...", any
+// limit as ProcessLimit has it. `plan` is PlanTasks() of the row.
 ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row,
                      const std::vector<std::string>& environment, const ClusterPlan& plan, int task,
                      int attempt);

@@ -188,6 +188,29 @@ TEST(AttemptSpecTest, WithoutAWishItIsToldThis) {
   EXPECT_EQ(SpecOf(RowOf(std::move(job))).Encode(), expected.Encode());
 }
 
+TEST(AttemptSpecTest, ATaskIsLikeItsCallerButForTheLimitsThatItAsksFor) {
+  msg::JobSpecT job = Cluster();
+  job.groups[1]->process_limits.push_back(std::make_unique<msg::ProcessLimitT>());
+  job.groups[1]->process_limits[0]->name = "nofile";
+  job.groups[1]->process_limits[0]->soft = 100;
+  job.groups[1]->process_limits[0]->hard = 200;
+  const JobRow row = RowOf(std::move(job));
+  const ShimSpec spec = AttemptSpec(kHost, row,
+                                    {"A=1",
+                                     "YARD_CALLER=umask=0002;nice=7;cpus=0-3;core=6:6;nofile=5:5;"
+                                     "nice=0:unlimited;of_the_future=7:8;junk",
+                                     "B=2"},
+                                    PlanTasks(row.spec, row.ports), 2, 3);
+  const CallersProcess caller{.is_known = true,
+                              .umask = 0002,
+                              .nice = 7,
+                              .cpus = "0-3",
+                              .limits = {{"core", 6, 6}, {"nice", 0, ProcessLimit::kUnlimited}}};
+  EXPECT_EQ(spec.caller, caller);
+  EXPECT_EQ(spec.limits, (std::vector<ProcessLimit>{{"nofile", 100, 200}}));
+  for (const std::string& entry : spec.environment) EXPECT_FALSE(entry.starts_with("YARD_CALLER"));
+}
+
 TEST(AttemptSpecTest, GpusAreHiddenFromWhoHasNoneUnlessTheyAreShared) {
   const auto hidden = [](const JobRow& row) {
     AttemptHost host = kHost;

@@ -191,6 +191,16 @@ TEST_F(JobTableTest, GivesTheTaskTheCallersWholeEnvironment) {
             "RUNFILES_DIR=/x\nTEST_TMPDIR=/x\n");
 }
 
+TEST_F(JobTableTest, ATaskIsLikeItsCaller) {
+  auto spec = yard_.Shell(
+      "echo $(umask) $(nice) $(ulimit -Sc) $(ulimit -Hn) $(grep allowed_list: /proc/self/status)");
+  spec.environment.push_back("YARD_CALLER=umask=27;nice=19;cpus=0;core=0:0;nofile=123:123");
+  EXPECT_THAT(Output(RunToEnd(spec)), HasSubstr("0027 19 0 123 Cpus_allowed_list: 0 "));
+  // What cannot be had is left out.
+  spec.environment.back() = "YARD_CALLER=umask=x;nice=-20;cpus=8000;nofile=123:999999999999";
+  EXPECT_EQ(RunToEnd(spec).state, TaskState::Exited);
+}
+
 TEST_F(JobTableTest, WritesLogsWhereItIsTold) {
   auto spec = yard_.Shell("echo x");
   spec.log_directory = yard_.folder() + "/some/where";

@@ -409,7 +409,8 @@ void Shim::StartProgram(const UniqueFd& started) {
                                   "YARD_SOCKET=" + spec_.task_socket},
                   .working_directory = spec_.working_directory,
                   .fds = {{0, null.get()}, {1, out.get()}, {2, err.get()}, {3, channel.get()}},
-                  .limits = spec_.limits};
+                  .limits = spec_.limits,
+                  .caller = spec_.caller};
   if (!MakeReadyPipe(&start)) return;
   for (auto& entry : spec_.environment) {
     // (One that it has from elsewhere is not ours.)

@@ -67,6 +67,11 @@ std::string ShimSpec::Encode() const {
   record.AddNumber("memory_bytes", Signed(control_limits.memory_bytes));
   record.AddNumber("milli_cpus", Signed(control_limits.milli_cpus));
   record.AddNumber("processes", Signed(control_limits.processes));
+  if (!caller.is_known) return record.Encode();
+  record.AddNumber("umask", caller.umask);
+  record.AddNumber("nice", caller.nice);
+  record.Add("cpus", caller.cpus);
+  for (const ProcessLimit& limit : caller.limits) record.Add("caller_limit", limit.ToString());
   return record.Encode();
 }
 
@@ -76,11 +81,18 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
   const auto number = [&](std::string_view key) {
     return static_cast<std::uint64_t>(record->GetNumber(key));
   };
+  CallersProcess caller{.is_known = record->Has("umask"),
+                        .umask = static_cast<unsigned>(number("umask")),
+                        .nice = static_cast<int>(record->GetNumber("nice")),
+                        .cpus = record->Get("cpus")};
   std::vector<ProcessLimit> limits;
-  for (const auto& text : record->GetAll("limit")) {
-    auto limit = ProcessLimit::Parse(text);
-    if (!limit) return std::nullopt;
-    limits.push_back(*std::move(limit));
+  for (auto& [key, list] :
+       {std::pair("limit", &limits), std::pair("caller_limit", &caller.limits)}) {
+    for (const auto& text : record->GetAll(key)) {
+      auto limit = ProcessLimit::Parse(text);
+      if (!limit) return std::nullopt;
+      list->push_back(*std::move(limit));
+    }
   }
   return ShimSpec{.argv = record->GetAll("argv"),
                   .environment = record->GetAll("env"),
@@ -104,7 +116,8 @@ std::optional<ShimSpec> ShimSpec::Decode(std::string_view bytes) {
                   .owner_stop_grace_ms = record->GetNumber("owner_stop_grace_ms"),
                   .control_limits = {.memory_bytes = number("memory_bytes"),
                                      .milli_cpus = number("milli_cpus"),
-                                     .processes = number("processes")}};
+                                     .processes = number("processes")},
+                  .caller = std::move(caller)};
 }
 
 std::string ShimState::Encode() const {

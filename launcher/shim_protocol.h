@@ -59,6 +59,17 @@ struct ControlLimits {
   bool operator==(const ControlLimits&) const = default;
 };
 
+// What the task has from the process that has asked for it. What we may not set is left out.
+struct CallersProcess {
+  bool is_known = false;  // Else the task has what we have.
+  unsigned umask = 0;
+  int nice = 0;
+  std::string cpus = {};  // "0-3,8"; empty: ours.
+  std::vector<ProcessLimit> limits = {};
+
+  bool operator==(const CallersProcess&) const = default;
+};
+
 // One attempt of a task. A field that the writer does not know has its default for the reader.
 struct ShimSpec {
   std::vector<std::string> argv;  // At least one.
@@ -93,6 +104,7 @@ struct ShimSpec {
   int owner_stop_signal = 0;
   std::int64_t owner_stop_grace_ms = 0;
   ControlLimits control_limits;  // The state's note tells which cannot be set.
+  CallersProcess caller = {};
 
   bool operator==(const ShimSpec&) const = default;
   std::string Encode() const;

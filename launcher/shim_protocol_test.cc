@@ -36,7 +36,12 @@ ShimSpec FullSpec() {
           .owner_start_ticks = 1ull << 40,
           .owner_stop_signal = 10,
           .owner_stop_grace_ms = 9,
-          .control_limits = {.memory_bytes = 4, .milli_cpus = 5, .processes = 6}};
+          .control_limits = {.memory_bytes = 4, .milli_cpus = 5, .processes = 6},
+          .caller = {.is_known = true,
+                     .umask = 002,
+                     .nice = -7,
+                     .cpus = "0-3,8",
+                     .limits = {{"stack", 8, 9}}}};
 }
 
 TEST(ShimProtocolTest, ASpecComesBackAsItWas) {
@@ -56,6 +61,7 @@ TEST(ShimProtocolTest, ASpecOfAnOldLauncherHasTheDefaults) {
   EXPECT_THAT(spec->limits, IsEmpty());
   EXPECT_EQ(spec->owner, 0);
   EXPECT_EQ(spec->control_limits, ControlLimits{});
+  EXPECT_EQ(spec->caller, CallersProcess{});
 }
 
 // A newer program adds fields; to this one they mean nothing.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -22,6 +23,8 @@ namespace {
 constexpr std::size_t kStackSize = 64 * 1024;
 constexpr std::uint64_t kIntoCgroup = 0x200000000;  // CLONE_INTO_CGROUP.
 
+constexpr int kMaxCpus = 8192;
+
 enum class Step { kNone, kCgroup, kDirectory, kDescriptors, kLimit, kExec };
 
 struct Passed {
@@ -39,7 +42,10 @@ struct Child {
   const char* directory;
   std::vector<Passed> fds;
   std::vector<std::pair<int, rlimit>> limits;
-  int cgroup = -1;  // To be entered by writing.
+  const CallersProcess* caller;
+  std::vector<std::pair<int, rlimit>> callers_limits;
+  std::vector<unsigned long> callers_cpus;  // As sched_setaffinity(2) has them; empty: ours.
+  int cgroup = -1;                          // To be entered by writing.
   const std::vector<int>* cgroup_entries;
   pid_t parent;
   Step failed = Step::kNone;
@@ -89,6 +95,25 @@ bool SetLimits(Child* child) {
   return true;
 }
 
+// As much of it as we may.
+void BeLikeCaller(const Child* child) {
+  if (!child->caller->is_known) return;
+  umask(static_cast<mode_t>(child->caller->umask & 0777));
+  setpriority(PRIO_PROCESS, 0, child->caller->nice);
+  if (!child->callers_cpus.empty()) {
+    sched_setaffinity(0, child->callers_cpus.size() * sizeof(unsigned long),
+                      reinterpret_cast<const cpu_set_t*>(child->callers_cpus.data()));
+  }
+  for (const auto& [number, wanted] : child->callers_limits) {
+    const auto resource = static_cast<__rlimit_resource>(number);
+    rlimit own = {};
+    if (setrlimit(resource, &wanted) == 0 || getrlimit(resource, &own) != 0) continue;
+    own.rlim_max = std::min(own.rlim_max, wanted.rlim_max);
+    own.rlim_cur = std::min(own.rlim_max, wanted.rlim_cur);
+    setrlimit(resource, &own);
+  }
+}
+
 int RunChild(void* argument) {
   auto* child = static_cast<Child*>(argument);
   if (!EnterCgroups(child)) return Fail(child, Step::kCgroup);
@@ -102,6 +127,7 @@ int RunChild(void* argument) {
   }
   if (!PassDescriptors(child)) return Fail(child, Step::kDescriptors);
   if (chdir(child->directory) != 0) return Fail(child, Step::kDirectory);
+  BeLikeCaller(child);
   if (!SetLimits(child)) return Fail(child, Step::kLimit);
   sigset_t none;
   sigemptyset(&none);
@@ -166,6 +192,25 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   for (const auto& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
+}
+
+// Of "0-3,8"; empty if it is none.
+std::vector<unsigned long> MaskOf(const std::string& cpus) {
+  constexpr int kBits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  const char* at = cpus.c_str();
+  while (*at >= '0' && *at <= '9') {
+    char* end = nullptr;
+    const long first = strtol(at, &end, 10);
+    const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+    if (first < 0 || last >= kMaxCpus) return {};
+    for (long cpu = first; cpu <= last; ++cpu) {
+      mask.resize(std::max(mask.size(), static_cast<std::size_t>(cpu / kBits) + 1));
+      mask[static_cast<std::size_t>(cpu / kBits)] |= 1ul << (cpu % kBits);
+    }
+    at = *end == ',' ? end + 1 : end;
+  }
+  return *at == '\0' ? mask : std::vector<unsigned long>();
 }
 
 std::string PathOf(const std::vector<std::string>& environment) {
@@ -243,12 +288,19 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
               .directory = start.working_directory.c_str(),
               .fds = {},
               .limits = {},
+              .caller = &start.caller,
+              .callers_limits = {},
+              .callers_cpus = MaskOf(start.caller.cpus),
               .cgroup_entries = &start.cgroup_entries,
               .parent = start.in_namespace ? 0 : getpid()};  // Who is outside has no number there.
   for (const auto& [as, fd] : start.fds) child.fds.push_back({as, fd, -1});
   for (const ProcessLimit& limit : start.limits) {
     if (limit.resource() < 0) return fail("unknown limit: " + limit.name, EINVAL);
     child.limits.push_back({limit.resource(), {limit.soft, limit.hard}});
+  }
+  for (const ProcessLimit& limit : start.caller.limits) {
+    if (limit.resource() < 0) continue;  // Of a newer launcher.
+    child.callers_limits.push_back({limit.resource(), {limit.soft, limit.hard}});
   }
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "launcher/process_limit.h"
+#include "launcher/shim_protocol.h"
 
 namespace launcher {
 
@@ -21,6 +22,7 @@ struct TaskStart {
   // Descriptors of the task, by their number there; it has no others.
   std::map<int, int> fds;
   std::vector<ProcessLimit> limits = {};
+  CallersProcess caller = {};
   // What it is in from its birth on (task_tree.h): a control group of version 2 (a directory), and
   // groups of version 1 (their cgroup.procs, open for writing).
   int cgroup = -1;

@@ -519,7 +519,7 @@ TEST_F(RunTest, SendsTheCallersPlace) {
   const msg::RunTrialRequestT request = yard_.last_run();
   EXPECT_THAT(request.argv, ElementsAre("train", "--lr", "0.1"));
   EXPECT_THAT(request.environment,
-              ElementsAre("PATH=/p", "TEST_DATA=/y", "MINE=a=b"));
+              ElementsAre("PATH=/p", "TEST_DATA=/y", "MINE=a=b", StartsWith("YARD_CALLER=umask=")));
   EXPECT_EQ(request.working_directory, "/somewhere");
   EXPECT_EQ(request.logdir, "/somewhere/here");
   EXPECT_EQ(request.name, "first");

@@ -15,6 +15,7 @@
 #include "runtime/mutex.h"
 #include "runtime/printable.h"
 #include "tools/yard/callers_environment.h"
+#include "tools/yard/callers_process.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/job_draft.h"
@@ -108,6 +109,7 @@ class Launch : public Verb {
     if (!client.ok()) return Fail(context, "launch", client.status());
     msg::LaunchRequestT request;
     request.spec = std::make_unique<msg::JobSpecT>(*std::move(spec));
+    request.spec->environment.push_back(CallersProcess());
     auto reply = (*client)->Call<rpc::Launcher::Launch>(request, Patient());
     if (!reply.ok()) return Fail(context, "launch", reply.status());
     if (reply->job == nullptr) {

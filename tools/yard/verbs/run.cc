@@ -19,6 +19,7 @@
 #include "runtime/random_id.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/callers_path.h"
+#include "tools/yard/callers_process.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_printer.h"
 #include "tools/yard/provenance.h"
@@ -366,6 +367,7 @@ class RunVerb : public Verb {
     request.seed = seed_;
     request.stop_grace_ms = grace_ms_;
     request.options = std::make_unique<msg::TrialOptionsT>(options);
+    request.environment.push_back(CallersProcess());
     AddProvenance(provenance, first_, &request);
     return request;
   }
