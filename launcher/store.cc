@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/stored_table.h"
+#include "glog/logging.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/record.h"
 #include "runtime/database_schema.h"
@@ -162,6 +163,17 @@ std::string_view Bytes(const SQLite::Column& column) {
 std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 std::uint64_t Unsigned(std::int64_t value) { return static_cast<std::uint64_t>(value); }
 
+constexpr const char* kTables[] = {"jobs", "tasks", "attempts"};
+
+std::size_t TasksAskedFor(const msg::JobSpecT& spec) {
+  if (spec.groups.empty()) return 1;
+  std::size_t tasks = 0;
+  for (const auto& group : spec.groups) {
+    tasks += group->count != 0 ? group->count : std::max<std::size_t>(1, group->addresses.size());
+  }
+  return tasks;
+}
+
 class SqliteStore : public Store {
  public:
   SqliteStore(const std::string& path, std::function<std::string()> trace_of_use)
@@ -186,6 +198,46 @@ class SqliteStore : public Store {
   }
 
   absl::StatusOr<std::vector<JobRow>> Load() override {
+    auto jobs = Read(/*is_damaged=*/false);
+    if (jobs.ok() || !std::exchange(is_corrupt_, false)) return jobs;
+    LOG(ERROR) << jobs.status()
+               << "; the jobs that can be read are kept. Restore a back-up for the others";
+    if (auto status = CopyWhatCanBeRead(); !status.ok()) return status;
+    jobs = Read(/*is_damaged=*/true);
+    auto dropped = Try("forget a copy", [&] {
+      for (const char* const table : kTables) {
+        database_.exec(absl::StrCat("DROP TABLE temp.", table));
+      }
+      return absl::OkStatus();
+    });
+    LOG_IF(ERROR, !dropped.ok()) << dropped;
+    return jobs;
+  }
+
+  // To tables that go before those of the same names. A page that is damaged costs the rows in it.
+  absl::Status CopyWhatCanBeRead() {
+    return Try("copy what can be read", [&] {
+      for (const char* const table : kTables) {
+        database_.exec(absl::StrCat("CREATE TEMP TABLE ", table, " AS SELECT * FROM main.", table,
+                                    " WHERE 0"));
+        const std::int64_t last =
+            database_.execAndGet(absl::StrCat("SELECT coalesce(max(rowid), 0) FROM main.", table))
+                .getInt64();
+        SQLite::Statement copy(
+            database_, absl::StrCat("INSERT INTO temp.", table, " SELECT * FROM main.", table,
+                                    " WHERE rowid = ?"));
+        for (std::int64_t row = 1; row <= last; ++row) {
+          copy.tryReset();
+          copy.bind(1, row);
+          (void)copy.tryExecuteStep();
+        }
+      }
+      return absl::OkStatus();
+    });
+  }
+
+  // Of a damaged one those jobs are left out that are not whole.
+  absl::StatusOr<std::vector<JobRow>> Read(bool is_damaged) {
     std::vector<JobRow> jobs;
     auto status = Try("read", [&] {
       std::map<std::string, std::size_t> places;
@@ -194,6 +246,7 @@ class SqliteStore : public Store {
                              "ORDER BY created_us, id");
       while (rows.executeStep()) {
         auto decoded = DecodeJobSpec(Bytes(rows.getColumn(4)));
+        if (!decoded && is_damaged) continue;
         if (!decoded) {
           return absl::DataLossError(absl::StrCat(path_, ": the spec of job ",
                                                   rows.getColumn(0).getText(), " cannot be read"));
@@ -210,6 +263,10 @@ class SqliteStore : public Store {
       }
       LoadTasks(places, jobs);
       LoadAttempts(places, jobs);
+      if (is_damaged) {
+        std::erase_if(
+            jobs, [](const JobRow& job) { return job.tasks.size() != TasksAskedFor(job.spec); });
+      }
       for (JobRow& job : jobs) {
         if (job.tasks.empty()) {
           return absl::DataLossError(absl::StrCat(path_, ": job ", job.id, " has no task"));
@@ -294,6 +351,7 @@ class SqliteStore : public Store {
       return body();
     } catch (const SQLite::Exception& error) {
       const std::string text = absl::StrCat("cannot ", what, " in ", path_, ": ", error.what());
+      if (error.getErrorCode() == SQLITE_CORRUPT) is_corrupt_ = true;
       if (error.getErrorCode() == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
       if (error.getErrorCode() == SQLITE_FULL) return absl::ResourceExhaustedError(text);
       return absl::InternalError(text);
@@ -309,7 +367,9 @@ class SqliteStore : public Store {
         "stop, stop_grace_ms, stop_reason, reason, granted, address, resources, ready "
         "FROM tasks ORDER BY job, rank");
     while (rows.executeStep()) {
-      JobRow& job = jobs[places.at(rows.getColumn(0).getString())];
+      const auto place = places.find(rows.getColumn(0).getString());
+      if (place == places.end()) continue;  // Its job was damaged.
+      JobRow& job = jobs[place->second];
       TaskRow& task = job.tasks.emplace_back();
       task.type = rows.getColumn(1).getString();
       task.index = rows.getColumn(2).getInt();
@@ -355,7 +415,9 @@ class SqliteStore : public Store {
       attempt.core_dumped = rows.getColumn(15).getInt() != 0;
       attempt.was_stopped = rows.getColumn(16).getInt() != 0;
       attempt.out_of_memory = rows.getColumn(17).getInt() != 0;
-      auto& tasks = jobs[places.at(rows.getColumn(0).getString())].tasks;
+      const auto place = places.find(rows.getColumn(0).getString());
+      if (place == places.end()) continue;
+      auto& tasks = jobs[place->second].tasks;
       const auto task = std::find_if(tasks.begin(), tasks.end(), [&](const TaskRow& row) {
         return row.index == rows.getColumn(19).getInt() && row.type == rows.getColumn(18).getText();
       });
@@ -445,6 +507,7 @@ class SqliteStore : public Store {
 
   const std::string path_;
   const std::function<std::string()> trace_of_use_;
+  bool is_corrupt_ = false;  // So said an error of SQLite.
   runtime::WalCopier log_copier_;
   SQLite::Database database_;
   std::map<const char*, std::unique_ptr<SQLite::Statement>> statements_;

@@ -26,7 +26,7 @@ class Store {
       const std::string& path, std::function<std::string()> trace_of_use = {});
   virtual ~Store() = default;
 
-  // Oldest first.
+  // Oldest first. Those that damaged pages have cost are logged and left out.
   virtual absl::StatusOr<std::vector<JobRow>> Load() = 0;
   // Of one job. NotFound if it is not here.
   virtual absl::StatusOr<std::vector<std::string>> LoadEnvironment(const std::string& job) = 0;

@@ -361,6 +361,34 @@ TEST_F(StoreTest, RefusesAFileThatIsEmptyWhereItWasInUse) {
   EXPECT_TRUE(Store::Open(path()).ok()) << "nothing shows a use";
 }
 
+TEST_F(StoreTest, APageThatIsDamagedCostsTheJobsInIt) {
+  constexpr int kJobs = 200;
+  {
+    const auto store = Open();
+    for (int i = 1; i <= kJobs; ++i) {
+      JobRow job = Sample(absl::StrCat("j-", i));
+      job.created_us = i;
+      job.spec.name = absl::StrCat("marker-", i, "-", std::string(100, 'x'));
+      ASSERT_TRUE(store->Insert(job).ok());
+    }
+  }
+  std::string bytes(std::filesystem::file_size(path()), 0);
+  std::ifstream(path(), std::ios::binary)
+      .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  const std::size_t page = bytes.find("marker-100-") / 4096 * 4096;
+  bytes.replace(page, 4096, 4096, 'Z');
+  std::ofstream(path(), std::ios::binary) << bytes;
+  const auto store = Open();
+  const auto jobs = store->Load();
+  ASSERT_TRUE(jobs.ok()) << jobs.status();
+  EXPECT_LT(jobs->size(), std::size_t{kJobs});
+  EXPECT_GT(jobs->size(), std::size_t{kJobs} - 40);
+  EXPECT_EQ(jobs->front().id, "j-1");
+  EXPECT_EQ(jobs->back().id, absl::StrCat("j-", kJobs));
+  EXPECT_EQ(jobs->back().tasks.size(), 1u);
+  EXPECT_TRUE(store->Insert(Sample("j-new")).ok()) << "it is the database itself that goes on";
+}
+
 TEST_F(StoreTest, RefusesANewerFileByName) {
   Open();
   SQLite::Database(path(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version=7");
