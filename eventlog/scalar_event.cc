@@ -145,13 +145,6 @@ bool DecodeValue(std::string_view bytes, SummaryValue* value) {
   if (rest.Take(kValueSimple)) {
     if (!rest.TakeFixed<float>(&scalar)) return false;
     value->kind = ValueKind::kSimpleValue;
-    double exact;
-    if (rest.Take(kExactValueKey)) {
-      if (!rest.TakeFixed<double>(&exact)) return false;
-      if (IsExactValueOf(static_cast<float>(scalar), exact)) scalar = exact;
-      value->scalar = scalar;
-      return rest.empty();
-    }
   } else {
     if (!rest.Take(kValueTensor) || !rest.TakeBytes(&value->bytes)) return false;
     if (!DecodeTensor(value->bytes, &scalar)) return false;
@@ -159,6 +152,12 @@ bool DecodeValue(std::string_view bytes, SummaryValue* value) {
   }
   value->scalar = scalar;
   if (rest.empty()) return true;
+  double exact;
+  if (value->kind == ValueKind::kSimpleValue && rest.Take(kExactValueKey)) {
+    if (!rest.TakeFixed<double>(&exact)) return false;
+    if (IsExactValueOf(static_cast<float>(scalar), exact)) value->scalar = exact;
+    return rest.empty();
+  }
   std::string_view metadata;
   return rest.Take(kValueMetadata) && rest.TakeBytes(&metadata) &&
          DecodeMetadata(metadata, value) && rest.empty();

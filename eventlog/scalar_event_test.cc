@@ -58,6 +58,8 @@ std::vector<Case> Scalars() {
   for (int i = 0; i < 50; ++i) many += Value(Tag("tag/" + std::to_string(i)) + Simple(i));
   return {
       {"a float", One(Simple(0.5))},
+      {"a float with its double", One(Simple(0.1F) + "\xC1\x3E" + Raw(0.1))},
+      {"a float with a double that is not its own", One(Simple(1) + "\xC1\x3E" + Raw(7.0))},
       {"NaN", One(Simple(std::nanf("")))},
       {"an empty tag", Head(1) + Summary(Value(Tag("") + Simple(1)))},
       {"a tag of 300 bytes", Head(1) + Summary(Value(Tag(std::string(300, 'x')) + Simple(1)))},
