@@ -345,6 +345,16 @@ TEST_F(CompareTest, ShowsOnlyWhatDiffers) {
   EXPECT_EQ(objects[2]["values"]["second"], nullptr) << "it has none";
 }
 
+TEST_F(CompareTest, ARunOfWhichSomethingCannotBeReadIsToldToBeSo) {
+  AddThree();
+  yard_.EditRun("second", [](msg::RunT& run) { run.why_failed = "cannot open b.tfevents: no"; });
+  yard_.Start();
+  const auto result = yard_.Run({"compare", "first", "second"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("run second is not whole: cannot open b.tfevents: no\n"));
+  EXPECT_THAT(result.err, Not(HasSubstr("run first")));
+}
+
 TEST_F(CompareTest, AQueryNamesTheRunsAndOneRunIsNotEnough) {
   AddThree();
   yard_.AddQuery("loss<9", {"first", "second"});

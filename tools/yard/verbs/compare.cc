@@ -60,6 +60,7 @@ class Compare : public Verb {
   absl::StatusOr<std::vector<ComparedRun>> Read(Context& context, RunReader& reader,
                                                 const std::vector<std::string>& names) const {
     std::vector<ComparedRun> runs;
+    std::vector<std::string> read;
     for (const std::string& name : names) {
       const auto tags = reader.Tags(name, pattern_);
       if (names.size() > 1 && absl::IsDataLoss(tags.status())) {
@@ -69,6 +70,7 @@ class Compare : public Verb {
       }
       if (!tags.ok()) return tags.status();
       if (tags->incomplete) *context.err << IncompleteNotice(name);
+      read.push_back(name);
       ComparedRun& run = runs.emplace_back();
       run.name = name;
       for (const auto& tag : tags->tags) {
@@ -76,6 +78,9 @@ class Compare : public Verb {
         run.metrics[tag->name] = {.last = tag->last, .min = tag->min, .max = tag->max};
       }
     }
+    const auto losses = reader.Losses(read);
+    if (!losses.ok()) return losses.status();
+    for (const std::string& loss : *losses) *context.err << loss << "\n";
     if (auto status = ReadConfigs(reader, names, &runs); !status.ok()) return status;
     return runs;
   }
