@@ -358,6 +358,33 @@ TEST_F(ProviderTest, ParametersOfATrialAreHyperparameters) {
               ElementsAre(EmptyTensor()));
 }
 
+TEST_F(ProviderTest, RunsOfMindSporeAreShownByTensorBoardsPlugins) {
+  const auto event = [](std::int64_t step, const std::string& value) {
+    return Event(step, pb::Bytes(5, pb::Bytes(1, value)));
+  };
+  std::string head;
+  eventlog::AppendRecord(pb::Double(1, 100) + pb::Bytes(3, "MindSpore.Event:1"), &head);
+  const std::string image =
+      pb::Bytes(4, pb::Number(1, 3) + pb::Number(2, 2) + pb::Number(3, 3) + pb::Bytes(4, "png"));
+  const std::string bucket = pb::Double(1, 0.5) + pb::Double(2, 0.25) + pb::Number(3, 7);
+  Append("r",
+         head + event(1, pb::Bytes(1, "loss") + pb::Float(3, 0.5)) +
+             event(1, pb::Bytes(1, "input") + image) +
+             event(1, pb::Bytes(1, "weight") + pb::Bytes(9, pb::Bytes(1, bucket))),
+         "run.out.events.summary.1700000000.host");
+  Start();
+  EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"histograms", "images", "scalars"}));
+  EXPECT_THAT(Floats(SeriesOf("ReadScalars", Plugin("scalars") + Points(9))["r"]["loss/scalar"]),
+              ElementsAre(0.5f));
+  EXPECT_THAT(SeriesOf("ListBlobSequences", Plugin("images"))["r"]["input/image"].entry,
+              HasSubstr("\x18\x03"));
+  const std::string row = pb::DoubleBytes(0.5) + pb::DoubleBytes(0.75) + pb::DoubleBytes(7);
+  const std::int64_t shape[] = {1, 3};
+  EXPECT_THAT(
+      SeriesOf("ReadTensors", Plugin("histograms") + Points(9))["r"]["weight/histogram"].values,
+      ElementsAre(TensorMessage(2, shape, row)));
+}
+
 TEST_F(ProviderTest, StepsThatWereWrittenAgainFollowThePolicy) {
   const std::string bytes = Scalar(1, "loss", 1) + Scalar(2, "loss", 2) + Scalar(1, "loss", 3);
   Append("r", bytes);
