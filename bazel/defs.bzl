@@ -158,10 +158,7 @@ def yard_fuzz_test(name, srcs = [], deps = [], corpus = [], seconds = 5, copts =
             "//conditions:default": ["//bazel:fuzz_replay_main.cc"],
         }),
         deps = pch_deps + deps + _TSAN_DEPS,
-        copts = COPTS + pch_copts + copts + select({
-            "//bazel:fuzz": ["-fsanitize=fuzzer"],
-            "//conditions:default": [],
-        }),
+        copts = COPTS + pch_copts + copts,
         linkopts = select({
             "//bazel:fuzz": ["-fsanitize=fuzzer"],
             "//conditions:default": [],

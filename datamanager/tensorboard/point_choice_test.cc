@@ -72,7 +72,7 @@ TEST(PointChoiceTest, GivesAllPointsOfAShortSeries) {
 TEST(PointChoiceTest, NeverGivesMoreThanIsAskedFor) {
   std::mt19937 random(1);
   std::normal_distribution<double> noise;
-  const auto points = Series(5000, [&](std::int64_t i) { return i == 77 ? kNan : noise(random); });
+  const auto points = Series(2000, [&](std::int64_t i) { return i == 77 ? kNan : noise(random); });
   for (std::uint64_t limit = 0; limit < 300; ++limit) {
     const auto chosen = Choose(points, limit);
     EXPECT_LE(chosen.size(), limit);
@@ -98,7 +98,7 @@ TEST(PointChoiceTest, OneIsTheLast) {
 
 TEST(PointChoiceTest, KeepsEveryLoneSpike) {
   std::mt19937 random(2);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 10; ++round) {
     std::normal_distribution<double> noise(0, 0.05);
     auto points = Series(20000, [&](std::int64_t i) {
       return 2 * std::exp(-1e-4 * static_cast<double>(i)) + noise(random);
