@@ -664,6 +664,32 @@ TEST_F(RunAnswersTest, HyperparametersOfEveryRunThatHasSome) {
   EXPECT_EQ(rest.next, "");
 }
 
+TEST_F(RunAnswersTest, ParametersAreThoseOfTheCommandAndOfTheRunBelowToo) {
+  const auto start = [](const std::string& name) {
+    const std::string entry = pb::Bytes(1, pb::Bytes(1, name) + pb::Bytes(2, pb::Double(2, 0.5)));
+    return Value(0, "_hparams_/session_start_info", Metadata("hparams", pb::Bytes(3, entry)));
+  };
+  source_.Append(std::string("a") + kFile, Scalar(1, "loss", 1));
+  source_.Append(std::string("a/1579833032.1") + kFile, start("rate"));
+  source_.Append(std::string("sweep") + kFile, Scalar(1, "loss", 1));
+  for (const char* run : {"sweep/a", "sweep/b"}) source_.Append(run + std::string(kFile), start(run));
+  source_.Scan();
+  auto labels = ParseRunLabels(
+      R"({"argv":["t.py","--lr","0.1"],"git":{"commit":"abc","dirty":true},"trial":"t-abcde"})");
+  ASSERT_TRUE(labels.ok()) << labels.status();
+  ASSERT_TRUE(source_.item("a")
+                  .Set(kTrialKey, std::make_shared<const RunLabels>(*std::move(labels)))
+                  .ok());
+  const auto reply = Only(MakeHParamsAnswer({}, &source_));
+  ASSERT_EQ(reply.runs.size(), 5u);
+  std::string text;
+  for (const auto& pair : reply.runs[0]->hparams) text += pair->key + "=" + pair->value + ";";
+  EXPECT_EQ(text, R"(command="t.py";commit="abc-dirty";lr=0.1;rate=0.5;)");
+  EXPECT_EQ(reply.runs[0]->source, "trial");
+  EXPECT_EQ(reply.runs[2]->run, "sweep");
+  EXPECT_THAT(reply.runs[2]->hparams, IsEmpty()) << "which of them would it be?";
+}
+
 TEST_F(RunAnswersTest, LineageNeedsNoFilesReadAndSaysWhyItIsMissing) {
   for (const char* run : {"a", "b", "c"}) source_.Append(run + std::string(kFile), "");
   source_.Scan();

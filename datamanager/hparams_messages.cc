@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "datamanager/lossy_utf8.h"
+#include "datamanager/run_parameters.h"
 #include "eventlog/hparams_content.h"
 #include "nlohmann/json.hpp"
 
@@ -61,8 +62,6 @@ const char* StatusName(HParamsContent::Status status) {
 void TakeStart(std::string_view content, msg::RunHParamsT* message) {
   const auto start = eventlog::ReadHParamsContent(content);
   if (!start.ok() || start->kind != HParamsContent::Kind::kSessionStart) return;
-  for (const auto& [name, value] : start->hparams) Add(LossyUtf8(name), value, &message->hparams);
-  if (!message->hparams.empty()) message->source = "hparams";
   message->group = LossyUtf8(start->group_name);
   message->model_uri = LossyUtf8(start->model_uri);
   message->monitor_url = LossyUtf8(start->monitor_url);
@@ -76,24 +75,18 @@ void TakeEnd(std::string_view content, msg::RunHParamsT* message) {
   message->end_us = Microseconds(end->end_time);
 }
 
-void TakeConfig(std::span<const ConfigFacts> config, msg::RunHParamsT* message) {
-  for (const ConfigFacts& fact : config) {
+void TakeParameters(const HParamsSources& sources, msg::RunHParamsT* message) {
+  const std::span<const ConfigFacts> all[] = {sources.config, sources.plugin};
+  for (const ConfigFacts& fact : MergeParameters(all)) {
     Add(std::string(fact.name),
         fact.is_text ? Dump(json(std::string(fact.text))) : std::string(fact.text),
         &message->hparams);
   }
-  if (!message->hparams.empty()) message->source = "trial";
-}
-
-void TakeLineage(std::string_view train, msg::RunHParamsT* message) {
-  const json parsed = json::parse(train, nullptr, false);
-  if (!parsed.is_object()) return;
-  const auto parameters = parsed.find("hyper_parameters");
-  if (parameters == parsed.end() || !parameters->is_object()) return;
-  for (const auto& member : parameters->items()) {
-    Add(member.key(), Dump(member.value()), &message->hparams);
+  if (!sources.config.empty()) {
+    message->source = sources.of_lineage ? "lineage" : "trial";
+  } else if (!sources.plugin.empty()) {
+    message->source = "hparams";
   }
-  if (!message->hparams.empty()) message->source = "lineage";
 }
 
 }  // namespace
@@ -103,10 +96,7 @@ msg::RunHParamsT HParamsMessage(const HParamsSources& sources) {
   if (!sources.session_start.empty()) TakeStart(sources.session_start, &message);
   if (!sources.session_end.empty()) TakeEnd(sources.session_end, &message);
   message.experiment.assign(sources.experiment.begin(), sources.experiment.end());
-  if (message.hparams.empty()) TakeConfig(sources.config, &message);
-  if (message.hparams.empty() && !sources.train_lineage.empty()) {
-    TakeLineage(sources.train_lineage, &message);
-  }
+  TakeParameters(sources, &message);
   if (message.group.empty()) message.group = LossyUtf8(sources.group);
   for (const TagFacts& tag : sources.tags) {
     if (!tag.scalar) continue;

@@ -22,11 +22,13 @@ struct HParamsSources {
   std::string_view experiment;
   std::string_view session_start;
   std::string_view session_end;
-  // Of the trial.
+  // All parameters that are known without the plugin (run_parameters.h), and which of them are of
+  // the lineage alone.
   std::span<const ConfigFacts> config;
-  std::string_view group;
-  // A train lineage as JSON (run_lineage.h).
-  std::string_view train_lineage;
+  bool of_lineage = false;
+  // Those of the plugin: of this run, or of the one below it.
+  std::span<const ConfigFacts> plugin;
+  std::string_view group;  // Of the trial.
   // The last value of each scalar tag is a metric.
   std::span<const TagFacts> tags;
 };
@@ -34,9 +36,10 @@ struct HParamsSources {
 // More are left out: the first of them by name are there.
 inline constexpr std::size_t kMaxMetrics = 1'000;
 
-// All but `run`. Hyperparameters are those of the first source that has any: the plugin, the trial,
-// the lineage; `source` names it, or is empty. Everything else is of the plugin, but for `group`,
-// which is the trial's if the plugin has none. Content that cannot be read counts as none.
+// All but `run`. `source` names the first source of hyperparameters that has any: "trial" (what it
+// was started with), "lineage" or "hparams" (the plugin); it is empty if none has. Everything else
+// is of the plugin, but for `group`, which is the trial's if the plugin has none. Content that
+// cannot be read counts as none.
 msg::RunHParamsT HParamsMessage(const HParamsSources& sources);
 
 }  // namespace datamanager

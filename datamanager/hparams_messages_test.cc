@@ -38,10 +38,16 @@ const std::vector<ConfigFacts>& Config() {
   };
   return config;
 }
-constexpr const char* kLineage =
-    R"({"hyper_parameters":{"epoch":10,"optimizer":"Momentum"},"model":{"size":1}})";
+// What the plugin has of it, and of a name that it shares with the configuration.
+const std::vector<ConfigFacts>& Plugin() {
+  static const std::vector<ConfigFacts> plugin = {
+      {.name = "depth", .text = "4", .number = 4.0},
+      {.name = "rate", .text = "0.5", .number = 0.5},
+  };
+  return plugin;
+}
 
-TEST(HParamsMessagesTest, ThePluginKnowsBest) {
+TEST(HParamsMessagesTest, ThePluginAddsToWhatTheRunWasStartedWith) {
   const std::string start = Start();
   const std::string end = Bytes(4, Number(1, 2) + Double(2, 99));
   const std::string experiment = Bytes(2, Bytes(6, "mnist"));
@@ -49,11 +55,11 @@ TEST(HParamsMessagesTest, ThePluginKnowsBest) {
                                                    .session_start = start,
                                                    .session_end = end,
                                                    .config = Config(),
+                                                   .plugin = Plugin(),
                                                    .group = "trial group",
-                                                   .train_lineage = kLineage,
                                                    .tags = {}});
-  EXPECT_EQ(message.source, "hparams");
-  EXPECT_EQ(Joined(message.hparams), "rate=0.5;");
+  EXPECT_EQ(message.source, "trial");
+  EXPECT_EQ(Joined(message.hparams), R"(depth=3;list=[1];name="a\"b";rate=0.5;text="true";)");
   EXPECT_EQ(message.group, "group");
   EXPECT_EQ(message.model_uri, "uri");
   EXPECT_EQ(message.monitor_url, "url");
@@ -63,25 +69,27 @@ TEST(HParamsMessagesTest, ThePluginKnowsBest) {
   EXPECT_EQ(std::string(message.experiment.begin(), message.experiment.end()), experiment);
 }
 
-TEST(HParamsMessagesTest, WithoutItTheTrialAndThenTheLineage) {
+TEST(HParamsMessagesTest, TheSourceIsTheFirstThatHasAny) {
   // The end of a session alone has none.
   const std::string end = Bytes(4, Number(1, 1));
   HParamsSources sources = {.experiment = {},
                             .session_start = {},
                             .session_end = end,
                             .config = Config(),
+                            .plugin = {},
                             .group = "trial group",
-                            .train_lineage = kLineage,
                             .tags = {}};
   const msg::RunHParamsT trial = HParamsMessage(sources);
   EXPECT_EQ(trial.source, "trial");
   EXPECT_EQ(Joined(trial.hparams), R"(depth=3;list=[1];name="a\"b";text="true";)");
   EXPECT_EQ(trial.group, "trial group");
   EXPECT_EQ(trial.status, "success");
+  sources.of_lineage = true;
+  EXPECT_EQ(HParamsMessage(sources).source, "lineage");
   sources.config = {};
-  const msg::RunHParamsT lineage = HParamsMessage(sources);
-  EXPECT_EQ(lineage.source, "lineage");
-  EXPECT_EQ(Joined(lineage.hparams), R"(epoch=10;optimizer="Momentum";)");
+  sources.plugin = Plugin();
+  EXPECT_EQ(HParamsMessage(sources).source, "hparams");
+  EXPECT_EQ(Joined(HParamsMessage(sources).hparams), "depth=4;rate=0.5;");
   const msg::RunHParamsT nothing = HParamsMessage({});
   EXPECT_EQ(nothing.source, "");
   EXPECT_EQ(nothing.status, "");
@@ -94,15 +102,10 @@ TEST(HParamsMessagesTest, WhatCannotBeReadCountsAsNone) {
                                                      .session_start = bad,
                                                      .session_end = {},
                                                      .config = Config(),
+                                                     .plugin = {},
                                                      .group = {},
-                                                     .train_lineage = {},
                                                      .tags = {}});
     EXPECT_EQ(message.source, "trial");
-  }
-  for (const char* bad : {"", "{", "[]", R"({"hyper_parameters":1})"}) {
-    HParamsSources sources;
-    sources.train_lineage = bad;
-    EXPECT_EQ(HParamsMessage(sources).source, "") << bad;
   }
   // A time that no clock shows.
   const std::string never = Bytes(3, Double(5, INFINITY));

@@ -112,8 +112,14 @@ void LookNow(RunSource& source, const std::string& run, const RunSource::Use& us
       {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true}, use);
 }
 
-Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief, RunSource& source) {
+// `names`: of all runs, sorted, if the query looks at parameters.
+Answer Ask(const RunQuery& query, const RunInfo& info, const BriefFacts& brief,
+           std::span<const std::string> names, RunSource& source) {
   RunFacts facts = brief.Facts(info.state);
+  PluginFacts plugin;
+  if (query.LooksAtParameters()) plugin = PluginFactsOf(source, names, info.listed->name);
+  facts.hparams = plugin.config.facts();
+  facts.may_have_more_hparams = plugin.may_have_more;
   facts.update_us = info.update_us;
   facts.bytes = info.bytes;
   const std::int64_t now_us = source.NowUs();
@@ -244,6 +250,12 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     if (!parsed.ok()) return parsed.status();
     query = *std::move(parsed);
   }
+  std::vector<std::string> names;
+  if (query.has_value() && query->LooksAtParameters()) {
+    auto all = source.Names();
+    if (!all.ok()) return all.status();
+    names = *std::move(all);
+  }
   std::optional<Place> after;
   if (!request.after.empty()) {
     after = Place::Parse(request.after);
@@ -264,7 +276,8 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
     const auto item = source.Brief(name);
     if (!item.ok()) continue;  // It has gone since.
     const BriefFacts brief(**item);
-    const Answer answer = query.has_value() ? Ask(*query, info, brief, source) : Answer::kYes;
+    const Answer answer =
+        query.has_value() ? Ask(*query, info, brief, names, source) : Answer::kYes;
     if (answer == Answer::kUnknown) ++reply.undecided;
     if (answer != Answer::kYes) continue;
     ++reply.total;

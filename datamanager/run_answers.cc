@@ -19,9 +19,11 @@
 #include "datamanager/listed_run.h"
 #include "datamanager/looking_maker.h"
 #include "datamanager/lossy_utf8.h"
+#include "datamanager/run_config.h"
 #include "datamanager/run_facts.h"
 #include "datamanager/run_facts_of.h"
 #include "datamanager/run_lineage.h"
+#include "datamanager/run_parameters.h"
 #include "datamanager/selection.h"
 #include "datamanager/series_selection.h"
 #include "datamanager/value_series.h"
@@ -128,13 +130,14 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
     const auto item = source().Brief(table->run);
     if (!item.ok()) return item.status();
     const BriefFacts brief(**item);
-    const auto lineage =
-        (*item)->Get<RunLineage>(BriefCache::kLineage, BriefItem::Missing::kNothing);
+    RunConfig plugin;
+    if (absl::Status below = ReadBelow(table->run, &plugin); !below.ok()) return below;
     HParamsSources sources;
-    if (brief.config() != nullptr) sources.config = brief.config()->facts();
+    sources.config = brief.parameters();
+    sources.of_lineage = brief.knows_only_lineage();
     if (brief.labels() != nullptr) sources.group = brief.labels()->group;
-    if (lineage.ok() && *lineage != nullptr) sources.train_lineage = (*lineage)->train;
     const auto fill = [&] {
+      sources.plugin = plugin.facts();
       std::string run = std::move(table->run);
       *table = HParamsMessage(sources);
       table->run = std::move(run);
@@ -152,11 +155,37 @@ class HParamsAnswer : public RunsAnswer<msg::HParamsReplyT, msg::RunHParamsT> {
           sources.session_start = content(eventlog::kHParamsStartTag);
           sources.session_end = content(eventlog::kHParamsEndTag);
           sources.tags = tags;
+          RunConfig own = PluginParameters(sources.session_start);
+          if (!own.facts().empty()) plugin = std::move(own);
           return fill();
         });
     // What is beside the files that cannot be read is known all the same.
     return absl::IsDataLoss(looked) ? fill() : looked;
   }
+
+  // What the plugin holds of the only run below this one that has some.
+  absl::Status ReadBelow(const std::string& run, RunConfig* plugin) {
+    if (names_.empty()) {
+      auto names = source().Names();
+      if (!names.ok()) return names.status();
+      names_ = *std::move(names);
+    }
+    int with_some = 0;
+    for (const std::string& below : RunsBelow(names_, run)) {
+      const absl::Status looked = Look({.run = below}, [&](const RunSource::View& view) {
+        RunConfig config = PluginParameters(SessionStartOf(view.data));
+        if (config.facts().empty()) return absl::OkStatus();
+        ++with_some;
+        *plugin = std::move(config);
+        return absl::OkStatus();
+      });
+      if (absl::IsUnavailable(looked)) return looked;
+    }
+    if (with_some > 1) *plugin = RunConfig();
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> names_;  // Of all runs.
   std::size_t SizeOf(const msg::RunHParamsT& table) const override {
     std::size_t size = 200 + table.experiment.size();
     for (const auto& pair : table.hparams) size += pair->key.size() + pair->value.size() + 32;

@@ -70,6 +70,16 @@ RunConfig::RunConfig(std::vector<Value> values) : values_(std::move(values)) {
   }
 }
 
+RunConfig RunConfig::Of(const std::map<std::string, std::string>& values) {
+  Flattening flattening;
+  for (const auto& [name, text] : values) {
+    const json parsed =
+        Depth(text) > kMaxDepth ? json(text) : json::parse(text, nullptr, /*exceptions=*/false);
+    flattening.Add(name, parsed.is_discarded() ? json(text) : parsed);
+  }
+  return RunConfig(flattening.Take());
+}
+
 absl::StatusOr<RunConfig> RunConfig::Parse(std::string_view text) {
   if (text.size() > kMaxSize) {
     return absl::InvalidArgumentError(

@@ -2,6 +2,7 @@
 #define DATAMANAGER_RUN_CONFIG_H_
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,7 +25,10 @@ class RunConfig {
 
   // InvalidArgument: the text is no JSON object, or has more than that.
   static absl::StatusOr<RunConfig> Parse(std::string_view text);
+  // Of JSON texts under their names; what is no JSON, or has more levels, is a string.
+  static RunConfig Of(const std::map<std::string, std::string>& values);
 
+  RunConfig() = default;  // Empty.
   RunConfig(RunConfig&&) = default;
   RunConfig& operator=(RunConfig&&) = default;
 

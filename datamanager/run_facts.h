@@ -27,7 +27,7 @@ struct TagFacts {
   double max = std::numeric_limits<double>::quiet_NaN();
 };
 
-// One value of the configuration a run was started with.
+// One of a run's parameters (run_parameters.h).
 struct ConfigFacts {
   std::string_view name;         // Names of nested objects are joined: "net/depth".
   std::string_view text;         // A string as it is; any other value as JSON.
@@ -43,7 +43,8 @@ struct RunFacts {
   CacheState state = CacheState::kNotCached;
   // Nothing: not known (yet). A run that never had any has empty ones.
   std::optional<std::span<const std::string>> labels;
-  std::optional<std::span<const ConfigFacts>> config;  // Sorted by name.
+  // Parameters that are known without its files. Sorted by name.
+  std::optional<std::span<const ConfigFacts>> config;
 
   // False: the files were not read yet, so that what is below is not known.
   bool counted = false;
@@ -51,6 +52,9 @@ struct RunFacts {
   std::uint64_t faults = 0;               // Records that could not be read.
   std::optional<std::int64_t> last_step;  // The largest of all tags; nothing without points.
   std::span<const TagFacts> tags;         // Sorted by name.
+  // Parameters of the plugin "hparams", whose names count where `config` has none. Sorted by name.
+  std::span<const ConfigFacts> hparams;
+  bool may_have_more_hparams = false;  // A run below this one has not been read.
 };
 
 }  // namespace datamanager

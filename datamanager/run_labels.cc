@@ -1,7 +1,11 @@
 #include "datamanager/run_labels.h"
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "datamanager/run_parameters.h"
 #include "nlohmann/json.hpp"
 
 namespace datamanager {
@@ -36,6 +40,29 @@ absl::Status ReadLabels(const json& object, std::vector<std::string>* labels) {
   return absl::OkStatus();
 }
 
+// "HASH", or "HASH-dirty" where something was not committed; empty where nobody knows.
+std::string CommitOf(const json& object) {
+  const auto git = object.find("git");
+  if (git == object.end() || !git->is_object()) return "";
+  const auto commit = git->find("commit");
+  if (commit == git->end() || !commit->is_string()) return "";
+  const std::string hash = commit->get<std::string>();
+  const auto dirty = git->find("dirty");
+  const bool is_dirty = dirty != git->end() && dirty->is_boolean() && dirty->get<bool>();
+  return hash.empty() || !is_dirty ? hash : hash + "-dirty";
+}
+
+RunConfig ReadCommand(const json& object) {
+  std::vector<std::string> argv;
+  const auto member = object.find("argv");
+  if (member != object.end() && member->is_array()) {
+    for (const json& word : *member) {
+      if (word.is_string()) argv.push_back(word.get<std::string>());
+    }
+  }
+  return CommandParameters(argv, CommitOf(object));
+}
+
 }  // namespace
 
 absl::StatusOr<RunLabels> ParseRunLabels(std::string_view text) {
@@ -48,6 +75,7 @@ absl::StatusOr<RunLabels> ParseRunLabels(std::string_view text) {
   status.Update(ReadText(object, "trial", &result.trial));
   status.Update(ReadText(object, "group", &result.group));
   if (!status.ok()) return status;
+  result.command = ReadCommand(object);
   return result;
 }
 

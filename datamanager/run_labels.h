@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "datamanager/run_config.h"
 
 namespace datamanager {
 
 // What a run's provenance.json says about the trial behind it: its members "labels" (a list of
-// texts), "trial" and "group" (texts), each of which may be missing. Nothing else in it is looked
-// at.
+// texts), "trial" and "group" (texts), each of which may be missing. Of the rest only the command
+// is looked at: "argv" (a list of texts), and "commit" and "dirty" in "git"; what is something else
+// there counts as none.
 struct RunLabels {
   static constexpr std::size_t kMaxBytes = 2 << 20;  // Of the file.
   static constexpr std::size_t kMaxLabels = 64;
@@ -20,6 +22,7 @@ struct RunLabels {
   std::vector<std::string> labels;
   std::string trial;
   std::string group;
+  RunConfig command;  // As CommandParameters() of run_parameters.h.
 };
 
 // InvalidArgument: no JSON object, a member of another type, or more than kMaxLabels labels.

@@ -4,6 +4,7 @@
 #include <cfloat>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -488,7 +489,10 @@ Answer RunQuery::Evaluate(const Node& node, const RunFacts& run, std::int64_t no
     case Subject::kConfig: {
       if (!run.config.has_value()) return Answer::kUnknown;
       const ConfigFacts* fact = FindNamed(*run.config, node.name);
-      if (fact == nullptr) return Answer::kNo;
+      if (fact == nullptr) fact = FindNamed(run.hparams, node.name);
+      if (fact == nullptr) {
+        return run.counted && !run.may_have_more_hparams ? Answer::kNo : Answer::kUnknown;
+      }
       if (node.number.has_value() && fact->number.has_value()) {
         return Of(Holds(node.comparison, *fact->number, *node.number));
       }
@@ -517,15 +521,41 @@ Answer RunQuery::Evaluate(const Node& node, const RunFacts& run, std::int64_t no
   return Of(Holds(node.comparison, *value, number));
 }
 
-bool RunQuery::LooksIntoFiles() const {
+template <typename Visit>
+void RunQuery::ForEach(const Visit& visit) const {
   std::vector<const Node*> nodes = {root_.get()};
   while (!nodes.empty()) {
     const Node& node = *nodes.back();
     nodes.pop_back();
-    if (IsInFiles(node.subject)) return true;
+    visit(node);
     for (const Node& child : node.children) nodes.push_back(&child);
   }
-  return false;
+}
+
+bool RunQuery::LooksIntoFiles() const {
+  bool looks = false;
+  ForEach([&](const Node& node) {
+    looks |= IsInFiles(node.subject) || node.subject == Subject::kConfig;
+  });
+  return looks;
+}
+
+bool RunQuery::LooksAtParameters() const {
+  bool looks = false;
+  ForEach([&](const Node& node) { looks |= node.subject == Subject::kConfig; });
+  return looks;
+}
+
+std::vector<RunQuery::Term> RunQuery::Terms() const {
+  std::set<std::pair<Term::Kind, std::string>> terms;
+  ForEach([&](const Node& node) {
+    if (IsOfATag(node.subject)) terms.insert({Term::Kind::kTag, node.name});
+    if (node.subject == Subject::kConfig) terms.insert({Term::Kind::kParameter, node.name});
+    if (node.subject == Subject::kLabel) terms.insert({Term::Kind::kLabel, node.text});
+  });
+  std::vector<Term> result;
+  for (const auto& [kind, name] : terms) result.push_back({kind, name});
+  return result;
 }
 
 }  // namespace datamanager

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "datamanager/run_facts.h"
@@ -18,7 +20,7 @@ enum class Answer : std::uint8_t { kNo, kUnknown, kYes };
 // share it; any thread may call any method.
 //
 //   query = all {"|" all}       all = one {"&" one}       one = "!" one | "(" query ")" | condition
-//   condition = NUMBER_OF OP NUMBER | config.NAME OP VALUE | FIELD:TEXT
+//   condition = NUMBER_OF OP NUMBER | config.NAME OP VALUE | FIELD:TEXT   (run_parameters.h)
 //   NUMBER_OF = TAG | last:TAG | min:TAG | max:TAG | steps | points | tags | files | bytes | faults
 //   | age FIELD = label | name | tag | plugin | state       OP = < <= > >= = !=
 //
@@ -42,10 +44,23 @@ class RunQuery {
 
   // False: what every run shows without reading its files (RunFacts::counted) is enough.
   bool LooksIntoFiles() const;
+  // It asks about RunFacts::config and hparams.
+  bool LooksAtParameters() const;
+
+  // What it asks for by name, each once.
+  struct Term {
+    enum class Kind : std::uint8_t { kTag, kParameter, kLabel };
+    Kind kind = Kind::kTag;
+    std::string name;
+  };
+  std::vector<Term> Terms() const;
 
  private:
   struct Node;
   class Parser;
+
+  template <typename Visit>
+  void ForEach(const Visit& visit) const;
 
   explicit RunQuery(std::shared_ptr<const Node> root);
   static Answer Evaluate(const Node& node, const RunFacts& run, std::int64_t now_us);

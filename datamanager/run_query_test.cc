@@ -201,8 +201,37 @@ TEST(RunQueryTest, ARunWithoutATrialHasNoLabelsAndNoConfiguration) {
   run.labels.emplace();
   run.config.emplace();
   EXPECT_EQ(Ask("label:base", run), Answer::kNo);
-  EXPECT_EQ(Ask("config.lr=0.1", run), Answer::kNo);
   EXPECT_EQ(Ask("!label:base", run), Answer::kYes);
+  EXPECT_EQ(Ask("config.lr=0.1", run), Answer::kUnknown) << "its files may say";
+  run.counted = true;
+  EXPECT_EQ(Ask("config.lr=0.1", run), Answer::kNo);
+}
+
+TEST(RunQueryTest, ParametersOfThePluginCountWhereNothingElseHasTheName) {
+  RunFacts run = UnknownRun();
+  const std::vector<ConfigFacts> config = {{.name = "lr", .text = "0.1", .number = 0.1}};
+  const std::vector<ConfigFacts> hparams = {{.name = "lr", .text = "0.5", .number = 0.5},
+                                            {.name = "opt", .text = "adam", .is_text = true}};
+  run.config = config;
+  EXPECT_EQ(Ask("config.lr=0.1", run), Answer::kYes) << "also before its files are read";
+  EXPECT_EQ(Ask("config.opt=adam", run), Answer::kUnknown);
+  run.counted = true;
+  run.hparams = hparams;
+  EXPECT_EQ(Ask("config.lr=0.1", run), Answer::kYes);
+  EXPECT_EQ(Ask("config.opt=adam", run), Answer::kYes);
+  EXPECT_EQ(Ask("config.other=1", run), Answer::kNo);
+  run.may_have_more_hparams = true;
+  EXPECT_EQ(Ask("config.other=1", run), Answer::kUnknown);
+}
+
+TEST(RunQueryTest, SaysWhatItAsksForByName) {
+  std::vector<std::string> terms;
+  for (const auto& term : RunQuery::Parse("loss<1 & !(min:loss<2 | config.lr=1) | label:a | "
+                                          "steps>1 | name:x | config.lr=2")
+                              ->Terms()) {
+    terms.push_back(std::to_string(static_cast<int>(term.kind)) + term.name);
+  }
+  EXPECT_EQ(terms, (std::vector<std::string>{"0loss", "1lr", "2a"}));
 }
 
 TEST(RunQueryTest, AClockThatIsBehindMakesNothingYoungerThanNew) {
@@ -231,11 +260,10 @@ TEST(RunQueryTest, OnlyANumberThatIsNearAFloatMeansThatFloat) {
 
 TEST(RunQueryTest, KnowsWhetherItLooksIntoFiles) {
   for (const char* query : {"loss<1", "name:a & !(state:failed | steps>1)", "tag:a", "plugin:a",
-                            "points>1", "tags>1", "faults>1", "min:a<1"}) {
+                            "points>1", "tags>1", "faults>1", "min:a<1", "label:a | config.a=1"}) {
     EXPECT_TRUE(RunQuery::Parse(query)->LooksIntoFiles()) << query;
   }
-  for (const char* query :
-       {"name:a", "label:a | config.a=1", "!(age<1d & bytes>1 & files>1)", "state:cached"}) {
+  for (const char* query : {"name:a", "label:a", "!(age<1d & bytes>1 & files>1)", "state:cached"}) {
     EXPECT_FALSE(RunQuery::Parse(query)->LooksIntoFiles()) << query;
   }
 }

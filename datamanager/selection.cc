@@ -116,6 +116,10 @@ Answer Selection::Ask(const RunFacts& run, std::int64_t now_us) const {
 
 bool Selection::LooksIntoFiles() const { return query_.has_value() && query_->LooksIntoFiles(); }
 
+bool Selection::LooksAtParameters() const {
+  return query_.has_value() && query_->LooksAtParameters();
+}
+
 absl::StatusOr<std::vector<SelectedSeries>> Selection::FindSeries(
     std::span<const RunTags> runs) const {
   std::vector<SelectedSeries> series;

@@ -63,6 +63,8 @@ class Selection {
   bool HasQuery() const { return query_.has_value(); }
   // False: Ask() is never unknown for want of RunFacts::counted.
   bool LooksIntoFiles() const;
+  // As RunQuery's.
+  bool LooksAtParameters() const;
 
   // The selected tags run by run, those of a run in the order of the request, or, if that names
   // none, by name. NotFound: one that is named is in none of `runs`, whatever pattern and plugin

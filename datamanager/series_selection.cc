@@ -1,6 +1,7 @@
 #include "datamanager/series_selection.h"
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -12,12 +13,20 @@ namespace datamanager {
 namespace {
 
 // What the query says of the run, as far as it is known now.
-Answer AskRun(const Selection& selection, RunSource& source, const std::string& run) {
+Answer AskRun(const Selection& selection, RunSource& source, std::span<const std::string> names,
+              const std::string& run) {
   if (!selection.HasQuery()) return Answer::kYes;
   const auto item = source.Brief(run);
   // It has gone since it was listed.
   if (!item.ok()) return Answer::kNo;
   const BriefFacts brief(**item);
+  PluginFacts plugin;
+  if (selection.LooksAtParameters()) plugin = PluginFactsOf(source, names, run);
+  const auto ask = [&](RunFacts facts) {
+    facts.hparams = plugin.config.facts();
+    facts.may_have_more_hparams = plugin.may_have_more;
+    return selection.Ask(facts, source.NowUs());
+  };
   Answer answer = Answer::kUnknown;
   const absl::Status looked = source.Look(
       {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true},
@@ -25,11 +34,11 @@ Answer AskRun(const Selection& selection, RunSource& source, const std::string& 
         RunFacts facts = brief.Facts(view.state);
         const std::vector<TagFacts> tags = TagFactsOf(view.data);
         AddCounts(view.data, tags, &facts);
-        answer = selection.Ask(facts, source.NowUs());
+        answer = ask(facts);
         return absl::OkStatus();
       });
   if (looked.ok()) return answer;
-  return selection.Ask(brief.Facts(CacheState::kNotCached), source.NowUs());
+  return ask(brief.Facts(CacheState::kNotCached));
 }
 
 }  // namespace
@@ -53,7 +62,7 @@ absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& s
   SelectedRuns selected;
   for (const std::size_t index : *found) {
     const std::string& run = (*names)[index];
-    switch (AskRun(selection, source, run)) {
+    switch (AskRun(selection, source, *names, run)) {
       case Answer::kYes:
         selected.runs.push_back(run);
         break;

@@ -11,8 +11,10 @@
 #include "datamanager/lossy_utf8.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/query_methods.h"
+#include "datamanager/query_terms.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_data.h"
+#include "datamanager/run_query.h"
 #include "datamanager/run_source.h"
 #include "datamanager/serve.h"
 
@@ -33,8 +35,23 @@ void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
   });
 }
 
+// What the query `of` asks for and no run has; the note is what may have been meant.
+absl::StatusOr<msg::NamesReplyT> UnknownNames(RunCatalog& catalog,
+                                              const msg::NamesRequestT& request) {
+  const auto query = RunQuery::Parse(request.of);
+  if (!query.ok()) return query.status();
+  const auto unknown = UnknownTerms(*query, catalog);
+  if (!unknown.ok()) return unknown.status();
+  bus::NameList names(request);
+  for (const UnknownTerm& one : *unknown) {
+    names.Add("unknown", LossyUtf8(one.term), LossyUtf8(one.meant));
+  }
+  return names.Take();
+}
+
 // Newest runs first.
 absl::StatusOr<msg::NamesReplyT> Names(RunCatalog& catalog, const msg::NamesRequestT& request) {
+  if (request.kind == "unknown") return UnknownNames(catalog, request);
   bus::NameList names(request);
   if (names.Wants("run")) {
     for (const RunCatalog::RunInfo& run : catalog.Runs()) {

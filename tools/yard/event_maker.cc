@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "flatbuffers/flatbuffers.h"
 #include "nlohmann/json.hpp"
+#include "runtime/nearest_word.h"
 #include "runtime/string_view.h"
-#include "tools/yard/nearest_word.h"
 
 namespace yard {
 namespace {
@@ -17,7 +17,7 @@ absl::Status NoSuchType(const std::string& type) {
   for (const msg::Body body : msg::EnumValuesBody()) {
     if (body != msg::Body::NONE) names.emplace_back(msg::EnumNameBody(body));
   }
-  const std::string_view meant = NearestWord(type, names);
+  const std::string_view meant = runtime::NearestWord(type, names);
   return absl::NotFoundError(
       absl::StrCat("no message type ", type,
                    meant.empty() ? "; yard call --list names those of requests"

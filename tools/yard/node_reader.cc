@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "runtime/nearest_word.h"
 #include "runtime/printable.h"
 #include "runtime/string_view.h"
-#include "tools/yard/nearest_word.h"
 #include "tools/yard/quantities.h"
 
 namespace yard {
@@ -74,7 +74,7 @@ void NodeReader::Expected(const YamlNode& node, std::string_view form) {
 
 void NodeReader::Unknown(const YamlNode& key, const std::vector<std::string_view>& known) {
   const std::string_view nearest =
-      key.text.size() > kMaxShown ? std::string_view() : NearestWord(key.text, known);
+      key.text.size() > kMaxShown ? std::string_view() : runtime::NearestWord(key.text, known);
   std::string text = absl::StrCat("unknown key ", Quoted(key.text), "; ");
   if (!nearest.empty()) {
     absl::StrAppend(&text, "do you mean \"", std::string(nearest), "\"?");

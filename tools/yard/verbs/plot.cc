@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/mutex.h"
+#include "runtime/nearest_word.h"
 #include "runtime/printable.h"
 #include "tools/yard/braille_plot.h"
 #include "tools/yard/follow.h"
-#include "tools/yard/nearest_word.h"
 #include "tools/yard/overlap.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"
@@ -191,7 +191,7 @@ class Plot : public Verb {
     }
     std::vector<std::string_view> names;
     for (const auto& run : runs->runs) names.push_back(run->name);
-    const std::string nearest(NearestWord(name, names));
+    const std::string nearest(runtime::NearestWord(name, names));
     return absl::NotFoundError(absl::StrCat("no run ", name,
                                             nearest.empty() ? "" : "; did you mean ", nearest,
                                             nearest.empty() ? "; `yard runs` lists them" : "?"));

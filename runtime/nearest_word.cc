@@ -1,9 +1,9 @@
-#include "tools/yard/nearest_word.h"
+#include "runtime/nearest_word.h"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace yard {
+namespace runtime {
 namespace {
 
 constexpr std::size_t kLongest = 200;  // Bytes; nobody types a longer word.
@@ -43,4 +43,4 @@ std::string_view NearestWord(std::string_view word, const std::vector<std::strin
   return nearest;
 }
 
-}  // namespace yard
+}  // namespace runtime

@@ -1,10 +1,10 @@
-#include "tools/yard/nearest_word.h"
+#include "runtime/nearest_word.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
 
-namespace yard {
+namespace runtime {
 namespace {
 
 TEST(NearestWordTest, IsTheOneThatWasMeant) {
@@ -36,4 +36,4 @@ TEST(NearestWordTest, ALongWordIsNotCompared) {
 }
 
 }  // namespace
-}  // namespace yard
+}  // namespace runtime
