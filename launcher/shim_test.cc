@@ -174,9 +174,32 @@ TEST_F(ShimTest, SaysThatAScriptsInterpreterIsMissing) {
   ASSERT_TRUE(runtime::WriteFileAtomically(folder_ + "/script", "#!/no/such/shell\n", 0700).ok());
   Start({"./script"});
   const ShimState state = Finish();
-  EXPECT_EQ(state.failure, "cannot run ./script: No such file or directory");
+  EXPECT_EQ(state.failure, "cannot run ./script: its interpreter /no/such/shell does not exist");
   EXPECT_EQ(state.error_number, ENOENT);
 }
+
+TEST_F(ShimTest, SaysThatAScriptHasTheLineEndsOfAnotherSystem) {
+  ASSERT_TRUE(
+      runtime::WriteFileAtomically(folder_ + "/script", "#! /bin/sh\r\nexit 0\r\n", 0700).ok());
+  Start({"./script"});
+  EXPECT_EQ(Finish().failure,
+            "cannot run ./script: its interpreter /bin/sh and a carriage return (its lines end as "
+            "on Windows) does not exist");
+}
+
+class GoneDirectoryTest : public ShimFixture, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(GoneDirectoryTest, IsNamedWhateverTheProgram) {
+  spec_.working_directory = folder_ + "/gone";
+  Start({GetParam()});
+  const ShimState state = Finish();
+  EXPECT_EQ(state.failure,
+            "cannot enter the working directory " + folder_ + "/gone: No such file or directory");
+  EXPECT_EQ(state.error_number, ENOENT);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, GoneDirectoryTest,
+                         ::testing::Values("./script", "true", "/bin/true"));
 
 TEST_F(ShimTest, AProgramThatRanHasNoErrorNumber) {
   StartShell("exit 2");

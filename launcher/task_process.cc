@@ -255,6 +255,36 @@ std::string FindOnPath(const TaskStart& start, StartError* error) {
   return {};
 }
 
+// Of a file that is there the kernel says "No such file or directory" where what is to read or to
+// load it is missing.
+std::string MissingInterpreter(const char* program) {
+  std::string line(512, '\0');
+  const int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const ssize_t size = fd < 0 ? 0 : read(fd, line.data(), line.size());
+  if (fd >= 0) close(fd);
+  line.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  line.resize(std::min(line.size(), line.find('\n')));
+  const auto begin = line.find_first_not_of(" \t", 2);
+  if (!line.starts_with("#!") || begin == std::string::npos) return "its interpreter";
+  std::string name = line.substr(begin, line.find_first_of(" \t", begin) - begin);
+  const bool of_windows = name.ends_with('\r');
+  if (of_windows) name.pop_back();
+  return "its interpreter " + name +
+         (of_windows ? " and a carriage return (its lines end as on Windows)" : "");
+}
+
+std::string DescribeExec(const Child& child, const TaskStart& start) {
+  const std::string what = "cannot run " + start.argv[0] + ": ";
+  if (child.error == ENOENT && access(child.program, F_OK) == 0) {
+    return what + MissingInterpreter(child.program) + " does not exist";
+  }
+  return what + strerror(child.error);
+}
+
+std::string NoDirectory(const std::string& directory, int error) {
+  return "cannot enter the working directory " + directory + ": " + strerror(error);
+}
+
 std::string Describe(const Child& child, const TaskStart& start) {
   const std::string why = strerror(child.error);
   switch (child.failed) {
@@ -263,11 +293,11 @@ std::string Describe(const Child& child, const TaskStart& start) {
     case Step::kLimit:
       return "cannot set the limit " + start.limits[child.index].ToString() + ": " + why;
     case Step::kDirectory:
-      return "cannot enter the working directory " + start.working_directory + ": " + why;
+      return NoDirectory(start.working_directory, child.error);
     case Step::kDescriptors:
       return "cannot pass descriptors to the program: " + why;
     default:
-      return "cannot run " + start.argv[0] + ": " + why;
+      return DescribeExec(child, start);
   }
 }
 
@@ -278,6 +308,11 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
     *error = {.what = std::move(what), .number = number};
     return -1;
   };
+  // Before the program is looked for there.
+  if (access((start.working_directory + "/.").c_str(), X_OK) != 0) {
+    const int number = errno;
+    return fail(NoDirectory(start.working_directory, number), number);
+  }
   const std::string program = FindOnPath(start, error);
   if (program.empty()) return -1;
   const auto argv = Pointers(start.argv);

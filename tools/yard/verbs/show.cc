@@ -129,9 +129,8 @@ class Show : public Verb {
     Line(context, "job", trial.job);
     Line(context, "files", trial.log_directory);
     *context.out << DetailsText(*details);
-    for (const std::string& line : trial.error_lines) Line(context, "stderr", line);
-    *context.out << "next       yard logs " << trial.id << "   yard plot "
-                 << runtime::Printable(trial.name)
+    for (const std::string& line : trial.error_lines) Line(context, "last lines", line);
+    *context.out << "next       yard logs " << trial.id << "   " << YardCommand("plot", trial.name)
                  << (HasEnded(trial.state) ? "" : absl::StrCat("   yard stop ", trial.id)) << "\n";
     return kDone;
   }
