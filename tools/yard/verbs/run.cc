@@ -34,6 +34,7 @@
 #include "tools/yard/trial_flags.h"
 #include "tools/yard/trial_template.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_command.h"
 
 namespace yard {
 namespace {
@@ -485,7 +486,7 @@ class RunVerb : public Verb {
       *context.err << trial.id << " " << StateName(trial.state) << " in " << ShortDuration(elapsed)
                    << ", " << ReportCount(trial) << "  " << MetricsLine(trial.last_metrics)
                    << "\nfiles in " << runtime::Printable(trial.log_directory)
-                   << "   next: yard plot " << runtime::Printable(trial.name) << "\n";
+                   << "   next: " << YardCommand("plot", trial.name) << "\n";
     }
     if (trial.state == msg::TrialState::Failed) return kFailed;
     return trial.state == msg::TrialState::Stopped && interrupted_ ? kInterrupted : kDone;

@@ -22,6 +22,7 @@
 #include "tools/yard/things_json.h"
 #include "tools/yard/trial_details.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_command.h"
 
 namespace yard {
 namespace {
@@ -228,12 +229,16 @@ class Show : public Verb {
       for (const auto& tag : tags->tags) PrintJson(context, TagToJson(run.name, *tag));
       return absl::OkStatus();
     }
-    *context.out << RunText(run) << Damage(reader, run.name) << TagTable(tags->tags);
+    *context.out << RunText(run) << Damage(reader, run.name);
+    ShowParameters(context, reader, run.name);
+    *context.out << TagTable(tags->tags, context.out_width());
     if (tags->total > tags->tags.size()) {
       *context.out << "and " << runtime::Counted(tags->total - tags->tags.size(), "tag")
-                   << " more (--json lists all)\n";
+                   << " more (--json lists all)
+";
     }
-    *context.out << "next       yard plot " << runtime::Printable(run.name) << "\n";
+    *context.out << "next       " << YardCommand("plot", run.name) << "
+";
     return absl::OkStatus();
   }
 
