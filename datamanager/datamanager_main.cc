@@ -37,6 +37,8 @@
 #include "runtime/event_loop.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
+#include "runtime/flag_words.h"
+#include "runtime/local_path.h"
 #include "runtime/locations.h"
 #include "runtime/thread_pool.h"
 
@@ -173,6 +175,7 @@ int Run() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("The yard's data manager: reads runs, answers about their points.");
+  runtime::TakeHyphens(argc, argv);
   absl::ParseCommandLine(argc, argv);
   const absl::Status entered = runtime::EnterCallersDirectory();
   if (!entered.ok()) return runtime::ReportAndExitCode("datamanager", entered);

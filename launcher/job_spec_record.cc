@@ -31,9 +31,9 @@ bool IsTaskType(std::string_view type) {
 }
 
 bool IsName(std::string_view name) {
-  return name.size() <= kMaxName && std::all_of(name.begin(), name.end(), [](char c) {
-           return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-         });
+  return name.size() <= kMaxName && !name.starts_with('-') &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != 0x7f; });
 }
 
 bool HasNul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
@@ -122,7 +122,8 @@ absl::Status CheckJobSpec(const msg::JobSpecT& spec) {
         "task_type: at most 32 letters, digits, underscores and dashes");
   }
   if (!IsName(spec.name)) {
-    return absl::InvalidArgumentError("name: at most 128 bytes, no control characters");
+    return absl::InvalidArgumentError(
+        "name: at most 128 bytes, no control characters, no - in front");
   }
   if (spec.stop_signal < 0 || spec.stop_signal > 64) {
     return absl::InvalidArgumentError(

@@ -23,6 +23,7 @@
 #include "launcher/resources.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
+#include "runtime/flag_words.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "time for a graceful stop");
 ABSL_FLAG(std::string, supervisor, "",
@@ -60,6 +61,7 @@ int main(int argc, char** argv) {
   // One heap for all threads: most of what one of them allocates another frees.
   mallopt(M_ARENA_MAX, 1);
   absl::SetProgramUsageMessage("Starts, watches, restarts and stops the yard's processes.");
+  runtime::TakeHyphens(argc, argv);
   absl::ParseCommandLine(argc, argv);
   const auto limits = RaiseOwnLimits();  // Before there are threads.
   auto process = bus::ServiceProcess::Create({.name = "launcher",

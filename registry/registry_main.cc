@@ -17,6 +17,7 @@
 #include "registry/registry_service.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
+#include "runtime/flag_words.h"
 #include "runtime/locations.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
@@ -83,6 +84,7 @@ int Run() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("The yard's registry: who is alive and where, and the event hub.");
+  runtime::TakeHyphens(argc, argv);
   absl::ParseCommandLine(argc, argv);
   return Run();
 }

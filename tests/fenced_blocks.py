@@ -2,7 +2,7 @@
 
     ```sh               is run, as by a reader who types it
     ```python           is run by python3
-    ```yaml             is a job file: `yard launch --dry-run` takes it
+    ```yaml             is a job file: `yard launch --dry_run` takes it
     ```json             is one JSON value
     ```sh file=NAME     is written to NAME for the blocks behind it, whatever its language
 

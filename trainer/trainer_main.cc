@@ -13,6 +13,8 @@
 #include "bus/service_process.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
+#include "runtime/flag_words.h"
+#include "runtime/local_path.h"
 #include "runtime/locations.h"
 #include "trainer/function_main.h"
 #include "trainer/trainer_service.h"
@@ -47,6 +49,7 @@ absl::StatusOr<int> Run() {
 
 int main(int argc, char** argv) {
   absl::SetProgramUsageMessage("The yard's trainer: runs trials and keeps what they report.");
+  runtime::TakeHyphens(argc, argv);
   absl::ParseCommandLine(argc, argv);
   if (const std::string function = absl::GetFlag(FLAGS_run_function); !function.empty()) {
     return trainer::FunctionMain(function, absl::GetFlag(FLAGS_heartbeat));

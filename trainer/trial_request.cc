@@ -105,6 +105,8 @@ absl::Status CheckRunName(std::string_view name) {
   std::string_view problem;
   if (name.empty() || name.size() > 200) problem = "it must have 1 to 200 bytes";
   if (!name.empty() && name[0] == '.') problem = "it must not begin with a dot";
+  // (For every program its directory would be a flag.)
+  if (!name.empty() && name[0] == '-') problem = "it must not begin with a -";
   for (const char c : name) {
     if (c == '/') problem = "it must not hold a slash";
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) {

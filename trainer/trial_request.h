@@ -16,8 +16,8 @@ namespace trainer {
 absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,
                                    const std::string& logdir);
 
-// OK if `name` can be a directory's name: 1 to 200 bytes, no slash, no control character, no dot in
-// front. InvalidArgument says what is wrong.
+// OK if `name` can be a directory's name: 1 to 200 bytes, no slash, no control character, no dot
+// and no "-" in front. InvalidArgument says what is wrong.
 absl::Status CheckRunName(std::string_view name);
 
 // AlreadyExists if the directory holds files of a run.

@@ -252,7 +252,7 @@ TEST_F(TrialsTest, RefusesWhatCannotRun) {
   const auto code = [&](const msg::RunTrialRequestT& request) {
     return TryRun(request, absl::StrCat("bad-", ++requests_)).status().code();
   };
-  for (const char* name : {"a/b", "..", ".hidden", "a\nb"}) {
+  for (const char* name : {"a/b", "..", ".hidden", "a\nb", "-rf"}) {
     EXPECT_EQ(code(Request(name)), absl::StatusCode::kInvalidArgument) << name;
   }
   msg::RunTrialRequestT request = Request();

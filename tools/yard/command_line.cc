@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <map>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "runtime/nearest_word.h"
 #include "runtime/printable.h"
 #include "tools/yard/option_set.h"
 #include "tools/yard/version.h"
@@ -51,42 +53,121 @@ class Formatter : public CLI::Formatter {
   std::string make_subcommands(const CLI::App*, CLI::AppFormatMode) const override { return ""; }
 };
 
+// "help" is `--help`, "help run" is `run --help`.
+std::vector<std::string> HelpOf(std::vector<std::string> words) {
+  if (words.size() == 1 || words[1] == "help") return {"--help"};
+  return {words[1], "--help"};
+}
+
+// "; did you mean WORD?", or nothing.
+std::string DidYouMean(const std::string& word, const std::vector<std::string>& known) {
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const std::string nearest(runtime::NearestWord(word, words));
+  return nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?");
+}
+
+int NoVerb(const std::string& word, std::ostream& err) {
+  std::vector<std::string> names;
+  for (const VerbEntry& entry : Verbs()) names.emplace_back(entry.name);
+  err << "yard: no verb " << runtime::Printable(word) << DidYouMean(word, names)
+      << "; yard --help lists them\n";
+  return kUsage;
+}
+
+std::vector<std::string> FlagsOf(const VerbEntry& entry) {
+  std::vector<std::string> flags;
+  for (const DeclaredOption& option : OptionsOf(entry)) {
+    flags.insert(flags.end(), option.flags.begin(), option.flags.end());
+  }
+  return flags;
+}
+
+// "--max-restarts=1" is "--max_restarts=1"; what is no flag that way is as it was.
+std::string WithUnderscores(const std::string& word, const std::vector<std::string>& flags) {
+  if (!word.starts_with("--")) return word;
+  const std::size_t end = std::min(word.find('='), word.size());
+  std::string flag = word.substr(0, end);
+  std::replace(flag.begin() + 2, flag.end(), '-', '_');
+  const bool is_one = std::find(flags.begin(), flags.end(), flag) != flags.end();
+  return is_one ? flag + word.substr(end) : word;
+}
+
+// Those that the verb itself gets, its flags as they are declared; a program's go to `line`.
+std::vector<std::string> WordsOf(const VerbEntry& entry, std::vector<std::string> words,
+                                 CommandLine* line) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const bool has_dashes = dashes != words.end();
+  const bool help = words.size() == 2 && words[1] == "--help";
+  if (entry.words == VerbEntry::Words::kAllWords && !has_dashes && !help) {
+    line->rest.assign(words.begin() + 1, words.end());
+    return {words[0]};
+  }
+  const std::vector<std::string> flags = FlagsOf(entry);
+  for (auto word = words.begin() + 1; word < dashes; ++word) {
+    *word = WithUnderscores(*word, flags);
+  }
+  if (has_dashes && entry.words != VerbEntry::Words::kOwn) {
+    line->rest.assign(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+  }
+  return words;
+}
+
+// What is said of `words`, which the verb does not know: of the first flag that was typed, else of
+// the first.
+int NotExpected(const VerbEntry* entry, const std::vector<std::string>& typed,
+                const std::vector<std::string>& words, std::ostream& err) {
+  const auto end = std::find(typed.begin(), typed.end(), "--");
+  const auto flag = std::find_if(typed.begin(), end, [&](const std::string& word) {
+    return word.size() > 1 && word[0] == '-' &&
+           std::find(words.begin(), words.end(), word) != words.end();
+  });
+  const bool is_flag = flag != end;
+  const auto other = std::find_if(words.begin(), words.end(),
+                                  [](const std::string& word) { return word != "--"; });
+  const std::string word = is_flag                ? flag->substr(0, flag->find('='))
+                           : other == words.end() ? "--"
+                                                  : *other;
+  const std::string name = entry == nullptr ? "" : absl::StrCat(" ", entry->name);
+  err << "yard" << name << ": " << (is_flag ? "no flag " : "this word is one too many: ")
+      << runtime::Printable(word);
+  // (Every short one is near to every other.)
+  if (is_flag && word.starts_with("--") && entry != nullptr)
+    err << DidYouMean(word, FlagsOf(*entry));
+  if (entry != nullptr && entry->words == VerbEntry::Words::kProgram) {
+    err << "; a program and its words go behind --: yard" << name << " -- PROGRAM ...";
+  }
+  err << "; yard" << name << " --help lists all\n";
+  return kUsage;
+}
+
 }  // namespace
 
 int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ostream& err,
                      CommandLine* line) {
   if (words.empty()) words = {"status"};
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  const bool has_dashes = dashes != words.end();
-  if (has_dashes) {
-    line->rest.assign(dashes + 1, words.end());
-    words.erase(dashes, words.end());
-  }
-  const VerbEntry* const verb_entry = words.empty() ? nullptr : FindVerb(words[0]);
-  const bool help = words.size() == 2 && words[1] == "--help";
-  if (verb_entry != nullptr && verb_entry->passes_words && !has_dashes && !help) {
-    line->rest.assign(words.begin() + 1, words.end());
-    words.resize(1);
-  }
-  if (!words.empty() && FindVerb(words[0]) == nullptr && words[0][0] != '-') {
-    err << "yard: no verb " << runtime::Printable(words[0]) << "; yard --help lists them\n";
-    return kUsage;
-  }
+  if (words[0] == "help") words = HelpOf(std::move(words));
+  const VerbEntry* const entry = FindVerb(words[0]);
+  if (entry == nullptr && words[0].substr(0, 1) != "-") return NoVerb(words[0], err);
+  if (entry != nullptr) words = WordsOf(*entry, std::move(words), line);
   CLI::App app(ListOfVerbs(), "yard");
   app.formatter(std::make_shared<Formatter>());
   app.set_version_flag("--version", kVersion);
   app.require_subcommand(1);
   std::map<const CLI::App*, std::pair<const VerbEntry*, std::unique_ptr<Verb>>> verbs;
-  for (const VerbEntry& entry : Verbs()) {
-    CLI::App* const sub = app.add_subcommand(entry.name, Describe(entry));
-    auto verb = entry.make();
+  for (const VerbEntry& each : Verbs()) {
+    CLI::App* const sub = app.add_subcommand(each.name, Describe(each));
+    auto verb = each.make();
     Declare(sub, *verb, line);
-    verbs[sub] = {&entry, std::move(verb)};
+    verbs[sub] = {&each, std::move(verb)};
   }
+  const std::vector<std::string> typed = words;
   try {
     // CLI11 takes the words in reverse.
     std::reverse(words.begin(), words.end());
     app.parse(std::move(words));
+  } catch (const CLI::ExtrasError&) {
+    return NotExpected(entry, typed, app.remaining(true), err);
   } catch (const CLI::ParseError& error) {
     // It quotes what was typed.
     std::ostringstream message;
@@ -94,8 +175,8 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
     err << runtime::PrintableLines(message.str());
     return code == 0 ? kDone : kUsage;
   }
-  auto& [entry, verb] = verbs[app.get_subcommands().front()];
-  line->entry = entry;
+  auto& [parsed, verb] = verbs[app.get_subcommands().front()];
+  line->entry = parsed;
   line->verb = std::move(verb);
   return kDone;
 }

@@ -15,6 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 struct Parsed {
@@ -80,7 +82,7 @@ TEST_P(EveryVerbTest, TakesJsonAndColorAfterItsWords) {
   std::vector<std::string> words = Words(GetParam()->examples[0]);
   words.erase(words.begin());
   words.insert(std::find(words.begin(), words.end(), "--"), {"--json", "--color", "never"});
-  if (GetParam()->passes_words) words.push_back("--");
+  if (GetParam()->words == VerbEntry::Words::kAllWords) words.push_back("--");
   const Parsed parsed = Parse(words);
   ASSERT_NE(parsed.line.verb, nullptr) << parsed.err;
   EXPECT_TRUE(parsed.line.json);
@@ -126,6 +128,53 @@ TEST(CommandLineTest, WordsBehindTwoDashesAreTheProgramsOwn) {
   ASSERT_NE(parsed.line.verb, nullptr) << parsed.err;
   EXPECT_THAT(parsed.line.rest, ElementsAre("train", "--json", "--", "-n"));
   EXPECT_FALSE(parsed.line.json);
+}
+
+TEST_P(EveryVerbTest, HelpComesBeforeItsNameToo) {
+  const Parsed help = Parse({"help", GetParam()->name});
+  EXPECT_EQ(help.code, 0);
+  EXPECT_EQ(help.out, Parse({GetParam()->name, "--help"}).out);
+}
+
+TEST_P(EveryVerbTest, AFlagMayHaveHyphensAndIsShownWithUnderscores) {
+  for (const DeclaredOption& option : OptionsOf(*GetParam())) {
+    for (const std::string& flag : option.flags) {
+      EXPECT_EQ(flag.find('-', 2), flag.npos) << flag;
+      if (flag.find('_') == flag.npos) continue;
+      std::string typed = flag;
+      std::replace(typed.begin(), typed.end(), '_', '-');
+      const Parsed parsed = Parse({GetParam()->name, option.takes_value ? typed + "=1" : typed});
+      EXPECT_THAT(parsed.err, Not(HasSubstr("no flag"))) << typed;
+    }
+  }
+}
+
+TEST(CommandLineTest, BehindTwoDashesNothingIsAFlag) {
+  for (const VerbEntry& entry : Verbs()) {
+    if (entry.words != VerbEntry::Words::kOwn) continue;
+    const Parsed parsed = Parse({entry.name, "--json", "--", "-rf", "--no-such-flag"});
+    EXPECT_THAT(parsed.err, Not(HasSubstr("no flag"))) << entry.name;
+  }
+  for (const char* verb : {"show", "logs", "stop", "rm", "plot", "ps", "wait", "restart"}) {
+    const Parsed parsed = Parse({verb, "--json", "--", "-rf"});
+    EXPECT_NE(parsed.line.verb, nullptr) << verb << ": " << parsed.err;
+    EXPECT_TRUE(parsed.line.json);
+    EXPECT_THAT(parsed.line.rest, IsEmpty());
+  }
+}
+
+TEST(CommandLineTest, WhatIsNotKnownIsNamedWithWhatIsNear) {
+  EXPECT_EQ(Parse({"log", "x"}).err,
+            "yard: no verb log; did you mean logs?; yard --help lists them\n");
+  EXPECT_EQ(Parse({"help", "log"}).err, Parse({"log"}).err);
+  EXPECT_EQ(Parse({"show", "x", "--filse=1"}).err,
+            "yard show: no flag --filse; did you mean --files?; yard show --help lists all\n");
+  EXPECT_EQ(Parse({"show", "x", "y"}).err,
+            "yard show: this word is one too many: y; yard show --help lists all\n");
+  EXPECT_EQ(Parse({"run", "python3", "-c", "print(1)", "--lr", "1"}).err,
+            "yard run: no flag -c; a program and its words go behind --: yard run -- PROGRAM ...; "
+            "yard run --help lists all\n");
+  EXPECT_EQ(Parse({"--vresion"}).code, kUsage);
 }
 
 TEST(CommandLineTest, HelpNamesEveryVerb) {

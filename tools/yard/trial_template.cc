@@ -59,12 +59,12 @@ absl::Status CheckName(const std::string& name) {
   const bool has_control = std::any_of(name.begin(), name.end(), [](char c) {
     return static_cast<unsigned char>(c) < 0x20 || c == 0x7F;
   });
-  const bool is_good =
-      !name.empty() && name[0] != '.' && name.find('/') == name.npos && !has_control;
+  const bool is_good = !name.empty() && name[0] != '.' && name[0] != '-' &&
+                       name.find('/') == name.npos && !has_control;
   if (is_good) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--name: a trial would be called \"", runtime::Printable(name),
-                   "\": a name has no slash, no control character and no dot in front"));
+                   "\": a name has no slash, no control character and neither . nor - in front"));
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ TEST(TrialTemplateTest, NamesThatCannotBeAreRefusedBeforeAnythingStarts) {
   };
   EXPECT_THAT(error("same"), HasSubstr("two trials would be called same"));
   EXPECT_THAT(error("{data}"), HasSubstr("called \"a/b\""));
-  EXPECT_THAT(error(".{lr}"), HasSubstr("no dot in front"));
+  EXPECT_THAT(error(".{lr}"), HasSubstr("neither . nor - in front"));
+  EXPECT_THAT(error("-{lr}"), HasSubstr("neither . nor - in front"));
   EXPECT_THAT(error(std::string(201, 'a')), HasSubstr("201 bytes, more than 200"));
   EXPECT_THAT(error("a\tb{lr}"), HasSubstr("no control character"));
   EXPECT_THAT(error("{no}"), HasSubstr("nothing is called {no}"));

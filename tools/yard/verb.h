@@ -44,8 +44,10 @@ struct VerbEntry {
   // The yard must be up: if it is wanted and its launcher is dead, it is started first.
   bool needs_yard;
   std::unique_ptr<Verb> (*make)();
-  // The words after the verb are another program's, unless there is a "--": then it begins there.
-  bool passes_words = false;
+  // What stands behind "--": more words of the verb that are no flags, or those of a program.
+  // kAllWords: so are all words after the verb, unless there is a "--".
+  enum class Words { kOwn, kProgram, kAllWords };
+  Words words = Words::kOwn;
 };
 std::span<const VerbEntry> Verbs();
 

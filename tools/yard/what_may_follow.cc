@@ -73,12 +73,12 @@ class Typed {
     if (is_others_) return {.is_file = true};
     if (awaits_ != nullptr) return ValuesOf(*awaits_, "", word);
     const std::size_t equals = word.find('=');
-    if (word.starts_with("--") && equals != std::string::npos) {
+    if (word.starts_with("--") && equals != std::string::npos && !has_dashes_) {
       const DeclaredOption* const option = WithFlag(word.substr(0, equals));
       if (option == nullptr) return {};
       return ValuesOf(*option, word.substr(0, equals + 1), word.substr(equals + 1));
     }
-    if (word.starts_with("-")) return FlagsThatBegin(word);
+    if (word.starts_with("-") && !has_dashes_) return FlagsThatBegin(word);
     const DeclaredOption* const positional = NextPositional();
     if (positional == nullptr) return {};
     return ValuesOf(*positional, "", word);
@@ -88,9 +88,10 @@ class Typed {
   void Add(const std::string& word) {
     if (is_others_) return;
     if (std::exchange(awaits_, nullptr) != nullptr) return;
-    if (word == "--") {
-      is_others_ = true;
-    } else if (word.starts_with("-") && word.size() > 1) {
+    if (word == "--" && !has_dashes_) {
+      has_dashes_ = true;
+      is_others_ = verb_.words != VerbEntry::Words::kOwn;
+    } else if (word.starts_with("-") && word.size() > 1 && !has_dashes_) {
       const DeclaredOption* const option = WithFlag(word);
       if (option != nullptr && option->takes_value) awaits_ = option;
     } else {
@@ -146,7 +147,8 @@ class Typed {
   const std::vector<DeclaredOption> options_;
   std::vector<std::string> positionals_;
   const DeclaredOption* awaits_ = nullptr;  // A flag whose value comes next.
-  bool is_others_ = false;                  // Behind "--".
+  bool has_dashes_ = false;                 // Behind "--" is no flag.
+  bool is_others_ = false;                  // What comes is a program's.
 };
 
 WhatMayFollow FirstWords(const std::string& word) {
@@ -173,7 +175,7 @@ WhatMayFollow WhatMayFollowWords(const Words& words) {
   });
   if (verb == Verbs().end()) return {};
   const bool has_dashes = std::find(words.begin(), words.end(), "--") != words.end();
-  if (verb->passes_words && !has_dashes) return {.is_file = true};
+  if (verb->words == VerbEntry::Words::kAllWords && !has_dashes) return {.is_file = true};
   return Typed(*verb, words).Next(words.back());
 }
 

@@ -94,7 +94,7 @@ class Launch : public Verb {
     options.Add("file", file_, "A job file in YAML or JSON; - is standard input.");
     flags_.Declare(options);
     options.Flag("--detach", detach_, "Print the job's id and return at once.");
-    options.Flag("--dry-run", dry_run_, "Print the job as JSON and start nothing.");
+    options.Flag("--dry_run", dry_run_, "Print the job as JSON and start nothing.");
     options.Flag("--keys", keys_, "Print what a job file may say, and start nothing.");
   }
 
