@@ -91,7 +91,10 @@ int Run() {
   if (!exclude.ok()) return runtime::ReportAndExitCode("datamanager", exclude.status());
   const std::unique_ptr<datamanager::RunIndexes> indexes =
       datamanager::OpenIndexes((*process)->locations(), absl::GetFlag(FLAGS_index_bytes));
-  const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
+  const std::string typed = absl::GetFlag(FLAGS_logdir);
+  const absl::Status local = runtime::CheckLocalPath("--logdir", typed);
+  if (!local.ok()) return runtime::ReportAndExitCode("datamanager", local);
+  const std::string logdir = runtime::AbsolutePath(typed);
   auto created = datamanager::RunCatalog::Create(
       {.root = logdir,
        .byte_budget = cache_mb > 0 ? cache_mb << 20 : datamanager::DefaultMemoryBudget(),

@@ -31,7 +31,9 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 absl::StatusOr<int> Run() {
-  const std::string logdir = runtime::AbsolutePath(absl::GetFlag(FLAGS_logdir));
+  const std::string typed = absl::GetFlag(FLAGS_logdir);
+  if (auto local = runtime::CheckLocalPath("--logdir", typed); !local.ok()) return local;
+  const std::string logdir = runtime::AbsolutePath(typed);
   auto process = bus::ServiceProcess::Create({.name = "trainer",
                                               .stop_grace = absl::GetFlag(FLAGS_stop_grace),
                                               .supervisor = absl::GetFlag(FLAGS_supervisor),

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/local_path.h"
 #include "runtime/printable.h"
 #include "runtime/string_view.h"
 
@@ -19,6 +20,8 @@ absl::StatusOr<std::string> CallersPath(std::string_view option, std::string_vie
                      "expands it (", runtime::Absl(option), " ", typed, "), or write ./", typed,
                      " for a directory of that name"));
   }
+  const absl::Status local = runtime::CheckLocalPath(option, path);
+  if (!local.ok()) return local;
   const std::filesystem::path full = std::filesystem::path(working_directory) / path;
   std::string text = full.lexically_normal().string();
   if (text.size() > 1 && text.back() == '/') text.pop_back();

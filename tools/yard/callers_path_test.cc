@@ -39,5 +39,13 @@ TEST(CallersPathTest, ATildeThatTheShellHasLeftIsRefused) {
   }
 }
 
+TEST(CallersPathTest, WhatIsNoPathOfThisMachineIsRefused) {
+  for (const std::string typed : {"s3://bucket/runs", "a:x,b:y", "E:\\runs"}) {
+    const absl::Status status = CallersPath("--logdir", typed, "/home/me").status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << typed;
+    EXPECT_TRUE(CallersPath("--logdir", "./" + typed, "/home/me").ok()) << typed;
+  }
+}
+
 }  // namespace
 }  // namespace yard
