@@ -2,19 +2,25 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
+#include "runtime/nearest_word.h"
+#include "tools/yard/live_names.h"
 #include "tools/yard/log_positions.h"
+#include "tools/yard/plain_numbers.h"
 #include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {
 
+constexpr absl::Duration kNames = absl::Seconds(1);  // For names that may have been meant.
 constexpr absl::Duration kPause = absl::Milliseconds(100);
 // A yard that is neither wanted nor there for so long was taken down.
 constexpr absl::Duration kGone = absl::Seconds(5);
@@ -93,7 +99,9 @@ bus::CallOptions Patient(absl::Duration timeout) {
   return {.timeout = timeout, .wait_for_service = true};
 }
 
-absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefer prefer) {
+namespace {
+
+absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name, Prefer prefer) {
   auto client = context.client();
   if (!client.ok()) return client.status();
   if (!absl::StartsWith(name, "j-")) {
@@ -112,6 +120,29 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefe
   if (!absl::IsNotFound(job.status())) return AsLookup(job.status());
   return absl::NotFoundError(
       absl::StrCat("no trial or job ", name, "; `yard ps --all` lists them"));
+}
+
+}  // namespace
+
+absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefer prefer) {
+  auto thing = FindThingCalled(context, name, prefer);
+  auto client = context.client();
+  if (!absl::IsNotFound(thing.status()) || !client.ok()) return thing;
+  std::vector<std::string> names;
+  for (const msg::NameT& known : LiveNames(**client, {"trial", "job", "run"}, "", "", kNames)) {
+    // A number in a name may be spelled otherwise than it was typed.
+    const bool is_other = known.name != name && known.kind != "run";
+    if (is_other && WithPlainNumbers(known.name) == WithPlainNumbers(name)) {
+      auto same = FindThingCalled(context, known.name, prefer);
+      if (same.ok()) return same;
+    }
+    names.push_back(known.name);
+  }
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  const std::string nearest(runtime::NearestWord(name, views));
+  if (nearest.empty() || nearest == name) return thing;
+  return absl::NotFoundError(
+      absl::StrCat("no trial or job ", name, "; did you mean ", nearest, "?"));
 }
 
 absl::StatusOr<msg::TrialT> FollowTrial(

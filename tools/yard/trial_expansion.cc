@@ -1,9 +1,12 @@
 #include "tools/yard/trial_expansion.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <set>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/printable.h"
 #include "runtime/string_view.h"
@@ -16,6 +19,7 @@ constexpr int kMaxDepth = 32;
 struct Axis {
   std::string name;
   std::vector<TrialConfig> values;
+  std::vector<std::string> words;  // As they were typed.
 };
 
 // Calls `visit` for each character outside of strings, with the depth of brackets around it. False
@@ -63,6 +67,23 @@ absl::Status GridError(std::string_view flag, std::string_view problem) {
       absl::StrCat("--grid ", runtime::Printable(std::string(flag)), ": ", runtime::Absl(problem)));
 }
 
+// A decimal number that is none of JSON, as people and other languages write it: ".5", "1.", "+2".
+// (007 may be the name of something.)
+std::optional<TrialConfig> LooseNumber(std::string_view word) {
+  std::string_view digits = word;
+  if (!digits.empty() && (digits[0] == '+' || digits[0] == '-')) digits.remove_prefix(1);
+  const bool is_decimal = !digits.empty() &&
+                          digits.find_first_not_of("0123456789.eE+-") == digits.npos &&
+                          (digits.size() < 2 || digits[0] != '0' || digits[1] == '.');
+  double number = 0;
+  if (!is_decimal || !absl::SimpleAtod(runtime::Absl(word), &number) || !std::isfinite(number)) {
+    return std::nullopt;
+  }
+  std::int64_t whole = 0;
+  if (absl::SimpleAtoi(runtime::Absl(word), &whole)) return TrialConfig(whole);
+  return TrialConfig(number);
+}
+
 absl::StatusOr<Axis> ParseAxis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == 0 || equals == text.npos) return GridError(text, "expected NAME=V1,V2,...");
@@ -76,7 +97,9 @@ absl::StatusOr<Axis> ParseAxis(const std::string& text) {
     if (value.is_discarded() && meant_as_json) {
       return GridError(text, absl::StrCat(runtime::Printable(std::string(word)), " is no JSON"));
     }
-    axis.values.push_back(value.is_discarded() ? TrialConfig(std::string(word)) : std::move(value));
+    if (value.is_discarded()) value = LooseNumber(word).value_or(std::string(word));
+    axis.values.push_back(std::move(value));
+    axis.words.emplace_back(word);
   }
   return axis;
 }
@@ -134,7 +157,7 @@ absl::StatusOr<TrialConfig> ParseConfig(std::string_view text) {
   }
 }
 
-absl::StatusOr<std::vector<TrialConfig>> ExpandTrials(const TrialExpansion& expansion) {
+absl::StatusOr<std::vector<ExpandedTrial>> ExpandTrials(const TrialExpansion& expansion) {
   TrialConfig base = TrialConfig::object();
   if (!expansion.config.empty()) {
     auto config = ParseConfig(expansion.config);
@@ -143,30 +166,31 @@ absl::StatusOr<std::vector<TrialConfig>> ExpandTrials(const TrialExpansion& expa
     }
     base = *std::move(config);
   }
-  std::vector<TrialConfig> configs = {base};
+  std::vector<ExpandedTrial> trials = {{.config = base}};
   if (expansion.lines.has_value()) {
     auto lines = ParseLines(*expansion.lines, expansion.lines_name);
     if (!lines.ok()) return lines.status();
-    configs.assign(lines->size(), base);
-    for (std::size_t i = 0; i < configs.size(); ++i) configs[i].update((*lines)[i]);
+    trials.assign(lines->size(), {.config = base});
+    for (std::size_t i = 0; i < trials.size(); ++i) trials[i].config.update((*lines)[i]);
   }
-  if (auto status = CheckCount(configs.size()); !status.ok()) return status;
+  if (auto status = CheckCount(trials.size()); !status.ok()) return status;
   std::set<std::string> names;
   for (const std::string& text : expansion.grid) {
     const auto axis = ParseAxis(text);
     if (!axis.ok()) return axis.status();
     if (!names.insert(axis->name).second) return GridError(text, "its name is there twice");
-    if (auto status = CheckCount(configs.size() * axis->values.size()); !status.ok()) return status;
-    std::vector<TrialConfig> combined;
-    for (const TrialConfig& config : configs) {
-      for (const TrialConfig& value : axis->values) {
-        combined.push_back(config);
-        combined.back()[axis->name] = value;
+    if (auto status = CheckCount(trials.size() * axis->values.size()); !status.ok()) return status;
+    std::vector<ExpandedTrial> combined;
+    for (const ExpandedTrial& trial : trials) {
+      for (std::size_t i = 0; i < axis->values.size(); ++i) {
+        ExpandedTrial& next = combined.emplace_back(trial);
+        next.config[axis->name] = axis->values[i];
+        if (axis->values[i].is_number()) next.typed[axis->name] = axis->words[i];
       }
     }
-    configs = std::move(combined);
+    trials = std::move(combined);
   }
-  return configs;
+  return trials;
 }
 
 }  // namespace yard

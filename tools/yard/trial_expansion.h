@@ -2,6 +2,7 @@
 #define TOOLS_YARD_TRIAL_EXPANSION_H_
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,12 +28,17 @@ struct TrialExpansion {
   std::vector<std::string> grid;     // "NAME=V1,V2"
 };
 
+struct ExpandedTrial {
+  TrialConfig config;
+  std::map<std::string, std::string> typed = {};  // Numbers of the grid, as they were: "1e-4".
+};
+
 // The lines in their order, each with every combination of the grid (the last NAME changes first);
-// what comes later in config, line, grid counts. A value that is JSON is what it says (0.1 a
-// number, true a truth value, [1,2] an array), any other word a string. InvalidArgument names the
-// flag, or file and line: what is malformed, a NAME twice, no trials, or more than
-// kMaxTrialsOfCommand.
-absl::StatusOr<std::vector<TrialConfig>> ExpandTrials(const TrialExpansion& expansion);
+// what comes later in config, line, grid counts. A value that is JSON, or a number (.5, 1., +2), is
+// what it says (0.1 a number, true a truth value, [1,2] an array), any other word a string.
+// InvalidArgument names the flag, or file and line: what is malformed, a NAME twice, no trials, or
+// more than kMaxTrialsOfCommand.
+absl::StatusOr<std::vector<ExpandedTrial>> ExpandTrials(const TrialExpansion& expansion);
 
 // A JSON object of at most 32 levels, as the trainer takes it. InvalidArgument.
 absl::StatusOr<TrialConfig> ParseConfig(std::string_view text);

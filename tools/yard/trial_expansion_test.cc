@@ -9,14 +9,16 @@
 namespace yard {
 namespace {
 
+using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 std::vector<std::string> Expand(const TrialExpansion& expansion) {
   const auto configs = ExpandTrials(expansion);
   if (!configs.ok()) return {"ERR " + std::string(configs.status().message())};
   std::vector<std::string> texts;
-  for (const TrialConfig& config : *configs) texts.push_back(config.dump());
+  for (const ExpandedTrial& trial : *configs) texts.push_back(trial.config.dump());
   return texts;
 }
 
@@ -45,6 +47,22 @@ TEST(TrialExpansionTest, ValuesAreWhatTheyLookLike) {
                           R"({"x":"adam"})", R"({"x":"1"})", R"({"x":"a,b"})", R"({"x":[1,2]})",
                           R"({"x":{"a":[3,4]}})", R"({"x":"a b"})", R"({"x":"0x10"})"));
   EXPECT_THAT(Grid({"path=a=b"}), ElementsAre(R"({"path":"a=b"})"));
+}
+
+TEST(TrialExpansionTest, NumbersAreNumbersAsPeopleWriteThem) {
+  EXPECT_THAT(Grid({"x=.5,1.,1,+2,-.5e3,1e-4,1.e2"}),
+              ElementsAre(R"({"x":0.5})", R"({"x":1.0})", R"({"x":1})", R"({"x":2})",
+                          R"({"x":-500.0})", R"({"x":0.0001})", R"({"x":100.0})"));
+  EXPECT_THAT(Grid({"x=007,1-2,2024-01-02,1.2.3,.,e,-,nan,inf,1e999,+"}), Each(HasSubstr(":\"")));
+}
+
+TEST(TrialExpansionTest, TheGridsNumbersAreKnownAsTheyWereTyped) {
+  TrialExpansion expansion;
+  expansion.grid = {"lr=1e-4,.5", "name=a"};
+  const auto trials = ExpandTrials(expansion);
+  ASSERT_TRUE(trials.ok());
+  EXPECT_THAT(trials->at(0).typed, ElementsAre(Pair("lr", "1e-4")));
+  EXPECT_THAT(trials->at(1).typed, ElementsAre(Pair("lr", ".5")));
 }
 
 TEST(TrialExpansionTest, ConfigThenLineThenGridCounts) {

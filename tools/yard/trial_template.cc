@@ -69,10 +69,45 @@ absl::Status CheckName(const std::string& name) {
 
 }  // namespace
 
-std::map<std::string, std::string> TemplateValues(const TrialConfig& config, std::size_t index) {
+std::map<std::string, std::string> TemplateValues(const ExpandedTrial& trial, std::size_t index) {
   std::map<std::string, std::string> values = {{"index", absl::StrCat(index)}};
-  AddValues("", config, values);
+  AddValues("", trial.config, values);
+  for (const auto& [name, word] : trial.typed) values[name] = word;
   return values;
+}
+
+std::string FillKnown(std::string_view text, const std::map<std::string, std::string>& values) {
+  std::string filled;
+  for (std::size_t at = 0; at < text.size();) {
+    const bool is_quoted = text.substr(at, 2) == "{{";
+    const std::size_t begin = at + (is_quoted ? 2 : 1);
+    const std::string name(text[at] != '{'
+                               ? std::string_view()
+                               : NameBefore(text.substr(begin), is_quoted ? "}}" : "}"));
+    const auto value = values.find(name);
+    if (name.empty() || value == values.end()) {
+      filled += text[at++];
+      continue;
+    }
+    filled += is_quoted ? absl::StrCat("{", name, "}") : value->second;
+    at = begin + name.size() + (is_quoted ? 2 : 1);
+  }
+  return filled;
+}
+
+absl::StatusOr<TrialDraft> DraftTrial(const TrialDraft& pattern) {
+  if (pattern.config.empty()) return pattern;
+  const auto config = ParseConfig(pattern.config);
+  if (!config.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--config: ", config.status().message()));
+  }
+  std::map<std::string, std::string> values;
+  AddValues("", *config, values);
+  TrialDraft draft = pattern;
+  for (std::string& word : draft.argv) word = FillKnown(word, values);
+  draft.name = FillKnown(pattern.name, values);
+  draft.logdir = FillKnown(pattern.logdir, values);
+  return draft;
 }
 
 absl::StatusOr<std::string> FillTemplate(std::string_view text,
@@ -106,13 +141,13 @@ absl::StatusOr<std::string> FillTemplate(std::string_view text,
 }
 
 absl::StatusOr<std::vector<TrialDraft>> DraftTrials(const TrialDraft& pattern,
-                                                    const std::vector<TrialConfig>& configs) {
+                                                    const std::vector<ExpandedTrial>& trials) {
   std::vector<TrialDraft> drafts;
   std::set<std::string> runs;
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    const auto values = TemplateValues(configs[i], i);
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const auto values = TemplateValues(trials[i], i);
     TrialDraft draft;
-    draft.config = configs[i].dump(-1, ' ', false, TrialConfig::error_handler_t::replace);
+    draft.config = trials[i].config.dump(-1, ' ', false, TrialConfig::error_handler_t::replace);
     for (const std::string& word : pattern.argv) {
       auto filled = FillTemplate(word, values);
       if (!filled.ok()) return filled.status();

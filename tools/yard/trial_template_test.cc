@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 std::string Fill(const std::string& text) {
   const auto config = TrialConfig::parse(
       R"({"lr":0.1,"n":3,"name":"a b","on":true,"none":null,"list":[1,2],"net":{"depth":4}})");
-  const auto filled = FillTemplate(text, TemplateValues(config, 7));
+  const auto filled = FillTemplate(text, TemplateValues({.config = config}, 7));
   return filled.ok() ? *filled : "ERR " + std::string(filled.status().message());
 }
 
@@ -47,17 +47,17 @@ TEST(TrialTemplateTest, AnUnknownNameIsAnErrorWithThoseThereAre) {
 }
 
 TEST(TrialTemplateTest, TheConfigurationsOwnIndexCounts) {
-  EXPECT_EQ(TemplateValues(TrialConfig::parse(R"({"index":"x"})"), 7).at("index"), "x");
+  EXPECT_EQ(TemplateValues({.config = TrialConfig::parse(R"({"index":"x"})")}, 7).at("index"), "x");
 }
 
 TEST(TrialTemplateTest, AValueIsNotFilledAgain) {
-  const auto values = TemplateValues(TrialConfig::parse(R"({"a":"{b}","b":1})"), 0);
+  const auto values = TemplateValues({.config = TrialConfig::parse(R"({"a":"{b}","b":1})")}, 0);
   EXPECT_EQ(*FillTemplate("{a}", values), "{b}");
 }
 
 absl::StatusOr<std::vector<TrialDraft>> Draft(const TrialDraft& pattern) {
-  return DraftTrials(pattern, {TrialConfig::parse(R"({"lr":0.1,"data":"a/b"})"),
-                               TrialConfig::parse(R"({"lr":0.2,"data":"c"})")});
+  return DraftTrials(pattern, {{.config = TrialConfig::parse(R"({"lr":0.1,"data":"a/b"})")},
+                               {.config = TrialConfig::parse(R"({"lr":0.2,"data":"c"})")}});
 }
 
 TEST(TrialTemplateTest, DraftsOneTrialForEachConfiguration) {
@@ -69,6 +69,30 @@ TEST(TrialTemplateTest, DraftsOneTrialForEachConfiguration) {
   EXPECT_EQ(drafts->at(1).config, R"({"lr":0.2,"data":"c"})");
   EXPECT_EQ(drafts->at(1).logdir, "/runs/1");
   EXPECT_EQ(Draft({"", {"prog"}, "", ""})->at(0).name, "") << "the id will be its name";
+}
+
+TEST(TrialTemplateTest, ANumberOfTheGridIsWrittenAsItWasTyped) {
+  const auto drafts =
+      DraftTrials({"lr={lr}", {"prog", "{lr}"}, "", ""},
+                  {{.config = TrialConfig::parse(R"({"lr":0.0001})"), .typed = {{"lr", "1e-4"}}}});
+  ASSERT_TRUE(drafts.ok()) << drafts.status();
+  EXPECT_EQ(drafts->front().name, "lr=1e-4");
+  EXPECT_THAT(drafts->front().argv, ::testing::ElementsAre("prog", "1e-4"));
+  EXPECT_EQ(drafts->front().config, R"({"lr":0.0001})");
+}
+
+TEST(TrialTemplateTest, OneTrialHasTheValuesOfItsConfigurationAndKeepsOtherBraces) {
+  const auto draft = DraftTrial({"run-{lr}",
+                                 {"sh", "--lr={lr}", "${HOME} {x} {{x}} {{lr}} {{ {", "{net/d}"},
+                                 R"({"lr":0.1,"net":{"d":3}})",
+                                 "/runs/{lr}"});
+  ASSERT_TRUE(draft.ok()) << draft.status();
+  EXPECT_EQ(draft->name, "run-0.1");
+  EXPECT_EQ(draft->logdir, "/runs/0.1");
+  EXPECT_THAT(draft->argv,
+              ::testing::ElementsAre("sh", "--lr=0.1", "${HOME} {x} {{x}} {lr} {{ {", "3"));
+  EXPECT_THAT(DraftTrial({"", {"a{lr}"}, "", ""})->argv, ::testing::ElementsAre("a{lr}"));
+  EXPECT_FALSE(DraftTrial({"", {"a"}, "[1]", ""}).ok());
 }
 
 TEST(TrialTemplateTest, NamesThatCannotBeAreRefusedBeforeAnythingStarts) {

@@ -20,6 +20,7 @@
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/callers_path.h"
 #include "tools/yard/callers_process.h"
+#include "tools/yard/config_text.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_printer.h"
 #include "tools/yard/provenance.h"
@@ -243,7 +244,7 @@ class RunVerb : public Verb {
     options.Add("program", program_, "Program and arguments; write -- before them.");
     options.Add("--name", name_, "The run's name and directory (default: the trial's id).");
     options.Flag("--detach", detach_, "Print the id and return at once.");
-    options.Add("--config", config_, "A JSON object; the program finds it in params.json.");
+    options.Add("--config", config_, "A JSON object, or a file of one; params.json has it.");
     options.Add("--max_restarts", max_restarts_, "New attempts after a failure (default: 0).");
     options.Add("--seed", seed_, "YARD_SEED for the program (default: 0).");
     options.Add("--logdir", logdir_, "Where the run's directory is made (default: the yard's).");
@@ -273,6 +274,9 @@ class RunVerb : public Verb {
       if (!logdir.ok()) return Fail(context, "run", logdir.status());
       logdir_ = *std::move(logdir);
     }
+    auto config = ConfigText(config_, context.working_directory);
+    if (!config.ok()) return Fail(context, "run", config.status());
+    config_ = *std::move(config);
     working_directory_ = context.working_directory;
     if (!flags_.from().empty()) {
       const auto cloned = Clone(context, &*options);
@@ -323,6 +327,7 @@ class RunVerb : public Verb {
     if (!details.ok()) return details.status();
     if (details->trial == nullptr) return absl::InternalError("the trainer sent no trial");
     if (program_.empty() && flags_.function().empty()) {
+      is_clone_ = true;
       program_ = details->trial->argv;
       if (details->options != nullptr) function_ = details->options->function;
       working_directory_ = details->trial->working_directory;
@@ -339,7 +344,12 @@ class RunVerb : public Verb {
   // One, or those that --configs and --grid stand for.
   absl::StatusOr<std::vector<TrialDraft>> Drafts() const {
     const TrialDraft pattern = {name_, program_, config_, logdir_};
-    if (!IsMany()) return std::vector<TrialDraft>{pattern};
+    if (!IsMany() && is_clone_) return std::vector<TrialDraft>{pattern};
+    if (!IsMany()) {
+      auto draft = DraftTrial(pattern);
+      if (!draft.ok()) return draft.status();
+      return std::vector<TrialDraft>{*std::move(draft)};
+    }
     TrialExpansion expansion;
     expansion.config = config_;
     expansion.grid = flags_.grid();
@@ -519,6 +529,7 @@ class RunVerb : public Verb {
   std::uint64_t seed_ = 0;
   bool detach_ = false;
   bool is_cluster_ = false;
+  bool is_clone_ = false;  // Its program's words were filled in when that one was started.
   std::atomic<bool> interrupted_ = false;
   std::uint64_t rows_ = 0;
   TrialFlags flags_;
