@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/counted.h"
+#include "tools/yard/request_room.h"
 
 namespace yard {
 namespace {
@@ -168,6 +169,7 @@ absl::StatusOr<msg::JobSpecT> CompleteJob(JobDraft draft,
     spec.max_restarts = kNoLimit;
   }
   spec.environment = Overlay(environment, spec.environment);
+  if (auto room = CheckRoom(spec.environment, spec.argv, ""); !room.ok()) return room;
   if (spec.working_directory.empty()) spec.working_directory = directory;
   return std::move(spec);
 }

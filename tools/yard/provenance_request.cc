@@ -6,12 +6,11 @@
 #include "flatbuffers/flatbuffers.h"
 #include "nlohmann/json.hpp"
 #include "tools/yard/git_state.h"
+#include "tools/yard/request_room.h"
 
 namespace yard {
 namespace {
 
-// Of the mebibyte of a request; what is around it (method, ids, trace) has the rest.
-constexpr std::size_t kRoom = 1008 << 10;
 // Of provenance, which says the arguments twice and is kept with the trial: it goes without them.
 constexpr std::size_t kLong = 480 << 10;
 constexpr std::size_t kManyArguments = 9'000;
@@ -19,7 +18,7 @@ constexpr std::size_t kManyArguments = 9'000;
 std::size_t RoomIn(const msg::RunTrialRequestT& request) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(msg::RunTrialRequest::Pack(builder, &request));
-  return kRoom - std::min<std::size_t>(kRoom, builder.GetSize());
+  return kRequestRoom - std::min<std::size_t>(kRequestRoom, builder.GetSize());
 }
 
 std::string TextOf(const nlohmann::ordered_json& json) {

@@ -25,6 +25,7 @@
 #include "tools/yard/line_printer.h"
 #include "tools/yard/provenance.h"
 #include "tools/yard/provenance_request.h"
+#include "tools/yard/request_room.h"
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/text_width.h"
@@ -287,6 +288,9 @@ class RunVerb : public Verb {
     options->function = function_;
     const auto drafts = Drafts();
     if (!drafts.ok()) return Fail(context, "run", drafts.status());
+    const absl::Status room = CheckRoom(CallersEnvironment(context.environment),
+                                        drafts->front().argv, drafts->front().config);
+    if (!room.ok()) return Fail(context, "run", room);
     auto client = context.client();
     if (!client.ok()) return Fail(context, "run", client.status());
     if (IsMany() || options->fail_fast) options->group = runtime::RandomHex128();
