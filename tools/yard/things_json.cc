@@ -64,12 +64,19 @@ std::string QuoteNotFinite(std::string_view text) {
   return result;
 }
 
+// Null unless it has ended with one.
+nlohmann::json ExitCodeOf(const msg::AttemptT& attempt) {
+  const bool has_none = attempt.ended_us == 0 || attempt.signal != 0 || attempt.error_number != 0 ||
+                        attempt.shim_lost;
+  return has_none ? nlohmann::json() : nlohmann::json(attempt.exit_code);
+}
+
 nlohmann::json ToJson(const msg::AttemptT& attempt) {
   return {{"number", attempt.number},
-          {"pid", attempt.pid},
-          {"started", IsoTime(attempt.started_us)},
-          {"ended", IsoTime(attempt.ended_us)},
-          {"exit_code", attempt.exit_code},
+          {"pid", PidToJson(attempt.pid)},
+          {"started", TimeToJson(attempt.started_us)},
+          {"ended", TimeToJson(attempt.ended_us)},
+          {"exit_code", ExitCodeOf(attempt)},
           {"signal", attempt.signal},
           {"reason", attempt.reason},
           {"core_dumped", attempt.core_dumped},
@@ -83,7 +90,7 @@ nlohmann::json ToJson(const msg::FailureT& failure) {
   return {{"task", failure.task},
           {"attempt", failure.attempt},
           {"reason", failure.reason},
-          {"time", IsoTime(failure.time_us)},
+          {"time", TimeToJson(failure.time_us)},
           {"last_lines", failure.last_lines},
           {"log", failure.log_path},
           {"consequences", failure.consequences}};
@@ -107,6 +114,14 @@ nlohmann::json NumberToJson(double value) {
   return value;
 }
 
+nlohmann::json TimeToJson(std::int64_t microseconds) {
+  return microseconds == 0 ? nlohmann::json() : nlohmann::json(IsoTime(microseconds));
+}
+
+nlohmann::json PidToJson(std::int64_t pid) {
+  return pid == 0 ? nlohmann::json() : nlohmann::json(pid);
+}
+
 nlohmann::json ToJson(const msg::TrialT& trial) {
   return {{"id", trial.id},
           {"kind", "trial"},
@@ -117,9 +132,9 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"directory", trial.log_directory},
           {"job", trial.job},
           {"attempt", trial.attempt},
-          {"created", IsoTime(trial.created_us)},
-          {"started", IsoTime(trial.started_us)},
-          {"ended", IsoTime(trial.ended_us)},
+          {"created", TimeToJson(trial.created_us)},
+          {"started", TimeToJson(trial.started_us)},
+          {"ended", TimeToJson(trial.ended_us)},
           {"reports", trial.reports},
           {"training_iteration", trial.training_iteration},
           {"metrics", MetricsToJson(trial.last_metrics)},
@@ -164,8 +179,8 @@ nlohmann::json ToJson(const msg::JobT& job) {
           {"state", StateName(job.state)},
           {"argv", job.argv},
           {"working_directory", job.working_directory},
-          {"created", IsoTime(job.created_us)},
-          {"ended", IsoTime(job.ended_us)},
+          {"created", TimeToJson(job.created_us)},
+          {"ended", TimeToJson(job.ended_us)},
           {"reason", job.reason},
           {"stop_requested", job.stop_requested},
           {"restarts", job.restarts},

@@ -1,6 +1,7 @@
 #ifndef TOOLS_YARD_THINGS_JSON_H_
 #define TOOLS_YARD_THINGS_JSON_H_
 
+#include <cstdint>
 #include <string>
 
 #include "bus/schema/envelope_generated.h"
@@ -21,6 +22,9 @@ nlohmann::json MetricsToJson(const std::string& metrics);
 nlohmann::json MetricNumbers(const std::string& metrics);
 // The same for one number.
 nlohmann::json NumberToJson(double value);
+// "ISO 8601 UTC" of microseconds since 1970, and a process's number; null for 0, which is none.
+nlohmann::json TimeToJson(std::int64_t microseconds);
+nlohmann::json PidToJson(std::int64_t pid);
 // One line on `out`; invalid UTF-8 is replaced, an integer beyond 2^53 is a string.
 void PrintJson(Context& context, const nlohmann::json& json);
 // "loss 0.0811  accuracy 0.974": the first few metrics for a line.

@@ -1,5 +1,6 @@
 #include "tools/yard/things_json.h"
 
+#include <memory>
 #include <sstream>
 #include <string>
 
@@ -89,8 +90,33 @@ TEST(TrialToJsonTest, TimesAreIsoAndMetricsAnObject) {
   const nlohmann::json json = ToJson(trial);
   EXPECT_EQ(json["state"], "running");
   EXPECT_EQ(json["created"], "2023-11-14T22:13:20.000000Z");
-  EXPECT_EQ(json["ended"], "");
+  EXPECT_TRUE(json["ended"].is_null());
   EXPECT_EQ(json["metrics"]["loss"], "NaN");
+}
+
+nlohmann::json AttemptJson(const msg::AttemptT& attempt) {
+  msg::TaskT task;
+  task.attempts.push_back(std::make_unique<msg::AttemptT>(attempt));
+  return ToJson(task)["attempts"][0];
+}
+
+TEST(AttemptToJsonTest, WhatIsNotThereIsNull) {
+  msg::AttemptT attempt;
+  for (const char* key : {"pid", "exit_code", "started", "ended"}) {
+    EXPECT_TRUE(AttemptJson(attempt)[key].is_null()) << key;
+  }
+  attempt.pid = 17;
+  attempt.started_us = 1;
+  EXPECT_TRUE(AttemptJson(attempt)["exit_code"].is_null()) << "it runs";
+  EXPECT_EQ(AttemptJson(attempt)["pid"], 17);
+  attempt.ended_us = 2;
+  EXPECT_EQ(AttemptJson(attempt)["exit_code"], 0);
+  EXPECT_EQ(AttemptJson(attempt)["ended"], "1970-01-01T00:00:00.000002Z");
+  attempt.signal = 9;
+  EXPECT_TRUE(AttemptJson(attempt)["exit_code"].is_null()) << "a signal has ended it";
+  attempt.signal = 0;
+  attempt.shim_lost = true;
+  EXPECT_TRUE(AttemptJson(attempt)["exit_code"].is_null()) << "nobody knows";
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ json DetailsToJson(const msg::TrialDetailsReplyT& details) {
   for (const auto& checkpoint : details.checkpoints) {
     checkpoints.push_back({{"directory", checkpoint->directory},
                            {"training_iteration", checkpoint->training_iteration},
-                           {"created", IsoTime(checkpoint->created_us)},
+                           {"created", TimeToJson(checkpoint->created_us)},
                            {"bytes", checkpoint->bytes}});
     if (checkpoint->has_score) checkpoints.back()["score"] = NumberToJson(checkpoint->score);
   }
@@ -217,7 +217,7 @@ json DetailsToJson(const msg::TrialDetailsReplyT& details) {
   }
   json log = json::array();
   for (const auto& said : details.log) {
-    log.push_back({{"time", IsoTime(said->time_us)}, {"text", said->text}});
+    log.push_back({{"time", TimeToJson(said->time_us)}, {"text", said->text}});
   }
   return {
       {"options", details.options == nullptr ? json::object() : OptionsToJson(*details.options)},

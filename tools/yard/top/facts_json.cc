@@ -31,12 +31,12 @@ nlohmann::json ToJson(const Facts& facts) {
   for (const ServiceRow& row : facts.services) {
     services.push_back({{"service", row.service},
                         {"state", row.state},
-                        {"pid", row.pid},
+                        {"pid", PidToJson(row.pid)},
                         {"restarts", row.restarts}});
   }
   for (const msg::TrialT& trial : facts.trials) trials.push_back(yard::ToJson(trial));
   for (const msg::JobT& job : facts.jobs) jobs.push_back(yard::ToJson(job));
-  return {{"time", IsoTime(absl::ToUnixMicros(facts.at))},
+  return {{"time", TimeToJson(absl::ToUnixMicros(facts.at))},
           {"services", std::move(services)},
           {"trials", std::move(trials)},
           {"jobs", std::move(jobs)},

@@ -479,7 +479,7 @@ class RunVerb : public Verb {
       if (context.json) {
         screen.Object({{"row", row->row},
                        {"step", row->step},
-                       {"time", IsoTime(row->wall_time_us)},
+                       {"time", TimeToJson(row->wall_time_us)},
                        {"metrics", MetricsToJson(row->metrics)}});
       }
     }

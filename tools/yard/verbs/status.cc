@@ -88,8 +88,12 @@ class Status : public Verb {
   }
 
   static nlohmann::json ToJsonRow(const ServiceRow& row) {
-    return {{"service", row.service},  {"instance", row.instance},       {"state", row.state},
-            {"pid", row.pid},          {"since", IsoTime(row.since_us)}, {"restarts", row.restarts},
+    return {{"service", row.service},
+            {"instance", row.instance},
+            {"state", row.state},
+            {"pid", PidToJson(row.pid)},
+            {"since", TimeToJson(row.since_us)},
+            {"restarts", row.restarts},
             {"endpoint", row.endpoint}};
   }
 

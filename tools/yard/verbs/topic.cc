@@ -225,10 +225,15 @@ class Topic : public Verb {
   }
 
   static nlohmann::json ToJsonRow(const msg::TopicInfoT& info) {
-    return {
-        {"topic", info.topic},           {"type", info.type},    {"payload", info.is_payload},
-        {"events", info.events},         {"bytes", info.bytes},  {"first", IsoTime(info.first_us)},
-        {"last", IsoTime(info.last_us)}, {"seq", info.last_seq}, {"subscribers", info.subscribers}};
+    return {{"topic", info.topic},
+            {"type", info.type},
+            {"payload", info.is_payload},
+            {"events", info.events},
+            {"bytes", info.bytes},
+            {"first", TimeToJson(info.first_us)},
+            {"last", TimeToJson(info.last_us)},
+            {"seq", info.last_seq},
+            {"subscribers", info.subscribers}};
   }
 
   // No client: what a client recovers comes later than it was sent, and not from the hub.

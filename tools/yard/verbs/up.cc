@@ -256,18 +256,19 @@ class Up : public Verb {
                       "--upgrade\n";
       return kDone;
     }
-    const absl::Status done = RestartOutdated(
-        context, wanted, absl::Seconds(timeout_),
-        [&](const std::string& service, pid_t before, pid_t now) {
-          if (context.json) {
-            return PrintJson(
-                context,
-                {{"service", service}, {"state", "restarted"}, {"before", before}, {"pid", now}});
-          }
-          *context.out << absl::StreamFormat("%-12s restarted  (pid %d, before %d)\n", service, now,
-                                             before);
-          context.out->flush();
-        });
+    const absl::Status done =
+        RestartOutdated(context, wanted, absl::Seconds(timeout_),
+                        [&](const std::string& service, pid_t before, pid_t now) {
+                          if (context.json) {
+                            return PrintJson(context, {{"service", service},
+                                                       {"state", "restarted"},
+                                                       {"before", PidToJson(before)},
+                                                       {"pid", PidToJson(now)}});
+                          }
+                          *context.out << absl::StreamFormat(
+                              "%-12s restarted  (pid %d, before %d)\n", service, now, before);
+                          context.out->flush();
+                        });
     return done.ok() ? kDone : Fail(context, "up", done);
   }
 
@@ -276,7 +277,7 @@ class Up : public Verb {
     if (context.json) {
       return PrintJson(context, {{"service", service},
                                  {"state", "up"},
-                                 {"pid", pid},
+                                 {"pid", PidToJson(pid)},
                                  {"ready_ms", absl::ToDoubleMilliseconds(took)}});
     }
     if (was_up) return;

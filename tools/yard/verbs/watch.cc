@@ -57,7 +57,7 @@ class Watch : public Verb {
       return PrintJson(context, {{"row", row.row},
                                  {"step", row.step},
                                  {"training_iteration", row.training_iteration},
-                                 {"time", IsoTime(row.wall_time_us)},
+                                 {"time", TimeToJson(row.wall_time_us)},
                                  {"metrics", MetricsToJson(row.metrics)}});
     }
     const nlohmann::json metrics = MetricNumbers(row.metrics);
