@@ -10,16 +10,18 @@
 #include "absl/strings/str_format.h"
 #include "runtime/printable.h"
 #include "tools/yard/table.h"
+#include "tools/yard/text_width.h"
 
 namespace yard {
 namespace {
 
-constexpr int kLabelWidth = 10;  // Of the values beside the vertical axis.
+constexpr int kLabelWidth = 10;  // Of the values beside the vertical axis, at least.
 constexpr int kColors[] = {36, 33, 35, 32, 31, 34};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-int CellsAcross(const PlotOptions& options) {
-  return std::clamp(options.width, 30, 4000) - kLabelWidth - 2;
+int WholeWidth(const PlotOptions& options) { return std::clamp(options.width, 30, 4000); }
+int CellsAcross(const PlotOptions& options, int label_width) {
+  return WholeWidth(options) - label_width - 2;
 }
 // Under the title and above the axis and its labels.
 int CellsDown(const PlotOptions& options) { return std::clamp(options.height, 5, 1000) - 3; }
@@ -112,6 +114,24 @@ class Canvas {
   std::vector<Cell> cells_;
 };
 
+bool IsFinite(const PlotColumn& column) {
+  return std::isfinite(column.first) && std::isfinite(column.last) && !std::isnan(column.min);
+}
+
+// Where columns of any curve have values that cannot be drawn, in cells.
+std::vector<bool> Unseen(const std::vector<PlotCurve>& curves, const Range& x, int across) {
+  std::vector<bool> unseen(static_cast<std::size_t>(across), false);
+  for (const PlotCurve& curve : curves) {
+    for (const PlotColumn& column : curve.columns) {
+      if (IsFinite(column)) continue;
+      const int from = x.Place(column.first_x, across * 2 - 1) / 2;
+      const int to = x.Place(column.last_x, across * 2 - 1) / 2;
+      std::fill(unseen.begin() + from, unseen.begin() + to + 1, true);
+    }
+  }
+  return unseen;
+}
+
 void DrawCurve(const PlotCurve& curve, std::size_t index, bool mark, const Range& x, const Range& y,
                Canvas* canvas) {
   double from_x = 0, from_y = kNan;
@@ -131,14 +151,26 @@ void DrawCurve(const PlotCurve& curve, std::size_t index, bool mark, const Range
   if (mark && std::isfinite(from_y)) canvas->Mark(dot_x(from_x), dot_y(from_y), index);
 }
 
-std::string AxisLabel(const Range& y, int row, int rows) {
-  if (row == 0) return ShortNumber(y.high);
-  if (row == rows - 1) return ShortNumber(y.low);
-  if (row == rows / 2) {
-    const double share = static_cast<double>(rows - 1 - row) / (rows - 1);
-    return absl::StrFormat("%.4g", y.low * (1 - share) + y.high * share);
+// One for each row, most of them empty; those that are there differ.
+std::vector<std::string> AxisLabels(const Range& y, int rows) {
+  std::vector<std::string> labels(static_cast<std::size_t>(rows));
+  const int middle = rows / 2;
+  if (y.low == y.high) {
+    labels[static_cast<std::size_t>(middle)] = ShortNumber(y.low);
+    return labels;
   }
-  return "";
+  const double ends[] = {y.low, y.high};
+  const std::vector<std::string> texts = ShortNumbers(ends);
+  labels.front() = texts[1];
+  labels.back() = texts[0];
+  const double share = static_cast<double>(rows - 1 - middle) / (rows - 1);
+  const double value = y.low * (1 - share) + y.high * share;
+  std::string& text = labels[static_cast<std::size_t>(middle)];
+  for (int digits = 4; digits <= 17; ++digits) {
+    text = absl::StrFormat("%.*g", digits, value);
+    if (text != labels.front() && text != labels.back()) break;
+  }
+  return labels;
 }
 
 // Steps are whole numbers, and shown whole.
@@ -147,21 +179,27 @@ std::string StepLabel(double x) {
   return ShortNumber(x);
 }
 
-std::string HorizontalAxis(const Range& x, int across) {
-  std::string line(kLabelWidth, ' ');
+std::string HorizontalAxis(const Range& x, const std::vector<bool>& unseen, int label_width) {
+  std::string line(static_cast<std::size_t>(label_width), ' ');
   absl::StrAppend(&line, " \u2514");
-  for (int i = 0; i < across; ++i) line += "\u2500";
+  for (const bool mark : unseen) line += mark ? "\u00d7" : "\u2500";
+  const int across = static_cast<int>(unseen.size());
   const std::string low = StepLabel(x.low), high = StepLabel(x.high);
   const int gap = std::max(across - static_cast<int>(low.size() + high.size()), 1);
-  return absl::StrCat(line, "\n", std::string(kLabelWidth + 2, ' '), low,
+  return absl::StrCat(line, "\n", std::string(static_cast<std::size_t>(label_width) + 2, ' '), low,
                       std::string(static_cast<std::size_t>(gap), ' '), high, "\n");
 }
 
-std::string Legend(const std::vector<PlotCurve>& curves, bool color) {
+std::string Legend(const std::vector<PlotCurve>& curves, const PlotOptions& options) {
+  constexpr int kBefore = 5;
   std::string text;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    const std::string label = runtime::Printable(curves[i].label);
-    if (color) {
+    // What stands behind the name is whole.
+    const std::string behind = runtime::Printable(curves[i].behind);
+    const int room = WholeWidth(options) - kBefore - TextWidth(behind);
+    const std::string label =
+        FitText(runtime::Printable(curves[i].label), std::max(room, 8)) + behind;
+    if (options.color) {
       absl::StrAppend(&text, "  \x1b[", kColors[i % std::size(kColors)], "m\u2501\u2501\x1b[0m ",
                       label, "\n");
     } else if (curves.size() > 1) {
@@ -175,7 +213,7 @@ std::string Legend(const std::vector<PlotCurve>& curves, bool color) {
 
 }  // namespace
 
-int PlotDots(const PlotOptions& options) { return CellsAcross(options) * 2; }
+int PlotDots(const PlotOptions& options) { return CellsAcross(options, kLabelWidth) * 2; }
 
 std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& options) {
   Range x, y;
@@ -190,18 +228,26 @@ std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& op
   if (x.empty()) x = {0, 0};
   if (y.empty()) y = {0, 0};
   const int rows = CellsDown(options);
-  Canvas canvas(CellsAcross(options), rows);
+  const std::vector<std::string> labels = AxisLabels(y, rows);
+  int label_width = kLabelWidth;
+  for (const std::string& label : labels) {
+    label_width = std::max(label_width, static_cast<int>(label.size()));
+  }
+  const int across = CellsAcross(options, label_width);
+  Canvas canvas(across, rows);
   const bool mark = curves.size() > 1 && !options.color;
   for (std::size_t i = 0; i < curves.size(); ++i) {
     DrawCurve(curves[i], i, mark, x, y, &canvas);
   }
-  std::string text =
-      absl::StrCat(std::string(kLabelWidth + 2, ' '), runtime::Printable(options.title), "\n");
+  std::string text = absl::StrCat(std::string(static_cast<std::size_t>(label_width) + 2, ' '),
+                                  FitText(runtime::Printable(options.title), across), "\n");
   for (int row = 0; row < rows; ++row) {
-    absl::StrAppend(&text, absl::StrFormat("%*s", kLabelWidth, AxisLabel(y, row, rows)), " \u2502",
-                    canvas.Row(row, options.color), "\n");
+    absl::StrAppend(&text,
+                    absl::StrFormat("%*s", label_width, labels[static_cast<std::size_t>(row)]),
+                    " \u2502", canvas.Row(row, options.color), "\n");
   }
-  return absl::StrCat(text, HorizontalAxis(x, CellsAcross(options)), Legend(curves, options.color));
+  return absl::StrCat(text, HorizontalAxis(x, Unseen(curves, x, across), label_width),
+                      Legend(curves, options));
 }
 
 }  // namespace yard

@@ -18,7 +18,8 @@ struct PlotColumn {
 };
 
 struct PlotCurve {
-  std::string label;
+  std::string label;                // The name; cut where it is too long for a line of the legend.
+  std::string behind = {};          // What follows it there.
   std::vector<PlotColumn> columns;  // Ascending in x.
 };
 
@@ -29,14 +30,16 @@ struct PlotOptions {
   bool color = false;
 };
 
-// Columns a curve may have so that none of them shares its dots with another.
+// Columns a curve may have so that none of them shares its dots with another, unless the labels
+// of the axis are long.
 int PlotDots(const PlotOptions& options);
 
 // A chart of braille dots (2 x 4 a character) with axes, and a legend below. Each column is drawn
 // from its minimum to its maximum, so that a spike of one point is as high as it was; columns are
-// joined by lines, values that are not finite leave a gap. More than one curve: told apart by
-// color, or by a letter at the end of each. Every line ends with "\n"; labels are made
-// Printable().
+// joined by lines, values that are not finite leave a gap, and a cross on the axis below. Labels
+// have as many digits as it takes to tell them apart; no line is wider than all of it. More than
+// one curve: told apart by color, or by a letter at the end of each. Every line ends with "\n";
+// labels are made Printable().
 std::string DrawPlot(const std::vector<PlotCurve>& curves, const PlotOptions& options);
 
 }  // namespace yard

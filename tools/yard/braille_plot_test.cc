@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tools/yard/text_width.h"
 
 namespace yard {
 namespace {
@@ -83,6 +84,36 @@ TEST(DrawPlotTest, BigStepsAreShownWhole) {
   const std::string axis = Lines(plot)[6];
   EXPECT_NE(axis.find(" 1000000 "), std::string::npos) << plot;
   EXPECT_EQ(axis.substr(axis.size() - 10), " 123456789") << plot;
+}
+
+TEST(DrawPlotTest, NoLineIsWiderThanAsked) {
+  for (const std::vector<double>& values :
+       {std::vector<double>{1.01109, -0.00249587}, {-1.23457e-05, 1}, {1e7, 1e7 + 1e-8}}) {
+    PlotCurve curve = Curve(std::string(200, 'n'), values);
+    curve.behind = "  2 points";
+    const std::string plot =
+        DrawPlot({curve}, {.title = std::string(5000, 't'), .width = 60, .height = 7});
+    for (const std::string& line : Lines(plot)) EXPECT_LE(TextWidth(line), 60) << line;
+    EXPECT_NE(plot.find("  2 points\n"), std::string::npos) << plot;
+  }
+}
+
+TEST(DrawPlotTest, LabelsTellTheTopFromTheBottom) {
+  const auto lines = Lines(DrawPlot({Curve("c", {1e7, 1e7 + 49})}, {.width = 60, .height = 8}));
+  EXPECT_NE(lines[1].find("10000049 "), std::string::npos) << lines[1];
+  EXPECT_NE(lines[5].find("10000000 "), std::string::npos) << lines[5];
+  const std::string constant = DrawPlot({Curve("c", {5, 5})}, {.width = 60, .height = 8});
+  EXPECT_EQ(constant.find(" 5 "), constant.rfind(" 5 ")) << "at its height alone\n" << constant;
+}
+
+TEST(DrawPlotTest, WhatIsNotFiniteIsMarkedOnTheAxis) {
+  const std::string none = DrawPlot({Curve("c", {1, 2, 3})}, {.width = 30, .height = 7});
+  EXPECT_EQ(none.find("\u00d7"), std::string::npos);
+  const std::string some =
+      DrawPlot({Curve("c", {1, kNan, 3, kInfinity})}, {.width = 30, .height = 7});
+  EXPECT_NE(Lines(some)[5].find("\u00d7"), std::string::npos) << some;
+  EXPECT_NE(DrawPlot({Curve("c", {kNan})}, {.width = 30, .height = 7}).find("\u00d7"),
+            std::string::npos);
 }
 
 TEST(DrawPlotTest, AnySizeIsDrawn) {

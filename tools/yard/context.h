@@ -27,6 +27,8 @@ struct Context {
   int width = 80;      // Of the terminal, in columns and rows.
   int height = 24;
   bool json = false;  // --json
+  // Columns that a table on `out` has; 0: any number.
+  int out_width() const { return out_is_terminal ? width : 0; }
 
   std::vector<std::string> rest;         // The words after "--".
   std::vector<std::string> environment;  // "NAME=value"

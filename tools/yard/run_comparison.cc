@@ -8,6 +8,7 @@
 #include "runtime/printable.h"
 #include "tools/yard/number_text.h"
 #include "tools/yard/table.h"
+#include "tools/yard/text_width.h"
 
 namespace yard {
 namespace {
@@ -69,11 +70,15 @@ std::optional<std::string> MetricValue(const ComparedRun& run, const std::string
 
 // Text for people.
 
+// Characters.
 std::size_t Width(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
   }));
 }
+
+// That a terminal gives it.
+std::size_t Columns(std::string_view text) { return static_cast<std::size_t>(TextWidth(text)); }
 
 // The first or last `count` characters of `text`, which has more.
 std::string_view First(std::string_view text, std::size_t count) {
@@ -158,8 +163,13 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
     names.push_back(runtime::Printable(row.name));
     cells.push_back(Cells(row.values));
   }
+  // A name that is longer is cut, or pushes its own row to the right.
+  const std::size_t most = width > 0 ? std::max<std::size_t>(width / 2, 20) : 100;
   std::size_t name_width = 0;
-  for (const std::string& name : names) name_width = std::max(name_width, Width(name));
+  for (std::string& name : names) {
+    if (width > 0) name = FitText(name, static_cast<int>(most));
+    name_width = std::max(name_width, std::min(Columns(name), most));
+  }
 
   std::string text;
   for (std::size_t begin = 0; begin < comparison.runs.size();) {
@@ -168,8 +178,8 @@ std::string ComparisonTable(const RunComparison& comparison, std::size_t width) 
     std::size_t end = begin;
     for (; end < comparison.runs.size(); ++end) {
       const std::string run = runtime::Printable(comparison.runs[end]);
-      std::size_t column = Width(run);
-      for (const auto& row : cells) column = std::max(column, Width(row[end]));
+      std::size_t column = Columns(run);
+      for (const auto& row : cells) column = std::max(column, Columns(row[end]));
       if (width > 0 && end > begin && used + 2 + column > width) break;
       used += 2 + column;
       headers.push_back(">" + run);

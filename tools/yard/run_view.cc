@@ -104,7 +104,7 @@ std::string WordsOf(const char* enumerator, char between) {
   return words.empty() ? "unknown" : words;  // Of a newer data manager.
 }
 
-std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now) {
+std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now, int width) {
   bool labels = false, faults = false;
   for (const auto& run : runs) {
     labels = labels || !run->labels.empty();
@@ -127,7 +127,7 @@ std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Tim
     if (labels) cells.push_back(absl::StrJoin(run->labels, " "));
     table.AddRow(std::move(cells));
   }
-  return table.ToString();
+  return table.ToString(width);
 }
 
 std::string RunText(const msg::RunT& run) {
@@ -153,7 +153,7 @@ std::string RunText(const msg::RunT& run) {
   return text;
 }
 
-std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags) {
+std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags, int width) {
   const bool others =
       std::any_of(tags.begin(), tags.end(), [](const auto& tag) { return !IsScalar(*tag); });
   std::vector<std::string> headers = {"TAG"};
@@ -170,23 +170,22 @@ std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags) {
       cells.push_back(cell);
     }
     if (IsScalar(*tag)) {
-      for (const double number : {tag->min, tag->max, tag->last}) {
-        cells.push_back(ShortNumber(number));
-      }
+      const double numbers[] = {tag->min, tag->max, tag->last};
+      for (std::string& text : ShortNumbers(numbers)) cells.push_back(std::move(text));
     }
     table.AddRow(std::move(cells));
   }
-  return table.ToString();
+  return table.ToString(width);
 }
 
-std::string FilesText(const msg::FilesReplyT& files) {
+std::string FilesText(const msg::FilesReplyT& files, int width) {
   Table table({"FILE", "FORMAT", ">SIZE", ">READ", ">RECORDS", ">POINTS"});
   for (const auto& file : files.files) {
     table.AddRow({file->name, FormatName(file->format), ShortBytes(file->bytes),
                   Share(file->read_bytes, file->bytes), absl::StrCat(file->records),
                   absl::StrCat(file->points)});
   }
-  std::string text = table.ToString();
+  std::string text = table.ToString(width);
   for (const auto& file : files.files) {
     for (const auto& fault : file->faults) {
       if (fault->kind == msg::FaultKind::UnfinishedTail) continue;  // A line of its own, below.

@@ -2,25 +2,34 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_format.h"
 #include "glog/logging.h"
 #include "runtime/printable.h"
+#include "tools/yard/text_width.h"
 
 namespace yard {
 namespace {
 
-// Characters, as a terminal counts them for most scripts.
-std::size_t Width(const std::string& cell) {
-  return static_cast<std::size_t>(std::count_if(cell.begin(), cell.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-  }));
+// A cell that is wider does not widen all others of its column: it pushes its own row to the right.
+constexpr int kMostPadding = 100;
+constexpr int kLeastWidth = 8;  // Of a column that is cut to fit.
+
+void AppendCell(const std::string& cell, int width, bool right, std::string* line) {
+  const std::string padding(static_cast<std::size_t>(std::max(width - TextWidth(cell), 0)), ' ');
+  *line += right ? padding + cell : cell + padding;
 }
 
-void AppendCell(const std::string& cell, std::size_t width, bool right, std::string* line) {
-  const std::string padding(width - std::min(width, Width(cell)), ' ');
-  *line += right ? padding + cell : cell + padding;
+// Takes from the widest until all of them together have no more than `room`.
+void Narrow(int room, std::vector<int>* widths) {
+  int sum = std::accumulate(widths->begin(), widths->end(), 0);
+  for (; sum > room; --sum) {
+    const auto widest = std::max_element(widths->begin(), widths->end());
+    if (widest == widths->end() || *widest <= kLeastWidth) return;
+    --*widest;
+  }
 }
 
 }  // namespace
@@ -44,21 +53,24 @@ void Table::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::ToString() const {
+std::string Table::ToString(int width) const {
   std::vector<const std::vector<std::string>*> lines = {&headers_};
   for (const auto& row : rows_) lines.push_back(&row);
-  std::vector<std::size_t> widths(headers_.size(), 0);
+  std::vector<int> widths(headers_.size(), 0);
   for (const auto* cells : lines) {
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], Width((*cells)[i]));
+      const int most = width > 0 ? width : kMostPadding;
+      widths[i] = std::max(widths[i], std::min(TextWidth((*cells)[i]), most));
     }
   }
+  if (width > 0) Narrow(width - 2 * (static_cast<int>(widths.size()) - 1), &widths);
   std::string text;
   for (const auto* cells : lines) {
     std::string line;
     for (std::size_t i = 0; i < widths.size(); ++i) {
       if (i > 0) line += "  ";
-      AppendCell((*cells)[i], widths[i], right_[i], &line);
+      const std::string& cell = (*cells)[i];
+      AppendCell(width > 0 ? FitText(cell, widths[i]) : cell, widths[i], right_[i], &line);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -83,6 +95,26 @@ std::string IsoTime(std::int64_t microseconds) {
 }
 
 std::string ShortNumber(double value) { return absl::StrFormat("%.6g", value); }
+
+std::vector<std::string> ShortNumbers(std::span<const double> values) {
+  std::vector<std::string> texts;
+  const auto look_alike = [&] {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for (std::size_t other = 0; other < i; ++other) {
+        // (NaN is not equal to itself, and reads like itself with any number of digits.)
+        const bool differ = values[i] < values[other] || values[i] > values[other];
+        if (differ && texts[i] == texts[other]) return true;
+      }
+    }
+    return false;
+  };
+  for (int digits = 6; digits <= 17; ++digits) {
+    texts.clear();
+    for (const double value : values) texts.push_back(absl::StrFormat("%.*g", digits, value));
+    if (!look_alike()) break;
+  }
+  return texts;
+}
 
 std::string ShortBytes(std::uint64_t bytes) {
   if (bytes < 1000) return absl::StrFormat("%d B", bytes);

@@ -2,6 +2,7 @@
 #define TOOLS_YARD_TABLE_H_
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ class Table {
   explicit Table(std::vector<std::string> headers);
   // Missing cells are empty, surplus ones an error of the program.
   void AddRow(std::vector<std::string> cells);
-  std::string ToString() const;
+  // Not wider than `width` columns of a terminal, if that can be, unless it is 0: the widest cells
+  // are cut, and end with an ellipsis. With 0 all are whole.
+  std::string ToString(int width = 0) const;
 
  private:
   std::vector<std::string> headers_;
@@ -30,6 +33,8 @@ std::string ShortDuration(absl::Duration duration);
 std::string IsoTime(std::int64_t microseconds);
 // "0.0811", "1.2e-05", "nan": at most 6 significant digits.
 std::string ShortNumber(double value);
+// Several, which a person compares: with as many digits as it takes to tell them apart.
+std::vector<std::string> ShortNumbers(std::span<const double> values);
 // "12.3 MB"
 std::string ShortBytes(std::uint64_t bytes);
 

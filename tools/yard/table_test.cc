@@ -1,6 +1,8 @@
 #include "tools/yard/table.h"
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -25,6 +27,36 @@ TEST(TableTest, CountsCharactersNotBytes) {
   table.AddRow({"äöü", "1"});
   table.AddRow({"abc", "2"});
   EXPECT_EQ(table.ToString(), "N    X\näöü  1\nabc  2\n");
+}
+
+TEST(TableTest, WideCharactersTakeTwoColumns) {
+  Table table({"N", "X"});
+  table.AddRow({"\u6e2c\u8a66", "1"});
+  table.AddRow({"abc", "2"});
+  EXPECT_EQ(table.ToString(), "N     X\n\u6e2c\u8a66  1\nabc   2\n");
+}
+
+TEST(TableTest, OnATerminalTheWidestCellsAreCut) {
+  Table table({"NAME", ">POINTS"});
+  table.AddRow({std::string(50, 'n'), "17"});
+  EXPECT_EQ(table.ToString(20), "NAME         POINTS\nnnnnnnnnnnn\u2026      17\n");
+  EXPECT_NE(table.ToString().find(std::string(50, 'n')), std::string::npos);
+}
+
+TEST(TableTest, OneLongCellDoesNotPadAllOthers) {
+  Table table({"NAME", "X"});
+  table.AddRow({std::string(5000, 'n'), "1"});
+  for (int i = 0; i < 100; ++i) table.AddRow({"a", "2"});
+  EXPECT_LT(table.ToString().size(), 5000u + 102 * 110);
+}
+
+TEST(ShortNumbersTest, HaveAsManyDigitsAsItTakes) {
+  const auto texts = [](std::vector<double> values) { return ShortNumbers(values); };
+  EXPECT_EQ(texts({1e7, 1e7 + 49}), (std::vector<std::string>{"10000000", "10000049"}));
+  EXPECT_EQ(texts({0.5, 0.25}), (std::vector<std::string>{"0.5", "0.25"}));
+  EXPECT_EQ(texts({1.0 / 3, 1.0 / 3}), (std::vector<std::string>{"0.333333", "0.333333"}));
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(texts({nan, nan}), (std::vector<std::string>{"nan", "nan"}));
 }
 
 TEST(TableTest, ACellCannotDriveTheTerminalOrBreakItsRow) {

@@ -318,6 +318,53 @@ TEST_F(PlotRunsTest, APolicyDecidesAboutStepsWrittenAgain) {
   EXPECT_THAT(wrong.err, HasSubstr("none of raw, last, tensorboard"));
 }
 
+TEST_F(PlotRunsTest, APlotDrawsTheFirstScalarWhereNothingIsCalledLoss) {
+  yard_.AddSeries({.run = "trial", .tag = "a_picture", .values = {1}});
+  yard_.AddSeries({.run = "trial", .tag = "reward", .values = {1, 2}});
+  yard_.AddSeries({.run = "images", .tag = "a_picture", .values = {1}});
+  yard_.EditTag("a_picture", [](msg::TagT& tag) {
+    tag.plugin = "images";
+    tag.data_class = msg::DataClass::BlobSequence;
+  });
+  yard_.Start();
+  const auto result = yard_.Run({"plot", "trial", "--timeout", "0"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("reward\n"));
+  const auto images = yard_.Run({"plot", "images", "--timeout", "0"});
+  EXPECT_EQ(images.code, kNotFound);
+  EXPECT_EQ(images.err, "yard plot: run images has no scalars, but 1 tag of images\n");
+}
+
+TEST_F(PlotRunsTest, ARunWithoutTheTagIsNamedAndTheOthersAreDrawn) {
+  AddThree();
+  yard_.AddQuery("label:all", {"first", "second", "third"});
+  yard_.Start();
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"plot", "first", "second", "third", "-m", "loss", "--timeout",
+                                 "0"},
+        std::vector<std::string>{"plot", "--query", "label:all", "-m", "loss"}}) {
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    EXPECT_EQ(result.err, "without loss: third\n");
+    EXPECT_THAT(result.out, HasSubstr("a  first  3 points\n  b  second  3 points\n"));
+  }
+}
+
+TEST_F(PlotRunsTest, APlotSaysWhatIsOddAboutItsPoints) {
+  yard_.AddSeries({.run = "nan", .tag = "loss", .values = {1, std::nan(""), 2}});
+  yard_.EditTag("loss", [](msg::TagT& tag) { tag.not_finite = tag.points == 3 ? 1 : 0; });
+  yard_.AddSeries({.run = "once", .tag = "x", .values = {1, 2}, .steps = {5, 5}});
+  yard_.AddSeries({.run = "again", .tag = "x", .values = {1, 2, 3}, .steps = {1, 2, 2}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"plot", "nan"}).out,
+              HasSubstr("nan  3 points, 1 of 3 is NaN or infinite (\u00d7)\n"));
+  EXPECT_EQ(yard_.Run({"plot", "once"}).err, "all 2 points of once are at step 5\n");
+  EXPECT_EQ(
+      yard_.Run({"plot", "again"}).err,
+      "1 point of again are at steps that are there twice: --overlap last draws the newest\n");
+  EXPECT_EQ(yard_.Run({"plot", "again", "--overlap", "last"}).err, "");
+}
+
 // ---- compare
 
 using CompareTest = RunVerbsTest;

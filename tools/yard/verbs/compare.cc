@@ -47,7 +47,7 @@ class Compare : public Verb {
       }
       return kDone;
     }
-    *context.out << ComparisonTable(comparison, context.out_is_terminal ? context.width : 0);
+    *context.out << ComparisonTable(comparison, static_cast<std::size_t>(context.out_width()));
     if (!all_ && comparison.same_config + comparison.same_metrics > 0) {
       *context.err << runtime::Counted(comparison.same_config, "parameter") << " and "
                    << runtime::Counted(comparison.same_metrics, "number")

@@ -13,7 +13,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
+#include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/nearest_word.h"
 #include "runtime/printable.h"
@@ -32,15 +35,35 @@ constexpr std::size_t kMostCurves = 10;  // Of runs that nobody has named.
 constexpr std::size_t kMostCharts = 50;
 constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
 
-// What to draw when nobody says: the loss, else the first tag.
+// What was read of one that has ended is all there is, so long after.
+constexpr absl::Duration kSettled = absl::Seconds(2);
+
+// What to draw when nobody says: the loss, else the first scalar; empty if there is none.
 std::string DefaultTag(const msg::TagsReplyT& reply) {
+  std::string first, loss;
   for (const auto& tag : reply.tags) {
+    if (!IsScalar(*tag)) continue;
     if (tag->name == "loss") return tag->name;
+    if (first.empty()) first = tag->name;
+    if (loss.empty() && absl::EndsWith(tag->name, "loss")) loss = tag->name;
   }
-  for (const auto& tag : reply.tags) {
-    if (absl::EndsWith(tag->name, "loss")) return tag->name;
-  }
-  return reply.tags.empty() ? "" : reply.tags.front()->name;
+  return loss.empty() ? first : loss;
+}
+
+std::string NoScalars(const msg::TagsReplyT& reply) {
+  if (reply.tags.empty()) return absl::StrCat("run ", reply.run, " has no points yet");
+  std::set<std::string> plugins;
+  for (const auto& tag : reply.tags) plugins.insert(tag->plugin);
+  return absl::StrCat("run ", reply.run, " has no scalars, but ",
+                      runtime::Counted(reply.tags.size(), "tag"), " of ",
+                      absl::StrJoin(plugins, ", "));
+}
+
+// "  40 of 50 points are NaN or infinite (×)", or nothing.
+std::string NotFinite(std::uint64_t count, std::uint64_t points) {
+  if (count == 0) return "";
+  return absl::StrCat(", ", count, " of ", points, count == 1 ? " is" : " are",
+                      " NaN or infinite (\u00d7)");
 }
 
 class Plot : public Verb {
@@ -74,7 +97,7 @@ class Plot : public Verb {
     }
     const absl::Duration deadline =
         context.clock->Monotonic() + absl::Seconds(std::max(timeout_, 0.0));
-    std::vector<std::string> runs;
+    std::vector<msg::TagsReplyT> runs;
     for (const std::string& name : names_) {
       auto run = WaitForRun(context, **client, name, deadline);
       if (names_.size() > 1 && absl::IsDataLoss(run.status())) {
@@ -82,16 +105,18 @@ class Plot : public Verb {
         continue;
       }
       if (!run.ok()) return Fail(context, "plot", AsLookup(run.status()));
-      if (tags_.empty() && pattern_.empty()) tags_.push_back(DefaultTag(*run));
-      runs.push_back(run->run);
+      runs.push_back(*std::move(run));
     }
     if (runs.empty()) {
       return Fail(context, "plot", absl::NotFoundError("none of the runs can be read"));
     }
     if (auto status = AddMatched(context, runs); !status.ok()) return Fail(context, "plot", status);
-    if (tags_.front().empty()) {
-      return Fail(context, "plot",
-                  absl::NotFoundError(absl::StrCat("run ", runs.front(), " has no points yet")));
+    for (const msg::TagsReplyT& run : runs) {
+      const std::string tag = tags_.empty() ? DefaultTag(run) : "";
+      if (!tag.empty()) tags_.push_back(tag);
+    }
+    if (tags_.empty()) {
+      return Fail(context, "plot", absl::NotFoundError(NoScalars(runs.front())));
     }
     for (const std::string& tag : tags_) {
       if (const absl::Status drawn = Draw(context, **client, runs, tag); !drawn.ok()) {
@@ -113,15 +138,16 @@ class Plot : public Verb {
       runs->resize(kMostCurves);
     }
     names_.insert(names_.end(), runs->begin(), runs->end());
+    queried_.insert(runs->begin(), runs->end());
     return absl::OkStatus();
   }
 
   // The scalars of any of the runs that the pattern finds.
-  absl::Status AddMatched(Context& context, const std::vector<std::string>& runs) {
+  absl::Status AddMatched(Context& context, const std::vector<msg::TagsReplyT>& runs) {
     if (pattern_.empty()) return absl::OkStatus();
     RunReader reader(context, "plot");
-    for (const std::string& run : runs) {
-      const auto tags = reader.Tags(run, pattern_);
+    for (const msg::TagsReplyT& run : runs) {
+      const auto tags = reader.Tags(run.run, pattern_);
       if (!tags.ok()) return tags.status();
       for (const auto& tag : tags->tags) {
         if (!IsScalar(*tag)) continue;
@@ -151,6 +177,8 @@ class Plot : public Verb {
       const bool there = run.ok() ? HasTags(*run) : !absl::IsNotFound(run.status());
       const absl::Duration now = context.clock->Monotonic();
       if (there) return run;
+      if (!said && run.ok())
+        deadline = std::min(deadline, now + MayComeWithin(context, *run, name));
       if (!said && !run.ok() && !is_trial) {
         const absl::Status nowhere = LookOnDisk(client, name);
         if (!nowhere.ok()) return nowhere;
@@ -168,9 +196,22 @@ class Plot : public Verb {
       context.clock->WaitUntil(never, mutex, std::min(deadline, now + kPause));
     }
   }
+  // How long a tag that is missing may still come.
+  absl::Duration MayComeWithin(Context& context, const msg::TagsReplyT& run,
+                               const std::string& name) const {
+    if (queried_.count(name) > 0) return absl::ZeroDuration();
+    const auto thing = FindThing(context, name);
+    if (!thing.ok() || !thing->trial.has_value()) {
+      // (It has other tags than scalars.)
+      return tags_.empty() && !run.tags.empty() ? absl::ZeroDuration() : absl::InfiniteDuration();
+    }
+    if (!HasEnded(thing->trial->state)) return absl::InfiniteDuration();
+    const absl::Time ended = absl::FromUnixMicros(thing->trial->ended_us);
+    return std::max(ended + kSettled - context.clock->Now(), absl::ZeroDuration());
+  }
   // What was asked for is there to be drawn.
   bool HasTags(const msg::TagsReplyT& reply) const {
-    if (tags_.empty()) return !reply.tags.empty();
+    if (tags_.empty()) return !DefaultTag(reply).empty();
     return std::all_of(tags_.begin(), tags_.end(), [&](const std::string& wanted) {
       return std::any_of(reply.tags.begin(), reply.tags.end(),
                          [&](const auto& tag) { return tag->name == wanted; });
@@ -219,29 +260,68 @@ class Plot : public Verb {
             .color = context.color};
   }
 
-  absl::Status Draw(Context& context, bus::Client& client, const std::vector<std::string>& runs,
+  absl::Status Draw(Context& context, bus::Client& client, const std::vector<msg::TagsReplyT>& runs,
                     const std::string& tag) const {
     const PlotOptions options = Options(context, tag);
     std::vector<PlotCurve> curves;
-    for (const std::string& run : runs) {
+    std::vector<std::string> without;
+    absl::Status why;
+    for (const msg::TagsReplyT& run : runs) {
       msg::ScalarsRequestT request;
-      request.run = run;
+      request.run = run.run;
       request.tag = tag;
       request.columns = static_cast<std::uint32_t>(PlotDots(options));
       request.overlap = overlap_;
       auto reply = client.Call<rpc::Datamanager::Scalars>(request, Patient());
-      // Not every run has each tag that was found in one of them.
-      if (absl::IsNotFound(reply.status()) && matched_.count(tag) > 0) continue;
-      if (!reply.ok()) return AsLookup(reply.status());
-      if (reply->incomplete) *context.err << IncompleteNotice(run);
-      if (context.json) {
-        PrintColumns(context, *reply);
-      } else {
-        curves.push_back(CurveOf(*reply));
+      if (absl::IsNotFound(reply.status())) {
+        without.push_back(run.run);
+        why.Update(reply.status());
+        continue;
       }
+      if (!reply.ok()) return AsLookup(reply.status());
+      if (reply->incomplete) *context.err << IncompleteNotice(run.run);
+      SayWhatIsOdd(context, client, request, *reply);
+      const std::uint64_t not_finite = NotFiniteOf(run, tag);
+      if (context.json) {
+        PrintColumns(context, *reply, not_finite);
+      } else {
+        curves.push_back(CurveOf(*reply, not_finite));
+      }
+    }
+    if (without.size() == runs.size()) return why;
+    // (Not every run has each tag that a pattern has found in one of them.)
+    if (!without.empty() && matched_.count(tag) == 0) {
+      *context.err << "without " << runtime::Printable(tag) << ": "
+                   << runtime::Printable(absl::StrJoin(without, ", ")) << "\n";
     }
     if (!context.json) *context.out << DrawPlot(curves, options);
     return absl::OkStatus();
+  }
+
+  static std::uint64_t NotFiniteOf(const msg::TagsReplyT& run, const std::string& name) {
+    const auto tag = std::find_if(run.tags.begin(), run.tags.end(),
+                                  [&](const auto& one) { return one->name == name; });
+    return tag == run.tags.end() ? 0 : (*tag)->not_finite;
+  }
+
+  // What makes a chart another than its reader thinks.
+  void SayWhatIsOdd(Context& context, bus::Client& client, msg::ScalarsRequestT request,
+                    const msg::ScalarsReplyT& reply) const {
+    const std::string run = runtime::Printable(reply.run);
+    if (reply.total_points < 2 || reply.steps.empty()) return;
+    if (reply.steps.front() == reply.last_steps.back()) {
+      *context.err << "all " << runtime::Counted(reply.total_points, "point") << " of " << run
+                   << " are at step " << reply.steps.front() << "\n";
+      return;
+    }
+    if (overlap_ != msg::Overlap::Raw) return;
+    request.overlap = msg::Overlap::LastWrite;
+    request.columns = 1;
+    const auto kept = client.Call<rpc::Datamanager::Scalars>(request, Patient());
+    // (An older data manager does not say.)
+    if (!kept.ok() || kept->kept_points == 0 || kept->kept_points >= kept->total_points) return;
+    *context.err << runtime::Counted(kept->total_points - kept->kept_points, "point") << " of "
+                 << run << " are at steps that are there twice: --overlap last draws the newest\n";
   }
 
   // All vectors of a reply with columns have one length; a service of another version may think
@@ -252,16 +332,20 @@ class Plot : public Verb {
                      reply.counts.size()});
   }
 
-  // "3", or "3 of 5" if that is what a policy has left. (An older data manager knows of none.)
+  // "3 points", or "3 of 5 points" if that is what a policy has left. (An older data manager knows
+  // of none.)
   static std::string KeptPoints(const msg::ScalarsReplyT& reply) {
     const bool all = reply.kept_points == 0 || reply.kept_points == reply.total_points;
-    return all ? absl::StrCat(reply.total_points)
-               : absl::StrCat(reply.kept_points, " of ", reply.total_points);
+    return all ? runtime::Counted(reply.total_points, "point")
+               : absl::StrCat(reply.kept_points, " of ",
+                              runtime::Counted(reply.total_points, "point"));
   }
 
-  static PlotCurve CurveOf(const msg::ScalarsReplyT& reply) {
-    PlotCurve curve{.label = absl::StrCat(reply.run, "  ", KeptPoints(reply), " points"),
-                    .columns = {}};
+  static PlotCurve CurveOf(const msg::ScalarsReplyT& reply, std::uint64_t not_finite) {
+    PlotCurve curve{
+        .label = reply.run,
+        .behind = absl::StrCat("  ", KeptPoints(reply), NotFinite(not_finite, reply.total_points)),
+        .columns = {}};
     for (std::size_t i = 0; i < Columns(reply); ++i) {
       curve.columns.push_back({.first_x = static_cast<double>(reply.steps[i]),
                                .last_x = static_cast<double>(reply.last_steps[i]),
@@ -273,7 +357,8 @@ class Plot : public Verb {
     return curve;
   }
 
-  static void PrintColumns(Context& context, const msg::ScalarsReplyT& reply) {
+  static void PrintColumns(Context& context, const msg::ScalarsReplyT& reply,
+                           std::uint64_t not_finite) {
     nlohmann::json columns = nlohmann::json::array();
     for (std::size_t i = 0; i < Columns(reply); ++i) {
       columns.push_back({{"first_step", reply.steps[i]},
@@ -288,6 +373,7 @@ class Plot : public Verb {
                         {"tag", reply.tag},
                         {"points", reply.total_points},
                         {"kept_points", reply.kept_points},
+                        {"not_finite", not_finite},
                         {"columns", std::move(columns)}});
   }
 
@@ -295,6 +381,7 @@ class Plot : public Verb {
   std::string query_, pattern_, overlap_name_ = "raw";
   msg::Overlap overlap_ = msg::Overlap::Raw;
   std::set<std::string> matched_;  // Tags that the pattern has found.
+  std::set<std::string> queried_;  // Runs that the query has found: what they have was read.
   int width_ = 0, height_ = 0;
   double timeout_ = 5;
 };

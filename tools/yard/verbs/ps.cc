@@ -64,7 +64,7 @@ class TaskTable {
   }
   std::size_t count() const { return count_; }
   void Print() const {
-    if (!context_.json) *context_.out << table_.ToString();
+    if (!context_.json) *context_.out << table_.ToString(context_.out_width());
   }
 
  private:
@@ -167,7 +167,7 @@ class Ps : public Verb {
                     ShortDuration(absl::Microseconds(now - job->created_us)), "", TasksOf(*job),
                     Short(WhyOfJob(*job), 100)});
     }
-    if (!context.json) *context.out << table.ToString();
+    if (!context.json) *context.out << table.ToString(context.out_width());
   }
 
   // One that has not ended waits for what its job waits for.

@@ -44,7 +44,7 @@ class Runs : public Verb {
       all.unreadable_count = page.unreadable_count;
     });
     if (!status.ok()) return Fail(context, "runs", status);
-    if (!context.json) *context.out << RunTable(all.runs, context.clock->Now());
+    if (!context.json) *context.out << RunTable(all.runs, context.clock->Now(), context.out_width());
     Summarize(context, all);
     return kDone;
   }

@@ -268,7 +268,7 @@ class Show : public Verb {
       const auto page = reader.Call<rpc::Datamanager::Files>(request);
       if (!page.ok()) return page.status();
       if (!context.json) {
-        *context.out << FilesText(*page);
+        *context.out << FilesText(*page, context.out_width());
       } else {
         for (const auto& file : page->files) PrintJson(context, FileToJson(run, *file));
         if (!page->faults.empty()) {
