@@ -1,6 +1,7 @@
 #include "tools/yard/run_reader.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
 #include "runtime/printable.h"
@@ -17,6 +19,7 @@ namespace yard {
 namespace {
 
 constexpr absl::Duration kScan = absl::Minutes(1);
+constexpr absl::Duration kNames = absl::Seconds(5);
 constexpr std::uint32_t kPage = 1000;
 
 }  // namespace
@@ -48,8 +51,38 @@ absl::Status RunReader::Runs(msg::RunsRequestT request,
     if (limit > 0 && page->runs.size() > limit - given) page->runs.resize(limit - given);
     given += static_cast<std::uint32_t>(page->runs.size());
     on_page(*page);
+    if (request.after.empty() && !request.query.empty()) SayWhatIsUnknown(request.query);
     if (page->next.empty() || page->runs.empty() || given == limit) return absl::OkStatus();
     request.after = page->next;
+  }
+}
+
+std::string RunReader::PatternOf(const std::string& beginning) {
+  std::string pattern = "^";
+  for (const char c : beginning) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80 && std::isalnum(byte) == 0 && c != '_') pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+void RunReader::SayWhatIsUnknown(const std::string& query) {
+  auto client = context_.client();
+  if (!client.ok()) return;
+  msg::NamesRequestT request;
+  request.kind = "unknown";
+  request.of = query;
+  // (An older data manager has no such names.)
+  const auto unknown =
+      (*client)->Call<rpc::Common::Names>(request, {.timeout = kNames, .service = "datamanager"});
+  if (!unknown.ok()) return;
+  for (const auto& name : unknown->names) {
+    if (name->kind != "unknown") continue;
+    *context_.err << "no run has " << runtime::Printable(name->name);
+    if (!name->note.empty())
+      *context_.err << "; did you mean " << runtime::Printable(name->note) << "?";
+    *context_.err << "\n";
   }
 }
 

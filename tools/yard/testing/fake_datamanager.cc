@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
+#include "re2/re2.h"
 #include "tools/yard/testing/fake_yard.h"
 
 namespace yard {
@@ -116,6 +117,9 @@ void FakeYard::ServeRuns(bus::Service* service) {
         if (absl::Status broken = Check("datamanager"); !broken.ok()) return broken;
         auto runs = FindRuns(request.run, request.query);
         if (!runs.ok()) return runs.status();
+        std::erase_if(*runs, [&](const msg::RunT& run) {
+          return !request.pattern.empty() && !re2::RE2::PartialMatch(run.name, request.pattern);
+        });
         msg::RunsReplyT reply;
         reply.logdir = logdir();
         reply.total = runs->size();

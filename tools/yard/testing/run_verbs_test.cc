@@ -1,6 +1,7 @@
 // The verbs about runs on disk, against a data manager in this process.
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <map>
 #include <memory>
@@ -26,6 +27,7 @@ using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // Each line of `text`, which must be JSON.
@@ -94,6 +96,53 @@ TEST_F(RunsTest, AQueryChoosesAndAWordIsAName) {
   EXPECT_THAT(Values(Objects(yard_.Run({"runs", "fi", "--json"}).out), "run"),
               ElementsAre("first"));
   EXPECT_EQ(yard_.Run({"runs", "nothing"}).code, kNotFound);
+  EXPECT_EQ(yard_.Run({"runs", "frist"}).err, "yard runs: no run frist; did you mean first?\n");
+}
+
+TEST_F(RunsTest, ABeginningOfNamesListsThemAlsoOneThatReadsLikeAQuery) {
+  for (const char* run : {"lr=0.1", "lr=0.1,bs=32", "lr=0.15", "2021/resnet/a", "2021/resnet/b",
+                          "2021/resnet2", "2024-11-22T10:00:00"}) {
+    yard_.AddSeries({.run = run, .tag = "loss", .values = {1}});
+  }
+  yard_.Start();
+  const auto runs = [&](const std::string& word) {
+    return Values(Objects(yard_.Run({"runs", word, "--json"}).out), "run");
+  };
+  EXPECT_THAT(runs("lr=0.1,bs=32"), ElementsAre("lr=0.1,bs=32"));
+  EXPECT_THAT(runs("lr=0.1"), ElementsAre("lr=0.1", "lr=0.1,bs=32", "lr=0.15"));
+  EXPECT_THAT(runs("2024-11-22T10:"), ElementsAre("2024-11-22T10:00:00"));
+  EXPECT_THAT(runs("2021/resnet"), ElementsAre("2021/resnet/a", "2021/resnet/b", "2021/resnet2"));
+  std::filesystem::create_directories(yard_.logdir() + "/2021/resnet");
+  EXPECT_THAT(runs(yard_.logdir() + "/2021/resnet/"),
+              ElementsAre("2021/resnet/a", "2021/resnet/b"));
+  EXPECT_THAT(runs(yard_.logdir()), SizeIs(7));
+  EXPECT_THAT(runs("."), SizeIs(0)) << "no directory of runs";
+}
+
+TEST_F(RunsTest, ParametersAreShownAsTheyAreCompared) {
+  AddThree();
+  AddConfig("first", {{"lr", "0.1"}, {"command", "\"python3 t.py\""}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"show", "first", "--run"}).out,
+              HasSubstr("config     command=\"python3 t.py\"\nconfig     lr=0.1\n"));
+}
+
+TEST_F(RunsTest, AThingThatIsNotThereIsToldWithWhatIsNear) {
+  AddThree();
+  yard_.SetNames("datamanager", {"first", "second"});
+  yard_.Start();
+  EXPECT_EQ(yard_.Run({"show", "frist"}).err,
+            "yard show: no trial or job frist; did you mean first?\n");
+}
+
+TEST_F(RunsTest, NamesThatNoRunHasAreSaid) {
+  AddThree();
+  yard_.AddQuery("los<1", {});
+  yard_.SetNames("datamanager", {"los"});
+  yard_.Start();
+  const auto result = yard_.Run({"runs", "los<1"});
+  EXPECT_EQ(result.code, kDone);
+  EXPECT_THAT(result.err, HasSubstr("no run has los\n"));
 }
 
 TEST_F(RunsTest, AWrongQueryIsShownWithItsCaret) {

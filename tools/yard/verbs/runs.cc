@@ -1,12 +1,20 @@
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
+#include "runtime/nearest_word.h"
 #include "runtime/printable.h"
+#include "tools/yard/follow.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"
 #include "tools/yard/things_json.h"
@@ -24,11 +32,11 @@ class Runs : public Verb {
 
   int Run(Context& context) override {
     RunReader reader(context, "runs");
-    msg::RunsRequestT request;
-    (IsQuery(query_) ? request.query : request.run) = query_;
-    request.limit = count_;
+    auto request = Chosen(context, reader);
+    if (!request.ok()) return Fail(context, "runs", request.status());
+    request->limit = count_;
     msg::RunsReplyT all;
-    const absl::Status status = reader.Runs(request, [&](const msg::RunsReplyT& page) {
+    const absl::Status status = reader.Runs(*request, [&](const msg::RunsReplyT& page) {
       for (const auto& run : page.runs) {
         if (context.json) {
           PrintJson(context, RunToJson(*run));
@@ -50,9 +58,57 @@ class Runs : public Verb {
   }
 
  private:
-  // No run need be called so: then it is found by name:"...".
   static bool IsQuery(const std::string& text) {
     return text.find_first_of("<>=!&|()\"':") != std::string::npos;
+  }
+
+  // What was typed is the beginning of names, else a query, else a directory of runs, else a trial.
+  // (A run may be called like a query: lr=0.1.)
+  absl::StatusOr<msg::RunsRequestT> Chosen(Context& context, RunReader& reader) const {
+    msg::RunsRequestT request;
+    if (query_.empty()) return request;
+    request.pattern = RunReader::PatternOf(query_);
+    request.limit = 1;
+    const auto named = reader.Call<rpc::Datamanager::Runs>(request);
+    if (!named.ok()) return AsLookup(named.status());
+    if (!named->runs.empty()) return request;
+    request.pattern.clear();
+    if (IsQuery(query_)) {
+      request.query = query_;
+      return request;
+    }
+    if (const auto below = NameOfDirectory(context, named->logdir); below.has_value()) {
+      if (!below->empty()) request.pattern = RunReader::PatternOf(*below) + "(/|$)";
+      return request;
+    }
+    auto run = reader.Run(query_);
+    if (!run.ok()) return Unknown(reader, run.status());
+    request.run = run->name;
+    return request;
+  }
+
+  // Of a directory below that of the runs the beginning of their names; empty: of all.
+  std::optional<std::string> NameOfDirectory(const Context& context,
+                                             const std::string& logdir) const {
+    std::error_code error;
+    const auto path = std::filesystem::canonical(
+        std::filesystem::path(context.working_directory) / query_, error);
+    if (error || !std::filesystem::is_directory(path, error)) return std::nullopt;
+    const auto root = std::filesystem::weakly_canonical(logdir, error);
+    const std::string name = path.lexically_relative(root).string();
+    if (name.empty() || name == ".." || name.starts_with("../")) return std::nullopt;
+    return name == "." ? "" : name;
+  }
+
+  absl::Status Unknown(RunReader& reader, const absl::Status& status) const {
+    const auto all = reader.Call<rpc::Datamanager::Runs>({});
+    if (!absl::IsNotFound(status) || !all.ok()) return status;
+    std::vector<std::string_view> names;
+    for (const auto& run : all->runs) names.push_back(run->name);
+    const std::string nearest(runtime::NearestWord(query_, names));
+    return absl::NotFoundError(absl::StrCat("no run ", query_,
+                                            nearest.empty() ? "" : "; did you mean ", nearest,
+                                            nearest.empty() ? "; `yard runs` lists them" : "?"));
   }
 
   void Summarize(Context& context, const msg::RunsReplyT& all) const {

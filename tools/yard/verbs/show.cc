@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"
 #include "tools/yard/table.h"
+#include "tools/yard/text_width.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/trial_details.h"
 #include "tools/yard/verbs/verbs.h"
@@ -33,6 +35,8 @@ constexpr std::size_t kTags = 10'000;   // Likewise.
 constexpr std::size_t kAllTags = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kDamage = 5;         // Lines beside the tags of a run.
 constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.
+constexpr std::size_t kParameters = 20;    // Of a run.
+constexpr int kParameterWidth = 160;
 
 class Show : public Verb {
  public:
@@ -258,6 +262,22 @@ class Show : public Verb {
       request.after = page->next;
     }
     return DamageText(all, kDamage);
+  }
+
+  // As `compare` and queries have them.
+  static void ShowParameters(Context& context, RunReader& reader, const std::string& run) {
+    msg::HParamsRequestT request;
+    request.selection = std::make_unique<msg::SelectionT>();
+    request.selection->runs = {run};
+    const auto reply = reader.Call<rpc::Datamanager::HParams>(request);
+    if (!reply.ok() || reply->runs.size() != 1) return;
+    const auto& all = reply->runs.front()->hparams;
+    for (std::size_t i = 0; i < std::min(all.size(), kParameters); ++i) {
+      const std::string line = absl::StrCat(all[i]->key, "=", all[i]->value);
+      Line(context, "config", FitText(runtime::Printable(line), kParameterWidth));
+    }
+    if (all.size() <= kParameters) return;
+    Line(context, "config", absl::StrCat("... and ", all.size() - kParameters, " more"));
   }
 
   static absl::Status ShowFiles(Context& context, RunReader& reader, const std::string& run) {
