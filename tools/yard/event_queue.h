@@ -23,6 +23,7 @@ class EventQueue {
     std::int64_t heard_us = 0;  // Microseconds since 1970.
     std::uint64_t source = 0;   // Of the event's head.
     std::uint64_t seq = 0;
+    bool is_notice = false;         // `text` is about the events, and goes to stderr.
     bool is_loss = false;           // Instead: events of `topic` (empty: any) are missing,
     std::uint64_t lost_events = 0;  // so many; 0: nobody knows.
   };

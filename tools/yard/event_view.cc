@@ -1,9 +1,14 @@
 #include "tools/yard/event_view.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/mutex.h"
+#include "runtime/nearest_word.h"
 #include "runtime/printable.h"
 #include "tools/yard/table.h"
 
@@ -27,7 +32,83 @@ std::string Stamp(const msg::Envelope& event, absl::Time heard) {
                       absl::FormatDuration(absl::Trunc(way, absl::Microseconds(1))));
 }
 
+// "trial.state" and so on: the places of the objects in `value`.
+void AddPlacesOf(const nlohmann::json& value, const std::string& before,
+                 std::vector<std::string>* places) {
+  constexpr std::size_t kMost = 200;
+  if (!value.is_object()) return;
+  for (const auto& [key, member] : value.items()) {
+    if (places->size() == kMost) return;
+    places->push_back(before + key);
+    AddPlacesOf(member, before + key + ".", places);
+  }
+}
+
+// What may have been meant by a place that is not there; empty if nothing is near.
+std::string MeantBy(const std::string& place, const nlohmann::json& body) {
+  std::vector<std::string> places;
+  AddPlacesOf(body, "", &places);
+  for (const std::string& there : places) {
+    if (there.ends_with("." + place)) return there;
+  }
+  return std::string(runtime::NearestWord(place, {places.begin(), places.end()}));
+}
+
 }  // namespace
+
+// Which places of a filter no event has had.
+class EventView::Places {
+ public:
+  Places(const JsonFilter& filter, std::function<void(std::string line)> tell)
+      : tell_(std::move(tell)) {
+    std::set<std::string> texts;
+    filter.AddPlaces(&texts);
+    for (const std::string& text : texts) {
+      auto place = JsonPath::Parse(text);
+      if (place.ok()) missing_.emplace_back(text, *std::move(place));
+    }
+  }
+
+  void LookAt(const nlohmann::json& body) {
+    bool are_enough = false;
+    {
+      runtime::MutexLock lock(mutex_);
+      if (missing_.empty()) return;
+      std::erase_if(missing_, [&](const auto& one) { return one.second.Find(body) != nullptr; });
+      last_ = body;
+      are_enough = ++events_ == kEnough;
+    }
+    if (!are_enough) return;
+    for (std::string& line : Take()) tell_(std::move(line));
+  }
+  // Each once.
+  std::vector<std::string> Take() {
+    std::vector<std::string> lines;
+    runtime::MutexLock lock(mutex_);
+    for (const auto& [text, place] : missing_) {
+      if (events_ == 0) break;
+      const std::string meant = MeantBy(text, last_);
+      lines.push_back(absl::StrCat("no event has ", runtime::Printable(text),
+                                   meant.empty() ? "" : "; did you mean ",
+                                   runtime::Printable(meant), meant.empty() ? "" : "?"));
+    }
+    missing_.clear();
+    return lines;
+  }
+
+ private:
+  static constexpr int kEnough = 10;  // Events; some have what others have not.
+
+  const std::function<void(std::string line)> tell_;
+  runtime::Mutex mutex_;
+  std::vector<std::pair<std::string, JsonPath>> missing_ ABSL_GUARDED_BY(mutex_);
+  nlohmann::json last_ ABSL_GUARDED_BY(mutex_);
+  int events_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+std::vector<std::string> EventView::Missing() const {
+  return places_ == nullptr ? std::vector<std::string>() : places_->Take();
+}
 
 absl::StatusOr<EventView> EventView::Make(const Options& options) {
   EventView view;
@@ -48,6 +129,9 @@ absl::StatusOr<EventView> EventView::Make(const Options& options) {
     auto filter = JsonFilter::Parse(options.filter);
     if (!filter.ok()) return filter.status();
     view.filter_ = *std::move(filter);
+    if (options.on_missing) {
+      view.places_ = std::make_shared<Places>(*view.filter_, options.on_missing);
+    }
   }
   return view;
 }
@@ -80,6 +164,7 @@ std::vector<std::string> EventView::LinesOf(const MessageJson& messages, std::st
   std::vector<std::string> lines;
   if (!Matches(topic)) return lines;
   nlohmann::json body = messages.ToJson(event);
+  if (places_ != nullptr) places_->LookAt(body);
   nlohmann::json more = nlohmann::json::array();
   if (event.body_as_TrialEvent() != nullptr && body.contains("more_rows")) {
     more = std::move(body["more_rows"]);

@@ -1,6 +1,7 @@
 #ifndef TOOLS_YARD_EVENT_VIEW_H_
 #define TOOLS_YARD_EVENT_VIEW_H_
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,9 @@ class EventView {
     bool json = false;
     bool for_terminal = false;  // JSON that cannot drive one.
     bool timestamps = false;    // When it was sent, and how long it was on its way.
+    // Gets a line for each place of the filter that none of the first events has had. On the
+    // thread that brings an event.
+    std::function<void(std::string line)> on_missing = {};
   };
   // InvalidArgument: what is wrong with one of them.
   static absl::StatusOr<EventView> Make(const Options& options);
@@ -42,8 +46,12 @@ class EventView {
   // or instead of the body. Nothing: it is not wanted. Of an event with several results one each.
   std::vector<std::string> LinesOf(const MessageJson& messages, std::string_view topic,
                                    const msg::Envelope& event, absl::Time heard) const;
+  // The same lines, if they have not been told: no more events come.
+  std::vector<std::string> Missing() const;
 
  private:
+  class Places;
+
   bool Matches(std::string_view topic) const;
   std::optional<std::string> LineOf(std::string_view topic, const msg::Envelope& event,
                                     absl::Time heard, nlohmann::json body) const;
@@ -55,6 +63,7 @@ class EventView {
   std::vector<TopicPattern> patterns_;
   std::optional<JsonPath> field_;
   std::unique_ptr<JsonFilter> filter_;
+  std::shared_ptr<Places> places_;  // Of the filter.
   bool json_ = false;
   bool for_terminal_ = false;
   bool timestamps_ = false;

@@ -75,8 +75,13 @@ using NodePointer = std::unique_ptr<JsonFilter>;
 
 class Condition : public JsonFilter {
  public:
-  Condition(JsonPath place, Operator op, std::string value)
-      : place_(std::move(place)), op_(op), value_(std::move(value)), number_(NumberOf(value_)) {}
+  Condition(std::string text, JsonPath place, Operator op, std::string value)
+      : text_(std::move(text)),
+        place_(std::move(place)),
+        op_(op),
+        value_(std::move(value)),
+        number_(NumberOf(value_)) {}
+  void AddPlaces(std::set<std::string>* places) const override { places->insert(text_); }
   // InvalidArgument: `value` is no regular expression.
   absl::Status CompilePattern() {
     RE2::Options options(RE2::Quiet);
@@ -105,6 +110,7 @@ class Condition : public JsonFilter {
   }
 
  private:
+  const std::string text_;  // Of the place.
   const JsonPath place_;
   const Operator op_;
   const std::string value_;
@@ -116,6 +122,7 @@ class Not : public JsonFilter {
  public:
   explicit Not(NodePointer of) : of_(std::move(of)) {}
   bool Matches(const json& value) const override { return !of_->Matches(value); }
+  void AddPlaces(std::set<std::string>* places) const override { of_->AddPlaces(places); }
 
  private:
   const NodePointer of_;
@@ -130,6 +137,9 @@ class Several : public JsonFilter {
       if (one->Matches(value) != all_) return !all_;
     }
     return all_;
+  }
+  void AddPlaces(std::set<std::string>* places) const override {
+    for (const NodePointer& one : of_) one->AddPlaces(places);
   }
 
  private:
@@ -184,8 +194,10 @@ class Parser {
 
   absl::StatusOr<NodePointer> OneCondition() {
     if (++conditions_ > JsonFilter::kMaxConditions) return Bad("too many conditions");
+    const std::string_view before = rest_;
     auto place = JsonPath::Take(&rest_);
     if (!place.ok()) return Bad("expected a place, as row.step, ! or (");
+    std::string text(before.substr(0, before.size() - rest_.size()));
     const Operator op = TakeOperator();
     SkipSpace();
     const std::string_view begin = rest_;
@@ -193,7 +205,8 @@ class Parser {
     if (op != Operator::kIsThere) {
       if (absl::Status taken = TakeValue(&value); !taken.ok()) return taken;
     }
-    auto condition = std::make_unique<Condition>(*std::move(place), op, std::move(value));
+    auto condition =
+        std::make_unique<Condition>(std::move(text), *std::move(place), op, std::move(value));
     if (op == Operator::kMatches) {
       if (const absl::Status good = condition->CompilePattern(); !good.ok()) {
         rest_ = begin;

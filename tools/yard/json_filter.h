@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <set>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -36,6 +38,8 @@ class JsonFilter {
   virtual ~JsonFilter() = default;
   // Any thread.
   virtual bool Matches(const nlohmann::json& value) const = 0;
+  // Adds the places that it looks at, as they are written.
+  virtual void AddPlaces(std::set<std::string>* places) const = 0;
 };
 
 }  // namespace yard

@@ -140,6 +140,22 @@ TEST_F(SubTest, AFilterLeavesOutTheOthers) {
   EXPECT_THAT(Lines(result.out), ElementsAre("2", "4"));
 }
 
+TEST_F(SubTest, APlaceOfTheFilterThatNoEventHasIsTold) {
+  yard_.Start();
+  std::vector<std::pair<std::string, std::string>> events;
+  for (int i = 1; i <= 12; ++i) events.emplace_back("e/x/", "{\"step\": " + std::to_string(i) + "}");
+  const auto result = Hear("e/x/",
+                           {"sub", "e/x/", "-n", "1", "--filter", "payload.step>11 | step=99",
+                            "--field", "payload.step"},
+                           events);
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(Lines(result.out), ElementsAre("12"));
+  EXPECT_THAT(result.err, HasSubstr("yard sub: no event has step; did you mean payload.step?\n"));
+  const auto known = Hear("e/y/", {"sub", "e/y/", "-n", "1", "--filter", "payload.step>0"},
+                          {{"e/y/", R"({"step": 1})"}});
+  EXPECT_THAT(known.err, Not(HasSubstr("no event has")));
+}
+
 TEST_F(SubTest, LastBeginsWithWhatWasAndRepeatsNothing) {
   yard_.Start();
   Publish("e/a/", "1");

@@ -53,17 +53,22 @@ class Sub : public Verb {
     options.Add("--max_bytes", max_bytes_, "Of the file, at most (default: 1GiB); then exit 1.");
     options.Flag("--last", last_, "Begin with the last event of each topic.");
     options.Add("--field", field_, "Print this alone: row.step, steps[0], metrics[\"eval.loss\"].");
-    options.Add("--filter", filter_, "Only events like 'row.step>10 & !state=Failed'.");
+    options.Add("--filter", filter_, "Only events like 'row.step>10 & !trial.state=Failed'.");
   }
 
   int Run(Context& context) override {
     if (topics_.empty()) topics_.push_back("");
+    // An interrupt that is being handled while this ends still has it.
+    const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const auto view = EventView::Make({.topics = topics_,
                                        .field = field_,
                                        .filter = filter_,
                                        .json = context.json,
                                        .for_terminal = context.out_is_terminal,
-                                       .timestamps = timestamps_});
+                                       .timestamps = timestamps_,
+                                       .on_missing = [queue](std::string line) {
+                                         queue->Add({.text = std::move(line), .is_notice = true});
+                                       }});
     if (!view.ok()) return Fail(context, "sub", view.status());
     const auto beginning = ParseSince(*context.clock);
     if (!beginning.ok()) return Fail(context, "sub", beginning.status());
@@ -78,8 +83,6 @@ class Sub : public Verb {
     const absl::Duration deadline = timeout_ > 0
                                         ? context.clock->Monotonic() + absl::Seconds(timeout_)
                                         : absl::InfiniteDuration();
-    // An interrupt that is being handled while this ends still has it.
-    const auto queue = std::make_shared<EventQueue>(EventQueue::Options{.clock = context.clock});
     const Closer closer(context.interrupt, queue);
     bus::Subscriber::Options options = Options(context, **messages, *view, *client, queue.get());
     options.beginning = *beginning;
@@ -102,9 +105,10 @@ class Sub : public Verb {
       const absl::Status told = TellLast(context, **messages, *view, **client, &seen, &places);
       if (!told.ok()) return Fail(context, "sub", told);
     }
-    if (*dump == nullptr) return Listen(context, *queue, deadline, seen, places);
-    const int code = Record(context, *queue, deadline, **dump);
-    SayRecorded(context, **dump);
+    const int code = *dump == nullptr ? Listen(context, *queue, deadline, seen, places)
+                                      : Record(context, *queue, deadline, **dump);
+    for (const std::string& line : view->Missing()) SayNotice(context, line);
+    if (*dump != nullptr) SayRecorded(context, **dump);
     return code;
   }
 
@@ -244,6 +248,10 @@ class Sub : public Verb {
     while (count_ == 0 || seen < count_) {
       const auto item = queue.Take(deadline);
       if (!item.has_value()) return End(context, queue.closed(), seen);
+      if (item->is_notice) {
+        SayNotice(context, item->text);
+        continue;
+      }
       if (item->is_loss) {
         SayLost(context, *item);
         continue;
@@ -267,6 +275,10 @@ class Sub : public Verb {
     while (count_ == 0 || dump.events() < count_) {
       const auto item = queue.Take(deadline);
       if (!item.has_value()) return End(context, queue.closed(), dump.events());
+      if (item->is_notice) {
+        SayNotice(context, item->text);
+        continue;
+      }
       if (item->is_loss) {
         SayLost(context, *item);
         continue;
@@ -293,6 +305,10 @@ class Sub : public Verb {
     return Fail(context, "sub",
                 absl::DeadlineExceededError(
                     absl::StrCat("timed out after ", seen, " of ", count_, " events")));
+  }
+
+  static void SayNotice(Context& context, const std::string& line) {
+    *context.err << "yard sub: " << line << "\n";
   }
 
   static void SayLost(Context& context, const EventQueue::Item& item) {
