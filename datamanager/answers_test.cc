@@ -672,14 +672,14 @@ TEST_F(RunAnswersTest, ParametersAreThoseOfTheCommandAndOfTheRunBelowToo) {
   source_.Append(std::string("a") + kFile, Scalar(1, "loss", 1));
   source_.Append(std::string("a/1579833032.1") + kFile, start("rate"));
   source_.Append(std::string("sweep") + kFile, Scalar(1, "loss", 1));
-  for (const char* run : {"sweep/a", "sweep/b"}) source_.Append(run + std::string(kFile), start(run));
+  for (const char* run : {"sweep/a", "sweep/b"})
+    source_.Append(run + std::string(kFile), start(run));
   source_.Scan();
   auto labels = ParseRunLabels(
       R"({"argv":["t.py","--lr","0.1"],"git":{"commit":"abc","dirty":true},"trial":"t-abcde"})");
   ASSERT_TRUE(labels.ok()) << labels.status();
-  ASSERT_TRUE(source_.item("a")
-                  .Set(kTrialKey, std::make_shared<const RunLabels>(*std::move(labels)))
-                  .ok());
+  ASSERT_TRUE(
+      source_.item("a").Set(kTrialKey, std::make_shared<const RunLabels>(*std::move(labels))).ok());
   const auto reply = Only(MakeHParamsAnswer({}, &source_));
   ASSERT_EQ(reply.runs.size(), 5u);
   std::string text;

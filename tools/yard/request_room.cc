@@ -32,8 +32,8 @@ absl::Status CheckRoom(const std::vector<std::string>& environment,
         absl::StrCat("the configuration has ", ShortBytes(config.size()), more));
   }
   if (words > variables) {
-    return absl::InvalidArgumentError(absl::StrCat("the program and its arguments have ",
-                                                   ShortBytes(words), more));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the program and its arguments have ", ShortBytes(words), more));
   }
   const auto largest = std::max_element(
       environment.begin(), environment.end(),

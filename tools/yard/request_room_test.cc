@@ -19,7 +19,8 @@ TEST(RequestRoomTest, TheLargestPartIsNamed) {
   const absl::Status status = CheckRoom(environment, {"a"}, "{}");
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   const std::string text(status.message());
-  EXPECT_THAT(text, HasSubstr("the environment has 1.2 MB, of which the variable LARGEST has 120.0 kB"));
+  EXPECT_THAT(text,
+              HasSubstr("the environment has 1.2 MB, of which the variable LARGEST has 120.0 kB"));
   EXPECT_THAT(text, HasSubstr("env -u LARGEST yard"));
   EXPECT_THAT(std::string(CheckRoom({}, {std::string(2'000'000, 'a')}, "").message()),
               HasSubstr("the program and its arguments have 2.0 MB"));

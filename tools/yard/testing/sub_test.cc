@@ -143,7 +143,8 @@ TEST_F(SubTest, AFilterLeavesOutTheOthers) {
 TEST_F(SubTest, APlaceOfTheFilterThatNoEventHasIsTold) {
   yard_.Start();
   std::vector<std::pair<std::string, std::string>> events;
-  for (int i = 1; i <= 12; ++i) events.emplace_back("e/x/", "{\"step\": " + std::to_string(i) + "}");
+  for (int i = 1; i <= 12; ++i)
+    events.emplace_back("e/x/", "{\"step\": " + std::to_string(i) + "}");
   const auto result = Hear("e/x/",
                            {"sub", "e/x/", "-n", "1", "--filter", "payload.step>11 | step=99",
                             "--field", "payload.step"},

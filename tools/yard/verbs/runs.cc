@@ -52,7 +52,8 @@ class Runs : public Verb {
       all.unreadable_count = page.unreadable_count;
     });
     if (!status.ok()) return Fail(context, "runs", status);
-    if (!context.json) *context.out << RunTable(all.runs, context.clock->Now(), context.out_width());
+    if (!context.json)
+      *context.out << RunTable(all.runs, context.clock->Now(), context.out_width());
     Summarize(context, all);
     return kDone;
   }

@@ -238,11 +238,9 @@ class Show : public Verb {
     *context.out << TagTable(tags->tags, context.out_width());
     if (tags->total > tags->tags.size()) {
       *context.out << "and " << runtime::Counted(tags->total - tags->tags.size(), "tag")
-                   << " more (--json lists all)
-";
+                   << " more (--json lists all)\n";
     }
-    *context.out << "next       " << YardCommand("plot", run.name) << "
-";
+    *context.out << "next       " << YardCommand("plot", run.name) << "\n";
     return absl::OkStatus();
   }
 
