@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -159,17 +160,12 @@ std::vector<std::string> AxisLabels(const Range& y, int rows) {
     labels[static_cast<std::size_t>(middle)] = ShortNumber(y.low);
     return labels;
   }
-  const double ends[] = {y.low, y.high};
-  const std::vector<std::string> texts = ShortNumbers(ends);
-  labels.front() = texts[1];
-  labels.back() = texts[0];
   const double share = static_cast<double>(rows - 1 - middle) / (rows - 1);
-  const double value = y.low * (1 - share) + y.high * share;
-  std::string& text = labels[static_cast<std::size_t>(middle)];
-  for (int digits = 4; digits <= 17; ++digits) {
-    text = absl::StrFormat("%.*g", digits, value);
-    if (text != labels.front() && text != labels.back()) break;
-  }
+  const double values[] = {y.low, y.low * (1 - share) + y.high * share, y.high};
+  std::vector<std::string> texts = ShortNumbers(values);
+  labels.back() = std::move(texts[0]);
+  labels[static_cast<std::size_t>(middle)] = std::move(texts[1]);
+  labels.front() = std::move(texts[2]);
   return labels;
 }
 

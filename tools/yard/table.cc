@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -97,21 +99,24 @@ std::string IsoTime(std::int64_t microseconds) {
 std::string ShortNumber(double value) { return absl::StrFormat("%.6g", value); }
 
 std::vector<std::string> ShortNumbers(std::span<const double> values) {
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  // What rounding may take: a hundredth of what lies between them. Halves stay finite.
+  const double most = high > low ? (high / 2 - low / 2) / 50 : std::abs(high);
   std::vector<std::string> texts;
-  const auto look_alike = [&] {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      for (std::size_t other = 0; other < i; ++other) {
-        // (NaN is not equal to itself, and reads like itself with any number of digits.)
-        const bool differ = values[i] < values[other] || values[i] > values[other];
-        if (differ && texts[i] == texts[other]) return true;
-      }
-    }
-    return false;
-  };
   for (int digits = 6; digits <= 17; ++digits) {
     texts.clear();
-    for (const double value : values) texts.push_back(absl::StrFormat("%.*g", digits, value));
-    if (!look_alike()) break;
+    bool is_exact = true;
+    for (const double value : values) {
+      texts.push_back(absl::StrFormat("%.*g", digits, value));
+      if (!std::isfinite(value)) continue;
+      is_exact &= std::abs(std::strtod(texts.back().c_str(), nullptr) - value) <= most;
+    }
+    if (is_exact) break;
   }
   return texts;
 }

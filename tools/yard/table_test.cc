@@ -39,7 +39,7 @@ TEST(TableTest, WideCharactersTakeTwoColumns) {
 TEST(TableTest, OnATerminalTheWidestCellsAreCut) {
   Table table({"NAME", ">POINTS"});
   table.AddRow({std::string(50, 'n'), "17"});
-  EXPECT_EQ(table.ToString(20), "NAME         POINTS\nnnnnnnnnnnn\u2026      17\n");
+  EXPECT_EQ(table.ToString(20), "NAME          POINTS\nnnnnnnnnnnn\u2026      17\n");
   EXPECT_NE(table.ToString().find(std::string(50, 'n')), std::string::npos);
 }
 
