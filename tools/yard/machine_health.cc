@@ -121,6 +121,14 @@ Finding CheckTrials(const TrialFacts& facts) {
             "see for what, and who has it: yard ps");
 }
 
+Findings CheckProxy(bool hides_localhost) {
+  if (!hides_localhost) return {};
+  return {{Level::kWarn, "proxy",
+           "a TensorBoard that is started by hand looks for its data server through the proxy, and "
+           "reads by Python instead: slowly, and a sample of the points",
+           "export no_grpc_proxy=localhost   or start it by: yard tensorboard"}};
+}
+
 Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays) {
   Findings findings;
   for (const LeftoverFacts::Shim& shim : strays) {

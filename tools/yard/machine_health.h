@@ -52,6 +52,10 @@ Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays);
 // Those without a control socket. Nothing if there are none.
 Findings CheckUnreachableShims(const std::vector<LeftoverFacts::Shim>& shims);
 
+// A proxy is in the way of programs of this machine that speak gRPC (tensorboard_environment.h):
+// TensorBoard reads its runs by Python then, and does not say so. Nothing if none is.
+Findings CheckProxy(bool hides_localhost);
+
 // ---- What the machine shows. `read` is for a file of /proc.
 
 using FileReader = std::function<std::optional<std::string>(const std::string& path)>;

@@ -143,5 +143,13 @@ TEST(MachineHealthTest, AddsUpTheLogs) {
   std::filesystem::remove_all(directory);
 }
 
+TEST(MachineHealthTest, NamesAProxyThatIsInTheWayOfTensorBoard) {
+  EXPECT_TRUE(CheckProxy(false).empty());
+  const Findings findings = CheckProxy(true);
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].level, Level::kWarn);
+  EXPECT_THAT(findings[0].fix, ::testing::HasSubstr("no_grpc_proxy=localhost"));
+}
+
 }  // namespace
 }  // namespace yard

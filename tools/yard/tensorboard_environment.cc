@@ -40,17 +40,25 @@ bool HasLocalhost(const std::string& exceptions) {
   return false;
 }
 
+// The first of the two that is set counts alone.
+std::string ExceptionsOf(const std::vector<std::string>& environment) {
+  const std::string grpcs = ValueOf(environment, kExceptions);
+  return grpcs.empty() ? ValueOf(environment, "no_proxy") : grpcs;
+}
+
 }  // namespace
+
+bool ProxyHidesLocalhost(const std::vector<std::string>& environment) {
+  return HasProxy(environment) && !HasLocalhost(ExceptionsOf(environment));
+}
 
 std::vector<std::string> TensorBoardEnvironment(std::vector<std::string> callers,
                                                 const std::string& data_server) {
   if (!data_server.empty() && ValueOf(callers, kDataServer).empty()) {
     Set(kDataServer, data_server, &callers);
   }
-  // The first of the two that is set counts alone.
-  std::string exceptions = ValueOf(callers, kExceptions);
-  if (exceptions.empty()) exceptions = ValueOf(callers, "no_proxy");
-  if (HasProxy(callers) && !HasLocalhost(exceptions)) {
+  if (ProxyHidesLocalhost(callers)) {
+    const std::string exceptions = ExceptionsOf(callers);
     Set(kExceptions, absl::StrCat(exceptions, exceptions.empty() ? "" : ",", "localhost"),
         &callers);
   }

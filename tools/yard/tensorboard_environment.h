@@ -14,6 +14,10 @@ namespace yard {
 std::vector<std::string> TensorBoardEnvironment(std::vector<std::string> callers,
                                                 const std::string& data_server);
 
+// The same for a TensorBoard that is started without it: whether the server would be looked for
+// through a proxy.
+bool ProxyHidesLocalhost(const std::vector<std::string>& environment);
+
 }  // namespace yard
 
 #endif  // TOOLS_YARD_TENSORBOARD_ENVIRONMENT_H_

@@ -32,6 +32,13 @@ TEST(TensorBoardEnvironmentTest, ReachesLocalhostWithoutTheProxy) {
               ElementsAre("grpc_proxy=p", "no_proxy=a", "no_grpc_proxy=c,localhost"));
 }
 
+TEST(TensorBoardEnvironmentTest, SaysWhetherAProxyIsInTheWay) {
+  EXPECT_TRUE(ProxyHidesLocalhost({"http_proxy=p"}));
+  EXPECT_TRUE(ProxyHidesLocalhost({"http_proxy=p", "no_proxy=localhost", "no_grpc_proxy=a"}));
+  EXPECT_FALSE(ProxyHidesLocalhost({"http_proxy=p", "no_proxy=localhost"}));
+  EXPECT_FALSE(ProxyHidesLocalhost({"no_proxy=a"}));
+}
+
 TEST(TensorBoardEnvironmentTest, LeavesWhatReachesItAlready) {
   EXPECT_THAT(TensorBoardEnvironment({"http_proxy=p", "no_proxy=a, localhost"}, ""),
               ElementsAre("http_proxy=p", "no_proxy=a, localhost"));

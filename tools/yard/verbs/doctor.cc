@@ -25,6 +25,7 @@
 #include "tools/yard/machine_health.h"
 #include "tools/yard/outdated.h"
 #include "tools/yard/service_stats.h"
+#include "tools/yard/tensorboard_environment.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
@@ -81,6 +82,7 @@ class Doctor : public Verb {
     add({CheckFileLimit(HardFileLimit()), CheckProcessLimit(ProcessLimit()),
          CheckWatches(LookAtWatches()), CheckClock(yard.now)});
     add(CheckMemory(LookAtMemory()));
+    add(CheckProxy(ProxyHidesLocalhost(context.environment)));
     for (const LibraryFacts& library : LoadedLibraries()) add({CheckLibrary(library)});
     add({CheckPrograms(MissingPrograms())});
     add(CheckLeftovers(leftovers));
