@@ -79,6 +79,7 @@ class ZmqHub : public Hub {
   msg::EndsReplyT Ends(const msg::EndsRequestT& request) override;
   msg::SinceReplyT Since(const msg::SinceRequestT& request) override;
   Stats GetStats() const override;
+  absl::Status BindAgain() override;
 
  private:
   struct Counters {
@@ -462,6 +463,17 @@ Hub::Stats ZmqHub::GetStats() const {
   return {counters_.forwarded,         counters_.dropped_topic, counters_.dropped_reserved,
           counters_.dropped_malformed, counters_.subscriptions, counters_.restarts,
           counters_.kept_bytes};
+}
+
+absl::Status ZmqHub::BindAgain() {
+  absl::Status all;
+  thread_.Run([&] {
+    for (const auto& [socket, endpoint] : {std::pair(in_.get(), &options_.publish_endpoint),
+                                           {out_.get(), &options_.subscribe_endpoint}}) {
+      if (socket != nullptr && Socket::FileIsGone(*endpoint)) all.Update(socket->Bind(*endpoint));
+    }
+  });
+  return all;
 }
 
 }  // namespace

@@ -75,6 +75,10 @@ class Hub {
   virtual msg::EndsReplyT Ends(const msg::EndsRequestT& request) = 0;
   virtual msg::SinceReplyT Since(const msg::SinceRequestT& request) = 0;
   virtual Stats GetStats() const = 0;
+
+  // Binds each of its two addresses again whose file was removed: connections that there are go on.
+  // On any thread but the bus thread.
+  virtual absl::Status BindAgain() = 0;
 };
 
 }  // namespace bus

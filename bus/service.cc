@@ -746,6 +746,14 @@ absl::Status Service::Start() {
                       absl::StrCat("serving ", state_->options.name, ": ", opened.message()));
 }
 
+absl::Status Service::BindAgain() {
+  absl::Status bound;
+  state_->thread.Run([&] {
+    if (state_->socket != nullptr) bound = state_->socket->Bind(state_->options.endpoint);
+  });
+  return bound;
+}
+
 void Service::Stop() {
   state_->thread.Run([this] { state_->Close(); });
 }

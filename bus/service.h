@@ -137,6 +137,9 @@ class Service {
 
   // Binds the socket and starts answering.
   absl::Status Start();
+  // Binds it again, where the file of its address was removed: connections that there are go on. On
+  // any thread but the bus thread.
+  absl::Status BindAgain();
   // Stops taking calls; open ones are answered Unavailable.
   void Stop();
   std::vector<MethodStats> GetStats() const;

@@ -1,9 +1,12 @@
 #include "bus/service_process.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -42,6 +45,27 @@ constexpr int kInterrupted = 130;
 
 constexpr int kMostPort = 65535;
 
+// How often a service looks whether its files are there, and how many looks later it touches them,
+// so that a cleaner of temporary files sees that they are used. (Watched they would take one of a
+// user's few instances of inotify for each service, and for the touch there is no event anyway.)
+constexpr absl::Duration kLookAtFiles = absl::Seconds(1);
+constexpr int kLooksUntilTouch = 1800;
+
+absl::Status CheckListen(const std::string& endpoint) {
+  if (endpoint.empty() || absl::StartsWith(endpoint, "ipc://")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot listen on ", endpoint,
+                   ": only ipc:// is served; tcp:// needs keys for those who "
+                   "may connect, which this version does not have"));
+}
+
+absl::Status CheckMetricsPort() {
+  const int port = absl::GetFlag(FLAGS_metrics_port);
+  if (port >= 0 && port <= kMostPort) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--metrics_port is ", port, "; it must be from 1 to ", kMostPort));
+}
+
 void TellSupervisor(const char* state) {
   const absl::Status told = runtime::NotifySupervisor(state);
   LOG_IF(WARNING, !told.ok()) << told.message();
@@ -70,6 +94,9 @@ class RealServiceProcess : public ServiceProcess {
   }
   void OnStop(std::function<void()> stop) override { on_stop_.push_back(std::move(stop)); }
   std::shared_ptr<void> HoldStop() override;
+  void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again) override {
+    sockets_.push_back({std::move(endpoint), std::move(bind_again)});
+  }
   int Run() override;
 
  private:
@@ -79,6 +106,14 @@ class RealServiceProcess : public ServiceProcess {
   absl::Status ServeMetrics();
   void Register();
   void SayReady();
+  void WriteReadyFile();
+  // Makes anew what of its files somebody has removed: a cleaner of temporary files, say.
+  void LookAtFiles();
+  absl::Status MakeFilesAnew();
+  void Touch() const;
+  std::string StateLockPath() const {
+    return absl::StrCat(locations_.state_directory, "/", options_.name, ".lock");
+  }
   std::string ReadyPath() const {
     return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
   }
@@ -110,6 +145,14 @@ class RealServiceProcess : public ServiceProcess {
 
   // The loop's own.
   std::vector<std::function<void()>> on_stop_;
+  struct KeptSocket {
+    std::string endpoint;
+    std::function<absl::Status()> bind_again;
+  };
+  std::vector<KeptSocket> sockets_;
+  int looks_ = 0;
+  bool ready_ = false;
+  std::string file_trouble_;  // What was said last.
   bool stopping_ = false;
   bool left_ = false;
   absl::Duration stop_deadline_;
@@ -128,12 +171,7 @@ absl::Status RealServiceProcess::Init() {
   endpoint_ = options_.name == "registry" ? locations_.registry_address
                                           : locations_.ServiceAddress(options_.name);
   if (!options_.listen.empty()) endpoint_ = options_.listen;
-  if (!absl::StartsWith(endpoint_, "ipc://")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot listen on ", endpoint_,
-                     ": only ipc:// is served; tcp:// needs keys for those who "
-                     "may connect, which this version does not have"));
-  }
+  if (absl::Status good = CheckListen(endpoint_); !good.ok()) return good;
   for (const std::string& directory : {locations_.runtime_directory, locations_.state_directory}) {
     if (absl::Status made = runtime::MakePrivateDirectory(directory); !made.ok()) return made;
   }
@@ -153,8 +191,7 @@ absl::Status RealServiceProcess::TakeLocks() {
     return absl::Status(alone.status().code(),
                         absl::StrCat(options_.name, " runs already: ", alone.status().message()));
   }
-  auto state =
-      runtime::LockFile(absl::StrCat(locations_.state_directory, "/", options_.name, ".lock"));
+  auto state = runtime::LockFile(StateLockPath());
   if (!state.ok()) {
     return absl::Status(
         state.status().code(),
@@ -233,10 +270,7 @@ void RealServiceProcess::HandleCommonMethods() {
 absl::Status RealServiceProcess::ServeMetrics() {
   const int port = absl::GetFlag(FLAGS_metrics_port);
   if (port == 0) return absl::OkStatus();
-  if (port < 0 || port > kMostPort) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--metrics_port is ", port, "; it must be from 1 to ", kMostPort));
-  }
+  if (absl::Status good = CheckMetricsPort(); !good.ok()) return good;
   using Page = runtime::HttpResponder::Page;
   auto server = runtime::HttpResponder::Start(
       {.loop = loop_.get(),
@@ -326,15 +360,78 @@ void RealServiceProcess::Register() {
                                            }});
 }
 
-void RealServiceProcess::SayReady() {
-  if (stopping_) return;
+void RealServiceProcess::WriteReadyFile() {
   std::string content = absl::StrCat(getpid(), "\n");
   // For a launcher that finds this service dead: whose it is to restart.
   if (!options_.supervisor.empty()) {
     absl::StrAppend(&content, "supervisor=", options_.supervisor, "\n");
   }
+  if (!options_.listen.empty()) absl::StrAppend(&content, "listen=", options_.listen, "\n");
   const absl::Status written = runtime::WriteFileAtomically(ReadyPath(), content, 0600);
   LOG_IF(ERROR, !written.ok()) << written.message();
+}
+
+namespace {
+
+bool IsGone(const std::string& path) {
+  struct stat about {};
+  return lstat(path.c_str(), &about) != 0 && errno == ENOENT;
+}
+
+// Its file was removed, or another one is in its place.
+bool IsLost(const runtime::UniqueFd& lock, const std::string& path) {
+  struct stat held {
+  }, named{};
+  if (fstat(lock.get(), &held) != 0) return false;
+  if (lstat(path.c_str(), &named) != 0) return errno == ENOENT;
+  return held.st_ino != named.st_ino || held.st_dev != named.st_dev;
+}
+
+}  // namespace
+
+void RealServiceProcess::LookAtFiles() {
+  loop_->RunAfter(kLookAtFiles, [this] { LookAtFiles(); });
+  if (stopping_) return;
+  const absl::Status made = MakeFilesAnew();
+  // Once for each trouble, not once a second.
+  if (std::string trouble(made.message()); trouble != file_trouble_) {
+    file_trouble_ = std::move(trouble);
+    LOG_IF(ERROR, !made.ok()) << "cannot make anew what was removed: " << file_trouble_;
+  }
+  if (++looks_ % kLooksUntilTouch == 0) Touch();
+}
+
+absl::Status RealServiceProcess::MakeFilesAnew() {
+  for (const auto& [lock, path] :
+       {std::pair(&lock_, locations_.LockPath(options_.name)), {&state_lock_, StateLockPath()}}) {
+    if (!IsLost(*lock, path)) continue;
+    for (const std::string& directory :
+         {locations_.runtime_directory, locations_.state_directory}) {
+      if (absl::Status there = runtime::MakePrivateDirectory(directory); !there.ok()) return there;
+    }
+    auto anew = runtime::LockFile(path);
+    if (!anew.ok()) return anew.status();
+    *lock = *std::move(anew);
+    LOG(WARNING) << path << " was removed: made anew";
+  }
+  if (ready_ && IsGone(ReadyPath())) WriteReadyFile();
+  for (const KeptSocket& socket : sockets_) {
+    if (!IsGone(socket.endpoint.substr(std::string_view("ipc://").size()))) continue;
+    if (absl::Status bound = socket.bind_again(); !bound.ok()) return bound;
+    LOG(WARNING) << socket.endpoint << " was removed: made anew";
+  }
+  return absl::OkStatus();
+}
+
+void RealServiceProcess::Touch() const {
+  (void)futimens(lock_.get(), nullptr);
+  (void)utimensat(AT_FDCWD, ReadyPath().c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+void RealServiceProcess::SayReady() {
+  if (stopping_) return;
+  ready_ = true;
+  WriteReadyFile();
   const std::string line = absl::StrFormat(
       "%s ready in %d ms (pid %d, %s)\n", options_.name,
       absl::ToInt64Milliseconds(clock_->Monotonic() - started_), getpid(), endpoint_);
@@ -351,7 +448,9 @@ int RealServiceProcess::Run() {
     coordinator_.WaitForStop(absl::InfiniteDuration());
     loop_->Post([this] { BeginStop("a part of it asked for it"); });
   });
+  KeepSocket(endpoint_, [this] { return service_->BindAgain(); });
   loop_->Post([this] { Register(); });
+  loop_->RunAfter(kLookAtFiles, [this] { LookAtFiles(); });
   loop_->Run();
   return Join();
 }
@@ -407,6 +506,12 @@ int RealServiceProcess::Join() {
 }
 
 }  // namespace
+
+absl::Status ServiceProcess::CheckFlags(const Options& options) {
+  if (absl::Status good = runtime::CheckLogFlags(); !good.ok()) return good;
+  if (absl::Status good = CheckMetricsPort(); !good.ok()) return good;
+  return CheckListen(options.listen);
+}
 
 absl::StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Create(Options options) {
   auto process = std::make_unique<RealServiceProcess>(std::move(options));

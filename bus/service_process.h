@@ -34,6 +34,9 @@ class ServiceProcess {
     int pool_threads = 4;
   };
   static absl::StatusOr<std::unique_ptr<ServiceProcess>> Create(Options options);
+  // InvalidArgument: what Create() would say of the options and of the flags that every service
+  // has.
+  static absl::Status CheckFlags(const Options& options);
   virtual ~ServiceProcess() = default;
 
   virtual const runtime::Locations& locations() const = 0;
@@ -55,6 +58,9 @@ class ServiceProcess {
   // Keeps the process alive during a graceful stop until the returned handle is destroyed, for at
   // most stop_grace.
   virtual std::shared_ptr<void> HoldStop() = 0;
+  // More than its own socket is to be there: `bind_again` runs on the loop's thread when the file
+  // of an "ipc://" address is gone.
+  virtual void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again) = 0;
 
   // Starts the socket, registers with the registry (waits for one and says so, without blocking
   // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,

@@ -306,6 +306,12 @@ absl::Status Socket::Bind(const std::string& endpoint) {
   return absl::OkStatus();
 }
 
+bool Socket::FileIsGone(const std::string& endpoint) {
+  struct stat about {};
+  return absl::StartsWith(endpoint, runtime::Absl(kIpc)) &&
+         lstat(endpoint.substr(kIpc.size()).c_str(), &about) != 0 && errno == ENOENT;
+}
+
 absl::Status Socket::Connect(const std::string& endpoint) {
   if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
   if (zmq_connect(handle_, endpoint.c_str()) != 0) return LastError("connecting to", endpoint);

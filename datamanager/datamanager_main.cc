@@ -11,8 +11,6 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -37,9 +35,9 @@
 #include "runtime/event_loop.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
-#include "runtime/flag_words.h"
 #include "runtime/local_path.h"
 #include "runtime/locations.h"
+#include "runtime/service_flags.h"
 #include "runtime/thread_pool.h"
 
 ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");
@@ -65,26 +63,44 @@ namespace {
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
 constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Of them, indexes.
 
+bus::ServiceProcess::Options ProcessOptions() {
+  return {.name = "datamanager",
+          .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+          .supervisor = absl::GetFlag(FLAGS_supervisor),
+          .listen = absl::GetFlag(FLAGS_listen)};
+}
+
+absl::StatusOr<int> Threads() {
+  return datamanager::LoadThreads(absl::GetFlag(FLAGS_load_threads),
+                                  std::thread::hardware_concurrency());
+}
+
+absl::Status CheckFlags() {
+  if (absl::Status good = Threads().status(); !good.ok()) return good;
+  const std::uint64_t cache_mb = absl::GetFlag(FLAGS_cache_mb);
+  if (cache_mb > std::numeric_limits<std::uint64_t>::max() >> 20) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--cache_mb is ", cache_mb, ": it must be below 2^44"));
+  }
+  for (const auto& [name, pattern] : {std::pair("include", absl::GetFlag(FLAGS_include)),
+                                      {"exclude", absl::GetFlag(FLAGS_exclude)}}) {
+    const auto patterns = datamanager::PatternsOfFlag(name, pattern);
+    if (!patterns.ok()) return patterns.status();
+  }
+  return bus::ServiceProcess::CheckFlags(ProcessOptions());
+}
+
 int Run() {
   const runtime::FileLimit limit = runtime::RaiseFileLimit();
-  auto process = bus::ServiceProcess::Create({.name = "datamanager",
-                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
-                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
-                                              .listen = absl::GetFlag(FLAGS_listen)});
+  auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return runtime::ReportAndExitCode("datamanager", process.status());
   bus::Publisher* const publisher = (*process)->publisher();
   const auto publish = [publisher](std::string_view topic, msg::EnvelopeT event) {
     return publisher->PublishEnvelope(topic, std::move(event));
   };
-  const auto threads = datamanager::LoadThreads(absl::GetFlag(FLAGS_load_threads),
-                                                std::thread::hardware_concurrency());
+  const auto threads = Threads();
   if (!threads.ok()) return runtime::ReportAndExitCode("datamanager", threads.status());
   const std::uint64_t cache_mb = absl::GetFlag(FLAGS_cache_mb);
-  if (cache_mb > std::numeric_limits<std::uint64_t>::max() >> 20) {
-    return runtime::ReportAndExitCode(
-        "datamanager", absl::InvalidArgumentError(
-                           absl::StrCat("--cache_mb is ", cache_mb, ": it must be below 2^44")));
-  }
   auto include = datamanager::PatternsOfFlag("include", absl::GetFlag(FLAGS_include));
   if (!include.ok()) return runtime::ReportAndExitCode("datamanager", include.status());
   auto exclude = datamanager::PatternsOfFlag("exclude", absl::GetFlag(FLAGS_exclude));
@@ -177,9 +193,10 @@ int Run() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("The yard's data manager: reads runs, answers about their points.");
-  runtime::TakeHyphens(argc, argv);
-  absl::ParseCommandLine(argc, argv);
+  runtime::ParseFlags("datamanager",
+                      "The yard's data manager: reads runs, answers about their points.", argc,
+                      argv);
+  if (const auto end = runtime::EndAfterCheck("datamanager", CheckFlags())) return *end;
   const absl::Status entered = runtime::EnterCallersDirectory();
   if (!entered.ok()) return runtime::ReportAndExitCode("datamanager", entered);
   return Run();

@@ -1,8 +1,10 @@
 #include "launcher/attempt.h"
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,6 +64,8 @@ Attempt::~Attempt() { options_.loop->Cancel(timer_); }
 
 absl::Status Attempt::Start() {
   if (auto made = runtime::MakeDirectories(options_.folder, 0700); !made.ok()) return made;
+  // A cleaner of temporary files removes the sockets' directory while it is empty.
+  (void)mkdir(std::filesystem::path(options_.control_socket).parent_path().c_str(), 0700);
   Fault("before spec");
   auto written =
       runtime::WriteFileAtomically(SpecPath(options_.folder), options_.spec().Encode(), 0600);

@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
@@ -23,7 +22,7 @@
 #include "launcher/resources.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
-#include "runtime/flag_words.h"
+#include "runtime/service_flags.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "time for a graceful stop");
 ABSL_FLAG(std::string, supervisor, "",
@@ -55,30 +54,41 @@ std::vector<launcher::ProcessLimit> RaiseOwnLimits() {
   return {{.name = "nofile", .soft = before.soft, .hard = before.hard}};
 }
 
+bus::ServiceProcess::Options ProcessOptions() {
+  return {.name = "launcher",
+          .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+          .supervisor = absl::GetFlag(FLAGS_supervisor),
+          .listen = absl::GetFlag(FLAGS_listen)};
+}
+
+absl::StatusOr<std::vector<launcher::Resource>> SharedResources() {
+  const std::string shared = absl::GetFlag(FLAGS_resources);
+  auto resources = launcher::ParseResources(
+      shared.empty() ? launcher::LocalResources("/dev", VisibleGpus())
+                     : std::vector<std::string>(absl::StrSplit(shared, ';')));
+  if (resources.ok()) return resources;
+  return absl::InvalidArgumentError(absl::StrCat("--resources: ", resources.status().message()));
+}
+
+absl::Status CheckFlags() {
+  if (absl::Status good = SharedResources().status(); !good.ok()) return good;
+  return bus::ServiceProcess::CheckFlags(ProcessOptions());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   // One heap for all threads: most of what one of them allocates another frees.
   mallopt(M_ARENA_MAX, 1);
-  absl::SetProgramUsageMessage("Starts, watches, restarts and stops the yard's processes.");
-  runtime::TakeHyphens(argc, argv);
-  absl::ParseCommandLine(argc, argv);
+  runtime::ParseFlags("launcher", "Starts, watches, restarts and stops the yard's processes.", argc,
+                      argv);
+  if (const auto end = runtime::EndAfterCheck("launcher", CheckFlags())) return *end;
   const auto limits = RaiseOwnLimits();  // Before there are threads.
-  auto process = bus::ServiceProcess::Create({.name = "launcher",
-                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
-                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
-                                              .listen = absl::GetFlag(FLAGS_listen)});
+  auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return runtime::ReportAndExitCode("launcher", process.status());
-  const std::string shared = absl::GetFlag(FLAGS_resources);
-  auto resources = launcher::ParseResources(
-      shared.empty() ? launcher::LocalResources("/dev", VisibleGpus())
-                     : std::vector<std::string>(absl::StrSplit(shared, ';')));
-  if (!resources.ok()) {
-    return runtime::ReportAndExitCode(
-        "launcher",
-        absl::InvalidArgumentError(absl::StrCat("--resources: ", resources.status().message())));
-  }
-  const bool hides_gpus = DeclaresGpus(shared, *resources);
+  auto resources = SharedResources();
+  if (!resources.ok()) return runtime::ReportAndExitCode("launcher", resources.status());
+  const bool hides_gpus = DeclaresGpus(absl::GetFlag(FLAGS_resources), *resources);
   auto parts = launcher::LauncherParts::Create(
       process->get(), {.external = absl::GetFlag(FLAGS_supervisor) == "external",
                        .resources = *std::move(resources),

@@ -242,6 +242,11 @@ std::vector<Resources::Grant> Resources::GrantNext() {
   std::vector<Grant> grants;
   std::set<std::string> waited_for;
   for (auto unit = queue_.begin(); unit != queue_.end();) {
+    // (There was more of it before: nobody is to wait behind one that waits for ever.)
+    if (!Check(unit->tasks, unit->share_sets).ok()) {
+      ++unit;
+      continue;
+    }
     const auto needs = Needs(*unit);
     const bool is_behind = std::any_of(needs.begin(), needs.end(), [&](const auto& need) {
       return waited_for.contains(need.first);
@@ -371,6 +376,9 @@ std::string Resources::WhyWaiting(const std::string& job) const {
   const auto unit = std::find_if(queue_.begin(), queue_.end(),
                                  [&](const Unit& other) { return other.job == job; });
   if (unit == queue_.end()) return "";
+  if (const absl::Status can = Check(unit->tasks, unit->share_sets); !can.ok()) {
+    return absl::StrCat("cannot start: ", can.message());
+  }
   const auto needs = Needs(*unit);
   for (const auto& [name, need] : needs) {
     const auto pool = pools_.find(name);

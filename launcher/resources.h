@@ -103,7 +103,8 @@ class Resources {
                const std::vector<std::string>& given, bool share_sets);
 
   // Why the job still waits, for people: "waits for gpu: 2 of 2 are used by j-abcde/worker-0", or
-  // "waits for gpu behind j-abcde". Empty if it does not.
+  // "waits for gpu behind j-abcde"; or, of a job of an earlier launcher that had more, "cannot
+  // start: worker-0 asks for gpu=2, but there is gpu=0". Empty if it does not.
   std::string WhyWaiting(const std::string& job) const;
   // The first `count` jobs that wait, in the order in which they asked.
   std::vector<std::string> Waiting(std::size_t count) const;

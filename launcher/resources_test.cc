@@ -256,6 +256,18 @@ TEST(ResourcesTest, WhatCanNeverBeGivenIsRefusedWithWhatThereIs) {
               HasSubstr("but there are no resources"));
 }
 
+TEST(ResourcesTest, WhatAnEarlierLauncherCouldHaveGivenIsToldAndHoldsUpNobody) {
+  Resources resources = There({"gpu=0,"});
+  resources.Request("j-many", {{"worker-0", {{"gpu", 2}}}}, false);
+  resources.Request("j-other", {{"worker-0", {{"tpu", 1}}}}, false);
+  resources.Request("j-one", {{"worker-0", {{"gpu", 1}}}}, false);
+  EXPECT_THAT(Next(resources), ElementsAre("j-one/worker-0: gpu=0"));
+  EXPECT_EQ(resources.WhyWaiting("j-many"),
+            "cannot start: worker-0 asks for gpu=2, but there is gpu=0");
+  EXPECT_EQ(resources.WhyWaiting("j-other"),
+            "cannot start: worker-0 asks for tpu=1, but there is gpu=0");
+}
+
 TEST(ResourcesTest, WhatTasksOfAnEarlierLauncherHaveIsNotGivenToOthers) {
   auto resources = There({"gpu=0,1,2", "slots=2", "disk=a,b"});
   resources.Restore("j-a", "worker-0", {"gpu=1,7", "slots=1", "tpu=3"}, false);

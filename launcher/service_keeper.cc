@@ -108,6 +108,14 @@ class Keeper : public ServiceKeeper {
 
   absl::Status Prepare() {
     inotify_ = runtime::UniqueFd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (!inotify_.valid()) {
+      return absl::UnavailableError(absl::StrCat(
+          "cannot watch files by inotify: ", strerror(errno),
+          errno == EMFILE ? ": this user has no instance of it left; end other programs that watch "
+                            "files, or raise the limit; next: sudo sysctl "
+                            "fs.inotify.max_user_instances=1024 && yard up"
+                          : ""));
+    }
     if (absl::Status watching = WatchDirectories(); !watching.ok()) return watching;
     inotify_watch_ = options_.loop->Watch(inotify_.get(), runtime::EventLoop::Readiness::kReadable,
                                           [this] { OnDirectory(); });

@@ -7,8 +7,7 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
+#include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bus/hub.h"
 #include "bus/service_process.h"
@@ -17,8 +16,8 @@
 #include "registry/registry_service.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
-#include "runtime/flag_words.h"
 #include "runtime/locations.h"
+#include "runtime/service_flags.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");
@@ -26,12 +25,16 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 
 namespace {
 
+bus::ServiceProcess::Options ProcessOptions() {
+  return {.name = "registry",
+          .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+          .supervisor = absl::GetFlag(FLAGS_supervisor),
+          .listen = absl::GetFlag(FLAGS_listen)};
+}
+
 int Run() {
   runtime::RaiseFileLimit();
-  auto process = bus::ServiceProcess::Create({.name = "registry",
-                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
-                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
-                                              .listen = absl::GetFlag(FLAGS_listen)});
+  auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return runtime::ReportAndExitCode("registry", process.status());
   bus::Node* const node = (*process)->node();
   const bus::Hub::Options addresses = bus::Hub::DefaultAddresses(node->locations());
@@ -77,14 +80,18 @@ int Run() {
   (*process)->AddCounter("tools_launched", [&] { return instances->GetStats().launched; });
   (*process)->AddCounter("tools_reused", [&] { return instances->GetStats().reused; });
   (*process)->AddCounter("tools_failed", [&] { return instances->GetStats().failed; });
+  for (const std::string& address : {addresses.publish_endpoint, addresses.subscribe_endpoint}) {
+    (*process)->KeepSocket(address, [&hub] { return (*hub)->BindAgain(); });
+  }
   return (*process)->Run();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("The yard's registry: who is alive and where, and the event hub.");
-  runtime::TakeHyphens(argc, argv);
-  absl::ParseCommandLine(argc, argv);
+  runtime::ParseFlags("registry", "The yard's registry: who is alive and where, and the event hub.",
+                      argc, argv);
+  const absl::Status checked = bus::ServiceProcess::CheckFlags(ProcessOptions());
+  if (const auto end = runtime::EndAfterCheck("registry", checked)) return *end;
   return Run();
 }

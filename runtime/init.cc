@@ -57,7 +57,15 @@ class FileLogger : public google::base::Logger {
   const std::unique_ptr<RotatedFile> log_, output_;
 };
 
-absl::StatusOr<std::unique_ptr<google::base::Logger>> MakeLogger(const std::string& path) {
+absl::StatusOr<const Level*> FindLevel(std::string_view name) {
+  const auto found = std::find_if(std::begin(kLevels), std::end(kLevels),
+                                  [&](const Level& one) { return one.name == name; });
+  if (found != std::end(kLevels)) return found;
+  return absl::InvalidArgumentError(absl::StrCat("there is no log level \"", std::string(name),
+                                                 "\"; it must be debug, info, warning or error"));
+}
+
+absl::Status CheckFiles() {
   const int mib = absl::GetFlag(FLAGS_log_file_mb), kept = absl::GetFlag(FLAGS_log_files);
   if (mib < 1 || mib > kMostMiB) {
     return absl::InvalidArgumentError(
@@ -67,6 +75,12 @@ absl::StatusOr<std::unique_ptr<google::base::Logger>> MakeLogger(const std::stri
     return absl::InvalidArgumentError(
         absl::StrCat("--log_files is ", kept, "; it must be from 0 to ", kMostFiles));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<google::base::Logger>> MakeLogger(const std::string& path) {
+  if (absl::Status good = CheckFiles(); !good.ok()) return good;
+  const int mib = absl::GetFlag(FLAGS_log_file_mb), kept = absl::GetFlag(FLAGS_log_files);
   RotatedFile::Options options{
       .path = path + ".log", .limit = static_cast<std::uint64_t>(mib) << 20, .kept = kept};
   auto log = RotatedFile::Open(options);
@@ -86,17 +100,20 @@ absl::StatusOr<std::unique_ptr<google::base::Logger>> MakeLogger(const std::stri
 
 }  // namespace
 
-absl::StatusOr<std::string> SetLogLevel(std::string_view level) {
-  const auto found = std::find_if(std::begin(kLevels), std::end(kLevels),
-                                  [&](const Level& one) { return one.name == level; });
-  if (found == std::end(kLevels)) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no log level \"", std::string(level),
-                                                   "\"; it must be debug, info, warning or error"));
+absl::Status CheckLogFlags() {
+  if (const auto level = FindLevel(absl::GetFlag(FLAGS_log_level)); !level.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--log_level: ", level.status().message()));
   }
+  return CheckFiles();
+}
+
+absl::StatusOr<std::string> SetLogLevel(std::string_view level) {
+  const auto found = FindLevel(level);
+  if (!found.ok()) return found.status();
   MutexLock lock(level_mutex);
-  FLAGS_minloglevel = found->severity;
-  google::SetVLOGLevel("*", found->verbosity);
-  return std::string(std::exchange(level_now, found)->name);
+  FLAGS_minloglevel = (*found)->severity;
+  google::SetVLOGLevel("*", (*found)->verbosity);
+  return std::string(std::exchange(level_now, *found)->name);
 }
 
 std::string LogLevel() {

@@ -18,6 +18,9 @@ namespace runtime {
 // file. Makes the directory (0700). InvalidArgument names a flag that cannot be used.
 absl::Status InitLogging(std::string_view service, const Locations& locations);
 
+// What InitLogging() says of the flags, without setting anything up.
+absl::Status CheckLogFlags();
+
 // Logs from `level` up from now on: "debug" (all that VLOG(1) has too), "info", "warning" or
 // "error". Returns what it was before; InvalidArgument lists the levels. Any thread.
 absl::StatusOr<std::string> SetLogLevel(std::string_view level);

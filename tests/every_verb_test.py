@@ -301,9 +301,13 @@ class EveryVerbTest(yard_case.YardCase):
         for pid in pids:
             os.kill(pid, signal.SIGSTOP)
             self.addCleanup(os.kill, pid, signal.SIGCONT)
-        processes = {verb: self.start_yard(verb, *row.words, *row.in_silence_words) for verb, row in ROWS.items()}
+        # (`down` would end all of it: broken_yard_test.)
+        processes = {verb: self.start_yard(verb, *row.words, *row.in_silence_words)
+                     for verb, row in ROWS.items() if verb != "down"}
 
         def check(verb, row):
+            if verb not in processes:
+                return
             out, err = processes[verb].communicate(timeout=yard_case.LONG)
             self.assertIn(processes[verb].returncode, row.in_silence, out + err)
             if processes[verb].returncode in (4, 5):

@@ -96,7 +96,7 @@ def a_yard(case):
 
 
 ROWS = {
-    "up": Row(takes_names=False, says="registry +ready", own_yard=True, without_yard=0, in_silence=(0,)),
+    "up": Row(takes_names=False, says="registry +ready", own_yard=True, without_yard=0, in_silence=(4,)),
     "down": Row(takes_names=False, fresh=a_yard, own_yard=True, says="down", without_yard=0),
     "status": Row(says=r"trainer +up", shows=((),)),
     "doctor": Row(says="runtime directory", says_on_stderr="nothing is wrong|warning",

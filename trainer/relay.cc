@@ -91,6 +91,16 @@ class RelayImpl : public Relay {
     return {open_.load(), received_.load(), batches_.load(), refused_.load()};
   }
 
+  absl::Status ListenAgain() override {
+    auto listener = ListenOn(options_.socket_path);
+    if (!listener.ok()) return listener.status();
+    options_.loop->Unwatch(accept_watch_);
+    options_.loop->Cancel(accept_timer_);
+    listener_ = *std::move(listener);
+    WatchListener();
+    return absl::OkStatus();
+  }
+
  private:
   struct Connection {
     runtime::UniqueFd fd;
@@ -311,7 +321,7 @@ class RelayImpl : public Relay {
   }
 
   const Options options_;
-  const runtime::UniqueFd listener_;
+  runtime::UniqueFd listener_;
   runtime::EventLoop::WatchId accept_watch_ = 0;
   runtime::EventLoop::TimerId accept_timer_ = 0;
   // Of every read in turn: to make room for as much in each `in` would be to fill it with zeros.

@@ -39,6 +39,8 @@ class Relay {
   static absl::StatusOr<std::unique_ptr<Relay>> Listen(Options options);
   virtual ~Relay() = default;
   virtual Stats GetStats() const = 0;  // Any thread.
+  // Makes the socket anew, whose file was removed: connections that there are go on.
+  virtual absl::Status ListenAgain() = 0;
 };
 
 }  // namespace trainer

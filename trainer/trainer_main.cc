@@ -6,16 +6,14 @@
 #include <string>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bus/service_process.h"
 #include "runtime/exit_code.h"
 #include "runtime/file_limit.h"
-#include "runtime/flag_words.h"
 #include "runtime/local_path.h"
 #include "runtime/locations.h"
+#include "runtime/service_flags.h"
 #include "trainer/function_main.h"
 #include "trainer/trainer_service.h"
 
@@ -30,14 +28,18 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 
 namespace {
 
+bus::ServiceProcess::Options ProcessOptions() {
+  return {.name = "trainer",
+          .stop_grace = absl::GetFlag(FLAGS_stop_grace),
+          .supervisor = absl::GetFlag(FLAGS_supervisor),
+          .listen = absl::GetFlag(FLAGS_listen)};
+}
+
 absl::StatusOr<int> Run() {
   const std::string typed = absl::GetFlag(FLAGS_logdir);
   if (auto local = runtime::CheckLocalPath("--logdir", typed); !local.ok()) return local;
   const std::string logdir = runtime::AbsolutePath(typed);
-  auto process = bus::ServiceProcess::Create({.name = "trainer",
-                                              .stop_grace = absl::GetFlag(FLAGS_stop_grace),
-                                              .supervisor = absl::GetFlag(FLAGS_supervisor),
-                                              .listen = absl::GetFlag(FLAGS_listen)});
+  auto process = bus::ServiceProcess::Create(ProcessOptions());
   if (!process.ok()) return process.status();
   auto service = trainer::TrainerService::Create(
       process->get(), {.logdir = logdir,
@@ -50,12 +52,13 @@ absl::StatusOr<int> Run() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::SetProgramUsageMessage("The yard's trainer: runs trials and keeps what they report.");
-  runtime::TakeHyphens(argc, argv);
-  absl::ParseCommandLine(argc, argv);
+  runtime::ParseFlags("trainer", "The yard's trainer: runs trials and keeps what they report.",
+                      argc, argv);
   if (const std::string function = absl::GetFlag(FLAGS_run_function); !function.empty()) {
     return trainer::FunctionMain(function, absl::GetFlag(FLAGS_heartbeat));
   }
+  const absl::Status checked = bus::ServiceProcess::CheckFlags(ProcessOptions());
+  if (const auto end = runtime::EndAfterCheck("trainer", checked)) return *end;
   runtime::RaiseFileLimit();
   const absl::Status entered = runtime::EnterCallersDirectory();
   if (!entered.ok()) return runtime::ReportAndExitCode("trainer", entered);

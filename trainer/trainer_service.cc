@@ -109,6 +109,7 @@ class TrainerServiceImpl : public TrainerService {
         {.loop = process->loop(), .receiver = trials_.get(), .socket_path = relay_path});
     if (!relay.ok()) return relay.status();
     relay_ = *std::move(relay);
+    process->KeepSocket("ipc://" + relay_path, [this] { return relay_->ListenAgain(); });
     AddMethods(process->service(), process->loop(), trials_.get());
     bus::AddBackupMethod(process->service(), store_->path());
     AddCounters(process);

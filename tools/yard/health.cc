@@ -40,17 +40,6 @@ std::string Elsewhere(const DirectoryFacts& facts) {
   return absl::StrCat("use another one: export ", facts.variable, "=...");
 }
 
-// What makes `directory` the runtime directory of a shell that has its own from `variable`.
-std::string ToUse(const std::string& directory, const std::string& variable) {
-  constexpr std::string_view kOurs = "/yard";
-  if (variable == "XDG_RUNTIME_DIR" && directory.size() > kOurs.size() &&
-      directory.ends_with(kOurs)) {
-    const std::string parent = directory.substr(0, directory.size() - kOurs.size());
-    return absl::StrCat("export XDG_RUNTIME_DIR=", ShellWord(parent));
-  }
-  return absl::StrCat("export YARD_REGISTRY=", ShellWord("ipc://" + directory + "/registry"));
-}
-
 double Share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -106,9 +95,15 @@ Finding CheckUp(const YardFacts& facts) {
   if (!facts.wanted_status.ok()) {
     return Bad("yard", std::string(facts.wanted_status.message()), "yard down && yard up");
   }
+  if (facts.wanted && !LauncherRuns(facts) && !facts.flags.ok()) {
+    return Bad("yard", absl::StrCat("it cannot start: ", std::string(facts.flags.message())),
+               "yard down --keep && yard up --defaults");
+  }
   if (facts.wanted && !LauncherRuns(facts)) {
+    const ServiceFacts* const launcher = FindService(facts, "launcher");
+    const bool known = launcher != nullptr && !launcher->next_step.empty();
     return Bad("yard", "it was started and not stopped, but no launcher keeps it running",
-               "yard up");
+               known ? launcher->next_step : "yard up");
   }
   if (facts.wanted) return Ok("yard", absl::StrCat("up, runs in ", facts.logdir));
   if (!AnyRuns(facts)) return Ok("yard", "not up", "yard up");
@@ -124,15 +119,23 @@ Finding CheckAbsent(const ServiceFacts& service, const YardFacts& facts) {
                Restart(service, service.listener));
   }
   if (!facts.wanted) return Warn(service.name, "does not run, others do", "yard up");
+  const std::string look = service.next_step.empty() ? absl::StrCat("look for the reason: tail ",
+                                                                    ShellWord(service.output_path))
+                                                     : service.next_step;
+  const std::string& said = service.cause.empty() ? service.last_line : service.cause;
   if (!service.why_not.empty()) {
     return Bad(service.name,
                absl::StrCat("does not stay up: ", service.why_not,
-                            service.last_line.empty() ? "" : "; it said: ", service.last_line),
-               absl::StrCat("look for the reason: tail ", ShellWord(service.output_path)));
+                            said.empty() ? "" : "; it said: ", said),
+               look);
   }
-  if (!LauncherRuns(facts)) return Bad(service.name, "does not run", "yard up");
-  return Bad(service.name, "does not run, though the launcher does",
-             absl::StrCat("look for the reason: tail ", ShellWord(service.output_path)));
+  if (!LauncherRuns(facts)) {
+    return Bad(service.name,
+               absl::StrCat("does not run",
+                            service.cause.empty() ? "" : "; it ended with: ", service.cause),
+               service.next_step.empty() ? "yard up" : service.next_step);
+  }
+  return Bad(service.name, "does not run, though the launcher does", look);
 }
 
 std::string FixOfDrops(const std::string& counter) {
@@ -196,6 +199,13 @@ void CheckPresent(const ServiceFacts& service, const YardFacts& facts, Findings*
                             absl::StrCat("kill -CONT ", service.holder)));
     return;
   }
+  if (service.lost_socket && !(service.lease && service.lease->elsewhere)) {
+    findings->push_back(
+        Bad(service.name,
+            absl::StrCat(process, " runs, but nobody listens at its socket, which was removed"),
+            "yard up"));
+    return;
+  }
   if (!facts.registry.ok() && service.name == "registry") {
     findings->push_back(Bad(
         service.name,
@@ -205,6 +215,10 @@ void CheckPresent(const ServiceFacts& service, const YardFacts& facts, Findings*
     findings->push_back(Warn(service.name,
                              absl::StrCat(process, " was not asked: the registry does not answer"),
                              "mend the registry first"));
+  } else if (!service.lease && !service.next_step.empty()) {
+    findings->push_back(Bad(service.name,
+                            absl::StrCat("does not stay up; it said: ", service.cause),
+                            service.next_step));
   } else if (!service.lease) {
     findings->push_back(
         Bad(service.name, absl::StrCat(process, " runs but is not registered"),
@@ -240,6 +254,16 @@ bool AnyBad(const Findings& findings) {
                      [](const Finding& finding) { return finding.level == Level::kBad; });
 }
 
+std::string CommandToUse(const std::string& directory, const std::string& variable) {
+  constexpr std::string_view kOurs = "/yard";
+  if (variable == "XDG_RUNTIME_DIR" && directory.size() > kOurs.size() &&
+      directory.ends_with(kOurs)) {
+    const std::string parent = directory.substr(0, directory.size() - kOurs.size());
+    return absl::StrCat("export XDG_RUNTIME_DIR=", ShellWord(parent));
+  }
+  return absl::StrCat("export YARD_REGISTRY=", ShellWord("ipc://" + directory + "/registry"));
+}
+
 std::string RemovalOf(std::vector<std::string> paths) {
   const bool more = paths.size() > kNamed;
   if (more) paths.resize(kNamed);
@@ -253,7 +277,7 @@ Finding CheckDirectory(const DirectoryFacts& facts) {
     return Bad(facts.check,
                absl::StrCat("services run with their sockets in ", facts.elsewhere, ", not in ",
                             facts.path, ", which is this shell's"),
-               ToUse(facts.elsewhere, facts.variable));
+               CommandToUse(facts.elsewhere, facts.variable));
   }
   if (!facts.unreachable.empty()) {
     return Bad(facts.check,

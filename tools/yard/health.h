@@ -36,6 +36,8 @@ using Findings = std::vector<Finding>;
 bool AnyBad(const Findings& findings);
 
 using runtime::ShellWord;  // Every path in a command of `fix` is one.
+// What makes `directory` the runtime directory of a shell that has its own from `variable`.
+std::string CommandToUse(const std::string& directory, const std::string& variable);
 // The command that removes these files; of many, the first ones, and to look again.
 std::string RemovalOf(std::vector<std::string> paths);
 
@@ -121,11 +123,14 @@ struct ServiceFacts {
   std::string name;
   std::string lock_path;
   std::string output_path;
-  pid_t holder = 0;        // Of the lock; 0: nobody.
-  bool suspended = false;  // The holder is stopped by a signal.
-  pid_t listener = 0;      // Who listens at its socket, if nobody holds the lock.
-  bool outdated = false;   // The holder runs another program than would be started now.
-  std::string last_line;   // Of its output, if nobody holds the lock.
+  pid_t holder = 0;          // Of the lock; 0: nobody.
+  bool suspended = false;    // The holder is stopped by a signal.
+  bool lost_socket = false;  // The holder's socket was removed.
+  pid_t listener = 0;        // Who listens at its socket, if nobody holds the lock.
+  bool outdated = false;     // The holder runs another program than would be started now.
+  // Of its output: the last line, if nobody holds the lock; why it ended (empty: it does not say,
+  // or was ready since); and what to type for that.
+  std::string last_line, cause, next_step;
 
   // What the registry and the service say. Without an answer of the registry: nothing.
   struct Lease {
@@ -147,6 +152,7 @@ struct ServiceFacts {
 struct YardFacts {
   bool wanted = false;
   absl::Status wanted_status;  // DataLoss: the file is there but not readable.
+  absl::Status flags;          // What services say of those that are wanted, if none keeps it up.
   std::string logdir;          // Of the runs, if wanted.
   std::string version;         // Ours.
   absl::Time now;

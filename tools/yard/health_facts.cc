@@ -1,17 +1,14 @@
 #include "tools/yard/health_facts.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -28,6 +25,8 @@
 #include "runtime/process_identity.h"
 #include "runtime/string_view.h"
 #include "runtime/unique_fd.h"
+#include "tools/yard/processes.h"
+#include "tools/yard/service_output.h"
 #include "tools/yard/yard_state.h"
 
 namespace yard {
@@ -36,27 +35,6 @@ namespace {
 constexpr std::size_t kSmallFile = 64 << 10;
 constexpr std::size_t kMaxSockets = 10'000;
 constexpr std::string_view kIpc = "ipc://";
-
-enum class Listening { kNo, kYes, kUnknown };
-
-// `peer`: the process that listens.
-Listening Probe(const std::string& path, int type, pid_t* peer = nullptr) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return Listening::kUnknown;
-  memcpy(address.sun_path, path.c_str(), path.size());
-  const runtime::UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd.valid()) return Listening::kUnknown;
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return errno == ECONNREFUSED ? Listening::kNo : Listening::kUnknown;
-  }
-  ucred credentials = {};
-  socklen_t size = sizeof credentials;
-  if (peer != nullptr && getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0) {
-    *peer = credentials.pid;
-  }
-  return Listening::kYes;
-}
 
 std::string SocketPath(const runtime::Locations& locations, std::string_view service) {
   return locations.ServiceAddress(service).substr(kIpc.size());
@@ -140,29 +118,6 @@ pid_t PidIn(const std::string& path) {
   return std::max(pid, 0);
 }
 
-// By a signal, not by a debugger.
-bool IsSuspended(pid_t pid) {
-  const auto stat = runtime::ReadFile(absl::StrCat("/proc/", pid, "/stat"), kSmallFile);
-  if (!stat.ok()) return false;
-  const std::size_t name_end = stat->rfind(')');
-  return name_end != std::string::npos && name_end + 2 < stat->size() &&
-         (*stat)[name_end + 2] == 'T';
-}
-
-// As much of it as one may want to read; empty if there is none.
-std::string LastLine(const std::string& path) {
-  constexpr std::size_t kTail = 4096, kShown = 300;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return "";
-  const auto size = static_cast<std::size_t>(std::max<std::streamoff>(file.tellg(), 0));
-  std::string tail(std::min(size, kTail), '\0');
-  file.seekg(-static_cast<std::streamoff>(tail.size()), std::ios::end);
-  file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
-  while (!tail.empty() && tail.back() == '\n') tail.pop_back();
-  tail.erase(0, tail.rfind('\n') + 1);
-  return tail.substr(0, kShown);
-}
-
 std::string NearestDirectory(const std::string& path) {
   std::filesystem::path place(path);
   std::error_code error;
@@ -188,26 +143,6 @@ DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string 
   facts.mode = status.st_mode;
   facts.owner = status.st_uid;
   return facts;
-}
-
-absl::StatusOr<std::string> RuntimeDirectoryOf(pid_t pid, std::string_view service,
-                                               const std::string& state_directory) {
-  constexpr std::string_view kGone = " (deleted)";
-  const std::string lock = absl::StrCat("/", runtime::Absl(service), ".lock");
-  std::error_code error;
-  std::filesystem::directory_iterator files(absl::StrCat("/proc/", pid, "/fd"), error);
-  for (; !error && files != std::filesystem::end(files); files.increment(error)) {
-    std::error_code closed;
-    std::string path = std::filesystem::read_symlink(files->path(), closed).string();
-    const bool gone = path.ends_with(kGone);
-    if (gone) path.resize(path.size() - kGone.size());
-    if (!path.ends_with(lock)) continue;
-    path.resize(path.size() - lock.size());
-    if (path == state_directory) continue;
-    return gone ? "" : path;
-  }
-  return absl::NotFoundError(
-      absl::StrCat("nothing tells where the sockets of process ", pid, " are"));
 }
 
 std::vector<SpaceFacts> LookAtSpace(
@@ -260,14 +195,22 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
   ServiceFacts facts;
   facts.name = service;
   facts.lock_path = locations.LockPath(service);
-  facts.output_path = absl::StrCat(locations.LogDirectory(), "/", service, ".out");
+  facts.output_path = OutputPath(locations, service);
   facts.holder = HolderOf(locations, service);
   if (facts.holder != 0) {
     facts.suspended = IsSuspended(facts.holder);
+    facts.lost_socket = HasLostItsSocket(locations, service);
+    // One that ends again in a moment.
+    const LastWords words = LastWordsOf(locations, service);
+    facts.cause = words.cause;
+    facts.next_step = NextStepFor(words.cause, locations, service);
     return facts;
   }
   (void)Probe(SocketPath(locations, service), SOCK_STREAM, &facts.listener);
-  facts.last_line = LastLine(facts.output_path);
+  const LastWords words = LastWordsOf(locations, service);
+  facts.last_line = words.last_line;
+  facts.cause = words.cause;
+  facts.next_step = NextStepFor(words.cause, locations, service);
   return facts;
 }
 

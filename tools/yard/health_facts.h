@@ -19,11 +19,6 @@ namespace yard {
 
 DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string variable);
 
-// The runtime directory of a service that runs as `pid`, by the lock in it that it holds; "": it is
-// gone. NotFound: nothing tells, as the process has ended or is not ours to look at.
-absl::StatusOr<std::string> RuntimeDirectoryOf(pid_t pid, std::string_view service,
-                                               const std::string& state_directory);
-
 // Of the file systems that hold these places ({"state", PATH}), each once. A place that is not
 // there yet is where its nearest parent is.
 std::vector<SpaceFacts> LookAtSpace(const std::vector<std::pair<std::string, std::string>>& places);

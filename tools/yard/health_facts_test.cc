@@ -69,23 +69,6 @@ TEST_F(HealthFactsTest, ALinkToADirectoryIsALink) {
   EXPECT_EQ(LookAtDirectory("x", directory_ + "/gone", "V").error, ENOENT);
 }
 
-TEST_F(HealthFactsTest, AServiceTellsItsRuntimeDirectoryByTheLockThatItHolds) {
-  const std::string state = directory_ + "/state", other = directory_ + "/other";
-  ASSERT_TRUE(runtime::MakePrivateDirectory(state).ok());
-  ASSERT_TRUE(runtime::MakePrivateDirectory(other).ok());
-  const auto look = [&] { return RuntimeDirectoryOf(getpid(), "trainer", state); };
-  const auto state_lock = runtime::LockFile(state + "/trainer.lock");
-  const auto launcher_lock = runtime::LockFile(other + "/launcher.lock");
-  ASSERT_TRUE(state_lock.ok() && launcher_lock.ok());
-  EXPECT_TRUE(absl::IsNotFound(look().status()));
-  const auto lock = runtime::LockFile(other + "/trainer.lock");
-  ASSERT_TRUE(lock.ok());
-  EXPECT_EQ(*look(), other);
-  std::filesystem::remove_all(other);
-  EXPECT_EQ(*look(), "");
-  EXPECT_TRUE(absl::IsNotFound(RuntimeDirectoryOf(999'999'999, "trainer", state).status()));
-}
-
 TEST_F(HealthFactsTest, OneFileSystemIsMeasuredOnce) {
   const auto spaces = LookAtSpace(
       {{"state", directory_ + "/not/there/yet"}, {"runs", directory_}, {"proc", "/proc"}});

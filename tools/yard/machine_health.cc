@@ -129,6 +129,17 @@ Findings CheckProxy(bool hides_localhost) {
            "export no_grpc_proxy=localhost   or start it by: yard tensorboard"}};
 }
 
+Findings CheckStuck(const std::vector<StuckFacts>& stuck) {
+  Findings findings;
+  for (const StuckFacts& one : stuck) {
+    findings.push_back(Of(Level::kBad, "trials", absl::StrCat(one.id, " ", one.why),
+                          absl::StrCat("yard stop ", one.id,
+                                       "; or give it what it asks for: yard down --keep && yard up "
+                                       "--resources ...")));
+  }
+  return findings;
+}
+
 Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays) {
   Findings findings;
   for (const LeftoverFacts::Shim& shim : strays) {

@@ -46,6 +46,12 @@ struct TrialFacts {
 };
 Finding CheckTrials(const TrialFacts& facts);
 
+// A trial or a job that can never start, as the yard has not what it asks for.
+struct StuckFacts {
+  std::string id, why;
+};
+Findings CheckStuck(const std::vector<StuckFacts>& stuck);
+
 // Shims of jobs that the launcher has never heard of: its database was lost or replaced, and what
 // runs there is nobody's. Nothing if there are none.
 Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays);

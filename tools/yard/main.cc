@@ -120,6 +120,7 @@ int WithContext(const CommandLine& line, const char* verb, Interrupt* interrupt,
 
 int RunVerb(const CommandLine& line, Interrupt* interrupt) {
   return WithContext(line, line.entry->name, interrupt, [&](Context& context) {
+    if (line.entry->goes_on) signal(SIGPIPE, SIG_IGN);
     if (line.entry->needs_yard) {
       const absl::Status ensured = EnsureYard(context);
       if (!ensured.ok()) return Fail(context, line.entry->name, ensured);

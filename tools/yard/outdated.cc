@@ -2,22 +2,10 @@
 
 #include <sys/stat.h>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
+#include "runtime/locations.h"
 
 namespace yard {
-namespace {
-
-constexpr std::size_t kSmallFile = 64 << 10;
-
-bool IsExternal(const runtime::Locations& locations, const char* service) {
-  const auto ready = runtime::ReadFile(
-      absl::StrCat(locations.runtime_directory, "/", service, ".ready"), kSmallFile);
-  return ready.ok() && absl::StrContains(*ready, "supervisor=external");
-}
-
-}  // namespace
 
 bool RunsAnotherProgram(pid_t pid, const std::string& program) {
   struct stat running = {}, installed = {};

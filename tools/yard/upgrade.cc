@@ -1,8 +1,11 @@
 #include "tools/yard/upgrade.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "bus/schema/common_methods.h"
 #include "tools/yard/outdated.h"
+#include "tools/yard/service_output.h"
 
 namespace yard {
 namespace {
@@ -23,6 +26,8 @@ absl::Status AskToStop(Context& context, const std::string& service) {
 
 absl::Status Restart(Context& context, const Wanted& wanted, const std::string& service,
                      pid_t before, absl::Duration timeout) {
+  Awaited awaited{.services = {service}};
+  awaited.output_begins[service] = OutputEnd(context.locations, service);
   const absl::Status asked = AskToStop(context, service);
   if (!WaitUntilLeft(context, service, before, asked.ok() ? kLeave : absl::ZeroDuration())) {
     return absl::Status(asked.ok() ? absl::StatusCode::kDeadlineExceeded : asked.code(),
@@ -31,11 +36,11 @@ absl::Status Restart(Context& context, const Wanted& wanted, const std::string& 
   }
   // It restarts the others, and nobody restarts it.
   if (service == "launcher" && HolderOf(context.locations, service) == 0) {
-    if (absl::Status started = StartService(context, service, wanted); !started.ok()) {
-      return started;
-    }
+    auto started = StartService(context, service, wanted);
+    if (!started.ok()) return started.status();
+    awaited.started.emplace(service, *std::move(started));
   }
-  return WaitUntilReady(context, {service}, timeout, [](const std::string&) {});
+  return WaitUntilReady(context, awaited, timeout, [](const std::string&) {});
 }
 
 }  // namespace

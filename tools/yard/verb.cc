@@ -1,9 +1,12 @@
 #include "tools/yard/verb.h"
 
+#include <string>
 #include <string_view>
 
+#include "absl/strings/match.h"
 #include "runtime/printable.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_state.h"
 
 namespace yard {
 
@@ -31,7 +34,24 @@ int ExitCodeOf(const absl::Status& status) {
   }
 }
 
+namespace {
+
+// A call that nobody answers does not say why.
+std::string WhyItIsSilent(const Context& context, const absl::Status& status) {
+  if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return "";
+  for (const std::string_view service : kServices) {
+    const std::string why = WhyItIsSilent(context, std::string(service));
+    if (!why.empty() && !absl::StrContains(status.message(), why)) return why;
+  }
+  return "";
+}
+
+}  // namespace
+
 int Fail(Context& context, const char* verb, const absl::Status& status) {
+  if (const std::string why = WhyItIsSilent(context, status); !why.empty()) {
+    *context.err << "yard " << verb << ": " << runtime::Printable(why) << "\n";
+  }
   // Several lines where it quotes a log.
   std::string_view text(status.message().data(), status.message().size());
   if (text.ends_with('\n')) text.remove_suffix(1);
@@ -41,12 +61,25 @@ int Fail(Context& context, const char* verb, const absl::Status& status) {
 
 std::span<const VerbEntry> Verbs() {
   static const VerbEntry kVerbs[] = {
-      {"up", "start the yard", {"yard up", "yard up --logdir ~/runs"}, false, MakeUp},
-      {"down", "stop the yard", {"yard down", "yard down --keep"}, false, MakeDown},
+      {"up",
+       "start the yard",
+       {"yard up", "yard up --logdir ~/runs"},
+       false,
+       MakeUp,
+       VerbEntry::Words::kOwn,
+       true},
+      {"down",
+       "stop the yard",
+       {"yard down", "yard down --keep"},
+       false,
+       MakeDown,
+       VerbEntry::Words::kOwn,
+       true},
       {"status",
        "services and what they do",
        {"yard status", "yard status --check"},
-       true,
+       // It looks for the yard itself, to show what there is of it.
+       false,
        MakeStatus},
       {"doctor",
        "what is wrong with the yard, and how to mend it",
@@ -81,37 +114,51 @@ std::span<const VerbEntry> Verbs() {
        "stop a trial, a job or a tool",
        {"yard stop first", "yard stop tensorboard-6006"},
        true,
-       MakeStop},
+       MakeStop,
+       VerbEntry::Words::kOwn,
+       true},
       {"restart",
        "stop a job or a task and start it again",
        {"yard restart train", "yard restart j-abcde/worker-1 --grace 5"},
        true,
-       MakeRestart},
+       MakeRestart,
+       VerbEntry::Words::kOwn,
+       true},
       {"signal",
        "send a signal to the tasks of a job",
        {"yard signal train USR1", "yard signal j-abcde/worker-1 SIGTERM"},
        true,
-       MakeSignal},
+       MakeSignal,
+       VerbEntry::Words::kOwn,
+       true},
       {"pause",
        "take a trial off its slot, to go on later",
        {"yard pause first", "yard pause t-abcde t-fghij"},
        true,
-       MakePause},
+       MakePause,
+       VerbEntry::Words::kOwn,
+       true},
       {"resume",
        "let a paused, stopped or failed trial go on",
        {"yard resume first", "yard resume t-abcde t-fghij"},
        true,
-       MakeResume},
+       MakeResume,
+       VerbEntry::Words::kOwn,
+       true},
       {"tell",
        "send a running trial's program an event",
        {"yard tell first '{\"lr\": 0.01}'", "yard tell t-abcde 42"},
        true,
-       MakeTell},
+       MakeTell,
+       VerbEntry::Words::kOwn,
+       true},
       {"rm",
        "forget an ended trial, a job or a run; remove its files",
        {"yard rm train", "yard rm t-abcde j-fghij"},
        true,
-       MakeRm},
+       MakeRm,
+       VerbEntry::Words::kOwn,
+       true},
       {"tensorboard",
        "show the runs in TensorBoard; start it if need be",
        {"yard tensorboard", "yard tensorboard --logdir ~/runs --port 0"},

@@ -48,6 +48,8 @@ struct VerbEntry {
   // kAllWords: so are all words after the verb, unless there is a "--".
   enum class Words { kOwn, kProgram, kAllWords };
   Words words = Words::kOwn;
+  // It changes something, and goes on to its end also when nobody reads what it says any more.
+  bool goes_on = false;
 };
 std::span<const VerbEntry> Verbs();
 

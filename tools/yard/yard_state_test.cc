@@ -1,6 +1,8 @@
 #include "tools/yard/yard_state.h"
 
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
+#include "runtime/unique_fd.h"
 #include "tools/yard/context.h"
 
 namespace yard {
@@ -33,6 +36,16 @@ class YardStateTest : public ::testing::Test {
   }
   ~YardStateTest() override { std::filesystem::remove_all(directory_); }
   const runtime::Locations& locations() const { return context_.locations; }
+
+  static runtime::UniqueFd Listen(const std::string& path) {
+    runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address = {};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(listen(fd.get(), 8), 0);
+    return fd;
+  }
 
   std::string directory_;
   std::ostringstream err_;
@@ -109,7 +122,7 @@ TEST_F(YardStateTest, NothingIsStartedInsideATask) {
   for (const char* mark : {"YARD_SOCKET=/tasks/j-1.worker-0.1", "YARD_TRIAL_ID=t-1"}) {
     context_.environment = {"PATH=/bin", mark};
     for (const absl::Status& refused :
-         {EnsureYard(context_), StartService(context_, "registry", {.logdir = "/a"})}) {
+         {EnsureYard(context_), StartService(context_, "registry", {.logdir = "/a"}).status()}) {
       EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
       EXPECT_THAT(std::string(refused.message()), HasSubstr("a shell outside"));
     }
@@ -137,8 +150,9 @@ TEST_F(YardStateTest, AServiceIsReadyWhenItsFileHasThePidOfTheHolder) {
   };
   const auto ready = [&](absl::Duration timeout) {
     int calls = 0;
+    Awaited awaited{.services = {"trainer"}};
     const absl::Status status =
-        WaitUntilReady(context_, {"trainer"}, timeout, [&](const std::string&) { ++calls; });
+        WaitUntilReady(context_, awaited, timeout, [&](const std::string&) { ++calls; });
     EXPECT_EQ(calls, status.ok() ? 1 : 0);
     return status;
   };
@@ -146,7 +160,66 @@ TEST_F(YardStateTest, AServiceIsReadyWhenItsFileHasThePidOfTheHolder) {
   ASSERT_TRUE(write("1"));
   EXPECT_TRUE(absl::IsDeadlineExceeded(ready(absl::ZeroDuration()))) << "of one that has gone";
   ASSERT_TRUE(write(std::to_string(getpid())));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(ready(absl::ZeroDuration()))) << "its socket is gone";
+  EXPECT_TRUE(HasLostItsSocket(locations(), "trainer"));
+  EXPECT_THAT(WhyItIsSilent(context_, "trainer"), HasSubstr("has lost its socket"));
+  const auto socket = Listen(directory_ + "/trainer");
   EXPECT_TRUE(ready(absl::ZeroDuration()).ok());
+  EXPECT_FALSE(HasLostItsSocket(locations(), "trainer"));
+  EXPECT_EQ(WhyItIsSilent(context_, "trainer"), "");
+}
+
+TEST_F(YardStateTest, ALockWhoseFileWasRemovedCountsWithThatOfTheState) {
+  ASSERT_TRUE(runtime::MakePrivateDirectory(locations().state_directory).ok());
+  const auto lock = runtime::LockFile(locations().LockPath("trainer"));
+  const auto state_lock = runtime::LockFile(locations().state_directory + "/trainer.lock");
+  ASSERT_TRUE(lock.ok() && state_lock.ok());
+  std::filesystem::remove(locations().LockPath("trainer"));
+  EXPECT_EQ(HolderOf(locations(), "trainer"), getpid());
+  EXPECT_EQ(RuntimeDirectoryElsewhere(locations()), "");
+}
+
+TEST_F(YardStateTest, ServicesOfThisStateWithSocketsElsewhereAreNamed) {
+  const std::string other = directory_ + "/other/yard";
+  ASSERT_TRUE(runtime::MakePrivateDirectory(locations().state_directory).ok());
+  ASSERT_TRUE(runtime::MakePrivateDirectory(other).ok());
+  const auto lock = runtime::LockFile(other + "/trainer.lock");
+  const auto state_lock = runtime::LockFile(locations().state_directory + "/trainer.lock");
+  ASSERT_TRUE(lock.ok() && state_lock.ok());
+  EXPECT_EQ(HolderOf(locations(), "trainer"), 0);
+  EXPECT_EQ(RuntimeDirectoryElsewhere(locations()), other);
+  ASSERT_TRUE(WriteWanted(locations(), {.logdir = "/a", .trainer = ""}).ok());
+  const absl::Status ensured = EnsureYard(context_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(ensured)) << ensured;
+  EXPECT_THAT(std::string(ensured.message()),
+              HasSubstr("; next: export XDG_RUNTIME_DIR=" + directory_ + "/other"));
+}
+
+TEST_F(YardStateTest, WhatTheYardWasOutlivesIt) {
+  EXPECT_FALSE(ReadLastWanted(locations()).has_value());
+  EXPECT_TRUE(RetireWanted(locations(), false).ok());
+  const Wanted wanted{
+      .logdir = "/a b",
+      .trainer = "/t",
+      .resources = {"gpu=0,1"},
+      .datamanager = {"cache_mb=7"},
+      .flags = {{"registry", {"log_level=debug", "metrics_port=9464"}},
+                {"trainer", {"log_level=debug", "metrics_port=9467", "keep_trials=3"}}},
+      .slots = 2,
+      .logdir_was_given = true};
+  ASSERT_TRUE(WriteWanted(locations(), wanted).ok());
+  ASSERT_TRUE(RetireWanted(locations(), true).ok());
+  EXPECT_FALSE(ReadWanted(locations())->has_value());
+  ASSERT_TRUE(ReadLastWanted(locations()).has_value());
+  EXPECT_EQ(ReadLastWanted(locations())->wanted, wanted);
+  EXPECT_TRUE(ReadLastWanted(locations())->kept);
+  // Nothing goes on any more.
+  ASSERT_TRUE(RetireWanted(locations(), false).ok());
+  EXPECT_FALSE(ReadLastWanted(locations())->kept);
+  EXPECT_EQ(WordsOf(wanted),
+            "--logdir '/a b' --trainer /t --slots 2 --resources gpu=0,1 --datamanager cache_mb=7 "
+            "--service log_level=debug --metrics_port 9464 --keep_trials 3");
+  EXPECT_EQ(WordsOf({.logdir = "/a"}), "");
 }
 
 TEST_F(YardStateTest, WhatIsNotReadyIsNamedWithItsLastLines) {
@@ -155,8 +228,9 @@ TEST_F(YardStateTest, WhatIsNotReadyIsNamedWithItsLastLines) {
   ASSERT_TRUE(runtime::WriteFileAtomically(locations().LogDirectory() + "/trainer.out",
                                            "one\nbad \x1b[31m thing\n", 0600)
                   .ok());
+  Awaited awaited{.services = {"trainer"}, .output_begins = {{"trainer", 0}}};
   const absl::Status status =
-      WaitUntilReady(context_, {"trainer"}, absl::ZeroDuration(), [](const std::string&) {});
+      WaitUntilReady(context_, awaited, absl::ZeroDuration(), [](const std::string&) {});
   EXPECT_THAT(std::string(status.message()), HasSubstr("trainer not ready"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("bad \\x1B[31m thing"));
 }

@@ -1,4 +1,7 @@
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,13 +21,16 @@
 #include "runtime/locations.h"
 #include "runtime/printable.h"
 #include "runtime/process_identity.h"
+#include "tools/yard/flag_check.h"
 #include "tools/yard/health.h"
 #include "tools/yard/health_facts.h"
 #include "tools/yard/info_health.h"
 #include "tools/yard/leases.h"
 #include "tools/yard/machine_health.h"
 #include "tools/yard/outdated.h"
+#include "tools/yard/processes.h"
 #include "tools/yard/service_stats.h"
+#include "tools/yard/stuck_things.h"
 #include "tools/yard/tensorboard_environment.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -92,6 +98,7 @@ class Doctor : public Verb {
     // What services that this shell does not reach do not say is none of their faults.
     if (reached_) add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
+    add(CheckStuck(stuck_));
     add(CheckKillModes(modes_, chosen_mode_));
     Print(context, findings);
     return AnyBad(findings) ? kFailed : kDone;
@@ -104,12 +111,13 @@ class Doctor : public Verb {
       const auto holder = runtime::LockHolder(
           absl::StrCat(locations.state_directory, "/", std::string(service), ".lock"));
       if (!holder.ok() || HolderOf(locations, service) != 0) continue;
-      const auto place = RuntimeDirectoryOf(*holder, service, locations.state_directory);
-      if (!place.ok() || *place == locations.runtime_directory) continue;
-      if (place->empty()) {
+      const auto place = PlaceOf(*holder, service, locations.state_directory);
+      if (!place.ok() || place->directory == locations.runtime_directory) continue;
+      const std::string socket = absl::StrCat(place->directory, "/", std::string(service));
+      if (place->lock_is_gone && Probe(socket, SOCK_STREAM) == Listening::kNo) {
         facts->unreachable.push_back(*holder);
       } else {
-        facts->elsewhere = *place;
+        facts->elsewhere = place->directory;
       }
     }
   }
@@ -149,10 +157,17 @@ class Doctor : public Verb {
     yard.wanted_status = wanted.status();
     yard.wanted = wanted.ok() && wanted->has_value();
     if (yard.wanted) yard.logdir = (*wanted)->logdir;
+    // One that is being started again is there in a moment, or says why not.
+    if (yard.wanted && HolderOf(context.locations, "launcher") != 0) {
+      (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
+    }
     bool any = false;
     for (const std::string_view service : kServices) {
       yard.services.push_back(LookAtService(context.locations, std::string(service)));
       any |= yard.services.back().holder != 0;
+    }
+    if (yard.wanted && HolderOf(context.locations, "launcher") == 0) {
+      yard.flags = CheckServiceFlags(context, **wanted);
     }
     const auto outdated =
         OutdatedServices(context.locations, wanted.ok() ? wanted->value_or(Wanted{}) : Wanted{});
@@ -166,6 +181,9 @@ class Doctor : public Verb {
 
   // The services by the registry, and then themselves.
   void Ask(Context& context, const LeftoverFacts& leftovers, YardFacts* yard) {
+    // Who is suspended is not waited for.
+    yard->registry = Suspended(*yard, "registry");
+    if (!yard->registry.ok()) return;
     auto client = context.client();
     if (!client.ok()) {
       yard->registry = client.status();
@@ -181,7 +199,7 @@ class Doctor : public Verb {
         service.lease = FactsOf(*lease);
         // What was seen here is another process of that number.
         if (service.lease->elsewhere) service.suspended = false;
-        registered.push_back(service.name);
+        if (!service.suspended) registered.push_back(service.name);
         break;
       }
     }
@@ -191,9 +209,18 @@ class Doctor : public Verb {
         service.stats = FactsOf(found->second);
       }
     }
+    if (Suspended(*yard, "trainer").ok()) AskTrainer(**client);
+    if (!Suspended(*yard, "launcher").ok()) return;
     AskLauncher(**client, yard);
-    AskTrainer(**client);
     AskForJobs(**client, leftovers.shims);
+  }
+
+  static absl::Status Suspended(const YardFacts& yard, std::string_view name) {
+    for (const ServiceFacts& service : yard.services) {
+      if (service.name != name || !service.suspended) continue;
+      return absl::UnavailableError(absl::StrCat("process ", service.holder, " is suspended"));
+    }
+    return absl::OkStatus();
   }
 
   // Of each shim; of many the first ones are enough.
@@ -204,6 +231,7 @@ class Doctor : public Verb {
     if (!reply.ok()) return;
     std::set<std::string> known;
     for (const auto& job : reply->jobs) known.insert(job->id);
+    stuck_ = StuckThings(*reply);
     for (const LeftoverFacts::Shim& shim : shims) {
       msg::JobsRequestT one;
       one.job = shim.task.substr(0, shim.task.find('.'));
@@ -282,6 +310,7 @@ class Doctor : public Verb {
   std::string chosen_mode_;
   bool reached_ = true;  // Or the services that run are out of reach.
   std::vector<LeftoverFacts::Shim> strays_;
+  std::vector<StuckFacts> stuck_;
   std::optional<TrialFacts> trials_;  // Nothing without a trainer.
 };
 

@@ -1,5 +1,12 @@
+#include <signal.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -7,12 +14,32 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "tools/yard/follow.h"
+#include "tools/yard/processes.h"
+#include "tools/yard/shims.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
 
+// Whatever state the yard is in, it is gone in the end. Each step does what it can by asking, has a
+// part of the time for it, and leaves the rest to the next one; the last ones ask nobody:
+//   1. who is suspended goes on, and a launcher is started, as it knows all tasks;
+//   2. trials and jobs are asked to stop, and waited for;
+//   3. the yard is not wanted any more;
+//   4. each service is asked to leave, told by a signal, killed;
+//   5. what is left of the tasks is stopped by its shims, or killed with them.
+
 namespace yard {
 namespace {
+
+// For a launcher to start.
+constexpr absl::Duration kToStart = absl::Seconds(5);
+// For a service to say that it will leave, and to leave: more than its --stop_grace.
+constexpr absl::Duration kForAnAnswer = absl::Seconds(5);
+constexpr absl::Duration kToAnswer = absl::Seconds(1);
+constexpr absl::Duration kToLeave = absl::Seconds(12);
+constexpr absl::Duration kToDie = absl::Seconds(1);
+// Of the time-out, for what is left when tasks have not stopped.
+constexpr absl::Duration kForTheRest = absl::Seconds(10);
 
 class Down : public Verb {
  public:
@@ -23,119 +50,213 @@ class Down : public Verb {
 
   int Run(Context& context) override {
     deadline_ = context.clock->Monotonic() + absl::Seconds(timeout_);
-    // Tasks outlive the services: somebody has to be there who stops them.
-    if (auto wanted = ReadWanted(context.locations); !keep_ && wanted.ok() && wanted->has_value()) {
-      if (absl::Status there = EnsureYard(context); !there.ok()) {
-        return Fail(context, "down", there);
-      }
+    if (absl::Status here = CheckNotElsewhere(context); !here.ok()) {
+      return Fail(context, "down", here);
     }
-    if (!AnythingRuns(context)) {
-      (void)RemoveWanted(context.locations);
+    const bool any = AnyServiceRuns(context) || (!keep_ && !ShimsOf(context.locations).empty());
+    const auto wanted = ReadWanted(context.locations);
+    const bool is_wanted = wanted.ok() && wanted->has_value();
+    if (!any && !(is_wanted && !keep_)) {
+      (void)RetireWanted(context.locations, keep_);
       Say(context, "", "the yard is not up");
       return kDone;
     }
-    auto client = context.client();
-    if (!client.ok()) return Fail(context, "down", client.status());
-    if (!keep_) {
-      if (absl::Status stopped = StopWork(context, **client); !stopped.ok()) {
-        return Fail(context, "down", stopped);
-      }
-    }
+    Continue(context);
+    if (!keep_) EndWork(context, is_wanted);
     // From here on nobody starts a service again.
-    if (absl::Status removed = RemoveWanted(context.locations); !removed.ok()) {
-      return Fail(context, "down", removed);
-    }
+    const absl::Status retired = RetireWanted(context.locations, keep_);
     // The launcher stops the trainer and the datamanager itself.
-    std::vector<std::string> services;
+    absl::Status left;
     for (const char* service : {"launcher", "trainer", "datamanager", "registry"}) {
-      if (HolderOf(context.locations, service) != 0) services.push_back(service);
+      left.Update(EndService(context, service));
     }
-    for (const std::string& service : services) {
-      if (const int code = StopService(context, **client, service); code != kDone) return code;
-    }
+    if (!keep_) EndTasks(context);
+    if (!retired.ok()) return Fail(context, "down", retired);
+    if (!left.ok()) return Fail(context, "down", left);
     if (!context.json) *context.out << "down\n";
     return kDone;
   }
 
  private:
-  static bool AnythingRuns(const Context& context) {
-    for (const std::string_view service : kServices) {
-      if (HolderOf(context.locations, service) != 0) return true;
-    }
-    return false;
+  static bool AnyServiceRuns(const Context& context) {
+    return std::any_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
+      return HolderOf(context.locations, service) != 0;
+    });
   }
 
   absl::Duration Left(const Context& context) const {
     return std::max(deadline_ - context.clock->Monotonic(), absl::ZeroDuration());
   }
+  // Without what the steps after the tasks need.
+  absl::Duration LeftForWork(const Context& context) const {
+    const absl::Duration rest = std::min(kForTheRest, absl::Seconds(timeout_) / 3);
+    return std::max(Left(context) - rest, absl::ZeroDuration());
+  }
 
-  static void Say(Context& context, const std::string& what, const std::string& state) {
+  static void Say(Context& context, const std::string& what, const std::string& state,
+                  const std::string& more = "") {
     if (context.json) return PrintJson(context, {{"what", what}, {"state", state}});
-    *context.out << what << (what.empty() ? "" : " ") << state << "\n";
+    *context.out << what << (what.empty() ? "" : " ") << state << more << "\n";
     context.out->flush();
+  }
+  // What did not go as it should, and is made up for.
+  static void Note(Context& context, const std::string& what) {
+    *context.err << "yard down: " << what << "\n";
+    context.err->flush();
+  }
+
+  static void Continue(Context& context) {
+    for (const std::string_view name : kServices) {
+      const std::string service(name);
+      const auto process = HoldService(context.locations, service);
+      if (!process || !IsSuspended(process->pid())) continue;
+      process->Signal(SIGCONT);
+      Note(context, absl::StrCat("the ", service, " (pid ", process->pid(),
+                                 ") was stopped by a signal; it goes on, to end"));
+    }
+  }
+
+  // Tasks outlive the services: somebody has to be there who stops them.
+  void EndWork(Context& context, bool is_wanted) {
+    if (is_wanted) {
+      const absl::Status there = EnsureYard(context, {}, std::min(kToStart, LeftForWork(context)));
+      if (!there.ok()) Note(context, absl::StrCat(there.message(), "; it is done without"));
+    }
+    auto client = context.client();
+    const absl::Status stopped = client.ok() ? StopWork(context, **client) : client.status();
+    if (!stopped.ok()) Note(context, std::string(stopped.message()));
+    // As long as the trainer takes their last reports.
+    if (HolderOf(context.locations, "launcher") == 0) EndTasks(context);
+  }
+
+  // An answer is worth no more than the time that there is.
+  bus::CallOptions Briefly(const Context& context) const {
+    return Patient(std::clamp(LeftForWork(context), absl::Milliseconds(100), kForAnAnswer));
+  }
+
+  bool IsThere(const Context& context, const char* service) const {
+    return HolderOf(context.locations, service) != 0 &&
+           AwaitAnswers(context, {"registry", service}).ok();
   }
 
   // Asks every trial and job that runs to stop, and waits for all of them. (A service that is not
   // there is not wanted.)
   absl::Status StopWork(Context& context, bus::Client& client) {
-    std::vector<std::string> trials, jobs;
-    msg::TrialsRequestT all_trials;
-    all_trials.live_only = true;
-    if (HolderOf(context.locations, "trainer") != 0) {
-      auto reply = client.Call<rpc::Trainer::Trials>(all_trials, Patient());
-      if (!reply.ok()) return reply.status();
-      for (const auto& trial : reply->trials) {
-        // It takes no slot and can be resumed when the yard is up again.
-        if (trial->state == msg::TrialState::Paused) continue;
-        msg::StopTrialRequestT stop;
-        stop.trial = trial->id;
-        (void)client.Call<rpc::Trainer::StopTrial>(stop, Patient());
-        trials.push_back(trial->id);
-        Say(context, trial->id, "stopping");
-      }
-    }
-    for (const std::string& trial : trials) {
-      auto ended = FollowTrial(context, trial, ~std::uint64_t{0} >> 1, Left(context),
-                               [](const auto&) { return true; });
-      if (!ended.ok()) return ended.status();
-    }
-    msg::JobsRequestT all_jobs;
-    all_jobs.live_only = true;
-    if (HolderOf(context.locations, "launcher") == 0) return absl::OkStatus();
-    auto reply = client.Call<rpc::Launcher::Jobs>(all_jobs, Patient());
+    const bool has_launcher = IsThere(context, "launcher");
+    absl::Status all =
+        IsThere(context, "trainer") ? StopTrials(context, client, has_launcher) : absl::OkStatus();
+    // With those of trials that did not stop.
+    if (has_launcher) all.Update(StopJobs(context, client));
+    return all;
+  }
+
+  // Without a launcher it is only noted that they are to stop.
+  absl::Status StopTrials(Context& context, bus::Client& client, bool has_launcher) {
+    msg::TrialsRequestT live;
+    live.live_only = true;
+    auto reply = client.Call<rpc::Trainer::Trials>(live, Briefly(context));
     if (!reply.ok()) return reply.status();
-    for (const auto& job : reply->jobs) {
-      msg::StopJobRequestT stop;
-      stop.job = job->id;
-      (void)client.Call<rpc::Launcher::StopJob>(stop, Patient());
-      jobs.push_back(job->id);
-      Say(context, job->id, "stopping");
+    std::vector<std::string> trials;
+    for (const auto& trial : reply->trials) {
+      // It takes no slot and can be resumed when the yard is up again.
+      if (trial->state == msg::TrialState::Paused) continue;
+      msg::StopTrialRequestT stop;
+      stop.trial = trial->id;
+      (void)client.Call<rpc::Trainer::StopTrial>(stop, Briefly(context));
+      trials.push_back(trial->id);
+      Say(context, trial->id, "stopping");
     }
-    for (const std::string& job : jobs) {
-      auto ended = FollowJob(context, job, Left(context));
+    if (!has_launcher) return absl::OkStatus();
+    for (const std::string& trial : trials) {
+      auto ended = FollowTrial(context, trial, ~std::uint64_t{0} >> 1, LeftForWork(context),
+                               [](const auto&) { return true; });
+      if (absl::IsDeadlineExceeded(ended.status())) return TooSlow(trial);
       if (!ended.ok()) return ended.status();
     }
     return absl::OkStatus();
   }
 
-  int StopService(Context& context, bus::Client& client, const std::string& service) {
-    absl::Status asked;
-    if (HolderOf(context.locations, service) != 0) {
-      msg::ShutdownRequestT request;
-      request.reason = "yard down";
-      asked = client
-                  .Call<rpc::Common::Shutdown>(request,
-                                               {.timeout = absl::Seconds(5), .service = service})
-                  .status();
+  absl::Status StopJobs(Context& context, bus::Client& client) {
+    msg::JobsRequestT live;
+    live.live_only = true;
+    auto reply = client.Call<rpc::Launcher::Jobs>(live, Briefly(context));
+    if (!reply.ok()) return reply.status();
+    std::vector<std::string> jobs;
+    for (const auto& job : reply->jobs) {
+      msg::StopJobRequestT stop;
+      stop.job = job->id;
+      (void)client.Call<rpc::Launcher::StopJob>(stop, Briefly(context));
+      jobs.push_back(job->id);
+      Say(context, job->id, "stopping");
     }
-    if (!WaitUntilGone(context, service, Left(context))) {
-      return Fail(context, "down",
-                  absl::DeadlineExceededError(absl::StrCat(
-                      service, " (pid ", HolderOf(context.locations, service),
-                      ") has not stopped; ", asked.ok() ? "" : std::string(asked.message()))));
+    for (const std::string& job : jobs) {
+      auto ended = FollowJob(context, job, LeftForWork(context));
+      if (absl::IsDeadlineExceeded(ended.status())) return TooSlow(job);
+      if (!ended.ok()) return ended.status();
     }
-    Say(context, service, "stopped");
-    return kDone;
+    return absl::OkStatus();
+  }
+
+  absl::Status TooSlow(const std::string& what) const {
+    return absl::DeadlineExceededError(absl::StrCat(what, " does not end within --timeout ",
+                                                    timeout_, "; what is left is killed"));
+  }
+
+  // Not OK: it is not ours to kill, and has not left.
+  absl::Status EndService(Context& context, const std::string& service) {
+    const pid_t holder = HolderOf(context.locations, service);
+    if (holder == 0) return absl::OkStatus();
+    const auto process = HoldService(context.locations, service);
+    const bool is_external = IsExternal(context.locations, service);
+    const absl::Status asked = Ask(context, service);
+    if (!asked.ok() && process && !is_external) process->Signal(SIGTERM);
+    const absl::Duration patience =
+        std::min(asked.ok() || !process ? kToLeave : 2 * kToDie, Left(context) - 2 * kToDie);
+    if (WaitUntilLeft(context, service, holder, std::max(patience, absl::ZeroDuration()))) {
+      Say(context, service, "stopped");
+      return absl::OkStatus();
+    }
+    if (process && !is_external) {
+      process->Signal(SIGKILL);
+      if (process->AwaitEnd(kToDie) && WaitUntilLeft(context, service, holder, kToDie)) {
+        Say(context, service, "killed", absl::StrCat(" (pid ", holder, ", it did not leave)"));
+        return absl::OkStatus();
+      }
+    }
+    return absl::DeadlineExceededError(
+        absl::StrCat("the ", service, " (pid ", holder, ") has not stopped",
+                     is_external ? ": end it with what supervises it"
+                     : process   ? ""
+                                 : ": it is not to be seen from here (a container?)",
+                     asked.ok() ? "" : absl::StrCat("; ", asked.message())));
+  }
+
+  static absl::Status Ask(Context& context, const std::string& service) {
+    for (const std::string& needed : {std::string("registry"), service}) {
+      if (HolderOf(context.locations, needed) == 0) {
+        return absl::UnavailableError(absl::StrCat("the ", needed, " is not there"));
+      }
+      if (const std::string why = WhyItIsSilent(context, needed); !why.empty()) {
+        return absl::UnavailableError(why);
+      }
+    }
+    auto client = context.client();
+    if (!client.ok()) return client.status();
+    msg::ShutdownRequestT request;
+    request.reason = "yard down";
+    return (*client)
+        ->Call<rpc::Common::Shutdown>(request, {.timeout = kToAnswer, .service = service})
+        .status();
+  }
+
+  // Those that no launcher has stopped.
+  void EndTasks(Context& context) {
+    const auto shims = ShimsOf(context.locations);
+    const absl::Duration left = Left(context) - kToDie;
+    EndShims(shims, std::min(kForTheRest, left), left, [&](const ShimProcess& shim, bool killed) {
+      Say(context, shim.task, killed ? "killed" : "stopped",
+          killed ? absl::StrCat(" (pid ", shim.pid, ")") : "");
+    });
   }
 
   bool keep_ = false;

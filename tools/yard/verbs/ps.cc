@@ -14,6 +14,7 @@
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
+#include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {
@@ -102,6 +103,10 @@ class Ps : public Verb {
   }
 
   int Run(Context& context) override {
+    if (absl::Status there = AwaitAnswers(context, {"registry", "launcher", "trainer"});
+        !there.ok()) {
+      return Fail(context, "ps", there);
+    }
     auto client = context.client();
     if (!client.ok()) return Fail(context, "ps", client.status());
     if (!names_.empty()) return ShowTasks(context, **client);

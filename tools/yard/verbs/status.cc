@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +13,7 @@
 #include "tools/yard/leases.h"
 #include "tools/yard/service_rows.h"
 #include "tools/yard/service_stats.h"
+#include "tools/yard/stuck_things.h"
 #include "tools/yard/table.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"
@@ -19,7 +22,7 @@
 namespace yard {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(2);
+constexpr absl::Duration kPatience = absl::Seconds(1);
 constexpr std::size_t kMostRows = 100;  // Of a table for people.
 
 class Status : public Verb {
@@ -29,17 +32,25 @@ class Status : public Verb {
   }
 
   int Run(Context& context) override {
+    if (absl::Status there = EnsureYard(context); !there.ok()) return ShowRest(context, there);
+    // One that is being started again is there in a moment, or says why not.
+    if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
+      (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
+    }
     auto client = context.client();
     if (!client.ok()) return Fail(context, "status", client.status());
-    const auto list = check_ ? ServiceLeases(**client, kPatience) : AllLeases(**client, kPatience);
+    const auto list = AskRegistry(context, **client);
     std::vector<ServiceRow> rows = ServiceRows(context, list);
     if (check_) return Check(context, **client, rows, list.status());
-    AskForRestarts(**client, &rows);
-    for (const ServiceRow& row : rows) {
-      if (context.json) PrintJson(context, ToJsonRow(row));
+    int code = kDone;
+    if (list.ok()) {
+      SayWhatIsWrong(context);
+    } else {
+      code = Fail(context, "status", list.status());
     }
-    if (!context.json) PrintTable(context, rows);
-    if (!list.ok()) return Fail(context, "status", list.status());
+    if (list.ok() && WhyItIsSilent(context, "launcher").empty()) AskForRestarts(**client, &rows);
+    Print(context, rows);
+    if (code != kDone) return code;
     const auto tools = RunningInstances(context);
     if (tools.ok()) PrintTools(context, *tools);
     if (!context.json && context.out_is_terminal) {
@@ -49,6 +60,43 @@ class Status : public Verb {
   }
 
  private:
+  // A yard that does not come up: why, and what there is of it.
+  int ShowRest(Context& context, const absl::Status& why) const {
+    const int code = Fail(context, "status", why);
+    const auto wanted = ReadWanted(context.locations);
+    if (!check_ && wanted.ok() && wanted->has_value()) Print(context, ServiceRows(context, why));
+    return code;
+  }
+
+  absl::StatusOr<Leases> AskRegistry(const Context& context, bus::Client& client) const {
+    if (absl::Status there = AwaitAnswers(context, {"registry"}); !there.ok()) return there;
+    return check_ ? ServiceLeases(client, kPatience) : AllLeases(client, kPatience);
+  }
+
+  static void SayWhatIsWrong(Context& context) {
+    for (const std::string_view service : kServices) {
+      const std::string why = WhyItIsNotThere(context, std::string(service));
+      if (!why.empty()) *context.err << "yard status: " << runtime::Printable(why) << "\n";
+    }
+  }
+
+  // True if nothing is.
+  static bool SayWhatIsStuck(Context& context, bus::Client& client) {
+    const auto stuck = AskForStuckThings(client, kPatience);
+    for (const StuckFacts& one : stuck) {
+      *context.err << "yard status: " << runtime::Printable(absl::StrCat(one.id, " ", one.why))
+                   << "\n";
+    }
+    return stuck.empty();
+  }
+
+  static void Print(Context& context, const std::vector<ServiceRow>& rows) {
+    for (const ServiceRow& row : rows) {
+      if (context.json) PrintJson(context, ToJsonRow(row));
+    }
+    if (!context.json) PrintTable(context, rows);
+  }
+
   // One line for each service that is not up or does not answer, and nothing else.
   static int Check(Context& context, bus::Client& client, const std::vector<ServiceRow>& rows,
                    const absl::Status& registry) {
@@ -63,8 +111,13 @@ class Status : public Verb {
       const std::string wrong = WhatIsWrong(*row, registry, answers);
       if (wrong.empty()) continue;
       all = false;
-      *context.err << runtime::Printable(absl::StrCat("yard status: ", row->service, " ", wrong))
+      const std::string why = WhyItIsNotThere(context, row->service);
+      *context.err << "yard status: "
+                   << runtime::Printable(why.empty() ? absl::StrCat(row->service, " ", wrong) : why)
                    << "\n";
+    }
+    if (registry.ok() && WhyItIsSilent(context, "launcher").empty()) {
+      all = SayWhatIsStuck(context, client) && all;
     }
     return !registry.ok() ? ExitCodeOf(registry) : all ? kDone : kFailed;
   }

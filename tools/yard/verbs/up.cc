@@ -1,9 +1,13 @@
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,7 +18,9 @@
 #include "absl/strings/str_join.h"
 #include "runtime/file.h"
 #include "tools/yard/callers_path.h"
+#include "tools/yard/flag_check.h"
 #include "tools/yard/outdated.h"
+#include "tools/yard/service_output.h"
 #include "tools/yard/shared_resources.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/upgrade.h"
@@ -43,6 +49,7 @@ class Up : public Verb {
                 "A flag of every service: log_level=debug; may be repeated.");
     options.Add("--metrics_port", metrics_port_,
                 "Serve Prometheus: registry here, launcher, datamanager, trainer next.");
+    options.Flag("--defaults", defaults_, "Forget what the last `yard up` was told.");
     options.Flag("--upgrade", upgrade_,
                  "Restart services whose program was replaced; what runs goes on.");
     options.Add("--timeout", timeout_, "Seconds until it must be ready (default: 10).");
@@ -65,29 +72,90 @@ class Up : public Verb {
                       absl::StrCat("--slots ", slots_, " is no number from 1 to ", kMostSlots)));
     }
     if (absl::Status good = ResolvePaths(context); !good.ok()) return Fail(context, "up", good);
-    auto running = ReadWanted(context.locations);
-    if (!running.ok()) return Fail(context, "up", running.status());
-    auto standard = CallersPath("--logdir", "runs", context.working_directory);
-    if (!standard.ok()) return Fail(context, "up", standard.status());
-    Wanted wanted = running->value_or(Wanted{.logdir = *std::move(standard)});
-    if (const int refused = Refuse(context, *running, slots); refused != kDone) return refused;
-    if (!running->has_value()) wanted.visible_gpus = VisibleGpus(context);
-    if (slots > 0) wanted.slots = slots;
-    if (!logdir_.empty()) wanted.logdir = logdir_;
-    if (!trainer_.empty()) wanted.trainer = trainer_;
-    if (!resources_.empty()) wanted.resources = resources_;
-    if (!datamanager_.empty()) wanted.datamanager = datamanager_;
-    if (!flags_.empty()) wanted.flags = flags_;
-    const bool was_up = running->has_value() && HolderOf(context.locations, "launcher") != 0 &&
+    if (absl::Status here = CheckNotElsewhere(context); !here.ok()) {
+      return Fail(context, "up", here);
+    }
+    auto before = ReadWanted(context.locations);
+    if (!before.ok() && !defaults_) return Fail(context, "up", before.status());
+    const std::optional<Wanted> noted = before.ok() ? *std::move(before) : std::nullopt;
+    // What the yard is, as long as anything of it runs.
+    const std::optional<Wanted> running = AnyRuns(context) ? noted : std::nullopt;
+    if (const int refused = Refuse(context, running, slots); refused != kDone) return refused;
+    auto base = Base(context, noted);
+    if (!base.ok()) return Fail(context, "up", base.status());
+    Wanted wanted = Apply(*std::move(base), slots);
+    if (!noted) wanted.visible_gpus = VisibleGpus(context);
+    if (running) wanted.visible_gpus = running->visible_gpus;
+    if (running && defaults_ && wanted != *running) {
+      return Fail(context, "up",
+                  absl::AlreadyExistsError(absl::StrCat("the yard is up with ", WordsOf(*running),
+                                                        "; next: yard down --keep && yard up "
+                                                        "--defaults")));
+    }
+    const bool was_up = running.has_value() && LiveHolderOf(context, "launcher") != 0 &&
                         HolderOf(context.locations, "registry") != 0;
     // Before the yard is noted as wanted.
     if (absl::Status may = MayStartServices(context); !was_up && !may.ok()) {
       return Fail(context, "up", may);
     }
-    return Start(context, wanted, was_up);
+    if (absl::Status good = was_up ? absl::OkStatus() : CheckServiceFlags(context, wanted);
+        !good.ok()) {
+      return Fail(context, "up", Explain(good));
+    }
+    return Start(context, wanted, noted, was_up);
   }
 
  private:
+  static bool AnyRuns(const Context& context) {
+    return std::any_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
+      return HolderOf(context.locations, service) != 0;
+    });
+  }
+
+  // What is wanted where this command says nothing else: what the yard is, or was the last time.
+  absl::StatusOr<Wanted> Base(const Context& context, const std::optional<Wanted>& noted) {
+    auto standard = CallersPath("--logdir", "runs", context.working_directory);
+    if (!standard.ok()) return standard.status();
+    const Wanted defaults{.logdir = *std::move(standard)};
+    if (defaults_) return defaults;
+    if (noted) {
+      earlier_ = !WordsOf(*noted).empty();
+      return *noted;
+    }
+    auto last = ReadLastWanted(context.locations);
+    if (!last) return defaults;
+    Wanted base = std::move(last->wanted);
+    // The tasks that go on write there.
+    base.logdir_was_given = base.logdir_was_given || (last->kept && base.logdir != defaults.logdir);
+    if (!base.logdir_was_given) base.logdir = defaults.logdir;
+    const std::string words = WordsOf(base);
+    earlier_ = !words.empty();
+    if (earlier_) taken_up_ = words;
+    return base;
+  }
+
+  Wanted Apply(Wanted wanted, int slots) const {
+    if (slots > 0) wanted.slots = slots;
+    if (!logdir_.empty()) {
+      wanted.logdir = logdir_;
+      wanted.logdir_was_given = true;
+    }
+    if (!trainer_.empty()) wanted.trainer = trainer_;
+    if (!resources_.empty()) wanted.resources = resources_;
+    if (!datamanager_.empty()) wanted.datamanager = datamanager_;
+    if (!flags_.empty()) wanted.flags = flags_;
+    return wanted;
+  }
+
+  // What is wrong was given long ago, to a version that did not look, if nothing is given now.
+  absl::Status Explain(const absl::Status& wrong) const {
+    const bool gives = !datamanager_.empty() || !flags_.empty() || !trainer_.empty();
+    if (!earlier_ || gives) return wrong;
+    return absl::Status(wrong.code(), absl::StrCat(wrong.message(),
+                                                   " (as an earlier `yard up` was told); next: "
+                                                   "yard down --keep && yard up --defaults"));
+  }
+
   // NAME=VALUE; which flags there are the service knows.
   static absl::Status CheckFlags(const char* option, const std::vector<std::string>& flags) {
     for (const std::string& flag : flags) {
@@ -215,33 +283,78 @@ class Up : public Verb {
                              : "--resources " + absl::StrJoin(resources, " --resources ");
   }
 
-  int Start(Context& context, const Wanted& wanted, bool was_up) {
+  int Start(Context& context, const Wanted& wanted, const std::optional<Wanted>& noted,
+            bool was_up) {
     const absl::Duration begin = context.clock->Monotonic();
     if (absl::Status made = runtime::MakeDirectories(wanted.logdir); !made.ok()) {
       return Fail(context, "up", made);
     }
-    if (absl::Status written = WriteWanted(context.locations, wanted); !written.ok()) {
-      return Fail(context, "up", written);
+    const absl::Status written =
+        noted == wanted ? absl::OkStatus() : WriteWanted(context.locations, wanted);
+    if (!written.ok()) return Fail(context, "up", WithNextStep(context, written));
+    Awaited awaited{.services = {std::begin(kServices), std::end(kServices)}};
+    for (const std::string& service : awaited.services) {
+      awaited.output_begins[service] = was_up ? 0 : OutputEnd(context.locations, service);
     }
+    absl::Status ready;
     for (const char* service : {"registry", "launcher"}) {
-      if (HolderOf(context.locations, service) != 0) continue;
-      const absl::Status started = StartService(context, service, wanted);
-      if (!started.ok()) return Fail(context, "up", started);
+      if (!ready.ok() || HolderOf(context.locations, service) != 0) continue;
+      auto started = StartService(context, service, wanted);
+      if (!started.ok()) {
+        ready = started.status();
+        break;
+      }
+      awaited.started.emplace(service, *std::move(started));
       // Else the launcher would see no registry yet and start one itself.
-      (void)WaitUntilHeld(context, service, absl::Seconds(2));
+      (void)WaitUntilHeld(context, service, awaited.started.at(service), absl::Seconds(2));
     }
-    const absl::Status ready =
-        WaitUntilReady(context, {"registry", "launcher", "datamanager", "trainer"},
-                       absl::Seconds(timeout_), [&](const std::string& service) {
-                         const absl::Duration took = context.clock->Monotonic() - begin;
-                         Say(context, service, took, was_up);
-                       });
-    if (!ready.ok()) return Fail(context, "up", ready);
+    if (ready.ok()) {
+      ready = WaitUntilReady(context, awaited, absl::Seconds(timeout_),
+                             [&](const std::string& service) {
+                               const absl::Duration took = context.clock->Monotonic() - begin;
+                               Tell(context);
+                               Say(context, service, took, was_up);
+                             });
+    }
+    if (!ready.ok()) {
+      if (!was_up) TakeBack(context, noted, &awaited);
+      return Fail(context, "up", ready);
+    }
     if (const int upgraded = Upgrade(context, wanted); upgraded != kDone) return upgraded;
     if (context.json) return kDone;
     *context.out << (was_up ? "already up" : "up") << ", runs in " << wanted.logdir << "\n";
     if (context.out_is_terminal) *context.out << "next: yard run -- PROGRAM ...\n";
     return kDone;
+  }
+
+  static absl::Status WithNextStep(const Context& context, const absl::Status& why) {
+    return absl::Status(
+        why.code(), yard::WithNextStep(std::string(why.message()), context.locations, "launcher"));
+  }
+
+  // Says once what this command was not told itself.
+  void Tell(Context& context) {
+    if (taken_up_.empty()) return;
+    *context.err << "yard: with " << std::exchange(taken_up_, "")
+                 << ", as the last `yard up` was told (yard up --defaults: without)\n";
+  }
+
+  // A yard without one of those that this command has started would not come up later either: it
+  // is wanted no more than it was before.
+  static void TakeBack(Context& context, const std::optional<Wanted>& noted, Awaited* awaited) {
+    const bool one_ended =
+        std::any_of(awaited->started.begin(), awaited->started.end(),
+                    [](auto& one) { return one.second.Wait(absl::ZeroDuration()).ok(); });
+    if (!one_ended) return;
+    if (noted) {
+      (void)WriteWanted(context.locations, *noted);
+    } else {
+      (void)RemoveWanted(context.locations);
+    }
+    for (auto& [service, process] : awaited->started) (void)process.Signal(SIGTERM);
+    for (auto& [service, process] : awaited->started) {
+      if (!process.Wait(absl::Seconds(2)).ok()) (void)process.Signal(SIGKILL);
+    }
   }
 
   // Services that run on after their program was replaced are restarted if that is wanted, else
@@ -291,7 +404,9 @@ class Up : public Verb {
   std::string slots_, keep_trials_, metrics_port_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
-  bool upgrade_ = false;
+  bool upgrade_ = false, defaults_ = false;
+  std::string taken_up_;  // Of the last `yard up`, to be told.
+  bool earlier_ = false;  // Some flags are those of an earlier one.
   double timeout_ = 10;
 };
 
