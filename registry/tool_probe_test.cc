@@ -106,7 +106,8 @@ TEST(ToolProbeTest, ASocketIsHeldByItsProcessAndByThoseThatHaveStartedIt) {
   auto [socket, port] = Bind(AF_INET);
   ASSERT_EQ(listen(socket.get(), 1), 0);
   const Child holder("echo; read -r line", socket.get());
-  const Child starter("(echo; read -r line) <&0 & exec 3>&-; wait", socket.get());
+  // (A shell gives what it starts beside itself /dev/null to read.)
+  const Child starter("exec 4<&0; (echo; read -r line <&4) & exec 3>&-; wait", socket.get());
   const Child bystander("exec 3>&-; echo; read -r line", socket.get());
   const auto listeners = probe.ListenersOf(geteuid());
   EXPECT_TRUE(probe.Holds(holder.pid(), listeners, port));
