@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 
@@ -66,7 +67,9 @@ class Limit {
 bool IsAmongTheLast(int fd) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-  return static_cast<rlim_t>(fd) + kSpareDescriptors >= limit.rlim_cur;
+  // (Who may open few has to share them.)
+  const rlim_t spare = std::min<rlim_t>(kSpareDescriptors, limit.rlim_cur / 16);
+  return static_cast<rlim_t>(fd) + spare >= limit.rlim_cur;
 }
 
 // As if it had gone before it was accepted.

@@ -5,8 +5,9 @@
 
 namespace bus {
 
-// Connections to the sockets of the bus leave a process so many descriptors for everything else;
-// more of them are closed at once. Who connects sees the end of his connection, and may try again.
+// Connections to the sockets of the bus leave a process so many descriptors for everything else, or
+// a sixteenth of what it may have if that is less; more of them are closed at once. Who connects
+// sees the end of his connection, and may try again.
 inline constexpr int kSpareDescriptors = 32;
 
 // Of a socket at this path. Before it listens, because of an assertion of libzmq 4.3.4 (in
