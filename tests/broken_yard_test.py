@@ -224,12 +224,6 @@ def newer(service):
 class StateTest(Yards):
     """What a service reads when it starts is wrong."""
 
-    def test_the_launcher_cannot_start(self):
-        self.check(Way(damage("launcher"), "the launcher cannot start: .*launcher.db.*not a database"))
-
-    def test_the_database_is_newer(self):
-        self.check(Way(newer("trainer"), "the trainer cannot start: .*trainer.db was written by a newer version"))
-
     def test_a_flag_that_an_older_version_has_stored(self):
         def breaks(case):
             case.yard("down")

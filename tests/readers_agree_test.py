@@ -94,6 +94,9 @@ def in_our_terms(name, tag, ours):
         tag["display_name"] = ours["display_name"]
     if "content" in tag and not ours["content"]:
         tag["content"] = ""
+    # A tensor that no plugin speaks for is one of ours.
+    if not tag["plugin"] and ours["plugin"] == "tensor":
+        tag["plugin"] = "tensor"
     if tag["plugin"] == "histograms":
         for _, _, edges in tag["values"]:
             never_backwards(edges)
