@@ -11,7 +11,6 @@ import pathlib
 import re
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -209,15 +208,6 @@ def damage(service):
         with open(case.state / (service + ".db"), "r+b") as database:
             database.write(b"x" * 4096)
         os.kill(pid, signal.SIGKILL)
-    return breaks
-
-
-def newer(service):
-    def breaks(case):
-        database = sqlite3.connect(case.state / (service + ".db"))
-        database.execute("PRAGMA user_version=99")
-        database.close()
-        case.send(service, signal.SIGKILL)
     return breaks
 
 
