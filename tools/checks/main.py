@@ -72,6 +72,13 @@ def chosen(options, order):
     return [name for name in order if name in wanted]
 
 
+def minutes(durations):
+    """One line: the minutes that the stages took together, and those of each, the longest first."""
+    longest_first = sorted(durations.items(), key=lambda stage: -stage[1])
+    return (f"took {sum(durations.values()) / 60:.1f} min: " +
+            ", ".join(f"{name} {seconds / 60:.1f}" for name, seconds in longest_first))
+
+
 def report(verdict, write, ci=False):
     """Writes what was skipped, what failed with its explanation, and the count as the last line."""
     for name in verdict.skipped:
@@ -150,13 +157,15 @@ def touched(targets, revision, say):
     return targets if tests is None else tests
 
 
-def run_stage(stages, name, say):
+def run_stage(stages, name, say, durations):
+    """Runs a stage, says what came of it, and notes in `durations` the seconds it took, by its name."""
     start = time.monotonic()
     try:
         verdict = stages.run(name)
     except (RuntimeError, OSError) as error:
         verdict = Verdict(failures=[Failure(name, text=str(error))])
-    say(f"{name}: {verdict.summary()}  ({time.monotonic() - start:.0f} s)")
+    durations[name] = time.monotonic() - start
+    say(f"{name}: {verdict.summary()}  ({durations[name]:.0f} s)")
     # The report explains them; that may be hours away.
     for failure in verdict.failures:
         say(f"  {failure.name}")
@@ -168,6 +177,7 @@ def main(arguments, bazel="/usr/bin/bazel"):
     Interruption().install()
     logs = tempfile.mkdtemp(prefix="trainyard-test-")
     verdict = Verdict()
+    durations = {}
     peers = None
     try:
         targets = touched(options.targets, options.changed, _say) if options.changed else options.targets
@@ -180,11 +190,13 @@ def main(arguments, bazel="/usr/bin/bazel"):
         if NEEDS_PEERS & set(names):
             peers = Peers(_say)
         for name in names:
-            verdict.add(run_stage(stages, name, _say))
+            verdict.add(run_stage(stages, name, _say, durations))
     except KeyboardInterrupt:
         verdict.failures.append(Failure("interrupted"))
     except RuntimeError as error:
         verdict.failures.append(Failure("changed", text=str(error)))
+    if len(durations) > 1:
+        _say(minutes(durations))
     report(verdict, _say, ci=os.environ.get("CI") == "true")
     if not verdict.failures:
         shutil.rmtree(logs)

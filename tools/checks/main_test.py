@@ -114,8 +114,11 @@ class FakeStages:
 class StageTest(unittest.TestCase):
     def said(self, verdict):
         lines = []
-        self.verdict = main.run_stage(FakeStages(verdict), "asan", lines.append)
+        self.verdict = main.run_stage(FakeStages(verdict), "asan", lines.append, self.durations)
         return lines
+
+    def setUp(self):
+        self.durations = {}
 
     def test_what_failed_is_named_at_once(self):
         lines = self.said(Verdict(passed=1, failures=[Failure("//a:b S.C"), Failure("//a:b S.D")]))
@@ -125,6 +128,15 @@ class StageTest(unittest.TestCase):
     def test_one_that_cannot_be_run_has_failed(self):
         self.assertEqual(self.said(RuntimeError("no compiler"))[1:], ["  asan"])
         self.assertEqual(self.verdict.failures[0].text, "no compiler")
+
+    def test_its_seconds_are_noted(self):
+        self.said(Verdict(passed=1))
+        self.assertEqual(list(self.durations), ["asan"])
+        self.assertLess(self.durations["asan"], 60)
+
+    def test_the_longest_stage_comes_first_among_the_minutes(self):
+        self.assertEqual(main.minutes({"layers": 6, "asan": 720, "default": 900}),
+                         "took 27.1 min: default 15.0, asan 12.0, layers 0.1")
 
 
 class ReportTest(unittest.TestCase):
