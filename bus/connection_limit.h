@@ -10,9 +10,10 @@ namespace bus {
 // sees the end of his connection, and may try again.
 inline constexpr int kSpareDescriptors = 32;
 
-// Of a socket at this path. Before it listens, because of an assertion of libzmq 4.3.4 (in
-// ipc_listener.cpp): it ends the process when a connection comes and no descriptor is left. What it
-// calls to accept one, accept4(2), is therefore our own in every process that links this file.
+// Limits connections to the socket at `path`. Call it before the socket listens, because of an
+// assertion of libzmq 4.3.4 (in ipc_listener.cpp): it ends the process when a connection comes and
+// no descriptor is left. What it calls to accept one, accept4(2), is therefore our own in every
+// process that links this file.
 void LimitConnectionsTo(const std::string& path);
 
 }  // namespace bus
