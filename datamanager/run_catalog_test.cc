@@ -421,6 +421,8 @@ TEST_F(RunCatalogTest, WhatIsKnownOfTagsTakesTheRoomOfPoints) {
   EXPECT_THAT(States(*catalog), HasSubstr("r not cached"));
   EXPECT_LE(catalog->GetStats().cache.bytes, 100'000u);
   EXPECT_EQ(PointsOf(*catalog, Points("r")), "30000") << "it is served all the same";
+  // The points are there a moment before their load has ended.
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
   clock.Advance(absl::Minutes(2));
   std::filesystem::remove_all(root_ + "/wide");
   Scan(*catalog);
