@@ -283,46 +283,6 @@ absl::StatusOr<std::string> FindTrial(Context& context, const std::string& name,
   return absl::FailedPreconditionError(absl::StrCat(name, " is a job: only a trial ", what));
 }
 
-const char* StateName(msg::TrialState state) {
-  switch (state) {
-    case msg::TrialState::Pending:
-      return "pending";
-    case msg::TrialState::Running:
-      return "running";
-    case msg::TrialState::Stopping:
-      return "stopping";
-    case msg::TrialState::Done:
-      return "done";
-    case msg::TrialState::Stopped:
-      return "stopped";
-    case msg::TrialState::Failed:
-      return "failed";
-    case msg::TrialState::Paused:
-      return "paused";
-  }
-  return "unknown";
-}
-
-const char* StateName(msg::TaskState state) {
-  switch (state) {
-    case msg::TaskState::Pending:
-      return "pending";
-    case msg::TaskState::Starting:
-      return "starting";
-    case msg::TaskState::Running:
-      return "running";
-    case msg::TaskState::Stopping:
-      return "stopping";
-    case msg::TaskState::Exited:
-      return "done";
-    case msg::TaskState::Failed:
-      return "failed";
-    case msg::TaskState::Lost:
-      return "lost";
-  }
-  return "unknown";
-}
-
 bool HasEnded(msg::TrialState state) {
   return state >= msg::TrialState::Done && state != msg::TrialState::Paused;
 }

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/client.h"
+#include "bus/json/things_json.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/context.h"
 
@@ -81,9 +82,7 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
                         const std::function<bool(const msg::LogsReplyT& part)>& on_part,
                         const Say& say = {});
 
-// "running", "done", "failed", ...
-const char* StateName(msg::TrialState state);
-const char* StateName(msg::TaskState state);
+using bus::StateName;
 bool HasEnded(msg::TrialState state);
 bool HasEnded(msg::TaskState state);
 // Its trial tells of it.

@@ -19,13 +19,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "bus/json/exact_json.h"
 #include "flatbuffers/idl.h"
 #include "flatbuffers/reflection.h"
 #include "re2/re2.h"
 #include "runtime/file.h"
 #include "runtime/locations.h"
 #include "runtime/string_view.h"
-#include "tools/yard/exact_json.h"
 
 namespace yard {
 namespace {
@@ -119,7 +119,7 @@ int DepthOf(std::string_view text) {
 
 json Payload(std::string_view bytes, std::string_view type) {
   if (type == "application/json" && DepthOf(bytes) <= kMaxDepth) {
-    json parsed = ParseExactJson(bytes);
+    json parsed = bus::ParseExactJson(bytes);
     if (!parsed.is_discarded()) return parsed;
   }
   return Bytes(bytes);
@@ -180,8 +180,8 @@ class Walk {
     if (base == reflection::Bool) return value != 0;
     const reflection::EnumVal* const member = Member(type, value);
     if (member != nullptr) return member->name()->str();
-    return ExactJson(base == reflection::ULong ? json(static_cast<std::uint64_t>(value))
-                                               : json(value));
+    return bus::ExactJson(base == reflection::ULong ? json(static_cast<std::uint64_t>(value))
+                                                    : json(value));
   }
 
   json Nested(const Table& table, const reflection::Field& field) const {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,17 +13,11 @@
 #include "runtime/counted.h"
 #include "runtime/printable.h"
 #include "tools/yard/table.h"
-#include "tools/yard/things_json.h"
 
 namespace yard {
 namespace {
 
-using nlohmann::json;
-
 constexpr char kUnknown[] = "-";
-
-// A data manager of before runs were counted apart says what it knows.
-bool IsCounted(const msg::RunT& run) { return run.counted || run.tags > 0; }
 
 void AddLine(std::string_view key, std::string_view value, std::string* text) {
   if (!value.empty()) {
@@ -69,40 +62,7 @@ bool IsDamage(msg::FaultKind kind) {
   }
 }
 
-std::string FormatName(msg::FileFormat format) {
-  static constexpr const char* kNames[] = {"tensorboard",       "profile marker",
-                                           "mindspore",         "mindspore lineage",
-                                           "mindspore explain", "mindspore graph"};
-  const auto number = static_cast<std::size_t>(format);
-  return number < std::size(kNames) ? kNames[number] : "unknown";
-}
-
-json FaultToJson(const msg::FaultT& fault) {
-  return {{"kind", WordsOf(msg::EnumNameFaultKind(fault.kind), '_')},
-          {"count", fault.count},
-          {"bytes", fault.bytes},
-          {"first_offset", fault.first_offset},
-          {"last_offset", fault.last_offset},
-          {"text", fault.text}};
-}
-
 }  // namespace
-
-bool IsScalar(const msg::TagT& tag) {
-  return tag.data_class == msg::DataClass::Scalar ||
-         (tag.data_class == msg::DataClass::Unknown &&
-          (tag.plugin.empty() || tag.plugin == "scalars"));
-}
-
-std::string WordsOf(const char* enumerator, char between) {
-  std::string words;
-  for (const char* letter = enumerator; *letter != '\0'; ++letter) {
-    const bool is_upper = *letter >= 'A' && *letter <= 'Z';
-    if (is_upper && !words.empty()) words += between;
-    words += is_upper ? static_cast<char>(*letter - 'A' + 'a') : *letter;
-  }
-  return words.empty() ? "unknown" : words;  // Of a newer data manager.
-}
 
 std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now, int width) {
   bool labels = false, faults = false;
@@ -115,7 +75,7 @@ std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Tim
   if (labels) headers.emplace_back("LABELS");
   Table table(headers);
   for (const auto& run : runs) {
-    const bool counted = IsCounted(*run);
+    const bool counted = bus::IsCounted(*run);
     std::vector<std::string> cells = {
         run->name,
         ShortDuration(now - absl::FromUnixMicros(run->update_us)),
@@ -181,7 +141,7 @@ std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags, int width
 std::string FilesText(const msg::FilesReplyT& files, int width) {
   Table table({"FILE", "FORMAT", ">SIZE", ">READ", ">RECORDS", ">POINTS"});
   for (const auto& file : files.files) {
-    table.AddRow({file->name, FormatName(file->format), ShortBytes(file->bytes),
+    table.AddRow({file->name, bus::FormatName(file->format), ShortBytes(file->bytes),
                   Share(file->read_bytes, file->bytes), absl::StrCat(file->records),
                   absl::StrCat(file->points)});
   }
@@ -213,73 +173,6 @@ std::string DamageText(const msg::FilesReplyT& files, std::size_t most) {
   }
   if (lines > most) AddLine("", absl::StrCat("and ", lines - most, " more (--files)"), &text);
   return text;
-}
-
-json RunToJson(const msg::RunT& run) {
-  json row = {{"run", run.name},
-              {"directory", run.directory},
-              {"created", TimeToJson(run.create_us)},
-              {"updated", TimeToJson(run.update_us)},
-              {"files", run.files},
-              {"bytes", run.bytes},
-              {"read_bytes", run.read_bytes},
-              {"bad_records", run.bad_records},
-              {"intact", run.intact},
-              {"generation", run.generation},
-              {"state", WordsOf(msg::EnumNameCacheState(run.cache), '_')},
-              {"labels", run.labels},
-              {"tags", nullptr},
-              {"points", nullptr},
-              {"last_step", nullptr}};
-  if (IsCounted(run)) {
-    row["tags"] = run.tags;
-    row["points"] = run.points;
-    if (run.points > 0) row["last_step"] = run.last_step;
-  }
-  for (const auto& [key, text] : {std::pair("trial", &run.trial),
-                                  {"why_failed", &run.why_failed},
-                                  {"profiler_directory", &run.profiler_directory}}) {
-    if (!text->empty()) row[key] = *text;
-  }
-  return row;
-}
-
-json TagToJson(const std::string& run, const msg::TagT& tag) {
-  json row = {{"kind", "run"},
-              {"run", run},
-              {"tag", tag.name},
-              {"plugin", tag.plugin},
-              {"points", tag.points},
-              {"first_step", tag.first_step},
-              {"last_step", tag.last_step}};
-  if (IsScalar(tag)) {
-    row["min"] = NumberToJson(tag.min);
-    row["max"] = NumberToJson(tag.max);
-    row["last"] = NumberToJson(tag.last);
-  }
-  return row;
-}
-
-json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults) {
-  json rows = json::array();
-  for (const auto& fault : faults) rows.push_back(FaultToJson(*fault));
-  return rows;
-}
-
-json FileToJson(const std::string& run, const msg::RunFileT& file) {
-  return {{"run", run},
-          {"file", file.name},
-          {"format", FormatName(file.format)},
-          {"bytes", file.bytes},
-          {"read_bytes", file.read_bytes},
-          {"records", file.records},
-          {"points", file.points},
-          {"created", TimeToJson(file.create_us)},
-          {"updated", TimeToJson(file.update_us)},
-          {"version", file.version},
-          {"writer", file.writer},
-          {"tail_bytes", file.tail_bytes},
-          {"faults", FaultsToJson(file.faults)}};
 }
 
 }  // namespace yard

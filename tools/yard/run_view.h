@@ -7,12 +7,12 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "bus/json/run_json.h"
 #include "bus/schema/datamanager_generated.h"
-#include "nlohmann/json.hpp"
 
 namespace yard {
 
-// How a terminal shows runs, their tags and their files, and what `--json` prints for them. What
+// How a terminal shows runs, their tags and their files. What
 // comes from names and files is made Printable(). `width` of a table: of the terminal, or 0
 // (Table::ToString). Pure functions; any thread.
 
@@ -31,18 +31,14 @@ std::string FilesText(const msg::FilesReplyT& files, int width = 0);
 // `most`, and one that says how many there are beside those.
 std::string DamageText(const msg::FilesReplyT& files, std::size_t most);
 
-// Counts that are not known yet are null.
-nlohmann::json RunToJson(const msg::RunT& run);
-nlohmann::json TagToJson(const std::string& run, const msg::TagT& tag);
-nlohmann::json FileToJson(const std::string& run, const msg::RunFileT& file);
-// A list.
-nlohmann::json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults);
+// What `--json` prints.
+using bus::FaultsToJson;
+using bus::FileToJson;
+using bus::RunToJson;
+using bus::TagToJson;
 
-// It has numbers: min, max, last.
-bool IsScalar(const msg::TagT& tag);
-
-// "BadPayload" is "bad payload", or with an underscore.
-std::string WordsOf(const char* enumerator, char between = ' ');
+using bus::IsScalar;
+using bus::WordsOf;
 
 }  // namespace yard
 

@@ -90,12 +90,6 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrFormat("%d d", static_cast<std::int64_t>(seconds / 86400));
 }
 
-std::string IsoTime(std::int64_t microseconds) {
-  if (microseconds == 0) return "";
-  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", absl::FromUnixMicros(microseconds),
-                          absl::UTCTimeZone());
-}
-
 std::string ShortNumber(double value) { return absl::StrFormat("%.6g", value); }
 
 std::vector<std::string> ShortNumbers(std::span<const double> values) {

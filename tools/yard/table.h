@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "bus/json/things_json.h"
 
 namespace yard {
 
@@ -29,8 +30,7 @@ class Table {
 
 // "12 s", "3 min", "5 h", "2 d": for tables.
 std::string ShortDuration(absl::Duration duration);
-// "ISO 8601 UTC" of microseconds since 1970, for JSON; empty for 0.
-std::string IsoTime(std::int64_t microseconds);
+using bus::IsoTime;
 // "0.0811", "1.2e-05", "nan": at most 6 significant digits.
 std::string ShortNumber(double value);
 // Several, which a person compares: with as many digits as it takes to tell them apart.

@@ -199,22 +199,10 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
 json DetailsToJson(const msg::TrialDetailsReplyT& details) {
   json checkpoints = json::array();
   for (const auto& checkpoint : details.checkpoints) {
-    checkpoints.push_back({{"directory", checkpoint->directory},
-                           {"training_iteration", checkpoint->training_iteration},
-                           {"created", TimeToJson(checkpoint->created_us)},
-                           {"bytes", checkpoint->bytes}});
-    if (checkpoint->has_score) checkpoints.back()["score"] = NumberToJson(checkpoint->score);
+    checkpoints.push_back(ToJson(*checkpoint));
   }
   json statistics = json::object();
-  for (const auto& metric : details.statistics) {
-    statistics[metric->name] = {{"count", metric->count},
-                                {"last", NumberToJson(metric->last)},
-                                {"min", NumberToJson(metric->min)},
-                                {"max", NumberToJson(metric->max)},
-                                {"mean", NumberToJson(metric->mean)},
-                                {"last_5_mean", NumberToJson(metric->last_5_mean)},
-                                {"last_10_mean", NumberToJson(metric->last_10_mean)}};
-  }
+  for (const auto& metric : details.statistics) statistics[metric->name] = ToJson(*metric);
   json log = json::array();
   for (const auto& said : details.log) {
     log.push_back({{"time", TimeToJson(said->time_us)}, {"text", said->text}});

@@ -1,4 +1,4 @@
-#include "tools/yard/exact_json.h"
+#include "bus/json/exact_json.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace yard {
+namespace bus {
 namespace {
 
 using nlohmann::json;
@@ -92,4 +92,4 @@ json ExactJson(json value) {
   return value;
 }
 
-}  // namespace yard
+}  // namespace bus

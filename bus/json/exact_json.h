@@ -1,11 +1,11 @@
-#ifndef TOOLS_YARD_EXACT_JSON_H_
-#define TOOLS_YARD_EXACT_JSON_H_
+#ifndef BUS_JSON_EXACT_JSON_H_
+#define BUS_JSON_EXACT_JSON_H_
 
 #include <string_view>
 
 #include "nlohmann/json.hpp"
 
-namespace yard {
+namespace bus {
 
 // For readers of JSON whose numbers are doubles, as jq's: an integer beyond 2^53, which they would
 // round, is a string of its digits.
@@ -16,6 +16,6 @@ nlohmann::json ParseExactJson(std::string_view text);
 // `value` with every integer in it so.
 nlohmann::json ExactJson(nlohmann::json value);
 
-}  // namespace yard
+}  // namespace bus
 
-#endif  // TOOLS_YARD_EXACT_JSON_H_
+#endif  // BUS_JSON_EXACT_JSON_H_

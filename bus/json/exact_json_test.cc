@@ -1,11 +1,11 @@
-#include "tools/yard/exact_json.h"
+#include "bus/json/exact_json.h"
 
 #include <string>
 
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace yard {
+namespace bus {
 namespace {
 
 using nlohmann::json;
@@ -48,4 +48,4 @@ TEST(ExactJsonTest, GoesThroughAll) {
 }
 
 }  // namespace
-}  // namespace yard
+}  // namespace bus
