@@ -17,7 +17,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kOfEveryR
     {"Content-Security-Policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
      "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; "
-     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types yard"},
     {"X-Content-Type-Options", "nosniff"},
     {"Referrer-Policy", "no-referrer"},
     {"Cross-Origin-Opener-Policy", "same-origin"},

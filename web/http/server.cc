@@ -481,6 +481,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
     listener_.close(ignored);
     pause_.cancel();
   }
+  Door door() const { return door_; }
 
  private:
   void TakeAll() {
@@ -574,6 +575,21 @@ class BeastServer : public HttpServer {
             .refused = core_->refused,
             .turned_away = core_->turned_away};
   }
+  absl::Status BindAgain() override {
+    auto listener = ListenOnSocket(core_->options.socket);
+    if (!listener.ok()) return listener.status();
+    // (Shared: what is posted has to be copyable.)
+    const auto fd = std::make_shared<runtime::UniqueFd>(*std::move(listener));
+    asio::post(core_->io, [this, fd] {
+      std::erase_if(acceptors_, [](const auto& acceptor) {
+        if (acceptor->door() != Door::kSocket) return false;
+        acceptor->Close();
+        return true;
+      });
+      Add(Door::kSocket, std::move(*fd));
+    });
+    return absl::OkStatus();
+  }
 
  private:
   void Add(Door door, runtime::UniqueFd listener) {
@@ -583,7 +599,7 @@ class BeastServer : public HttpServer {
 
   const std::shared_ptr<Core> core_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
-  std::vector<std::shared_ptr<Acceptor>> acceptors_;
+  std::vector<std::shared_ptr<Acceptor>> acceptors_;  // Of the thread, once it runs.
   int port_ = 0;
   std::unique_ptr<runtime::Thread> thread_;
 };

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "web/http/message.h"
@@ -72,6 +73,8 @@ class HttpServer {
   // The port that addresses are served on; 0 without one.
   virtual int port() const = 0;
   virtual Stats GetStats() const = 0;
+  // Listens on the socket anew, whose file somebody has removed; connections that there are go on.
+  virtual absl::Status BindAgain() = 0;
 };
 inline constexpr std::size_t kMaxHttpHeader = 8 << 10;
 inline constexpr std::size_t kMaxHttpBody = 64 << 10;

@@ -354,6 +354,18 @@ TEST_F(HttpServerTest, TheSocketIsOursAloneAndAStaleOneIsReplaced) {
   EXPECT_TRUE(absl::IsAlreadyExists(second.status())) << second.status();
 }
 
+TEST_F(HttpServerTest, ASocketWhoseFileWasRemovedIsMadeAnew) {
+  Start();
+  const std::string path = folder_ + "/http";
+  Client before(path);
+  before.Say("GET /a HTTP/1.1\r\nHost: x\r\n\r\n").ReadUntil("socket\n");
+  ASSERT_EQ(unlink(path.c_str()), 0);
+  ASSERT_TRUE(server_->BindAgain().ok());
+  const std::string request = "GET /b HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_THAT(Client(path).Say(request).ReadUntil("socket\n"), EndsWith("GET b 0 socket\n"));
+  EXPECT_THAT(before.Say(request).ReadUntil("socket\n"), EndsWith("GET b 0 socket\n"));
+}
+
 TEST_F(HttpServerTest, APortThatIsTakenIsNamed) {
   Start();
   const auto second = HttpServer::Start({.addresses = {"127.0.0.1"}, .port = server_->port()});

@@ -1,0 +1,281 @@
+#include "web/api/api.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/time.h"
+#include "glog/logging.h"
+#include "nlohmann/json.hpp"
+#include "runtime/printable.h"
+#include "runtime/string_view.h"
+#include "web/api/actions.h"
+#include "web/api/answers.h"
+#include "web/api/run_list.h"
+#include "web/api/series_format.h"
+#include "web/api/series_reader.h"
+#include "web/events/bus_topics.h"
+#include "web/events/event_streams.h"
+#include "web/http/guard.h"
+#include "web/http/problem.h"
+#include "web/page/page_files.h"
+
+namespace web {
+namespace {
+
+using nlohmann::json;
+using Segments = std::vector<std::string>;
+
+constexpr std::uint32_t kMostEndedTrials = 10'000;
+
+Response JsonResponse(const json& body) {
+  return {.body = body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
+}
+
+Response JsonResponse(const absl::StatusOr<json>& body) {
+  return body.ok() ? JsonResponse(*body) : ProblemOf(body.status());
+}
+
+Response NoSuchRoute() { return Problem(404, "there is nothing at this path", "see docs/page.md"); }
+
+std::string TextOf(const Target& target, std::string_view name) {
+  return std::string(target.Find(name).value_or(""));
+}
+
+// A number of the query; InvalidArgument names it.
+absl::StatusOr<std::size_t> NumberOf(const Target& target, std::string_view name,
+                                     std::size_t standard, std::size_t most) {
+  const auto text = target.Find(name);
+  if (!text) return standard;
+  std::size_t number = 0;
+  if (!absl::SimpleAtoi(runtime::Absl(*text), &number) || number > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", runtime::Absl(name), "\" is no number from 0 to ", most));
+  }
+  return number;
+}
+
+std::vector<std::string> ListOf(const Target& target, std::string_view name) {
+  const std::string text = TextOf(target, name);
+  if (text.empty()) return {};
+  return absl::StrSplit(text, ',', absl::SkipEmpty());
+}
+
+bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+class RoutedApi : public Api {
+ public:
+  explicit RoutedApi(Options options)
+      : options_(std::move(options)),
+        guard_(options_.hosts),
+        runs_(RunList::Create({.client = options_.client, .clock = options_.clock})) {}
+
+  void Handle(Request request, std::shared_ptr<Reply> reply) override {
+    if (auto refused = guard_.Refuse(request)) return reply->Send(*std::move(refused));
+    const Segments& path = request.target.segments;
+    if (path.size() < 2 || path[0] != "api" || path[1] != "v1") {
+      return reply->Send(AnswerFile(request));
+    }
+    const Segments rest(path.begin() + 2, path.end());
+    if (rest == Segments{"session"}) return reply->Send(Exchange(request));
+    if (auto refused = RefuseStranger(request)) return reply->Send(*std::move(refused));
+    if (rest == Segments{"key"}) return reply->Send(NewKey(request));
+    if (rest == Segments{"address"})
+      return reply->Send(JsonResponse(json{{"address", options_.address()}}));
+    if (rest == Segments{"events"}) return OpenStream(request, std::move(reply));
+    Later(std::move(request), rest, std::move(reply));
+  }
+
+ private:
+  // Files of the page, and what says that this is alive: of no use to a stranger.
+  static Response AnswerFile(const Request& request) {
+    const Segments& path = request.target.segments;
+    if (!IsRead(request)) return Problem(405, "this path is only read");
+    if (path == Segments{"healthz"}) return {.type = "text/plain", .body = "ok\n"};
+    std::string name = "index.html";
+    if (path.size() == 2 && path[0] == "page") {
+      name = path[1];
+    } else if (!path.empty() && path[0] != "runs" && path[0] != "run") {
+      return NoSuchRoute();
+    }
+    const auto file = FindPageFile(name);
+    if (!file) return NoSuchRoute();
+    return {.type = std::string(file->type), .body = std::string(file->body)};
+  }
+
+  // Through the socket comes nobody but our own user.
+  std::optional<Response> RefuseStranger(const Request& request) const {
+    if (request.door == Door::kSocket) return std::nullopt;
+    constexpr std::string_view kBearer = "Bearer ";
+    const std::string_view header = request.Header("authorization");
+    if (header.starts_with(kBearer) && options_.sessions->Knows(header.substr(kBearer.size()))) {
+      return std::nullopt;
+    }
+    return Problem(401, "this needs the token of a session", "open the page by: yard ui");
+  }
+
+  Response Exchange(const Request& request) const {
+    if (request.method != "POST") return Problem(405, "a key is swapped by POST");
+    const json body = json::parse(request.body, nullptr, /*allow_exceptions=*/false);
+    if (!body.is_object() || !body.contains("k") || !body["k"].is_string()) {
+      return Problem(400, "the body is not {\"k\": KEY}");
+    }
+    const auto session = options_.sessions->Exchange(body["k"].get<std::string>());
+    if (!session.ok()) return ProblemOf(session.status());
+    return JsonResponse(json{{"token", session->token},
+                             {"expires_s", absl::ToInt64Seconds(session->life)},
+                             {"role", "owner"}});
+  }
+
+  // A token is no way to a longer life: only the owner gets keys.
+  Response NewKey(const Request& request) const {
+    if (request.door != Door::kSocket) return Problem(403, "keys are given through the socket");
+    if (request.method != "POST") return Problem(405, "a key is made by POST");
+    const std::string address = options_.address();
+    if (address.empty()) {
+      return Problem(409, "the page is off", "yard down --keep && yard up --page on");
+    }
+    return JsonResponse(json{{"address", address}, {"key", options_.sessions->NewKey()}});
+  }
+
+  void OpenStream(const Request& request, std::shared_ptr<Reply> reply) const {
+    if (request.method != "GET") return reply->Send(Problem(405, "events are got by GET"));
+    std::vector<std::string> topics;
+    for (const auto& [name, value] : request.target.query) {
+      if (name != "topic") continue;
+      if (!IsTopic(value)) {
+        return reply->Send(
+            Problem(400, absl::StrCat("there is no topic ", value), "yard, run:NAME or logs:JOB"));
+      }
+      topics.push_back(value);
+    }
+    if (topics.empty() || topics.size() > kMostTopics) {
+      return reply->Send(Problem(400, absl::StrCat("name 1 to ", kMostTopics, " topics")));
+    }
+    options_.open_stream(std::move(topics), std::string(request.Header("last-event-id")),
+                         std::move(reply));
+  }
+
+  // On the pool.
+  void Later(Request request, Segments path, std::shared_ptr<Reply> reply) {
+    const absl::Status queued =
+        options_.pool->Submit([this, request = std::move(request), path = std::move(path), reply] {
+          if (!reply->IsGone()) reply->Send(AnswerOrFail(request, path));
+          return absl::OkStatus();
+        });
+    if (!queued.ok()) reply->Send(ProblemOf(queued));
+  }
+
+  Response AnswerOrFail(const Request& request, const Segments& path) {
+    try {
+      return Answer(request, path);
+    } catch (const std::exception& error) {
+      // Of a library; nothing that was asked may end the service.
+      LOG(ERROR) << "a request of /api/v1/" << (path.empty() ? "" : runtime::Printable(path[0]))
+                 << " fails: " << error.what();
+      return Problem(500, "the request fails", "see: yard logs web");
+    }
+  }
+
+  Response Answer(const Request& request, const Segments& path) {
+    if (request.method == "POST" && path == Segments{"series"}) return Series(request);
+    if (request.method == "POST" && path.size() == 3) return Act(request, path);
+    if (!IsRead(request)) {
+      return path.size() == 1 || path.size() == 2 ? Problem(405, "this path is only read")
+                                                  : NoSuchRoute();
+    }
+    if (path == Segments{"yard"}) return JsonResponse(YardAnswer(*options_.client));
+    if (path == Segments{"runs"}) return Runs(request.target);
+    if (path == Segments{"trials"}) return Trials(request.target);
+    if (path.size() == 2 && (path[0] == "runs" || path[0] == "trials")) {
+      return JsonResponse(RunAnswer(*options_.client, path[1]));
+    }
+    if (path.size() == 3 && path[0] == "runs" && path[2] == "tags") {
+      return JsonResponse(TagsAnswer(*options_.client, path[1]));
+    }
+    const bool has_output =
+        path.size() == 3 && (path[0] == "runs" || path[0] == "trials" || path[0] == "jobs");
+    if (has_output && path[2] == "logs") return Logs(request.target, path[1]);
+    return NoSuchRoute();
+  }
+
+  Response Runs(const Target& target) {
+    RunsQuestion question{.query = TextOf(target, "q"),
+                          .sort = TextOf(target, "sort"),
+                          .columns = ListOf(target, "cols")};
+    // (A tag may have a comma: it is a "col" of its own.)
+    for (const auto& [name, value] : target.query) {
+      if (name == "col") question.columns.push_back(value);
+    }
+    if (question.columns.size() > kMostRunColumns) {
+      return Problem(400, absl::StrCat("more than ", kMostRunColumns, " columns"));
+    }
+    const auto limit = NumberOf(target, "limit", question.limit, kMostRows);
+    if (!limit.ok()) return ProblemOf(limit.status());
+    question.limit = *limit;
+    constexpr std::size_t kMostRuns = 100'000'000;
+    const auto first = NumberOf(target, "cursor", 0, kMostRuns);
+    if (!first.ok()) return ProblemOf(first.status());
+    question.first = *first;
+    return JsonResponse(runs_->Read(question));
+  }
+
+  Response Trials(const Target& target) const {
+    const auto ended = NumberOf(target, "ended", 100, kMostEndedTrials);
+    if (!ended.ok()) return ProblemOf(ended.status());
+    return JsonResponse(TrialsAnswer(*options_.client, static_cast<std::uint32_t>(*ended)));
+  }
+
+  Response Logs(const Target& target, const std::string& thing) const {
+    const auto limit = NumberOf(target, "limit", 200, kMostLogLines);
+    if (!limit.ok()) return ProblemOf(limit.status());
+    return JsonResponse(
+        LogsAnswer(*options_.client, {.thing = thing,
+                                      .task = TextOf(target, "task"),
+                                      .find = TextOf(target, "grep"),
+                                      .limit = *limit,
+                                      .errors_only = target.Find("stderr") == "1"}));
+  }
+
+  Response Series(const Request& request) const {
+    const auto question = ParseSeriesQuestion(request.body);
+    if (!question.ok()) return ProblemOf(question.status());
+    const auto series = ReadSeries(*options_.client, *question);
+    if (!series.ok()) return ProblemOf(series.status());
+    return {.type = std::string(kSeriesType), .body = EncodeSeries(*series)};
+  }
+
+  Response Act(const Request& request, const Segments& path) const {
+    const json body = json::parse(request.body, nullptr, /*allow_exceptions=*/false);
+    std::string request_id;
+    if (body.is_object() && body.contains("request_id") && body["request_id"].is_string()) {
+      request_id = body["request_id"].get<std::string>();
+    }
+    const auto done = DoAction(*options_.client, path[0], path[1], path[2], request_id);
+    LOG(INFO) << "page: " << runtime::Printable(path[2]) << " " << runtime::Printable(path[0])
+              << " " << runtime::Printable(path[1]) << ", by the "
+              << (request.door == Door::kSocket ? "socket" : "port") << ": "
+              << (done.ok() ? "done" : done.status().ToString());
+    return JsonResponse(done);
+  }
+
+  const Options options_;
+  const Guard guard_;
+  const std::unique_ptr<RunList> runs_;
+};
+
+}  // namespace
+
+std::unique_ptr<Api> Api::Create(Options options) {
+  return std::make_unique<RoutedApi>(std::move(options));
+}
+
+}  // namespace web

@@ -1,0 +1,552 @@
+#include "web/api/api.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <future>
+#include <limits>
+#include <map>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/datamanager_methods.h"
+#include "bus/schema/envelope_generated.h"
+#include "bus/schema/launcher_methods.h"
+#include "bus/schema/trainer_methods.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "runtime/coordinator.h"
+#include "runtime/thread_pool.h"
+#include "web/api/series_format.h"
+#include "web/http/message.h"
+#include "web/session/sessions.h"
+#include "web/testing/fake_services.h"
+
+namespace web {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr std::int64_t kSomeTime = 1'700'000'000'000'000;
+
+// An answer in one piece, to wait for.
+class OneReply : public Reply {
+ public:
+  ~OneReply() override {
+    if (!sent_) promise_.set_value({.status = 500, .body = "not answered"});
+  }
+  void Send(Response response) override {
+    sent_ = true;
+    promise_.set_value(std::move(response));
+  }
+  void Begin(Response) override {}
+  void Write(std::string) override {}
+  void End() override {}
+  std::size_t Waiting() const override { return 0; }
+  bool IsGone() const override { return false; }
+  void OnProgress(std::function<void()>) override {}
+
+  std::future<Response> Answer() { return promise_.get_future(); }
+
+ private:
+  std::promise<Response> promise_;
+  bool sent_ = false;
+};
+
+struct FakeSeries {
+  std::string run, tag;
+  std::vector<double> values;
+};
+
+// A yard with two runs: "base" of the trial t-abcde, which has failed, and "sweep/a" of none.
+class ApiTest : public testing::Test {
+ protected:
+  ApiTest() {
+    char folder[] = "/tmp/api-XXXXXX";
+    EXPECT_NE(mkdtemp(folder), nullptr);
+    folder_ = folder;
+    sessions_ = Sessions::Open({.file = folder_ + "/sessions"});
+    ServeDatamanager();
+    ServeTrainer();
+    ServeLauncher();
+  }
+  ~ApiTest() override {
+    pool_.reset();
+    unlink((folder_ + "/sessions").c_str());
+    rmdir(folder_.c_str());
+  }
+
+  void Start() {
+    services_.Start();
+    pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = 2});
+    api_ = Api::Create({.client = &services_.client(),
+                        .pool = pool_.get(),
+                        .sessions = sessions_.get(),
+                        .address = [this] { return address_; },
+                        .open_stream =
+                            [this](std::vector<std::string> topics, std::string last_id, auto) {
+                              topics_ = std::move(topics);
+                              last_id_ = std::move(last_id);
+                            }});
+  }
+
+  Response Ask(const std::string& method, const std::string& target, const std::string& body = "",
+               Door door = Door::kSocket, const std::string& token = "") {
+    if (api_ == nullptr) Start();
+    auto parsed = ParseTarget(target);
+    EXPECT_TRUE(parsed.ok()) << parsed.status();
+    Request request{.door = door,
+                    .method = method,
+                    .target = *parsed,
+                    .headers = {{"host", "localhost:7710"}},
+                    .body = body};
+    if (method != "GET") request.headers.emplace_back("content-type", "application/json");
+    if (!token.empty()) request.headers.emplace_back("authorization", "Bearer " + token);
+    auto reply = std::make_shared<OneReply>();
+    auto answer = reply->Answer();
+    api_->Handle(std::move(request), std::move(reply));
+    return answer.get();
+  }
+  json Get(const std::string& target) {
+    const Response response = Ask("GET", "/api/v1/" + target);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return json::parse(response.body);
+  }
+  static std::vector<std::string> Names(const json& table) {
+    std::vector<std::string> names;
+    for (const json& row : table["rows"]) names.push_back(row["run"]);
+    return names;
+  }
+
+  std::string folder_;
+  FakeServices services_;
+  std::vector<FakeSeries> series_ = {
+      {"base", "loss", {3, 4, kNaN, 1}}, {"base", "acc", {0.5, 0.25}}, {"sweep/a", "loss", {0.5}}};
+  std::unique_ptr<Sessions> sessions_;
+  std::string address_ = "http://127.0.0.1:7710/";
+  std::vector<std::string> topics_;
+  std::string last_id_;
+  runtime::Coordinator coordinator_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+
+ private:
+  static std::unique_ptr<msg::RunT> RunOf(const std::string& name) {
+    auto run = std::make_unique<msg::RunT>();
+    run->name = name;
+    run->update_us = kSomeTime;
+    run->counted = true;
+    run->points = 4;
+    run->last_step = name == "base" ? 3 : 0;
+    if (name == "base") run->trial = "t-abcde";
+    return run;
+  }
+
+  void ServeDatamanager() {
+    using rpc::Datamanager;
+    bus::Service& service = services_.Add("datamanager");
+    service.Handle<Datamanager::Runs>(
+        [](const bus::CallContext&,
+           const msg::RunsRequestT& request) -> absl::StatusOr<msg::RunsReplyT> {
+          if (request.query == "loss<") {
+            return absl::InvalidArgumentError("query, column 6: expected a number behind <");
+          }
+          msg::RunsReplyT reply;
+          reply.logdir = "/runs";
+          reply.total = 2;
+          // Pages of one run.
+          if (request.after.empty() && (request.run.empty() || request.run == "base")) {
+            reply.runs.push_back(RunOf("base"));
+            if (request.run.empty() && request.query.empty()) reply.next = "base";
+          } else if (request.run.empty() || request.run == "sweep/a") {
+            reply.runs.push_back(RunOf("sweep/a"));
+          } else {
+            return absl::NotFoundError(absl::StrCat("no run ", request.run));
+          }
+          return reply;
+        });
+    service.Handle<Datamanager::Tags>(
+        [this](const bus::CallContext&, const msg::TagsRequestT& request) {
+          msg::TagsReplyT reply;
+          reply.run = request.run;
+          for (const FakeSeries& series : series_) {
+            if (series.run != request.run) continue;
+            auto tag = std::make_unique<msg::TagT>();
+            tag->name = series.tag;
+            tag->data_class = msg::DataClass::Scalar;
+            tag->points = series.values.size();
+            tag->last = series.values.back();
+            tag->not_finite = static_cast<std::uint64_t>(
+                std::count_if(series.values.begin(), series.values.end(),
+                              [](double value) { return !std::isfinite(value); }));
+            reply.tags.push_back(std::move(tag));
+          }
+          return reply;
+        });
+    service.HandleAsync<Datamanager::ReadScalars>(
+        [this](const auto& writer, const auto& request) { writer->Finish(Read(request)); });
+    service.Handle<Datamanager::HParams>(
+        [](const bus::CallContext&, const msg::HParamsRequestT& request) {
+          msg::HParamsReplyT reply;
+          const auto& runs = request.selection->runs;
+          if (!runs.empty() && runs.front() != "base") return reply;
+          auto hparams = std::make_unique<msg::RunHParamsT>();
+          hparams->run = "base";
+          auto rate = std::make_unique<msg::KeyValueT>();
+          rate->key = "lr";
+          rate->value = "0.1";
+          hparams->hparams.push_back(std::move(rate));
+          reply.runs.push_back(std::move(hparams));
+          return reply;
+        });
+    service.Handle<Datamanager::Files>([](const bus::CallContext&, const auto&) {
+      return absl::StatusOr<msg::FilesReplyT>(msg::FilesReplyT());
+    });
+    service.Handle<Datamanager::DataStatus>([](const bus::CallContext&, const auto&) {
+      msg::DataStatusReplyT reply;
+      reply.logdir = "/";
+      reply.runs = 2;
+      return reply;
+    });
+  }
+
+  // Columns of at most so many, of the same width.
+  msg::ReadScalarsReplyT Read(const msg::ReadScalarsRequestT& request) const {
+    msg::ReadScalarsReplyT reply;
+    for (const FakeSeries& series : series_) {
+      const auto& [runs, tags] = std::tie(request.selection->runs, request.selection->tags);
+      if (!runs.empty() && std::count(runs.begin(), runs.end(), series.run) == 0) continue;
+      if (std::count(tags.begin(), tags.end(), series.tag) == 0) continue;
+      auto some = std::make_unique<msg::ScalarsReplyT>();
+      some->run = series.run;
+      some->tag = series.tag;
+      some->total_points = series.values.size();
+      const std::size_t all = series.values.size();
+      const std::size_t width =
+          request.columns == 0 ? 1 : (all + request.columns - 1) / request.columns;
+      for (std::size_t first = 0; first < all; first += width) {
+        const std::size_t end = std::min(all, first + width);
+        double min = kNaN, max = kNaN;
+        for (std::size_t i = first; i < end; ++i) {
+          min = std::fmin(min, series.values[i]);
+          max = std::fmax(max, series.values[i]);
+        }
+        some->steps.push_back(static_cast<std::int64_t>(first));
+        some->wall_times.push_back(static_cast<double>(1000 + end));
+        some->values.push_back(series.values[end - 1]);
+        if (request.columns == 0) continue;
+        some->last_steps.push_back(static_cast<std::int64_t>(end - 1));
+        some->mins.push_back(min);
+        some->maxs.push_back(max);
+      }
+      reply.series.push_back(std::move(some));
+    }
+    return reply;
+  }
+
+  static msg::TrialT TrialOf() {
+    msg::TrialT trial;
+    trial.id = "t-abcde";
+    trial.name = "base";
+    trial.state = msg::TrialState::Failed;
+    trial.reason = "exit code 3";
+    trial.job = "j-abcde";
+    return trial;
+  }
+
+  void ServeTrainer() {
+    using rpc::Trainer;
+    bus::Service& service = services_.Add("trainer");
+    service.Handle<Trainer::Trials>(
+        [](const bus::CallContext&,
+           const msg::TrialsRequestT& request) -> absl::StatusOr<msg::TrialsReplyT> {
+          if (!request.trial.empty() && request.trial != "t-abcde") {
+            return absl::NotFoundError(absl::StrCat("no trial ", request.trial));
+          }
+          msg::TrialsReplyT reply;
+          reply.trials.push_back(std::make_unique<msg::TrialT>(TrialOf()));
+          return reply;
+        });
+    service.Handle<Trainer::TrialDetails>(
+        [](const bus::CallContext&,
+           const msg::TrialDetailsRequestT& request) -> absl::StatusOr<msg::TrialDetailsReplyT> {
+          if (request.trial != "t-abcde") return absl::NotFoundError("no such trial");
+          msg::TrialDetailsReplyT reply;
+          reply.trial = std::make_unique<msg::TrialT>(TrialOf());
+          auto checkpoint = std::make_unique<msg::CheckpointT>();
+          checkpoint->directory = "/runs/base/checkpoint_3";
+          checkpoint->training_iteration = 3;
+          reply.checkpoints.push_back(std::move(checkpoint));
+          return reply;
+        });
+    service.Handle<Trainer::PauseTrial>(
+        [](const bus::CallContext&,
+           const msg::PauseTrialRequestT& request) -> absl::StatusOr<msg::PauseTrialReplyT> {
+          if (request.trial != "t-abcde") return absl::NotFoundError("no such trial");
+          return absl::FailedPreconditionError("trial t-abcde has ended");
+        });
+  }
+
+  void ServeLauncher() {
+    using rpc::Launcher;
+    bus::Service& service = services_.Add("launcher");
+    service.Handle<Launcher::Services>([](const bus::CallContext&, const auto&) {
+      msg::ServicesReplyT reply;
+      for (const char* name : {"trainer", "web"}) {
+        auto kept = std::make_unique<msg::SupervisedServiceT>();
+        kept->name = name;
+        kept->restarts = 2;
+        kept->reason = "cannot start";
+        reply.services.push_back(std::move(kept));
+      }
+      return reply;
+    });
+    service.Handle<Launcher::Jobs>(
+        [](const bus::CallContext&,
+           const msg::JobsRequestT& request) -> absl::StatusOr<msg::JobsReplyT> {
+          if (request.job != "j-abcde") return absl::NotFoundError("no such job");
+          msg::JobsReplyT reply;
+          auto job = std::make_unique<msg::JobT>();
+          job->id = "j-abcde";
+          reply.jobs.push_back(std::move(job));
+          return reply;
+        });
+    service.HandleAsync<Launcher::Logs>([](const auto& writer, const auto& request) {
+      msg::LogsReplyT part;
+      part.task = request.job + "/worker-0";
+      const std::string text = "step 1\nloss nan\n\x1b[31mred\n";
+      part.data.assign(text.begin(), text.end());
+      (void)writer->SendPart(part);
+      writer->Finish(msg::LogsReplyT());
+    });
+  }
+};
+
+TEST_F(ApiTest, RunsAreATableWithColumns) {
+  const json table = Get("runs?cols=loss,min:loss,config.lr");
+  EXPECT_THAT(Names(table), ElementsAre("base", "sweep/a"));
+  EXPECT_EQ(table["total"], 2);
+  EXPECT_EQ(table["match"], 2);
+  const json& base = table["rows"][0];
+  EXPECT_EQ(base["trial_state"], "failed");
+  EXPECT_EQ(base["reason"], "exit code 3");
+  EXPECT_EQ(base["cols"], (json{{"loss", 1.0}, {"min:loss", 1.0}, {"config.lr", 0.1}}));
+  EXPECT_EQ(table["rows"][1]["trial_state"], nullptr);
+  EXPECT_EQ(table["rows"][1]["cols"]["config.lr"], nullptr);
+}
+
+TEST_F(ApiTest, RunsAreSortedByAnyColumnAndComeInParts) {
+  EXPECT_THAT(Names(Get("runs?sort=loss")), ElementsAre("sweep/a", "base"));
+  EXPECT_THAT(Names(Get("runs?sort=-loss")), ElementsAre("base", "sweep/a"));
+  EXPECT_THAT(Names(Get("runs?sort=-loss&cursor=1&limit=1")), ElementsAre("sweep/a"));
+  EXPECT_THAT(Names(Get("runs?cursor=9")), ElementsAre());
+}
+
+TEST_F(ApiTest, AnErrorOfAQueryIsAProblem) {
+  const Response response = Ask("GET", "/api/v1/runs?q=loss%3C");
+  EXPECT_EQ(response.status, 400);
+  EXPECT_EQ(response.type, "application/problem+json");
+  EXPECT_THAT(response.body, HasSubstr("query, column 6: expected a number behind <"));
+  EXPECT_EQ(Ask("GET", "/api/v1/runs?limit=-1").status, 400);
+  EXPECT_EQ(Ask("GET", "/api/v1/runs?limit=100000").status, 400);
+}
+
+TEST_F(ApiTest, ARunIsAllThatIsKnownOfIt) {
+  for (const char* name : {"base", "t-abcde"}) {
+    const json run = Get(absl::StrCat("runs/", name));
+    EXPECT_EQ(run["run"], "base") << name;
+    EXPECT_EQ(run["trial"]["reason"], "exit code 3");
+    EXPECT_EQ(run["parameters"], json({{"lr", 0.1}}));
+    EXPECT_EQ(run["checkpoints"][0]["training_iteration"], 3);
+    EXPECT_EQ(run["job"]["id"], "j-abcde");
+  }
+  const json other = Get("runs/sweep%2Fa");
+  EXPECT_EQ(other["run"], "sweep/a");
+  EXPECT_EQ(other.count("trial"), 0U);
+  EXPECT_EQ(Ask("GET", "/api/v1/runs/none").status, 404);
+}
+
+TEST_F(ApiTest, TagsHaveTheirSummaries) {
+  const json tags = Get("runs/base/tags")["tags"];
+  ASSERT_EQ(tags.size(), 2U);
+  EXPECT_EQ(tags[0]["tag"], "loss");
+  EXPECT_EQ(tags[0]["not_finite"], 1);
+  EXPECT_EQ(tags[0]["scalar"], true);
+}
+
+// The text of an answer with series, and the doubles of one of its arrays.
+json SeriesText(const std::string& body) {
+  std::uint32_t length = 0;
+  memcpy(&length, body.data() + 4, sizeof length);
+  return json::parse(body.substr(8, length));
+}
+std::vector<double> Numbers(const std::string& body, const json& series, const char* name) {
+  const json& place = series[name];
+  std::vector<double> numbers(series["columns"].get<std::size_t>());
+  const char* const at = body.data() + place["at"].get<std::size_t>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (place["type"] == "f64") {
+      memcpy(&numbers[i], at + 8 * i, 8);
+    } else if (place["type"] == "f32") {
+      float number = 0;
+      memcpy(&number, at + 4 * i, 4);
+      numbers[i] = number;
+    } else {
+      std::uint32_t number = 0;
+      memcpy(&number, at + 4 * i, 4);
+      numbers[i] = number;
+    }
+  }
+  return numbers;
+}
+
+TEST_F(ApiTest, SeriesAreColumnsWithAllThatIsInThem) {
+  const Response response = Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":2})");
+  ASSERT_EQ(response.status, 200) << response.body;
+  EXPECT_EQ(response.type, kSeriesType);
+  const json series = SeriesText(response.body)["series"][0];
+  EXPECT_EQ(series["points"], 4);
+  EXPECT_THAT(Numbers(response.body, series, "min"), ElementsAre(3, 1));
+  EXPECT_EQ(series["max"], nullptr) << "they are the last ones";
+  EXPECT_THAT(Numbers(response.body, series, "last"), ElementsAre(4, 1));
+  EXPECT_THAT(Numbers(response.body, series, "nan"), ElementsAre(0, 1));
+  EXPECT_THAT(Numbers(response.body, series, "last_step"), ElementsAre(0, 2)) << "from the first";
+  EXPECT_EQ(series["last_step"]["base"], "1");
+}
+
+TEST_F(ApiTest, ASmoothedCurveComesFromAllPoints) {
+  const Response response =
+      Ask("POST", "/api/v1/series", R"({"sel":[["base","acc"]],"n":1,"smooth":0.5})");
+  const json series = SeriesText(response.body)["series"][0];
+  // (0.5 * 0.5 * 0.5 + 0.5 * 0.25) / (1 - 0.25)
+  EXPECT_DOUBLE_EQ(Numbers(response.body, series, "smooth")[0], 0.25 / 0.75);
+}
+
+TEST_F(ApiTest, ATagOfAllRunsIsAskedForAtOnce) {
+  const Response response = Ask("POST", "/api/v1/series", R"({"q":"","tag":"loss"})");
+  const json series = SeriesText(response.body)["series"];
+  ASSERT_EQ(series.size(), 2U);
+  EXPECT_EQ(series[0]["run"], "base");
+  EXPECT_EQ(series[1]["run"], "sweep/a");
+}
+
+TEST_F(ApiTest, AWrongQuestionIsSaidToBe) {
+  for (const char* body :
+       {"", "[]", "{}", R"({"sel":5})", R"({"sel":[["a"]]})", R"({"tag":"a","n":0})",
+        R"({"tag":"a","smooth":1})", R"({"tag":"a","x":"loss"})", R"({"tag":"a","from":"1"})",
+        R"({"sel":[["a","b"]],"tag":"a"})"}) {
+    EXPECT_EQ(Ask("POST", "/api/v1/series", body).status, 400) << body;
+  }
+}
+
+TEST_F(ApiTest, OutputIsThatOfTheRunsJob) {
+  const json log = Get("runs/base/logs?grep=nan");
+  EXPECT_EQ(log["job"], "j-abcde");
+  EXPECT_EQ(log["found"], 1);
+  EXPECT_EQ(log["lines"][0]["text"], "loss nan");
+  EXPECT_EQ(Get("jobs/j-abcde/logs?limit=1")["lines"][0]["text"], "\x1b[31mred");
+  const Response none = Ask("GET", "/api/v1/runs/sweep%2Fa/logs");
+  EXPECT_EQ(none.status, 404);
+  EXPECT_THAT(none.body, HasSubstr("no trial of this yard has written the run sweep/a"));
+}
+
+TEST_F(ApiTest, TheYardSaysWhoIsThereAndWhatHasFailed) {
+  const json yard = Get("yard");
+  std::map<std::string, json> services;
+  for (const json& service : yard["services"]) services[service["name"]] = service;
+  EXPECT_EQ(services["trainer"]["state"], "up");
+  EXPECT_EQ(services["trainer"]["restarts"], 2);
+  EXPECT_EQ(services["web"]["state"], "down") << "kept, and not registered";
+  EXPECT_EQ(services["web"]["reason"], "cannot start");
+  EXPECT_EQ(yard["failed"][0]["name"], "base");
+  EXPECT_EQ(yard["failed"][0]["run"], "base");
+  EXPECT_EQ(yard["live"].size(), 0U);
+  EXPECT_GT(yard["disk"]["total"], 0);
+  EXPECT_EQ(yard.count("missing"), 0U);
+}
+
+TEST_F(ApiTest, ThroughThePortATokenIsNeeded) {
+  EXPECT_EQ(Ask("GET", "/api/v1/runs", "", Door::kPort).status, 401);
+  EXPECT_EQ(Ask("GET", "/api/v1/events?topic=yard", "", Door::kPort).status, 401);
+  EXPECT_EQ(Ask("GET", "/api/v1/runs", "", Door::kPort, "wrong").status, 401);
+  EXPECT_EQ(Ask("POST", "/api/v1/key", "{}", Door::kPort).status, 401);
+  const json key = json::parse(Ask("POST", "/api/v1/key", "{}").body);
+  EXPECT_EQ(key["address"], address_);
+  const std::string swap = json({{"k", key["key"]}}).dump();
+  const json session = json::parse(Ask("POST", "/api/v1/session", swap, Door::kPort).body);
+  const std::string token = session["token"];
+  EXPECT_EQ(Ask("GET", "/api/v1/runs", "", Door::kPort, token).status, 200);
+  EXPECT_EQ(Ask("POST", "/api/v1/session", swap, Door::kPort).status, 403) << "it is good once";
+  EXPECT_EQ(Ask("POST", "/api/v1/key", "{}", Door::kPort, token).status, 403);
+}
+
+TEST_F(ApiTest, WithoutAPortThereIsNoKey) {
+  address_ = "";
+  EXPECT_EQ(Ask("POST", "/api/v1/key", "{}").status, 409);
+}
+
+TEST_F(ApiTest, ThePageItselfIsForEverybody) {
+  for (const char* path : {"/", "/runs?q=a", "/run/sweep%2Fa"}) {
+    const Response response = Ask("GET", path, "", Door::kPort);
+    EXPECT_EQ(response.type, "text/html; charset=utf-8") << path;
+    EXPECT_THAT(response.body, StartsWith("<!doctype html>")) << path;
+  }
+  EXPECT_EQ(Ask("GET", "/page/main.js", "", Door::kPort).type, "text/javascript; charset=utf-8");
+  EXPECT_EQ(Ask("GET", "/healthz", "", Door::kPort).body, "ok\n");
+  for (const char* path : {"/page/none.js", "/page", "/favicon.ico", "/etc/passwd"}) {
+    EXPECT_EQ(Ask("GET", path, "", Door::kPort).status, 404) << path;
+  }
+  EXPECT_EQ(Ask("POST", "/", "{}", Door::kSocket).status, 405);
+}
+
+TEST_F(ApiTest, AnActionIsTheCallOfItsVerb) {
+  const Response refused = Ask("POST", "/api/v1/trials/t-abcde/pause", "{}");
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(refused.body, HasSubstr("trial t-abcde has ended"));
+  EXPECT_EQ(Ask("POST", "/api/v1/trials/t-abcde/explode", "{}").status, 400);
+  EXPECT_EQ(Ask("POST", "/api/v1/services/trainer/stop", "{}").status, 400);
+  EXPECT_EQ(Ask("GET", "/api/v1/trials/t-abcde/pause").status, 404);
+  EXPECT_EQ(Ask("DELETE", "/api/v1/trials/t-abcde", "{}").status, 405);
+}
+
+TEST_F(ApiTest, AStreamHasTopics) {
+  EXPECT_EQ(Ask("GET", "/api/v1/events").status, 400);
+  EXPECT_EQ(Ask("GET", "/api/v1/events?topic=e/all").status, 400);
+  EXPECT_EQ(Ask("POST", "/api/v1/events?topic=yard", "{}").status, 405);
+  (void)Ask("GET", "/api/v1/events?topic=yard&topic=run:sweep/a");
+  EXPECT_THAT(topics_, ElementsAre("yard", "run:sweep/a"));
+}
+
+TEST_F(ApiTest, AnyBytesGetAnAnswer) {
+  for (const char* path : {"/api/v1/runs/%ff", "/api/v1/runs/a/b/c/d", "/api/v1", "/api/v1/x",
+                           "/api/v2/runs", "/api/v1/runs/%3Cscript%3E"}) {
+    if (!ParseTarget(path).ok()) continue;
+    EXPECT_EQ(Ask("GET", path).status, 404) << path;
+  }
+}
+
+TEST(ApiWithoutServicesTest, WhatIsMissingIsNamed) {
+  FakeServices services;
+  services.Start();
+  runtime::Coordinator coordinator;
+  std::unique_ptr<Sessions> sessions = Sessions::Open({.file = "/nonexistent/sessions"});
+  std::unique_ptr<Api> api;
+  const auto pool = runtime::ThreadPool::Create(&coordinator, {.threads = 1});
+  api = Api::Create({.client = &services.client(), .pool = pool.get(), .sessions = sessions.get()});
+  auto reply = std::make_shared<OneReply>();
+  auto answer = reply->Answer();
+  api->Handle({.door = Door::kSocket, .method = "GET", .target = *ParseTarget("/api/v1/yard")},
+              std::move(reply));
+  const json yard = json::parse(answer.get().body);
+  EXPECT_EQ(yard["missing"], json({"launcher", "trainer", "datamanager"}));
+  EXPECT_EQ(yard["services"][0]["name"], "registry");
+}
+
+}  // namespace
+}  // namespace web

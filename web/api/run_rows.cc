@@ -1,0 +1,119 @@
+#include "web/api/run_rows.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include "bus/json/run_json.h"
+#include "bus/json/things_json.h"
+
+namespace web {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 9> kFields = {
+    "run", "created", "updated", "last_step", "points", "tags", "bytes", "labels", "trial_state"};
+
+json MetricCell(const RunRow& row, const RunColumn& column) {
+  const auto found = row.metrics.find(column.name);
+  if (found == row.metrics.end()) return nullptr;
+  switch (column.kind) {
+    case RunColumn::Kind::kMin:
+      return bus::NumberToJson(found->second.min);
+    case RunColumn::Kind::kMax:
+      return bus::NumberToJson(found->second.max);
+    default:
+      return bus::NumberToJson(found->second.last);
+  }
+}
+
+json FieldCell(const RunRow& row, const std::string& name) {
+  const msg::RunT& run = row.run;
+  if (name == "run") return run.name;
+  if (name == "created") return run.create_us;
+  if (name == "updated") return run.update_us;
+  if (name == "bytes") return run.bytes;
+  if (name == "trial_state") return row.trial_state.empty() ? json() : json(row.trial_state);
+  if (name == "labels") return run.labels.empty() ? json() : json(run.labels);
+  if (!bus::IsCounted(run)) return nullptr;
+  if (name == "tags") return run.tags;
+  if (name == "points") return run.points;
+  return run.points > 0 ? json(run.last_step) : json();
+}
+
+// Where a value stands before all others are compared: numbers, texts, nothing.
+int RankOf(const json& value, bool is_metric) {
+  if (value.is_number()) return 0;
+  if (value.is_null() || (is_metric && value == "NaN")) return 2;
+  return 1;
+}
+
+// Infinities are numbers, which JSON does not have.
+json KeyOf(const RunRow& row, const RunColumn& column) {
+  json cell = CellOf(row, column);
+  if (column.IsMetric() && cell == "Infinity") return HUGE_VAL;
+  if (column.IsMetric() && cell == "-Infinity") return -HUGE_VAL;
+  return cell;
+}
+
+}  // namespace
+
+RunColumn RunColumn::Parse(std::string_view text) {
+  RunColumn column = {.kind = Kind::kLast, .text = std::string(text), .name = std::string(text)};
+  for (const auto& [prefix, kind] : {std::pair<std::string_view, Kind>("last:", Kind::kLast),
+                                     {"min:", Kind::kMin},
+                                     {"max:", Kind::kMax},
+                                     {"config.", Kind::kConfig}}) {
+    if (!text.starts_with(prefix)) continue;
+    column.kind = kind;
+    column.name = std::string(text.substr(prefix.size()));
+    return column;
+  }
+  if (std::find(kFields.begin(), kFields.end(), text) != kFields.end()) {
+    column.kind = Kind::kField;
+  }
+  return column;
+}
+
+json CellOf(const RunRow& row, const RunColumn& column) {
+  if (column.IsMetric()) return MetricCell(row, column);
+  if (column.kind == RunColumn::Kind::kField) return FieldCell(row, column.name);
+  const auto found = row.parameters.find(column.name);
+  return found == row.parameters.end() ? json() : found->second;
+}
+
+void SortRows(std::string_view sort, std::vector<RunRow>& rows) {
+  const bool falling = sort.starts_with("-");
+  const RunColumn column = RunColumn::Parse(falling ? sort.substr(1) : sort);
+  std::vector<json> keys;
+  keys.reserve(rows.size());
+  for (const RunRow& row : rows) keys.push_back(KeyOf(row, column));
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    const int rank_a = RankOf(keys[a], column.IsMetric());
+    const int rank_b = RankOf(keys[b], column.IsMetric());
+    if (rank_a != rank_b) return rank_a < rank_b;
+    if (rank_a == 2) return false;
+    return falling ? keys[b] < keys[a] : keys[a] < keys[b];
+  });
+  std::vector<RunRow> sorted;
+  sorted.reserve(rows.size());
+  for (const std::size_t place : order) sorted.push_back(std::move(rows[place]));
+  rows = std::move(sorted);
+}
+
+json RowToJson(const RunRow& row, const std::vector<RunColumn>& columns) {
+  json text = bus::RunToJson(row.run);
+  text["trial_state"] = row.trial_state.empty() ? json() : json(row.trial_state);
+  if (!row.reason.empty()) text["reason"] = row.reason;
+  json cells = json::object();
+  for (const RunColumn& column : columns) cells[column.text] = CellOf(row, column);
+  text["cols"] = std::move(cells);
+  return text;
+}
+
+}  // namespace web

@@ -1,0 +1,55 @@
+#ifndef WEB_API_RUN_ROWS_H_
+#define WEB_API_RUN_ROWS_H_
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "bus/schema/trainer_generated.h"
+#include "nlohmann/json.hpp"
+
+namespace web {
+
+// A column of the table of runs, by the names that queries have: "loss" or "last:loss", "min:loss",
+// "max:loss", "config.lr"; and what every row has: "run", "created", "updated", "last_step",
+// "points", "tags", "bytes", "labels", "trial_state".
+struct RunColumn {
+  enum class Kind { kField, kLast, kMin, kMax, kConfig };
+  Kind kind = Kind::kField;
+  std::string text;  // As it was asked for.
+  std::string name;  // The tag, the parameter or the field.
+
+  static RunColumn Parse(std::string_view text);
+  bool IsMetric() const { return kind != Kind::kField && kind != Kind::kConfig; }
+};
+
+struct MetricSummary {
+  double last = 0, min = 0, max = 0;  // NaN: there is none.
+};
+
+// What is known of a run.
+struct RunRow {
+  msg::RunT run;
+  std::string trial_state;  // Empty: no trial wrote it, or none that is known any more.
+  std::string reason;
+  std::map<std::string, MetricSummary> metrics;      // Of the columns' tags.
+  std::map<std::string, nlohmann::json> parameters;  // Of the columns.
+};
+
+// The value of a column: null where the run has none.
+nlohmann::json CellOf(const RunRow& row, const RunColumn& column);
+
+// "-updated" is by that column, the greatest first. What has no value, or NaN, is last both ways;
+// numbers come before texts; among equals the order stays.
+void SortRows(std::string_view sort, std::vector<RunRow>& rows);
+
+// As `yard runs --json` has it, with the trial's state and the columns' cells.
+nlohmann::json RowToJson(const RunRow& row, const std::vector<RunColumn>& columns);
+
+}  // namespace web
+
+#endif  // WEB_API_RUN_ROWS_H_

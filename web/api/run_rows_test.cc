@@ -1,0 +1,86 @@
+#include "web/api/run_rows.h"
+
+#include <limits>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace web {
+namespace {
+
+using nlohmann::json;
+using testing::ElementsAre;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+RunRow Row(const std::string& name, double loss) {
+  RunRow row;
+  row.run.name = name;
+  row.run.counted = true;
+  row.metrics["loss"] = {.last = loss, .min = loss / 2, .max = 9};
+  return row;
+}
+
+std::vector<std::string> Names(const std::vector<RunRow>& rows) {
+  std::vector<std::string> names;
+  for (const RunRow& row : rows) names.push_back(row.run.name);
+  return names;
+}
+
+TEST(RunRowsTest, ColumnsAreCalledAsInQueries) {
+  RunRow row = Row("a", 0.5);
+  row.parameters["lr"] = 0.1;
+  EXPECT_EQ(CellOf(row, RunColumn::Parse("loss")), 0.5);
+  EXPECT_EQ(CellOf(row, RunColumn::Parse("last:loss")), 0.5);
+  EXPECT_EQ(CellOf(row, RunColumn::Parse("min:loss")), 0.25);
+  EXPECT_EQ(CellOf(row, RunColumn::Parse("max:loss")), 9);
+  EXPECT_EQ(CellOf(row, RunColumn::Parse("config.lr")), 0.1);
+  EXPECT_EQ(CellOf(row, RunColumn::Parse("run")), "a");
+  for (const char* missing : {"accuracy", "config.seed", "trial_state", "labels", "last_step"}) {
+    EXPECT_EQ(CellOf(row, RunColumn::Parse(missing)), nullptr) << missing;
+  }
+}
+
+TEST(RunRowsTest, WhatHasNoNumberIsLastBothWays) {
+  std::vector<RunRow> rows;
+  for (const double loss : {kNaN, 2.0, kInfinity, 1.0, -kInfinity}) {
+    rows.push_back(Row(std::to_string(rows.size()), loss));
+  }
+  rows.emplace_back().run.name = "none";
+  SortRows("loss", rows);
+  EXPECT_THAT(Names(rows), ElementsAre("4", "3", "1", "2", "0", "none"));
+  SortRows("-loss", rows);
+  EXPECT_THAT(Names(rows), ElementsAre("2", "1", "3", "4", "0", "none"));
+}
+
+TEST(RunRowsTest, EqualRowsKeepTheirOrder) {
+  std::vector<RunRow> rows = {Row("b", 1), Row("a", 1), Row("c", 0)};
+  SortRows("-loss", rows);
+  EXPECT_THAT(Names(rows), ElementsAre("b", "a", "c"));
+  SortRows("run", rows);
+  EXPECT_THAT(Names(rows), ElementsAre("a", "b", "c"));
+}
+
+TEST(RunRowsTest, NumbersOfParametersComeBeforeTexts) {
+  std::vector<RunRow> rows = {Row("text", 1), Row("two", 1), Row("ten", 1)};
+  rows[0].parameters["lr"] = "adam";
+  rows[1].parameters["lr"] = 2;
+  rows[2].parameters["lr"] = 10.5;
+  SortRows("config.lr", rows);
+  EXPECT_THAT(Names(rows), ElementsAre("two", "ten", "text"));
+}
+
+TEST(RunRowsTest, ARowSaysWhatTheCommandLineSays) {
+  RunRow row = Row("a", kNaN);
+  row.trial_state = "failed";
+  row.reason = "exit code 3";
+  const json text = RowToJson(row, {RunColumn::Parse("loss"), RunColumn::Parse("config.lr")});
+  EXPECT_EQ(text["run"], "a");
+  EXPECT_EQ(text["trial_state"], "failed");
+  EXPECT_EQ(text["reason"], "exit code 3");
+  EXPECT_EQ(text["cols"], (json{{"loss", "NaN"}, {"config.lr", nullptr}}));
+}
+
+}  // namespace
+}  // namespace web

@@ -1,0 +1,46 @@
+#ifndef WEB_API_SERIES_READER_H_
+#define WEB_API_SERIES_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/client.h"
+#include "web/api/series_format.h"
+
+namespace web {
+
+// What is drawn.
+struct SeriesQuestion {
+  // (run, tag) by their whole names, or that tag of every run that the query is true of.
+  std::vector<std::pair<std::string, std::string>> selection = {};
+  std::string query = {};
+  std::string tag = {};
+  std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
+  std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
+  std::uint32_t columns = 600;  // At most, of each series.
+  double smooth = 0;            // Weight of what was, in [0, 1); 0: the curve is not smoothed.
+};
+inline constexpr std::size_t kMostSeries = 1'000;
+inline constexpr std::uint32_t kMostColumns = 4'096;
+
+// From JSON: {"sel": [["run", "tag"], ...]} or {"q": "label:base", "tag": "loss"}, with "from",
+// "to", "n" and "smooth". InvalidArgument says what is wrong.
+absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body);
+
+// Asks the data manager. What has no such tag is not in the answer. Smoothed curves, and how many
+// points are not finite, come from all points up to the last column, for as many series as
+// kMostPointsRead allows. Blocks. Errors are those of the data manager.
+absl::StatusOr<std::vector<SeriesColumns>> ReadSeries(bus::Client& client,
+                                                      const SeriesQuestion& question);
+inline constexpr std::uint64_t kMostPointsRead = 4'000'000;
+// Of more runs than this it is not asked which have points that are not finite.
+inline constexpr std::size_t kMostRunsLookedAt = 64;
+
+}  // namespace web
+
+#endif  // WEB_API_SERIES_READER_H_

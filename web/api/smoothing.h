@@ -1,0 +1,34 @@
+#ifndef WEB_API_SMOOTHING_H_
+#define WEB_API_SMOOTHING_H_
+
+#include <cmath>
+#include <limits>
+
+namespace web {
+
+// The exponential moving average of a curve, as TensorBoard and others have it, with its beginning
+// set right: the first point is where it is, and not near zero. What is not finite is left out.
+class Smoother {
+ public:
+  // `weight` of what was, in [0, 1): 0 smooths nothing.
+  explicit Smoother(double weight) : weight_(weight) {}
+
+  void Add(double value) {
+    if (!std::isfinite(value)) return;
+    sum_ = sum_ * weight_ + (1 - weight_) * value;
+    left_ *= weight_;
+  }
+  // NaN before the first point.
+  double value() const {
+    return left_ < 1 ? sum_ / (1 - left_) : std::numeric_limits<double>::quiet_NaN();
+  }
+
+ private:
+  const double weight_;
+  double sum_ = 0;
+  double left_ = 1;  // weight_ to the power of the number of points.
+};
+
+}  // namespace web
+
+#endif  // WEB_API_SMOOTHING_H_

@@ -1,0 +1,57 @@
+#ifndef WEB_EVENTS_BUS_TOPICS_H_
+#define WEB_EVENTS_BUS_TOPICS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bus/node.h"
+#include "nlohmann/json.hpp"
+#include "runtime/event_loop.h"
+
+namespace web {
+
+// What a page may follow, and the events of the bus behind it:
+//
+//   yard      t/, s/launcher/, $sys/reg/   "trial", "job", "service": what has changed
+//   run:NAME  m/NAME/                      "points": {"run", "tag", "steps", "times", "values"}
+//   logs:JOB  l/JOB/                       "lines": {"task", "attempt", "stream", "end", "lines"}
+//
+// Several changes of a thing within a pace become one: a page is told at most four times a second.
+// On the loop's thread, but for what the bus's thread collects.
+class BusTopics {
+ public:
+  struct Options {
+    bus::Node* node = nullptr;  // Not owned; both outlive it.
+    runtime::EventLoop* loop = nullptr;
+    absl::Duration pace = absl::Milliseconds(250);
+    // An event of a topic; `is_state`: of which none may be left out.
+    std::function<void(const std::string& topic, std::string_view event, const nlohmann::json& data,
+                       bool is_state)>
+        on_event = {};
+    // Something of the topic is missing, or its first event may have been.
+    std::function<void(const std::string& topic)> on_gap = {};
+  };
+  static std::unique_ptr<BusTopics> Create(Options options);
+  virtual ~BusTopics() = default;
+
+  virtual void Follow(const std::string& topic) = 0;
+  virtual void Unfollow(const std::string& topic) = 0;
+};
+
+// False: there is no such topic.
+bool IsTopic(std::string_view topic);
+// What is listened to on the bus for it.
+std::vector<std::string> BusPrefixesOf(std::string_view topic);
+
+// Of one tag at one pace; of more, and of more lines of a task, the page is told to ask anew.
+inline constexpr std::size_t kMostPointsAtOnce = 1'024;
+inline constexpr std::size_t kMostLinesAtOnce = 1'000;
+
+}  // namespace web
+
+#endif  // WEB_EVENTS_BUS_TOPICS_H_

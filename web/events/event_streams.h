@@ -1,0 +1,72 @@
+#ifndef WEB_EVENTS_EVENT_STREAMS_H_
+#define WEB_EVENTS_EVENT_STREAMS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "web/http/server.h"
+
+namespace runtime {
+class EventLoop;
+}
+
+namespace web {
+
+// Server-sent events: each browser has one stream, of the topics that it names, and goes on after
+// a break where it was. An event has the id EPOCH-N; what a browser has missed and is not kept any
+// more (kKeptEvents), an id of another epoch, and a browser that reads too slowly lead to a
+// "resync", which names topics: whoever gets it asks for their state anew.
+//
+// On the loop's thread.
+class EventStreams {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned; outlives it.
+    std::string epoch;                   // Of this process.
+    absl::Duration keep_alive = absl::Seconds(15);
+    // A topic is asked for that nobody had asked for, and one that nobody has asked for any more
+    // since `linger`: what is published of it must be known in between.
+    std::function<void(const std::string& topic)> on_wanted = {};
+    std::function<void(const std::string& topic)> on_unwanted = {};
+    absl::Duration linger = absl::Seconds(60);
+    std::size_t max_streams = 200;
+  };
+  struct Stats {
+    std::size_t streams = 0;
+    std::uint64_t published = 0;
+    std::uint64_t dropped = 0;  // Of a stream that was read too slowly.
+    std::uint64_t resyncs = 0;
+  };
+  // What becomes of an event when its reader is too slow: a curve is asked for anew, a state
+  // change is not left out.
+  enum class Slow { kDrop, kKeep };
+
+  static std::unique_ptr<EventStreams> Create(Options options);
+  virtual ~EventStreams() = default;  // Ends all streams.
+
+  // Begins a stream. `last_id`: of the last event that the browser has seen; empty: none.
+  virtual void Open(std::vector<std::string> topics, std::string_view last_id,
+                    std::shared_ptr<Reply> reply) = 0;
+  virtual void Publish(const std::string& topic, std::string_view event, const nlohmann::json& data,
+                       Slow slow = Slow::kKeep) = 0;
+  // Something of the topic is missing.
+  virtual void TellGap(const std::string& topic) = 0;
+  virtual Stats GetStats() const = 0;
+};
+inline constexpr std::size_t kKeptEvents = 4'096;
+inline constexpr std::size_t kKeptEventBytes = 16 << 20;
+// Of a stream: over the first, events that may be dropped are, over the second it is closed.
+inline constexpr std::size_t kSlowBytes = 256 << 10;
+inline constexpr std::size_t kTooSlowBytes = 4 << 20;
+inline constexpr std::size_t kMostTopics = 64;  // Of a stream.
+
+}  // namespace web
+
+#endif  // WEB_EVENTS_EVENT_STREAMS_H_

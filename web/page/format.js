@@ -1,0 +1,62 @@
+// Numbers, times and names as people read them. Pure.
+
+export function number(value) {
+  if (value === null || value === undefined) return '–';
+  if (typeof value === 'string') return value; // "NaN", "Infinity", digits beyond a double
+  if (typeof value !== 'number') return JSON.stringify(value);
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString('en-US');
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 1e-4 || size >= 1e7)) return value.toExponential(3).replace(/\.?0+e/, 'e');
+  return String(Number(value.toPrecision(5)));
+}
+
+export function bytes(count) {
+  if (count === null || count === undefined) return '–';
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+  let unit = 0;
+  while (count >= 1000 && unit < units.length - 1) { count /= 1000; ++unit; }
+  return `${unit === 0 ? count : count.toFixed(count < 10 ? 1 : 0)} ${units[unit]}`;
+}
+
+export function duration(seconds) {
+  if (!Number.isFinite(seconds)) return '–';
+  seconds = Math.max(0, seconds);
+  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 100) return `${Math.round(seconds)} s`;
+  if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86400)} d`;
+}
+
+// Since a time in ISO 8601.
+export function age(time, now = Date.now()) {
+  return time ? duration((now - Date.parse(time)) / 1000) : '–';
+}
+
+export function clock(time) {
+  return time ? new Date(time).toLocaleString('sv-SE') : '–';
+}
+
+export function plural(count, one, many = one + 's') {
+  return `${number(count)} ${count === 1 ? one : many}`;
+}
+
+// States are a sign and a word, so that no colour is needed to tell them apart.
+const SIGNS = {
+  running: '●', up: '●', pending: '◌', paused: '‖', stopping: '◐', starting: '◌', done: '✓', stopped: '■',
+  failed: '✗', lost: '✗', down: '✗', gone: '✗', suspect: '◐',
+};
+export const sign = state => SIGNS[state] || '·';
+
+// "train/loss" belongs to "train"; what has no slash to the first group.
+export function group(tag) {
+  const slash = tag.lastIndexOf('/');
+  return slash < 0 ? '' : tag.slice(0, slash);
+}
+
+// One of a few colours and dashes that can be told apart, also by those who see few colours.
+const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6d31', '#7f5fc5'];
+const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
+export const colour = place => COLOURS[place % COLOURS.length];
+export const dash = place => DASHES[Math.floor(place / COLOURS.length) % DASHES.length];

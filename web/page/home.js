@@ -1,0 +1,92 @@
+// Is everything alive? What runs, what waits and why, what has failed and nobody has looked at.
+
+import { html, useEffect, useState } from './preact-htm.js';
+import { ask } from './api.js';
+import { paced, subscribe } from './live.js';
+import { age, bytes, duration, number, plural, sign } from './format.js';
+import { Link, Trouble, useNow } from './parts.js';
+
+const SEEN = 'yard.seen';
+const seenBefore = () => new Set(JSON.parse(localStorage.getItem(SEEN) || '[]'));
+
+export function Home() {
+  const [yard, setYard] = useState(null);
+  const [error, setError] = useState(null);
+  const [seen, setSeen] = useState(seenBefore);
+  useNow(1000);
+  useEffect(() => {
+    const read = paced(1000, () => ask('yard').then(answer => { setYard(answer); setError(null); }, setError));
+    read();
+    const end = subscribe(['yard'], read);
+    return () => { end(); read.stop(); };
+  }, []);
+  const look = ids => {
+    const all = new Set([...seen, ...ids]);
+    localStorage.setItem(SEEN, JSON.stringify([...all].slice(-1000)));
+    setSeen(all);
+  };
+  if (!yard) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
+  const live = yard.live || [], missing = yard.missing || [];
+  const running = live.filter(trial => trial.state !== 'pending' && trial.state !== 'paused');
+  const waiting = live.filter(trial => trial.state === 'pending' || trial.state === 'paused');
+  const failed = (yard.failed || []).filter(trial => !seen.has(trial.id + trial.attempt));
+  return html`<div class="home">
+    ${error && html`<${Trouble} error=${error} />`}
+    <${Services} services=${yard.services || []} missing=${missing} />
+    ${failed.length > 0 && html`<section aria-label="failed"><h2>Failed <small>${plural(failed.length, 'trial')} that nobody has looked at</small>
+      <button onClick=${() => look(failed.map(trial => trial.id + trial.attempt))}>mark all as seen</button></h2>
+      <ul class="rows">${failed.slice(0, 20).map(trial => html`<li key=${trial.id} class="failed"><span class="sign" aria-hidden="true">✗</span>
+        <${Link} to=${runAddress(trial)}>${trial.name}<//> <span class="reason">${trial.reason || 'failed'}</span>
+        <span class="faint">${age(trial.ended)} ago</span>
+        <button onClick=${() => look([trial.id + trial.attempt])}>seen</button></li>`)}</ul></section>`}
+    <section aria-label="running"><h2>Running <small>${number(running.length)}</small></h2>
+      ${missing.includes('trainer') ? html`<p class="empty">The trainer does not answer.</p>`
+        : running.length === 0 ? html`<p class="empty">Nothing runs. Start a program: <code>yard run -- PROGRAM</code></p>`
+        : html`<table class="trials"><thead><tr><th>trial</th><th>state</th><th class="n">iteration</th><th>newest report</th>
+          <th class="n">last step</th><th class="n">running for</th></tr></thead>
+        <tbody>${running.slice(0, 200).map(trial => html`<tr key=${trial.id}>
+          <td><${Link} to=${runAddress(trial)}>${trial.name}<//></td>
+          <td><span class="state ${trial.state}">${sign(trial.state)} ${trial.state}</span></td>
+          <td class="n">${number(trial.training_iteration)}</td><td class="metrics">${metrics(trial.metrics)}</td>
+          <td class="n ${lateness(trial)}">${trial.updated && trial.reports > 0 ? `${age(trial.updated)} ago` : '–'}</td>
+          <td class="n">${age(trial.started)}</td></tr>`)}</tbody></table>`}</section>
+    ${waiting.length > 0 && html`<section aria-label="waiting"><h2>Waiting <small>${number(waiting.length)}</small></h2>
+      <ul class="rows">${waiting.slice(0, 100).map(trial => html`<li key=${trial.id}><span class="sign" aria-hidden="true">${sign(trial.state)}</span>
+        <${Link} to=${runAddress(trial)}>${trial.name}<//> <span class="reason">${trial.reason || (trial.state === 'paused' ? 'paused' : 'waits for a slot')}</span>
+        <span class="faint">for ${age(trial.created)}</span></li>`)}</ul></section>`}
+    <section aria-label="disk"><h2>Runs</h2><p class="facts">${yard.data ? html`
+        <span><b>${number(yard.data.runs)}</b> runs in <code>${yard.data.logdir}</code></span>
+        ${yard.data.total_bytes > yard.data.read_bytes && html`<span>${bytes(yard.data.read_bytes)} of ${bytes(yard.data.total_bytes)} read</span>`}
+        ${yard.data.scan_error && html`<span class="error">${yard.data.scan_error}</span>`}` : html`<span>The data manager does not answer.</span>`}
+      ${yard.disk && html`<span><meter min="0" max=${yard.disk.total} low=${yard.disk.total * 0.9} high=${yard.disk.total * 0.95} optimum="0"
+        value=${yard.disk.total - yard.disk.free}></meter> ${bytes(yard.disk.free)} free of ${bytes(yard.disk.total)}</span>`}</p></section>
+  </div>`;
+}
+
+export const runAddress = trial => `/run/${encodeURIComponent(trial.run || trial.id)}`;
+
+function metrics(values) {
+  return Object.entries(values || {}).filter(([name]) => name !== 'step').slice(0, 4)
+    .map(([name, value]) => html`<span class="metric">${name} <b>${number(value)}</b></span>`);
+}
+
+// Nothing for ten times as long as a report usually takes.
+function lateness(trial) {
+  if (!trial.started || !trial.updated || trial.reports < 3 || trial.state !== 'running') return '';
+  const usual = (Date.parse(trial.updated) - Date.parse(trial.started)) / trial.reports;
+  return Date.now() - Date.parse(trial.updated) > Math.max(30000, 10 * usual) ? 'late' : '';
+}
+
+function Services({ services, missing }) {
+  const names = ['registry', 'launcher', 'datamanager', 'trainer', 'web'];
+  const rows = [...services].sort((a, b) => names.indexOf(a.name) - names.indexOf(b.name));
+  const shown = rows.filter(row => names.includes(row.name));
+  const others = rows.length - shown.length;
+  return html`<section aria-label="services"><h2>Services</h2><ul class="services">${shown.map(row => html`<li key=${row.name + row.instance}>
+      <span class="state ${row.state}">${sign(row.state)} <b>${row.name}</b> ${row.state === 'up' ? '' : row.state}</span>
+      <small>${row.reason || `pid ${row.pid || '–'}, up for ${row.since ? duration((Date.now() - Date.parse(row.since)) / 1000) : '–'}`}
+        ${row.restarts > 0 ? `, ${plural(row.restarts, 'restart')}` : ''}</small></li>`)}
+    ${missing.filter(name => !shown.some(row => row.name === name)).map(name => html`<li key=${name}>
+      <span class="state down">✗ <b>${name}</b> does not answer</span></li>`)}</ul>
+    ${others > 0 && html`<p class="faint">and ${plural(others, 'other')} that registered</p>`}</section>`;
+}

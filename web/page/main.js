@@ -1,0 +1,73 @@
+// The frame around the views, the way from one to another, and the keys that work everywhere.
+
+import { html, render, useEffect, useState } from './preact-htm.js';
+import { start } from './api.js';
+import * as live from './live.js';
+import { Home } from './home.js';
+import { Runs } from './runs.js';
+import { Run } from './run.js';
+import { go, Link, Trouble, useAddress } from './parts.js';
+
+const THEME = 'yard.theme';
+const themes = ['auto', 'light', 'dark'];
+
+function setTheme(theme) {
+  localStorage.setItem(THEME, theme);
+  if (theme === 'auto') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  dispatchEvent(new Event('theme'));
+}
+setTheme(localStorage.getItem(THEME) || 'auto');
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => dispatchEvent(new Event('theme')));
+
+const KEYS = [
+  ['g h', 'home'], ['g r', 'runs'], ['/', 'the query'], ['t', 'light or dark'], ['?', 'these keys'],
+  ['↑ ↓ space enter', 'in the table: move, select, open'], ['← →', 'in a chart: move the cursor'], ['+ − Esc', 'in a chart: nearer, farther, all'],
+  ['v', 'in a chart: its numbers'],
+];
+
+function App() {
+  const [error, setError] = useState(null);
+  const [ready, setReady] = useState(false);
+  const [state, setState] = useState(live.state);
+  const [help, setHelp] = useState(false);
+  const [theme, putTheme] = useState(localStorage.getItem(THEME));
+  useAddress();
+  useEffect(() => { start().then(() => setReady(true), problem => { setError(problem); setReady(true); }); }, []);
+  useEffect(() => live.watchState(setState), []);
+  const turn = () => { const next = themes[(themes.indexOf(localStorage.getItem(THEME)) + 1) % 3]; setTheme(next); putTheme(next); };
+  useEffect(() => {
+    let before = '';
+    const key = event => {
+      if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
+      if (before === 'g' && event.key === 'h') go('/');
+      else if (before === 'g' && event.key === 'r') go('/runs');
+      else if (event.key === '/') {
+        event.preventDefault();
+        if (location.pathname !== '/runs') go('/runs');
+        setTimeout(() => document.getElementById('query').focus());
+      } else if (event.key === 't' && before !== 'g') turn();
+      else if (event.key === '?') setHelp(shown => !shown);
+      else if (event.key === 'Escape') setHelp(false);
+      before = event.key;
+    };
+    addEventListener('keydown', key);
+    return () => removeEventListener('keydown', key);
+  }, []);
+  const path = location.pathname.split('/').filter(Boolean).map(decodeURIComponent);
+  const view = path[0] === 'runs' ? 'runs' : path[0] === 'run' && path[1] ? 'run' : 'home';
+  useEffect(() => { document.title = view === 'run' ? `${path[1]} · yard` : view === 'runs' ? 'runs · yard' : 'yard'; });
+  return html`<div class="page"><nav aria-label="views"><${Link} to="/" class="name">yard<//>
+      <${Link} to="/" aria-current=${view === 'home' ? 'page' : undefined}>Home<//>
+      <${Link} to="/runs" aria-current=${view === 'runs' ? 'page' : undefined}>Runs<//>
+      <span class="space"></span>
+      <span class="live ${state}" role="status" title=${state === 'live' ? 'changes come by themselves' : 'waits for the web service'}>${state === 'live' ? '● live' : '◌ waiting'}</span>
+      <button onClick=${turn} title="light or dark (t)" aria-label="theme: ${theme}">${theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◐'}</button>
+      <button onClick=${() => setHelp(!help)} title="keys (?)" aria-label="keys">?</button></nav>
+    <main>${error && html`<${Trouble} error=${error} />`}
+      ${ready && (view === 'runs' ? html`<${Runs} />` : view === 'run' ? html`<${Run} key=${path[1]} name=${path[1]} />` : html`<${Home} />`)}</main>
+    ${help && html`<aside class="help" aria-label="keys"><h2>Keys</h2><dl>${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
+      <button onClick=${() => setHelp(false)}>close</button></aside>`}</div>`;
+}
+
+render(html`<${App} />`, document.getElementById('app'));

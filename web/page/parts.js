@@ -1,0 +1,111 @@
+// Small things that every view uses.
+
+import { html, useEffect, useRef, useState } from './preact-htm.js';
+
+// Where we are, without a request to the service.
+export function go(address, replace = false) {
+  history[replace ? 'replaceState' : 'pushState'](null, '', address);
+  dispatchEvent(new Event('navigate'));
+}
+
+export function Link({ to, children, ...rest }) {
+  const click = event => {
+    if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    go(to);
+  };
+  return html`<a href=${to} onClick=${click} ...${rest}>${children}</a>`;
+}
+
+export function Trouble({ error }) {
+  return html`<div class="trouble" role="alert"><pre>${error.message}</pre>${error.hint && html`<p>Next step: <code>${error.hint}</code></p>`}</div>`;
+}
+
+// Draws again every so often: ages grow.
+export function useNow(ms) {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || tick(count => count + 1), ms);
+    return () => clearInterval(timer);
+  }, [ms]);
+}
+
+// The query of the address as a map, and what changes it.
+export function useAddress() {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    const listen = () => tick(count => count + 1);
+    addEventListener('navigate', listen);
+    addEventListener('popstate', listen);
+    return () => { removeEventListener('navigate', listen); removeEventListener('popstate', listen); };
+  }, []);
+  const query = new URLSearchParams(location.search);
+  const set = (changes, push = false) => {
+    const next = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries(changes)) {
+      if (value === '' || value === null || value === false) next.delete(name); else next.set(name, value);
+    }
+    const text = next.toString();
+    go(location.pathname + (text ? `?${text}` : ''), !push);
+  };
+  return [query, set];
+}
+
+// Lists in the address: names may have commas.
+export const listOf = text => text ? text.split(',').filter(Boolean).map(decodeURIComponent) : [];
+export const textOf = list => list.map(name => name.replace(/[%,]/g, encodeURIComponent)).join(',');
+
+export const optionsOf = query => ({
+  mode: query.get('x') || 'step', log: query.get('y') === 'log', logX: query.get('lx') === '1', smooth: Number(query.get('s')) || 0,
+});
+export const optionsTo = options => ({
+  x: options.mode === 'step' ? '' : options.mode, y: options.log ? 'log' : '', lx: options.logX ? '1' : '', s: options.smooth || '',
+});
+
+// Asks before something is done, and names what it is done to.
+export function Confirm({ what, thing, run, close }) {
+  const dialog = useRef();
+  const [error, setError] = useState(null);
+  useEffect(() => dialog.current.showModal(), []);
+  const sure = async () => {
+    try { await run(); close(); } catch (problem) { setError(problem); }
+  };
+  return html`<dialog ref=${dialog} onClose=${close}><p>${what} <b>${thing}</b>?</p>
+    ${error && html`<${Trouble} error=${error} />`}
+    <p class="buttons"><button onClick=${close}>no</button> <button class="sure" onClick=${sure}>${what.toLowerCase()}</button></p></dialog>`;
+}
+
+// A line of a terminal: its colours become classes, all else that is no text is left out.
+const COLOUR_CODE = /\x1b\[([0-9;]*)m/g;
+const OTHER_CODES = /\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|.)?|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+export function AnsiText({ text, find }) {
+  const parts = [];
+  let colour = '', from = 0;
+  const add = piece => {
+    const clean = piece.replace(OTHER_CODES, '');
+    if (clean) parts.push(html`<span class=${colour}>${find ? marked(clean, find) : clean}</span>`);
+  };
+  for (const match of text.matchAll(COLOUR_CODE)) {
+    add(text.slice(from, match.index));
+    for (const code of match[1].split(';').map(Number)) {
+      if (code === 0 || code === 39) colour = '';
+      else if (code === 1) colour = `${colour} bold`.trim();
+      else if (code >= 30 && code <= 37) colour = `ansi${code - 30}`;
+      else if (code >= 90 && code <= 97) colour = `ansi${code - 90} bold`;
+    }
+    from = match.index + match[0].length;
+  }
+  add(text.slice(from));
+  return parts;
+}
+
+function marked(text, find) {
+  const anyCase = find === find.toLowerCase();
+  const where = anyCase ? text.toLowerCase() : text;
+  const parts = [];
+  let from = 0;
+  for (let at; (at = where.indexOf(find, from)) >= 0 && parts.length < 100; from = at + find.length) {
+    parts.push(text.slice(from, at), html`<mark>${text.slice(at, at + find.length)}</mark>`);
+  }
+  return [...parts, text.slice(from)];
+}

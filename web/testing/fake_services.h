@@ -1,0 +1,41 @@
+#ifndef WEB_TESTING_FAKE_SERVICES_H_
+#define WEB_TESTING_FAKE_SERVICES_H_
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "bus/client.h"
+#include "bus/node.h"
+#include "bus/service.h"
+#include "bus/test_yard.h"
+#include "runtime/coordinator.h"
+#include "runtime/thread_pool.h"
+
+namespace web {
+
+// Services in this process, on real sockets in a private directory, with the methods that a test
+// gives them; a registry finds them. One that is not added is not there.
+class FakeServices {
+ public:
+  FakeServices();
+
+  // Before Start(). The same one for the same name.
+  bus::Service& Add(const std::string& name);
+  void Start();
+  bus::Client& client() { return *client_; }
+  const std::string& directory() const { return yard_.directory(); }
+
+ private:
+  bus::TestYard yard_;
+  runtime::Coordinator coordinator_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+  std::unique_ptr<bus::Node> node_;
+  std::map<std::string, std::unique_ptr<bus::Service>> services_;
+  std::unique_ptr<bus::Node> callers_node_;
+  std::unique_ptr<bus::Client> client_;
+};
+
+}  // namespace web
+
+#endif  // WEB_TESTING_FAKE_SERVICES_H_
