@@ -117,6 +117,12 @@ class RealServiceProcess : public ServiceProcess {
   std::string ReadyPath() const {
     return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
   }
+  // Of the process before this one, while this one is not ready.
+  std::string LastReadyPath() const { return ReadyPath() + ".last"; }
+  void RemoveReadyFiles() const {
+    unlink(ReadyPath().c_str());
+    unlink(LastReadyPath().c_str());
+  }
   // On the loop's thread.
   void BeginStop(const std::string& why);
   void HoldsEnded();
@@ -179,7 +185,8 @@ absl::Status RealServiceProcess::Init() {
   if (absl::Status logging = runtime::InitLogging(options_.name, locations_); !logging.ok()) {
     return logging;
   }
-  unlink(ReadyPath().c_str());
+  // Not removed: on a full disk the next one has its room.
+  (void)rename(ReadyPath().c_str(), LastReadyPath().c_str());
   return Open();
 }
 
@@ -225,7 +232,7 @@ absl::Status RealServiceProcess::Open() {
       loop_.get(), [this](int signal) { BeginStop(absl::StrCat("signal ", signal)); },
       [this](int) {
         LOG(WARNING) << "a second signal: stopping now";
-        unlink(ReadyPath().c_str());
+        RemoveReadyFiles();
         _exit(kInterrupted);
       });
   if (!signals.ok()) return signals.status();
@@ -313,7 +320,7 @@ RealServiceProcess::~RealServiceProcess() {
   }
   stop_signal_.reset();
   if (stop_watch_ != nullptr) stop_watch_->Join();
-  if (lock_.valid()) unlink(ReadyPath().c_str());
+  if (lock_.valid()) RemoveReadyFiles();
 }
 
 std::shared_ptr<void> RealServiceProcess::HoldStop() {
@@ -367,6 +374,7 @@ void RealServiceProcess::WriteReadyFile() {
     absl::StrAppend(&content, "supervisor=", options_.supervisor, "\n");
   }
   if (!options_.listen.empty()) absl::StrAppend(&content, "listen=", options_.listen, "\n");
+  unlink(LastReadyPath().c_str());
   const absl::Status written = runtime::WriteFileAtomically(ReadyPath(), content, 0600);
   LOG_IF(ERROR, !written.ok()) << written.message();
 }

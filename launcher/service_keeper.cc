@@ -93,10 +93,11 @@ struct Kept {
 class Keeper : public ServiceKeeper {
  public:
   explicit Keeper(Options options) : options_(std::move(options)) {
-    services_.resize(3);
+    services_.resize(4);
     services_[0].name = "registry";
     services_[1].name = "datamanager";
     services_[2].name = "trainer";
+    services_[3].name = "web";
   }
   ~Keeper() override {
     if (inotify_watch_ != 0) options_.loop->Unwatch(inotify_watch_);
@@ -250,7 +251,9 @@ class Keeper : public ServiceKeeper {
       return absl::UnavailableError(absl::StrCat("cannot open ", log_path, ": ", strerror(errno)));
     }
     start.argv = {start.program};
-    if (service.name != "registry") start.argv.push_back("--logdir=" + wanted_->logdir);
+    if (service.name == "datamanager" || service.name == "trainer") {
+      start.argv.push_back("--logdir=" + wanted_->logdir);
+    }
     if (service.name == "trainer" && wanted_->slots > 0) {
       start.argv.push_back(absl::StrCat("--slots=", wanted_->slots));
     }
@@ -359,7 +362,7 @@ class Keeper : public ServiceKeeper {
   bool stopping_ = false;
   std::optional<bool> may_stop_;
   bool asked_ = false;
-  std::size_t stop_next_ = 3;
+  std::size_t stop_next_ = 4;
   std::function<void()> done_;
 };
 

@@ -45,8 +45,8 @@ class ServiceKeeper {
 
   virtual std::vector<msg::SupervisedServiceT> Services() const = 0;
   // What a stopping launcher does: nothing more is started. If the yard is not wanted any more,
-  // the trainer and then the datamanager are asked to stop, and `done` runs when they have; the
-  // registry is left to `yard down`. Else `done` runs at once.
+  // web, the trainer and then the datamanager are asked to stop, and `done` runs when they have;
+  // the registry is left to `yard down`. Else `done` runs at once.
   virtual void Stop(std::function<void()> done) = 0;
 };
 

@@ -55,7 +55,7 @@ class ServiceKeeperTest : public ::testing::Test {
     }
     char script[2048];
     snprintf(script, sizeof script, kService, (folder_ + "/run").c_str());
-    for (const char* service : {"registry", "datamanager", "trainer", "mine"}) {
+    for (const char* service : {"registry", "datamanager", "trainer", "web", "mine"}) {
       EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/bin/" + service, script, 0700).ok());
     }
     loop_ = runtime::EventLoop::Create();
@@ -66,7 +66,7 @@ class ServiceKeeperTest : public ::testing::Test {
     loop_->Stop();
     thread_->Join();
     for (const pid_t pid : pids_) kill(pid, SIGKILL);
-    for (const char* service : {"registry", "datamanager", "trainer", "mine"}) {
+    for (const char* service : {"registry", "datamanager", "trainer", "web", "mine"}) {
       if (const pid_t pid = Holder(service); pid > 0) kill(pid, SIGKILL);
     }
     std::filesystem::remove_all(folder_);
@@ -173,8 +173,8 @@ TEST_F(ServiceKeeperTest, StartsNothingUntilTheYardIsWantedThenEverything) {
   AwaitHolder("registry");
   AwaitHolder("datamanager");
   AwaitHolder("trainer");
-  for (const char* start :
-       {"registry\n", "datamanager --logdir=/the/runs\n", "trainer --logdir=/the/runs\n"}) {
+  for (const char* start : {"registry\n", "datamanager --logdir=/the/runs\n",
+                            "trainer --logdir=/the/runs\n", "web\n"}) {
     EXPECT_TRUE(Await([&] { return Starts().find(start) != std::string::npos; })) << start;
   }
 }
@@ -202,7 +202,8 @@ TEST_F(ServiceKeeperTest, TheNextLauncherAdoptsAndWatchesThem) {
   WriteWanted();
   Open();
   std::map<std::string, pid_t> before;
-  for (const char* name : {"registry", "datamanager", "trainer"}) before[name] = AwaitHolder(name);
+  for (const char* name : {"registry", "datamanager", "trainer", "web"})
+    before[name] = AwaitHolder(name);
   OnLoop([this] { keeper_.reset(); });
   Open();
   for (const auto& [name, service] : Services()) EXPECT_EQ(service.pid, before[name]) << name;
@@ -247,7 +248,7 @@ TEST_F(ServiceKeeperTest, EachServiceHasItsSharedFlags) {
   AwaitHolder("datamanager");
   for (const char* line :
        {"registry --a=1\n", "datamanager --logdir=/the/runs --cache_mb=7 --b=2\n",
-        "trainer --logdir=/the/runs\n"}) {
+        "trainer --logdir=/the/runs\n", "web\n"}) {
     EXPECT_TRUE(Await([&] { return Starts().find(line) != std::string::npos; })) << line;
   }
 }
@@ -299,6 +300,7 @@ TEST_F(ServiceKeeperTest, AStoppingLauncherStopsAnUnwantedYardButForTheRegistry)
   const pid_t registry = AwaitHolder("registry");
   AwaitHolder("datamanager");
   AwaitHolder("trainer");
+  AwaitHolder("web");
   std::filesystem::remove(folder_ + "/state/wanted");
   bool done = false;
   OnLoop([&] {
@@ -312,6 +314,7 @@ TEST_F(ServiceKeeperTest, AStoppingLauncherStopsAnUnwantedYardButForTheRegistry)
     runtime::MutexLock lock(mutex_);
     return done;
   }));
+  EXPECT_EQ(Holder("web"), 0);
   EXPECT_EQ(Holder("trainer"), 0);
   EXPECT_EQ(Holder("datamanager"), 0);
   EXPECT_EQ(Holder("registry"), registry);

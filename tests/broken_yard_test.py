@@ -21,7 +21,7 @@ from typing import Callable
 from bazel.python import xml_runner
 from tests import yard_case
 
-SERVICES = ("registry", "launcher", "datamanager", "trainer")
+SERVICES = ("registry", "launcher", "datamanager", "trainer", "web")
 VERBS = ("ps", "status", "doctor", "up")
 ANSWERS = 2  # Seconds, in which everything but `up` and `down` has answered.
 COMES_UP = 10  # The time-out of `up`.

@@ -1,4 +1,4 @@
-// The four services started by hand, in any order, make a working yard.
+// The services started by hand, in any order, make a working yard.
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -81,7 +81,7 @@ TEST(ByHandTest, ASecondCopyExitsSixAndNamesTheFirst) {
 }
 
 TEST(ByHandTest, AnotherRuntimeDirectoryDoesNotMakeASecondServiceOfAState) {
-  for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
+  for (const char* service : {"registry", "launcher", "datamanager", "trainer", "web"}) {
     SCOPED_TRACE(service);
     const std::string binary = std::string(service) + "/" + service;
     Yard yard;
@@ -177,7 +177,7 @@ TEST_P(UnitTest, SystemdIsToldOfReadyAndStopping) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, UnitTest,
-                         testing::Values("registry", "launcher", "datamanager", "trainer"),
+                         testing::Values("registry", "launcher", "datamanager", "trainer", "web"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(ByHandTest, AFlagOfTheDataManagerThatMakesNoSenseIsRefusedWithWhatThereMayBe) {

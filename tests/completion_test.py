@@ -103,7 +103,7 @@ class CompletionTest(yard_case.YardCase):
                 ("datamanager", "{kind: 'tag', of: 'first', prefix: 'lo'}", {"loss"}),
                 ("datamanager", "{kind: 'tag', of: 'nobody'}", set()),
                 ("datamanager", "{kind: 'tag'}", set()),
-                ("registry", "{kind: 'service'}", {"registry", "launcher", "trainer", "datamanager"}),
+                ("registry", "{kind: 'service'}", {"registry", "launcher", "trainer", "datamanager", "web"}),
                 ("registry", "{kind: 'topic', prefix: 'e/'}", {"e/note/"}),
                 ("registry", "{kind: 'tool'}", set())):
             with self.subTest(service=service, request=request):

@@ -311,7 +311,7 @@ class EveryVerbTest(yard_case.YardCase):
             out, err = processes[verb].communicate(timeout=yard_case.LONG)
             self.assertIn(processes[verb].returncode, row.in_silence, out + err)
             if processes[verb].returncode in (4, 5):
-                self.assertRegex(err, r"^yard %s: .*\b(registry|launcher|trainer|datamanager)\b" % verb)
+                self.assertRegex(err, r"^yard %s: .*\b(registry|launcher|trainer|datamanager|web)\b" % verb)
         self.for_each_verb(check)
 
 

@@ -127,7 +127,7 @@ TEST_P(KillServiceTest, TheRunGoesOnToTheSameResult) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, KillServiceTest,
-                         testing::Values("registry", "launcher", "datamanager", "trainer"),
+                         testing::Values("registry", "launcher", "datamanager", "trainer", "web"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_F(KillTest, KillingTheShimEndsItsAttemptWithinASecond) {

@@ -9,7 +9,7 @@ import urllib.request
 from bazel.python import xml_runner
 from tests import yard_case
 
-SERVICES = ("registry", "launcher", "datamanager", "trainer")
+SERVICES = ("registry", "launcher", "datamanager", "trainer", "web")
 
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)\{((?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\["\\n])*",?)*)\} (\S+)')
 LABEL = re.compile(r'([a-zA-Z_]\w*)="((?:[^"\\\n]|\\["\\n])*)"')
@@ -175,13 +175,13 @@ class OperateTest(yard_case.YardCase):
 
     def test_what_cannot_be_served_is_refused(self):
         _, why = self.finish(self.start_yard("up", "--metrics_port", "65534"), 2)
-        self.assertIn("--metrics_port 65534 is no number from 1 to 65532", why)
+        self.assertIn("--metrics_port 65534 is no number from 1 to 65531", why)
         _, why = self.finish(self.start_yard("up", "--service", "listen=tcp://x"), 2)
         self.assertIn("the yard itself decides about listen", why)
         _, why = self.finish(self.start_yard("up", "--service", "log_level=debug"), 6)
         self.assertIn("other flags of its services", why)
         _, why = self.finish(self.start_yard("up", "--keep_trials", "3"), 6)
-        self.assertIn("leave --service, --metrics_port and --keep_trials out", why)
+        self.assertIn("leave --service, --metrics_port, --keep_trials and --page out", why)
 
     def pid_of(self, service):
         return self.call(service, "Stats")["pid"]

@@ -81,7 +81,7 @@ class TopTest(yard_case.YardCase):
         self.open_top()
         self.only(name)
         self.await_screen(r">t-\w{5} %s +running .* [1-9]\d*\.\d .B +0 loss 1" % name)
-        self.await_screen("registry up +launcher up +datamanager up +trainer up")
+        self.await_screen("registry up +launcher up +datamanager up +trainer up +web up")
         self.await_screen(r"loss █▆▃▁  1 to 4")
         self.await_screen(r"cpu \d+% of \d+00%")
 
@@ -150,7 +150,7 @@ class TopTest(yard_case.YardCase):
     def test_so_does_every_other_end(self):
         name = self.new_trial()
         pids = self.service_pids()
-        self.assertEqual(len(set(pids)), 4)
+        self.assertEqual(len(set(pids)), 5)
         for how, code in (("C-c", 130), (signal.SIGTERM, 130), (signal.SIGHUP, 129), (signal.SIGSEGV, 139),
                           (signal.SIGABRT, 134)):
             with self.subTest(how):

@@ -10,7 +10,7 @@ import threading
 from bazel.python import xml_runner
 from tests import yard_case
 
-SERVICES = ("registry", "launcher", "datamanager", "trainer")
+SERVICES = ("registry", "launcher", "datamanager", "trainer", "web")
 PROGRAMS = ("tools/yard/yard", "launcher/yard-shim", *("%s/%s" % (name, name) for name in SERVICES))
 
 # A report for each line of `go`, and its answer to `done`.
@@ -77,7 +77,7 @@ class UpgradeTest(yard_case.YardCase):
         """Upgrades under the reports, and returns the new pids."""
         before = self.pids()
         _, notice = self.up()
-        self.assertIn("launcher, registry, datamanager, trainer run another program than is installed now", notice)
+        self.assertIn("launcher, registry, datamanager, trainer, web run another program than is installed now", notice)
         self.assertIn("yard up --upgrade", notice)
         findings = [json.loads(line) for line in self.yard("doctor", "--json")[0].splitlines()]
         self.assertEqual({finding["check"] for finding in findings if finding["fix"] == "yard up --upgrade"},
@@ -86,7 +86,7 @@ class UpgradeTest(yard_case.YardCase):
         lines, notice = self.up("--upgrade", "--timeout", str(yard_case.LONG))
         self.assertEqual(notice, "")
         restarted = {line["service"]: line for line in lines if line["state"] == "restarted"}
-        self.assertEqual(list(restarted), ["launcher", "registry", "datamanager", "trainer"])
+        self.assertEqual(list(restarted), ["launcher", "registry", "datamanager", "trainer", "web"])
         for service, line in restarted.items():
             self.assertEqual(line["before"], before[service])
             self.assertEqual(os.readlink("/proc/%d/exe" % line["pid"]),

@@ -118,6 +118,8 @@ ROWS = {
     "tell": Row((THING, '{"lr": 1}'), fresh=a_running_trial),
     "rm": Row((THING,), fresh=a_trial),
     "tensorboard": Row(("--",), takes_names=False, says="^http://.*:", says_on_stderr="started: |runs already: "),
+    "ui": Row(("first",), says="^http://127.0.0.1:[0-9]+/run/first#k=", says_on_stderr="opens once", shows=((HOSTILE,),),
+              also_json=((),)),
     "runs": Row(says="first", shows=(("name~\"" + HOSTILE,), ("-n", "2"))),
     "show": Row(("first",), says=r"(?s)loss.*Z  warmed up", shows=(
         ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,)), also_json=(

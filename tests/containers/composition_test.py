@@ -19,7 +19,7 @@ import unittest
 from tests.containers import cache_server, docker_engine
 
 CHECKOUT = pathlib.Path(__file__).resolve().parents[2]
-SERVICES = ("registry", "launcher", "datamanager", "trainer")
+SERVICES = ("registry", "launcher", "datamanager", "trainer", "web")
 DEADLINE = 120  # Seconds.
 BUILD_DEADLINE = 1800
 # Counts on and says what was acknowledged, until it is told to stop. A step takes it a moment.
@@ -153,7 +153,7 @@ class CompositionTest(unittest.TestCase):
 
     def test_the_services_with_an_image_to_build_have_this_checkout_as_context(self):
         shown = self.compose("config")
-        for service, is_built in (("registry", True), ("launcher", False), ("datamanager", True), ("trainer", True)):
+        for service, is_built in (("registry", True), ("launcher", False), ("datamanager", True), ("trainer", True), ("web", False)):
             block = re.search(r"^  %s:\n((?:    .*\n)*)" % service, shown, re.MULTILINE)
             self.assertIsNotNone(block, shown)
             self.assertEqual(re.findall(r"^ +context: (.*)$", block[1], re.MULTILINE), [str(CHECKOUT)] * is_built)

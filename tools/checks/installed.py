@@ -7,7 +7,7 @@ import re
 import subprocess
 import tempfile
 
-SERVICES = {"registry", "launcher", "datamanager", "trainer"}
+SERVICES = {"registry", "launcher", "datamanager", "trainer", "web"}
 _SECONDS = 60
 _BUILD_SECONDS = 3600  # What was built for tests need not be built again; without that it takes long.
 _LEAST_ACCURACY = 0.9  # Of the digits that tools/quickstart trains; by chance it would be 0.1.

@@ -165,6 +165,7 @@ std::span<const VerbEntry> Verbs() {
        true,
        MakeTensorBoard,
        VerbEntry::Words::kAllWords},
+      {"ui", "open the page in a browser", {"yard ui", "yard ui first"}, true, MakeUi},
       {"runs",
        "runs on disk",
        {"yard runs -n 10", "yard runs 'loss<0.1 & label:base'"},

@@ -277,6 +277,10 @@ std::string WordsOf(const Wanted& wanted) {
     constexpr std::string_view kKept = "keep_trials=";
     if (flag.starts_with(kKept)) add("--keep_trials", flag.substr(kKept.size()));
   }
+  for (const std::string& flag : flags_of("web")) {
+    constexpr std::string_view kPage = "page=";
+    if (flag.starts_with(kPage)) add("--page", flag.substr(kPage.size()));
+  }
   return absl::StrJoin(words, " ");
 }
 

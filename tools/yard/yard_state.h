@@ -20,7 +20,8 @@
 namespace yard {
 
 // The services, in the order in which they become ready.
-inline constexpr std::string_view kServices[] = {"registry", "launcher", "datamanager", "trainer"};
+inline constexpr std::string_view kServices[] = {"registry", "launcher", "datamanager", "trainer",
+                                                 "web"};
 
 // The file STATE/wanted: somebody wants this yard to be up. `yard up` writes it, `yard down`
 // removes it, the launcher acts on it.

@@ -44,7 +44,7 @@ function niceStep(span, most) {
 }
 
 const TIME_STEPS = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 43200, 86400, 604800, 2592000];
-const timeStep = (seconds, most) => TIME_STEPS.find(step => seconds / step <= most) || niceStep(seconds, most);
+const timeStep = (seconds, most) => seconds / most < 1 ? niceStep(seconds, most) : TIME_STEPS.find(step => seconds / step <= most) || niceStep(seconds, most);
 
 export function ticks(low, high, most, mode, log) {
   const span = high - low;
@@ -53,7 +53,9 @@ export function ticks(low, high, most, mode, log) {
   if (log) {
     const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high));
     const every = Math.ceil((last - first) / Math.max(1, most));
-    for (let power = first; power <= last; power += every) list.push(10 ** power);
+    // Few decades have ticks between them.
+    const between = last - first <= 2 ? [1, 2, 5] : [1];
+    for (let power = first; power <= last; power += every) for (const factor of between) list.push(factor * 10 ** power);
     return list.filter(value => value >= low && value <= high);
   }
   let step = niceStep(span, most), offset = 0;
@@ -268,9 +270,11 @@ export class Chart {
         const px = Math.round(view.x(x) * scale), y = row(Number.isFinite(line.value[i]) ? line.value[i] : line.max[i]);
         span(px, row(line.max[i]), row(line.min[i]));
         if (before) {
+          let last = before.y;
           for (let at = Math.max(0, before.px + 1); at < Math.min(px, W); ++at) {
             const middle = Math.round(before.y + (y - before.y) * (at - before.px) / (px - before.px));
-            span(at, middle, middle);
+            span(at, last, middle);
+            last = middle;
           }
         }
         before = { px, y };

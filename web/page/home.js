@@ -47,9 +47,9 @@ export function Home() {
         <tbody>${running.slice(0, 200).map(trial => html`<tr key=${trial.id}>
           <td><${Link} to=${runAddress(trial)}>${trial.name}<//></td>
           <td><span class="state ${trial.state}">${sign(trial.state)} ${trial.state}</span></td>
-          <td class="n">${number(trial.training_iteration)}</td><td class="metrics">${metrics(trial.metrics)}</td>
-          <td class="n ${lateness(trial)}">${trial.updated && trial.reports > 0 ? `${age(trial.updated)} ago` : '–'}</td>
-          <td class="n">${age(trial.started)}</td></tr>`)}</tbody></table>`}</section>
+          <td class="n" data-label="iteration">${number(trial.training_iteration)}</td><td class="metrics">${metrics(trial.metrics)}</td>
+          <td class="n ${lateness(trial)}" data-label="report">${trial.updated && trial.reports > 0 ? `${age(trial.updated)} ago` : '–'}</td>
+          <td class="n" data-label="for">${age(trial.started)}</td></tr>`)}</tbody></table>`}</section>
     ${waiting.length > 0 && html`<section aria-label="waiting"><h2>Waiting <small>${number(waiting.length)}</small></h2>
       <ul class="rows">${waiting.slice(0, 100).map(trial => html`<li key=${trial.id}><span class="sign" aria-hidden="true">${sign(trial.state)}</span>
         <${Link} to=${runAddress(trial)}>${trial.name}<//> <span class="reason">${trial.reason || (trial.state === 'paused' ? 'paused' : 'waits for a slot')}</span>

@@ -174,12 +174,15 @@ function useNames(run) {
     if (!run) return;
     let current = true;
     Promise.all([ask(runPath(run, '/tags')), ask(runPath(run))]).then(([tags, facts]) => current && setNames({
-      tags: tags.tags.filter(tag => tag.scalar).map(tag => tag.tag), parameters: Object.keys(facts.parameters || {}),
+      tags: tags.tags.filter(tag => tag.scalar).map(tag => tag.tag).sort((a, b) => interest(a) - interest(b)), parameters: Object.keys(facts.parameters || {}),
     }), () => {});
     return () => { current = false; };
   }, [run]);
   return names;
 }
+
+// What most people look at comes first.
+const interest = tag => /loss/i.test(tag) ? 0 : /acc|score|reward|f1|auc/i.test(tag) ? 1 : tag.startsWith('sys/') ? 3 : 2;
 
 function QueryBar({ q, set, names }) {
   const [text, setText] = useState(q);

@@ -215,6 +215,7 @@ void FakeYard::Start() {
   if (!IsLeftOut("launcher")) ServeLauncher();
   if (!IsLeftOut("trainer")) ServeTrainer();
   if (!IsLeftOut("datamanager")) ServeDatamanager();
+  if (!IsLeftOut("web")) Serve("web");
   for (auto& [name, service] : services_) CHECK(service->Start().ok()) << name;
 }
 

@@ -32,7 +32,7 @@
 
 namespace yard {
 
-// A yard whose four services are in this process, in a private directory: real sockets, a real
+// A yard whose five services are in this process, in a private directory: real sockets, a real
 // hub, and the answers of services that hold the trials, jobs and runs a test gives them. What a
 // service does on a stop, a lookup by prefix or a follow, these do too. Fill it, then Start().
 class FakeYard {

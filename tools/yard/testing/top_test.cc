@@ -67,7 +67,7 @@ TEST_F(TopTest, WhatTasksUse) {
   const json frame = json::parse(result.out);
   EXPECT_EQ(frame["usage"]["tasks"][0]["rss_bytes"], 50'000'000);
   EXPECT_EQ(frame["usage"]["cores"], 4);
-  EXPECT_EQ(frame["services"].size(), 4u);
+  EXPECT_EQ(frame["services"].size(), 5u);
   EXPECT_EQ(frame["trials"][0]["id"], "t-abcde");
   EXPECT_EQ(frame["jobs"].size(), 2u);
 }

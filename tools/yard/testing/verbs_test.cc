@@ -60,7 +60,7 @@ TEST_F(StatusTest, GivesOneObjectAService) {
   const auto result = yard_.Run({"status", "--json"});
   ASSERT_EQ(result.code, kDone) << result.err;
   const auto services = Objects(result.out);
-  ASSERT_EQ(services.size(), 4U);
+  ASSERT_EQ(services.size(), 5U);
   for (const json& service : services) {
     EXPECT_EQ(service.value("state", ""), "up") << service;
     EXPECT_GT(service.value("pid", 0), 0) << service;
@@ -121,7 +121,7 @@ TEST_F(StatusTest, CheckWithoutTheRegistryIsUnreachable) {
   const auto result = yard_.Run({"status", "--check"});
   EXPECT_EQ(result.code, kUnreachable);
   EXPECT_THAT(result.err, StartsWith("yard status: registry is down\n"));
-  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 4) << result.err;
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 5) << result.err;
 }
 
 // ---- doctor
@@ -155,7 +155,7 @@ std::set<std::string> DocumentedChecks() {
     re2::StringPiece rest(cell);
     for (std::string check; RE2::FindAndConsume(&rest, "`([^`]+)`", &check);) checks.insert(check);
     if (cell.find("each service") == std::string::npos) continue;
-    checks.insert({"registry", "launcher", "datamanager", "trainer"});
+    checks.insert({"registry", "launcher", "datamanager", "trainer", "web"});
   }
   return checks;
 }
@@ -183,7 +183,7 @@ TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
   checks.insert(
       {"ready files", "task sockets", "stray shim", "unreachable shim", "swap", "inodes", "proxy"});
   EXPECT_EQ(checks, DocumentedChecks());
-  for (const char* service : {"registry", "launcher", "datamanager", "trainer"}) {
+  for (const char* service : {"registry", "launcher", "datamanager", "trainer", "web"}) {
     EXPECT_EQ(First(service, result).value("level", ""), "ok");
   }
 }
@@ -845,7 +845,8 @@ TEST_F(VerbsTest, WithoutAYardEveryVerbThatNeedsOneSaysSo) {
       words.resize(1);
     }
     if (std::string(entry.name) == "show" || std::string(entry.name) == "logs" ||
-        std::string(entry.name) == "runs" || std::string(entry.name) == "rm") {
+        std::string(entry.name) == "runs" || std::string(entry.name) == "rm" ||
+        std::string(entry.name) == "ui") {
       words.resize(2);
     }
     const auto result = yard_.Run(words);

@@ -65,9 +65,9 @@ class Down : public Verb {
     if (!keep_) EndWork(context, is_wanted);
     // From here on nobody starts a service again.
     const absl::Status retired = RetireWanted(context.locations, keep_);
-    // The launcher stops the trainer and the datamanager itself.
+    // The launcher stops web, the trainer and the datamanager itself.
     absl::Status left;
-    for (const char* service : {"launcher", "trainer", "datamanager", "registry"}) {
+    for (const char* service : {"launcher", "web", "trainer", "datamanager", "registry"}) {
       left.Update(EndService(context, service));
     }
     if (!keep_) EndTasks(context);

@@ -20,6 +20,7 @@
 #include "tools/yard/callers_path.h"
 #include "tools/yard/flag_check.h"
 #include "tools/yard/outdated.h"
+#include "tools/yard/page_client.h"
 #include "tools/yard/service_output.h"
 #include "tools/yard/shared_resources.h"
 #include "tools/yard/things_json.h"
@@ -48,7 +49,8 @@ class Up : public Verb {
     options.Add("--service", service_,
                 "A flag of every service: log_level=debug; may be repeated.");
     options.Add("--metrics_port", metrics_port_,
-                "Serve Prometheus: registry here, launcher, datamanager, trainer next.");
+                "Serve Prometheus: registry here, launcher, datamanager, trainer, web next.");
+    options.Add("--page", page_, "on or off: the page in a browser (default: on; see: yard ui).");
     options.Flag("--defaults", defaults_, "Forget what the last `yard up` was told.");
     options.Flag("--upgrade", upgrade_,
                  "Restart services whose program was replaced; what runs goes on.");
@@ -175,7 +177,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // What --service, --metrics_port and --keep_trials say, by service.
+  // What --service, --metrics_port, --keep_trials and --page say, by service.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -198,6 +200,10 @@ class Up : public Verb {
       }
     }
     if (keep_trials != 0) flags["trainer"].push_back(absl::StrCat("keep_trials=", keep_trials));
+    if (!page_.empty() && page_ != "on" && page_ != "off") {
+      return absl::InvalidArgumentError(absl::StrCat("--page ", page_, " is neither on nor off"));
+    }
+    if (!page_.empty()) flags["web"].push_back("page=" + page_);
     return flags;
   }
 
@@ -268,7 +274,7 @@ class Up : public Verb {
           context, "up",
           absl::AlreadyExistsError(
               "the yard is up with other flags of its services; `yard down --keep` first, or "
-              "leave --service, --metrics_port and --keep_trials out"));
+              "leave --service, --metrics_port, --keep_trials and --page out"));
     }
     if (logdir_.empty()) return kDone;
     if (logdir_ == running->logdir) return kDone;
@@ -323,6 +329,9 @@ class Up : public Verb {
     if (const int upgraded = Upgrade(context, wanted); upgraded != kDone) return upgraded;
     if (context.json) return kDone;
     *context.out << (was_up ? "already up" : "up") << ", runs in " << wanted.logdir << "\n";
+    if (const std::string page = PageAddress(context.locations); !page.empty()) {
+      *context.out << "page: " << page << "  (yard ui opens it)\n";
+    }
     if (context.out_is_terminal) *context.out << "next: yard run -- PROGRAM ...\n";
     return kDone;
   }
@@ -401,7 +410,7 @@ class Up : public Verb {
 
   std::string logdir_;
   std::string trainer_;
-  std::string slots_, keep_trials_, metrics_port_;
+  std::string slots_, keep_trials_, metrics_port_, page_;
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false, defaults_ = false;

@@ -34,6 +34,7 @@ std::unique_ptr<Verb> MakeTop();
 std::unique_ptr<Verb> MakeTopic();
 std::unique_ptr<Verb> MakeTell();
 std::unique_ptr<Verb> MakeTensorBoard();
+std::unique_ptr<Verb> MakeUi();
 std::unique_ptr<Verb> MakeUp();
 std::unique_ptr<Verb> MakeWait();
 std::unique_ptr<Verb> MakeWatch();
