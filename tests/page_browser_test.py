@@ -1,0 +1,216 @@
+"""The page in a real browser: each view opened and used, in light and dark, wide and narrow."""
+
+import json
+import os
+import unittest
+
+from bazel.python import xml_runner
+from tests import browser, yard_case
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'&"
+# Curves with a spike and a gap; output in colours, and some that wants to be markup.
+PROGRAM = r"""
+import json, math, os, sys
+channel = os.fdopen(3, "r+b", buffering=0)
+def report(**metrics):
+    channel.write(json.dumps({"t": "report", "m": metrics}).encode() + b"\n")
+    answer = b""
+    while not answer.endswith(b"\n"): answer += channel.read(1)
+seed, steps, end = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+for i in range(steps):
+    loss = 2.5 * math.exp(-i / (20 + 6 * seed)) + 0.05 * math.sin(i * (1 + seed)) + 0.1
+    if i == 37: loss = 9.0
+    if i == 60 and seed == 1: loss = float("nan")
+    metrics = {"train/loss": loss, "train/accuracy": 1 - math.exp(-i / 40) * 0.9, "eval/loss": loss * 1.1 + 0.02, "lr": 0.1 * 0.98 ** i}
+    if seed == 2: metrics[os.environ["HOSTILE"]] = i
+    report(**metrics)
+    print("\x1b[32mstep\x1b[0m", i, "loss %.4f" % loss, "<b>not bold</b>")
+if end == "fails":
+    print("Traceback: the learning rate is wrong", file=sys.stderr); sys.exit(3)
+if end == "stays":
+    import time
+    while True:
+        report(**{"train/loss": 0.1, "train/accuracy": 0.97}); time.sleep(0.2)
+"""
+
+
+class PageBrowserTest(yard_case.YardCase):
+    variables = {"HOSTILE": HOSTILE}
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.path.exists(browser.PROGRAM):
+            what = "there is no %s: tools/setup --browser installs it" % browser.PROGRAM
+            raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
+        super().setUpClass()
+        cls.pictures = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", cls.directory)
+        with open(os.path.join(cls.directory, "train.py"), "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
+        for seed, steps, end, name in ((1, 120, "", "base"), (2, 120, "", "sweep/a"), (3, 90, "fails", "broken")):
+            cls._trial(seed, steps, end, name)
+        cls._trial(4, 60, "stays", "goes-on", "--detach")
+        cls._services("call", "datamanager", "Reload", "{}")
+        cls.browser = browser.Browser()
+        cls.addClassCleanup(cls.browser.close)
+        cls.page = cls.browser.page()
+        cls.page.open(cls._address())
+        cls.page.wait("document.querySelector('.services')")
+
+    @classmethod
+    def _trial(cls, seed, steps, end, name, *words):
+        yard_case.subprocess.run(
+            [cls.yard_program, "run", "--name", name.replace("/", "-"), "--config", json.dumps({"lr": 0.1 / seed, "net": {"depth": seed}}),
+             *words, "--", "python3", "train.py", str(seed), str(steps), end], cwd=cls.directory, env=cls.environment,
+            stdin=yard_case.subprocess.DEVNULL, stdout=yard_case.subprocess.DEVNULL, timeout=yard_case.LONG, check=False)
+
+    @classmethod
+    def _address(cls):
+        out = yard_case.subprocess.run([cls.yard_program, "ui", "--json"], cwd=cls.directory, env=cls.environment,
+                                       stdout=yard_case.subprocess.PIPE, check=True).stdout
+        return json.loads(out)["address"]
+
+    def tearDown(self):
+        self.assertEqual(self.page.troubles(), [])
+
+    def go(self, path, ready):
+        self.page.evaluate("history.pushState(null, '', %s); dispatchEvent(new Event('navigate'))" % json.dumps(path))
+        self.page.wait(ready)
+
+    def text(self):
+        return self.page.evaluate("document.body.innerText")
+
+    def picture(self, name):
+        for theme in ("light", "dark"):
+            for width, height in ((1280, 800), (390, 800)):
+                self.page.theme(theme)
+                self.page.resize(width, height)
+                self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+                self.page.picture(os.path.join(self.pictures, "%s-%s-%d.png" % (name, theme, width)))
+                self.assertLessEqual(self.page.evaluate("document.documentElement.scrollWidth"), width, "%s is too wide" % name)
+        self.page.theme("light")
+        self.page.resize(1280, 800)
+
+    # How many pixels of a chart's curves are drawn, by its tag.
+    _INK = """(() => { const figure = [...document.querySelectorAll('figure')].find(f => f.querySelector('b').textContent === %s);
+        if (!figure || !figure.querySelector('canvas')) return 0; const c = figure.querySelector('canvas');
+        return c.getContext('2d').getImageData(60, 8, c.width - 72, c.height - 32).data.filter((v, i) => i %% 4 === 2 && v > 120).length; })()"""
+
+    def await_ink(self, tag):
+        self.page.wait("%s > 100" % (self._INK % json.dumps(tag)))
+
+    def test_home(self):
+        self.go("/", "document.querySelector('.trials')")
+        text = self.text()
+        for word in ("registry", "launcher", "datamanager", "trainer", "web", "goes-on", "broken", "exit code 3"):
+            self.assertIn(word, text)
+        self.picture("home")
+        self.page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent === 'seen').click()")
+        self.page.wait("!document.querySelector('.rows .failed')")
+
+    def test_runs(self):
+        self.go("/runs", "document.querySelectorAll('[data-place]').length === 4")
+        self.await_ink("train/loss")
+        self.picture("runs")
+        # A query with an error, which is shown, and one without.
+        self.go("/runs?q=train/loss%3C", "document.querySelector('.trouble')")
+        self.assertIn("expected", self.text())
+        self.go("/runs?q=config.lr%3E0.04&cols=train/loss,config.lr&sort=config.lr",
+                "document.querySelectorAll('[data-place]').length === 2")
+        names = "[...document.querySelectorAll('td.run')].map(td => td.textContent)"
+        self.assertEqual(self.page.evaluate(names), ["sweep-a", "base"])
+        self.page.evaluate("[...document.querySelectorAll('th button')].find(b => b.textContent.startsWith('config.lr')).click()")
+        self.page.wait("%s[0] === 'base'" % names)
+        # By keys alone: the query, then the table, then a run.
+        self.page.evaluate("document.activeElement.blur()")
+        self.page.key("/", "/")
+        self.page.wait("document.activeElement.id === 'query'")
+        self.page.evaluate("document.querySelector('[data-place=\"0\"]').focus()")
+        self.page.key("ArrowDown")
+        self.page.wait("document.activeElement.dataset.place === '1'")
+        self.page.key(" ", " ")
+        self.page.wait("location.search.includes('sel=sweep-a')")
+        self.page.key("Enter")
+        self.page.wait("location.pathname === '/run/sweep-a'")
+
+    def test_many_runs_are_a_cloud(self):
+        self.go("/runs?cloud=1&sel=base&pin=train/loss", "document.querySelector('.legend .faint')")
+        self.await_ink("train/loss")
+        self.picture("cloud")
+
+    def test_run(self):
+        self.go("/run/base", "document.querySelectorAll('figure').length === 4")
+        self.await_ink("train/loss")
+        self.assertIn("1 not finite", self.text())
+        self.picture("run")
+        self.go("/run/base?s=0.8&y=log&x=relative", "location.search.includes('x=relative')")
+        self.await_ink("train/loss")
+        self.picture("smooth")
+        self.go("/run/base?tab=parameters", "document.querySelector('.pairs')")
+        self.assertIn("net/depth", self.text())
+        self.picture("parameters")
+        for tab in ("attempts", "files"):
+            self.go("/run/base?tab=" + tab, "document.querySelector('[role=tabpanel] table')")
+            self.picture(tab)
+
+    def test_dragging_asks_for_a_part_of_the_curve(self):
+        self.go("/run/base", "document.querySelectorAll('figure').length === 4")
+        self.await_ink("train/loss")
+        box = self.page.evaluate("(() => { const plot = [...document.querySelectorAll('figure')].find(f => f.querySelector('b').textContent === "
+                                 "'train/loss').querySelector('.plot'); plot.scrollIntoView({block: 'center'}); "
+                                 "const r = plot.getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()")
+        y = box[1] + box[3] / 2
+        self.page.mouse("mousePressed", box[0] + 120, y, "left", 1)
+        self.page.mouse("mouseMoved", box[0] + 200, y, "left")
+        self.page.mouse("mouseReleased", box[0] + 200, y, "left", 1)
+        self.page.wait("[...document.querySelectorAll('.tools button')].some(b => b.textContent === 'all')")
+        self.page.wait("document.querySelector('.legend .where')")
+
+    def test_output(self):
+        self.go("/run/base?tab=output", "document.querySelectorAll('.log div').length > 100")
+        self.assertIn("<b>not bold</b>", self.text())
+        self.assertEqual(self.page.evaluate("document.querySelector('.log .ansi2').textContent"), "step")
+        self.picture("output")
+        self.go("/run/base?tab=output&grep=nan", "document.querySelectorAll('.log div').length === 1")
+        self.assertEqual(self.page.evaluate("document.querySelector('mark').textContent"), "nan")
+
+    def test_a_failure_says_why(self):
+        self.go("/run/broken", "document.querySelector('.last-words')")
+        self.assertIn("the learning rate is wrong", self.text())
+        self.picture("failed")
+
+    def test_hostile_names_do_nothing(self):
+        self.go("/run/sweep-a", "document.querySelectorAll('figure').length === 5")
+        self.assertIn(HOSTILE.split("\u202e")[0], self.text())
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('img').length"), 0)
+        self.go("/run/%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E", "document.querySelector('.trouble')")
+        self.go("/runs?q=%3Cscript%3Ealert(1)%3C/script%3E", "document.querySelector('.trouble')")
+        self.assertEqual(self.page.evaluate("document.querySelectorAll('main script, main img').length"), 0)
+
+    def test_points_come_by_themselves(self):
+        self.go("/run/goes-on", "document.querySelector('.live.live')")
+        self.await_ink("train/loss")
+        step = "document.querySelector('.facts b').textContent.replaceAll(',', '')"
+        before = int(self.page.evaluate(step))
+        self.page.wait("Number(%s) > %d" % (step, before + 5))
+        self.picture("live")
+
+    def test_stopping_asks_first(self):
+        name = "to-stop"
+        self._trial(5, 3, "stays", name, "--detach")
+        self.go("/run/" + name, "[...document.querySelectorAll('.head button')].some(b => b.textContent === 'stop')")
+        self.page.evaluate("[...document.querySelectorAll('.head button')].find(b => b.textContent === 'stop').click()")
+        self.page.wait("document.querySelector('dialog[open]')")
+        self.assertIn("Stop to-stop?", self.page.evaluate("document.querySelector('dialog').innerText").replace("\n", ""))
+        self.page.evaluate("document.querySelector('dialog .sure').click()")
+        self.page.wait("document.querySelector('.head .state.stopped')")
+
+    def test_the_address_opens_once(self):
+        self.assertEqual(self.page.evaluate("location.hash"), "")
+        other = self.browser.page()
+        address = self._address()
+        other.open(address)
+        other.wait("document.querySelector('.services')")
+
+
+if __name__ == "__main__":
+    xml_runner.main()
