@@ -49,7 +49,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
   const [series, setSeries] = useState({ lines: [], cloud: [] });
   const [range, setRange] = useState(null);
   const [select, setSelect] = useState(null);
-  const [at, setAt] = useState(null);
+  const [at, setAt] = useState(cursor.at);
   const [error, setError] = useState('');
   const [table, setTable] = useState(false);
   const [waits, setWaits] = useState(true);
@@ -105,7 +105,12 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
       setAt(place);
       if (chart.current && plot.current) chart.current.drawCursor();
     });
-    return () => { watcher.disconnect(); removeEventListener('theme', redraw); end(); };
+    return () => {
+      watcher.disconnect();
+      removeEventListener('theme', redraw);
+      end();
+      if (cursor.at) cursor.set(null); // Nobody leaves a chart that is taken away.
+    };
   }, []);
 
   const pixel = event => event.clientX - over.current.getBoundingClientRect().left;

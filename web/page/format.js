@@ -1,4 +1,4 @@
-// Numbers, times and names as people read them. Pure.
+// Numbers, times and names as people read them.
 
 export function number(value) {
   if (value === null || value === undefined) return '–';
@@ -56,7 +56,12 @@ export function group(tag) {
 }
 
 // One of a few colours and dashes that can be told apart, also by those who see few colours.
-const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6d31', '#7f5fc5'];
+const LIGHT = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6d31', '#7f5fc5'];
+const DARK = ['#4ea8ff', '#ff8c42', '#2dc08d', '#e59cc6', '#f0c04a', '#9fd8ff', '#c9a36a', '#b09cff'];
+const isDark = () => {
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+};
 const DASHES = [[], [6, 3], [2, 2], [8, 3, 2, 3]];
-export const colour = place => COLOURS[place % COLOURS.length];
-export const dash = place => DASHES[Math.floor(place / COLOURS.length) % DASHES.length];
+export const colour = place => (isDark() ? DARK : LIGHT)[place % LIGHT.length];
+export const dash = place => DASHES[Math.floor(place / LIGHT.length) % DASHES.length];

@@ -35,6 +35,12 @@ function App() {
   useAddress();
   useEffect(() => { start().then(() => setReady(true), problem => { setError(problem); setReady(true); }); }, []);
   useEffect(() => live.watchState(setState), []);
+  const [, draw] = useState(0);
+  useEffect(() => {
+    const again = () => draw(count => count + 1); // (Curves have other colours in the dark.)
+    addEventListener('theme', again);
+    return () => removeEventListener('theme', again);
+  }, []);
   const turn = () => { const next = themes[(themes.indexOf(localStorage.getItem(THEME)) + 1) % 3]; setTheme(next); putTheme(next); };
   useEffect(() => {
     let before = '';

@@ -163,6 +163,7 @@ function Output({ name, job, query, set }) {
   useEffect(() => { if (follows.current && box.current) box.current.scrollTop = box.current.scrollHeight; }, [lines]);
   const scrolled = () => {
     const at = box.current;
+    if (!at) return; // (It was scrolled when it was taken away.)
     setFollow(at.scrollTop + at.clientHeight > at.scrollHeight - 30);
   };
   const several = new Set(lines.map(line => line.task)).size > 1;
@@ -192,11 +193,11 @@ function Code({ run }) {
 }
 
 function Attempts({ run }) {
-  return html`<table><thead><tr><th>task</th><th class="n">attempt</th><th>state</th><th>reason</th><th class="n">pid</th><th>began</th><th class="n">took</th></tr></thead>
+  return html`<table><thead><tr><th>task</th><th class="n">attempt</th><th>state</th><th>reason</th><th class="n">pid</th><th class="n">began</th><th class="n">took</th></tr></thead>
     <tbody>${run.job.tasks.flatMap(task => task.attempts.map(attempt => html`<tr key=${task.id + attempt.number}><td>${task.type}-${task.index}</td>
       <td class="n">${attempt.number}</td><td>${attempt.ended ? 'ended' : html`<span class="state ${task.state}">${sign(task.state)} ${task.state}</span>`}</td>
       <td class="wrap">${attempt.reason || '–'}${attempt.out_of_memory ? ', out of memory' : ''}${attempt.core_dumped ? ', core dumped' : ''}</td>
-      <td class="n">${attempt.pid || '–'}</td><td>${clock(attempt.started)}</td>
+      <td class="n">${attempt.pid || '–'}</td><td class="n">${clock(attempt.started)}</td>
       <td class="n">${attempt.started ? duration((Date.parse(attempt.ended || new Date().toISOString()) - Date.parse(attempt.started)) / 1000) : '–'}</td></tr>`))}</tbody></table>`;
 }
 

@@ -112,7 +112,7 @@ function Table({ table, cols, sort, sortBy, selected, toggle, runs }) {
   const [height, setHeight] = useState(600);
   useNow(5000);
   useEffect(() => {
-    const watcher = new ResizeObserver(() => setHeight(box.current.clientHeight));
+    const watcher = new ResizeObserver(() => box.current && setHeight(box.current.clientHeight));
     watcher.observe(box.current);
     return () => watcher.disconnect();
   }, []);
