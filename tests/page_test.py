@@ -183,7 +183,6 @@ class PageTest(yard_case.YardCase):
         pid = next(row["pid"] for row in map(json.loads, self.yard("status", "--json")[0].splitlines())
                    if row.get("service") == "web")
         os.kill(pid, signal.SIGKILL)
-        self.yard("status", "--check")
         self.await_true(lambda: next(row["pid"] for row in map(json.loads, self.yard("status", "--json")[0].splitlines())
                                      if row.get("service") == "web") not in (None, pid), "web does not come back")
         self.yard("ui", "--print")
