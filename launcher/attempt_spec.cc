@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
-#include <string_view>
+#include <string>
+#include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "launcher/kill_modes.h"
 #include "launcher/resources.h"
@@ -18,8 +16,6 @@
 
 namespace launcher {
 namespace {
-
-constexpr std::string_view kCaller = "YARD_CALLER=";
 
 TaskCircumstances CircumstancesOf(const AttemptHost& host, const JobRow& row, int task,
                                   int attempt) {
@@ -58,33 +54,11 @@ bool HasLimit(const std::vector<ProcessLimit>& limits, const std::string& name) 
                      [&](const ProcessLimit& limit) { return limit.name == name; });
 }
 
-// What its caller has, but for the limits that it asks for itself. Unknown keys are of a newer one.
-void AddCaller(const std::string& caller, ShimSpec* spec) {
-  spec->caller.is_known = true;
-  for (const std::string& part : std::vector<std::string>(absl::StrSplit(caller, ';'))) {
-    const std::string key = part.substr(0, part.find('='));
-    const std::string value = part.substr(std::min(key.size() + 1, part.size()));
-    const auto limit = ProcessLimit::Parse(part);
-    int nice = 0;
-    if (key == "umask") {
-      spec->caller.umask = static_cast<unsigned>(strtoul(value.c_str(), nullptr, 8));
-    } else if (key == "nice" && absl::SimpleAtoi(value, &nice)) {
-      spec->caller.nice = nice;  // (There is a limit of that name, too, with two numbers.)
-    } else if (key == "cpus") {
-      spec->caller.cpus = value;
-    } else if (limit && limit->resource() >= 0 && !HasLimit(spec->limits, key)) {
-      spec->caller.limits.push_back(*limit);
-    }
-  }
-}
-
-// Takes it out of the environment.
-void TakeCaller(ShimSpec* spec) {
-  std::erase_if(spec->environment, [&](const std::string& entry) {
-    const bool is_caller = entry.starts_with(kCaller);
-    if (is_caller) AddCaller(entry.substr(kCaller.size()), spec);
-    return is_caller;
-  });
+// What its caller has, but for the limits that it asks for itself.
+void AddCaller(const CallersProcess& caller, ShimSpec* spec) {
+  spec->caller = caller;
+  std::erase_if(spec->caller.limits,
+                [&](const ProcessLimit& limit) { return HasLimit(spec->limits, limit.name); });
 }
 
 void AddMissingLimits(const std::vector<ProcessLimit>& limits, ShimSpec* spec) {
@@ -107,17 +81,16 @@ int StopSignalOf(const msg::JobSpecT& spec) {
   return spec.stop_signal == 0 ? SIGTERM : spec.stop_signal;
 }
 
-ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row,
-                     const std::vector<std::string>& environment, const ClusterPlan& plan, int task,
-                     int attempt) {
+ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row, const FromCaller& caller,
+                     const ClusterPlan& plan, int task, int attempt) {
   const TaskRow& task_row = row.tasks[static_cast<std::size_t>(task)];
   const PlannedTask& planned = plan.tasks[static_cast<std::size_t>(task)];
   const msg::JobSpecT& job = row.spec;
   const std::string& state = host.locations.state_directory;
   ShimSpec spec;
   spec.argv = planned.argv;
-  spec.environment =
-      TaskEnvironment(job, environment, plan, planned, CircumstancesOf(host, row, task, attempt));
+  spec.environment = TaskEnvironment(job, caller.environment, plan, planned,
+                                     CircumstancesOf(host, row, task, attempt));
   spec.working_directory = planned.working_directory;
   spec.stdout_path = LogPath(row, task_row, state, attempt, msg::LogStream::Stdout);
   spec.stderr_path = LogPath(row, task_row, state, attempt, msg::LogStream::Stderr);
@@ -131,7 +104,7 @@ ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row,
   if (planned.group >= 0) {
     AddLimits(*job.groups[static_cast<std::size_t>(planned.group)], &spec);
   }
-  TakeCaller(&spec);
+  AddCaller(caller.process, &spec);
   AddMissingLimits(host.limits, &spec);
   if (job.report_channel != nullptr && planned.rank == 0) {
     spec.trainer_socket = job.report_channel->socket;

@@ -2,10 +2,10 @@
 #define LAUNCHER_ATTEMPT_SPEC_H_
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "launcher/cluster.h"
+#include "launcher/from_caller.h"
 #include "launcher/job_row.h"
 #include "launcher/process_limit.h"
 #include "launcher/shim_protocol.h"
@@ -23,13 +23,10 @@ struct AttemptHost {
   bool hides_gpus = false;
 };
 
-// What a shim is told to do for an attempt of a task. `environment` is the job's own, which is kept
-// outside of its row; YARD_CALLER in it (of `yard run` and `yard launch`) is taken out and says
-// what else the task has from its caller: "umask=22;nice=0;cpus=0-3;core=0:unlimited;...", any
-// limit as ProcessLimit has it. `plan` is PlanTasks() of the row.
-ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row,
-                     const std::vector<std::string>& environment, const ClusterPlan& plan, int task,
-                     int attempt);
+// What a shim is told to do for an attempt of a task. `caller` is kept outside of the job's row.
+// `plan` is PlanTasks() of the row.
+ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row, const FromCaller& caller,
+                     const ClusterPlan& plan, int task, int attempt);
 
 // What asks the tasks of a job to end.
 int StopSignalOf(const msg::JobSpecT& spec);

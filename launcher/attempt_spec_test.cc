@@ -97,8 +97,8 @@ JobRow RowOf(msg::JobSpecT spec) {
 
 // Of the second worker's third attempt, or the only task's.
 ShimSpec SpecOf(const JobRow& row) {
-  return AttemptSpec(kHost, row, {"PATH=/bin", "OWN=1"}, PlanTasks(row.spec, row.ports),
-                     static_cast<int>(row.tasks.size()) - 1, 3);
+  return AttemptSpec(kHost, row, {.environment = {"PATH=/bin", "OWN=1"}},
+                     PlanTasks(row.spec, row.ports), static_cast<int>(row.tasks.size()) - 1, 3);
 }
 
 // ps-0, worker-0, worker-1.
@@ -195,20 +195,16 @@ TEST(AttemptSpecTest, ATaskIsLikeItsCallerButForTheLimitsThatItAsksFor) {
   job.groups[1]->process_limits[0]->soft = 100;
   job.groups[1]->process_limits[0]->hard = 200;
   const JobRow row = RowOf(std::move(job));
-  const ShimSpec spec = AttemptSpec(kHost, row,
-                                    {"A=1",
-                                     "YARD_CALLER=umask=0002;nice=7;cpus=0-3;core=6:6;nofile=5:5;"
-                                     "nice=0:unlimited;of_the_future=7:8;junk",
-                                     "B=2"},
-                                    PlanTasks(row.spec, row.ports), 2, 3);
-  const CallersProcess caller{.is_known = true,
-                              .umask = 0002,
-                              .nice = 7,
-                              .cpus = "0-3",
-                              .limits = {{"core", 6, 6}, {"nice", 0, ProcessLimit::kUnlimited}}};
+  CallersProcess caller{.is_known = true,
+                        .umask = 0002,
+                        .nice = 7,
+                        .cpus = "0-3",
+                        .limits = {{"core", 6, 6}, {"nofile", 5, 5}}};
+  const ShimSpec spec =
+      AttemptSpec(kHost, row, {.process = caller}, PlanTasks(row.spec, row.ports), 2, 3);
+  caller.limits.pop_back();
   EXPECT_EQ(spec.caller, caller);
   EXPECT_EQ(spec.limits, (std::vector<ProcessLimit>{{"nofile", 100, 200}}));
-  for (const std::string& entry : spec.environment) EXPECT_FALSE(entry.starts_with("YARD_CALLER"));
 }
 
 TEST(AttemptSpecTest, GpusAreHiddenFromWhoHasNoneUnlessTheyAreShared) {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,8 +29,15 @@ class EndedJobsTest : public ::testing::Test {
   void SetUp() override { ASSERT_TRUE(yard_.Open().ok()); }
 
   // The environment of no two is the same, as of trials; it is 3 kB.
-  msg::JobSpecT Job(int number) {
-    msg::JobSpecT spec = yard_.Shell("echo $NUMBER >> out");
+  msg::JobSpecT Job(int number, const std::string& script = "echo $NUMBER >> out") {
+    msg::JobSpecT spec = yard_.Shell(script);
+    spec.caller = std::make_unique<msg::CallersProcessT>();
+    spec.caller->umask = 0007;
+    for (const char* const name : {"as", "core", "cpu", "data", "fsize", "nofile", "stack"}) {
+      spec.caller->limits.push_back(std::make_unique<msg::ProcessLimitT>());
+      spec.caller->limits.back()->name = name;
+      spec.caller->limits.back()->soft = spec.caller->limits.back()->hard = ~std::uint64_t{0};
+    }
     spec.environment.push_back(absl::StrCat("NUMBER=", number));
     spec.environment.push_back(absl::StrCat("LARGE=", std::string(3000, 'x')));
     return spec;
@@ -84,12 +93,12 @@ TEST_F(EndedJobsTest, AreStartedAgainAsTheyWere) {
 }
 
 TEST_F(EndedJobsTest, AreStartedAgainByAnotherLauncher) {
-  const std::string job = Run(Job(7));
+  const std::string job = Run(Job(7, "echo $NUMBER $(umask) >> out"));
   yard_.Close();
   ASSERT_TRUE(yard_.Open().ok());
   EXPECT_TRUE(AwaitAllAside());
   ASSERT_EQ(Restart(job), absl::OkStatus());
-  EXPECT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "7\n7\n"));
+  EXPECT_TRUE(yard_.AwaitInFile(yard_.folder() + "/out", "7 0007\n7 0007\n"));
 }
 
 TEST_F(EndedJobsTest, TheLastOnesAreListed) {

@@ -22,6 +22,7 @@
 #include "launcher/attempt_spec.h"
 #include "launcher/cluster.h"
 #include "launcher/follow_pace.h"
+#include "launcher/from_caller.h"
 #include "launcher/job_names.h"
 #include "launcher/job_observers.h"
 #include "launcher/job_spec_record.h"
@@ -40,7 +41,7 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
-constexpr std::ptrdiff_t kMaxCompared = 16;  // Environments with a new one.
+constexpr std::ptrdiff_t kMaxCompared = 16;  // Callers with a new one.
 // What nobody waits for is done a moment later: it would hold up a task that is about to start, or
 // to start again.
 constexpr absl::Duration kPause = absl::Milliseconds(3);
@@ -83,8 +84,6 @@ bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) 
   return true;
 }
 
-using Environment = std::vector<std::string>;
-
 // What has been decided of a job and is not stored yet, and then done.
 struct Decided {
   bool is_known = false;   // To the table: it flushes it.
@@ -98,7 +97,7 @@ struct Decided {
 // so that an ended one is soon without: that is more than half of its memory.
 struct JobRun {
   // Which it has in common with other jobs. Null: not read again since it had ended.
-  std::shared_ptr<const Environment> environment = nullptr;
+  std::shared_ptr<const FromCaller> caller = nullptr;
   JobRules rules;
   ClusterPlan plan;
   std::vector<std::unique_ptr<TaskRun>> tasks = {};
@@ -107,7 +106,7 @@ struct JobRun {
 
 // All that is known of one job.
 struct Job {
-  JobRow row;                             // Its spec is without the environment.
+  JobRow row;                             // Its spec is without what is from its caller.
   std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
   std::int64_t failures_since_us = 0;     // Earlier ones were cured by a restart.
   std::int64_t time_over_us = 0;
@@ -201,7 +200,7 @@ class Table : public JobTable {
   void PutAside(Job& job);
   void PutAsideLater(const Job& job);
   JobRun* RunOf(const std::string& job) const;
-  std::shared_ptr<const Environment> Shared(Environment environment);
+  std::shared_ptr<const FromCaller> Shared(FromCaller caller);
   void Add(std::unique_ptr<Job> job);
   absl::Status CheckRoom(const JobRow& row) const;
   absl::StatusOr<std::string> FindJob(const std::string& name) const;
@@ -257,7 +256,7 @@ class Table : public JobTable {
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
   // Of all jobs; most are launched from the same few shells.
-  std::vector<std::weak_ptr<const Environment>> environments_;
+  std::vector<std::weak_ptr<const FromCaller>> callers_;
   std::vector<Job*> decided_;  // Those with something in `decided`.
   bool flush_comes_ = false;
   runtime::EventLoop::TimerId flush_timer_ = 0;
@@ -337,10 +336,10 @@ absl::Status Table::Prepare() {
   for (auto& row : *rows) {
     auto job = std::make_unique<Job>();
     job->row = std::move(row);
-    Environment environment = std::exchange(job->row.spec.environment, {});
+    FromCaller caller = TakeFromCaller(&job->row.spec);
     if (!job->row.has_ended()) {
       SetUp(*job);
-      job->run->environment = Shared(std::move(environment));
+      job->run->caller = Shared(std::move(caller));
     }
     Add(std::move(job));
   }
@@ -362,16 +361,16 @@ absl::Status Table::Prepare() {
   return absl::OkStatus();
 }
 
-std::shared_ptr<const Environment> Table::Shared(Environment environment) {
-  std::erase_if(environments_, [](const auto& kept) { return kept.expired(); });
-  for (auto kept = environments_.rbegin(); kept != environments_.rend(); ++kept) {
+std::shared_ptr<const FromCaller> Table::Shared(FromCaller caller) {
+  std::erase_if(callers_, [](const auto& kept) { return kept.expired(); });
+  for (auto kept = callers_.rbegin(); kept != callers_.rend(); ++kept) {
     auto known = kept->lock();
-    if (*known == environment) return known;
-    if (kept - environments_.rbegin() == kMaxCompared) break;
+    if (*known == caller) return known;
+    if (kept - callers_.rbegin() == kMaxCompared) break;
   }
-  environment.shrink_to_fit();
-  auto added = std::make_shared<const Environment>(std::move(environment));
-  environments_.push_back(added);
+  caller.environment.shrink_to_fit();
+  auto added = std::make_shared<const FromCaller>(std::move(caller));
+  callers_.push_back(added);
   return added;
 }
 
@@ -387,10 +386,10 @@ void Table::SetUp(Job& job) {
 // As it was before it had ended.
 absl::Status Table::MakeWhole(Job& job) {
   if (job.run == nullptr) SetUp(job);
-  if (job.run->environment != nullptr) return absl::OkStatus();
-  auto environment = store_->LoadEnvironment(job.row.id);
-  if (!environment.ok()) return environment.status();
-  job.run->environment = Shared(*std::move(environment));
+  if (job.run->caller != nullptr) return absl::OkStatus();
+  auto caller = store_->LoadFromCaller(job.row.id);
+  if (!caller.ok()) return caller.status();
+  job.run->caller = Shared(*std::move(caller));
   return absl::OkStatus();
 }
 
@@ -502,7 +501,7 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
     return stored;
   }
   Fault("launch: after insert");
-  job->run->environment = Shared(std::exchange(job->row.spec.environment, {}));
+  job->run->caller = Shared(TakeFromCaller(&job->row.spec));
   job->run->decided.of_job = false;
   job->run->decided.tasks.clear();
   Job& added = *job;
@@ -861,7 +860,7 @@ void Table::Carry(Job& job, const action::CancelTimer& cancel) {
 
 ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
   const Job& job = *jobs_.at(row.id);
-  return AttemptSpec(attempt_host_, row, *job.run->environment, job.run->plan, task, attempt);
+  return AttemptSpec(attempt_host_, row, *job.run->caller, job.run->plan, task, attempt);
 }
 
 void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
@@ -939,8 +938,10 @@ absl::StatusOr<std::vector<std::string>> Table::EnvironmentOf(const std::string&
   const auto job = jobs_.find(id);
   if (job == jobs_.end()) return absl::NotFoundError(absl::StrCat("no job has the id ", id));
   const auto& run = job->second->run;
-  if (run != nullptr && run->environment != nullptr) return *run->environment;
-  return store_->LoadEnvironment(id);
+  if (run != nullptr && run->caller != nullptr) return run->caller->environment;
+  auto caller = store_->LoadFromCaller(id);
+  if (!caller.ok()) return caller.status();
+  return std::move(caller->environment);
 }
 
 std::vector<msg::JobT> Table::List(const ListOptions& options) const {

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,15 @@ class JobTableTest : public ::testing::Test {
     return runtime::ReadFile(path, 64 << 20).value_or("(no file)");
   }
   static std::string Output(const msg::JobT& job) { return Read(job.tasks[0]->stdout_path); }
+
+  static void AddCallersLimit(msg::JobSpecT* spec, const std::string& name, std::uint64_t soft,
+                              std::uint64_t hard) {
+    auto& limits = spec->caller->limits;
+    limits.push_back(std::make_unique<msg::ProcessLimitT>());
+    limits.back()->name = name;
+    limits.back()->soft = soft;
+    limits.back()->hard = hard;
+  }
 
   static void AddFiles(const std::string& folder) {
     for (int i = 0; i < 200; ++i) {
@@ -194,10 +204,21 @@ TEST_F(JobTableTest, GivesTheTaskTheCallersWholeEnvironment) {
 TEST_F(JobTableTest, ATaskIsLikeItsCaller) {
   auto spec = yard_.Shell(
       "echo $(umask) $(nice) $(ulimit -Sc) $(ulimit -Hn) $(grep allowed_list: /proc/self/status)");
-  spec.environment.push_back("YARD_CALLER=umask=27;nice=19;cpus=0;core=0:0;nofile=123:123");
-  EXPECT_THAT(Output(RunToEnd(spec)), HasSubstr("0027 19 0 123 Cpus_allowed_list: 0 "));
+  spec.caller = std::make_unique<msg::CallersProcessT>();
+  spec.caller->umask = 0027;
+  spec.caller->nice = 19;
+  spec.caller->cpus = "0";
+  AddCallersLimit(&spec, "core", 0, 0);
+  AddCallersLimit(&spec, "nofile", 123, 123);
+  const msg::JobT job = RunToEnd(spec);
+  EXPECT_THAT(Output(job), HasSubstr("0027 19 0 123 Cpus_allowed_list: 0 "));
+  EXPECT_EQ(std::filesystem::status(job.tasks[0]->stdout_path).permissions(),
+            std::filesystem::perms(0640));
   // What cannot be had is left out.
-  spec.environment.back() = "YARD_CALLER=umask=x;nice=-20;cpus=8000;nofile=123:999999999999";
+  spec.caller->nice = -20;
+  spec.caller->cpus = "8000";
+  AddCallersLimit(&spec, "nofile", 123, 999'999'999'999);
+  AddCallersLimit(&spec, "of_the_future", 7, 8);
   EXPECT_EQ(RunToEnd(spec).state, TaskState::Exited);
 }
 

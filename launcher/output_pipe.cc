@@ -33,7 +33,7 @@ constexpr int kLeastWithout = 8, kMostWithout = 1024;
 
 runtime::UniqueFd OpenToAppend(const std::string& path) {
   return runtime::UniqueFd(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0644));
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666));
 }
 
 std::int64_t WallMicros() {

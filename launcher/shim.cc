@@ -268,6 +268,8 @@ bool Shim::ReadSpec() {
   auto spec = ShimSpec::Decode(ReadWhole(attempt_.folder + "/" + std::string(kSpecFile)));
   if (!spec) return false;
   spec_ = std::move(*spec);
+  // For the output files: they are its caller's. (We must be able to write ourselves.)
+  if (spec_.caller.is_known) umask(spec_.caller.umask & 0077);
   return true;
 }
 

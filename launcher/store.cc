@@ -279,8 +279,8 @@ class SqliteStore : public Store {
     return jobs;
   }
 
-  absl::StatusOr<std::vector<std::string>> LoadEnvironment(const std::string& job) override {
-    std::vector<std::string> environment;
+  absl::StatusOr<FromCaller> LoadFromCaller(const std::string& job) override {
+    FromCaller caller;
     const absl::Status status = Try(absl::StrCat("read the environment of job ", job), [&] {
       SQLite::Statement row(database_, "SELECT spec FROM jobs WHERE id = ?");
       row.bind(1, job);
@@ -290,11 +290,11 @@ class SqliteStore : public Store {
         return absl::DataLossError(
             absl::StrCat(path_, ": the spec of job ", job, " cannot be read"));
       }
-      environment = std::move(spec->environment);
+      caller = TakeFromCaller(&*spec);
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
-    return environment;
+    return caller;
   }
 
   absl::Status Insert(const JobRow& job) override {

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "launcher/from_caller.h"
 #include "launcher/job_row.h"
 
 namespace launcher {
@@ -29,7 +30,7 @@ class Store {
   // Oldest first. Those that damaged pages have cost are logged and left out.
   virtual absl::StatusOr<std::vector<JobRow>> Load() = 0;
   // Of one job. NotFound if it is not here.
-  virtual absl::StatusOr<std::vector<std::string>> LoadEnvironment(const std::string& job) = 0;
+  virtual absl::StatusOr<FromCaller> LoadFromCaller(const std::string& job) = 0;
   // With its tasks and their attempts. AlreadyExists if the id or the request id is taken.
   virtual absl::Status Insert(const JobRow& job) = 0;
 

@@ -170,8 +170,8 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
 TEST_F(StoreTest, ReadsTheEnvironmentOfOneJob) {
   auto store = Open();
   ASSERT_TRUE(store->Insert(Sample("j-aaaaa")).ok());
-  EXPECT_EQ(store->LoadEnvironment("j-aaaaa").value(), Sample("").spec.environment);
-  EXPECT_EQ(store->LoadEnvironment("j-bbbbb").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store->LoadFromCaller("j-aaaaa").value().environment, Sample("").spec.environment);
+  EXPECT_EQ(store->LoadFromCaller("j-bbbbb").status().code(), absl::StatusCode::kNotFound);
 }
 
 TEST_F(StoreTest, KeepsTheTasksInTheOrderOfTheirRanksAndSavesTheNamedOnes) {

@@ -78,9 +78,20 @@ void TaskRun::Make() {
 
 absl::Status TaskRun::Start() {
   Make();
-  const std::filesystem::path log_path = Path(msg::LogStream::Stdout);
-  absl::Status made = runtime::MakeDirectories(log_path.parent_path());
+  absl::Status made = MakeLogDirectory();
   return made.ok() ? attempt_->Start() : made;
+}
+
+// For those whom the umask of the job's caller lets in.
+absl::Status TaskRun::MakeLogDirectory() const {
+  const std::filesystem::path path = Path(msg::LogStream::Stdout);
+  std::error_code error;
+  if (std::filesystem::is_directory(path.parent_path(), error)) return absl::OkStatus();
+  const CallersProcess caller = host_->spec_of(*row_, task_, last().number).caller;
+  return runtime::MakeDirectories(path.parent_path(),
+                                  caller.is_known
+                                      ? runtime::FileMode::Exactly(0700 | (0777 & ~caller.umask))
+                                      : runtime::FileMode(0755));
 }
 
 void TaskRun::Adopt() {

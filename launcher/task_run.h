@@ -86,6 +86,7 @@ class TaskRun {
 
  private:
   TaskRow& row() const { return row_->tasks[static_cast<std::size_t>(task_)]; }
+  absl::Status MakeLogDirectory() const;
   AttemptRow& last() const { return row().attempts.back(); }
   std::string Path(msg::LogStream stream) const;
   void Make();

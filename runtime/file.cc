@@ -22,6 +22,7 @@ namespace runtime {
 namespace {
 
 constexpr int kLockAttempts = 100;
+constexpr int kOpenAttempts = 10;
 // How often, and how long apart, a lock is tried again whose holder has ended: a second in all.
 constexpr int kLooksAtADeadHolder = 200;
 constexpr timespec kBetweenLooks = {.tv_sec = 0, .tv_nsec = 5'000'000};
@@ -61,10 +62,11 @@ int Sync(int fd) {
   return 0;
 }
 
-absl::Status WriteNewFile(const std::string& path, std::string_view content, mode_t mode,
+absl::Status WriteNewFile(const std::string& path, std::string_view content, FileMode mode,
                           bool durable) {
-  const UniqueFd file = OpenRetrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
+  const UniqueFd file = OpenRetrying(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode.mode());
   if (!file.valid()) return FileError(errno, "creating", path);
+  mode.Settle(file.get());
   if (absl::Status status = WriteAll(file.get(), content); !status.ok()) {
     return absl::Status(status.code(), absl::StrCat("writing ", path, ": ", status.message()));
   }
@@ -131,7 +133,39 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit)
   }
 }
 
-absl::Status WriteFileAtomically(const std::string& path, std::string_view content, mode_t mode,
+FileMode FileMode::Exactly(mode_t mode) {
+  FileMode exact(mode);
+  exact.is_exact_ = true;
+  return exact;
+}
+
+FileMode FileMode::OfFileIn(const std::string& directory) {
+  struct stat about {};
+  return stat(directory.c_str(), &about) == 0 ? Exactly(about.st_mode & 0666) : 0644;
+}
+
+FileMode FileMode::OfDirectoryIn(const std::string& directory) {
+  struct stat about {};
+  return stat(directory.c_str(), &about) == 0 ? Exactly(about.st_mode & 0777) : 0755;
+}
+
+// (A file system without modes has one for all.)
+void FileMode::Settle(int fd) const {
+  if (is_exact_) (void)fchmod(fd, mode_);
+}
+
+UniqueFd OpenOrMake(const std::string& path, int flags, FileMode mode) {
+  for (int attempt = 1;; ++attempt) {
+    UniqueFd file = OpenRetrying(path, flags);
+    if (file.valid() || errno != ENOENT) return file;
+    file = OpenRetrying(path, flags | O_CREAT | O_EXCL, mode.mode());
+    if (file.valid()) mode.Settle(file.get());
+    // Somebody else may have made it meanwhile. (A link that leads nowhere stays one.)
+    if (file.valid() || errno != EEXIST || attempt == kOpenAttempts) return file;
+  }
+}
+
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content, FileMode mode,
                                  bool durable) {
   const std::string temporary = absl::StrCat(path, ".", RandomHex128(), ".tmp");
   absl::Status status = WriteNewFile(temporary, content, mode, durable);
@@ -145,13 +179,16 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
   return durable ? SyncDirectory(ParentOf(path)) : absl::OkStatus();
 }
 
-absl::Status MakeDirectories(const std::string& path, mode_t mode) {
+absl::Status MakeDirectories(const std::string& path, FileMode mode) {
   const std::string clean = WithoutTrailingSlashes(path);
   if (IsDirectory(clean)) return absl::OkStatus();
   if (const std::string parent = ParentOf(clean); parent != clean && !IsDirectory(parent)) {
     if (absl::Status status = MakeDirectories(parent); !status.ok()) return status;
   }
-  if (mkdir(clean.c_str(), mode) == 0) return absl::OkStatus();
+  if (mkdir(clean.c_str(), mode.mode()) == 0) {
+    mode.Settle(OpenRetrying(clean, O_RDONLY | O_DIRECTORY | O_NOFOLLOW).get());
+    return absl::OkStatus();
+  }
   const int error = errno;
   // Somebody else may have made it meanwhile.
   if (error == EEXIST && IsDirectory(clean)) return absl::OkStatus();

@@ -18,13 +18,37 @@ namespace runtime {
 // Reads a whole file. NotFound; ResourceExhausted if it is larger than `limit` bytes.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit);
 
+// For whom a file or directory is that is made. (What is there already stays as it is.)
+class FileMode {
+ public:
+  // Less the umask of this process.
+  FileMode(mode_t mode) : mode_(mode) {}  // NOLINT(google-explicit-constructor)
+  // Whatever the umask is.
+  static FileMode Exactly(mode_t mode);
+  // Of a file, or a directory, in `directory`: for those for whom that is. Of one that is not there
+  // 0644 or 0755, less the umask.
+  static FileMode OfFileIn(const std::string& directory);
+  static FileMode OfDirectoryIn(const std::string& directory);
+
+  mode_t mode() const { return mode_; }
+  // Of what was made a moment ago; does nothing where the umask counts.
+  void Settle(int fd) const;
+
+ private:
+  mode_t mode_;
+  bool is_exact_ = false;
+};
+
+// open(2), which makes the file if it is missing: invalid, with errno, where that cannot be done.
+UniqueFd OpenOrMake(const std::string& path, int flags, FileMode mode);
+
 // Replaces `path` in one step: a temporary file beside it, written, synced if `durable`,
-// renamed. Readers see the old or the new content, never a part. The mode is less the umask.
-absl::Status WriteFileAtomically(const std::string& path, std::string_view content, mode_t mode,
+// renamed. Readers see the old or the new content, never a part.
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content, FileMode mode,
                                  bool durable = false);
 
 // Creates `path` and its parents (those with mode 0755). OK if it is a directory already.
-absl::Status MakeDirectories(const std::string& path, mode_t mode = 0755);
+absl::Status MakeDirectories(const std::string& path, FileMode mode = 0755);
 
 // Makes sure that `path` is a directory of ours that nobody else can enter: created 0700 if it
 // is missing; PermissionDenied if it is a symbolic link, of another user, or open to others.

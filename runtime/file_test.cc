@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -57,6 +58,28 @@ TEST_F(FileTest, WhatIsWrittenIsRead) {
     EXPECT_EQ(ModeOf(Path("file")), 0640u);
   }
   EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(FileTest, WhatIsMadeIsLessTheUmaskUnlessItsModeIsExact) {
+  const mode_t before = umask(0077);
+  ASSERT_EQ(WriteFileAtomically(Path("less"), "", 0644), absl::OkStatus());
+  ASSERT_EQ(WriteFileAtomically(Path("exact"), "", FileMode::Exactly(0664)), absl::OkStatus());
+  ASSERT_EQ(MakeDirectories(Path("directory"), FileMode::Exactly(0750)), absl::OkStatus());
+  const std::string in = Path("directory");
+  EXPECT_TRUE(OpenOrMake(in + "/file", O_RDWR, FileMode::OfFileIn(in)).valid());
+  ASSERT_EQ(MakeDirectories(in + "/inner", FileMode::OfDirectoryIn(in)), absl::OkStatus());
+  umask(before);
+  EXPECT_EQ(ModeOf(Path("less")), 0600u);
+  EXPECT_EQ(ModeOf(Path("exact")), 0664u);
+  EXPECT_EQ(ModeOf(in), 0750u);
+  EXPECT_EQ(ModeOf(in + "/file"), 0640u);
+  EXPECT_EQ(ModeOf(in + "/inner"), 0750u);
+  // What is there stays as it is.
+  ASSERT_EQ(chmod((in + "/file").c_str(), 0600), 0);
+  EXPECT_TRUE(OpenOrMake(in + "/file", O_RDWR, FileMode::OfFileIn(in)).valid());
+  EXPECT_EQ(ModeOf(in + "/file"), 0600u);
+  EXPECT_FALSE(OpenOrMake(Path("missing/file"), O_RDWR, 0644).valid());
+  EXPECT_EQ(errno, ENOENT);
 }
 
 TEST_F(FileTest, TheUmaskIsObeyed) {

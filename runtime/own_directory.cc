@@ -5,11 +5,10 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
 
 namespace runtime {
 
-absl::Status MakeOwnDirectory(const std::string& path, mode_t mode) {
+absl::Status MakeOwnDirectory(const std::string& path, FileMode mode) {
   if (auto status = CheckOwnDirectory(path); !status.ok()) return status;
   if (auto status = MakeDirectories(path, mode); !status.ok()) return status;
   // Somebody else may have been quicker.

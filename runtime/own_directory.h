@@ -1,11 +1,10 @@
 #ifndef RUNTIME_OWN_DIRECTORY_H_
 #define RUNTIME_OWN_DIRECTORY_H_
 
-#include <sys/types.h>
-
 #include <string>
 
 #include "absl/status/status.h"
+#include "runtime/file.h"
 
 namespace runtime {
 
@@ -14,7 +13,7 @@ namespace runtime {
 // itself, of this user: PermissionDenied names it if it is a symbolic link, which would lead who
 // writes into it to a place of somebody else's choice, or belongs to another one. (Those above it
 // may be links.) Any thread; blocks for the disk.
-absl::Status MakeOwnDirectory(const std::string& path, mode_t mode = 0755);
+absl::Status MakeOwnDirectory(const std::string& path, FileMode mode = 0755);
 
 // The same of one that may be missing, without making it.
 absl::Status CheckOwnDirectory(const std::string& path);

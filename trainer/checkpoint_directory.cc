@@ -77,8 +77,8 @@ std::string TemporaryName() {
 
 absl::Status Touch(const std::string& directory, std::string_view name) {
   const std::string path = Join(directory, name);
-  const runtime::UniqueFd file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0644));
+  const runtime::UniqueFd file = runtime::OpenOrMake(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK,
+                                                     runtime::FileMode::OfFileIn(directory));
   if (file.valid()) return absl::OkStatus();
   return absl::ErrnoToStatus(errno, absl::StrCat("making ", path));
 }
@@ -210,11 +210,11 @@ absl::Status RemoveTree(const std::string& path) {
 // One file of a tree into the directory `target`. Its sum, for the manifest to be compared with.
 absl::StatusOr<FileSum> CopyFile(const TreeFile& file, const std::string& target) {
   const std::string path = Join(target, file.name);
-  if (auto status = runtime::MakeDirectories(ParentAndName(path).first); !status.ok()) {
-    return status;
-  }
-  const runtime::UniqueFd out(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+  auto made =
+      runtime::MakeDirectories(ParentAndName(path).first, runtime::FileMode::OfDirectoryIn(target));
+  if (!made.ok()) return made;
+  const runtime::UniqueFd out = runtime::OpenOrMake(path, O_WRONLY | O_TRUNC | O_NOFOLLOW,
+                                                    runtime::FileMode::OfFileIn(target));
   if (!out.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("making ", path));
   FileSum sum{file.size, 0};
   // Holes stay holes.
@@ -368,12 +368,16 @@ absl::StatusOr<std::string> MakeTemporaryCheckpoint(const std::string& run_direc
   if (auto status = runtime::MakeOwnDirectory(run_directory); !status.ok()) return status;
   for (int attempt = 0; attempt < kNameAttempts; ++attempt) {
     std::string directory = Join(run_directory, TemporaryName());
-    if (mkdir(directory.c_str(), 0755) != 0) {
+    const auto mode = runtime::FileMode::OfDirectoryIn(run_directory);
+    if (mkdir(directory.c_str(), mode.mode()) != 0) {
       if (errno == EEXIST) continue;
       return absl::ErrnoToStatus(errno, absl::StrCat("making the directory ", directory));
     }
+    constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    mode.Settle(runtime::UniqueFd(open(directory.c_str(), kFlags)).get());
     auto status = runtime::WriteFileAtomically(Join(directory, kTemporaryMarker),
-                                               step ? absl::StrCat(*step) : "", 0644);
+                                               step ? absl::StrCat(*step) : "",
+                                               runtime::FileMode::OfFileIn(directory));
     if (status.ok()) status = Touch(directory, kCheckpointMarker);
     if (status.ok()) return directory;
     (void)RemoveTree(directory);
@@ -392,12 +396,12 @@ std::optional<std::int64_t> TemporaryStep(const std::string& directory) {
 
 absl::Status WriteMetadata(const std::string& directory, const CheckpointMetadata& metadata) {
   return runtime::WriteFileAtomically(Join(directory, kMetadataFile), RenderMetadata(metadata),
-                                      0644);
+                                      runtime::FileMode::OfFileIn(directory));
 }
 
 absl::Status WriteCounters(const std::string& directory, const CheckpointMetadata& metadata) {
   return runtime::WriteFileAtomically(Join(directory, kCountersFile), RenderMetadata(metadata),
-                                      0644);
+                                      runtime::FileMode::OfFileIn(directory));
 }
 
 absl::StatusOr<CheckpointMetadata> ReadMetadata(const std::string& directory) {
@@ -424,7 +428,8 @@ absl::Status WriteDictionary(const std::string& directory, std::string_view json
   if (parsed->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("a checkpoint's dictionary must be a JSON object");
   }
-  return runtime::WriteFileAtomically(Join(directory, kDictionaryFile), json, 0644);
+  return runtime::WriteFileAtomically(Join(directory, kDictionaryFile), json,
+                                      runtime::FileMode::OfFileIn(directory));
 }
 
 absl::StatusOr<std::string> ReadDictionary(const std::string& directory) {
@@ -468,7 +473,8 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
     synced = *std::move(manifest);
   }
   const std::string counters = RenderMetadata(metadata);
-  auto status = runtime::WriteFileAtomically(Join(temporary, kMetadataFile), counters, 0644, true);
+  const auto mode = runtime::FileMode::OfFileIn(temporary);
+  auto status = runtime::WriteFileAtomically(Join(temporary, kMetadataFile), counters, mode, true);
   if (!status.ok()) return status;
   (*synced)[std::string(kMetadataFile)] = {counters.size(), eventlog::ExtendCrc32c(0, counters)};
   const std::string text = RenderManifest(*synced);
@@ -478,7 +484,7 @@ absl::StatusOr<std::uint64_t> CommitCheckpoint(
   }
   unlink(Join(temporary, kTemporaryMarker).c_str());
   unlink(Join(temporary, kCountersFile).c_str());  // Of what it is a copy of.
-  status = runtime::WriteFileAtomically(Join(temporary, kManifestFile), text, 0644, true);
+  status = runtime::WriteFileAtomically(Join(temporary, kManifestFile), text, mode, true);
   if (!status.ok()) return status;
   const std::string run_directory = ParentAndName(temporary).first;
   if (fault) fault("before checkpoint rename");

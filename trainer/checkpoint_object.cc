@@ -76,12 +76,13 @@ absl::Status TooLarge(const std::string& directory, std::size_t limit) {
 absl::Status WriteOne(const std::string& directory, std::string_view name,
                       std::string_view content) {
   const std::string path = absl::StrCat(directory, "/", runtime::Absl(name));
-  auto status = runtime::MakeDirectories(path.substr(0, path.find_last_of('/')));
+  auto status = runtime::MakeDirectories(path.substr(0, path.find_last_of('/')),
+                                         runtime::FileMode::OfDirectoryIn(directory));
   if (!status.ok()) return status;
   // Into a directory that is not committed yet; under its own name, which may be as long as one can
   // be. (.is_checkpoint is there already.)
-  const runtime::UniqueFd file(
-      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+  const runtime::UniqueFd file = runtime::OpenOrMake(path, O_WRONLY | O_TRUNC | O_NOFOLLOW,
+                                                     runtime::FileMode::OfFileIn(directory));
   if (!file.valid()) return absl::ErrnoToStatus(errno, absl::StrCat("making ", path));
   return runtime::WriteAll(file.get(), content);
 }

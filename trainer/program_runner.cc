@@ -164,6 +164,9 @@ msg::JobSpecT JobSpecFor(const TrialRecord& trial, const std::string& relay) {
   msg::JobSpecT job;
   SetTasks(spec.options, &job);
   SetResources(spec.options, &job);
+  if (spec.options.caller != nullptr) {
+    job.caller = std::make_unique<msg::CallersProcessT>(*spec.options.caller);
+  }
   job.argv = spec.argv;
   for (const std::string& variable : spec.environment) {
     if (!SetByUs(variable)) job.environment.push_back(variable);

@@ -282,9 +282,12 @@ absl::Status RunFiles::OpenNewTable() {
   const std::string path = NewTablePath();
   // What a trainer left that was killed; also if it is a symbolic link.
   unlink(path.c_str());
+  const auto mode = runtime::FileMode::OfFileIn(options_.directory);
   new_table_ = runtime::UniqueFd(
-      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
-  return new_table_.valid() ? absl::OkStatus() : ErrnoError(kProgressCsv);
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode.mode()));
+  if (!new_table_.valid()) return ErrnoError(kProgressCsv);
+  mode.Settle(new_table_.get());
+  return absl::OkStatus();
 }
 
 absl::Status RunFiles::ReplaceTable() {
@@ -329,7 +332,9 @@ void RunFiles::Close() {
 }
 
 absl::Status RunFiles::Open() {
-  if (auto status = runtime::MakeOwnDirectory(options_.directory); !status.ok()) return status;
+  if (auto status = runtime::MakeOwnDirectory(options_.directory, options_.directory_mode);
+      !status.ok())
+    return status;
   unlink(NewTablePath().c_str());
   for (const ResultFile file : kAllFiles) {
     if (auto status = OpenFile(file); !status.ok()) return status;
@@ -339,8 +344,8 @@ absl::Status RunFiles::Open() {
 
 absl::Status RunFiles::OpenFile(ResultFile file) {
   const std::string path = absl::StrCat(options_.directory, "/", files_.Name(file));
-  fds_[file] =
-      runtime::UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+  fds_[file] = runtime::OpenOrMake(path, O_RDWR | O_NOFOLLOW,
+                                   runtime::FileMode::OfFileIn(options_.directory));
   return fds_[file].valid() ? absl::OkStatus() : ErrnoError(file);
 }
 

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "runtime/file.h"
 #include "runtime/unique_fd.h"
 #include "trainer/result_files.h"
 #include "trainer/result_row.h"
@@ -31,6 +32,7 @@ class RunFiles {
   struct Options {
     std::string directory;
     RunIdentity run;
+    runtime::FileMode directory_mode = 0755;
     // Called at each named point between two writes: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };

@@ -69,7 +69,7 @@ class RunFilesTest : public testing::Test {
   ~RunFilesTest() override { std::filesystem::remove_all(directory_); }
 
   RunFiles::Options Options() const {
-    return {directory_, {"t-abcde", "e", "host", 1'700'000'000'000'000, "events.tfevents", ""}, {}};
+    return {directory_, {"t-abcde", "e", "host", 1'700'000'000'000'000, "events.tfevents", ""}};
   }
   std::string Path(std::size_t file) const {
     static constexpr const char* kNames[] = {"result.json", "progress.csv", "events.tfevents"};

@@ -98,11 +98,12 @@ absl::Status WriteProvenance(const std::string& run_directory, const std::string
     std::erase_if(json->members, [&](const auto& its) { return its.first == member.first; });
     json->members.push_back(std::move(member));
   }
+  const auto mode = runtime::FileMode::OfFileIn(run_directory);
   auto status = runtime::WriteFileAtomically(run_directory + "/provenance.json",
-                                             PrettyJson(*json) + "\n", 0644);
+                                             PrettyJson(*json) + "\n", mode);
   if (!status.ok() || options.provenance_diff.empty()) return status;
   return runtime::WriteFileAtomically(run_directory + "/uncommitted.diff", options.provenance_diff,
-                                      0644);
+                                      mode);
 }
 
 }  // namespace trainer

@@ -135,6 +135,39 @@ TEST_F(TrialCheckpointsTest, AProgramSavesAndIsToldWhere) {
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000001"));
 }
 
+// What is read of it is nobody else's business, or everybody's of the group.
+TEST_F(TrialCheckpointsTest, WhatIsInARunIsForWhomTheUmaskOfItsCallerLets) {
+  using std::filesystem::perms;
+  const mode_t before = umask(0022);
+  for (const mode_t mask : {0077u, 0002u, 0027u}) {
+    const std::string name = absl::StrCat("r", mask);
+    auto request = Request(name);
+    request.options = std::make_unique<msg::TrialOptionsT>();
+    request.options->provenance_diff = "diff";
+    request.options->caller = std::make_unique<msg::CallersProcessT>();
+    request.options->caller->umask = mask;
+    const std::string job = Get(Run(request)).job;
+    EXPECT_EQ(jobs_.jobs[job].spec.caller->umask, mask);
+    Report(job, 0.5);
+    const std::string path = Begin(job);
+    Report(job, 0.25, R"(,"step":7)");
+    Say(job, EndLine(path));
+    Say(job, R"({"t":"report","m":{"loss":0.125,"late":1}})");
+    Begin(job);
+    if (mask == 0002) {  // Somebody removes it all.
+      std::filesystem::remove_all(RunDirectory(name));
+      Report(job, 0.1);
+      Advance(absl::Minutes(1));
+    }
+    EXPECT_EQ(std::filesystem::status(RunDirectory(name)).permissions(), perms(0777 & ~mask));
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(RunDirectory(name))) {
+      EXPECT_EQ(entry.status().permissions(), perms((entry.is_directory() ? 0777 : 0666) & ~mask))
+          << entry.path();
+    }
+  }
+  umask(before);
+}
+
 TEST_F(TrialCheckpointsTest, AStepNamesIt) {
   const std::string id = Run(Request("r"));
   Report("j-1", 0.5);

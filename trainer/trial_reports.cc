@@ -13,6 +13,7 @@
 #include "trainer/newest_metrics.h"
 #include "trainer/report_line.h"
 #include "trainer/result_files.h"
+#include "trainer/run_mode.h"
 
 namespace trainer {
 namespace {
@@ -134,7 +135,10 @@ TrialReports::TrialReports(const TrialRecord& trial, TrialEvents events, Options
       // They were checked when the trial was made.
       criteria_(StopCriteria::From(trial.spec.options).value_or(StopCriteria())),
       checkpoints_(trial, {options_.store, options_.fault, options_.is_referenced}),
-      files_({trial.spec.run_directory, run_, options_.fault}),
+      files_({.directory = trial.spec.run_directory,
+              .run = run_,
+              .directory_mode = RunDirectoryMode(trial.spec.options),
+              .fault = options_.fault}),
       start_checkpoint_(trial.start_checkpoint),
       events_(events) {}
 

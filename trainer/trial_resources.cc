@@ -108,6 +108,7 @@ absl::Status CheckResources(const msg::TrialOptionsT& options) {
 }
 
 void SetResources(const msg::TrialOptionsT& options, msg::JobSpecT* job) {
+  job->share_sets = options.share_gpu;
   if (!AsksForAnything(options)) return;
   if (job->groups.empty()) {
     auto group = std::make_unique<msg::TaskGroupT>();

@@ -102,6 +102,16 @@ TEST(SetResourcesTest, OneThatAsksForNothingStaysAsItIs) {
   job.task_type = "worker";
   SetResources({}, &job);
   EXPECT_THAT(job.groups, IsEmpty());
+  EXPECT_FALSE(job.share_sets);
+}
+
+TEST(SetResourcesTest, OneThatSharesAsksForNothingMore) {
+  msg::TrialOptionsT options;
+  options.share_gpu = true;
+  msg::JobSpecT job;
+  SetResources(options, &job);
+  EXPECT_THAT(job.groups, IsEmpty());
+  EXPECT_TRUE(job.share_sets);
 }
 
 TEST(SetResourcesTest, OneTaskThatAsksBecomesAGroupOfOne) {

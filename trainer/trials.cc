@@ -35,6 +35,7 @@
 #include "trainer/result_files.h"
 #include "trainer/room_waits.h"
 #include "trainer/run_files.h"
+#include "trainer/run_mode.h"
 #include "trainer/run_provenance.h"
 #include "trainer/store_sync.h"
 #include "trainer/trial.h"
@@ -937,7 +938,8 @@ class TrialsImpl : public Trials {
 
   absl::Status PrepareDirectory(Trial& trial) {
     const TrialSpec& spec = trial.record.spec;
-    if (auto status = runtime::MakeOwnDirectory(spec.run_directory); !status.ok()) return status;
+    auto made = runtime::MakeOwnDirectory(spec.run_directory, RunDirectoryMode(spec.options));
+    if (!made.ok()) return made;
     if (auto status = WriteConfiguration(trial.record); !status.ok()) return status;
     return trial.reports->RepairFiles();
   }
@@ -946,7 +948,8 @@ class TrialsImpl : public Trials {
     const TrialSpec& spec = record.spec;
     auto params = RenderParams(spec.config);
     if (!params.ok()) return params.status();
-    auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params, 0644);
+    auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params,
+                                               runtime::FileMode::OfFileIn(spec.run_directory));
     if (!status.ok()) return status;
     return WriteProvenance(spec.run_directory, record.id(), spec.options);
   }
@@ -1275,8 +1278,9 @@ class TrialsImpl : public Trials {
     const auto failures = options_.store->Failures(record.number, kFailuresInErrorFile);
     absl::Status status = failures.status();
     if (failures.ok() && !failures->empty()) {
-      status = runtime::WriteFileAtomically(record.spec.run_directory + "/error.txt",
-                                            RenderFailures(*failures), 0644);
+      const std::string& directory = record.spec.run_directory;
+      status = runtime::WriteFileAtomically(directory + "/error.txt", RenderFailures(*failures),
+                                            runtime::FileMode::OfFileIn(directory));
     }
     LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
     if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);

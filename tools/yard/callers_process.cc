@@ -2,12 +2,15 @@
 
 #include <sys/resource.h>
 
+#include <cstdint>
+#include <cstdlib>
 #include <fstream>
+#include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 
 namespace yard {
 namespace {
@@ -20,30 +23,36 @@ constexpr std::pair<const char*, int> kLimits[] = {
     {"rtprio", RLIMIT_RTPRIO},   {"rttime", RLIMIT_RTTIME},     {"sigpending", RLIMIT_SIGPENDING},
     {"stack", RLIMIT_STACK}};
 
-std::string Value(rlim_t limit) {
-  return limit == RLIM_INFINITY ? std::string("unlimited") : absl::StrCat(limit);
+std::uint64_t Value(rlim_t limit) {
+  return limit == RLIM_INFINITY ? std::numeric_limits<std::uint64_t>::max() : limit;
 }
 
 }  // namespace
 
-std::string CallersProcess() {
+msg::CallersProcessT CallersProcess() {
+  msg::CallersProcessT process;
+  process.umask = 0022;
+  process.nice = getpriority(PRIO_PROCESS, 0);
   // umask(2) cannot tell it without setting it.
-  std::string mask = "22", cpus;
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
     const std::string key = line.substr(0, line.find(':'));
     const std::string value(absl::StripAsciiWhitespace(line.substr(line.find(':') + 1)));
-    if (key == "Umask") mask = value;
-    if (key == "Cpus_allowed_list") cpus = value;
+    if (key == "Umask") {
+      process.umask = static_cast<std::uint32_t>(std::strtoul(value.c_str(), nullptr, 8));
+    }
+    if (key == "Cpus_allowed_list") process.cpus = value;
   }
-  std::string text = absl::StrCat("YARD_CALLER=umask=", mask,
-                                  ";nice=", getpriority(PRIO_PROCESS, 0), ";cpus=", cpus);
   for (const auto& [name, number] : kLimits) {
     rlimit limit = {};
     if (getrlimit(static_cast<__rlimit_resource>(number), &limit) != 0) continue;
-    absl::StrAppend(&text, ";", name, "=", Value(limit.rlim_cur), ":", Value(limit.rlim_max));
+    auto known = std::make_unique<msg::ProcessLimitT>();
+    known->name = name;
+    known->soft = Value(limit.rlim_cur);
+    known->hard = Value(limit.rlim_max);
+    process.limits.push_back(std::move(known));
   }
-  return text;
+  return process;
 }
 
 }  // namespace yard

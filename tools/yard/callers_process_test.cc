@@ -3,26 +3,29 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace yard {
 namespace {
-
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 
 TEST(CallersProcessTest, IsLikeThisProcess) {
   const mode_t before = umask(0027);
   const rlimit limit = {.rlim_cur = 12, .rlim_max = 34};
   ASSERT_EQ(setrlimit(RLIMIT_MSGQUEUE, &limit), 0);
   ASSERT_EQ(setpriority(PRIO_PROCESS, 0, 19), 0);
-  const std::string process = CallersProcess();
+  const msg::CallersProcessT process = CallersProcess();
   umask(before);
-  EXPECT_THAT(process, StartsWith("YARD_CALLER=umask=0027;nice=19;cpus=0"));
-  EXPECT_THAT(process, HasSubstr(";msgqueue=12:34"));
+  EXPECT_EQ(process.umask, 0027U);
+  EXPECT_EQ(process.nice, 19);
+  EXPECT_EQ(process.cpus.substr(0, 1), "0");
+  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> limits;
+  for (const auto& known : process.limits) limits[known->name] = {known->soft, known->hard};
+  EXPECT_EQ(limits["msgqueue"], std::pair(std::uint64_t{12}, std::uint64_t{34}));
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
                  {"keep_checkpoints", options.keep_checkpoints},
                  {"durable", options.durable}};
   if (options.checkpoint_bytes > 0) object["checkpoint_bytes"] = options.checkpoint_bytes;
+  if (options.share_gpu) object["share_gpu"] = true;
   for (const auto& [name, text] : {std::pair("function", options.function),
                                    {"output", options.output_reports},
                                    {"group", options.group},
@@ -173,6 +174,7 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
     if (options.max_run_time_ms > 0) {
       AddLine(text, "run time", FormatTime(Milliseconds(options.max_run_time_ms)));
     }
+    if (options.share_gpu) AddLine(text, "share_gpu", "true");
     if (options.durable) AddLine(text, "durable", "every report is synced to the disk");
     AddLine(text, "needs", absl::StrJoin(options.required_metrics, ", "));
     if (options.heartbeat_ms > 0) {

@@ -162,6 +162,7 @@ void TrialFlags::Declare(OptionSet& options) {
   resources_.DeclareHidden(options);
   options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
   options.HiddenFlag("--durable", durable_);
+  options.HiddenFlag("--share_gpu", share_gpu_);
   options.Footer(kOthers);
 }
 
@@ -205,6 +206,7 @@ absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& workin
   options.checkpoint_metric = checkpoint_metric_;
   options.checkpoint_bytes = *bytes;
   options.durable = durable_;
+  options.share_gpu = share_gpu_;
   if (!restore_.empty()) {
     auto restore = CallersPath("--restore", restore_, working_directory);
     if (!restore.ok()) return restore.status();
@@ -231,6 +233,7 @@ void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options) {
   if (options->control_limits == nullptr) {
     options->control_limits = std::move(other.control_limits);
   }
+  options->share_gpu = options->share_gpu || other.share_gpu;
 }
 
 }  // namespace yard

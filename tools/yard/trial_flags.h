@@ -42,6 +42,7 @@ class TrialFlags {
   std::vector<std::string> grid_, labels_, stop_, required_metrics_;
   bool fail_fast_ = false;
   bool durable_ = false;
+  bool share_gpu_ = false;
   TaskCountFlags tasks_;
   TaskResourceFlags resources_;
 };

@@ -164,10 +164,13 @@ TEST(TrialFlagsTest, AWrongNeedSaysWhatWasExpected) {
 }
 
 TEST(TrialFlagsTest, ATrialOfTheSameProgramHasItsTasksAndWhatTheyNeed) {
-  const msg::TrialOptionsT other =
-      Parse({"--worker=2", "--resources=gpu=1", "--memory=1MiB", "--limits=nofile=5"}).value();
+  const msg::TrialOptionsT other = Parse({"--worker=2", "--resources=gpu=1", "--memory=1MiB",
+                                          "--limits=nofile=5", "--share_gpu"})
+                                       .value();
   msg::TrialOptionsT plain = Parse({}).value();
+  EXPECT_FALSE(plain.share_gpu);
   TakeTasksFrom(other, &plain);
+  EXPECT_TRUE(plain.share_gpu);
   ASSERT_EQ(plain.tasks.size(), 1u);
   EXPECT_EQ(plain.tasks[0]->count, 2u);
   ASSERT_EQ(plain.resources.size(), 1u);

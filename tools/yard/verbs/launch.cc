@@ -109,7 +109,7 @@ class Launch : public Verb {
     if (!client.ok()) return Fail(context, "launch", client.status());
     msg::LaunchRequestT request;
     request.spec = std::make_unique<msg::JobSpecT>(*std::move(spec));
-    request.spec->environment.push_back(CallersProcess());
+    request.spec->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
     auto reply = (*client)->Call<rpc::Launcher::Launch>(request, Patient());
     if (!reply.ok()) return Fail(context, "launch", reply.status());
     if (reply->job == nullptr) {

@@ -382,7 +382,7 @@ class RunVerb : public Verb {
     request.seed = seed_;
     request.stop_grace_ms = grace_ms_;
     request.options = std::make_unique<msg::TrialOptionsT>(options);
-    request.environment.push_back(CallersProcess());
+    request.options->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
     AddProvenance(provenance, first_, &request);
     return request;
   }
