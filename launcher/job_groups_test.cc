@@ -221,7 +221,10 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
     ASSERT_EQ(store.status(), absl::OkStatus());
     auto rows = (*store)->Load();
     ASSERT_EQ(rows.status(), absl::OkStatus());
-    rows->at(0).run_since_us -= 3'599'900'000;
+    for (std::int64_t* const since :
+         {&rows->at(0).run_since_us, &rows->at(0).run_since_monotonic_us}) {
+      *since -= 3'599'900'000;
+    }
     ASSERT_EQ((*store)->Save({{.job = &rows->at(0), .of_job = true}}), absl::OkStatus());
   }
   ASSERT_EQ(yard_.Open(), absl::OkStatus());
@@ -229,6 +232,40 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
   EXPECT_EQ(job.state, TaskState::Failed);
   EXPECT_EQ(job.reason, "its time of 1h is over");
   EXPECT_EQ(TaskOf(job, "worker-1").attempts.size(), 1u);
+}
+
+// Which is set by two hours between two launchers.
+TEST_F(JobGroupsTest, ItsTimeIsNotThatOfTheClockOnTheWall) {
+  const auto set_clock = [&](std::int64_t by_us) {
+    yard_.Close();
+    const auto store = Store::Open(yard_.state_directory() + "/launcher.db");
+    ASSERT_EQ(store.status(), absl::OkStatus());
+    auto rows = (*store)->Load();
+    ASSERT_EQ(rows.status(), absl::OkStatus());
+    for (JobRow& row : *rows) {
+      row.run_since_us -= by_us;
+      ASSERT_EQ((*store)->Save({{.job = &row, .of_job = true}}), absl::OkStatus());
+    }
+  };
+  auto spec = yard_.Shell(kForEver);
+  spec.max_run_time_ms = 3'600'000;
+  const std::string forward = Launch(spec);
+  AwaitAllRunning(forward);
+  set_clock(7'200'000'000);
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  AwaitAllRunning(forward);
+  // By then a time that is over would be.
+  auto other = yard_.Shell("true");
+  other.max_run_time_ms = 60'000;
+  RunToEnd(other);
+  ASSERT_EQ(yard_.Stop(forward, absl::ZeroDuration()), absl::OkStatus());
+  EXPECT_THAT(End(forward).reason, HasSubstr("stopped: signal "));
+
+  spec.max_run_time_ms = 500;
+  const std::string back = Launch(spec);
+  set_clock(-7'200'000'000);
+  ASSERT_EQ(yard_.Open(), absl::OkStatus());
+  EXPECT_EQ(End(back).reason, "its time of 500ms is over");
 }
 
 TEST_F(JobGroupsTest, TheJobsOwnSignalAsksItsTasksToStop) {
@@ -395,6 +432,7 @@ TEST_F(JobGroupsTest, SharedMembersAreThoseOfAllTasksAndAmountsAreCounted) {
     yard_.Close();
     ASSERT_EQ(yard_.Open(), absl::OkStatus());
   }
+  EXPECT_TRUE(yard_.AwaitInFile(TaskOf(AwaitAllRunning(first), "worker-0").stdout_path, "0,1 0\n"));
   // The slot of one task is free when that has ended, the set when the last one has.
   ASSERT_EQ(yard_.Stop(first + "/worker-0", absl::Seconds(5)), absl::OkStatus());
   EXPECT_EQ(End(slots).state, TaskState::Exited);

@@ -54,6 +54,8 @@ struct JobRow {
   std::string request_id;  // Unique; of the Launch that made it.
   std::int64_t created_us = 0;
   std::int64_t run_since_us = 0;  // When its time began to run.
+  // The same by the monotonic clock, which nobody sets; -1: not known, or from before a boot.
+  std::int64_t run_since_monotonic_us = -1;
   std::int64_t ended_us = 0;
   msg::JobSpecT spec;          // With the caller's environment: never shown.
   std::vector<TaskRow> tasks;  // By rank.

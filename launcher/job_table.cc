@@ -217,6 +217,8 @@ class Table : public JobTable {
   void Carry(Job& job, const action::SetTimer& timer);
   void Carry(Job& job, const action::CancelTimer& cancel);
   static bool HasNotBegun(const Job& job);
+  void BeginTime(JobRow& row) const;
+  absl::Duration TimeOf(const JobRow& row) const;
   void SetEndTimer(Job& job);
   void AskForGrants(Job& job, const std::vector<Action>& actions);
   void ReleaseGrants(Job& job, const std::set<int>& changed);
@@ -485,7 +487,8 @@ absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobS
   } while (jobs_.contains(job->row.id) ||
            std::filesystem::exists(JobFolder(options_.locations.state_directory, job->row.id)));
   job->row.request_id = request_id.empty() ? runtime::RandomHex128() : request_id;
-  job->row.created_us = job->row.run_since_us = WallUs();
+  job->row.created_us = WallUs();
+  BeginTime(job->row);
   if (auto status = CheckRoom(job->row); !status.ok()) return status;
   auto ports = ports_.Take(job->row.id, PortsNeeded(job->row.spec));
   if (!ports.ok()) return ports.status();
@@ -649,7 +652,8 @@ void Table::NoteEnd(Job& job, bool had_ended) {
     options_.loop->Cancel(std::exchange(job.end_timer, 0));
   } else {
     job.row.ended_us = 0;
-    job.row.run_since_us = job.failures_since_us = WallUs();
+    job.failures_since_us = WallUs();
+    BeginTime(job.row);
     job.row.failure = nullptr;
     ++stats_.live;
     SetEndTimer(job);
@@ -745,7 +749,7 @@ void Table::GiveGrants() {
           job.row.tasks[at].resources.push_back(given.ToString());
         }
         if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
-          job.row.run_since_us = WallUs();
+          BeginTime(job.row);
           Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
           SetEndTimer(job);
         }
@@ -809,10 +813,21 @@ bool Table::HasNotBegun(const Job& job) {
                      [](const TaskRow& task) { return task.attempts.empty(); });
 }
 
+void Table::BeginTime(JobRow& row) const {
+  row.run_since_us = WallUs();
+  row.run_since_monotonic_us = absl::ToInt64Microseconds(Now());
+}
+
+// Of the time that it may run.
+absl::Duration Table::TimeOf(const JobRow& row) const {
+  if (row.run_since_monotonic_us < 0) return absl::Microseconds(WallUs() - row.run_since_us);
+  return Now() - absl::Microseconds(row.run_since_monotonic_us);
+}
+
 void Table::SetEndTimer(Job& job) {
   const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
   if (limit == absl::ZeroDuration()) return;
-  const auto left = limit - absl::Microseconds(WallUs() - job.row.run_since_us);
+  const auto left = limit - TimeOf(job.row);
   options_.loop->Cancel(job.end_timer);
   job.end_timer = options_.loop->RunAfter(
       std::max<absl::Duration>(left, absl::ZeroDuration()), [this, entry = &job, limit] {

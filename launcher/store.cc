@@ -17,6 +17,7 @@
 #include "bus/stored_table.h"
 #include "glog/logging.h"
 #include "launcher/job_spec_record.h"
+#include "launcher/process_table.h"
 #include "launcher/record.h"
 #include "runtime/database_schema.h"
 #include "runtime/unique_fd.h"
@@ -25,7 +26,7 @@
 namespace launcher {
 namespace {
 
-// Times of the monotonic clock mean nothing to the next process and are not kept.
+// Times of the monotonic clock mean nothing after a boot.
 constexpr char kSchema[] = R"sql(
   CREATE TABLE jobs (
     id TEXT PRIMARY KEY, request_id TEXT NOT NULL UNIQUE, created_us INTEGER NOT NULL,
@@ -107,6 +108,11 @@ constexpr char kWriteAttempt[] =
     "error_number = excluded.error_number, core_dumped = excluded.core_dumped, "
     "was_stopped = excluded.was_stopped, out_of_memory = excluded.out_of_memory";
 
+const std::string& OwnBoot() {
+  static const auto* const boot = new std::string(BootId());
+  return *boot;
+}
+
 // What is of a job alone, but for its times.
 std::string EncodeState(const JobRow& job) {
   Record record("job-state");
@@ -118,6 +124,10 @@ std::string EncodeState(const JobRow& job) {
   record.AddNumber("restarts", job.status.restarts);
   record.AddNumber("quick_failures", job.status.quick_failures);
   record.AddNumber("run_since_us", job.run_since_us);
+  if (job.run_since_monotonic_us >= 0) {
+    record.AddNumber("run_since_monotonic_us", job.run_since_monotonic_us);
+    record.Add("boot", OwnBoot());
+  }
   for (const int port : job.ports) record.AddNumber("port", port);
   if (job.failure != nullptr) {
     record.Add("failure", bus::EncodeStored<msg::Failure>(*job.failure));
@@ -137,6 +147,9 @@ void DecodeState(std::string_view bytes, JobRow* job) {
   status.restarts = static_cast<int>(record->GetNumber("restarts"));
   status.quick_failures = static_cast<int>(record->GetNumber("quick_failures"));
   job->run_since_us = record->GetNumber("run_since_us");
+  if (record->Has("boot") && record->Get("boot") == OwnBoot()) {
+    job->run_since_monotonic_us = record->GetNumber("run_since_monotonic_us");
+  }
   for (const std::string& port : record->GetAll("port")) job->ports.push_back(atoi(port.c_str()));
   job->failure = bus::DecodeStored<msg::Failure>(record->Get("failure"));
 }

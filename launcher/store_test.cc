@@ -53,6 +53,7 @@ JobRow Sample(const std::string& id, int tasks = 1) {
   job.request_id = "request of " + id;
   job.created_us = 12;
   job.run_since_us = 13;
+  job.run_since_monotonic_us = 14;
   job.spec.name = "name";
   job.spec.argv = {"prog", "", std::string("\xff x", 3)};
   job.spec.environment = {"A=b\nc", "SECRET=1"};
@@ -143,6 +144,7 @@ TEST_F(StoreTest, KeepsEverythingOfAJob) {
   EXPECT_EQ(back.request_id, job.request_id);
   EXPECT_EQ(back.ended_us, 99);
   EXPECT_EQ(back.run_since_us, 13);
+  EXPECT_EQ(back.run_since_monotonic_us, 14);
   EXPECT_EQ(EncodeJobSpec(back.spec), EncodeJobSpec(job.spec));
   EXPECT_EQ(back.spec.argv, job.spec.argv);
   EXPECT_EQ(back.spec.environment, job.spec.environment);

@@ -329,6 +329,28 @@ TEST_F(ResourceTrialsTest, OneThatStartedWithoutATrainerRunsSinceThen) {
   EXPECT_EQ(jobs_.jobs["j-1"].stops.size(), 1u);
 }
 
+TEST_F(ResourceTrialsTest, AClockThatWasSetMeanwhileAddsNoMoreThanItHasWaited) {
+  for (const auto by : {absl::Hours(2), -absl::Hours(2)}) {
+    msg::RunTrialRequestT request = Asking("gpu");
+    request.options->time_budget_ms = 60'000;
+    const std::string id = RunWaiting(request);
+    const std::string job = Get(id).job;
+    Kill();
+    clock_.Advance(absl::Seconds(10));
+    jobs_.jobs[job].waits_for.clear();
+    jobs_.jobs[job].started_us = NowMicros();
+    clock_.ShiftWall(by);
+    clock_.Advance(absl::Seconds(40));
+    Start();
+    EXPECT_EQ(Get(id).state, TrialState::Running);
+    Advance(absl::Milliseconds(9'999));
+    EXPECT_THAT(jobs_.jobs[job].stops, IsEmpty());
+    Advance(absl::Seconds(51));
+    EXPECT_EQ(jobs_.jobs[job].stops.size(), 1u);
+    EndJob(job);
+  }
+}
+
 TEST_F(ResourceTrialsTest, OneThatSpeaksRunsWhateverTheLauncherHasSaid) {
   const std::string id = RunWaiting();
   EXPECT_THAT(Say("j-1", 1, kReport), HasSubstr("ok"));

@@ -1029,9 +1029,11 @@ class TrialsImpl : public Trials {
   // One that has waited for its resources runs since then.
   void BeginAt(Trial& trial, std::int64_t started_us) {
     TrialRecord changed = trial.record;
-    // The launcher says it by the clock on the wall.
-    const std::int64_t ran_us = std::max<std::int64_t>(0, NowMicros() - started_us);
-    changed.attempt_began_us = std::max<std::int64_t>(0, MonotonicMicros() - ran_us);
+    // The launcher says it by the clock on the wall, which may have been set meanwhile: it does not
+    // run for longer than its job is there.
+    const std::int64_t now_us = MonotonicMicros();
+    const std::int64_t launched_us = std::clamp<std::int64_t>(changed.attempt_began_us, 0, now_us);
+    changed.attempt_began_us = std::clamp(now_us - (NowMicros() - started_us), launched_us, now_us);
     const auto since = absl::Microseconds(changed.attempt_began_us);
     Begin(trial, std::move(changed), since);
     StartNextLater();
