@@ -1,10 +1,13 @@
 // A stranger on this machine: other_user DOING PATH, as root, becomes uid 65534 and then
 //   connect      connects to the socket at PATH and prints "connected" or why not;
+//   stay, stay-for-packets
+//                does that and prints "hung up" once the other side has, or "let in";
 //   call         calls List there, as any ZeroMQ program could, and prints the code of the answer;
 //   call-of-old  does the same by the oldest protocol, and prints "denied" or "served".
 // Exits with 1 if it cannot become that user.
 
 #include <grp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -35,13 +38,23 @@ std::string Request() {
   return std::string(bus::Encode(request).text());
 }
 
-runtime::UniqueFd Connect(const std::string& path) {
-  runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+runtime::UniqueFd Connect(const std::string& path, int type = SOCK_STREAM) {
+  runtime::UniqueFd fd(socket(AF_UNIX, type | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
   if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return {};
   return fd;
+}
+
+int Stay(const std::string& path, int type) {
+  const runtime::UniqueFd fd = Connect(path, type);
+  if (!fd.valid()) return 2;
+  pollfd ready = {.fd = fd.get(), .events = POLLIN, .revents = 0};
+  const bool speaks = poll(&ready, 1, kPatience) == 1;
+  char some[64];
+  std::printf("%s\n", speaks && recv(fd.get(), some, sizeof(some), 0) <= 0 ? "hung up" : "let in");
+  return 0;
 }
 
 // By ZMTP 1.0, which has no handshake.
@@ -95,6 +108,8 @@ int main(int argc, char** argv) {
   const std::string doing = argv[1], path = argv[2];
   if (doing == "call") return Call(path);
   if (doing == "call-of-old") return CallOfOld(path);
+  if (doing == "stay") return Stay(path, SOCK_STREAM);
+  if (doing == "stay-for-packets") return Stay(path, SOCK_SEQPACKET);
   if (doing != "connect") return 2;
   const bool connected = Connect(path).valid();
   std::printf("%s\n", connected ? "connected" : std::strerror(errno));

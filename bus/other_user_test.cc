@@ -1,6 +1,5 @@
 // Another user of this machine at the sockets of a yard. Needs root, to become somebody else.
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "bus/as_other_user.h"
 #include "bus/client.h"
 #include "bus/hub.h"
 #include "bus/schema/registry_methods.h"
@@ -15,9 +15,6 @@
 #include "bus/test_yard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
 
 namespace bus {
 namespace {
@@ -39,26 +36,8 @@ class OtherUserTest : public ::testing::Test {
   }
   std::string Path(const std::string& name) { return yard_.directory() + "/" + name; }
   void OpenTheDirectory() { ASSERT_EQ(chmod(yard_.directory().c_str(), 0755), 0); }
-  // What the other user says of it.
   std::string AsOther(const std::string& doing, const std::string& name) {
-    int ends[2];
-    EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    const runtime::UniqueFd in(ends[0]);
-    runtime::UniqueFd out(ends[1]);
-    const std::string program = runtime::FindBinary("bus/other_user").value_or("");
-    auto other = runtime::Subprocess::Start({.argv = {program, doing, Path(name)},
-                                             .program = program,
-                                             .environment = {"PATH=/usr/bin:/bin"},
-                                             .working_directory = "/",
-                                             .fds = {{out.get(), 1}}});
-    EXPECT_EQ(other.status(), absl::OkStatus());
-    if (!other.ok()) return "";
-    out = {};
-    const auto ended = other->Wait(absl::Seconds(40));
-    char text[200] = {};
-    const ssize_t size = read(in.get(), text, sizeof(text) - 1);
-    EXPECT_TRUE(ended.ok() && ended->ok()) << text;
-    return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
+    return AsOtherUser(doing, Path(name));
   }
 
   TestYard yard_;
@@ -95,6 +74,14 @@ TEST_F(OtherUserTest, AServiceThatHeReachesDeniesHim) {
   EXPECT_EQ(client.Call<Registry::List>({}, {.timeout = absl::Seconds(20)}).status(),
             absl::OkStatus());
   EXPECT_EQ(handled_, 1);
+}
+
+TEST_F(OtherUserTest, AHubThatHeReachesHangsUp) {
+  OpenTheDirectory();
+  for (const std::string name : {"hub-pub", "hub-sub"}) {
+    ASSERT_EQ(chmod(Path(name).c_str(), 0777), 0);
+    EXPECT_EQ(AsOther("stay", name), "hung up\n") << name;
+  }
 }
 
 TEST_F(OtherUserTest, AProtocolThatDoesNotTellWhoCallsIsDenied) {
