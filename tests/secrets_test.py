@@ -104,6 +104,23 @@ class SecretsTest(yard_case.YardCase):
             self.assertTrue(str(path).startswith(KEEPS_ENVIRONMENT), path)
             self.assertEqual(mode & 0o077, 0, path)
 
+    def test_nothing_is_left_of_a_trial_that_was_removed(self):
+        other = "word-" + uuid.uuid4().hex
+        self.environment = {**self.environment, "API_TOKEN": other}
+        def places():
+            found = []
+            for path in pathlib.Path(self.directory, "state").rglob("*"):
+                try:
+                    if path.is_file() and other.encode() in path.read_bytes():
+                        found.append(str(path))
+                except FileNotFoundError:
+                    pass
+            return found
+        self.yard("run", "--name", "gone", "--max_restarts", "1", "--", "sh", "-c", REPORTS + "test $YARD_ATTEMPT = 2")
+        self.assertTrue(places())
+        self.yard("rm", "gone")
+        self.await_true(lambda: places() == [], places)
+
     def test_show_has_the_values_of_the_others(self):
         self.run_quietly("run", "--name", "shown", "--", "true")
         lines = self.run_quietly("show", "shown", "--environment").splitlines()

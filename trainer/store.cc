@@ -330,6 +330,8 @@ class SqliteStore : public Store {
       if (auto status = runtime::PrepareDatabase(database_, SchemaOf(options_)); !status.ok())
         return status;
       database_.exec("PRAGMA temp_store=MEMORY");
+      // An environment may have secrets.
+      database_.exec("PRAGMA secure_delete=ON");
       // Of pages: what is written soon again, and read, is that of the trials that run.
       database_.exec("PRAGMA cache_size=-512");
       log_copier_.Serve(database_);
@@ -681,6 +683,7 @@ class SqliteStore : public Store {
       Binder(forget) << kRemovalsKept;
       forget.exec();
       transaction.commit();
+      log_copier_.Empty();
       return absl::OkStatus();
     });
   }
@@ -710,6 +713,7 @@ class SqliteStore : public Store {
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       for (const std::int64_t trial : trials) DeleteTrial(trial);
       transaction.commit();
+      log_copier_.Empty();
       return absl::OkStatus();
     });
   }

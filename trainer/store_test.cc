@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/unique_fd.h"
@@ -552,6 +556,43 @@ TEST_F(StoreTest, ARemovedTrialLeavesNoRowsAndItsNumberToNobody) {
   ASSERT_TRUE(store_->FinishRemoval(2).ok());
   EXPECT_TRUE(store_->UnfinishedRemovals()->empty());
   EXPECT_EQ(*store_->Insert(Trial("t-c")), 3);
+}
+
+// In its pages and in its log, though it was written again and again.
+TEST_F(StoreTest, NothingIsLeftOfWhatARemovedTrialWasGiven) {
+  const auto has_it = [&](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string all((std::istreambuf_iterator<char>(file)), {});
+    return all.find("hunter2") != std::string::npos;
+  };
+  for (const std::string way : {"removed", "forgotten"}) {
+    TrialRecord trial = Trial("t-" + way);
+    trial.spec.argv.push_back("--password=hunter2");
+    trial.spec.environment.push_back("SECRET=" + std::string(20'000, 'x') + "hunter2");
+    trial.spec.config = R"({"password":"hunter2"})";
+    trial.spec.options.provenance = R"({"command":"hunter2"})";
+    trial.number = *store_->Insert(trial);
+    for (int i = 1; i <= 100; ++i) {
+      StoreBatch batch;
+      trial.reason = std::string(static_cast<std::size_t>(i * 50), 'y');
+      batch.trials.push_back(trial);
+      batch.rows.push_back(Row(trial.number, i));
+      batch.rows.back().row.metrics = R"({"x":"hunter2"})";
+      ASSERT_EQ(store_->Write(batch), absl::OkStatus());
+      ASSERT_EQ(store_->Tidy(), absl::OkStatus());
+    }
+    EXPECT_TRUE(has_it(Path() + "-wal"));
+    if (way == "removed") {
+      ASSERT_EQ(store_->Remove({trial.number, trial.id(), way, "r-" + way, "/runs"}),
+                absl::OkStatus());
+    } else {
+      ASSERT_EQ(store_->Forget({trial.number}), absl::OkStatus());
+    }
+    const absl::Time until = absl::Now() + absl::Seconds(20);
+    while (has_it(Path() + "-wal") && absl::Now() < until) std::this_thread::yield();
+    EXPECT_FALSE(has_it(Path() + "-wal")) << way;
+    EXPECT_FALSE(has_it(Path())) << way;
+  }
 }
 
 TEST_F(StoreTest, ForgetsTrials) {

@@ -619,6 +619,22 @@ TEST_F(JobVerbsTest, RmRemovesWhatHasEnded) {
   EXPECT_EQ(yard_.Run({"rm", "j-abcde/worker-0"}).code, kUsage);
 }
 
+TEST_F(JobVerbsTest, RmOfATrialRemovesWhatTheLauncherHasOfIt) {
+  yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
+  for (const std::string trial : {"t-abcde", "t-other"}) {
+    msg::JobT job = Job(msg::TaskState::Exited, {});
+    job.id = "j-of-" + trial;
+    job.labels.push_back(std::make_unique<msg::KeyValueT>());
+    job.labels.back()->key = "trial";
+    job.labels.back()->value = trial;
+    yard_.AddJob(std::move(job));
+  }
+  yard_.Start();
+  const auto result = yard_.Run({"rm", "first"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(yard_.asked(), ElementsAre("remove t-abcde", "remove j-of-t-abcde"));
+}
+
 TEST_F(JobVerbsTest, ATrialIsTheTrainersToRestart) {
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
   yard_.Start();

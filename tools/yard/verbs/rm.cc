@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace yard {
 namespace {
 
 constexpr absl::Duration kRemoval = absl::Minutes(5);
+constexpr absl::Duration kForItsJobs = absl::Seconds(5);
 
 class Rm : public Verb {
  public:
@@ -70,6 +72,7 @@ class Rm : public Verb {
     request.trial = id;
     const auto reply = client.Call<rpc::Trainer::RemoveTrial>(request, Patient(kRemoval));
     if (!reply.ok()) return Fail(context, "rm", reply.status());
+    RemoveJobsOf(client, id);
     const std::string trash = reply->trial == nullptr ? "" : reply->trial->log_directory;
     if (context.json) {
       PrintJson(context, {{"id", id}, {"removed", true}, {"trash", trash}});
@@ -77,6 +80,22 @@ class Rm : public Verb {
       *context.out << id << " removed; its files are in " << runtime::Printable(trash) << "\n";
     }
     return kDone;
+  }
+
+  // They have its arguments and its environment. (Those of a launcher that is not there are
+  // forgotten as old ones are.)
+  static void RemoveJobsOf(bus::Client& client, const std::string& trial) {
+    const auto jobs = client.Call<rpc::Launcher::Jobs>({}, {.timeout = kForItsJobs});
+    if (!jobs.ok()) return;
+    for (const auto& job : jobs->jobs) {
+      const bool is_its = std::any_of(
+          job->labels.begin(), job->labels.end(),
+          [&](const auto& label) { return label->key == "trial" && label->value == trial; });
+      if (!is_its) continue;
+      msg::RemoveJobRequestT request;
+      request.job = job->id;
+      (void)client.Call<rpc::Launcher::RemoveJob>(request, {.timeout = kForItsJobs});
+    }
   }
 
   // What is on disk and of no trial. Only by its whole name.
