@@ -11,6 +11,7 @@ import pathlib
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -211,8 +212,27 @@ def damage(service):
     return breaks
 
 
+def newer(service):
+    """A later version has written its database."""
+    def breaks(case):
+        # The launcher starts one again at once if it has not seen it fail a moment ago.
+        case.yard("down", "--keep")
+        case.yard("up")
+        database = sqlite3.connect(case.state / (service + ".db"))
+        database.execute("PRAGMA user_version=99")
+        database.close()
+        case.send(service, signal.SIGKILL)
+    return breaks
+
+
 class StateTest(Yards):
     """What a service reads when it starts is wrong."""
+
+    def test_the_launcher_cannot_start(self):
+        self.check(Way(damage("launcher"), "the launcher cannot start: .*launcher.db.*not a database"))
+
+    def test_the_database_is_newer(self):
+        self.check(Way(newer("trainer"), "the trainer cannot start: .*trainer.db was written by a newer version"))
 
     def test_a_flag_that_an_older_version_has_stored(self):
         def breaks(case):

@@ -118,6 +118,10 @@ Finding CheckAbsent(const ServiceFacts& service, const YardFacts& facts) {
                             service.name, " could be started"),
                Restart(service, service.listener));
   }
+  if (!service.damage.empty()) {
+    return Bad(service.name, absl::StrCat("does not run and cannot start: ", service.damage),
+               service.next_step);
+  }
   if (!facts.wanted) return Warn(service.name, "does not run, others do", "yard up");
   const std::string look = service.next_step.empty() ? absl::StrCat("look for the reason: tail ",
                                                                     ShellWord(service.output_path))

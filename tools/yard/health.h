@@ -131,6 +131,7 @@ struct ServiceFacts {
   // Of its output: the last line, if nobody holds the lock; why it ended (empty: it does not say,
   // or was ready since); and what to type for that.
   std::string last_line, cause, next_step;
+  std::string damage;  // Of what it reads when it starts, if nobody holds the lock.
 
   // What the registry and the service say. Without an answer of the registry: nothing.
   struct Lease {

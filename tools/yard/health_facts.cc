@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -118,6 +119,18 @@ pid_t PidIn(const std::string& path) {
   return std::max(pid, 0);
 }
 
+// A file is there that is no SQLite database, by its first bytes.
+bool IsNoDatabase(const std::string& path) {
+  constexpr std::string_view kBegins("SQLite format 3\0", 16);
+  struct stat status = {};
+  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  char begins[kBegins.size()];
+  std::ifstream file(path, std::ios::binary);
+  file.read(begins, sizeof begins);
+  const auto count = static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0));
+  return count > 0 && std::string_view(begins, count) != kBegins;
+}
+
 std::string NearestDirectory(const std::string& path) {
   std::filesystem::path place(path);
   std::error_code error;
@@ -210,7 +223,12 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
   const LastWords words = LastWordsOf(locations, service);
   facts.last_line = words.last_line;
   facts.cause = words.cause;
-  facts.next_step = NextStepFor(words.cause, locations, service);
+  const std::string database = DatabaseOf(locations, service);
+  if (IsNoDatabase(database)) {
+    facts.damage = absl::StrCat(database, ": file is not a database");
+  }
+  facts.next_step =
+      NextStepFor(facts.damage.empty() ? words.cause : facts.damage, locations, service);
   return facts;
 }
 

@@ -26,6 +26,7 @@ namespace yard {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -118,6 +119,20 @@ TEST_F(HealthFactsTest, WhatADeadServiceSaidLastIsFound) {
   EXPECT_THAT(LookAtService(locations_, "trainer").last_line, SizeIs(300));
   std::ofstream(output) << "";
   EXPECT_EQ(LookAtService(locations_, "trainer").last_line, "");
+}
+
+// Nobody has tried to start it since then.
+TEST_F(HealthFactsTest, ADatabaseThatIsNoneIsFoundWithTheRemedy) {
+  const std::string database = locations_.state_directory + "/launcher.db";
+  std::filesystem::create_directories(locations_.state_directory);
+  std::ofstream(database) << "";
+  EXPECT_EQ(LookAtService(locations_, "launcher").damage, "");
+  std::ofstream(database) << std::string("SQLite format 3\0 and more", 25);
+  EXPECT_EQ(LookAtService(locations_, "launcher").damage, "");
+  std::ofstream(database) << "x";
+  const ServiceFacts facts = LookAtService(locations_, "launcher");
+  EXPECT_EQ(facts.damage, database + ": file is not a database");
+  EXPECT_THAT(facts.next_step, HasSubstr("mv " + database + "* "));
 }
 
 TEST_F(HealthFactsTest, ATasksSocketsAreLeftOverWhenItsShimIsGone) {

@@ -263,6 +263,17 @@ TEST_F(CheckYardTest, AWantedYardWithoutALauncherIsBad) {
   EXPECT_EQ(findings[0].fix, "yard up");
 }
 
+TEST_F(CheckYardTest, ALauncherThatCannotReadItsDatabaseIsMendedAtOnce) {
+  facts_.services[1] = Service("launcher", 0);
+  facts_.services[1].damage = "/s/launcher.db: file is not a database";
+  facts_.services[1].next_step = "mv /s/launcher.db* /s/aside && yard up";
+  const Findings findings = CheckYard(facts_);
+  EXPECT_EQ(findings[0].fix, facts_.services[1].next_step);
+  EXPECT_EQ(findings[2].found,
+            "does not run and cannot start: /s/launcher.db: file is not a database");
+  EXPECT_EQ(findings[2].fix, facts_.services[1].next_step);
+}
+
 TEST_F(CheckYardTest, AWantedFileThatCannotBeReadIsBad) {
   facts_.wanted_status = absl::DataLossError("/s/wanted cannot be read");
   EXPECT_THAT(TheOne().found, HasSubstr("/s/wanted cannot be read"));

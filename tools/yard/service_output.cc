@@ -45,6 +45,10 @@ std::string OutputPath(const runtime::Locations& locations, std::string_view ser
   return absl::StrCat(locations.LogDirectory(), "/", runtime::Absl(service), ".out");
 }
 
+std::string DatabaseOf(const runtime::Locations& locations, std::string_view service) {
+  return absl::StrCat(locations.state_directory, "/", runtime::Absl(service), ".db");
+}
+
 std::uint64_t OutputEnd(const runtime::Locations& locations, std::string_view service) {
   struct stat about = {};
   if (stat(OutputPath(locations, service).c_str(), &about) != 0) return 0;
@@ -95,8 +99,7 @@ std::string NextStepFor(std::string_view cause, const runtime::Locations& locati
     return absl::StrCat("df ", ShellWord(locations.state_directory), " ",
                         ShellWord(locations.runtime_directory));
   }
-  const std::string database =
-      absl::StrCat(locations.state_directory, "/", runtime::Absl(service), ".db");
+  const std::string database = DatabaseOf(locations, service);
   if (SaysAny(cause, {database.c_str()})) {
     const std::string aside = locations.state_directory + "/aside";
     return absl::StrCat("mkdir -p ", ShellWord(aside), " && mv ", ShellWord(database), "* ",

@@ -14,6 +14,8 @@ namespace yard {
 // STATE/log/SERVICE.out, to which each start of it appends.
 
 std::string OutputPath(const runtime::Locations& locations, std::string_view service);
+// What it knows after a restart. Not every service has one.
+std::string DatabaseOf(const runtime::Locations& locations, std::string_view service);
 // Where what is said from now on begins; 0 if nothing was said yet.
 std::uint64_t OutputEnd(const runtime::Locations& locations, std::string_view service);
 

@@ -209,8 +209,8 @@ class Doctor : public Verb {
         service.stats = FactsOf(found->second);
       }
     }
-    if (Suspended(*yard, "trainer").ok()) AskTrainer(**client);
-    if (!Suspended(*yard, "launcher").ok()) return;
+    if (MayAnswer(*yard, "trainer")) AskTrainer(**client);
+    if (!MayAnswer(*yard, "launcher")) return;
     AskLauncher(**client, yard);
     AskForJobs(**client, leftovers.shims);
   }
@@ -221,6 +221,13 @@ class Doctor : public Verb {
       return absl::UnavailableError(absl::StrCat("process ", service.holder, " is suspended"));
     }
     return absl::OkStatus();
+  }
+
+  // Who is not there, or suspended, is not waited for.
+  static bool MayAnswer(const YardFacts& yard, std::string_view name) {
+    return std::any_of(yard.services.begin(), yard.services.end(), [&](const ServiceFacts& one) {
+      return one.name == name && one.lease.has_value() && !one.suspended;
+    });
   }
 
   // Of each shim; of many the first ones are enough.
