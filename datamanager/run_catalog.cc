@@ -627,6 +627,7 @@ RunCatalog::RunInfo RunCatalog::DescribeRun(Run& run) const {
     info.last_step = data.last_step();
     info.start_time = data.start_time();
     info.bad_records = data.bad_records();
+    if (info.why.ok()) info.why = state.reader.Unreadable();
   });
   return info;
 }

@@ -542,6 +542,29 @@ TEST_F(RunCatalogTest, ARunThatCannotBeReadHasFailedAndIsTriedAgain) {
   EXPECT_EQ(PointsOf(*catalog, Points("r"), false), "5");
 }
 
+TEST_F(RunCatalogTest, ARunWhoseFilesAreNoEventFilesCannotBeRead) {
+  std::filesystem::create_directories(root_ + "/r");
+  std::ofstream(PathOf("r")) << "an archive of what has events";
+  const RunTree::Delta delta = tree_->Rescan();
+  runtime::FakeClock clock;
+  const auto catalog = CatalogWithClock(&clock);
+  catalog->ScanBegan();
+  catalog->Found(delta, tree_->runs());
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  const std::string why = PathOf("r") + " is no event file: it does not begin with a record";
+  EXPECT_EQ(catalog->Describe("r")->why.message(), why);
+  EXPECT_EQ(catalog->Look(Points("r"), [](const auto&) { return absl::OkStatus(); }),
+            absl::DataLossError("run r cannot be read: " + why));
+  // Beside one that is, it costs nothing.
+  Report("s", 1, 5);
+  std::ofstream(root_ + "/s/y.tfevents.2") << "an archive of what has events";
+  const RunTree::Delta more = tree_->Rescan();
+  catalog->Found(more, tree_->runs());
+  ASSERT_TRUE(catalog->AwaitLoaded(kLong));
+  EXPECT_EQ(catalog->Describe("s")->why, absl::OkStatus());
+  EXPECT_EQ(PointsOf(*catalog, Points("s")), "5");
+}
+
 TEST_F(RunCatalogTest, AFileThatCannotBeReadIsTriedAgainAndTheOthersAreServed) {
   Report("r", 1, 5);
   Report("r", 6, 2, "y.tfevents.2");

@@ -204,8 +204,12 @@ absl::Status RunReader::Unreadable() const {
   absl::Status first;
   for (const RunFileData& file : data_.files()) {
     if (file.gone || !HoldsEvents(file.listed.kind)) continue;
-    if (file.records > 0 || file.problem.ok()) return absl::OkStatus();
-    if (first.ok()) first = file.problem;
+    if (file.records > 0 || (file.problem.ok() && !file.IsForeign())) return absl::OkStatus();
+    if (!first.ok()) continue;
+    first = file.problem.ok() ? absl::DataLossError(absl::StrCat(
+                                    run_->directory, "/", file.listed.name,
+                                    " is no event file: it does not begin with a record"))
+                              : file.problem;
   }
   return first;
 }

@@ -113,7 +113,7 @@ class RunReader {
   }
   // Of some file less was read than is known to be there.
   bool behind() const;
-  // Not OK: none of the files can be read, and why the first cannot.
+  // Not OK: none of the files can be read, or is an event file, and why the first is not.
   absl::Status Unreadable() const;
   // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
   Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);

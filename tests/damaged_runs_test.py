@@ -134,6 +134,24 @@ class DamagedRunsTest(yard_case.YardCase):
         out, err = self.finish(self.start_yard("export", "unreadable", "--format", "csv"), 1)
         self.assertEqual(out.count("\nunreadable,"), POINTS)
         self.assertIn("run unreadable is not whole: %s\n" % why, err)
+        out, err = self.finish(self.start_yard("plot", "unreadable"), 1)
+        self.assertIn("%d points" % POINTS, out)
+        self.assertIn("run unreadable is not whole: %s\n" % why, err)
+
+    def test_a_run_without_an_event_file_cannot_be_read(self):
+        path = self.write("packed", b"an archive of " + points(0, POINTS))
+        self.write("whole", points(0, POINTS))
+        self.await_points("whole", POINTS)
+        why = "%s is no event file: it does not begin with a record" % path
+        self.await_true(lambda: why in self.start_yard("show", "packed").communicate()[1], why)
+        for words in (["show", "packed"], ["plot", "packed"], ["export", "packed"]):
+            self.assertIn("run packed cannot be read: %s\n" % why, self.finish(self.start_yard(*words), 1)[1])
+        out, err = self.finish(self.start_yard("export", "whole", "packed", "--format", "csv"), 1)
+        self.assertIn("run packed is not whole: %s\n" % why, err)
+        self.assertEqual(out.count("\nwhole,"), POINTS)
+        out, err = self.finish(self.start_yard("plot", "whole", "packed", "-m", "loss"), 1)
+        self.assertIn("run packed cannot be read: %s; it is left out\n" % why, err)
+        self.assertIn("%d points" % POINTS, out)
 
     def test_a_run_that_cannot_be_read_costs_only_itself_and_says_why(self):
         path, reason = self.link_unreadable("closed")
@@ -145,8 +163,8 @@ class DamagedRunsTest(yard_case.YardCase):
         self.assertIn(why, err)
         for words in (["plot", "closed"], ["export", "closed"]):
             self.assertIn(why, self.finish(self.start_yard(*words), 1)[1])
-        for words in (["plot", "closed", "open", "-m", "loss"], ["compare", "closed", "open"]):
-            out, err = self.yard(*words)
+        for words, code in ((["plot", "closed", "open", "-m", "loss"], 1), (["compare", "closed", "open"], 0)):
+            out, err = self.finish(self.start_yard(*words), code)
             self.assertIn("open", out)
             self.assertIn(why, err)
             self.assertIn("; it is left out\n", err)

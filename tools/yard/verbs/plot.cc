@@ -102,6 +102,7 @@ class Plot : public Verb {
       auto run = WaitForRun(context, **client, name, deadline);
       if (names_.size() > 1 && absl::IsDataLoss(run.status())) {
         *context.err << UnreadableNotice(run.status());
+        is_whole_ = false;
         continue;
       }
       if (!run.ok()) return Fail(context, "plot", AsLookup(run.status()));
@@ -123,10 +124,24 @@ class Plot : public Verb {
         return Fail(context, "plot", drawn);
       }
     }
-    return kDone;
+    if (auto status = SayWhatIsMissing(context, runs); !status.ok()) {
+      return Fail(context, "plot", status);
+    }
+    return is_whole_ ? kDone : kFailed;
   }
 
  private:
+  // What could be read of them is drawn.
+  absl::Status SayWhatIsMissing(Context& context, const std::vector<msg::TagsReplyT>& runs) {
+    std::vector<std::string> names;
+    for (const msg::TagsReplyT& run : runs) names.push_back(run.run);
+    const auto losses = RunReader(context, "plot").Losses(names);
+    if (!losses.ok()) return losses.status();
+    for (const std::string& loss : *losses) *context.err << loss << "\n";
+    is_whole_ = is_whole_ && losses->empty();
+    return absl::OkStatus();
+  }
+
   // The newest runs that the query is true of.
   absl::Status AddQueried(Context& context) {
     if (query_.empty()) return absl::OkStatus();
@@ -382,6 +397,7 @@ class Plot : public Verb {
   msg::Overlap overlap_ = msg::Overlap::Raw;
   std::set<std::string> matched_;  // Tags that the pattern has found.
   std::set<std::string> queried_;  // Runs that the query has found: what they have was read.
+  bool is_whole_ = true;           // Nothing of the runs was left out that cannot be read.
   int width_ = 0, height_ = 0;
   double timeout_ = 5;
 };
