@@ -601,7 +601,8 @@ void Shim::KillRound() {
   if (IsTreeDead()) return Finish();
   if (gave_up_killing_) {
     const auto alive = LiveDescendants(getpid());
-    Note(std::to_string(alive.size()) + " processes of the task could not be killed");
+    Note(runtime::Counted(alive.size(), "process", "processes") +
+         " of the task could not be killed");
     return Finish();
   }
   KillOnce();

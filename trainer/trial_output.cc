@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/counted.h"
 #include "trainer/program_runner.h"
 
 namespace trainer {
@@ -46,9 +47,9 @@ std::vector<RelayedLine> AsRelayed(const AttemptKey& attempt,
 
 std::string WithLostOutput(std::string reason, std::int64_t bytes) {
   if (bytes == 0) return reason;
-  return absl::StrCat(reason, reason.empty() ? "" : "; ",
-                      "there was no room for the reports in the last ", bytes,
-                      " bytes of its output");
+  return absl::StrCat(
+      reason, reason.empty() ? "" : "; ", "there was no room for the reports in the last ",
+      runtime::Counted(static_cast<std::uint64_t>(bytes), "byte"), " of its output");
 }
 
 }  // namespace trainer

@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "runtime/counted.h"
 #include "runtime/file.h"
 #include "tools/yard/table.h"
 
@@ -106,7 +107,8 @@ Finding CheckSocketPaths(const std::string& runtime_directory) {
 
 Finding CheckLogs(const LogFacts& facts) {
   return Of(facts.bytes > kManyLogBytes ? Level::kWarn : Level::kOk, "logs",
-            absl::StrCat(ShortBytes(facts.bytes), " in ", facts.files, " files: ", facts.path),
+            absl::StrCat(ShortBytes(facts.bytes), " in ", runtime::Counted(facts.files, "file"),
+                         ": ", facts.path),
             absl::StrCat("remove old ones (du -ah ", ShellWord(facts.path),
                          " | sort -h | tail), keep less: yard up --service log_files=2"));
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/printable.h"
 #include "tools/yard/follow.h"
@@ -92,7 +93,7 @@ class TrialBatchImpl : public TrialBatch {
     }
     const auto failed = counts_.find(msg::TrialState::Failed);
     SetProgress(
-        absl::StrCat(rest_, " of ", Ids().size(), " trials",
+        absl::StrCat(rest_, " of ", runtime::Counted(Ids().size(), "trial"),
                      failed == counts_.end() ? "" : absl::StrCat(", ", failed->second, " failed")));
   }
 
@@ -181,7 +182,7 @@ std::string CountsLine(const std::map<msg::TrialState, std::size_t>& counts) {
     all += count;
     absl::StrAppend(&parts, parts.empty() ? "" : ", ", count, " ", StateName(state));
   }
-  return absl::StrCat(all, all == 1 ? " trial: " : " trials: ", parts);
+  return absl::StrCat(runtime::Counted(all, "trial"), ": ", parts);
 }
 
 }  // namespace yard

@@ -408,9 +408,8 @@ TEST_F(PlotRunsTest, APlotSaysWhatIsOddAboutItsPoints) {
   EXPECT_THAT(yard_.Run({"plot", "nan"}).out,
               HasSubstr("nan  3 points, 1 of 3 is NaN or infinite (\u00d7)\n"));
   EXPECT_EQ(yard_.Run({"plot", "once"}).err, "all 2 points of once are at step 5\n");
-  EXPECT_EQ(
-      yard_.Run({"plot", "again"}).err,
-      "1 point of again are at steps that are there twice: --overlap last draws the newest\n");
+  EXPECT_EQ(yard_.Run({"plot", "again"}).err,
+            "1 point of again is at a step that is there twice: --overlap last draws the newest\n");
   EXPECT_EQ(yard_.Run({"plot", "again", "--overlap", "last"}).err, "");
 }
 

@@ -335,8 +335,10 @@ class Plot : public Verb {
     const auto kept = client.Call<rpc::Datamanager::Scalars>(request, Patient());
     // (An older data manager does not say.)
     if (!kept.ok() || kept->kept_points == 0 || kept->kept_points >= kept->total_points) return;
-    *context.err << runtime::Counted(kept->total_points - kept->kept_points, "point") << " of "
-                 << run << " are at steps that are there twice: --overlap last draws the newest\n";
+    const std::uint64_t twice = kept->total_points - kept->kept_points;
+    *context.err << runtime::Counted(twice, "point") << " of " << run
+                 << (twice == 1 ? " is at a step that is" : " are at steps that are")
+                 << " there twice: --overlap last draws the newest\n";
   }
 
   // All vectors of a reply with columns have one length; a service of another version may think

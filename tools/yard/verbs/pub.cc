@@ -254,8 +254,9 @@ class Pub : public Verb {
 
   static absl::Status Behind(const Published& published, const absl::Status& why) {
     if (published.events == 0) return why;
-    return absl::Status(why.code(),
-                        absl::StrCat("after ", published.events, " events: ", why.message()));
+    return absl::Status(
+        why.code(),
+        absl::StrCat("after ", runtime::Counted(published.events, "event"), ": ", why.message()));
   }
 
   absl::StatusOr<std::unique_ptr<Texts>> Open(const Context& context) {

@@ -303,8 +303,8 @@ class Sub : public Verb {
     if (count_ == 0) return kDone;
     if (interrupted) return kInterrupted;
     return Fail(context, "sub",
-                absl::DeadlineExceededError(
-                    absl::StrCat("timed out after ", seen, " of ", count_, " events")));
+                absl::DeadlineExceededError(absl::StrCat("timed out after ", seen, " of ",
+                                                         runtime::Counted(count_, "event"))));
   }
 
   static void SayNotice(Context& context, const std::string& line) {
@@ -319,7 +319,7 @@ class Sub : public Verb {
     }
     const std::string of = item.topic.empty() ? "" : " of " + runtime::Printable(item.topic);
     if (item.lost_events > 0) {
-      *context.err << "yard sub: lost " << item.lost_events << " events" << of
+      *context.err << "yard sub: lost " << runtime::Counted(item.lost_events, "event") << of
                    << (item.topic.empty() ? ": printing is too slow" : "") << "\n";
     } else {
       *context.err << "yard sub: events" << of << " may be lost"
