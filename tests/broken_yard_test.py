@@ -377,6 +377,24 @@ class DiskTest(Yards):
         self.assert_gone(err)
 
 
+    def test_without_an_instance_of_inotify(self):
+        # Of this user namespace alone.
+        limit = pathlib.Path("/proc/sys/user/max_inotify_instances")
+        self.type("yard down")
+        before = limit.read_text()
+        self.addCleanup(limit.write_text, before)
+        limit.write_text("0")
+        code, out, err, seconds = self.run_yard("up")
+        self.assertEqual(code, 4, err)
+        self.assertNotIn("launcher", out)
+        self.assertRegex(err, r"^yard up: the launcher cannot start: cannot watch files by inotify: Too many open files: this user has "
+                              r"no instance of it left; .*; next: sudo sysctl fs.inotify.max_user_instances=1024 && yard up\n$")
+        self.assertLessEqual(seconds, 5, err)
+        self.assert_gone(err)
+        limit.write_text(before)
+        self.yard("up")
+
+
 class FlagsTest(Yards):
     """What `yard up` is told."""
 
