@@ -100,7 +100,7 @@ class TopTest(yard_case.YardCase):
         self.open_top()
         self.only(name)
         self.keys("l")
-        self.await_screen(r"output of j-\w{5} -+")
+        self.await_screen(r"output of t-\w{5} %s -+" % name)
         self.await_screen(r"\n first line\n \\x1B\]0;owned\\x07\\x1B\[2J\n")
         self.keys("l")
         self.await_no("first line")

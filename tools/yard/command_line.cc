@@ -40,6 +40,7 @@ void Declare(CLI::App* app, Verb& verb, CommandLine* line) {
   OptionSet options(app);
   verb.Declare(options);
   app->add_flag("--json", line->json, "Print JSON, one object a line.");
+  app->add_flag("--utc", line->utc)->group("");  // The help of a verb fits on a screen.
   app->add_option("--color", line->color, "Default: auto.")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->option_text("auto|always|never");

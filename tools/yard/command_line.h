@@ -15,6 +15,7 @@ struct CommandLine {
   const VerbEntry* entry = nullptr;
   std::unique_ptr<Verb> verb;  // With its options set; null if there is nothing to run.
   bool json = false;
+  bool utc = false;
   std::string color = "auto";
   std::vector<std::string> rest;  // The words after "--".
 };
@@ -33,7 +34,7 @@ struct DeclaredOption {
   bool takes_value = false;
   bool repeats = false;  // A positional that takes all words that are left.
 };
-// All of a verb, --help, --json and --color too; positionals in their order.
+// All of a verb, --help, --json, --utc and --color too; positionals in their order.
 std::vector<DeclaredOption> OptionsOf(const VerbEntry& entry);
 
 }  // namespace yard

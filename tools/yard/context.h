@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "bus/client.h"
 #include "bus/node.h"
 #include "runtime/clock.h"
@@ -27,6 +28,9 @@ struct Context {
   int width = 80;      // Of the terminal, in columns and rows.
   int height = 24;
   bool json = false;  // --json
+  bool utc = false;   // --utc
+  // That of the times that people read and type.
+  absl::TimeZone zone() const { return utc ? absl::UTCTimeZone() : absl::LocalTimeZone(); }
   // Columns that a table on `out` has; 0: any number.
   int out_width() const { return out_is_terminal ? width : 0; }
 

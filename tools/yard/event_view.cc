@@ -24,11 +24,11 @@ const msg::Head* SentHead(const msg::Envelope& event) {
 }
 
 // "2026-05-02T12:30:05.000000Z +300us": when it was sent, and how long it was on its way.
-std::string Stamp(const msg::Envelope& event, absl::Time heard) {
+std::string Stamp(const msg::Envelope& event, absl::Time heard, absl::TimeZone zone) {
   const msg::Head* const head = SentHead(event);
-  if (head == nullptr) return absl::StrCat(IsoTime(absl::ToUnixMicros(heard)), " recorded");
+  if (head == nullptr) return absl::StrCat(LocalTime(absl::ToUnixMicros(heard), zone), " recorded");
   const absl::Duration way = heard - absl::FromUnixMicros(head->sent_us());
-  return absl::StrCat(IsoTime(head->sent_us()), " ", way < absl::ZeroDuration() ? "" : "+",
+  return absl::StrCat(LocalTime(head->sent_us(), zone), " ", way < absl::ZeroDuration() ? "" : "+",
                       absl::FormatDuration(absl::Trunc(way, absl::Microseconds(1))));
 }
 
@@ -115,6 +115,7 @@ absl::StatusOr<EventView> EventView::Make(const Options& options) {
   view.json_ = options.json;
   view.for_terminal_ = options.for_terminal;
   view.timestamps_ = options.timestamps;
+  view.zone_ = options.zone;
   for (const std::string& topic : options.topics) {
     auto pattern = TopicPattern::Parse(topic);
     if (!pattern.ok()) return pattern.status();
@@ -195,7 +196,7 @@ std::optional<std::string> EventView::LineOf(std::string_view topic, const msg::
 
 std::string EventView::Text(std::string_view topic, const msg::Envelope& event, absl::Time heard,
                             const nlohmann::json& body) const {
-  const std::string stamp = timestamps_ ? Stamp(event, heard) + "  " : "";
+  const std::string stamp = timestamps_ ? Stamp(event, heard, zone_) + "  " : "";
   if (field_.has_value() && body.is_string())
     return stamp + runtime::Printable(body.get<std::string>());
   const std::string text = runtime::Printable(body.dump(-1, ' ', false, kReplace));

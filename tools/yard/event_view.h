@@ -27,8 +27,9 @@ class EventView {
     std::string field;
     std::string filter;
     bool json = false;
-    bool for_terminal = false;  // JSON that cannot drive one.
-    bool timestamps = false;    // When it was sent, and how long it was on its way.
+    bool for_terminal = false;                  // JSON that cannot drive one.
+    bool timestamps = false;                    // When it was sent, and how long it was on its way.
+    absl::TimeZone zone = absl::UTCTimeZone();  // Of times that are no JSON.
     // Gets a line for each place of the filter that none of the first events has had. On the
     // thread that brings an event.
     std::function<void(std::string line)> on_missing = {};
@@ -67,6 +68,7 @@ class EventView {
   bool json_ = false;
   bool for_terminal_ = false;
   bool timestamps_ = false;
+  absl::TimeZone zone_;
 };
 
 }  // namespace yard

@@ -370,8 +370,10 @@ Finding CheckFileLimit(std::uint64_t hard_limit) {
       "--ulimit of Docker), log in again, then: yard down --keep && yard up");
 }
 
-Finding CheckClock(absl::Time now) {
-  const std::string time = IsoTime(absl::ToUnixMicros(now)).substr(0, 19) + "Z";
+Finding CheckClock(absl::Time now, absl::TimeZone zone) {
+  const char* const format =
+      zone.At(now).offset == 0 ? "%Y-%m-%dT%H:%M:%SZ" : "%Y-%m-%dT%H:%M:%S%Ez";
+  const std::string time = absl::FormatTime(format, now, zone);
   if (now < absl::FromCivil(absl::CivilYear(2020), absl::UTCTimeZone())) {
     return Bad("clock", absl::StrCat("it shows ", time, ", which is long past"),
                "set the clock: timedatectl set-ntp true");

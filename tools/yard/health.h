@@ -72,7 +72,7 @@ struct SpaceFacts {
 Findings CheckSpace(const SpaceFacts& facts);
 
 Finding CheckFileLimit(std::uint64_t hard_limit);
-Finding CheckClock(absl::Time now);
+Finding CheckClock(absl::Time now, absl::TimeZone zone);
 
 struct LibraryFacts {
   std::string name;

@@ -155,9 +155,12 @@ TEST(CheckFileLimitTest, WarnsUnder4096) {
 
 TEST(CheckClockTest, ATimeBefore2020IsBad) {
   const absl::Time new_year = absl::FromUnixSeconds(1'577'836'800);
-  EXPECT_EQ(CheckClock(new_year).level, Level::kOk);
-  EXPECT_EQ(CheckClock(new_year - absl::Seconds(1)).level, Level::kBad);
-  EXPECT_THAT(CheckClock(new_year - absl::Seconds(1)).found, HasSubstr("2019-12-31T23:59:59Z"));
+  const absl::Time before = new_year - absl::Seconds(1);
+  EXPECT_EQ(CheckClock(new_year, absl::UTCTimeZone()).level, Level::kOk);
+  EXPECT_EQ(CheckClock(before, absl::UTCTimeZone()).level, Level::kBad);
+  EXPECT_THAT(CheckClock(before, absl::UTCTimeZone()).found, HasSubstr("2019-12-31T23:59:59Z"));
+  EXPECT_THAT(CheckClock(before, absl::FixedTimeZone(3600)).found,
+              HasSubstr("2020-01-01T00:59:59+01:00"));
 }
 
 TEST(CheckLibraryTest, AnotherVersionThanCompiledForIsNoted) {

@@ -103,6 +103,7 @@ int WithContext(const CommandLine& line, const char* verb, Interrupt* interrupt,
   context.out = &std::cout;
   context.err = &std::cerr;
   context.json = line.json;
+  context.utc = line.utc;
   context.rest = line.rest;
   context.interrupt = interrupt;
   for (char** entry = environ; *entry != nullptr; ++entry) context.environment.push_back(*entry);

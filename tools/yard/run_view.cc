@@ -90,14 +90,14 @@ std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Tim
   return table.ToString(width);
 }
 
-std::string RunText(const msg::RunT& run) {
+std::string RunText(const msg::RunT& run, absl::TimeZone zone) {
   std::string text;
   AddLine("run", run.name, &text);
   AddLine("in", run.directory, &text);
   AddLine("trial", run.trial, &text);
   for (const std::string& label : run.labels) AddLine("label", label, &text);
-  AddLine("created", IsoTime(run.create_us), &text);
-  AddLine("updated", IsoTime(run.update_us), &text);
+  AddLine("created", LocalTime(run.create_us, zone), &text);
+  AddLine("updated", LocalTime(run.update_us, zone), &text);
   AddLine("files",
           absl::StrCat(run.files, ", ", ShortBytes(run.bytes),
                        run.read_bytes > 0 && run.read_bytes < run.bytes

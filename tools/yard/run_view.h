@@ -21,7 +21,7 @@ namespace yard {
 std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now,
                      int width = 0);
 // Lines that begin with a key of ten columns, as in `yard show`.
-std::string RunText(const msg::RunT& run);
+std::string RunText(const msg::RunT& run, absl::TimeZone zone = absl::UTCTimeZone());
 // A line for each tag; there is a column for plugins if any tag is no scalar.
 std::string TagTable(std::span<const std::unique_ptr<msg::TagT>> tags, int width = 0);
 // A line for each file, then one for each kind of fault.

@@ -90,6 +90,12 @@ std::string ShortDuration(absl::Duration duration) {
   return absl::StrFormat("%d d", static_cast<std::int64_t>(seconds / 86400));
 }
 
+std::string LocalTime(std::int64_t microseconds, absl::TimeZone zone) {
+  const absl::Time time = absl::FromUnixMicros(microseconds);
+  if (microseconds == 0 || zone.At(time).offset == 0) return IsoTime(microseconds);
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E6S%Ez", time, zone);
+}
+
 std::string ShortNumber(double value) { return absl::StrFormat("%.6g", value); }
 
 std::vector<std::string> ShortNumbers(std::span<const double> values) {

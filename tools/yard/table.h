@@ -31,6 +31,8 @@ class Table {
 // "12 s", "3 min", "5 h", "2 d": for tables.
 std::string ShortDuration(absl::Duration duration);
 using bus::IsoTime;
+// The same for people: "2026-05-02T14:30:05.000000+02:00", and as above where it is UTC.
+std::string LocalTime(std::int64_t microseconds, absl::TimeZone zone);
 // "0.0811", "1.2e-05", "nan": at most 6 significant digits.
 std::string ShortNumber(double value);
 // Several, which a person compares: with as many digits as it takes to tell them apart.

@@ -84,6 +84,13 @@ TEST(ShortDurationTest, NeverShowsAClockThatWentBack) {
   EXPECT_EQ(ShortDuration(absl::InfiniteDuration()), "-");
 }
 
+TEST(LocalTimeTest, SaysItsZoneUnlessThatIsUtc) {
+  EXPECT_EQ(LocalTime(1'700'000'000'123'456, absl::FixedTimeZone(19'800)),
+            "2023-11-15T03:43:20.123456+05:30");
+  EXPECT_EQ(LocalTime(1'700'000'000'123'456, absl::UTCTimeZone()), IsoTime(1'700'000'000'123'456));
+  EXPECT_EQ(LocalTime(0, absl::FixedTimeZone(19'800)), "");
+}
+
 TEST(IsoTimeTest, IsUtcWithMicroseconds) {
   EXPECT_EQ(IsoTime(1), "1970-01-01T00:00:00.000001Z");
   EXPECT_EQ(IsoTime(1'700'000'000'123'456), "2023-11-14T22:13:20.123456Z");

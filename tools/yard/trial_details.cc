@@ -53,7 +53,7 @@ std::string BoundsLine(const std::string& stop) {
   return absl::StrJoin(bounds, ", ");
 }
 
-std::string StatisticsTable(const msg::TrialDetailsReplyT& details) {
+std::string StatisticsTable(const msg::TrialDetailsReplyT& details, int width) {
   if (details.statistics.empty()) return "";
   Table table({"METRIC", ">COUNT", ">LAST", ">MIN", ">MAX", ">MEAN", ">LAST 5", ">LAST 10"});
   for (const auto& metric : details.statistics) {
@@ -61,7 +61,7 @@ std::string StatisticsTable(const msg::TrialDetailsReplyT& details) {
                   ShortNumber(metric->min), ShortNumber(metric->max), ShortNumber(metric->mean),
                   ShortNumber(metric->last_5_mean), ShortNumber(metric->last_10_mean)});
   }
-  return table.ToString();
+  return table.ToString(width);
 }
 
 // A line of the log. In a text of several only the first has its time.
@@ -70,7 +70,7 @@ struct LogLine {
   absl::string_view text;
 };
 
-std::string LogText(const msg::TrialDetailsReplyT& details) {
+std::string LogText(const msg::TrialDetailsReplyT& details, absl::TimeZone zone) {
   std::vector<LogLine> lines;
   for (const auto& said : details.log) {
     std::int64_t time_us = said->time_us;
@@ -81,10 +81,14 @@ std::string LogText(const msg::TrialDetailsReplyT& details) {
   std::string text;
   const std::size_t left_out = lines.size() - std::min(lines.size(), kLogLines);
   if (left_out > 0) AddLine(text, "log", "(lines before these: --json)");
+  std::size_t time_width = 27;
   for (std::size_t i = left_out; i < lines.size(); ++i) {
     const std::string shown =
         FitText(runtime::Printable(runtime::Std(lines[i].text)), kLogLineWidth);
-    AddLine(text, "log", absl::StrFormat("%-27s  %s", IsoTime(lines[i].time_us), shown));
+    // Lines without a time are as far to the right.
+    const std::string time = LocalTime(lines[i].time_us, zone);
+    time_width = std::max(time_width, time.size());
+    AddLine(text, "log", absl::StrFormat("%-*s  %s", static_cast<int>(time_width), time, shown));
   }
   return text;
 }
@@ -152,7 +156,7 @@ json OptionsToJson(const msg::TrialOptionsT& options) {
 
 }  // namespace
 
-std::string DetailsText(const msg::TrialDetailsReplyT& details) {
+std::string DetailsText(const msg::TrialDetailsReplyT& details, int width, absl::TimeZone zone) {
   std::string text;
   if (details.options != nullptr) {
     const msg::TrialOptionsT& options = *details.options;
@@ -195,7 +199,7 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details) {
                          limit > 0 ? absl::StrCat(" of ", ShortBytes(limit)) : ""));
   }
   if (details.events_waiting > 0) AddLine(text, "told", absl::StrCat(details.events_waiting));
-  return text + StatisticsTable(details) + LogText(details);
+  return text + StatisticsTable(details, width) + LogText(details, zone);
 }
 
 json DetailsToJson(const msg::TrialDetailsReplyT& details) {

@@ -12,6 +12,7 @@
 #include "tools/yard/follow.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/trial_words.h"
 
 namespace yard::top {
 namespace {
@@ -42,42 +43,52 @@ void AddUse(const Facts& facts, const UsageByTask& usage, const std::string& tas
 }
 
 // Why a job that has not ended waits.
-std::string WaitsFor(const msg::JobT& job) {
+std::string WaitsFor(const msg::JobT& job, const TrialWords& words) {
   for (const auto& task : job.tasks) {
-    if (task->state == msg::TaskState::Pending && !task->reason.empty()) return task->reason;
+    if (task->state == msg::TaskState::Pending && !task->reason.empty()) {
+      return words.Of(task->reason);
+    }
   }
   return {};
 }
 
-TableRow RowOf(const Facts& facts, const msg::TrialT& trial, const msg::JobT* job) {
+std::string TitleOf(const std::string& id, const std::string& name) {
+  return name.empty() || name == id ? id : absl::StrCat(id, " ", name);
+}
+
+TableRow RowOf(const Facts& facts, const msg::TrialT& trial, const msg::JobT* job,
+               const TrialWords& words) {
   TableRow row{.kind = TableRow::Kind::kTrial, .id = trial.id, .name = trial.name};
   row.state = StateName(trial.state);
   row.has_ended = HasEnded(trial.state);
   row.has_failed = trial.state == msg::TrialState::Failed;
   if (trial.created_us != 0) row.age = Since(facts, trial.created_us, trial.ended_us);
   row.restarts = trial.attempt > 0 ? trial.attempt - 1 : 0;
-  row.note =
-      !trial.reason.empty() || row.has_ended || job == nullptr ? trial.reason : WaitsFor(*job);
+  const bool says_so = !trial.reason.empty() || row.has_ended || job == nullptr;
+  row.note = says_so ? trial.reason : WaitsFor(*job, words);
+  row.title = TitleOf(trial.id, trial.name);
   row.metrics = trial.last_metrics;
   row.words = Words({row.id, row.name, row.state});
   row.subject = {.trial = trial.id, .reports = trial.reports, .output_of = trial.job};
   return row;
 }
 
-TableRow RowOf(const Facts& facts, const msg::JobT& job) {
+TableRow RowOf(const Facts& facts, const msg::JobT& job, const TrialWords& words) {
   TableRow row{.kind = TableRow::Kind::kJob, .id = job.id, .name = job.name};
   row.state = StateName(job.state);
   row.has_ended = HasEnded(job.state);
   row.has_failed = job.state == msg::TaskState::Failed || job.state == msg::TaskState::Lost;
   if (job.created_us != 0) row.age = Since(facts, job.created_us, job.ended_us);
   row.restarts = job.restarts;
-  row.note = row.has_ended ? job.reason : WaitsFor(job);
+  row.note = row.has_ended ? job.reason : WaitsFor(job, words);
+  row.title = TitleOf(job.id, job.name);
   row.words = Words({row.id, row.name, row.state});
   row.subject = {.output_of = job.id};
   return row;
 }
 
-TableRow RowOf(const Facts& facts, const msg::TaskT& task, const TableRow& owner) {
+TableRow RowOf(const Facts& facts, const msg::TaskT& task, const TableRow& owner,
+               const TrialWords& words) {
   TableRow row{
       .kind = TableRow::Kind::kTask, .id = task.id, .name = std::string(TaskName(task.id))};
   row.state = StateName(task.state);
@@ -87,7 +98,8 @@ TableRow RowOf(const Facts& facts, const msg::TaskT& task, const TableRow& owner
     row.age = Since(facts, task.attempts.back()->started_us, task.attempts.back()->ended_us);
   }
   row.restarts = task.restarts;
-  row.note = task.reason;
+  row.note = words.Of(task.reason);
+  row.title = absl::StrCat(owner.title, "/", row.name);
   row.words = Words({row.id, owner.id, owner.name, row.state});
   row.subject = owner.subject;
   row.subject.output_of = task.id;
@@ -95,8 +107,8 @@ TableRow RowOf(const Facts& facts, const msg::TaskT& task, const TableRow& owner
 }
 
 // The row of a trial or a job, and those of its tasks.
-void AddThing(const Facts& facts, const UsageByTask& usage, TableRow row, const msg::JobT* job,
-              std::vector<TableRow>* rows) {
+void AddThing(const Facts& facts, const UsageByTask& usage, const TrialWords& words, TableRow row,
+              const msg::JobT* job, std::vector<TableRow>* rows) {
   const std::size_t place = rows->size();
   rows->push_back(std::move(row));
   if (job == nullptr) return;
@@ -104,7 +116,7 @@ void AddThing(const Facts& facts, const UsageByTask& usage, TableRow row, const 
   for (const auto& task : job->tasks) {
     AddUse(facts, usage, task->id, &(*rows)[place]);
     if (!has_rows) continue;
-    TableRow of_task = RowOf(facts, *task, (*rows)[place]);
+    TableRow of_task = RowOf(facts, *task, (*rows)[place], words);
     AddUse(facts, usage, task->id, &of_task);
     rows->push_back(std::move(of_task));
   }
@@ -116,15 +128,19 @@ std::vector<TableRow> RowsOf(const Facts& facts) {
   UsageByTask usage;
   for (const auto& task : facts.usage.tasks) usage[task->task] = task.get();
   std::map<std::string, const msg::JobT*> jobs;
-  for (const msg::JobT& job : facts.jobs) jobs[job.id] = &job;
+  TrialWords words;
+  for (const msg::JobT& job : facts.jobs) {
+    jobs[job.id] = &job;
+    words.Add(job);
+  }
   std::vector<TableRow> rows;
   for (const msg::TrialT& trial : facts.trials) {
     const auto job = jobs.find(trial.job);
     const msg::JobT* const its = job == jobs.end() ? nullptr : job->second;
-    AddThing(facts, usage, RowOf(facts, trial, its), its, &rows);
+    AddThing(facts, usage, words, RowOf(facts, trial, its, words), its, &rows);
   }
   for (const msg::JobT& job : facts.jobs) {
-    if (!IsOfTrial(job)) AddThing(facts, usage, RowOf(facts, job), &job, &rows);
+    if (!IsOfTrial(job)) AddThing(facts, usage, words, RowOf(facts, job, words), &job, &rows);
   }
   return rows;
 }

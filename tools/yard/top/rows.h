@@ -28,6 +28,7 @@ struct TableRow {
   std::string note = {};     // Why it waits or has ended.
   std::string metrics = {};  // A JSON object; of a trial.
   std::string words = {};    // In which a filter looks, in lower case.
+  std::string title = {};    // What its output is that of.
   Subject subject = {};
 };
 

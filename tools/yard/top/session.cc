@@ -87,7 +87,7 @@ class Session {
  private:
   absl::Status Show() {
     const auto [width, height] = terminal_->Size();
-    Screen wanted = Draw(model_, {.width = width, .height = height});
+    Screen wanted = Draw(model_, {.width = width, .height = height, .zone = context_.zone()});
     const std::string bytes =
         Difference(shown_.has_value() ? &*shown_ : nullptr, wanted, context_.color);
     shown_ = std::move(wanted);

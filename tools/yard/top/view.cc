@@ -57,7 +57,7 @@ std::string Percent(double cores) {
 
 std::string NameCell(const TableRow& row) {
   if (row.kind == TableRow::Kind::kTask) return "  " + row.name;
-  return row.name.empty() || row.name == row.id ? row.id : absl::StrCat(row.id, " ", row.name);
+  return row.title;
 }
 
 std::string Details(const TableRow& row, const std::string& wanted) {
@@ -218,7 +218,9 @@ class Drawing {
     const Facts& facts = *model_.facts();
     const TableRow* const selected = model_.selected();
     const std::string of = selected == nullptr ? "" : selected->subject.output_of;
-    const std::string title = of.empty() ? "no output yet " : absl::StrCat("output of ", of, " ");
+    const std::string title =
+        of.empty() ? "no output yet "
+                   : absl::StrCat("output of ", runtime::Printable(selected->title), " ");
     const int end = screen_.Put(first, 1, title, Style::kBold);
     for (int column = end; column < screen_.width() - 1; ++column) screen_.Put(first, column, "-");
     if (of.empty() || facts.output_of != of) return;

@@ -10,7 +10,7 @@ namespace yard::top {
 struct ViewOptions {
   int width = 80;
   int height = 24;
-  absl::TimeZone zone = absl::LocalTimeZone();
+  absl::TimeZone zone = absl::UTCTimeZone();
   // The last line names them, or says what else is to be said. Without it this is a frame for a
   // file: nothing is selected.
   bool keys = true;

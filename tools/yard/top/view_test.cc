@@ -61,6 +61,7 @@ std::shared_ptr<Facts> SomeFacts() {
   facts->jobs.push_back(JobOf("j-trial", "first", 1));
   facts->jobs.back().labels.push_back(std::make_unique<msg::KeyValueT>());
   facts->jobs.back().labels.back()->key = "trial";
+  facts->jobs.back().labels.back()->value = "t-abcde";
   facts->jobs.push_back(JobOf("j-train", "train", 2));
   for (const auto& [task, cores, rss] : {std::tuple("j-trial/worker-0", 0.98, 212'000'000),
                                          {"j-train/worker-0", 0.4, 50'000'000},
@@ -207,7 +208,7 @@ TEST_F(ViewTest, OutputOfWhatIsSelected) {
   facts->output = {"one", "two \x1b]0;title\x07", "three"};
   model_.Take(facts);
   const std::string shown = Shown(model_, 40, 12);
-  EXPECT_NE(shown.find(" output of j-trial -----"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" output of t-abcde first -----"), std::string::npos) << shown;
   EXPECT_NE(shown.find(" two \\x1B]0;title\\x07\n three\n"), std::string::npos) << shown;
   // Of another one it is not shown.
   Type(model_, "j");

@@ -138,7 +138,7 @@ class Call : public Verb {
                       absl::StrJoin(method.request_fields, ", ")});
       }
     }
-    if (!context.json) *context.out << table.ToString();
+    if (!context.json) *context.out << table.ToString(context.out_width());
     return kDone;
   }
 

@@ -86,7 +86,7 @@ class Doctor : public Verb {
     };
     add(CheckPlaces(context, yard));
     add({CheckFileLimit(HardFileLimit()), CheckProcessLimit(ProcessLimit()),
-         CheckWatches(LookAtWatches()), CheckClock(yard.now)});
+         CheckWatches(LookAtWatches()), CheckClock(yard.now, context.zone())});
     add(CheckMemory(LookAtMemory()));
     add(CheckProxy(ProxyHidesLocalhost(context.environment)));
     for (const LibraryFacts& library : LoadedLibraries()) add({CheckLibrary(library)});

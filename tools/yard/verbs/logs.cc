@@ -161,7 +161,7 @@ class Logs : public Verb {
     request.last_lines = lines_;
     request.errors_only = err_;
     if (!since_.empty()) {
-      const auto since = ParseMoment(since_, context.clock->Now(), absl::LocalTimeZone());
+      const auto since = ParseMoment(since_, context.clock->Now(), context.zone());
       if (!since.has_value()) return Unexpected("--since", kMomentForm, since_);
       request.since_us = std::max<std::int64_t>(absl::ToUnixMicros(*since), 1);
     }

@@ -13,6 +13,7 @@
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"
 #include "tools/yard/things_json.h"
+#include "tools/yard/trial_words.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
 
@@ -53,7 +54,7 @@ std::string TasksOf(const msg::JobT& job) {
 // The tasks of jobs, one a row.
 class TaskTable {
  public:
-  explicit TaskTable(Context& context) : context_(context) {}
+  TaskTable(Context& context, const TrialWords* words) : context_(context), words_(words) {}
 
   // `only` is "j-abcde/worker-0", or empty for all.
   void Add(const msg::JobT& job, const std::string& only) {
@@ -85,10 +86,12 @@ class TaskTable {
                    attempt == nullptr || attempt->started_us == 0
                        ? "-"
                        : ShortDuration(absl::Microseconds(end - attempt->started_us)),
-                   task.address, absl::StrJoin(task.resources, " "), Short(task.reason, 100)});
+                   task.address, absl::StrJoin(task.resources, " "),
+                   Short(words_->Of(task.reason), 100)});
   }
 
   Context& context_;
+  const TrialWords* const words_;
   std::size_t count_ = 0;
   Table table_ = Table({"TASK", ">RANK", "STATE", ">ATTEMPT", ">PID", ">RESTARTS", ">TIME",
                         "ADDRESS", "RESOURCES", "WHY"});
@@ -113,8 +116,9 @@ class Ps : public Verb {
     auto jobs = (*client)->Call<rpc::Launcher::Jobs>({}, Patient());
     if (!jobs.ok()) return Fail(context, "ps", jobs.status());
     Limit(&jobs->jobs);
+    for (const auto& job : jobs->jobs) words_.Add(*job);
     if (tasks_) {
-      TaskTable table(context);
+      TaskTable table(context, &words_);
       for (const auto& job : jobs->jobs) table.Add(*job, "");
       table.Print();
       return kDone;
@@ -128,7 +132,7 @@ class Ps : public Verb {
 
  private:
   int ShowTasks(Context& context, bus::Client& client) const {
-    TaskTable table(context);
+    TaskTable table(context, &words_);
     for (const std::string& name : names_) {
       const auto job_or_task = FindJobOrTask(context, name);
       if (!job_or_task.ok()) return Fail(context, "ps", job_or_task.status());
@@ -147,8 +151,8 @@ class Ps : public Verb {
     return kDone;
   }
 
-  static void ShowThings(Context& context, const msg::TrialsReplyT& trials,
-                         const msg::JobsReplyT& jobs) {
+  void ShowThings(Context& context, const msg::TrialsReplyT& trials,
+                  const msg::JobsReplyT& jobs) const {
     Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "WHY"});
     const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
     std::map<std::string, const msg::JobT*> by_id;
@@ -170,17 +174,17 @@ class Ps : public Verb {
       if (IsOfTrial(*job)) continue;
       table.AddRow({job->id, job->name, StateName(job->state), "-",
                     ShortDuration(absl::Microseconds(now - job->created_us)), "", TasksOf(*job),
-                    Short(WhyOfJob(*job), 100)});
+                    Short(words_.Of(WhyOfJob(*job)), 100)});
     }
     if (!context.json) *context.out << table.ToString(context.out_width());
   }
 
   // One that has not ended waits for what its job waits for.
-  static std::string WhyOf(const msg::TrialT& trial,
-                           const std::map<std::string, const msg::JobT*>& jobs) {
+  std::string WhyOf(const msg::TrialT& trial,
+                    const std::map<std::string, const msg::JobT*>& jobs) const {
     const auto job = jobs.find(trial.job);
     const bool waits = trial.reason.empty() && !HasEnded(trial.state) && job != jobs.end();
-    return Short(waits ? WhyOfJob(*job->second) : trial.reason, 100);
+    return Short(waits ? words_.Of(WhyOfJob(*job->second)) : trial.reason, 100);
   }
 
   template <typename Things>
@@ -199,6 +203,7 @@ class Ps : public Verb {
 
   std::vector<std::string> names_;
   bool all_ = false, tasks_ = false;
+  TrialWords words_;
 };
 
 }  // namespace

@@ -126,14 +126,14 @@ class Show : public Verb {
     Line(context, "why", trial.reason);
     Line(context, "program", absl::StrJoin(trial.argv, " "));
     Line(context, "in", trial.working_directory);
-    Line(context, "created", IsoTime(trial.created_us));
-    Line(context, "ended", IsoTime(trial.ended_us));
+    Line(context, "created", LocalTime(trial.created_us, context.zone()));
+    Line(context, "ended", LocalTime(trial.ended_us, context.zone()));
     Line(context, "reports", absl::StrCat(trial.reports));
     Line(context, "metrics", MetricsLine(trial.last_metrics, 12));
     Line(context, "attempt", absl::StrCat(trial.attempt));
     Line(context, "job", trial.job);
     Line(context, "files", trial.log_directory);
-    *context.out << DetailsText(*details);
+    *context.out << DetailsText(*details, context.out_width(), context.zone());
     for (const std::string& line : trial.error_lines) Line(context, "last lines", line);
     *context.out << "next       yard logs " << trial.id << "   " << YardCommand("plot", trial.name)
                  << (HasEnded(trial.state) ? "" : absl::StrCat("   yard stop ", trial.id)) << "\n";
@@ -148,8 +148,8 @@ class Show : public Verb {
     Line(context, "why", job.reason);
     Line(context, "program", absl::StrJoin(job.argv, " "));
     Line(context, "in", job.working_directory);
-    Line(context, "created", IsoTime(job.created_us));
-    Line(context, "ended", IsoTime(job.ended_us));
+    Line(context, "created", LocalTime(job.created_us, context.zone()));
+    Line(context, "ended", LocalTime(job.ended_us, context.zone()));
     if (job.restarts > 0) Line(context, "restarts", absl::StrCat(job.restarts));
     for (const auto& label : job.labels) {
       Line(context, "label", absl::StrCat(label->key, "=", label->value));
@@ -199,7 +199,7 @@ class Show : public Verb {
     if (attempt.started_us != 0) {
       const std::int64_t end =
           attempt.ended_us != 0 ? attempt.ended_us : absl::ToUnixMicros(context.clock->Now());
-      words.push_back(IsoTime(attempt.started_us));
+      words.push_back(LocalTime(attempt.started_us, context.zone()));
       words.push_back("for " + ShortDuration(absl::Microseconds(end - attempt.started_us)));
     }
     if (!attempt.reason.empty()) words.push_back(attempt.reason);
@@ -225,7 +225,8 @@ class Show : public Verb {
   static absl::Status ShowTags(Context& context, RunReader& reader, const msg::RunT& run) {
     const auto tags = reader.Tags(run.name, "", context.json ? kAllTags : kTags);
     if (!tags.ok()) {
-      if (!context.json && absl::IsDataLoss(tags.status())) *context.out << RunText(run);
+      if (!context.json && absl::IsDataLoss(tags.status()))
+        *context.out << RunText(run, context.zone());
       return tags.status();
     }
     if (tags->incomplete) *context.err << IncompleteNotice(run.name);
@@ -233,7 +234,7 @@ class Show : public Verb {
       for (const auto& tag : tags->tags) PrintJson(context, TagToJson(run.name, *tag));
       return absl::OkStatus();
     }
-    *context.out << RunText(run) << Damage(reader, run.name);
+    *context.out << RunText(run, context.zone()) << Damage(reader, run.name);
     ShowParameters(context, reader, run.name);
     *context.out << TagTable(tags->tags, context.out_width());
     if (tags->total > tags->tags.size()) {

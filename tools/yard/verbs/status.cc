@@ -161,7 +161,8 @@ class Status : public Verb {
                     ShortDuration(absl::Seconds(now - tool->info->start_time)), tool->url,
                     DataSource(*tool->info)});
     }
-    if (!context.json && !tools.empty()) *context.out << "\n" << table.ToString();
+    if (!context.json && !tools.empty())
+      *context.out << "\n" << table.ToString(context.out_width());
   }
 
   static void PrintTable(Context& context, const std::vector<ServiceRow>& rows) {
@@ -174,7 +175,7 @@ class Status : public Verb {
                     row.since_us == 0 ? "-" : ShortDuration(absl::Microseconds(now - row.since_us)),
                     absl::StrCat(row.restarts)});
     }
-    *context.out << table.ToString();
+    *context.out << table.ToString(context.out_width());
     if (shown < rows.size()) {
       *context.out << "... and " << rows.size() - shown << " more: yard status --json\n";
     }

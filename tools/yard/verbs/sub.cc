@@ -66,11 +66,12 @@ class Sub : public Verb {
                                        .json = context.json,
                                        .for_terminal = context.out_is_terminal,
                                        .timestamps = timestamps_,
+                                       .zone = context.zone(),
                                        .on_missing = [queue](std::string line) {
                                          queue->Add({.text = std::move(line), .is_notice = true});
                                        }});
     if (!view.ok()) return Fail(context, "sub", view.status());
-    const auto beginning = ParseSince(*context.clock);
+    const auto beginning = ParseSince(context);
     if (!beginning.ok()) return Fail(context, "sub", beginning.status());
     auto messages = MessageJson::Load();
     if (!messages.ok()) return Fail(context, "sub", messages.status());
@@ -145,14 +146,14 @@ class Sub : public Verb {
   }
 
   // Nothing: it begins now.
-  absl::StatusOr<std::optional<bus::Beginning>> ParseSince(const runtime::Clock& clock) const {
+  absl::StatusOr<std::optional<bus::Beginning>> ParseSince(const Context& context) const {
     if (since_.empty()) return std::nullopt;
     if (last_) return absl::InvalidArgumentError("--since and --last: which?");
     std::uint64_t number = 0;
     if (absl::SimpleAtoi(since_, &number)) {
       return bus::Beginning{.position = std::max<std::uint64_t>(number, 1) - 1};
     }
-    const auto time = ParseMoment(since_, clock.Now(), absl::LocalTimeZone());
+    const auto time = ParseMoment(since_, context.clock->Now(), context.zone());
     if (time.has_value()) return bus::Beginning{.time = *time};
     return absl::InvalidArgumentError(
         absl::StrCat("--since takes ", kMomentForm, ", or the number of an event, not ", since_));
@@ -170,7 +171,7 @@ class Sub : public Verb {
     });
     const bool by_time = beginning.time != absl::InfinitePast();
     if (has_users && by_time && absl::ToUnixMicros(beginning.time) < hub_since_us) {
-      *context.err << "yard sub: e/ goes back to " << IsoTime(hub_since_us)
+      *context.err << "yard sub: e/ goes back to " << LocalTime(hub_since_us, context.zone())
                    << ", when the registry was started\n";
     }
   }

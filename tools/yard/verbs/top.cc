@@ -64,8 +64,10 @@ class Top : public Verb {
     if (context.json) {
       PrintJson(context, ToJson(*facts));
     } else {
-      const top::ViewOptions options = {
-          .width = context.width, .height = top::HeightOfAll(model), .keys = false};
+      const top::ViewOptions options = {.width = context.width,
+                                        .height = top::HeightOfAll(model),
+                                        .zone = context.zone(),
+                                        .keys = false};
       *context.out << Draw(model, options).ToString();
     }
     return kDone;

@@ -213,7 +213,7 @@ class Topic : public Verb {
       request.after = page->topics.back()->topic;
     }
     if (context.json) return kDone;
-    *context.out << table.ToString();
+    *context.out << table.ToString(context.out_width());
     *context.err << runtime::Counted(topics, "topic") << " since the registry was started\n";
     return kDone;
   }
