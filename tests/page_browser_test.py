@@ -1,7 +1,10 @@
 """The page in a real browser: each view opened and used, in light and dark, wide and narrow."""
 
+import csv
+import io
 import json
 import os
+import signal
 import unittest
 
 from bazel.python import xml_runner
@@ -193,6 +196,30 @@ class PageBrowserTest(yard_case.YardCase):
         before = int(self.page.evaluate(step))
         self.page.wait("Number(%s) > %d" % (step, before + 5))
         self.picture("live")
+
+    def test_kills_cost_a_pause_and_no_point(self):
+        self._trial(6, 5, "stays", "survives", "--detach")
+        self.go("/run/survives", "document.querySelectorAll('figure').length === 4")
+        step = "Number(document.querySelector('.facts b').textContent.replaceAll(',', ''))"
+        for service in ("web", "datamanager", "trainer", "registry"):
+            with self.subTest(killed=service):
+                pid = next(row["pid"] for row in map(json.loads, self.yard("status", "--json")[0].splitlines())
+                           if row.get("service") == service)
+                os.kill(pid, signal.SIGKILL)
+                before = self.page.evaluate(step)
+                self.page.wait("%s > %d" % (step, before + 4))
+        self.yard("stop", "survives")
+        self.page.wait("document.querySelector('.head .state.stopped')")
+        self.yard("call", "datamanager", "Reload", "{}")
+        points = list(csv.DictReader(io.StringIO(self.yard("export", "survives", "-m", "train/loss")[0])))
+        self.page.evaluate("[...document.querySelectorAll('figure')].find(f => f.querySelector('b').textContent === 'train/loss')"
+                           ".querySelector('.tools button').click()")
+        rows = "[...document.querySelectorAll('.numbers tbody tr')].map(row => [row.cells[1], row.cells[4]].map(cell => cell.textContent.replaceAll(',', '')))"
+        self.page.wait("%s.length === %d" % (rows, len(points)))
+        self.assertEqual([int(shown[0]) for shown in self.page.evaluate(rows)], [int(point["step"]) for point in points])
+        for shown, point in zip(self.page.evaluate(rows), points):
+            self.assertAlmostEqual(float(shown[1]), float(point["value"]), places=3)
+        self.yard("rm", "survives")  # Other tests count the runs.
 
     def test_stopping_asks_first(self):
         name = "to-stop"
