@@ -4,11 +4,14 @@
 #include <cstddef>
 
 #include "absl/strings/ascii.h"
+#include "absl/time/time.h"
+#include "bus/schema/launcher_methods.h"
 
 namespace yard {
 namespace {
 
 constexpr std::string_view kJob = "j-";
+constexpr absl::Duration kPatience = absl::Seconds(2);
 
 bool IsOfAName(char c) {
   return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_';
@@ -26,6 +29,16 @@ void TrialWords::Add(const msg::JobT& job) {
   for (const auto& label : job.labels) {
     if (label->key == "trial") trials_[job.id] = {label->value, job.tasks.size() == 1};
   }
+}
+
+TrialWords WordsOfLiveTrials(bus::Client& client) {
+  TrialWords words;
+  msg::JobsRequestT live;
+  live.live_only = true;
+  const auto reply = client.Call<rpc::Launcher::Jobs>(live, {.timeout = kPatience});
+  if (!reply.ok()) return words;
+  for (const auto& job : reply->jobs) words.Add(*job);
+  return words;
 }
 
 std::string TrialWords::Of(std::string_view text) const {

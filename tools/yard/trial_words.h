@@ -5,6 +5,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "bus/client.h"
 #include "bus/schema/launcher_generated.h"
 
 namespace yard {
@@ -23,6 +24,9 @@ class TrialWords {
   };
   std::unordered_map<std::string, Trial> trials_;  // By job.
 };
+
+// Of all jobs that live; of none if the launcher does not answer. Blocks.
+TrialWords WordsOfLiveTrials(bus::Client& client);
 
 }  // namespace yard
 

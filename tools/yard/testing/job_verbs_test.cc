@@ -595,6 +595,29 @@ TEST_F(JobVerbsTest, StopOfATaskLeavesTheOthers) {
   EXPECT_THAT(yard_.asked(), ElementsAre("stop j-abcde/worker-1 0"));
 }
 
+TEST_F(JobVerbsTest, WhatWaitsForATrialNamesIt) {
+  msg::JobT waiting = Job(msg::TaskState::Pending, {"worker-0"});
+  waiting.ended_us = 0;
+  waiting.reason = "waits for gpu: 1 of 1 is used by j-of-it/worker-0";
+  waiting.tasks[0]->reason = waiting.reason;
+  waiting.tasks[0]->attempts.clear();
+  msg::JobT of_it = Job(msg::TaskState::Running, {"worker-0"});
+  of_it.id = "j-of-it";
+  of_it.ended_us = 0;
+  of_it.labels.push_back(std::make_unique<msg::KeyValueT>());
+  of_it.labels.back()->key = "trial";
+  of_it.labels.back()->value = "t-abcde";
+  yard_.AddJob(std::move(waiting));
+  yard_.AddJob(std::move(of_it));
+  yard_.Start();
+  for (const auto& words :
+       {std::vector<std::string>{"ps"}, {"ps", "-t"}, {"ps", "j-abcde"}, {"show", "j-abcde"}}) {
+    const auto result = yard_.Run(words);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("waits for gpu: 1 of 1 is used by t-abcde\n"));
+  }
+}
+
 TEST_F(JobVerbsTest, RestartAsksForJobsAndTasks) {
   yard_.AddJob(Job(msg::TaskState::Running, {"worker-0"}));
   yard_.Start();

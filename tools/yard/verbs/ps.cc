@@ -132,7 +132,8 @@ class Ps : public Verb {
 
  private:
   int ShowTasks(Context& context, bus::Client& client) const {
-    TaskTable table(context, &words_);
+    const TrialWords words = WordsOfLiveTrials(client);
+    TaskTable table(context, &words);
     for (const std::string& name : names_) {
       const auto job_or_task = FindJobOrTask(context, name);
       if (!job_or_task.ok()) return Fail(context, "ps", job_or_task.status());

@@ -23,6 +23,7 @@
 #include "tools/yard/text_width.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/trial_details.h"
+#include "tools/yard/trial_words.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_command.h"
 
@@ -140,12 +141,20 @@ class Show : public Verb {
     return kDone;
   }
 
+  // Of what it waits for.
+  static TrialWords WordsFor(const Context& context, const msg::JobT& job) {
+    auto client = context.client();
+    const bool waits = job.ended_us == 0 && client.ok();
+    return waits ? WordsOfLiveTrials(**client) : TrialWords();
+  }
+
   // `only` is one of its tasks, or empty for all.
   static void ShowJob(Context& context, const msg::JobT& job, const std::string& only) {
+    const TrialWords words = WordsFor(context, job);
     Line(context, "job", job.id);
     Line(context, "name", job.name);
     Line(context, "state", StateName(job.state));
-    Line(context, "why", job.reason);
+    Line(context, "why", words.Of(job.reason));
     Line(context, "program", absl::StrJoin(job.argv, " "));
     Line(context, "in", job.working_directory);
     Line(context, "created", LocalTime(job.created_us, context.zone()));
@@ -155,7 +164,7 @@ class Show : public Verb {
       Line(context, "label", absl::StrCat(label->key, "=", label->value));
     }
     for (const auto& task : job.tasks) {
-      if (only.empty() || task->id == only) ShowTask(context, *task);
+      if (only.empty() || task->id == only) ShowTask(context, *task, words);
     }
     if (HasFailed(job)) {
       *context.out << FailureBlock(job);
@@ -168,7 +177,7 @@ class Show : public Verb {
                  << (HasEnded(job.state) ? "" : absl::StrCat("   yard stop ", job.id)) << "\n";
   }
 
-  static void ShowTask(Context& context, const msg::TaskT& task) {
+  static void ShowTask(Context& context, const msg::TaskT& task, const TrialWords& trial_words) {
     std::vector<std::string> words = {task.id, absl::StrCat("rank ", task.rank),
                                       StateName(task.state)};
     if (task.state == msg::TaskState::Running) words.push_back(task.ready ? "ready" : "not ready");
@@ -180,7 +189,7 @@ class Show : public Verb {
     Line(context, "task", absl::StrJoin(words, "  "));
     // An ended one's is that of its last attempt.
     if (task.attempts.empty() || task.reason != task.attempts.back()->reason) {
-      Line(context, "  why", task.reason);
+      Line(context, "  why", trial_words.Of(task.reason));
     }
     const std::size_t left_out = task.attempts.size() - std::min(task.attempts.size(), kAttempts);
     if (left_out > 0) Line(context, "  attempts", absl::StrCat(left_out, " before (--json)"));
