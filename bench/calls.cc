@@ -13,7 +13,7 @@
 #include "bus/service.h"
 #include "bus/test_yard.h"
 #include "runtime/coordinator.h"
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 #include "runtime/thread.h"
 #include "runtime/thread_pool.h"
 

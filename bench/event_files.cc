@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "eventlog/event.h"
 #include "eventlog/record.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace bench {
 namespace {

@@ -24,9 +24,9 @@
 #include "bench/launcher_yard.h"
 #include "bench/stamps.h"
 #include "bus/schema/launcher_methods.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace bench {
 namespace {

@@ -16,9 +16,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "bench/stamps.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
-#include "runtime/unique_fd.h"
 
 namespace bench {
 namespace {

@@ -14,8 +14,8 @@
 #include "bus/client.h"
 #include "bus/node.h"
 #include "bus/schema/launcher_methods.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/locations.h"
+#include "runtime/process/subprocess.h"
 
 namespace bench {
 

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 #if defined(__x86_64__)
 #include <nmmintrin.h>

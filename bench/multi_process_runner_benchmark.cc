@@ -32,8 +32,8 @@
 #include "launcher/testing/run_options.h"
 #include "launcher/testing/run_result.h"
 #include "runtime/clock.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace bench {
 namespace {

@@ -22,10 +22,10 @@
 #include "absl/strings/str_cat.h"
 #include "bench/flow.h"
 #include "bench/round_trips.h"
-#include "runtime/string_view.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/string_view.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace bench {
 namespace {

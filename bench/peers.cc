@@ -15,10 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bench/stamps.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace bench {
 namespace {

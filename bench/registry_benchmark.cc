@@ -36,10 +36,10 @@
 #include "registry/instance_view.h"
 #include "registry/tool_probe.h"
 #include "runtime/event_loop.h"
-#include "runtime/locations.h"
-#include "runtime/process_identity.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/process_identity.h"
+#include "runtime/process/subprocess.h"
 
 namespace bench {
 namespace {

@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "glog/logging.h"
 #include "runtime/clock.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace bench {
 namespace {

@@ -18,7 +18,7 @@
 #include "absl/time/clock.h"
 #include "bench/peers.h"
 #include "bench/stamps.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 
 namespace bench {
 namespace {

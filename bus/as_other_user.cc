@@ -5,9 +5,9 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace bus {
 

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/common_methods.h"
-#include "runtime/database_copy.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
+#include "runtime/sqlite/database_copy.h"
 
 namespace bus {
 namespace {

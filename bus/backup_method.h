@@ -8,8 +8,8 @@
 namespace bus {
 
 // Backup of a service that has a database: a copy of it, of one moment, in the directory that the
-// caller names (runtime/database_copy.h), while the service goes on. To be added before the service
-// is started.
+// caller names (runtime/sqlite/database_copy.h), while the service goes on. To be added before the
+// service is started.
 void AddBackupMethod(Service* service, std::string database);
 
 }  // namespace bus

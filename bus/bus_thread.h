@@ -14,9 +14,9 @@
 #include "absl/time/time.h"
 #include "bus/socket.h"
 #include "runtime/clock.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace bus {
 

@@ -23,8 +23,8 @@
 #include "bus/trace.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
-#include "runtime/random_id.h"
-#include "runtime/string_view.h"
+#include "runtime/text/random_id.h"
+#include "runtime/text/string_view.h"
 
 // Invariants:
 // - Everything in State but `last_id` belongs to the bus thread.

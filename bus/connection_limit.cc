@@ -12,8 +12,8 @@
 #include <set>
 
 #include "glog/logging.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
-#include "runtime/unique_fd.h"
 
 namespace bus {
 namespace {

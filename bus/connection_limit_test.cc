@@ -20,7 +20,7 @@
 #include "bus/service.h"
 #include "bus/test_yard.h"
 #include "gtest/gtest.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace bus {
 namespace {

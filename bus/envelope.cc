@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "flatbuffers/flatbuffers.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

@@ -12,10 +12,10 @@
 #include "bus/schema/registry_methods.h"
 #include "bus/test_yard.h"
 #include "gtest/gtest.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace bus {
 namespace {

@@ -25,7 +25,7 @@
 #include "bus/topic.h"
 #include "bus/topic_table.h"
 #include "glog/logging.h"
-#include "runtime/text_hash.h"
+#include "runtime/text/text_hash.h"
 
 // The greeting. ZeroMQ's own (XPUB_WELCOME_MSG) is a single frame and cannot carry a topic and a
 // message; so the hub publishes an ordinary message on `$hello/` whenever somebody subscribes to

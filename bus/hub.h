@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "bus/node.h"
 #include "bus/schema/envelope_generated.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace bus {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace bus {
 

@@ -7,8 +7,8 @@
 #include "bus/call_retry.h"
 #include "bus/schema/launcher_methods.h"
 #include "glog/logging.h"
-#include "runtime/random_id.h"
-#include "runtime/string_view.h"
+#include "runtime/text/random_id.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

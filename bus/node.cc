@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/bus_thread.h"
 #include "bus/trace.h"
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 
 namespace bus {
 

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "bus/counters.h"
 #include "runtime/clock.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace bus {
 

@@ -22,7 +22,7 @@
 #include "bus/envelope.h"
 #include "bus/receive.h"
 #include "bus/socket.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

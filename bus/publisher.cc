@@ -17,7 +17,7 @@
 #include "bus/tails.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "bus/schema/envelope_generated.h"
 #include "bus/socket.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace bus {
 

@@ -25,7 +25,7 @@
 #include "bus/test_yard.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace bus {
 namespace {

@@ -10,7 +10,7 @@
 #include "bus/schema/reply_vectors.h"
 #include "bus/socket.h"
 #include "flatbuffers/flatbuffers.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

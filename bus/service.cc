@@ -26,8 +26,8 @@
 #include "bus/trace.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
-#include "runtime/printable.h"
-#include "runtime/string_view.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 
 // Invariants:
 // - The socket, the open calls and the callers belong to the bus thread. Handlers on other threads

@@ -13,7 +13,7 @@
 #include "bus/service.h"
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "runtime/thread_pool.h"
 
 namespace bus {
@@ -65,9 +65,9 @@ class ServiceProcess {
   // Starts the socket, registers with the registry (waits for one and says so, without blocking
   // the loop; renews; registers anew after a registry restart), says ready (one line on stderr,
   // a file RUNTIME/NAME.ready with its pid, and a notice to its supervisor, as it gets one when the
-  // stop begins (runtime/supervisor_notice.h)), runs the event loop on the calling thread until
-  // a stop (signal, Shutdown, a task's error), stops gracefully within stop_grace, and returns
-  // the exit code (runtime/exit_code.h). A second signal stops at once.
+  // stop begins (runtime/process/supervisor_notice.h)), runs the event loop on the calling thread
+  // until a stop (signal, Shutdown, a task's error), stops gracefully within stop_grace, and
+  // returns the exit code (runtime/process/exit_code.h). A second signal stops at once.
   virtual int Run() = 0;
 };
 

@@ -9,8 +9,8 @@
 
 #include "bus/counters.h"
 #include "bus/version.h"
-#include "runtime/init.h"
-#include "runtime/process_usage.h"
+#include "runtime/process/init.h"
+#include "runtime/process/process_usage.h"
 
 namespace bus {
 namespace {

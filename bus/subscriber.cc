@@ -16,7 +16,7 @@
 #include "bus/topic.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

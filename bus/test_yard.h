@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bus/node.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace bus {
 

@@ -7,7 +7,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {

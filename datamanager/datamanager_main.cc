@@ -33,11 +33,11 @@
 #include "datamanager/service_methods.h"
 #include "eventlog/open_file_bound.h"
 #include "runtime/event_loop.h"
-#include "runtime/exit_code.h"
-#include "runtime/file_limit.h"
-#include "runtime/local_path.h"
-#include "runtime/locations.h"
-#include "runtime/service_flags.h"
+#include "runtime/file/file_limit.h"
+#include "runtime/file/local_path.h"
+#include "runtime/file/locations.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/service_flags.h"
 #include "runtime/thread_pool.h"
 
 ABSL_FLAG(std::string, logdir, "runs", "Directory with the runs, at any depth.");

@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "datamanager/directory_source.h"
 #include "runtime/event_loop.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace datamanager {
 

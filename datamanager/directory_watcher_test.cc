@@ -27,9 +27,9 @@
 #include "datamanager/directory_source.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace datamanager {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "eventlog/crc32c.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace datamanager {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "datamanager/lossy_utf8.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 // Three passes over the graph: which names there are (and the page's among them), what the nodes on
 // the page say, and who is connected with them. A graph names its nodes by ids that mean something

@@ -26,7 +26,7 @@
 #include "eventlog/crc32c.h"
 #include "eventlog/file_faults.h"
 #include "eventlog/record_scan.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace datamanager {
 namespace {

@@ -8,7 +8,7 @@
 #include "bus/service_process.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_indexes.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace datamanager {
 

@@ -14,8 +14,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
+#include "runtime/file/file.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

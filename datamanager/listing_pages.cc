@@ -33,7 +33,7 @@
 #include "datamanager/scalar_messages.h"
 #include "datamanager/scalar_summary.h"
 #include "eventlog/tag_metadata.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

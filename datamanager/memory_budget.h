@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "runtime/usable_memory.h"
+#include "runtime/process/usable_memory.h"
 
 namespace datamanager {
 

@@ -12,7 +12,7 @@
 #include "datamanager/run_facts.h"
 #include "datamanager/run_query.h"
 #include "gtest/gtest.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace datamanager {
 namespace {

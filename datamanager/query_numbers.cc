@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "absl/strings/match.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

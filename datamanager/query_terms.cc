@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "datamanager/run_facts.h"
 #include "datamanager/run_facts_of.h"
-#include "runtime/nearest_word.h"
+#include "runtime/text/nearest_word.h"
 
 namespace datamanager {
 namespace {

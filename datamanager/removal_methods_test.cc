@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/coordinator.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
 

@@ -33,7 +33,7 @@
 #include "eventlog/hparams_content.h"
 #include "eventlog/tag_metadata.h"
 #include "eventlog/tag_table.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace datamanager {
 namespace {

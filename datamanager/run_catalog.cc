@@ -13,7 +13,7 @@
 #include "datamanager/use_of_run.h"
 #include "eventlog/file_scan.h"
 #include "runtime/counted.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "datamanager/listed_run.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace datamanager {
 namespace {

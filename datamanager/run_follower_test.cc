@@ -30,9 +30,9 @@
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "runtime/fake_clock.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace datamanager {
 namespace {

@@ -9,7 +9,7 @@
 #include "datamanager/lossy_utf8.h"
 #include "eventlog/hparams_content.h"
 #include "nlohmann/json.hpp"
-#include "runtime/shell_word.h"
+#include "runtime/text/shell_word.h"
 
 namespace datamanager {
 namespace {

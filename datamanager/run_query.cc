@@ -15,7 +15,7 @@
 #include "datamanager/name_pattern.h"
 #include "datamanager/query_error.h"
 #include "datamanager/query_numbers.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

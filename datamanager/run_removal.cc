@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "runtime/trash.h"
+#include "runtime/file/trash.h"
 
 namespace datamanager {
 namespace {

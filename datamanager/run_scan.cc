@@ -17,7 +17,7 @@
 #include "eventlog/tag_metadata.h"
 #include "eventlog/tag_table.h"
 #include "eventlog/value_decoder.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

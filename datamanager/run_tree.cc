@@ -14,7 +14,7 @@
 #include "datamanager/file_kind.h"
 #include "datamanager/lossy_utf8.h"
 #include "datamanager/profiler_directory.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "runtime/thread.h"
 
 // What is always true between calls:

@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {

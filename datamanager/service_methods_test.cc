@@ -37,7 +37,7 @@
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
 #include "runtime/fake_clock.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {

@@ -11,7 +11,7 @@
 #include "protozero/pbf_builder.hpp"
 #include "protozero/types.hpp"
 #include "protozero/varint.hpp"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace eventlog {
 namespace {

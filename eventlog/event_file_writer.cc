@@ -7,7 +7,7 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace eventlog {
 namespace {

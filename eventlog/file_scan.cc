@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "eventlog/crc32c.h"
 #include "eventlog/record.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace eventlog {
 namespace {

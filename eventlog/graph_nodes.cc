@@ -8,7 +8,7 @@
 #include "eventlog/protobuf_json.h"
 #include "eventlog/wire.h"
 #include "protozero/types.hpp"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace eventlog {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 // Steps are positive, so the elements of a slice ascend in row-major order: that is why one pass
 // over the tensor is enough.

@@ -11,7 +11,7 @@
 #include "protozero/pbf_message.hpp"
 #include "protozero/pbf_reader.hpp"
 #include "protozero/types.hpp"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace eventlog::wire {
 

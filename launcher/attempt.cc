@@ -11,9 +11,9 @@
 #include "absl/time/time.h"
 #include "launcher/cgroup.h"
 #include "launcher/tree_mark.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/file.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

@@ -9,7 +9,7 @@
 #include "launcher/job_row.h"
 #include "launcher/process_limit.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace launcher {
 

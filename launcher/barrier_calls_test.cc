@@ -18,7 +18,7 @@
 #include "launcher/job_table.h"
 #include "launcher/testing_table.h"
 #include "runtime/clock.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace launcher {
 namespace {

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

@@ -18,7 +18,7 @@
 #include "launcher/process_limit.h"
 #include "launcher/ready_pattern.h"
 #include "runtime/counted.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

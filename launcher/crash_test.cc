@@ -25,8 +25,8 @@
 #include "launcher/job_table.h"
 #include "launcher/resources.h"
 #include "launcher/testing_table.h"
-#include "runtime/file.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/file.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 namespace {

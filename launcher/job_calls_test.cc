@@ -25,7 +25,7 @@
 #include "launcher/log_times.h"
 #include "launcher/resources.h"
 #include "launcher/testing_table.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "runtime/mutex.h"
 
 namespace launcher {

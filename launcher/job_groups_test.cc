@@ -20,7 +20,7 @@
 #include "launcher/store.h"
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace launcher {
 namespace {

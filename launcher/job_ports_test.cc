@@ -23,8 +23,8 @@
 #include "launcher/store.h"
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
-#include "runtime/file_limit.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file_limit.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

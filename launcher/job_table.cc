@@ -32,10 +32,10 @@
 #include "launcher/shim_spawner.h"
 #include "launcher/store.h"
 #include "launcher/task_run.h"
-#include "runtime/database_check.h"
-#include "runtime/file.h"
-#include "runtime/printable.h"
-#include "runtime/random_id.h"
+#include "runtime/file/file.h"
+#include "runtime/sqlite/database_check.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/random_id.h"
 
 namespace launcher {
 namespace {

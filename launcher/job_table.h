@@ -21,7 +21,7 @@
 #include "launcher/supervisor.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "runtime/thread_pool.h"
 
 namespace launcher {

@@ -25,8 +25,8 @@
 #include "launcher/process_table.h"
 #include "launcher/supervisor.h"
 #include "launcher/testing_table.h"
-#include "runtime/file.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/file.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 namespace {

@@ -27,7 +27,7 @@
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/task_tree.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace launcher {
 namespace {

@@ -15,9 +15,9 @@
 #include "launcher/job_table.h"
 #include "launcher/launcher_service.h"
 #include "launcher/service_keeper.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "runtime/mutex.h"
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 
 namespace launcher {
 namespace {

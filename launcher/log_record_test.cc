@@ -18,7 +18,7 @@
 #include "launcher/log_files.h"
 #include "launcher/store.h"
 #include "launcher/testing_table.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace launcher {
 namespace {

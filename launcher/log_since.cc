@@ -8,7 +8,7 @@
 #include "launcher/log_segments.h"
 #include "launcher/log_times.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

@@ -20,9 +20,9 @@
 #include "launcher/launcher_parts.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"
-#include "runtime/exit_code.h"
-#include "runtime/file_limit.h"
-#include "runtime/service_flags.h"
+#include "runtime/file/file_limit.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/service_flags.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "time for a graceful stop");
 ABSL_FLAG(std::string, supervisor, "",

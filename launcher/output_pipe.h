@@ -10,7 +10,7 @@
 
 #include "launcher/log_times.h"
 #include "launcher/poller.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

@@ -19,9 +19,9 @@
 #include "launcher/log_segments.h"
 #include "launcher/log_times.h"
 #include "launcher/poller.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace launcher {
 namespace {

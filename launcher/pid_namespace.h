@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

@@ -19,7 +19,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "launcher/cgroup.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

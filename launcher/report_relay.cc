@@ -13,7 +13,7 @@
 
 #include "launcher/report_line.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/peer.h"
+#include "runtime/process/peer.h"
 
 namespace launcher {
 namespace {

@@ -20,10 +20,10 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "launcher/supervisor.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

@@ -12,7 +12,7 @@
 #include "bus/schema/launcher_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace launcher {
 

@@ -19,10 +19,10 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "runtime/event_loop.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
 #include "runtime/mutex.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/thread.h"
 
 namespace launcher {

@@ -31,8 +31,8 @@
 #include "launcher/task_process.h"
 #include "launcher/task_tree.h"
 #include "runtime/counted.h"
-#include "runtime/peer.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/peer.h"
 
 namespace launcher {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "launcher/task_tree.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/time/clock.h"
 #include "launcher/cgroup.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
 
 namespace launcher {
 namespace {

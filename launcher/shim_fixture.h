@@ -13,8 +13,8 @@
 #include "absl/time/time.h"
 #include "launcher/process_table.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 

@@ -12,8 +12,8 @@
 #include "launcher/shim_protocol.h"
 #include "launcher/shim_spawner.h"
 #include "runtime/event_loop.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 

@@ -11,7 +11,7 @@
 #include "launcher/shim_protocol.h"
 #include "launcher/shim_server.h"
 #include "launcher/task_tree.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 int main(int argc, char** argv) {
   if (argc == 3 && argv[1] == launcher::kServeShims) {

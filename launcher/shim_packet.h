@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

@@ -18,8 +18,8 @@
 #include "absl/time/time.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/file.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

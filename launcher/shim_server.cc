@@ -19,7 +19,7 @@
 #include "launcher/shim_packet.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/task_tree.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

@@ -15,7 +15,7 @@
 #include "absl/time/time.h"
 #include "launcher/shim_packet.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

@@ -33,11 +33,11 @@
 #include "launcher/process_table.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/sanitizer.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace launcher {
 namespace {

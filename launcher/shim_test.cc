@@ -24,9 +24,9 @@
 #include "launcher/process_table.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
-#include "runtime/file.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 namespace {

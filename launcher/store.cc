@@ -19,9 +19,9 @@
 #include "launcher/job_spec_record.h"
 #include "launcher/process_table.h"
 #include "launcher/record.h"
-#include "runtime/database_schema.h"
-#include "runtime/unique_fd.h"
-#include "runtime/wal_copier.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/sqlite/database_schema.h"
+#include "runtime/sqlite/wal_copier.h"
 
 namespace launcher {
 namespace {

@@ -22,7 +22,7 @@ class Store {
   // Makes the file if it is missing. FailedPrecondition if a newer version of this program wrote
   // it, naming both versions.
   // Of a file that was there already, `trace_of_use` is what shows that it was in use: one that is
-  // empty is FailedPrecondition then (runtime/database_schema.h).
+  // empty is FailedPrecondition then (runtime/sqlite/database_schema.h).
   static absl::StatusOr<std::unique_ptr<Store>> Open(
       const std::string& path, std::function<std::string()> trace_of_use = {});
   virtual ~Store() = default;

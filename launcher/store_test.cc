@@ -26,7 +26,7 @@
 #include "launcher/job_spec_record.h"
 #include "launcher/record.h"
 #include "launcher/supervisor.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 namespace {

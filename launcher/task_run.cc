@@ -10,7 +10,7 @@
 #include "launcher/line_reader.h"
 #include "launcher/log_segments.h"
 #include "launcher/ready_pattern.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace launcher {
 namespace {

@@ -20,7 +20,7 @@
 #include "launcher/shim_spawner.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace launcher {
 

@@ -12,7 +12,7 @@
 #include "launcher/pid_namespace.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/task_process.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher {
 

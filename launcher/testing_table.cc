@@ -16,8 +16,8 @@
 #include "launcher/process_table.h"
 #include "launcher/shim_protocol.h"
 #include "launcher/supervisor.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
 
 namespace launcher {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "launcher/process_table.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
+#include "runtime/file/file.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

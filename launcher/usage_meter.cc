@@ -15,9 +15,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "launcher/process_table.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
-#include "runtime/usable_memory.h"
+#include "runtime/file/file.h"
+#include "runtime/process/usable_memory.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher {
 namespace {

@@ -17,7 +17,7 @@
 #include "launcher/process_table.h"
 #include "launcher/testing_table.h"
 #include "runtime/fake_clock.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace launcher {
 namespace {

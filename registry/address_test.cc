@@ -18,10 +18,10 @@
 #include "bus/schema/registry_methods.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace registry {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "registry/python_json.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace registry {
 namespace {

@@ -27,12 +27,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/coordinator.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/looper_thread.h"
 #include "runtime/mutex.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/thread_pool.h"
-#include "runtime/unique_fd.h"
 
 namespace registry {
 namespace {

@@ -23,9 +23,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/string_view.h"
 
 // The reader of TensorBoard opens every entry of the directory and fails on most of what is not
 // an info file, so nothing but complete info files is ever put there: what is being written lies

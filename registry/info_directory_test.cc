@@ -20,9 +20,9 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace registry {
 namespace {

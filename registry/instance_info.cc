@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "registry/python_json.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace registry {
 namespace {

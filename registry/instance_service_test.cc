@@ -22,8 +22,8 @@
 #include "gtest/gtest.h"
 #include "registry/cache_key.h"
 #include "registry/test_registry.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace registry {
 namespace {

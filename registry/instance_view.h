@@ -16,7 +16,7 @@
 #include "registry/info_directory.h"
 #include "registry/tool_probe.h"
 #include "runtime/event_loop.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace registry {
 

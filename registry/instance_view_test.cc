@@ -24,7 +24,7 @@
 #include "registry/instance_info.h"
 #include "registry/tool_probe.h"
 #include "runtime/event_loop.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 
 namespace registry {
 namespace {

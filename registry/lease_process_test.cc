@@ -25,9 +25,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "registry/test_registry.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "runtime/mutex.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 
 namespace registry {
 namespace {

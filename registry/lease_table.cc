@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "registry/printable_text.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 // Invariants:
 // - `leases_` and `by_path_` have the same leases; `bytes_` is the sum of their SizeOf().

@@ -1,7 +1,7 @@
 // A service with no methods of its own, for tests: member NAME. Registers until it is stopped.
 
 #include "bus/service_process.h"
-#include "runtime/exit_code.h"
+#include "runtime/process/exit_code.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return 2;

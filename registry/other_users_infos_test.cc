@@ -17,9 +17,9 @@
 #include "gtest/gtest.h"
 #include "registry/info_directory.h"
 #include "registry/instance_info.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace registry {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 // The grammar, the numbers and the escapes are those of CPython's json, not of RFC 8259.
 

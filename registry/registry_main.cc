@@ -14,10 +14,10 @@
 #include "registry/instance_service.h"
 #include "registry/name_methods.h"
 #include "registry/registry_service.h"
-#include "runtime/exit_code.h"
-#include "runtime/file_limit.h"
-#include "runtime/locations.h"
-#include "runtime/service_flags.h"
+#include "runtime/file/file_limit.h"
+#include "runtime/file/locations.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/service_flags.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "", "Who restarts this service; \"external\": not the yard.");

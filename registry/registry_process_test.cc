@@ -26,13 +26,13 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/event_loop.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
-#include "runtime/process_identity.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/process_identity.h"
+#include "runtime/process/subprocess.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace registry {
 namespace {

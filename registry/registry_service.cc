@@ -20,9 +20,9 @@
 #include "bus/schema/registry_methods.h"
 #include "bus/topic.h"
 #include "glog/logging.h"
-#include "runtime/process_identity.h"
-#include "runtime/text_hash.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/process_identity.h"
+#include "runtime/text/text_hash.h"
 
 namespace registry {
 namespace {

@@ -17,9 +17,9 @@
 #include "registry/cache_key.h"
 #include "registry/info_directory.h"
 #include "registry/tool_environment.h"
-#include "runtime/random_id.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/random_id.h"
 
 namespace registry {
 namespace {

@@ -26,7 +26,7 @@
 #include "registry/tool_probe.h"
 #include "runtime/event_loop.h"
 #include "runtime/fake_clock.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace registry {
 namespace {

@@ -10,8 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 
 namespace registry {
 

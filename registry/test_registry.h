@@ -10,8 +10,8 @@
 #include "bus/client.h"
 #include "bus/node.h"
 #include "bus/schema/registry_methods.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/locations.h"
+#include "runtime/process/subprocess.h"
 
 namespace registry {
 

@@ -22,8 +22,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/process_identity.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/process_identity.h"
 
 namespace registry {
 namespace {

@@ -15,9 +15,9 @@
 #include "gtest/gtest.h"
 #include "runtime/clock.h"
 #include "runtime/fake_clock.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace runtime {
 namespace {

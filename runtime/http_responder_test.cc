@@ -15,8 +15,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/fake_clock.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace runtime {
 namespace {

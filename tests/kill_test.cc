@@ -22,8 +22,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "runtime/file.h"
-#include "runtime/process_identity.h"
+#include "runtime/file/file.h"
+#include "runtime/process/process_identity.h"
 #include "tests/yard_fixture.h"
 
 namespace tests {

@@ -29,7 +29,7 @@
 #include "bus/subscriber.h"
 #include "gtest/gtest.h"
 #include "runtime/clock.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "runtime/mutex.h"
 #include "tests/yard_fixture.h"
 

@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "tests/yard_fixture.h"
 
 namespace tests {

@@ -20,10 +20,10 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
-#include "runtime/process_identity.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/process_identity.h"
 
 namespace tests {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 
 namespace tests {
 

@@ -10,9 +10,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "eventlog/crc32c.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/string_view.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/file_tree.h"
 

@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "eventlog/crc32c.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "trainer/checkpoint_directory.h"
 
 namespace trainer {

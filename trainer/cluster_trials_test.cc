@@ -11,7 +11,7 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 

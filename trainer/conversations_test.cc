@@ -22,7 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "trainer/testing/trials_fixture.h"
 #include "trainer/trials.h"
 

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace trainer {
 namespace {

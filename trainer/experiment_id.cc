@@ -1,6 +1,6 @@
 #include "trainer/experiment_id.h"
 
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 
 namespace trainer {
 

@@ -16,8 +16,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "runtime/string_view.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/string_view.h"
 #include "trainer/json_text.h"
 
 namespace trainer {

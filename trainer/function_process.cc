@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/string_view.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/string_view.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/function_checkpoint.h"
 #include "trainer/json_text.h"

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_object.h"
 #include "trainer/experiment_id.h"

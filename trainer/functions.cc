@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/mutex.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "trainer/function_failure.h"
 
 namespace trainer {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace trainer {
 namespace {

@@ -13,8 +13,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/fake_clock.h"
-#include "runtime/file.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/unique_fd.h"
 #include "trainer/output_format.h"
 #include "trainer/testing/loop_thread.h"
 

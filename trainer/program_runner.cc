@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/string_view.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/string_view.h"
 #include "trainer/json_text.h"
 #include "trainer/trial_cluster.h"
 #include "trainer/trial_resources.h"

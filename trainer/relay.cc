@@ -17,9 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "glog/logging.h"
-#include "runtime/peer.h"
-#include "runtime/string_view.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/peer.h"
+#include "runtime/text/string_view.h"
 #include "trainer/report_line.h"
 
 // Always true: lines_ holds lines of connections in the order of arrival, and Commit() is posted

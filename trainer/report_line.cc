@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "trainer/json_text.h"
 
 namespace trainer {

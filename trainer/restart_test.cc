@@ -9,7 +9,7 @@
 #include "bus/schema/trainer_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "runtime/sanitizer.h"
 #include "trainer/result_row.h"
 #include "trainer/store.h"

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "eventlog/event.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "trainer/json_text.h"
 #include "trainer/report_line.h"
 

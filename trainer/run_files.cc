@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/own_directory.h"
-#include "runtime/string_view.h"
+#include "runtime/file/own_directory.h"
+#include "runtime/text/string_view.h"
 #include "trainer/csv_widening.h"
 
 namespace trainer {

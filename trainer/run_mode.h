@@ -2,7 +2,7 @@
 #define TRAINER_RUN_MODE_H_
 
 #include "bus/schema/trainer_generated.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace trainer {
 

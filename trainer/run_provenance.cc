@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
+#include "runtime/file/file.h"
+#include "runtime/text/string_view.h"
 #include "trainer/json_text.h"
 
 namespace trainer {

@@ -12,7 +12,7 @@
 #include "bus/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 #include "trainer/follow_call.h"
 #include "trainer/trial_topics.h"
 

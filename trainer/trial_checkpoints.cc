@@ -11,7 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/checkpoint_retention.h"
 #include "trainer/file_tree.h"

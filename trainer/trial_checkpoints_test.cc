@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "trainer/checkpoint_directory.h"
 #include "trainer/line_receiver.h"
 #include "trainer/testing/trials_fixture.h"

@@ -2,7 +2,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace trainer {
 namespace {

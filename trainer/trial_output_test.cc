@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "trainer/line_receiver.h"
 #include "trainer/output_reader.h"
 #include "trainer/program_runner.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/trash.h"
+#include "runtime/file/trash.h"
 #include "trainer/ended_trials.h"
 #include "trainer/trial_record.h"
 #include "trainer/trial_transitions.h"

@@ -4,8 +4,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/own_directory.h"
-#include "runtime/string_view.h"
+#include "runtime/file/own_directory.h"
+#include "runtime/text/string_view.h"
 #include "trainer/functions.h"
 #include "trainer/json_text.h"
 #include "trainer/output_format.h"

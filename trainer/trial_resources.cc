@@ -9,7 +9,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/byte_size.h"
+#include "runtime/text/byte_size.h"
 #include "trainer/json_text.h"
 
 namespace trainer {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace trainer {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/random_id.h"
-#include "runtime/string_view.h"
+#include "runtime/text/random_id.h"
+#include "runtime/text/string_view.h"
 #include "trainer/trial_message.h"
 #include "trainer/trial_names.h"
 

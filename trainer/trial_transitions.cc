@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/call_retry.h"
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 
 namespace trainer {
 namespace {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "trainer/failure_text.h"
 #include "trainer/follow_call.h"
 #include "trainer/testing/trials_fixture.h"

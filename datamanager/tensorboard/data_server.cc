@@ -24,7 +24,7 @@
 #include "eventlog/open_file_bound.h"
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
-#include "runtime/file_limit.h"
+#include "runtime/file/file_limit.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager::tensorboard {

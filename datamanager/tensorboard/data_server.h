@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "datamanager/tensorboard/server_flags.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace datamanager::tensorboard {
 

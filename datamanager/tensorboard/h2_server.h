@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "datamanager/tensorboard/grpc_framing.h"
 #include "runtime/event_loop.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace datamanager::tensorboard {
 

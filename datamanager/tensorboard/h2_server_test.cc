@@ -17,8 +17,8 @@
 #include "datamanager/tensorboard/grpc_framing.h"
 #include "datamanager/tensorboard/loopback_sockets.h"
 #include "runtime/event_loop.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace datamanager::tensorboard {
 namespace {

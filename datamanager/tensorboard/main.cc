@@ -16,9 +16,9 @@
 #include "datamanager/tensorboard/restarting_parent.h"
 #include "datamanager/tensorboard/server_flags.h"
 #include "glog/logging.h"
-#include "runtime/exit_code.h"
-#include "runtime/locations.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/exit_code.h"
 
 namespace {
 

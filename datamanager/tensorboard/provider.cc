@@ -30,7 +30,7 @@
 #include "eventlog/event.h"
 #include "runtime/clock.h"
 #include "runtime/mutex.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 // A run is looked at under its lock, one at a time; bytes of values are read from files without it.
 // Names of tags are any bytes in the catalog and UTF-8 in a message: what is compared with a filter

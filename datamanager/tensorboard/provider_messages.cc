@@ -9,7 +9,7 @@
 #include "protozero/pbf_reader.hpp"
 #include "protozero/pbf_writer.hpp"
 #include "protozero/types.hpp"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager::tensorboard {
 namespace {

@@ -18,10 +18,10 @@
 #include "datamanager/tensorboard/stdin_watch.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
-#include "runtime/exit_code.h"
-#include "runtime/stop_signal.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/stop_signal.h"
+#include "runtime/process/subprocess.h"
 
 namespace datamanager::tensorboard {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "datamanager/run_follower.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager::tensorboard {
 namespace {

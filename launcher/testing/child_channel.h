@@ -7,7 +7,7 @@
 
 #include "launcher/testing/child_message.h"
 #include "runtime/event_loop.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher::testing {
 

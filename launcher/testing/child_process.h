@@ -19,7 +19,7 @@
 #include "launcher/testing/child_message.h"
 #include "launcher/testing/task_output.h"
 #include "runtime/event_loop.h"
-#include "runtime/subprocess.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher::testing {
 

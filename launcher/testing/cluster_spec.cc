@@ -15,7 +15,7 @@
 #include "launcher/held_ports.h"
 #include "launcher/resources.h"
 #include "runtime/mutex.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace launcher::testing {
 namespace {

@@ -12,10 +12,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 // How a process ends whose tests have started others (main_test_program.cc).
 

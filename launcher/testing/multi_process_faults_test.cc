@@ -19,8 +19,8 @@
 #include "absl/time/time.h"
 #include "launcher/testing/child.h"
 #include "launcher/testing/multi_process_runner.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 // What happens to tasks that fail, hang, or start others: restarts, the chief rule, time limits,
 // and what the original does wrong.

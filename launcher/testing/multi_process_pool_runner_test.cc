@@ -16,7 +16,7 @@
 #include "launcher/testing/child.h"
 #include "launcher/testing/multi_process_runner.h"
 #include "launcher/testing/shared_objects.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "launcher/testing/line_prefixer.h"
 #include "runtime/event_loop.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace launcher::testing {
 

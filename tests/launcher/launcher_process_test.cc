@@ -29,11 +29,11 @@
 #include "bus/node.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/subscriber.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace launcher {
 namespace {

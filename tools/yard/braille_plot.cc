@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/text_width.h"
 

@@ -4,9 +4,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/local_path.h"
-#include "runtime/printable.h"
-#include "runtime/string_view.h"
+#include "runtime/file/local_path.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 

@@ -13,7 +13,7 @@ namespace yard {
 //
 // InvalidArgument: it begins with "~". A shell expands that only at the beginning of a word, so
 // `--logdir=~/runs` brings it here, where it would be a directory of that name; a job file refuses
-// it too. (Ray Tune expands it.) Or it is no path of this machine (runtime/local_path.h).
+// it too. (Ray Tune expands it.) Or it is no path of this machine (runtime/file/local_path.h).
 absl::StatusOr<std::string> CallersPath(std::string_view option, std::string_view path,
                                         std::string_view working_directory);
 

@@ -8,8 +8,8 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
-#include "runtime/nearest_word.h"
-#include "runtime/printable.h"
+#include "runtime/text/nearest_word.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/option_set.h"
 #include "tools/yard/version.h"
 

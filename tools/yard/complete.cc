@@ -6,7 +6,7 @@
 
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/live_names.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/verb.h"

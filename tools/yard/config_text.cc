@@ -1,8 +1,8 @@
 #include "tools/yard/config_text.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file.h"
-#include "runtime/printable.h"
+#include "runtime/file/file.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/callers_path.h"
 #include "tools/yard/trial_expansion.h"
 

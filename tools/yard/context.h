@@ -12,7 +12,7 @@
 #include "bus/client.h"
 #include "bus/node.h"
 #include "runtime/clock.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "tools/yard/interrupt.h"
 
 namespace yard {

@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "eventlog/record.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
+#include "runtime/file/file.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

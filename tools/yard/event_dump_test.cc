@@ -9,7 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace yard {
 namespace {

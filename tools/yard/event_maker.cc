@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "flatbuffers/flatbuffers.h"
 #include "nlohmann/json.hpp"
-#include "runtime/nearest_word.h"
-#include "runtime/string_view.h"
+#include "runtime/text/nearest_word.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

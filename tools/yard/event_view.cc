@@ -8,8 +8,8 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/mutex.h"
-#include "runtime/nearest_word.h"
-#include "runtime/printable.h"
+#include "runtime/text/nearest_word.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/table.h"
 #include "tools/yard/verb.h"
 

@@ -18,12 +18,12 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "runtime/exit_code.h"
-#include "runtime/printable.h"
-#include "runtime/service_flags.h"
-#include "runtime/string_view.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/service_flags.h"
+#include "runtime/process/subprocess.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 #include "tools/yard/outdated.h"
 
 namespace yard {

@@ -11,7 +11,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
-#include "runtime/nearest_word.h"
+#include "runtime/text/nearest_word.h"
 #include "tools/yard/live_names.h"
 #include "tools/yard/log_positions.h"
 #include "tools/yard/plain_numbers.h"

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "runtime/shell_word.h"
+#include "runtime/text/shell_word.h"
 
 namespace yard {
 

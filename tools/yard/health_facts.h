@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "tools/yard/health.h"
 
 namespace yard {

@@ -17,10 +17,10 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace yard {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace yard {
 namespace {

@@ -16,8 +16,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/node_reader.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/task_keys.h"

@@ -11,7 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "re2/re2.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "tools/yard/json_path.h"
 
 namespace yard {

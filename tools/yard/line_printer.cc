@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace yard {
 namespace {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "runtime/counted.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "tools/yard/table.h"
 
 namespace yard {

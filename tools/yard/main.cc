@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "glog/logging.h"
-#include "runtime/locations.h"
-#include "runtime/random_id.h"
+#include "runtime/file/locations.h"
+#include "runtime/text/random_id.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/complete.h"
 #include "tools/yard/interrupt.h"

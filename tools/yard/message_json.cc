@@ -23,9 +23,9 @@
 #include "flatbuffers/idl.h"
 #include "flatbuffers/reflection.h"
 #include "re2/re2.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
-#include "runtime/string_view.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "runtime/nearest_word.h"
-#include "runtime/printable.h"
-#include "runtime/string_view.h"
+#include "runtime/text/nearest_word.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 #include "tools/yard/quantities.h"
 
 namespace yard {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace yard {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "tools/yard/yard_state.h"
 
 namespace yard {

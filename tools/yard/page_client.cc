@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "nlohmann/json.hpp"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace yard {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace yard {
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
-#include "runtime/unique_fd.h"
 
 namespace yard {
 namespace {

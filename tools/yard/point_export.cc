@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "nlohmann/json.hpp"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/number_text.h"
 
 namespace yard {

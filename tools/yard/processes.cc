@@ -18,8 +18,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "runtime/file.h"
-#include "runtime/string_view.h"
+#include "runtime/file/file.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

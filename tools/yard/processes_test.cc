@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/file.h"
+#include "runtime/process/subprocess.h"
 
 namespace yard {
 namespace {

@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "absl/time/clock.h"
-#include "runtime/subprocess.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
 
 namespace yard {
 

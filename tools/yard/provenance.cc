@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
-#include "runtime/shell_word.h"
+#include "runtime/text/shell_word.h"
 #include "tools/yard/program_output.h"
 #include "tools/yard/version.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace yard {
 namespace {

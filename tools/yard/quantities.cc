@@ -12,8 +12,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/civil_time.h"
-#include "runtime/byte_size.h"
-#include "runtime/string_view.h"
+#include "runtime/text/byte_size.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
-#include "runtime/shell_word.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/shell_word.h"
 #include "tools/yard/table.h"
 
 namespace yard {

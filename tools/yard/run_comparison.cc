@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/number_text.h"
 #include "tools/yard/table.h"
 #include "tools/yard/text_width.h"

@@ -13,7 +13,7 @@
 #include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace yard {
 namespace {

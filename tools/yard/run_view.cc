@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "runtime/counted.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {

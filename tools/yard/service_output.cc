@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "runtime/printable.h"
-#include "runtime/string_view.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 #include "tools/yard/health.h"
 
 namespace yard {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace yard {
 

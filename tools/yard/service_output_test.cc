@@ -7,8 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
-#include "runtime/locations.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
 
 namespace yard {
 namespace {

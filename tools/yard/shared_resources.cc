@@ -11,7 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace yard {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 
 namespace yard {
 

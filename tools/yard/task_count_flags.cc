@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/job_draft.h"
 
 namespace yard {

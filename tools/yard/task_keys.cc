@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/job_draft.h"
 #include "tools/yard/quantities.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace yard {
 namespace {

@@ -7,7 +7,7 @@
 
 namespace yard {
 
-// Text is UTF-8 without control characters (runtime/printable.h).
+// Text is UTF-8 without control characters (runtime/text/printable.h).
 
 // A character with the marks that combine with it, and the columns that a terminal gives it: 2 for
 // East Asian ones and most pictures, else 1.

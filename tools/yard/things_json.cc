@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/json/exact_json.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/table.h"
 
 namespace yard {

@@ -1,7 +1,7 @@
 #include "tools/yard/topic_pattern.h"
 
 #include "absl/strings/str_cat.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

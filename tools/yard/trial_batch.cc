@@ -9,7 +9,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verb.h"

@@ -8,8 +8,8 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
-#include "runtime/string_view.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 
 namespace yard {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "nlohmann/json.hpp"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/callers_path.h"
 #include "tools/yard/job_draft.h"
 #include "tools/yard/quantities.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace yard {
 namespace {

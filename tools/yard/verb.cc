@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/match.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/verbs/verbs.h"
 #include "tools/yard/yard_state.h"
 

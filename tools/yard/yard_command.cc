@@ -1,7 +1,7 @@
 #include "tools/yard/yard_command.h"
 
-#include "runtime/printable.h"
-#include "runtime/shell_word.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/shell_word.h"
 
 namespace yard {
 

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "runtime/locations.h"
-#include "runtime/subprocess.h"
+#include "runtime/file/locations.h"
+#include "runtime/process/subprocess.h"
 #include "tools/yard/context.h"
 #include "tools/yard/processes.h"
 

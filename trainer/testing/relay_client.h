@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 
 namespace trainer {
 

@@ -6,7 +6,7 @@
 #include "bus/json/things_json.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace web {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 
 namespace web {
 

@@ -9,7 +9,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace web {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
 #include "web/http/message.h"
 #include "web/http/server.h"
 

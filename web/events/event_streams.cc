@@ -15,7 +15,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/event_loop.h"
-#include "runtime/string_view.h"
+#include "runtime/text/string_view.h"
 #include "web/http/message.h"
 #include "web/http/problem.h"
 

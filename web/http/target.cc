@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace web {
 namespace {

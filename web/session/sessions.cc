@@ -17,9 +17,9 @@
 #include "absl/time/time.h"
 #include "glog/logging.h"
 #include "runtime/clock.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "runtime/mutex.h"
-#include "runtime/random_id.h"
+#include "runtime/text/random_id.h"
 
 namespace web {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "runtime/fake_clock.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace web {
 namespace {

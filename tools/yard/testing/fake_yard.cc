@@ -15,7 +15,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "bus/version.h"
 #include "glog/logging.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/testing/lookup.h"

@@ -24,10 +24,10 @@
 #include "bus/schema/envelope_generated.h"
 #include "bus/service.h"
 #include "runtime/coordinator.h"
-#include "runtime/locations.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
-#include "runtime/unique_fd.h"
 #include "tools/yard/context.h"
 
 namespace yard {

@@ -17,7 +17,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "runtime/fake_clock.h"
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 #include "tools/yard/testing/fake_yard.h"
 #include "tools/yard/verb.h"
 

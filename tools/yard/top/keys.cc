@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 
 namespace yard::top {
 namespace {

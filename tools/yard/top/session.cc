@@ -11,7 +11,7 @@
 #include <optional>
 #include <utility>
 
-#include "runtime/unique_fd.h"
+#include "runtime/file/unique_fd.h"
 #include "tools/yard/interrupt.h"
 #include "tools/yard/top/feed.h"
 #include "tools/yard/top/keys.h"

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 
 namespace yard::top {
 namespace {

@@ -13,7 +13,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/callers_process.h"
 #include "tools/yard/failure_block.h"

@@ -13,7 +13,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
 #include "runtime/mutex.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "runtime/thread.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_collapser.h"

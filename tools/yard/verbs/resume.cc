@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "bus/schema/trainer_methods.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"

@@ -14,7 +14,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/counted.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/run_reader.h"

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
 #include "tools/yard/leases.h"

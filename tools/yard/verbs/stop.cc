@@ -7,7 +7,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
 #include "tools/yard/things_json.h"

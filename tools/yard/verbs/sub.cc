@@ -18,7 +18,7 @@
 #include "bus/schema/registry_methods.h"
 #include "bus/subscriber.h"
 #include "runtime/counted.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/event_dump.h"
 #include "tools/yard/event_queue.h"
 #include "tools/yard/event_view.h"

@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/registry_methods.h"
-#include "runtime/locations.h"
-#include "runtime/printable.h"
+#include "runtime/file/locations.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
 #include "tools/yard/tensorboard_environment.h"

@@ -15,7 +15,7 @@
 #include "bus/subscriber.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/rate_window.h"
 #include "tools/yard/table.h"

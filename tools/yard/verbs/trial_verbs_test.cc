@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/context.h"
 #include "tools/yard/verb.h"

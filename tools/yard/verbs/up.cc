@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "runtime/file.h"
+#include "runtime/file/file.h"
 #include "tools/yard/callers_path.h"
 #include "tools/yard/flag_check.h"
 #include "tools/yard/outdated.h"

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/printable.h"
+#include "runtime/text/printable.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"

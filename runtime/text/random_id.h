@@ -1,0 +1,19 @@
+#ifndef RUNTIME_TEXT_RANDOM_ID_H_
+#define RUNTIME_TEXT_RANDOM_ID_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace runtime {
+
+// 64 random bits from the kernel; never 0. Any thread.
+std::uint64_t RandomId();
+// `prefix` + 5 random letters a-z: "j-xkqbe". The caller checks that it is free.
+std::string RandomName(std::string_view prefix);
+// 32 random hexadecimal digits (128 bits): request ids, nonces.
+std::string RandomHex128();
+
+}  // namespace runtime
+
+#endif  // RUNTIME_TEXT_RANDOM_ID_H_

@@ -1,0 +1,17 @@
+#ifndef RUNTIME_TEXT_STRING_VIEW_H_
+#define RUNTIME_TEXT_STRING_VIEW_H_
+
+#include <string_view>
+
+#include "absl/strings/string_view.h"
+
+namespace runtime {
+
+// Debian builds Abseil with its own string_view, which is another type than the standard one.
+// Our headers use std::string_view; these two are the only place that converts.
+inline absl::string_view Absl(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string_view Std(absl::string_view text) { return {text.data(), text.size()}; }
+
+}  // namespace runtime
+
+#endif  // RUNTIME_TEXT_STRING_VIEW_H_
