@@ -6,12 +6,12 @@
 #include <zmq.hpp>
 
 #include "bench/round_trips.h"
-#include "bus/client.h"
-#include "bus/envelope.h"
-#include "bus/frame.h"
+#include "bus/call/client.h"
+#include "bus/call/service.h"
+#include "bus/fixtures/test_yard.h"
 #include "bus/schema/registry_methods.h"
-#include "bus/service.h"
-#include "bus/test_yard.h"
+#include "bus/wire/envelope.h"
+#include "bus/wire/frame.h"
 #include "runtime/coordinator.h"
 #include "runtime/text/random_id.h"
 #include "runtime/thread.h"

@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/client.h"
-#include "bus/node.h"
+#include "bus/call/client.h"
 #include "bus/schema/launcher_methods.h"
+#include "bus/thread/node.h"
 #include "runtime/file/locations.h"
 #include "runtime/process/subprocess.h"
 

@@ -9,14 +9,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "bench/flow.h"
-#include "bus/envelope.h"
-#include "bus/frame.h"
-#include "bus/hub.h"
-#include "bus/publisher.h"
-#include "bus/receive.h"
-#include "bus/socket.h"
-#include "bus/subscriber.h"
-#include "bus/test_yard.h"
+#include "bus/event/hub.h"
+#include "bus/event/publisher.h"
+#include "bus/event/subscriber.h"
+#include "bus/fixtures/test_yard.h"
+#include "bus/thread/socket.h"
+#include "bus/wire/envelope.h"
+#include "bus/wire/frame.h"
+#include "bus/wire/receive.h"
 #include "runtime/thread.h"
 
 namespace bench {
@@ -28,7 +28,7 @@ constexpr int kQueue = 10'000;  // The hub's; raw sockets get the same, so that 
 constexpr int kPatience = 20'000;
 // More than the queues of a subscriber that does not read hold, with the kernel's.
 constexpr std::uint64_t kFillsQueues = 60'000;
-// Of a context, by its number: aligned frames, as the bus needs them (see bus/socket.cc).
+// Of a context, by its number: aligned frames, as the bus needs them (see bus/thread/socket.cc).
 constexpr int kZeroCopyReceive = 10;
 
 // ---- What stands between

@@ -21,7 +21,7 @@
 #include "absl/time/clock.h"
 #include "bench/launcher_yard.h"
 #include "bench/stamps.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/file/locations.h"

@@ -2,7 +2,7 @@
 #define DATAMANAGER_CACHE_METHODS_H_
 
 #include "absl/time/time.h"
-#include "bus/service.h"
+#include "bus/call/service.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_follower.h"
 #include "datamanager/run_indexes.h"

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "absl/time/time.h"
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 #include "datamanager/run_catalog.h"
 #include "datamanager/run_indexes.h"
 #include "runtime/file/locations.h"

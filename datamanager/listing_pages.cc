@@ -16,7 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bus/topic.h"
+#include "bus/wire/topic.h"
 #include "datamanager/brief_item.h"
 #include "datamanager/file_kind.h"
 #include "datamanager/listed_run.h"

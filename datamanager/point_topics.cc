@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
-#include "bus/record_page.h"
-#include "bus/topic.h"
+#include "bus/call/record_page.h"
+#include "bus/wire/topic.h"
 #include "datamanager/looking_maker.h"
 #include "datamanager/run_source.h"
 #include "glog/logging.h"

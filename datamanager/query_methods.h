@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_QUERY_METHODS_H_
 #define DATAMANAGER_QUERY_METHODS_H_
 
-#include "bus/service.h"
+#include "bus/call/service.h"
 #include "datamanager/run_source.h"
 #include "runtime/thread_pool.h"
 

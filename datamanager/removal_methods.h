@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bus/client.h"
-#include "bus/service.h"
+#include "bus/call/client.h"
+#include "bus/call/service.h"
 #include "datamanager/run_removal.h"
 
 namespace datamanager {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "bus/node.h"
+#include "bus/fixtures/test_yard.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "bus/test_yard.h"
+#include "bus/thread/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/coordinator.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "bus/topic.h"
+#include "bus/wire/topic.h"
 #include "datamanager/index_file.h"
 #include "datamanager/run_data.h"
 #include "datamanager/tag_levels.h"

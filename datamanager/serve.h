@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/service.h"
+#include "bus/call/service.h"
 #include "datamanager/answer.h"
 #include "runtime/thread_pool.h"
 

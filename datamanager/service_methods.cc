@@ -5,7 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/name_list.h"
+#include "bus/call/name_list.h"
 #include "bus/schema/common_methods.h"
 #include "datamanager/listing_methods.h"
 #include "datamanager/lossy_utf8.h"

@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_SERVICE_METHODS_H_
 #define DATAMANAGER_SERVICE_METHODS_H_
 
-#include "bus/service.h"
+#include "bus/call/service.h"
 #include "datamanager/run_catalog.h"
 #include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"

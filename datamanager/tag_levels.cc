@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "bus/topic.h"
+#include "bus/wire/topic.h"
 
 namespace datamanager {
 namespace {

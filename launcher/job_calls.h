@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "bus/call/service.h"
 #include "bus/schema/launcher_methods.h"
-#include "bus/service.h"
 #include "launcher/follow_pace.h"
 #include "launcher/job_table.h"
 #include "runtime/event_loop.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bus/name_list.h"
+#include "bus/call/name_list.h"
 #include "launcher/job_row.h"
 
 namespace launcher {

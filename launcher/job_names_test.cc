@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "bus/name_list.h"
+#include "bus/call/name_list.h"
 #include "bus/schema/launcher_generated.h"
 #include "launcher/job_row.h"
 

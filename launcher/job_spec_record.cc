@@ -11,7 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "bus/stored_table.h"
+#include "bus/call/stored_table.h"
 #include "launcher/record.h"
 
 namespace launcher {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "bus/backup_method.h"
+#include "bus/process/backup_method.h"
 #include "launcher/barrier_calls.h"
 #include "launcher/job_table.h"
 #include "launcher/launcher_service.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"
 

@@ -9,10 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/environment_view.h"
-#include "bus/name_list.h"
+#include "bus/call/name_list.h"
+#include "bus/process/environment_view.h"
 #include "bus/schema/common_methods.h"
-#include "bus/topic.h"
+#include "bus/wire/topic.h"
 #include "glog/logging.h"
 #include "launcher/follow_pace.h"
 #include "launcher/job_calls.h"

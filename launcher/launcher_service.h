@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "bus/publisher.h"
+#include "bus/call/service.h"
+#include "bus/event/publisher.h"
 #include "bus/schema/launcher_methods.h"
-#include "bus/service.h"
 #include "launcher/barrier_calls.h"
 #include "launcher/job_table.h"
 #include "launcher/service_keeper.h"

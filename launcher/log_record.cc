@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "bus/record_page.h"
-#include "bus/topic.h"
+#include "bus/call/record_page.h"
+#include "bus/wire/topic.h"
 #include "launcher/job_row.h"
 #include "launcher/line_reader.h"
 #include "launcher/log_segments.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/record_conformance.h"
-#include "bus/record_page.h"
+#include "bus/call/record_page.h"
+#include "bus/fixtures/record_conformance.h"
 #include "bus/schema/envelope_generated.h"
 #include "launcher/log_files.h"
 #include "launcher/store.h"

@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 #include "launcher/launcher_parts.h"
 #include "launcher/process_limit.h"
 #include "launcher/resources.h"

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "bus/as_other_user.h"
+#include "bus/fixtures/as_other_user.h"
 #include "launcher/shim_fixture.h"
 #include "launcher/shim_protocol.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/stored_table.h"
+#include "bus/call/stored_table.h"
 #include "glog/logging.h"
 #include "launcher/job_spec_record.h"
 #include "launcher/process_table.h"

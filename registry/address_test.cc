@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "bus/client.h"
-#include "bus/node.h"
+#include "bus/call/client.h"
 #include "bus/schema/registry_methods.h"
+#include "bus/thread/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"

@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/launcher_jobs.h"
+#include "bus/launcher_client/launcher_jobs.h"
 #include "bus/schema/registry_methods.h"
 #include "glog/logging.h"
 #include "registry/cache_key.h"

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "bus/client.h"
-#include "bus/name_list.h"
-#include "bus/service.h"
+#include "bus/call/client.h"
+#include "bus/call/name_list.h"
+#include "bus/call/service.h"
 #include "registry/tool_probe.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"

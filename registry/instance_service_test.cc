@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/registry_methods.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -1,6 +1,6 @@
 // A service with no methods of its own, for tests: member NAME. Registers until it is stopped.
 
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 #include "runtime/process/exit_code.h"
 
 int main(int argc, char** argv) {

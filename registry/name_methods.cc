@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "bus/name_list.h"
+#include "bus/call/name_list.h"
 #include "bus/schema/common_methods.h"
 
 namespace registry {

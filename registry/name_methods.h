@@ -1,8 +1,8 @@
 #ifndef REGISTRY_NAME_METHODS_H_
 #define REGISTRY_NAME_METHODS_H_
 
-#include "bus/hub.h"
-#include "bus/service.h"
+#include "bus/call/service.h"
+#include "bus/event/hub.h"
 #include "registry/instance_service.h"
 #include "registry/registry_service.h"
 #include "runtime/event_loop.h"

@@ -16,9 +16,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/hub_service.h"
+#include "bus/event/hub_service.h"
 #include "bus/schema/registry_methods.h"
-#include "bus/topic.h"
+#include "bus/wire/topic.h"
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/process_identity.h"

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "bus/hub.h"
-#include "bus/name_list.h"
-#include "bus/node.h"
-#include "bus/service.h"
+#include "bus/call/name_list.h"
+#include "bus/call/service.h"
+#include "bus/event/hub.h"
+#include "bus/thread/node.h"
 #include "registry/lease_table.h"
 #include "runtime/event_loop.h"
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/job_control.h"
+#include "bus/launcher_client/job_control.h"
 #include "bus/schema/registry_generated.h"
 #include "registry/instance_view.h"
 #include "registry/tool_probe.h"

@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/job_control.h"
+#include "bus/launcher_client/job_control.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "registry/cache_key.h"

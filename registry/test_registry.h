@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "bus/client.h"
-#include "bus/node.h"
+#include "bus/call/client.h"
 #include "bus/schema/registry_methods.h"
+#include "bus/thread/node.h"
 #include "runtime/file/locations.h"
 #include "runtime/process/subprocess.h"
 

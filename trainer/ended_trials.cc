@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "bus/envelope.h"
-#include "bus/frame.h"
-#include "bus/receive.h"
 #include "bus/schema/envelope_generated.h"
+#include "bus/wire/envelope.h"
+#include "bus/wire/frame.h"
+#include "bus/wire/receive.h"
 
 namespace trainer {
 namespace {

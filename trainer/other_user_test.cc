@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bus/as_other_user.h"
+#include "bus/fixtures/as_other_user.h"
 #include "gtest/gtest.h"
 #include "runtime/clock.h"
 #include "trainer/line_receiver.h"

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/job_control.h"
+#include "bus/launcher_client/job_control.h"
 #include "bus/schema/launcher_generated.h"
 #include "runtime/event_loop.h"
 #include "trainer/trial_record.h"

@@ -1,7 +1,7 @@
 #ifndef TRAINER_SERVICE_METHODS_H_
 #define TRAINER_SERVICE_METHODS_H_
 
-#include "bus/service.h"
+#include "bus/call/service.h"
 #include "runtime/event_loop.h"
 #include "trainer/trials.h"
 

@@ -1,7 +1,7 @@
 // The trainer's methods and its way to the launcher, over real sockets: with a registry and a
 // launcher of the test's own.
 
-#include "bus/service.h"
+#include "bus/call/service.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -15,15 +15,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "bus/client.h"
-#include "bus/launcher_jobs.h"
-#include "bus/node.h"
-#include "bus/record_conformance.h"
+#include "bus/call/client.h"
+#include "bus/fixtures/record_conformance.h"
+#include "bus/launcher_client/launcher_jobs.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "bus/thread/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/coordinator.h"

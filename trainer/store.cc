@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/envelope.h"
-#include "bus/frame.h"
-#include "bus/receive.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/trainer_generated.h"
+#include "bus/wire/envelope.h"
+#include "bus/wire/frame.h"
+#include "bus/wire/receive.h"
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/sqlite/database_schema.h"

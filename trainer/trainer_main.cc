@@ -8,7 +8,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 #include "runtime/file/file_limit.h"
 #include "runtime/file/local_path.h"
 #include "runtime/file/locations.h"

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "bus/backup_method.h"
-#include "bus/job_control.h"
-#include "bus/launcher_jobs.h"
+#include "bus/launcher_client/job_control.h"
+#include "bus/launcher_client/launcher_jobs.h"
+#include "bus/process/backup_method.h"
 #include "glog/logging.h"
 #include "runtime/file/file.h"
 #include "runtime/sqlite/database_check.h"

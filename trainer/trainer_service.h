@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 
 namespace trainer {
 

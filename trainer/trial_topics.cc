@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "bus/record_page.h"
-#include "bus/topic.h"
+#include "bus/call/record_page.h"
+#include "bus/wire/topic.h"
 #include "trainer/row_events.h"
 
 namespace trainer {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/call_retry.h"
+#include "bus/call/call_retry.h"
 #include "runtime/text/random_id.h"
 
 namespace trainer {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/call_retry.h"
+#include "bus/call/call_retry.h"
 #include "bus/schema/launcher_generated.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"

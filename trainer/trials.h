@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/job_control.h"
+#include "bus/launcher_client/job_control.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"

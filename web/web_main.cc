@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "bus/service_process.h"
+#include "bus/process/service_process.h"
 #include "glog/logging.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/file_limit.h"

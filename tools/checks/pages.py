@@ -7,7 +7,7 @@ Marks in a page (any .md file):
     [words](path#title)                 a file of the checkout, and a title in it
     ### `text of an error`              in docs/troubleshooting.md; `...` stands for what differs
     `tests/kill_test.cc` `Suite.Case`   a case of a test (Python: `Class.case`, or its name alone)
-    //bus:client, //registry            a target or a file of a package; the target with the package's name
+    //bus/call:client, //registry            a target or a file of a package; the target with the package's name
     //bus/..., //bus/                   a folder
     ```cpp                              is, but for comments and white space, in the source that SHOWN_CODE names
 """

@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/client.h"
-#include "bus/node.h"
+#include "bus/call/client.h"
+#include "bus/thread/node.h"
 #include "runtime/clock.h"
 #include "runtime/file/locations.h"
 #include "tools/yard/interrupt.h"

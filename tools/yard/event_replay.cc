@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "bus/receive.h"
+#include "bus/wire/receive.h"
 
 namespace yard {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/json/things_json.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/context.h"

@@ -20,7 +20,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "bus/version.h"
+#include "bus/wire/version.h"
 #include "flatbuffers/base.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"

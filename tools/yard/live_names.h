@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/envelope_generated.h"
 
 namespace yard {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bus/method.h"
 #include "bus/schema/envelope_generated.h"
+#include "bus/wire/method.h"
 #include "nlohmann/json.hpp"
 
 namespace yard {

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/context.h"
 #include "tools/yard/follow.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/envelope_generated.h"
 
 namespace yard {

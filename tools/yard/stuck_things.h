@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/launcher_generated.h"
 #include "tools/yard/machine_health.h"
 

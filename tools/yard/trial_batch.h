@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "bus/schema/trainer_generated.h"
 #include "tools/yard/context.h"
 

@@ -27,7 +27,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/job_control.h"
+#include "bus/launcher_client/job_control.h"
 #include "bus/schema/launcher_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "glog/logging.h"

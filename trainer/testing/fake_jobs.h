@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/job_control.h"
+#include "bus/launcher_client/job_control.h"
 #include "runtime/event_loop.h"
 
 namespace trainer {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "nlohmann/json.hpp"
 
 namespace web {

@@ -19,7 +19,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "bus/version.h"
+#include "bus/wire/version.h"
 #include "web/api/log_page.h"
 
 namespace web {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "runtime/clock.h"
 #include "runtime/thread_pool.h"
 #include "web/http/message.h"

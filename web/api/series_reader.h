@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "bus/client.h"
+#include "bus/call/client.h"
 #include "web/api/series_format.h"
 
 namespace web {

@@ -9,10 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "bus/event/subscriber.h"
 #include "bus/json/things_json.h"
 #include "bus/schema/envelope_generated.h"
-#include "bus/subscriber.h"
-#include "bus/topic.h"
+#include "bus/wire/topic.h"
 #include "runtime/mutex.h"
 
 namespace web {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "bus/node.h"
+#include "bus/thread/node.h"
 #include "nlohmann/json.hpp"
 #include "runtime/event_loop.h"
 

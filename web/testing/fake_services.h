@@ -5,10 +5,10 @@
 #include <memory>
 #include <string>
 
-#include "bus/client.h"
-#include "bus/node.h"
-#include "bus/service.h"
-#include "bus/test_yard.h"
+#include "bus/call/client.h"
+#include "bus/call/service.h"
+#include "bus/fixtures/test_yard.h"
+#include "bus/thread/node.h"
 #include "runtime/coordinator.h"
 #include "runtime/thread_pool.h"
 

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/hub_service.h"
+#include "bus/event/hub_service.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "bus/version.h"
+#include "bus/wire/version.h"
 #include "glog/logging.h"
 #include "runtime/file/file.h"
 #include "tools/yard/command_line.h"

@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "bus/hub.h"
+#include "bus/event/hub.h"
 #include "bus/schema/envelope_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

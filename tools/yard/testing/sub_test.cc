@@ -12,8 +12,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "bus/hub.h"
-#include "bus/raw_publisher.h"
+#include "bus/event/hub.h"
+#include "bus/event/raw_publisher.h"
 #include "bus/schema/envelope_generated.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

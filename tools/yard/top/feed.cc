@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/time/time.h"
-#include "bus/subscriber.h"
+#include "bus/event/subscriber.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
 #include "tools/yard/top/fact_reader.h"

@@ -16,7 +16,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_generated.h"
 #include "bus/schema/trainer_methods.h"
-#include "bus/version.h"
+#include "bus/wire/version.h"
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
 #include "runtime/process/process_identity.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bus/event/subscriber.h"
 #include "bus/schema/registry_methods.h"
-#include "bus/subscriber.h"
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"

@@ -1,0 +1,11 @@
+// Bytes of a stranger through the receive function, and everything it lets through read.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "bus/call/read_all.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  bus::ReadAll({data, size}, 1 << 20);
+  return 0;
+}

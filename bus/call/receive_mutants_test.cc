@@ -1,0 +1,125 @@
+// Damaged messages: each is refused, or read without harm. The same ones each time; MUTANTS says
+// how many.
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bus/call/read_all.h"
+#include "bus/thread/socket.h"
+#include "bus/wire/receive.h"
+#include "bus/wire/sample_messages.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace bus {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+class Mutator {
+ public:
+  explicit Mutator(std::vector<SampleMessage> samples) : samples_(std::move(samples)) {}
+
+  Bytes Next() {
+    Bytes bytes = Sample();
+    switch (random_() % 8) {
+      case 0:
+        bytes.resize(Below(bytes.size() + 1));
+        break;
+      case 1:
+        Splice(bytes);
+        break;
+      case 2:
+        Splice(bytes);
+        Damage(bytes);
+        break;
+      case 3:
+        Damage(bytes);
+        bytes.resize(Below(bytes.size() + 1));
+        break;
+      default:
+        Damage(bytes);
+    }
+    return bytes;
+  }
+  // An address that is 0 to 7 over a multiple of 8.
+  std::size_t Misalignment() { return random_() % 2 == 0 ? 0 : Below(8); }
+
+ private:
+  const Bytes& Sample() { return samples_[Below(samples_.size())].bytes; }
+  std::size_t Below(std::size_t limit) { return random_() % limit; }
+
+  void Damage(Bytes& bytes) {
+    for (unsigned n = 1 + random_() % 4; n > 0 && !bytes.empty(); --n) {
+      std::uint8_t& byte = bytes[Below(bytes.size())];
+      switch (random_() % 4) {
+        case 0:
+          byte = static_cast<std::uint8_t>(byte + 1 + random_() % 8);  // An offset goes elsewhere.
+          break;
+        case 1:
+          byte = random_() % 2 == 0 ? 0 : 0xff;
+          break;
+        default:
+          byte = static_cast<std::uint8_t>(random_());
+      }
+    }
+  }
+  // The beginning of one and the end of another.
+  void Splice(Bytes& bytes) {
+    const Bytes& other = Sample();
+    bytes.resize(Below(bytes.size() + 1));
+    bytes.insert(bytes.end(), other.begin() + static_cast<std::ptrdiff_t>(Below(other.size())),
+                 other.end());
+  }
+
+  const std::vector<SampleMessage> samples_;
+  std::mt19937 random_{1};
+};
+
+// From a place of its own that ends where the bytes do, so that a sanitizer sees what reads on.
+bool ReadAt(std::size_t misalignment, const Bytes& bytes) {
+  const auto place = std::make_unique<std::uint8_t[]>(misalignment + bytes.size());
+  std::uint8_t* const begin = place.get() + misalignment;
+  if (!bytes.empty()) std::memcpy(begin, bytes.data(), bytes.size());
+  return ReadAll({begin, bytes.size()}, kMaxMessageBytes);
+}
+
+TEST(ReceiveMutantsTest, EverySampleIsAMessageWhereverItLies) {
+  const auto samples = SampleMessages();
+  EXPECT_GT(samples.size(), 60u);
+  for (const SampleMessage& sample : samples) {
+    for (std::size_t misalignment = 0; misalignment < 8; ++misalignment) {
+      EXPECT_TRUE(ReadAt(misalignment, sample.bytes)) << sample.name;
+    }
+  }
+}
+
+TEST(ReceiveMutantsTest, AreRefusedOrReadWithoutHarm) {
+  const char* const wanted = std::getenv("MUTANTS");
+  ASSERT_NE(wanted, nullptr);
+  const int count = std::atoi(wanted);
+  ASSERT_GT(count, 0);
+  Mutator mutator(SampleMessages());
+  int taken = 0;
+  for (int i = 0; i < count; ++i) {
+    const Bytes bytes = mutator.Next();
+    taken += ReadAt(mutator.Misalignment(), bytes) ? 1 : 0;
+  }
+  std::printf("%d mutants: %d refused, %d read\n", count, count - taken, taken);
+  // Of both kinds there are many.
+  EXPECT_GT(taken, count / 10);
+  EXPECT_GT(count - taken, count / 10);
+}
+
+TEST(ReceiveMutantsTest, NoTableHoldsItselfAndAllAreWithinTheDepth) {
+  // (So the limit of the depth is reached by no message that is good, and by no other either.)
+  EXPECT_GT(DeepestNesting(), 2);
+  EXPECT_LT(DeepestNesting(), static_cast<int>(kMaxDepth));
+}
+
+}  // namespace
+}  // namespace bus

@@ -1,0 +1,70 @@
+#ifndef BUS_CALL_RECORD_PAGE_H_
+#define BUS_CALL_RECORD_PAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "bus/schema/envelope_generated.h"
+
+namespace bus {
+
+// The answers of an owner of topics to Common.Ends and Common.Since, with the limits of a page. A
+// caller asks for page after page, so that an owner keeps no state for it and no answer is large.
+//
+// A Since handler adds events until Add() is false and returns Take(); it goes through the places
+// in the order of the request, and through each lane in the order of its entries.
+class SincePage {
+ public:
+  static constexpr std::size_t kMaxBytes = 128 << 10;
+  static constexpr std::size_t kMaxEvents = 1000;
+
+  // False: the page is full, `event` is for the next one. (A page takes at least one event.)
+  bool Add(std::string_view topic, const msg::Span& span, msg::EnvelopeT event);
+  // `body` is a table of the schemas, such as msg::TrialEventT.
+  template <typename Body>
+  bool Add(std::string_view topic, const msg::Span& span, Body body) {
+    if (full_) return false;
+    msg::EnvelopeT event;
+    event.body.Set(std::move(body));
+    return Add(topic, span, std::move(event));
+  }
+  // Of a request with since_us, before a lane's first event: what was then or later begins behind
+  // `position`. Without it everything from the place that was asked for is missed.
+  bool AddBeginning(std::string_view topic, std::uint64_t lane, std::uint64_t position) {
+    return Add(topic, msg::Span(lane, position, position), msg::EnvelopeT());
+  }
+  // The same for an event that is encoded already.
+  bool AddEncoded(std::string_view topic, std::string_view envelope);
+
+  bool full() const { return full_; }
+  msg::SinceReplyT Take() { return std::move(reply_); }
+
+ private:
+  msg::SinceReplyT reply_;
+  std::size_t bytes_ = 0;
+  bool full_ = false;
+};
+
+class EndsPage {
+ public:
+  static constexpr std::size_t kMaxPlaces = 1000;
+
+  explicit EndsPage(msg::EndsRequestT request) : request_(std::move(request)) {}
+
+  // Topics in ascending order; all lanes of one together. Those that the request does not want
+  // are left out. False: the page is full.
+  bool Add(const std::string& topic, std::uint64_t lane, std::uint64_t position);
+
+  msg::EndsReplyT Take() { return std::move(reply_); }
+
+ private:
+  const msg::EndsRequestT request_;
+  msg::EndsReplyT reply_;
+};
+
+}  // namespace bus
+
+#endif  // BUS_CALL_RECORD_PAGE_H_

@@ -1,0 +1,86 @@
+#ifndef BUS_EVENT_HUB_H_
+#define BUS_EVENT_HUB_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/schema/envelope_generated.h"
+#include "bus/thread/node.h"
+#include "runtime/file/locations.h"
+
+namespace bus {
+
+// The event hub: forwards from publishers (XSUB) to subscribers (XPUB), hosted by the registry,
+// on the bus thread of its Node.
+//
+// Drops and counts: topics that are not legal, messages that fail verification of their size and
+// frame count, and `$sys/`, `$hello/` from anybody but the host. One stalled subscriber loses its
+// own messages only. Greets each new subscriber with its epoch on `$hello/`. Knows the 10,000
+// topics used last; keeps the last value of each within a bound and sends it to new subscriptions
+// of that topic. Keeps the last 64 MiB of `e/`, for those who missed some.
+//
+// Subscriptions are prefixes of at most 200 bytes (who sends a longer one is disconnected). One
+// alone cannot be refused: over `max_subscriptions` all subscribers are disconnected, and come
+// back to a hub with another epoch, so that they ask for what they missed.
+class Hub {
+ public:
+  struct Options {
+    std::string publish_endpoint;    // "ipc://RUNTIME/hub-pub"
+    std::string subscribe_endpoint;  // "ipc://RUNTIME/hub-sub"
+    std::size_t max_subscriptions = 100'000;
+  };
+  struct Stats {
+    std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
+    std::uint64_t subscriptions = 0;
+    std::uint64_t restarts = 0;    // Of the subscribers' side, over `max_subscriptions`.
+    std::uint64_t kept_bytes = 0;  // Of `e/`.
+    std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
+  };
+  // Where every process of a yard looks for its hub.
+  static Options DefaultAddresses(const runtime::Locations& locations);
+  static absl::StatusOr<std::unique_ptr<Hub>> Create(Node* node, Options options);
+  virtual ~Hub() = default;
+
+  struct NewEvent {
+    std::string topic;
+    msg::EnvelopeT event;
+  };
+  // Publishes as the host: reserved roots are allowed. Any thread. Returns the sequence number.
+  absl::StatusOr<std::uint64_t> Publish(std::string_view topic, msg::EnvelopeT event);
+  // The same for several, in this order and with nothing between them: all or none.
+  virtual absl::StatusOr<std::vector<std::uint64_t>> PublishAll(std::vector<NewEvent> events) = 0;
+  // Subscriptions that match `topic` now. Any thread.
+  virtual std::uint32_t CountSubscriptions(std::string_view topic) = 0;
+
+  // Calls `done` on the bus thread as soon as `count` subscriptions match `topic`, with how many
+  // do; or with DeadlineExceeded after `timeout`, ResourceExhausted if 1,000 wait already,
+  // Cancelled after StopWaiting() with what this returns, Unavailable when the hub ends. Any
+  // thread.
+  using Subscribed = std::function<void(absl::StatusOr<std::uint32_t> subscriptions)>;
+  virtual std::uint64_t WhenSubscribed(std::string topic, std::uint32_t count,
+                                       absl::Duration timeout, Subscribed done) = 0;
+  virtual void StopWaiting(std::uint64_t wait) = 0;
+
+  // For Registry.Topics and Registry.LastEvents. Any thread.
+  virtual msg::TopicsReplyT Topics(const msg::TopicsRequestT& request) = 0;
+  virtual msg::LastEventsReplyT LastEvents(const msg::LastEventsRequestT& request) = 0;
+  // The record behind `e/`, for Common.Ends and Common.Since. Any thread.
+  virtual msg::EndsReplyT Ends(const msg::EndsRequestT& request) = 0;
+  virtual msg::SinceReplyT Since(const msg::SinceRequestT& request) = 0;
+  virtual Stats GetStats() const = 0;
+
+  // Binds each of its two addresses again whose file was removed: connections that there are go on.
+  // On any thread but the bus thread.
+  virtual absl::Status BindAgain() = 0;
+};
+
+}  // namespace bus
+
+#endif  // BUS_EVENT_HUB_H_

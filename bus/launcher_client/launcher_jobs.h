@@ -1,0 +1,20 @@
+#ifndef BUS_LAUNCHER_CLIENT_LAUNCHER_JOBS_H_
+#define BUS_LAUNCHER_CLIENT_LAUNCHER_JOBS_H_
+
+#include <memory>
+
+#include "bus/call/client.h"
+#include "bus/launcher_client/job_control.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+
+namespace bus {
+
+// JobControl over the bus. `client`, `loop` and `clock` are not owned and outlive it. Create and
+// destroy it on the loop's thread or while the loop does not run.
+std::unique_ptr<JobControl> MakeLauncherJobs(bus::Client* client, runtime::EventLoop* loop,
+                                             runtime::Clock* clock = runtime::Clock::Real());
+
+}  // namespace bus
+
+#endif  // BUS_LAUNCHER_CLIENT_LAUNCHER_JOBS_H_

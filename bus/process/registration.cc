@@ -1,0 +1,192 @@
+#include "bus/process/registration.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "bus/schema/registry_methods.h"
+#include "glog/logging.h"
+
+namespace bus {
+namespace {
+
+using rpc::Registry;
+
+constexpr absl::Duration kPause = absl::Milliseconds(50);   // Between looks for a registry.
+constexpr absl::Duration kRefusedPause = absl::Seconds(1);  // It is there, and says no.
+constexpr absl::Duration kCallTimeout = absl::Seconds(1);
+constexpr absl::Duration kDefaultTtl = absl::Seconds(6);
+
+// Invariant: callbacks of the client and the loop hold a weak reference, and act only if their
+// `round` is the newest; each try to register starts a new round.
+class RealRegistration : public Registration {
+ public:
+  struct State : std::enable_shared_from_this<State> {
+    runtime::EventLoop* loop;
+    Client* client;
+    Options options;
+    std::uint64_t round = 0;
+    std::uint64_t watch_call = 0;
+    std::uint64_t lease_id = 0;   // 0: no lease.
+    bool renewing_again = false;  // The last renewal failed and is being repeated.
+    bool said_waiting = false;
+    bool registered_before = false;
+    bool ended = false;
+
+    // Runs `step` on the loop if the registration still lives and `of_round` is the newest.
+    template <typename Step>
+    void OnLoop(std::uint64_t of_round, Step step) {
+      loop->Post([weak = weak_from_this(), of_round, step = std::move(step)] {
+        const auto self = weak.lock();
+        if (self != nullptr && self->round == of_round && !self->ended) step(*self);
+      });
+    }
+    template <typename Step>
+    void Later(absl::Duration delay, Step step) {
+      loop->RunAfter(delay, [weak = weak_from_this(), of_round = round, step = std::move(step)] {
+        const auto self = weak.lock();
+        if (self != nullptr && self->round == of_round && !self->ended) step(*self);
+      });
+    }
+
+    void Register();
+    void OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply);
+    void WatchOwnEntry(const msg::RegisterReplyT& reply);
+    void RenewEvery(absl::Duration third);
+    void Renew(absl::Duration third);
+    void OnRenewed(const absl::Status& status, absl::Duration third);
+    void Again(absl::Duration pause);
+  };
+
+  explicit RealRegistration(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  ~RealRegistration() override {
+    state_->ended = true;
+    state_->client->Cancel(state_->watch_call);
+  }
+  void End(std::function<void()> done) override;
+
+ private:
+  const std::shared_ptr<State> state_;
+};
+
+void RealRegistration::State::Register() {
+  ++round;
+  lease_id = 0;
+  renewing_again = false;
+  msg::RegisterRequestT request;
+  request.lease = std::make_unique<msg::LeaseT>(options.lease);
+  client->Start<Registry::Register>(
+      request, nullptr,
+      [self = weak_from_this(), of_round = round](absl::StatusOr<msg::RegisterReplyT> reply) {
+        const auto state = self.lock();
+        if (state == nullptr) return;
+        state->OnLoop(of_round, [reply = std::move(reply)](State& s) { s.OnRegistered(reply); });
+      },
+      {.timeout = kCallTimeout});
+}
+
+void RealRegistration::State::Again(absl::Duration pause) {
+  client->Cancel(watch_call);
+  ++round;
+  Later(pause, [](State& s) { s.Register(); });
+}
+
+void RealRegistration::State::OnRegistered(const absl::StatusOr<msg::RegisterReplyT>& reply) {
+  if (!reply.ok()) {
+    if (!std::exchange(said_waiting, true) && options.on_waiting) {
+      options.on_waiting(reply.status());
+    }
+    const bool away = absl::IsUnavailable(reply.status()) ||
+                      absl::IsDeadlineExceeded(reply.status()) || absl::IsCancelled(reply.status());
+    return Again(away ? kPause : kRefusedPause);
+  }
+  said_waiting = false;
+  lease_id = reply->lease_id;
+  WatchOwnEntry(*reply);
+  RenewEvery((reply->ttl_ms == 0 ? kDefaultTtl : absl::Milliseconds(reply->ttl_ms)) / 3);
+  const bool first = !std::exchange(registered_before, true);
+  if (options.on_registered) options.on_registered(first);
+}
+
+void RealRegistration::State::WatchOwnEntry(const msg::RegisterReplyT& reply) {
+  msg::WatchRequestT request;
+  request.prefix = absl::StrCat(options.lease.name, "/", options.lease.instance);
+  // From here on, without a snapshot.
+  request.from_revision = reply.revision;
+  request.epoch = reply.hub == nullptr ? 0 : reply.hub->epoch;
+  watch_call = client->Start<Registry::Watch>(
+      request, nullptr,
+      [self = weak_from_this(), of_round = round](absl::StatusOr<msg::WatchReplyT> end) {
+        const auto state = self.lock();
+        if (state == nullptr) return;
+        const bool refused =
+            absl::IsUnimplemented(end.status()) || absl::IsResourceExhausted(end.status());
+        state->OnLoop(of_round, [pause = refused ? kRefusedPause : absl::ZeroDuration()](State& s) {
+          s.Again(pause);
+        });
+      });
+}
+
+// However long the answers take.
+void RealRegistration::State::RenewEvery(absl::Duration third) {
+  Later(third, [third](State& s) {
+    s.RenewEvery(third);
+    if (!s.renewing_again) s.Renew(third);
+  });
+}
+
+void RealRegistration::State::Renew(absl::Duration third) {
+  msg::RenewRequestT request;
+  request.lease_id = lease_id;
+  client->Start<Registry::Renew>(
+      request, nullptr,
+      [self = weak_from_this(), of_round = round, third](absl::StatusOr<msg::RenewReplyT> r) {
+        const auto state = self.lock();
+        if (state == nullptr) return;
+        state->OnLoop(of_round,
+                      [status = r.status(), third](State& s) { s.OnRenewed(status, third); });
+      },
+      {.timeout = std::min(kCallTimeout, third)});
+}
+
+void RealRegistration::State::OnRenewed(const absl::Status& status, absl::Duration third) {
+  renewing_again = false;
+  if (status.ok()) return;
+  // It has forgotten us, or has gone.
+  if (absl::IsNotFound(status) || absl::IsUnavailable(status)) return Again(absl::ZeroDuration());
+  // It is slow. There is no time to lose: without an answer the lease is suspect a third later.
+  renewing_again = true;
+  Later(kPause, [third](State& s) { s.Renew(third); });
+}
+
+void RealRegistration::End(std::function<void()> done) {
+  State& state = *state_;
+  const std::uint64_t lease = std::exchange(state.lease_id, 0);
+  state.ended = true;
+  state.client->Cancel(state.watch_call);
+  if (lease == 0) return done();
+  msg::RevokeRequestT request;
+  request.lease_id = lease;
+  state.client->Start<Registry::Revoke>(
+      request, nullptr,
+      [loop = state.loop, done = std::move(done)](absl::StatusOr<msg::RevokeReplyT>) {
+        loop->Post(done);
+      },
+      {.timeout = absl::Milliseconds(200)});
+}
+
+}  // namespace
+
+std::unique_ptr<Registration> Registration::Start(runtime::EventLoop* loop, Client* client,
+                                                  Options options) {
+  auto state = std::make_shared<RealRegistration::State>();
+  state->loop = loop;
+  state->client = client;
+  state->options = std::move(options);
+  state->Register();
+  return std::make_unique<RealRegistration>(std::move(state));
+}
+
+}  // namespace bus

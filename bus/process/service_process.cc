@@ -1,0 +1,530 @@
+#include "bus/process/service_process.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "bus/process/prometheus_text.h"
+#include "bus/process/registration.h"
+#include "bus/process/stats_source.h"
+#include "bus/schema/common_methods.h"
+#include "bus/wire/version.h"
+#include "glog/logging.h"
+#include "runtime/file/file.h"
+#include "runtime/http_responder.h"
+#include "runtime/mutex.h"
+#include "runtime/process/exit_code.h"
+#include "runtime/process/init.h"
+#include "runtime/process/process_identity.h"
+#include "runtime/process/stop_signal.h"
+#include "runtime/process/supervisor_notice.h"
+#include "runtime/text/random_id.h"
+#include "runtime/thread.h"
+
+ABSL_FLAG(int, metrics_port, 0,
+          "Port on 127.0.0.1 for Prometheus: /metrics, and /healthz; 0: none.");
+
+namespace bus {
+namespace {
+
+constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
+constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
+constexpr int kInterrupted = 130;
+
+constexpr int kMostPort = 65535;
+
+// How often a service looks whether its files are there, and how many looks later it touches them,
+// so that a cleaner of temporary files sees that they are used. (Watched they would take one of a
+// user's few instances of inotify for each service, and for the touch there is no event anyway.)
+constexpr absl::Duration kLookAtFiles = absl::Seconds(1);
+constexpr int kLooksUntilTouch = 1800;
+
+absl::Status CheckListen(const std::string& endpoint) {
+  if (endpoint.empty() || absl::StartsWith(endpoint, "ipc://")) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("cannot listen on ", endpoint,
+                   ": only ipc:// is served; tcp:// needs keys for those who "
+                   "may connect, which this version does not have"));
+}
+
+absl::Status CheckMetricsPort() {
+  const int port = absl::GetFlag(FLAGS_metrics_port);
+  if (port >= 0 && port <= kMostPort) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--metrics_port is ", port, "; it must be from 1 to ", kMostPort));
+}
+
+void TellSupervisor(const char* state) {
+  const absl::Status told = runtime::NotifySupervisor(state);
+  LOG_IF(WARNING, !told.ok()) << told.message();
+}
+
+class RealServiceProcess : public ServiceProcess {
+ public:
+  explicit RealServiceProcess(Options options) : options_(std::move(options)) {}
+  ~RealServiceProcess() override;
+  absl::Status Init();
+
+  const runtime::Locations& locations() const override { return locations_; }
+  runtime::Clock* clock() override { return clock_; }
+  runtime::EventLoop* loop() override { return loop_.get(); }
+  runtime::Coordinator* coordinator() override { return &coordinator_; }
+  runtime::ThreadPool* pool() override { return pool_.get(); }
+  Node* node() override { return node_.get(); }
+  Service* service() override { return service_.get(); }
+  Client* client() override { return client_.get(); }
+  Publisher* publisher() override { return publisher_.get(); }
+  void AddCounter(std::string name, std::function<std::uint64_t()> value) override {
+    stats_->AddCounter(std::move(name), std::move(value));
+  }
+  void AddGauge(std::string name, std::function<std::uint64_t()> value) override {
+    stats_->AddGauge(std::move(name), std::move(value));
+  }
+  void OnStop(std::function<void()> stop) override { on_stop_.push_back(std::move(stop)); }
+  std::shared_ptr<void> HoldStop() override;
+  void KeepSocket(std::string endpoint, std::function<absl::Status()> bind_again) override {
+    sockets_.push_back({std::move(endpoint), std::move(bind_again)});
+  }
+  int Run() override;
+
+ private:
+  absl::Status TakeLocks();
+  absl::Status Open();
+  void HandleCommonMethods();
+  absl::Status ServeMetrics();
+  void Register();
+  void SayReady();
+  void WriteReadyFile();
+  // Makes anew what of its files somebody has removed: a cleaner of temporary files, say.
+  void LookAtFiles();
+  absl::Status MakeFilesAnew();
+  void Touch() const;
+  std::string StateLockPath() const {
+    return absl::StrCat(locations_.state_directory, "/", options_.name, ".lock");
+  }
+  std::string ReadyPath() const {
+    return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
+  }
+  // Of the process before this one, while this one is not ready.
+  std::string LastReadyPath() const { return ReadyPath() + ".last"; }
+  void RemoveReadyFiles() const {
+    unlink(ReadyPath().c_str());
+    unlink(LastReadyPath().c_str());
+  }
+  // On the loop's thread.
+  void BeginStop(const std::string& why);
+  void HoldsEnded();
+  void Leave();
+  int Join();
+
+  const Options options_;
+  runtime::Clock* const clock_ = runtime::Clock::Real();
+  const absl::Duration started_ = clock_->Monotonic();
+  std::string endpoint_;
+  runtime::Locations locations_;
+  runtime::UniqueFd lock_, state_lock_;
+  runtime::Coordinator coordinator_;
+
+  std::unique_ptr<runtime::EventLoop> loop_;
+  std::unique_ptr<runtime::StopSignal> stop_signal_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<runtime::ThreadPool> pool_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<StatsSource> stats_;
+  std::unique_ptr<runtime::HttpResponder> metrics_;
+  std::unique_ptr<Registration> registration_;
+  std::unique_ptr<runtime::Thread> stop_watch_;
+
+  // The loop's own.
+  std::vector<std::function<void()>> on_stop_;
+  struct KeptSocket {
+    std::string endpoint;
+    std::function<absl::Status()> bind_again;
+  };
+  std::vector<KeptSocket> sockets_;
+  int looks_ = 0;
+  bool ready_ = false;
+  std::string file_trouble_;  // What was said last.
+  bool stopping_ = false;
+  bool left_ = false;
+  absl::Duration stop_deadline_;
+
+  runtime::Mutex mutex_;
+  // Counts its users: those that hold the stop. Ours is let go when a stop begins.
+  std::shared_ptr<void> hold_ ABSL_GUARDED_BY(mutex_);
+};
+
+absl::Status RealServiceProcess::Init() {
+  if (absl::Status status = runtime::EnterCallersDirectory(); !status.ok()) return status;
+  if (absl::Status status = runtime::StopSignal::BlockInThisThread(); !status.ok()) return status;
+  auto locations = runtime::Locations::FromEnvironment();
+  if (!locations.ok()) return locations.status();
+  locations_ = std::move(*locations);
+  endpoint_ = options_.name == "registry" ? locations_.registry_address
+                                          : locations_.ServiceAddress(options_.name);
+  if (!options_.listen.empty()) endpoint_ = options_.listen;
+  if (absl::Status good = CheckListen(endpoint_); !good.ok()) return good;
+  for (const std::string& directory : {locations_.runtime_directory, locations_.state_directory}) {
+    if (absl::Status made = runtime::MakePrivateDirectory(directory); !made.ok()) return made;
+  }
+  if (absl::Status alone = TakeLocks(); !alone.ok()) return alone;
+  if (absl::Status logging = runtime::InitLogging(options_.name, locations_); !logging.ok()) {
+    return logging;
+  }
+  // Not removed: on a full disk the next one has its room.
+  (void)rename(ReadyPath().c_str(), LastReadyPath().c_str());
+  return Open();
+}
+
+// One in a runtime directory, whose sockets it has, and one on a state directory, which another
+// runtime directory (of a shell with another $XDG_RUNTIME_DIR) does not keep apart.
+absl::Status RealServiceProcess::TakeLocks() {
+  auto alone = runtime::LockFile(locations_.LockPath(options_.name));
+  if (!alone.ok()) {
+    return absl::Status(alone.status().code(),
+                        absl::StrCat(options_.name, " runs already: ", alone.status().message()));
+  }
+  auto state = runtime::LockFile(StateLockPath());
+  if (!state.ok()) {
+    return absl::Status(
+        state.status().code(),
+        absl::StrCat(options_.name, " of another yard keeps its state in ",
+                     locations_.state_directory, ": ", state.status().message(),
+                     "; next step: set XDG_RUNTIME_DIR to that yard's, this one's sockets are in ",
+                     locations_.runtime_directory, ", or YARD_STATE to a directory of its own"));
+  }
+  lock_ = *std::move(alone);
+  state_lock_ = *std::move(state);
+  return absl::OkStatus();
+}
+
+absl::Status RealServiceProcess::Open() {
+  loop_ = runtime::EventLoop::Create(clock_);
+  pool_ = runtime::ThreadPool::Create(&coordinator_, {.threads = options_.pool_threads});
+  auto node = Node::Create({.name = options_.name, .locations = locations_, .clock = clock_});
+  if (!node.ok()) return node.status();
+  node_ = std::move(*node);
+  service_ = std::make_unique<Service>(
+      node_.get(),
+      Service::Options{.name = options_.name, .endpoint = endpoint_, .pool = pool_.get()});
+  client_ = std::make_unique<Client>(node_.get());
+  publisher_ = std::make_unique<Publisher>(node_.get());
+  {
+    runtime::MutexLock lock(mutex_);
+    hold_ =
+        std::shared_ptr<void>(nullptr, [this](void*) { loop_->Post([this] { HoldsEnded(); }); });
+  }
+  auto signals = runtime::StopSignal::Create(
+      loop_.get(), [this](int signal) { BeginStop(absl::StrCat("signal ", signal)); },
+      [this](int) {
+        LOG(WARNING) << "a second signal: stopping now";
+        RemoveReadyFiles();
+        _exit(kInterrupted);
+      });
+  if (!signals.ok()) return signals.status();
+  stop_signal_ = std::move(*signals);
+  stats_ = std::make_unique<StatsSource>(StatsSource::Options{.service = options_.name,
+                                                              .clock = clock_,
+                                                              .coordinator = &coordinator_,
+                                                              .pool = pool_.get(),
+                                                              .node = node_.get(),
+                                                              .methods = service_.get()});
+  HandleCommonMethods();
+  return ServeMetrics();
+}
+
+void RealServiceProcess::HandleCommonMethods() {
+  service_->Handle<rpc::Common::Stats>(
+      [this](const CallContext&, const msg::StatsRequestT&) { return stats_->Gather(); });
+  service_->Handle<rpc::Common::Metrics>([this](const CallContext&, const msg::MetricsRequestT&) {
+    msg::MetricsReplyT reply;
+    reply.text = PrometheusText(stats_->Gather());
+    return reply;
+  });
+  service_->Handle<rpc::Common::SetLogLevel>(
+      [](const CallContext&,
+         const msg::SetLogLevelRequestT& request) -> absl::StatusOr<msg::SetLogLevelReplyT> {
+        auto before = runtime::SetLogLevel(request.level);
+        if (!before.ok()) return before.status();
+        msg::SetLogLevelReplyT reply;
+        reply.before = *std::move(before);
+        return reply;
+      });
+  service_->Handle<rpc::Common::Shutdown>(
+      [this](const CallContext& context, const msg::ShutdownRequestT& request) {
+        const std::string why = absl::StrCat("asked by pid ", context.pid,
+                                             request.reason.empty() ? "" : ": ", request.reason);
+        // The answer goes first.
+        loop_->RunAfter(kReplyTime, [this, why] { BeginStop(why); });
+        return msg::ShutdownReplyT();
+      });
+}
+
+absl::Status RealServiceProcess::ServeMetrics() {
+  const int port = absl::GetFlag(FLAGS_metrics_port);
+  if (port == 0) return absl::OkStatus();
+  if (absl::Status good = CheckMetricsPort(); !good.ok()) return good;
+  using Page = runtime::HttpResponder::Page;
+  auto server = runtime::HttpResponder::Start(
+      {.loop = loop_.get(),
+       .port = port,
+       .pages = {{"/metrics",
+                  [this] {
+                    return Page{.type = kPrometheusType, .body = PrometheusText(stats_->Gather())};
+                  }},
+                 {"/healthz", [this] {
+                    return stopping_ ? Page{.status = 503, .body = "stopping\n"}
+                                     : Page{.body = "ok\n"};
+                  }}}});
+  if (!server.ok()) {
+    return absl::Status(server.status().code(),
+                        absl::StrCat("--metrics_port: ", server.status().message()));
+  }
+  metrics_ = *std::move(server);
+  LOG(INFO) << "metrics at http://127.0.0.1:" << port << "/metrics";
+  return absl::OkStatus();
+}
+
+RealServiceProcess::~RealServiceProcess() {
+  (void)coordinator_.RequestStop();
+  if (service_ != nullptr) service_->Stop();
+  {
+    runtime::MutexLock lock(mutex_);
+    // Never posts to a loop that is being destroyed.
+    stopping_ = left_ = true;
+  }
+  pool_.reset();
+  metrics_.reset();
+  registration_.reset();
+  service_.reset();
+  publisher_.reset();
+  client_.reset();
+  {
+    std::shared_ptr<void> last;
+    runtime::MutexLock lock(mutex_);
+    last.swap(hold_);
+  }
+  stop_signal_.reset();
+  if (stop_watch_ != nullptr) stop_watch_->Join();
+  if (lock_.valid()) RemoveReadyFiles();
+}
+
+std::shared_ptr<void> RealServiceProcess::HoldStop() {
+  runtime::MutexLock lock(mutex_);
+  return hold_;
+}
+
+void RealServiceProcess::Register() {
+  msg::LeaseT lease;
+  lease.name = options_.name;
+  lease.instance = "0";
+  lease.endpoints = {endpoint_};
+  lease.nonce = node_->source();
+  lease.version = std::string(kVersion);
+  if (auto self = runtime::SelfIdentity(); self.ok()) {
+    lease.process = std::make_unique<msg::ProcessIdentityT>();
+    lease.process->pid_namespace = self->pid_namespace;
+    lease.process->boot_id = self->boot_id;
+    lease.process->pid = self->pid;
+    lease.process->start_ticks = self->start_ticks;
+  }
+  if (!options_.supervisor.empty()) {
+    auto label = std::make_unique<msg::KeyValueT>();
+    label->key = "supervisor";
+    label->value = options_.supervisor;
+    lease.labels.push_back(std::move(label));
+  }
+  registration_ = Registration::Start(loop_.get(), client_.get(),
+                                      {.lease = std::move(lease),
+                                       .on_waiting =
+                                           [this](const absl::Status& why) {
+                                             LOG(WARNING)
+                                                 << options_.name << " waits for the registry at "
+                                                 << locations_.registry_address << " ("
+                                                 << why.message() << ")";
+                                           },
+                                       .on_registered =
+                                           [this](bool first) {
+                                             if (first) {
+                                               SayReady();
+                                             } else {
+                                               LOG(INFO) << options_.name << " is registered again";
+                                             }
+                                           }});
+}
+
+void RealServiceProcess::WriteReadyFile() {
+  std::string content = absl::StrCat(getpid(), "\n");
+  // For a launcher that finds this service dead: whose it is to restart.
+  if (!options_.supervisor.empty()) {
+    absl::StrAppend(&content, "supervisor=", options_.supervisor, "\n");
+  }
+  if (!options_.listen.empty()) absl::StrAppend(&content, "listen=", options_.listen, "\n");
+  unlink(LastReadyPath().c_str());
+  const absl::Status written = runtime::WriteFileAtomically(ReadyPath(), content, 0600);
+  LOG_IF(ERROR, !written.ok()) << written.message();
+}
+
+namespace {
+
+bool IsGone(const std::string& path) {
+  struct stat about {};
+  return lstat(path.c_str(), &about) != 0 && errno == ENOENT;
+}
+
+// Its file was removed, or another one is in its place.
+bool IsLost(const runtime::UniqueFd& lock, const std::string& path) {
+  struct stat held {
+  }, named{};
+  if (fstat(lock.get(), &held) != 0) return false;
+  if (lstat(path.c_str(), &named) != 0) return errno == ENOENT;
+  return held.st_ino != named.st_ino || held.st_dev != named.st_dev;
+}
+
+}  // namespace
+
+void RealServiceProcess::LookAtFiles() {
+  loop_->RunAfter(kLookAtFiles, [this] { LookAtFiles(); });
+  if (stopping_) return;
+  const absl::Status made = MakeFilesAnew();
+  // Once for each trouble, not once a second.
+  if (std::string trouble(made.message()); trouble != file_trouble_) {
+    file_trouble_ = std::move(trouble);
+    LOG_IF(ERROR, !made.ok()) << "cannot make anew what was removed: " << file_trouble_;
+  }
+  if (++looks_ % kLooksUntilTouch == 0) Touch();
+}
+
+absl::Status RealServiceProcess::MakeFilesAnew() {
+  for (const auto& [lock, path] :
+       {std::pair(&lock_, locations_.LockPath(options_.name)), {&state_lock_, StateLockPath()}}) {
+    if (!IsLost(*lock, path)) continue;
+    for (const std::string& directory :
+         {locations_.runtime_directory, locations_.state_directory}) {
+      if (absl::Status there = runtime::MakePrivateDirectory(directory); !there.ok()) return there;
+    }
+    auto anew = runtime::LockFile(path);
+    if (!anew.ok()) return anew.status();
+    *lock = *std::move(anew);
+    LOG(WARNING) << path << " was removed: made anew";
+  }
+  if (ready_ && IsGone(ReadyPath())) WriteReadyFile();
+  for (const KeptSocket& socket : sockets_) {
+    if (!IsGone(socket.endpoint.substr(std::string_view("ipc://").size()))) continue;
+    if (absl::Status bound = socket.bind_again(); !bound.ok()) return bound;
+    LOG(WARNING) << socket.endpoint << " was removed: made anew";
+  }
+  return absl::OkStatus();
+}
+
+void RealServiceProcess::Touch() const {
+  (void)futimens(lock_.get(), nullptr);
+  (void)utimensat(AT_FDCWD, ReadyPath().c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+void RealServiceProcess::SayReady() {
+  if (stopping_) return;
+  ready_ = true;
+  WriteReadyFile();
+  const std::string line = absl::StrFormat(
+      "%s ready in %d ms (pid %d, %s)\n", options_.name,
+      absl::ToInt64Milliseconds(clock_->Monotonic() - started_), getpid(), endpoint_);
+  (void)runtime::WriteAll(STDERR_FILENO, line);
+  TellSupervisor("READY=1");
+}
+
+int RealServiceProcess::Run() {
+  if (absl::Status started = service_->Start(); !started.ok()) {
+    return runtime::ReportAndExitCode(options_.name, started);
+  }
+  // A task's error stops the process too.
+  stop_watch_ = std::make_unique<runtime::Thread>("stop-watch", [this] {
+    coordinator_.WaitForStop(absl::InfiniteDuration());
+    loop_->Post([this] { BeginStop("a part of it asked for it"); });
+  });
+  KeepSocket(endpoint_, [this] { return service_->BindAgain(); });
+  loop_->Post([this] { Register(); });
+  loop_->RunAfter(kLookAtFiles, [this] { LookAtFiles(); });
+  loop_->Run();
+  return Join();
+}
+
+void RealServiceProcess::BeginStop(const std::string& why) {
+  if (std::exchange(stopping_, true)) return;
+  LOG(INFO) << options_.name << " stops: " << why;
+  TellSupervisor("STOPPING=1");
+  stop_deadline_ = clock_->Monotonic() + options_.stop_grace;
+  stats_->SetStopReason(why);
+  unlink(ReadyPath().c_str());
+  // A hold that nobody else has ends when it is let go here, after the callbacks.
+  std::shared_ptr<void> hold;
+  {
+    runtime::MutexLock lock(mutex_);
+    hold = hold_;
+  }
+  for (auto stop = on_stop_.rbegin(); stop != on_stop_.rend(); ++stop) (*stop)();
+  loop_->RunAfter(options_.stop_grace, [this] {
+    LOG(WARNING) << options_.name << ": the grace time of " << options_.stop_grace << " is over";
+    Leave();
+  });
+  runtime::MutexLock lock(mutex_);
+  hold_.reset();
+}
+
+void RealServiceProcess::HoldsEnded() {
+  if (stopping_) Leave();
+}
+
+// Gives the lease back, so that nobody has to find out, and ends the loop.
+void RealServiceProcess::Leave() {
+  if (std::exchange(left_, true)) return;
+  if (registration_ == nullptr) return loop_->Stop();
+  registration_->End([this] { loop_->Stop(); });
+  loop_->RunAfter(kRevokeTimeout, [this] { loop_->Stop(); });
+}
+
+int RealServiceProcess::Join() {
+  const absl::Status why = coordinator_.RaiseRequested();
+  service_->Stop();
+  (void)coordinator_.RequestStop();
+  const absl::Duration left =
+      std::max(stop_deadline_ - clock_->Monotonic(), absl::Duration(absl::Seconds(1)));
+  const absl::Status joined = coordinator_.Join({}, left);
+  if (absl::IsDeadlineExceeded(joined)) {
+    LOG(ERROR) << options_.name << ": " << joined.message();
+    unlink(ReadyPath().c_str());
+    google::FlushLogFiles(google::INFO);
+    _exit(1);
+  }
+  return runtime::ReportAndExitCode(options_.name, why);
+}
+
+}  // namespace
+
+absl::Status ServiceProcess::CheckFlags(const Options& options) {
+  if (absl::Status good = runtime::CheckLogFlags(); !good.ok()) return good;
+  if (absl::Status good = CheckMetricsPort(); !good.ok()) return good;
+  return CheckListen(options.listen);
+}
+
+absl::StatusOr<std::unique_ptr<ServiceProcess>> ServiceProcess::Create(Options options) {
+  auto process = std::make_unique<RealServiceProcess>(std::move(options));
+  if (absl::Status status = process->Init(); !status.ok()) return status;
+  return process;
+}
+
+}  // namespace bus

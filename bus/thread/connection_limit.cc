@@ -1,0 +1,106 @@
+#include "bus/thread/connection_limit.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include "glog/logging.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/mutex.h"
+
+namespace bus {
+namespace {
+
+// Lives as long as the process.
+class Limit {
+ public:
+  static Limit& OfThisProcess() {
+    static auto* const limit = new Limit;
+    return *limit;
+  }
+
+  void Add(const std::string& path) {
+    const runtime::MutexLock lock(mutex_);
+    paths_.insert(path);
+    if (!spare_.valid()) OpenSpare();
+  }
+
+  bool IsFor(int listener) {
+    sockaddr_un address = {};
+    socklen_t size = sizeof(address) - 1;  // The last byte stays NUL.
+    if (getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) != 0) return false;
+    const runtime::MutexLock lock(mutex_);
+    return address.sun_family == AF_UNIX && paths_.contains(address.sun_path);
+  }
+
+  // Where there is no room at all: without taking it from the queue it would come again at once.
+  void TakeAndClose(int listener) {
+    const runtime::MutexLock lock(mutex_);
+    spare_.reset();
+    runtime::UniqueFd(Accept(listener)).reset();
+    OpenSpare();
+  }
+
+  static int Accept(int listener, sockaddr* address = nullptr, socklen_t* size = nullptr,
+                    int flags = SOCK_CLOEXEC) {
+    return static_cast<int>(syscall(SYS_accept4, listener, address, size, flags));
+  }
+
+ private:
+  void OpenSpare() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    spare_ = runtime::UniqueFd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+
+  runtime::Mutex mutex_;
+  std::set<std::string> paths_ ABSL_GUARDED_BY(mutex_);
+  runtime::UniqueFd spare_ ABSL_GUARDED_BY(mutex_);
+};
+
+// The kernel gives the lowest number that is free.
+bool IsAmongTheLast(int fd) {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
+  // (Who may open few has to share them.)
+  const rlim_t spare = std::min<rlim_t>(kSpareDescriptors, limit.rlim_cur / 16);
+  return static_cast<rlim_t>(fd) + spare >= limit.rlim_cur;
+}
+
+// As if it had gone before it was accepted.
+int Refused() {
+  LOG_EVERY_T(WARNING, 60) << "a connection was refused: this process has too few descriptors left";
+  errno = ECONNABORTED;
+  return -1;
+}
+
+}  // namespace
+
+void LimitConnectionsTo(const std::string& path) { Limit::OfThisProcess().Add(path); }
+
+}  // namespace bus
+
+// In place of the C library's, for all that this process accepts; it differs for sockets of the bus
+// alone.
+extern "C" __attribute__((visibility("default"))) int accept4(int listener, sockaddr* address,
+                                                              socklen_t* size, int flags) {
+  auto& limit = bus::Limit::OfThisProcess();
+  runtime::UniqueFd fd(bus::Limit::Accept(listener, address, size, flags));
+  const int error = errno;
+  if (fd.valid()) {
+    if (!bus::IsAmongTheLast(fd.get()) || !limit.IsFor(listener)) return fd.release();
+    fd.reset();
+    return bus::Refused();
+  }
+  if ((error == EMFILE || error == ENFILE) && limit.IsFor(listener)) {
+    limit.TakeAndClose(listener);
+    return bus::Refused();
+  }
+  errno = error;
+  return -1;
+}

@@ -1,0 +1,57 @@
+#ifndef BUS_THREAD_NODE_H_
+#define BUS_THREAD_NODE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "bus/thread/counters.h"
+#include "runtime/clock.h"
+#include "runtime/file/locations.h"
+
+namespace bus {
+
+class BusThread;
+
+// A process's place on the bus: its one ZeroMQ context, its one bus thread, its random id and
+// epoch. Create it once in main(), after signals are blocked; Clients, Services, Publishers and
+// Subscribers hang on it and must be gone before it.
+class Node {
+ public:
+  struct Options {
+    std::string name = {};              // "registry", "yard", ...: for logs and the peer's stats.
+    runtime::Locations locations = {};  // Where the registry and the runtime directory are.
+    runtime::Clock* clock = runtime::Clock::Real();
+    // Of calls that belong to no other: one for all that a command does. Empty: each has its own.
+    std::string trace = {};
+  };
+  static absl::StatusOr<std::unique_ptr<Node>> Create(Options options);
+  // Ends the bus thread and drops what is still queued; bounded in time.
+  ~Node();
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const std::string& name() const;
+  const runtime::Locations& locations() const;
+  runtime::Clock* clock() const;
+  // Random id of this process and its start (microseconds since 1970), as in every Head.
+  std::uint64_t source() const;
+  std::uint64_t epoch() const;
+  const std::string& trace() const;
+  // What the bus of this process has done. Any thread.
+  Counters& counters();
+
+  // For the other classes of this folder.
+  BusThread& bus_thread();
+
+ private:
+  struct State;
+  explicit Node(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace bus
+
+#endif  // BUS_THREAD_NODE_H_

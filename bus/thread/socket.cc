@@ -1,0 +1,388 @@
+#include "bus/thread/socket.h"
+
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <zmq.hpp>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "bus/thread/connection_limit.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/string_view.h"
+
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace bus {
+namespace {
+
+// What happened before a message was sent has happened when it is received. The thread sanitizer
+// does not see that, because ZeroMQ is not instrumented.
+#ifdef __SANITIZE_THREAD__
+char any_message;
+void BeforeSend() { __tsan_release(&any_message); }
+void AfterReceive() { __tsan_acquire(&any_message); }
+#else
+void BeforeSend() {}
+void AfterReceive() {}
+#endif
+
+constexpr std::string_view kIpc = "ipc://";
+
+// Its macro is hidden in Debian's headers (a "draft"), the option itself is there.
+constexpr int kZeroCopyReceive = 10;
+// ZMQ_IPC_FILTER_UID
+constexpr int kAcceptedUid = 59;
+
+// The command of a subscription to the longest topic (bus/wire/topic.h): its name, then the prefix.
+constexpr int kMaxSubscriptionBytes = 1 + 9 + 200;
+
+struct Option {
+  int name;
+  int value;
+};
+
+zmq_msg_t* Message(const Frame& frame) { return static_cast<zmq_msg_t*>(frame.message()); }
+
+absl::Status LastError(std::string_view doing, std::string_view what) {
+  return absl::UnavailableError(
+      absl::StrCat(runtime::Absl(doing), " ", runtime::Absl(what), ": ", zmq_strerror(errno)));
+}
+
+// What all sockets have in common.
+std::vector<Option> CommonOptions() {
+  return {
+      // Who connects and says nothing is dropped soon; the default is 30 s.
+      {ZMQ_HANDSHAKE_IVL, 2000},
+      // A burst of programs that start together must not be refused; the default is 100.
+      {ZMQ_BACKLOG, 1024},
+  };
+}
+
+int TypeOf(Socket::Use use) {
+  switch (use) {
+    case Socket::Use::kService:
+      return ZMQ_ROUTER;
+    case Socket::Use::kCaller:
+    case Socket::Use::kReader:
+      return ZMQ_DEALER;
+    case Socket::Use::kPublisher:
+    case Socket::Use::kHubOut:
+      return ZMQ_XPUB;
+    case Socket::Use::kSubscriber:
+      return ZMQ_SUB;
+    case Socket::Use::kHubIn:
+      return ZMQ_XSUB;
+  }
+  return -1;
+}
+
+// MAXMSGSIZE: a peer's 8-byte length field must not decide how much we allocate; who sends more
+// is disconnected.
+std::vector<Option> OptionsOf(Socket::Use use) {
+  switch (use) {
+    case Socket::Use::kService:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
+          // An answer to a caller that has gone must fail, not vanish.
+          {ZMQ_ROUTER_MANDATORY, 1},
+          // Short on purpose: what a slow reader has not taken waits in our own queue, which is
+          // bounded in bytes.
+          {ZMQ_SNDHWM, 128},
+          {ZMQ_RCVHWM, 1000},
+          // The last answers before a stop; bounds how long leaving takes.
+          {ZMQ_LINGER, 200},
+      };
+    case Socket::Use::kReader: {
+      auto options = OptionsOf(Socket::Use::kCaller);
+      // What its reader has not taken waits at the service.
+      options.push_back({ZMQ_RCVHWM, 8});
+      return options;
+    }
+    case Socket::Use::kCaller:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
+          // More than the calls that may be under way, so that sending finds room.
+          {ZMQ_SNDHWM, 4096},
+          {ZMQ_RCVHWM, 1000},
+          // A request whose caller has gone need not be delivered.
+          {ZMQ_LINGER, 0},
+          // Requests wait for the handshake in the socket; it is closed with all it holds when
+          // the connection breaks, so nothing is delivered twice or late.
+          {ZMQ_IMMEDIATE, 0},
+          // Never reconnects by itself (a week): the address is asked for again. Not -1, which
+          // drops what has been received but not read.
+          {ZMQ_RECONNECT_IVL, 7 * 24 * 3600 * 1000},
+      };
+    case Socket::Use::kPublisher:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxRequestBytes},
+          {ZMQ_SNDHWM, 10000},
+          // When that is full it says so, and the Publisher holds what it has.
+          {ZMQ_XPUB_NODROP, 1},
+          // The last events of a process that ends.
+          {ZMQ_LINGER, 500},
+          // A restarted hub tells of its subscription each time.
+          {ZMQ_XPUB_VERBOSE, 1},
+          {ZMQ_RECONNECT_IVL, 20},
+          {ZMQ_RECONNECT_IVL_MAX, 200},
+      };
+    case Socket::Use::kSubscriber:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
+          {ZMQ_RCVHWM, 10000},
+          {ZMQ_LINGER, 0},
+          {ZMQ_RECONNECT_IVL, 20},
+          {ZMQ_RECONNECT_IVL_MAX, 200},
+      };
+    case Socket::Use::kHubIn:
+      return {
+          {ZMQ_MAXMSGSIZE, kMaxMessageBytes},
+          {ZMQ_RCVHWM, 10000},
+          {ZMQ_LINGER, 0},
+      };
+    case Socket::Use::kHubOut:
+      return {
+          // Receives subscriptions only. Each byte of each takes a node of a tree here.
+          {ZMQ_MAXMSGSIZE, kMaxSubscriptionBytes},
+          // Of each subscriber: one that stalls loses its own messages and slows nobody (with
+          // XPUB_NODROP it would block all).
+          {ZMQ_SNDHWM, 10000},
+          {ZMQ_XPUB_NODROP, 0},
+          {ZMQ_LINGER, 0},
+          // Each subscription and its end is told, so that they can be counted and greeted.
+          {ZMQ_XPUB_VERBOSER, 1},
+      };
+  }
+  return {};
+}
+
+// A hub cannot answer that somebody is not its user: who is not is not let in. (It compares the
+// uid that the kernel tells; without the option everybody is.)
+bool LetInOnlyUs(void* socket) {
+  const uid_t own = geteuid();
+  return zmq_setsockopt(socket, kAcceptedUid, &own, sizeof(own)) == 0;
+}
+
+bool SetOption(void* socket, const Option& option) {
+  if (option.name == ZMQ_MAXMSGSIZE) {
+    const std::int64_t wide = option.value;
+    return zmq_setsockopt(socket, option.name, &wide, sizeof(wide)) == 0;
+  }
+  return zmq_setsockopt(socket, option.name, &option.value, sizeof(option.value)) == 0;
+}
+
+// The far end of the connection's events; null if there is none.
+void* OpenMonitor(void* context, void* socket) {
+  static std::atomic<std::uint64_t> counter{0};
+  const std::string endpoint = absl::StrCat("inproc://bus-monitor-", ++counter);
+  constexpr int kEnd = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                       ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+  if (zmq_socket_monitor(socket, endpoint.c_str(), kEnd) != 0) return nullptr;
+  void* const monitor = zmq_socket(context, ZMQ_PAIR);
+  if (monitor == nullptr) return nullptr;
+  SetOption(monitor, {ZMQ_LINGER, 0});
+  if (zmq_connect(monitor, endpoint.c_str()) == 0) return monitor;
+  zmq_close(monitor);
+  return nullptr;
+}
+
+absl::Status CheckEndpoint(const std::string& endpoint) {
+  if (absl::StartsWith(endpoint, "ipc://") || absl::StartsWith(endpoint, "inproc://")) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("address ", endpoint,
+                   ": only ipc:// is served, because a network address needs "
+                   "keys, which this version does not have"));
+}
+
+struct Listener {
+  int error = 0;  // Of connecting to it.
+  ucred process{};
+};
+
+// Who listens at `path`? Nothing if it is too long to be told.
+std::optional<Listener> FindListener(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return std::nullopt;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  Listener listener;
+  const runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid() ||
+      connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    listener.error = errno;
+    return listener;
+  }
+  socklen_t size = sizeof(listener.process);
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &listener.process, &size) != 0) {
+    listener.error = errno;
+  }
+  return listener;
+}
+
+// ZeroMQ takes the path of a socket away from whoever listens there. (One of our own may be
+// closing still.)
+absl::Status CheckFree(const std::string& endpoint, const std::string& path) {
+  const auto listener = FindListener(path);
+  if (!listener.has_value()) return absl::OkStatus();  // Binding says it.
+  if (listener->error != 0 ? listener->error != EAGAIN : listener->process.pid == getpid()) {
+    return absl::OkStatus();
+  }
+  return absl::AlreadyExistsError(
+      absl::StrCat("binding ", endpoint, ": process ", listener->process.pid, " listens there"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Context>> Context::Create() {
+  void* const handle = zmq_ctx_new();
+  if (handle == nullptr) return LastError("creating", "a ZeroMQ context");
+  // Frames are then 8-aligned, which FlatBuffers needs; receive.h copies any that is not.
+  zmq_ctx_set(handle, kZeroCopyReceive, 0);
+  // The limit is file descriptors, not this number.
+  zmq_ctx_set(handle, ZMQ_MAX_SOCKETS, 16384);
+  zmq_ctx_set(handle, ZMQ_IO_THREADS, 1);
+  return std::unique_ptr<Context>(new Context(handle));
+}
+
+Context::~Context() {
+  while (zmq_ctx_term(handle_) != 0 && errno == EINTR) {
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Socket>> Socket::Open(const Context& context, Use use) {
+  void* const handle = zmq_socket(context.handle(), TypeOf(use));
+  if (handle == nullptr) return LastError("opening", "a socket");
+  std::unique_ptr<Socket> socket(new Socket(handle, nullptr));
+  for (const auto& options : {CommonOptions(), OptionsOf(use)}) {
+    for (const Option& option : options) {
+      if (!SetOption(handle, option)) return LastError("setting", "a socket option");
+    }
+  }
+  if ((use == Use::kHubIn || use == Use::kHubOut) && !LetInOnlyUs(handle)) {
+    return LastError("setting", "who may connect");
+  }
+  if (use == Use::kCaller || use == Use::kReader) {
+    socket->monitor_ = OpenMonitor(context.handle(), handle);
+    if (socket->monitor_ == nullptr) return LastError("watching", "a connection");
+  }
+  return socket;
+}
+
+Socket::~Socket() {
+  if (monitor_ != nullptr) {
+    zmq_socket_monitor(handle_, nullptr, 0);
+    zmq_close(monitor_);
+  }
+  zmq_close(handle_);
+}
+
+absl::Status Socket::Bind(const std::string& endpoint) {
+  if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  const bool is_file = absl::StartsWith(endpoint, runtime::Absl(kIpc));
+  const std::string path = is_file ? endpoint.substr(kIpc.size()) : "";
+  if (absl::Status free = is_file ? CheckFree(endpoint, path) : absl::OkStatus(); !free.ok()) {
+    return free;
+  }
+  if (is_file) LimitConnectionsTo(path);
+  if (zmq_bind(handle_, endpoint.c_str()) != 0) return LastError("binding", endpoint);
+  // Ours alone, whatever the umask says and whoever may enter the directory.
+  if (is_file && chmod(path.c_str(), 0600) != 0) {
+    return absl::UnavailableError(
+        absl::StrCat("closing ", path, " to others: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
+bool Socket::FileIsGone(const std::string& endpoint) {
+  struct stat about {};
+  return absl::StartsWith(endpoint, runtime::Absl(kIpc)) &&
+         lstat(endpoint.substr(kIpc.size()).c_str(), &about) != 0 && errno == ENOENT;
+}
+
+absl::Status Socket::Connect(const std::string& endpoint) {
+  if (absl::Status checked = CheckEndpoint(endpoint); !checked.ok()) return checked;
+  if (zmq_connect(handle_, endpoint.c_str()) != 0) return LastError("connecting to", endpoint);
+  return absl::OkStatus();
+}
+
+void Socket::Subscribe(std::string_view prefix) {
+  zmq_setsockopt(handle_, ZMQ_SUBSCRIBE, prefix.data(), prefix.size());
+}
+
+Socket::Sent Socket::Send(std::span<Frame> frames) {
+  BeforeSend();
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const int more = i + 1 < frames.size() ? ZMQ_SNDMORE : 0;
+    while (zmq_msg_send(Message(frames[i]), handle_, ZMQ_DONTWAIT | more) < 0) {
+      if (errno == EINTR) continue;
+      // Only the first frame can fail: a message is queued as a whole.
+      return errno == EAGAIN ? Sent::kFull : Sent::kGone;
+    }
+  }
+  return Sent::kYes;
+}
+
+bool Socket::Receive(std::vector<Frame>& frames) {
+  frames.clear();
+  bool more = true;
+  while (more) {
+    // One more than there may be takes all that are too many, and is left empty.
+    if (frames.size() <= kMaxFrames) frames.emplace_back();
+    Frame& frame = frames.back();
+    while (zmq_msg_recv(Message(frame), handle_, ZMQ_DONTWAIT) < 0) {
+      if (errno != EINTR) return false;
+    }
+    more = zmq_msg_more(Message(frame)) != 0;
+    if (frames.size() > kMaxFrames) frame = Frame();
+  }
+  AfterReceive();
+  return true;
+}
+
+bool Socket::ReadConnectionLost() {
+  bool lost = false;
+  Frame frame;
+  while (zmq_msg_recv(Message(frame), monitor_, ZMQ_DONTWAIT) >= 0) {
+    // Two frames: the event (all that were asked for mean the end), the address.
+    lost = true;
+  }
+  return lost;
+}
+
+absl::Status ProbeListener(const std::string& endpoint) {
+  if (!absl::StartsWith(endpoint, runtime::Absl(kIpc))) return absl::OkStatus();
+  const std::string path = endpoint.substr(kIpc.size());
+  const auto listener = FindListener(path);
+  if (!listener.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat("socket path ", path, " is over 107 bytes"));
+  }
+  const int error = listener->error;
+  // Its queue of connections is full: it is there, and slow.
+  if (error == EAGAIN) return absl::OkStatus();
+  if (error != 0) {
+    const char* const why = error == ENOENT         ? "no such socket"
+                            : error == ECONNREFUSED ? "nobody listens there"
+                                                    : std::strerror(error);
+    return absl::UnavailableError(absl::StrCat("not reachable at ", endpoint, ": ", why));
+  }
+  if (listener->process.uid != geteuid()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(endpoint, " belongs to another user (uid ", listener->process.uid, ")"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace bus

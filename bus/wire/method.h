@@ -1,0 +1,36 @@
+#ifndef BUS_WIRE_METHOD_H_
+#define BUS_WIRE_METHOD_H_
+
+#include <string_view>
+
+#include "absl/time/time.h"
+
+namespace bus {
+
+// What a caller must be allowed to do.
+enum class Role { kRead, kPublish, kControl, kAdmin };
+
+// What a retry of a call may do.
+enum class Idempotency {
+  kSafe,        // Changes nothing.
+  kIdempotent,  // Doing it again leaves the same state.
+  kStored,      // Changes durable state: the handler stores the request id in the same
+                // transaction and answers a retry, also after a restart, with what it did.
+  kRemembered,  // The service answers a retry from its memory for 60 s.
+};
+
+// One method as it stands in an rpc_service block of bus/schema; generated as
+// rpc::SERVICE::METHOD (see bazel/methods.py) with `Request` and `Reply` types.
+struct MethodInfo {
+  std::string_view service;  // "registry"; empty: a method of every service.
+  std::string_view name;     // "Register"
+  Role role;
+  Idempotency idempotency;
+  absl::Duration default_timeout;  // InfiniteDuration: none; it sends a part or Ping every second.
+  bool streaming;                  // Sends parts before its reply.
+  bool runs_inline;                // Short and never blocks: runs on the bus thread.
+};
+
+}  // namespace bus
+
+#endif  // BUS_WIRE_METHOD_H_

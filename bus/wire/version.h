@@ -1,0 +1,23 @@
+#ifndef BUS_WIRE_VERSION_H_
+#define BUS_WIRE_VERSION_H_
+
+#include <string>
+#include <string_view>
+
+namespace bus {
+
+// Of this project: told by every service in its lease and in Stats.
+inline constexpr std::string_view kVersion = "0.1";
+
+// A library's version as "MAJOR.MINOR.PATCH": the one whose headers this program was compiled
+// with, and the one it runs with.
+struct LibraryVersion {
+  std::string name;
+  std::string compiled;
+  std::string running;
+};
+LibraryVersion ZeroMqVersion();
+
+}  // namespace bus
+
+#endif  // BUS_WIRE_VERSION_H_
