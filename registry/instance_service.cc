@@ -15,10 +15,10 @@
 #include "bus/launcher_client/launcher_jobs.h"
 #include "bus/schema/registry_methods.h"
 #include "glog/logging.h"
-#include "registry/cache_key.h"
-#include "registry/info_directory.h"
-#include "registry/instance_view.h"
-#include "registry/start_or_reuse.h"
+#include "registry/info/cache_key.h"
+#include "registry/info/info_directory.h"
+#include "registry/tool/instance_view.h"
+#include "registry/tool/start_or_reuse.h"
 
 namespace registry {
 namespace {

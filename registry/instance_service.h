@@ -12,7 +12,7 @@
 #include "bus/call/client.h"
 #include "bus/call/name_list.h"
 #include "bus/call/service.h"
-#include "registry/tool_probe.h"
+#include "registry/tool/tool_probe.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 

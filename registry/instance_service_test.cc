@@ -20,7 +20,7 @@
 #include "bus/schema/registry_methods.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "registry/cache_key.h"
+#include "registry/info/cache_key.h"
 #include "registry/test_registry.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
@@ -207,7 +207,7 @@ TEST_F(InstanceServiceTest, AFileOfAnotherUserIsShownAsHisAndNeverReusedOrStoppe
   ASSERT_EQ(symlink("/bin/true", tool.c_str()), 0);
   const std::vector<std::string> arguments = {"--logdir", "/runs"};
   const pid_t pid = StartTool();
-  const auto other = registry_.Launch("registry/other_users_infos",
+  const auto other = registry_.Launch("registry/info/other_users_infos",
                                       {"forge", registry_.directory(), absl::StrCat(pid),
                                        absl::StrCat(port_), CacheKey("/", arguments).value_or("")});
   const auto forged = other->Wait(kLong);

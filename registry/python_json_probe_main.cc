@@ -10,9 +10,9 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
-#include "registry/cache_key.h"
-#include "registry/instance_info.h"
-#include "registry/python_json.h"
+#include "registry/info/cache_key.h"
+#include "registry/info/instance_info.h"
+#include "registry/info/python_json.h"
 
 namespace {
 

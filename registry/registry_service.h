@@ -10,7 +10,7 @@
 #include "bus/call/service.h"
 #include "bus/event/hub.h"
 #include "bus/thread/node.h"
-#include "registry/lease_table.h"
+#include "registry/lease/lease_table.h"
 #include "runtime/event_loop.h"
 
 namespace registry {

@@ -19,7 +19,7 @@ SHOWN_ONLY = {
     "docs/build.md": "Bazel and what builds; tools/test --check=pages looks for the labels",
     "docs/commands.md": "//tools/yard:command_line_test parses the examples of every --help",
     "docs/containers.md": "tools/test --check=containers runs the composition",
-    "docs/instances.md": "calls, one by one; //registry:instances_page_test makes them (tools/test --check=pages)",
+    "docs/instances.md": "calls, one by one; //registry/tool:instances_page_test makes them (tools/test --check=pages)",
     "docs/multi_process_runner.md": "parts of //examples/all_reduce:ring_test (tools/test --check=pages)",
     "docs/operating.md": "an upgrade needs two versions, going back a state that was moved away: //tests:upgrade_test, "
                          "//tests:backup_test",

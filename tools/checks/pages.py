@@ -19,7 +19,7 @@ TROUBLESHOOTING = "docs/troubleshooting.md"
 TESTS = "tests/README.md"
 # Where the C++ of a page is compiled. (What a page writes to a file, ```cpp file=NAME, is tried by //tests:docs_test.)
 SHOWN_CODE = {
-    "docs/instances.md": "registry/instances_page_test.cc",
+    "docs/instances.md": "registry/tool/instances_page_test.cc",
     "docs/multi_process_runner.md": "examples/all_reduce/ring_test.cc",
     "docs/trainables.md": "trainer/trainables_page_test.cc",
     "sdk/README.md": "examples/smallest/report.cc",
