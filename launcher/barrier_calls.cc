@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/barrier_line.h"
-#include "launcher/job_row.h"
-#include "launcher/supervisor.h"
+#include "launcher/job/job_row.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/share/barrier_line.h"
 
 namespace launcher {
 

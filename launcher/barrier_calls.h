@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
-#include "launcher/barriers.h"
-#include "launcher/job_table.h"
+#include "launcher/run/job_table.h"
+#include "launcher/share/barriers.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 

@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
-#include "launcher/job_table.h"
-#include "launcher/testing_table.h"
+#include "launcher/fixtures/testing_table.h"
+#include "launcher/run/job_table.h"
 #include "runtime/clock.h"
 #include "runtime/file/file.h"
 

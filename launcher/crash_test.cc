@@ -22,9 +22,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
-#include "launcher/job_table.h"
-#include "launcher/resources.h"
-#include "launcher/testing_table.h"
+#include "launcher/fixtures/testing_table.h"
+#include "launcher/run/job_table.h"
+#include "launcher/share/resources.h"
 #include "runtime/file/file.h"
 #include "runtime/process/subprocess.h"
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
-#include "launcher/job_table.h"
-#include "launcher/supervisor.h"
-#include "launcher/testing_table.h"
+#include "launcher/fixtures/testing_table.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/run/job_table.h"
 #include "runtime/allocated_bytes.h"
 
 namespace launcher {

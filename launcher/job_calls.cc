@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "launcher/job_row.h"
-#include "launcher/supervisor.h"
-#include "launcher/task_log.h"
+#include "launcher/job/job_row.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/log/task_log.h"
 
 namespace launcher {
 namespace {

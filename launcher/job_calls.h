@@ -6,8 +6,8 @@
 
 #include "bus/call/service.h"
 #include "bus/schema/launcher_methods.h"
-#include "launcher/follow_pace.h"
-#include "launcher/job_table.h"
+#include "launcher/log/follow_pace.h"
+#include "launcher/run/job_table.h"
 #include "runtime/event_loop.h"
 
 namespace launcher {

@@ -14,12 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "launcher/cluster.h"
-#include "launcher/job_table.h"
-#include "launcher/resources.h"
-#include "launcher/store.h"
-#include "launcher/supervisor.h"
-#include "launcher/testing_table.h"
+#include "launcher/fixtures/testing_table.h"
+#include "launcher/job/cluster.h"
+#include "launcher/job/store.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/run/job_table.h"
+#include "launcher/share/resources.h"
 #include "runtime/file/file.h"
 
 namespace launcher {

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/testing_table.h"
+#include "launcher/fixtures/testing_table.h"
 #include "runtime/file/file.h"
 
 namespace launcher {

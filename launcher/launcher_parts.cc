@@ -12,8 +12,8 @@
 
 #include "bus/process/backup_method.h"
 #include "launcher/barrier_calls.h"
-#include "launcher/job_table.h"
 #include "launcher/launcher_service.h"
+#include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
 #include "runtime/file/locations.h"
 #include "runtime/mutex.h"

@@ -8,8 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/process/service_process.h"
-#include "launcher/process_limit.h"
-#include "launcher/resources.h"
+#include "launcher/share/resources.h"
+#include "launcher/wire/process_limit.h"
 
 namespace launcher {
 

@@ -14,13 +14,13 @@
 #include "bus/schema/common_methods.h"
 #include "bus/wire/topic.h"
 #include "glog/logging.h"
-#include "launcher/follow_pace.h"
+#include "launcher/job/job_names.h"
+#include "launcher/job/job_row.h"
 #include "launcher/job_calls.h"
-#include "launcher/job_names.h"
-#include "launcher/job_row.h"
-#include "launcher/kill_mode_report.h"
+#include "launcher/log/follow_pace.h"
 #include "launcher/log_record.h"
-#include "launcher/usage_meter.h"
+#include "launcher/run/kill_mode_report.h"
+#include "launcher/run/usage_meter.h"
 #include "runtime/clock.h"
 
 namespace launcher {

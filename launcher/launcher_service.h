@@ -9,7 +9,7 @@
 #include "bus/event/publisher.h"
 #include "bus/schema/launcher_methods.h"
 #include "launcher/barrier_calls.h"
-#include "launcher/job_table.h"
+#include "launcher/run/job_table.h"
 #include "launcher/service_keeper.h"
 #include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"

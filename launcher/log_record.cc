@@ -13,10 +13,10 @@
 
 #include "bus/call/record_page.h"
 #include "bus/wire/topic.h"
-#include "launcher/job_row.h"
-#include "launcher/line_reader.h"
-#include "launcher/log_segments.h"
-#include "launcher/log_since.h"
+#include "launcher/job/job_row.h"
+#include "launcher/log/line_reader.h"
+#include "launcher/log/log_segments.h"
+#include "launcher/log/log_since.h"
 
 namespace launcher {
 namespace {

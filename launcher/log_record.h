@@ -5,7 +5,7 @@
 #include <string>
 
 #include "bus/schema/envelope_generated.h"
-#include "launcher/job_table.h"
+#include "launcher/run/job_table.h"
 
 namespace launcher {
 

@@ -15,9 +15,9 @@
 #include "bus/call/record_page.h"
 #include "bus/fixtures/record_conformance.h"
 #include "bus/schema/envelope_generated.h"
-#include "launcher/log_files.h"
-#include "launcher/store.h"
-#include "launcher/testing_table.h"
+#include "launcher/fixtures/testing_table.h"
+#include "launcher/job/store.h"
+#include "launcher/wire/log_files.h"
 #include "runtime/file/file.h"
 
 namespace launcher {

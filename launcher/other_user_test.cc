@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include "bus/fixtures/as_other_user.h"
-#include "launcher/shim_fixture.h"
-#include "launcher/shim_protocol.h"
+#include "launcher/fixtures/shim_fixture.h"
+#include "launcher/wire/shim_protocol.h"
 
 namespace launcher {
 namespace {

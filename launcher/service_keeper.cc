@@ -19,7 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "launcher/supervisor.h"
+#include "launcher/job/supervisor.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"

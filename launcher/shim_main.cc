@@ -6,11 +6,11 @@
 
 #include <string_view>
 
-#include "launcher/scheduling.h"
-#include "launcher/shim.h"
-#include "launcher/shim_protocol.h"
-#include "launcher/shim_server.h"
-#include "launcher/task_tree.h"
+#include "launcher/process/scheduling.h"
+#include "launcher/shim/shim.h"
+#include "launcher/shim/shim_server.h"
+#include "launcher/shim/task_tree.h"
+#include "launcher/wire/shim_protocol.h"
 #include "runtime/file/unique_fd.h"
 
 int main(int argc, char** argv) {

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "launcher/process_table.h"
-#include "launcher/root_cause.h"
+#include "launcher/job/root_cause.h"
+#include "launcher/process/process_table.h"
 #include "launcher/testing/child_channel.h"
 #include "launcher/testing/child_message.h"
 #include "launcher/testing/task_output.h"

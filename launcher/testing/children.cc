@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "launcher/supervisor.h"
+#include "launcher/job/supervisor.h"
 #include "launcher/testing/child_message.h"
 #include "launcher/testing/child_process.h"
 #include "launcher/testing/object_calls.h"

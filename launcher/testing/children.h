@@ -19,10 +19,10 @@
 namespace launcher::testing {
 
 // The children of a runner, and what happens to them: started by runtime/process/subprocess.h,
-// decided about by launcher/supervisor.h, killed with all that they have started by
-// launcher/process_table.h. A thread of its own does all of it. Any thread may call any method;
-// only those that say so wait. With stream_output all of them wait for whoever reads the output of
-// this process, as any printf() does.
+// decided about by launcher/job/supervisor.h, killed with all that they have started by
+// launcher/process/process_table.h. A thread of its own does all of it. Any thread may call any
+// method; only those that say so wait. With stream_output all of them wait for whoever reads the
+// output of this process, as any printf() does.
 class Children {
  public:
   // Nobody outlives a kill for so long but who hangs in the kernel.

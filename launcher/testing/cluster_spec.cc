@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "bus/schema/launcher_generated.h"
-#include "launcher/cluster.h"
-#include "launcher/held_ports.h"
-#include "launcher/resources.h"
+#include "launcher/job/cluster.h"
+#include "launcher/share/held_ports.h"
+#include "launcher/share/resources.h"
 #include "runtime/mutex.h"
 #include "runtime/text/string_view.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "launcher/root_cause.h"
+#include "launcher/job/root_cause.h"
 #include "launcher/testing/child_message.h"
 #include "launcher/testing/run_result.h"
 

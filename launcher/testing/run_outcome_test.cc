@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "launcher/root_cause.h"
+#include "launcher/job/root_cause.h"
 #include "launcher/testing/child_message.h"
 #include "launcher/testing/codec.h"
 #include "launcher/testing/run_result.h"

@@ -184,7 +184,7 @@ class SharedBarrier : public SharedObject {
   using SharedObject::SharedObject;
 };
 
-// The barrier of a run's tasks. It can be used again and again; see launcher/barriers.h.
+// The barrier of a run's tasks. It can be used again and again; see launcher/share/barriers.h.
 class Barrier {
  public:
   struct Options {

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "launcher/supervisor.h"
+#include "launcher/job/supervisor.h"
 #include "launcher/testing/run_options.h"
 #include "runtime/event_loop.h"
 
 namespace launcher::testing {
 
-// launcher/supervisor.h for the tasks of a run: asks it about one event after the other, keeps its
-// timers, and says what is to be done. On the loop's thread.
+// launcher/job/supervisor.h for the tasks of a run: asks it about one event after the other, keeps
+// its timers, and says what is to be done. On the loop's thread.
 class Supervision {
  public:
   struct Actions {

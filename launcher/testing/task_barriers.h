@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "launcher/barriers.h"
+#include "launcher/share/barriers.h"
 #include "launcher/testing/child_message.h"
 #include "runtime/event_loop.h"
 
 namespace launcher::testing {
 
-// The barrier of a run's tasks: launcher/barriers.h, for those who ask over a child's socket. On
-// the loop's thread.
+// The barrier of a run's tasks: launcher/share/barriers.h, for those who ask over a child's socket.
+// On the loop's thread.
 class TaskBarriers {
  public:
   // Which child's, and which of its requests.

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "launcher/process_table.h"
+#include "launcher/process/process_table.h"
 
 namespace launcher::testing {
 namespace {

@@ -1,0 +1,26 @@
+#ifndef LAUNCHER_JOB_FROM_CALLER_H_
+#define LAUNCHER_JOB_FROM_CALLER_H_
+
+#include <string>
+#include <vector>
+
+#include "bus/schema/launcher_generated.h"
+#include "launcher/wire/shim_protocol.h"
+
+namespace launcher {
+
+// What the tasks of a job have from whoever has asked for it: most of a spec, and the same for many
+// jobs.
+struct FromCaller {
+  std::vector<std::string> environment = {};  // "NAME=value", complete.
+  CallersProcess process = {};
+
+  bool operator==(const FromCaller&) const = default;
+};
+
+// Takes it out of the spec.
+FromCaller TakeFromCaller(msg::JobSpecT* spec);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_JOB_FROM_CALLER_H_

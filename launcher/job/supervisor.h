@@ -1,0 +1,215 @@
+#ifndef LAUNCHER_JOB_SUPERVISOR_H_
+#define LAUNCHER_JOB_SUPERVISOR_H_
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bus/schema/launcher_generated.h"
+
+namespace launcher {
+
+// What becomes of a job and its tasks, decided by a pure function: no clock, no randomness, no
+// system calls. The same inputs give the same actions. Re-imagines the watchdog of TensorFlow's
+// multi-process runner (its chief rule and its restarts), with limits and a back-off that it lacks,
+// and torchrun's restart of a whole gang.
+
+// Tasks are named by their place in JobStatus::tasks.
+inline constexpr int kWholeJob = -1;
+
+struct RestartRules {
+  msg::RestartPolicy policy = msg::RestartPolicy::Never;
+  int max_restarts = 0;  // After that many the task (or gang) has failed for good.
+  // Only restarts of so recent a time count against max_restarts.
+  absl::Duration window = absl::InfiniteDuration();
+  absl::Duration first_delay = absl::Milliseconds(100);
+  absl::Duration longest_delay = absl::Seconds(30);
+  // A run at least this long forgets earlier failures: the next restart is immediate.
+  absl::Duration stable_after = absl::Seconds(10);
+};
+
+// A task starts once each of these tasks has come that far.
+struct Wait {
+  std::vector<int> tasks;
+  msg::Milestone milestone = msg::Milestone::Started;
+  std::string words = {};  // "ps to be ready"
+};
+
+struct TaskRules {
+  std::string name;  // "worker-0"
+  std::vector<Wait> waits = {};
+  bool needs_grant = false;  // Asks for resources before its first attempt.
+  bool says_ready = false;   // Else it is ready when it runs.
+};
+
+struct JobRules {
+  std::vector<TaskRules> tasks;
+  RestartRules restart;
+  bool gang = false;        // A restart is one of all tasks.
+  int chief = kWholeJob;    // Whose end ends the job; kWholeJob: nobody's.
+  bool keep_going = false;  // A task that has failed for good does not end the others.
+  absl::Duration grace = absl::Seconds(10);    // Of a stop that nobody has asked for.
+  absl::Duration courtesy = absl::Seconds(3);  // For the others to end after the chief.
+};
+
+// Who has asked a task to stop, which decides what follows.
+enum class StopCause {
+  kNone,
+  kAsked,    // Somebody.
+  kEnding,   // The job: its chief has ended, another task has failed, its time is over.
+  kRestart,  // It starts again: with its gang, or because somebody asked for it.
+};
+
+// All that is known of a task; kept in the store. The states are those of the schema:
+//
+//   Pending -> Starting -> Running -> Stopping -> Exited | Failed | Lost
+//      ^___________________________________________|  (a restart, after its delay)
+struct TaskStatus {
+  msg::TaskState state = msg::TaskState::Pending;
+  int attempt = 0;         // Number of the current or last attempt; 0: none yet.
+  int quick_failures = 0;  // In a row.
+  int restarts = 0;
+  StopCause stop = StopCause::kNone;
+  absl::Duration stop_grace = absl::ZeroDuration();
+  std::string stop_reason;
+  std::string reason;    // Why it ended, or what it waits for.
+  bool ready = false;    // This attempt is.
+  bool granted = false;  // Has its resources.
+
+  // Not kept in the store; times are monotonic.
+  absl::Duration running_since = absl::ZeroDuration();
+  std::vector<absl::Duration> recent_restarts = {};
+  bool delayed = false;  // Its timer is set.
+  bool asked = false;    // For its resources.
+
+  bool operator==(const TaskStatus&) const = default;
+};
+
+struct JobStatus {
+  // What the job as a whole does.
+  enum class Phase {
+    kRuns,
+    kGangStops,  // For a restart.
+    kGangWaits,  // For the end of the delay before it.
+    kEnds,       // What is left is being stopped, or will be after the courtesy.
+  };
+  std::vector<TaskStatus> tasks;
+  Phase phase = Phase::kRuns;
+  std::string ending;             // Why it ends, in kEnds: "chief-0 has ended".
+  bool time_is_over = false;      // That is why.
+  bool stop_requested = false;    // By somebody, for the whole job.
+  int first_failure = kWholeJob;  // The task that was the first to fail for good.
+  int restarts = 0;               // Of the gang.
+  int quick_failures = 0;
+  std::vector<absl::Duration> recent_restarts = {};  // As a task's.
+
+  bool operator==(const JobStatus&) const = default;
+};
+
+// True for Exited, Failed and Lost.
+bool HasEnded(msg::TaskState state);
+// All tasks have.
+bool HasEnded(const JobStatus& status);
+// The states of the tasks put together: of a job that has not ended the one furthest on its way
+// (Stopping once it is to end), else Failed or Lost if a task has failed by itself, else Exited.
+msg::TaskState StateOf(const JobStatus& status);
+// Why it has ended that way, or what it waits for; empty while it runs and after success. `name_of`
+// a task: "worker-0".
+std::string ReasonOf(const JobStatus& status, const std::function<std::string(int)>& name_of);
+
+namespace event {
+// The job may start; also said when a new launcher has found it.
+struct Launched {};
+// The task's resources are there.
+struct Granted {
+  int task;
+};
+// The current attempt's program runs; also said of one that was re-adopted.
+struct Running {
+  int task;
+};
+struct Ready {
+  int task;
+};
+// The current attempt is over.
+struct Ended {
+  int task;
+  bool success = false;
+  bool lost = false;  // Its end was not seen by anybody.
+  std::string how;    // "exit code 3"
+};
+struct StopAsked {
+  int task;  // Or kWholeJob.
+  absl::Duration grace;
+  std::string reason;
+};
+struct RestartAsked {
+  int task;  // Or kWholeJob.
+  absl::Duration grace;
+};
+// Of a task, or of the job.
+struct TimerFired {
+  int task;
+};
+// The job has run for as long as it may.
+struct TimeOver {
+  std::string words;  // "it ran for 10 s, which is all it may"
+};
+}  // namespace event
+using Event =
+    std::variant<event::Launched, event::Granted, event::Running, event::Ready, event::Ended,
+                 event::StopAsked, event::RestartAsked, event::TimerFired, event::TimeOver>;
+
+namespace action {
+// Its resources; Granted follows.
+struct AskForGrant {
+  int task;
+  bool operator==(const AskForGrant&) const = default;
+};
+struct StartAttempt {
+  int task;
+  int number;
+  bool operator==(const StartAttempt&) const = default;
+};
+// The stop signal, and after `grace` the kill of the whole tree.
+struct StopAttempt {
+  int task;
+  absl::Duration grace;
+  bool operator==(const StopAttempt&) const = default;
+};
+// Each task has one timer, and so has the job; TimerFired follows.
+struct SetTimer {
+  int task;
+  absl::Duration delay;
+  bool operator==(const SetTimer&) const = default;
+};
+struct CancelTimer {
+  int task;
+  bool operator==(const CancelTimer&) const = default;
+};
+}  // namespace action
+using Action = std::variant<action::AskForGrant, action::StartAttempt, action::StopAttempt,
+                            action::SetTimer, action::CancelTimer>;
+
+struct Decision {
+  JobStatus status;  // To be stored before the actions are carried out.
+  std::vector<Action> actions;
+  std::vector<int> changed;  // Tasks whose status is another one; ordered.
+  bool job_changed = false;  // What is of the job alone.
+};
+
+// `now` is monotonic; `random` in [0, 1) spreads restarts. An event that means nothing in a state
+// changes nothing.
+Decision Decide(JobStatus status, const JobRules& rules, const Event& event, absl::Duration now,
+                double random);
+
+// Delay before restart number `failures` in a row (from 1): none, then `first` doubling up to
+// `longest`, less up to half of it by `random`.
+absl::Duration RestartDelay(int failures, absl::Duration first, absl::Duration longest,
+                            double random);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_JOB_SUPERVISOR_H_

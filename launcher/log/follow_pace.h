@@ -1,0 +1,48 @@
+#ifndef LAUNCHER_LOG_FOLLOW_PACE_H_
+#define LAUNCHER_LOG_FOLLOW_PACE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "runtime/event_loop.h"
+
+namespace launcher {
+
+// How fast the output of running tasks is read for those who follow it, all of them together: a
+// task that writes as fast as it can has the processors for itself, and its followers catch up when
+// it pauses or has ended. Used on the loop's thread; outlives whoever waits for it.
+class FollowPace {
+ public:
+  struct Options {
+    absl::Duration turn = absl::Milliseconds(20);
+    std::int64_t bytes_a_turn = std::int64_t{1} << 20;  // 50 MiB/s, 500,000 lines of 100 bytes.
+  };
+  // `loop` is not owned and outlives it.
+  FollowPace(runtime::EventLoop* loop, Options options);
+  explicit FollowPace(runtime::EventLoop* loop) : FollowPace(loop, Options()) {}
+  ~FollowPace();
+  FollowPace(const FollowPace&) = delete;
+  FollowPace& operator=(const FollowPace&) = delete;
+
+  // False: wait for the next turn. What is spent beyond a turn is missing in those after it.
+  bool has_room() const { return room_ > 0; }
+  void Spend(std::int64_t bytes);
+  // Calls it once there is room again, in the order in which they came; never at once.
+  void WhenRoom(std::function<void()> go_on);
+
+ private:
+  void BeginTurn();
+  void Schedule();
+
+  runtime::EventLoop* const loop_;
+  const Options options_;
+  std::int64_t room_;
+  runtime::EventLoop::TimerId timer_ = 0;
+  std::vector<std::function<void()>> waiting_;
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_LOG_FOLLOW_PACE_H_

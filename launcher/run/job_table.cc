@@ -1,0 +1,1139 @@
+#include "launcher/run/job_table.h"
+
+#include <signal.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "glog/logging.h"
+#include "launcher/job/cluster.h"
+#include "launcher/job/from_caller.h"
+#include "launcher/job/job_names.h"
+#include "launcher/job/job_observers.h"
+#include "launcher/job/job_spec_record.h"
+#include "launcher/job/root_cause.h"
+#include "launcher/job/store.h"
+#include "launcher/log/follow_pace.h"
+#include "launcher/log/last_lines.h"
+#include "launcher/process/process_table.h"
+#include "launcher/run/attempt.h"
+#include "launcher/run/attempt_spec.h"
+#include "launcher/run/shim_spawner.h"
+#include "launcher/run/task_run.h"
+#include "runtime/file/file.h"
+#include "runtime/sqlite/database_check.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/random_id.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kMaxJobs = 20'000;
+constexpr std::ptrdiff_t kMaxCompared = 16;  // Callers with a new one.
+// What nobody waits for is done a moment later: it would hold up a task that is about to start, or
+// to start again.
+constexpr absl::Duration kPause = absl::Milliseconds(3);
+// Changes of a job of many tasks are told together.
+constexpr std::size_t kManyTasks = 16;
+constexpr absl::Duration kTellingPause = absl::Milliseconds(20);
+// Programs that begin to run soon after each other are stored together.
+constexpr absl::Duration kRunningPause = absl::Milliseconds(10);
+constexpr absl::Duration kForgettingPause = absl::Minutes(1);
+constexpr std::size_t kWaitingTold = 100;  // Jobs that hear of each change of what others hold.
+
+std::vector<Resources::TaskWishes> WishesOf(const msg::JobSpecT& spec) {
+  std::vector<Resources::TaskWishes> all;
+  for (const PlannedTask& task : PlanTasks(spec, {}).tasks) {
+    if (task.group < 0) continue;
+    Resources::TaskWishes wishes{.task = task.name(), .wishes = {}};
+    for (const auto& wish : spec.groups[static_cast<std::size_t>(task.group)]->resources) {
+      wishes.wishes.push_back({wish->name, wish->amount});
+    }
+    if (!wishes.wishes.empty()) all.push_back(std::move(wishes));
+  }
+  return all;
+}
+
+std::uint64_t OwnStartTicks() {
+  const auto self = ReadProcess(getpid());
+  return self ? self->start_ticks : 0;
+}
+
+// As much of it as can be removed; what is left is in nobody's way. False if it gave up. Blocks.
+bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) {
+  std::error_code ignored;
+  std::filesystem::directory_iterator entry(folder, ignored), end;
+  for (; entry != end; entry.increment(ignored)) {
+    if (gives_up) return false;
+    std::error_code left;
+    std::filesystem::remove_all(entry->path(), left);
+  }
+  std::filesystem::remove_all(folder, ignored);
+  return true;
+}
+
+// What has been decided of a job and is not stored yet, and then done.
+struct Decided {
+  bool is_known = false;   // To the table: it flushes it.
+  bool is_change = false;  // Others are to be told.
+  bool of_job = false;     // To be stored: what is of the job alone,
+  std::set<int> tasks;     // and these.
+  std::vector<Action> actions;
+};
+
+// What a job has while it lives. Of ten thousand that have ended most are never asked for again,
+// so that an ended one is soon without: that is more than half of its memory.
+struct JobRun {
+  // Which it has in common with other jobs. Null: not read again since it had ended.
+  std::shared_ptr<const FromCaller> caller = nullptr;
+  JobRules rules;
+  ClusterPlan plan;
+  std::vector<std::unique_ptr<TaskRun>> tasks = {};
+  Decided decided = {};
+};
+
+// All that is known of one job.
+struct Job {
+  JobRow row;                             // Its spec is without what is from its caller.
+  std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
+  std::int64_t failures_since_us = 0;     // Earlier ones were cured by a restart.
+  std::int64_t time_over_us = 0;
+  runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
+  runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
+  runtime::EventLoop::TimerId tell_timer = 0;  // When its changes are told.
+  // Who waits until it is removed; empty: nobody has asked for that.
+  std::vector<std::function<void(const absl::Status&)>> removers;
+};
+
+class Table : public JobTable {
+ public:
+  explicit Table(Options options)
+      : options_(std::move(options)),
+        jobs_directory_(options_.locations.state_directory + "/jobs"),
+        attempt_host_({.locations = options_.locations,
+                       .limits = options_.limits,
+                       .own_start_ticks = OwnStartTicks(),
+                       .hides_gpus = options_.hides_gpus}),
+        resources_(options_.resources),
+        spawner_(options_.shim_path),
+        ready_pace_(options_.loop),
+        ports_({.ranges = options_.port_ranges, .start = runtime::RandomId() >> 1}) {
+    if (!options_.random) {
+      options_.random = [] { return static_cast<double>(runtime::RandomId() >> 11) * 0x1.0p-53; };
+    }
+    MakeHost();
+  }
+  ~Table() override {
+    if (flush_timer_ != 0 && !flush_comes_) Flush();  // (What waits is only to be stored.)
+    options_.loop->Cancel(forget_timer_);
+    options_.loop->Cancel(flush_timer_);
+    for (const auto& [id, job] : jobs_) {
+      for (const auto timer : {job->timer, job->end_timer, job->tell_timer}) {
+        options_.loop->Cancel(timer);
+      }
+    }
+    *alive_ = false;
+    *gives_up_ = true;
+  }
+
+  absl::Status Prepare();
+
+  absl::StatusOr<msg::JobT> Launch(const std::string& request_id, msg::JobSpecT spec) override;
+  absl::StatusOr<Named> Find(const std::string& name) const override;
+  const JobRow* Row(const std::string& id) const override {
+    const auto found = jobs_.find(id);
+    return found == jobs_.end() ? nullptr : &found->second->row;
+  }
+  std::vector<const JobRow*> Rows() const override {
+    std::vector<const JobRow*> rows;
+    for (const auto& [id, job] : jobs_) rows.push_back(&job->row);
+    return rows;
+  }
+  msg::JobT Message(const JobRow& row) const override;
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override;
+  std::vector<msg::JobT> List(const ListOptions& options) const override;
+  absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) override;
+  absl::Status Restart(const Named& named, absl::Duration grace) override;
+  absl::StatusOr<std::vector<std::string>> Signal(const Named& named, int signal) override;
+  void Remove(const std::string& id, std::function<void(const absl::Status&)> done) override;
+  void GiveUpRemovals() override { *gives_up_ = true; }
+  ObserverId Observe(const std::string& id, std::function<void()> changed) override {
+    return observers_.Add(id, std::move(changed));
+  }
+  void Forget(ObserverId observer) override { observers_.Forget(observer); }
+  Stats GetStats() const override {
+    Stats stats = stats_;
+    for (const auto& [id, job] : jobs_) stats.at_hand += job->run != nullptr ? 1 : 0;
+    return stats;
+  }
+
+ private:
+  void Fault(std::string_view point) const {
+    if (options_.fault) options_.fault(point);
+  }
+  absl::Duration Now() const { return options_.clock->Monotonic(); }
+  std::int64_t WallUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
+  // Null if there is none (any more).
+  Job* Find(const JobRow& row) const {
+    const auto found = jobs_.find(row.id);
+    return found == jobs_.end() ? nullptr : found->second.get();
+  }
+  static TaskRun& TaskOf(Job& job, int task) {
+    return *job.run->tasks[static_cast<std::size_t>(task)];
+  }
+
+  void MakeHost();
+  void SetUp(Job& job);
+  absl::Status MakeWhole(Job& job);
+  void PutAside(Job& job);
+  void PutAsideLater(const Job& job);
+  JobRun* RunOf(const std::string& job) const;
+  std::shared_ptr<const FromCaller> Shared(FromCaller caller);
+  void Add(std::unique_ptr<Job> job);
+  absl::Status CheckRoom(const JobRow& row) const;
+  absl::StatusOr<std::string> FindJob(const std::string& name) const;
+
+  void Feed(Job& job, const Event& event);
+  Decided& Change(Job& job, absl::Duration within);
+  void FlushSoon();
+  void Flush();
+  void CarryOut(Job& job, const Decided& decided);
+  void NoteEnd(Job& job, bool had_ended);
+  void Carry(Job&, const action::AskForGrant&) {}  // AskForGrants() does, for all together.
+  void Carry(Job& job, const action::StartAttempt& start);
+  void Carry(Job& job, const action::StopAttempt& stop);
+  void Carry(Job& job, const action::SetTimer& timer);
+  void Carry(Job& job, const action::CancelTimer& cancel);
+  static bool HasNotBegun(const Job& job);
+  void BeginTime(JobRow& row) const;
+  absl::Duration TimeOf(const JobRow& row) const;
+  void SetEndTimer(Job& job);
+  void AskForGrants(Job& job, const std::vector<Action>& actions);
+  void ReleaseGrants(Job& job, const std::set<int>& changed);
+  void GiveGrants();
+  absl::Status TakeUpPorts(const Job& job);
+  void ReleasePorts(const Job& job);
+  void RestorePorts();
+  // Those of one task, and of its rank.
+  std::vector<int> PortsOf(const Job& job, int task) const;
+  void NoteFailure(Job& job);
+  void AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const;
+
+  ShimSpec SpecOf(const JobRow& row, int task, int attempt) const;
+  void OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt);
+  void OnBarrier(const TaskRun& task, const ShimBarrier& barrier);
+  void Retire(const Job& job, std::unique_ptr<Attempt> attempt);
+  void LetGo(const Job& job);
+  void ForgetOld();
+  void RemoveNext();
+  void FinishRemoval(const std::string& id, absl::Status removed);
+  void Restore(const Job& job);
+  void TakeUp(Job& job);
+  void NoteTakenUp(TaskRun* task);
+  void Save(const std::vector<Store::Change>& changes);
+  void Announce(Job& job);
+  void Tell(Job& job);
+
+  Options options_;
+  const std::string jobs_directory_;
+  const AttemptHost attempt_host_;
+  TaskRun::Host host_;
+  std::unique_ptr<Store> store_;
+  Resources resources_;
+  ShimSpawner spawner_;
+  FollowPace ready_pace_;
+  HeldPorts ports_;
+  std::map<std::string, std::unique_ptr<Job>> jobs_;
+  std::map<std::string, std::string> by_request_;
+  // Of all jobs; most are launched from the same few shells.
+  std::vector<std::weak_ptr<const FromCaller>> callers_;
+  std::vector<Job*> decided_;  // Those with something in `decided`.
+  bool flush_comes_ = false;
+  runtime::EventLoop::TimerId flush_timer_ = 0;
+  std::set<const TaskRun*> being_taken_up_;  // Not found yet.
+  absl::Duration opened_;
+  std::vector<Attempt*> to_acknowledge_;  // Of retired_: once their ends are stored.
+  struct Retired {
+    std::unique_ptr<Attempt> attempt;
+    std::string job;
+  };
+  std::map<const Attempt*, Retired> retired_;  // Their shims are still leaving.
+  JobObservers observers_;
+  runtime::EventLoop::TimerId forget_timer_ = 0;
+  Stats stats_;
+  // What is posted to the loop looks here first.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::deque<std::string> to_remove_;  // The first one's folder is being removed.
+  const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
+};
+
+// ---- The beginning
+
+void Table::MakeHost() {
+  host_.loop = options_.loop;
+  host_.clock = options_.clock;
+  host_.locations = options_.locations;
+  host_.spawner = &spawner_;
+  host_.ready_pace = &ready_pace_;
+  host_.on_lines = options_.on_lines;
+  host_.fault = options_.fault;
+  host_.spec_of = [this](const JobRow& row, int task, int attempt) {
+    return SpecOf(row, task, attempt);
+  };
+  host_.on_running = [this](TaskRun* task, bool is_new) {
+    NoteTakenUp(task);
+    Job* const job = Find(task->job());
+    Feed(*job, event::Running{task->task()});
+    if (is_new) Change(*job, kRunningPause).tasks.insert(task->task());
+  };
+  host_.on_ready = [this](TaskRun* task) { Feed(*Find(task->job()), event::Ready{task->task()}); };
+  host_.on_output = [this](TaskRun* task) { observers_.Notify(task->job().id); };
+  host_.on_barrier = [this](TaskRun* task, const ShimBarrier& barrier) {
+    OnBarrier(*task, barrier);
+  };
+  host_.on_over = [this](TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
+    OnOver(task, end, std::move(attempt));
+  };
+  host_.on_left = [this](Attempt* attempt) {
+    options_.loop->Post([this, alive = alive_, attempt] {
+      if (!*alive) return;
+      const auto retired = retired_.extract(attempt);
+      const auto job = retired.empty() ? jobs_.end() : jobs_.find(retired.mapped().job);
+      if (job != jobs_.end()) PutAside(*job->second);
+    });
+  };
+}
+
+absl::Status Table::Prepare() {
+  opened_ = Now();
+  const auto& locations = options_.locations;
+  for (const auto& path :
+       {locations.state_directory, jobs_directory_, locations.runtime_directory + "/tasks"}) {
+    if (auto made = runtime::MakeDirectories(path, 0700); !made.ok()) return made;
+  }
+  const std::string database = locations.state_directory + "/launcher.db";
+  const bool was_left_open = runtime::WasLeftOpen(database);
+  auto store = Store::Open(database, [this] { return runtime::FirstEntryIn(jobs_directory_); });
+  if (!store.ok()) return store.status();
+  // It is small: what it costs to read all of it nobody notices.
+  const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
+  LOG_IF(ERROR, !damage.empty())
+      << database << " is damaged: " << runtime::Printable(damage)
+      << ". What can be read of it is kept; restore a back-up for the rest";
+  store_ = std::move(*store);
+  auto rows = store_->Load();
+  if (!rows.ok()) return rows.status();
+  for (auto& row : *rows) {
+    auto job = std::make_unique<Job>();
+    job->row = std::move(row);
+    FromCaller caller = TakeFromCaller(&job->row.spec);
+    if (!job->row.has_ended()) {
+      SetUp(*job);
+      job->run->caller = Shared(std::move(caller));
+    }
+    Add(std::move(job));
+  }
+  RestorePorts();
+  for (const auto& [id, job] : jobs_) {
+    if (!job->row.has_ended()) Restore(*job);
+  }
+  // Those that wait for resources ask for them in the order in which they did before.
+  std::vector<Job*> in_order;
+  for (const auto& [id, job] : jobs_) in_order.push_back(job.get());
+  std::sort(in_order.begin(), in_order.end(),
+            [](const Job* a, const Job* b) { return a->row.run_since_us < b->row.run_since_us; });
+  for (Job* const job : in_order) {
+    LetGo(*job);
+    if (!job->row.has_ended()) TakeUp(*job);
+  }
+  Flush();
+  ForgetOld();
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const FromCaller> Table::Shared(FromCaller caller) {
+  std::erase_if(callers_, [](const auto& kept) { return kept.expired(); });
+  for (auto kept = callers_.rbegin(); kept != callers_.rend(); ++kept) {
+    auto known = kept->lock();
+    if (*known == caller) return known;
+    if (kept - callers_.rbegin() == kMaxCompared) break;
+  }
+  caller.environment.shrink_to_fit();
+  auto added = std::make_shared<const FromCaller>(std::move(caller));
+  callers_.push_back(added);
+  return added;
+}
+
+void Table::SetUp(Job& job) {
+  job.run = std::make_unique<JobRun>();
+  job.run->rules = RulesOf(job.row);
+  job.run->plan = PlanTasks(job.row.spec, job.row.ports);
+  for (int i = 0; i < static_cast<int>(job.row.tasks.size()); ++i) {
+    job.run->tasks.push_back(std::make_unique<TaskRun>(&host_, &job.row, i));
+  }
+}
+
+// As it was before it had ended.
+absl::Status Table::MakeWhole(Job& job) {
+  if (job.run == nullptr) SetUp(job);
+  if (job.run->caller != nullptr) return absl::OkStatus();
+  auto caller = store_->LoadFromCaller(job.row.id);
+  if (!caller.ok()) return caller.status();
+  job.run->caller = Shared(*std::move(caller));
+  return absl::OkStatus();
+}
+
+// Not from inside a callback of one of its tasks. Does nothing if it still has something to do.
+void Table::PutAside(Job& job) {
+  if (job.run == nullptr || !job.row.has_ended() || job.run->decided.is_known) return;
+  const bool leaves = std::any_of(retired_.begin(), retired_.end(), [&](const auto& retired) {
+    return retired.second.job == job.row.id;
+  });
+  if (!leaves) job.run = nullptr;
+}
+
+void Table::PutAsideLater(const Job& job) {
+  options_.loop->Post([this, alive = alive_, id = job.row.id] {
+    if (!*alive) return;
+    if (const auto found = jobs_.find(id); found != jobs_.end()) PutAside(*found->second);
+  });
+}
+
+// Null: there is no such job (any more), or it has ended.
+JobRun* Table::RunOf(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : found->second->run.get();
+}
+
+void Table::Add(std::unique_ptr<Job> job) {
+  Job& added = *(jobs_[job->row.id] = std::move(job));
+  by_request_[added.row.request_id] = added.row.id;
+  ++stats_.jobs;
+}
+
+// An earlier launcher has stored the end of these attempts, but may not have told their shims.
+void Table::LetGo(const Job& job) {
+  for (int task = 0; task < static_cast<int>(job.row.tasks.size()); ++task) {
+    for (const AttemptRow& row : job.row.tasks[static_cast<std::size_t>(task)].attempts) {
+      if (row.ended_us == 0 || TaskRun::IsLetGo(host_, job.row, task, row)) continue;
+      auto attempt = TaskRun::OfEnded(&host_, job.row, task, row);
+      attempt->Acknowledge();
+      const Attempt* const key = attempt.get();
+      retired_[key] = {std::move(attempt), job.row.id};
+    }
+  }
+}
+
+// What a job of an earlier launcher has, before anybody asks for it.
+void Table::Restore(const Job& job) {
+  for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
+    if (!job.row.status.tasks[i].granted || job.row.tasks[i].resources.empty()) continue;
+    resources_.Restore(job.row.id, job.run->rules.tasks[i].name, job.row.tasks[i].resources,
+                       job.row.spec.share_sets);
+  }
+}
+
+// A job of an earlier launcher.
+void Table::TakeUp(Job& job) {
+  ++stats_.live;
+  SetEndTimer(job);
+  for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
+    TaskStatus& status = job.row.status.tasks[i];
+    if (status.state == msg::TaskState::Pending || HasEnded(status.state)) continue;
+    ++stats_.adopted;
+    status.running_since = Now();
+    being_taken_up_.insert(job.run->tasks[i].get());
+    job.run->tasks[i]->Adopt();
+  }
+  if (job.row.spec.daemon) {
+    Feed(job, event::StopAsked{kWholeJob, job.run->rules.grace, "its launcher has ended"});
+  } else {
+    Feed(job, event::Launched{});
+  }
+}
+
+// Says how long the tasks of an earlier launcher were without one.
+void Table::NoteTakenUp(TaskRun* task) {
+  if (being_taken_up_.erase(task) == 0 || !being_taken_up_.empty()) return;
+  LOG(INFO) << "took up " << stats_.adopted << " tasks of an earlier launcher in "
+            << absl::ToDoubleMilliseconds(Now() - opened_) << " ms";
+}
+
+absl::StatusOr<msg::JobT> Table::Launch(const std::string& request_id, msg::JobSpecT spec) {
+  if (const auto known = by_request_.find(request_id); known != by_request_.end()) {
+    return Message(jobs_.at(known->second)->row);
+  }
+  for (const auto check : {CheckJobSpec, CheckCluster}) {
+    if (auto status = check(spec); !status.ok()) return status;
+  }
+  if (auto status = resources_.Check(WishesOf(spec), spec.share_sets); !status.ok()) return status;
+  spec.environment = CleanEnvironment(spec.environment);
+  auto job = std::make_unique<Job>();
+  job->row = MakeJobRow(std::move(spec));
+  do {
+    job->row.id = runtime::RandomName("j-");
+  } while (jobs_.contains(job->row.id) ||
+           std::filesystem::exists(JobFolder(options_.locations.state_directory, job->row.id)));
+  job->row.request_id = request_id.empty() ? runtime::RandomHex128() : request_id;
+  job->row.created_us = WallUs();
+  BeginTime(job->row);
+  if (auto status = CheckRoom(job->row); !status.ok()) return status;
+  auto ports = ports_.Take(job->row.id, PortsNeeded(job->row.spec));
+  if (!ports.ok()) return ports.status();
+  job->row.SetPorts(*std::move(ports));
+  SetUp(*job);
+  ++stats_.live;
+  Feed(*job, event::Launched{});
+  Fault("launch: before insert");
+  if (auto stored = store_->Insert(job->row); !stored.ok()) {
+    std::erase(decided_, job.get());
+    --stats_.live;
+    ReleasePorts(*job);
+    return stored;
+  }
+  Fault("launch: after insert");
+  job->run->caller = Shared(TakeFromCaller(&job->row.spec));
+  job->run->decided.of_job = false;
+  job->run->decided.tasks.clear();
+  Job& added = *job;
+  Add(std::move(job));
+  if (!added.row.has_ended()) SetEndTimer(added);
+  Fault("launch: before reply");
+  return Message(added.row);
+}
+
+absl::Status Table::CheckRoom(const JobRow& row) const {
+  if (jobs_.size() >= kMaxJobs) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("there are ", jobs_.size(), " jobs already: remove ended ones"));
+  }
+  // The longest of the sockets' paths must fit.
+  std::size_t longest_name = 0;
+  for (const TaskRow& task : row.tasks) longest_name = std::max(longest_name, task.name().size());
+  const auto longest = absl::StrCat(options_.locations.runtime_directory, "/tasks/", row.id, ".",
+                                    std::string(longest_name, 'x'), ".999999.ctl");
+  if (longest.size() >= sizeof(sockaddr_un::sun_path)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the runtime directory's path is too long for sockets: ", longest));
+  }
+  if (row.spec.name.empty()) return absl::OkStatus();
+  for (const auto& [id, job] : jobs_) {
+    if (job->row.spec.name == row.spec.name && !job->row.has_ended()) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("a live job has the name ", row.spec.name, ": ", id));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// ---- Decisions
+
+// One event: decide. What was decided in one turn of the loop is stored in one transaction, and
+// only then done: Flush().
+void Table::Feed(Job& job, const Event& event) {
+  if (job.run == nullptr) return;  // Ended; a restart makes it whole first.
+  const bool had_ended = job.row.has_ended();
+  const auto phase = job.row.status.phase;
+  Decision decision =
+      Decide(std::move(job.row.status), job.run->rules, event, Now(), options_.random());
+  job.row.status = std::move(decision.status);
+  NoteEnd(job, had_ended);
+  if (phase == JobStatus::Phase::kGangStops ||
+      job.row.status.phase == JobStatus::Phase::kGangStops) {
+    job.failures_since_us = WallUs();
+  }
+  const bool had_failure = job.row.failure != nullptr;
+  if (!had_ended || !job.row.has_ended()) NoteFailure(job);
+  for (const auto& action : decision.actions) {
+    if (const auto* start = std::get_if<action::StartAttempt>(&action)) {
+      job.row.tasks[static_cast<std::size_t>(start->task)].attempts.push_back(
+          {.number = start->number});
+    }
+  }
+  const bool has_ended = job.row.has_ended();
+  const bool of_job =
+      decision.job_changed || has_ended != had_ended || had_failure != (job.row.failure != nullptr);
+  if (!of_job && decision.changed.empty() && decision.actions.empty()) return;
+  // That a program runs is known from its shim too, if this launcher is killed before it is stored.
+  const bool can_wait =
+      std::holds_alternative<event::Running>(event) && !of_job && decision.actions.empty();
+  Decided& decided = Change(job, can_wait ? kRunningPause : absl::ZeroDuration());
+  decided.is_change |= of_job || !decision.changed.empty();
+  decided.of_job |= of_job;
+  decided.tasks.insert(decision.changed.begin(), decision.changed.end());
+  decided.actions.insert(decided.actions.end(), decision.actions.begin(), decision.actions.end());
+}
+
+// `within`: what was decided before and is only to be stored may wait for more.
+Decided& Table::Change(Job& job, absl::Duration within) {
+  if (!std::exchange(job.run->decided.is_known, true)) decided_.push_back(&job);
+  if (within == absl::ZeroDuration()) {
+    FlushSoon();
+  } else if (!flush_comes_ && flush_timer_ == 0) {
+    flush_timer_ = options_.loop->RunAfter(within, [this] {
+      flush_timer_ = 0;
+      Flush();
+    });
+  }
+  return job.run->decided;
+}
+
+// At the end of this turn.
+void Table::FlushSoon() {
+  if (std::exchange(flush_comes_, true)) return;
+  options_.loop->Post([this, alive = alive_] {
+    if (*alive) Flush();
+  });
+}
+
+// Stores what was decided, then does it.
+void Table::Flush() {
+  flush_comes_ = false;
+  options_.loop->Cancel(std::exchange(flush_timer_, 0));
+  std::vector<std::pair<Job*, Decided>> todo;
+  for (Job* job : std::exchange(decided_, {}))
+    todo.emplace_back(job, std::exchange(job->run->decided, {}));
+  std::vector<Attempt*> ended = std::exchange(to_acknowledge_, {});
+  std::vector<Store::Change> changes;
+  for (const auto& [job, decided] : todo) {
+    if (!decided.of_job && decided.tasks.empty()) continue;
+    changes.push_back({.job = &job->row,
+                       .of_job = decided.of_job,
+                       .tasks = {decided.tasks.begin(), decided.tasks.end()}});
+  }
+  if (!changes.empty()) Save(changes);
+  std::vector<std::string> changed;
+  for (const auto& [job, decided] : todo) {
+    CarryOut(*job, decided);
+    if (decided.is_change) changed.push_back(job->row.id);
+  }
+  for (const std::string& id : changed) {
+    // (Whoever is told of one may remove another.)
+    const auto found = jobs_.find(id);
+    if (found == jobs_.end()) continue;
+    if (found->second->row.has_ended()) PutAsideLater(*found->second);
+    Announce(*found->second);
+  }
+  if (ended.empty()) return;
+  options_.loop->RunAfter(kPause, [alive = alive_, ended = std::move(ended)] {
+    for (Attempt* attempt : ended) {
+      if (*alive) attempt->Acknowledge();
+    }
+  });
+}
+
+void Table::CarryOut(Job& job, const Decided& decided) {
+  for (const auto& action : decided.actions) {
+    std::visit([&](const auto& what) { Carry(job, what); }, action);
+  }
+  AskForGrants(job, decided.actions);
+  ReleaseGrants(job, decided.tasks);
+  if (job.row.has_ended()) ReleasePorts(job);
+}
+
+void Table::NoteEnd(Job& job, bool had_ended) {
+  const bool has_ended = job.row.has_ended();
+  if (has_ended == had_ended) return;
+  if (has_ended) {
+    job.row.ended_us = WallUs();
+    --stats_.live;
+    options_.loop->Cancel(std::exchange(job.end_timer, 0));
+  } else {
+    job.row.ended_us = 0;
+    job.failures_since_us = WallUs();
+    BeginTime(job.row);
+    job.row.failure = nullptr;
+    ++stats_.live;
+    SetEndTimer(job);
+  }
+}
+
+// Once it is clear that the job fails; again when it has ended, with what followed.
+void Table::NoteFailure(Job& job) {
+  const JobStatus& status = job.row.status;
+  if (status.first_failure == kWholeJob && !status.time_is_over) return;
+  if (job.row.failure != nullptr && !job.row.has_ended()) return;
+  std::vector<TaskEnd> ends;
+  const msg::JobT message = JobMessage(job.row, options_.locations.state_directory);
+  for (std::size_t i = 0; i < message.tasks.size(); ++i) {
+    ends.push_back(LastEnd(*message.tasks[i]));
+    ends.back().stopped_us = job.run->tasks[i]->stopped_us();
+    ends.back().spoke_us = job.run->tasks[i]->spoke_us();
+  }
+  FailureRules rules;
+  rules.keep_going = job.run->rules.keep_going;
+  if (job.run->rules.chief != kWholeJob) {
+    rules.chief = job.run->rules.tasks[static_cast<std::size_t>(job.run->rules.chief)].name;
+  }
+  rules.since_us = job.failures_since_us;
+  if (status.time_is_over) {
+    rules.time_over = status.ending;
+    rules.time_over_us = job.time_over_us;
+  }
+  auto failure = FirstFailure(ends, rules);
+  if (!failure) return;
+  const TaskRow* const task = job.row.task(failure->task);
+  if (task != nullptr && !task->attempts.empty()) AddLastLinesOf(job.row, *task, &*failure);
+  job.row.failure = std::make_unique<msg::FailureT>(*std::move(failure));
+}
+
+void Table::AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const {
+  const AttemptRow& attempt = task.attempts.back();
+  const auto path = [&](msg::LogStream stream) {
+    return LogPath(row, task, options_.locations.state_directory, attempt.number, stream);
+  };
+  const LogFile errors[] = {{path(msg::LogStream::Stderr), attempt.stderr_begin}};
+  const LogFile output[] = {{path(msg::LogStream::Stdout), attempt.stdout_begin}};
+  AddLastLines(errors, output, failure);
+}
+
+// ---- What tasks share
+
+void Table::AskForGrants(Job& job, const std::vector<Action>& actions) {
+  std::vector<Resources::TaskWishes> wishes;
+  for (const Action& action : actions) {
+    const auto* const ask = std::get_if<action::AskForGrant>(&action);
+    if (ask == nullptr) continue;
+    const auto all = WishesOf(job.row.spec);
+    const std::string& name = job.run->rules.tasks[static_cast<std::size_t>(ask->task)].name;
+    for (const auto& one : all) {
+      if (one.task == name) wishes.push_back(one);
+    }
+  }
+  if (wishes.empty()) return;
+  resources_.Request(job.row.id, std::move(wishes), job.row.spec.share_sets);
+  GiveGrants();
+}
+
+// A gang keeps what it has until it ends: its next run needs the same.
+void Table::ReleaseGrants(Job& job, const std::set<int>& changed) {
+  const bool whole = job.row.has_ended();
+  if (job.run->rules.gang && !whole) return;
+  bool any = false;
+  for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!job.run->rules.tasks[at].needs_grant || !HasEnded(job.row.status.tasks[at].state))
+      continue;
+    if (!whole && !changed.contains(i)) continue;
+    resources_.Release(job.row.id, job.run->rules.tasks[at].name);
+    any = true;
+  }
+  if (any) GiveGrants();
+}
+
+void Table::GiveGrants() {
+  for (auto& grant : resources_.GrantNext()) {
+    options_.loop->Post([this, alive = alive_, grant = std::move(grant)] {
+      if (!*alive || RunOf(grant.job) == nullptr) return;
+      Job& job = *jobs_.at(grant.job);
+      for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        if (job.run->rules.tasks[at].name != grant.task) continue;
+        // Released in the meantime, and perhaps asked for again.
+        const auto* const held = resources_.Held(grant.job, grant.task);
+        if (held == nullptr) return;
+        job.row.tasks[at].resources.clear();
+        for (const auto& given : *held) {
+          job.row.tasks[at].resources.push_back(given.ToString());
+        }
+        if (job.row.spec.max_run_time_ms > 0 && HasNotBegun(job)) {
+          BeginTime(job.row);
+          Change(job, absl::ZeroDuration()).of_job = true;  // For the next launcher, too.
+          SetEndTimer(job);
+        }
+        return Feed(job, event::Granted{i});
+      }
+    });
+  }
+  // Others wait for something else now, perhaps. (Those far behind hear of it when they are
+  // nearer.)
+  for (const std::string& job : resources_.Waiting(kWaitingTold)) observers_.Notify(job);
+}
+
+// An error if one is another job's; all others are this job's then.
+absl::Status Table::TakeUpPorts(const Job& job) {
+  absl::Status taken;
+  for (const int port : job.row.ports) {
+    const absl::Status held = ports_.TakeUp(job.row.id, port);
+    LOG_IF(INFO, !held.ok()) << "port " << port << " of " << job.row.id << ": " << held.message();
+    if (absl::IsFailedPrecondition(held)) taken.Update(held);
+  }
+  return taken;
+}
+
+void Table::ReleasePorts(const Job& job) {
+  for (const int port : job.row.ports) ports_.Release(job.row.id, port);
+}
+
+// An earlier launcher that could not store the end of a job may have given its ports to the next
+// one: they are that one's, which was started later.
+void Table::RestorePorts() {
+  std::vector<const Job*> live;
+  for (const auto& [id, job] : jobs_) {
+    if (!job->row.has_ended()) live.push_back(job.get());
+  }
+  std::sort(live.begin(), live.end(),
+            [](const Job* a, const Job* b) { return a->row.run_since_us > b->row.run_since_us; });
+  for (const Job* job : live) {
+    const absl::Status taken = TakeUpPorts(*job);
+    LOG_IF(WARNING, !taken.ok()) << "job " << job->row.id
+                                 << " runs without a port of its own: " << taken.message();
+  }
+}
+
+std::vector<int> Table::PortsOf(const Job& job, int task) const {
+  std::vector<int> ports;
+  const std::string& address = job.row.tasks[static_cast<std::size_t>(task)].address;
+  const auto own = ParseHostPort(address);
+  for (const int port : job.row.ports) {
+    if ((own && own->port == port) || (task == 0 && port == job.run->plan.master_port)) {
+      ports.push_back(port);
+    }
+  }
+  return ports;
+}
+
+// ---- Actions
+
+// Nothing of it has run yet: it waits for resources.
+bool Table::HasNotBegun(const Job& job) {
+  return std::all_of(job.row.tasks.begin(), job.row.tasks.end(),
+                     [](const TaskRow& task) { return task.attempts.empty(); });
+}
+
+void Table::BeginTime(JobRow& row) const {
+  row.run_since_us = WallUs();
+  row.run_since_monotonic_us = absl::ToInt64Microseconds(Now());
+}
+
+// Of the time that it may run.
+absl::Duration Table::TimeOf(const JobRow& row) const {
+  if (row.run_since_monotonic_us < 0) return absl::Microseconds(WallUs() - row.run_since_us);
+  return Now() - absl::Microseconds(row.run_since_monotonic_us);
+}
+
+void Table::SetEndTimer(Job& job) {
+  const auto limit = absl::Milliseconds(job.row.spec.max_run_time_ms);
+  if (limit == absl::ZeroDuration()) return;
+  const auto left = limit - TimeOf(job.row);
+  options_.loop->Cancel(job.end_timer);
+  job.end_timer = options_.loop->RunAfter(
+      std::max<absl::Duration>(left, absl::ZeroDuration()), [this, entry = &job, limit] {
+        entry->end_timer = 0;
+        if (HasNotBegun(*entry)) return;  // Its time begins with its first grant.
+        entry->time_over_us = WallUs();
+        Feed(*entry, event::TimeOver{
+                         absl::StrCat("its time of ", absl::FormatDuration(limit), " is over")});
+      });
+}
+
+void Table::Carry(Job& job, const action::StartAttempt& start) {
+  ++stats_.attempts;
+  if (job.row.spec.release_ports) {
+    for (const int port : PortsOf(job, start.task)) ports_.LetGo(job.row.id, port);
+  }
+  const absl::Status started = TaskOf(job, start.task).Start();
+  if (started.ok()) return;
+  options_.loop->Post([this, alive = alive_, id = job.row.id, start, started] {
+    if (*alive && RunOf(id) != nullptr) TaskOf(*jobs_.at(id), start.task).Fail(started);
+  });
+}
+
+void Table::Carry(Job& job, const action::StopAttempt& stop) {
+  TaskOf(job, stop.task).Stop(StopSignalOf(job.row.spec), stop.grace);
+}
+
+void Table::Carry(Job& job, const action::SetTimer& timer) {
+  // (No job is removed while a timer of it is set: it has not ended.)
+  const auto fired = [this, entry = &job, task = timer.task] {
+    Feed(*entry, event::TimerFired{task});
+  };
+  if (timer.task != kWholeJob) return TaskOf(job, timer.task).SetTimer(timer.delay, fired);
+  options_.loop->Cancel(job.timer);
+  job.timer = options_.loop->RunAfter(timer.delay, [entry = &job, fired] {
+    entry->timer = 0;
+    fired();
+  });
+}
+
+void Table::Carry(Job& job, const action::CancelTimer& cancel) {
+  if (cancel.task != kWholeJob) return TaskOf(job, cancel.task).CancelTimer();
+  options_.loop->Cancel(std::exchange(job.timer, 0));
+}
+
+ShimSpec Table::SpecOf(const JobRow& row, int task, int attempt) const {
+  const Job& job = *jobs_.at(row.id);
+  return AttemptSpec(attempt_host_, row, *job.run->caller, job.run->plan, task, attempt);
+}
+
+void Table::OnOver(TaskRun* task, const AttemptEnd& end, std::unique_ptr<Attempt> attempt) {
+  if (end.lost) ++stats_.lost;
+  NoteTakenUp(task);
+  Fault("over");
+  Job& job = *Find(task->job());
+  const TaskStatus& status = job.row.status.tasks[static_cast<std::size_t>(task->task())];
+  if (status.state == msg::TaskState::Starting && end.state.failure.empty() && end.state.pid != 0) {
+    Feed(job, event::Running{task->task()});  // It was quicker than its first message.
+  }
+  Retire(job, std::move(attempt));
+  for (const int port : PortsOf(job, task->task())) (void)ports_.TakeUp(job.row.id, port);
+  Feed(job, event::Ended{
+                .task = task->task(), .success = end.success(), .lost = end.lost, .how = end.how});
+}
+
+void Table::OnBarrier(const TaskRun& task, const ShimBarrier& barrier) {
+  if (!options_.on_barrier) return;
+  const std::string& job = task.job().id;
+  const TaskRow& row = task.job().tasks[static_cast<std::size_t>(task.task())];
+  const int attempt = row.attempts.back().number;
+  const std::string name = absl::StrCat(job, "/", row.name());
+  options_.on_barrier({.id = absl::StrCat(name, ".", attempt, ":", barrier.number),
+                       .task = name,
+                       .line = barrier.line},
+                      [this, alive = alive_, job, at = task.task(), attempt,
+                       number = barrier.number](std::string line) {
+                        if (!*alive || RunOf(job) == nullptr) return;
+                        TaskOf(*jobs_.at(job), at).AnswerBarrier(attempt, number, std::move(line));
+                      });
+}
+
+// Lets the shim go once the end is stored.
+void Table::Retire(const Job& job, std::unique_ptr<Attempt> attempt) {
+  if (attempt == nullptr) return;
+  FlushSoon();
+  Attempt* const key = attempt.get();
+  to_acknowledge_.push_back(key);
+  retired_[key] = {std::move(attempt), job.row.id};
+}
+
+// ---- What others ask for
+
+absl::StatusOr<JobTable::Named> Table::Find(const std::string& name) const {
+  auto job = FindJob(name);
+  if (job.ok()) return Named{*job, kWholeJob};
+  const auto slash = name.find('/');
+  if (slash == std::string::npos) return job.status();
+  job = FindJob(name.substr(0, slash));
+  if (!job.ok()) return job.status();
+  const auto task = TaskNamed(jobs_.at(*job)->row, name.substr(slash + 1));
+  if (!task.ok()) return task.status();
+  return Named{*job, *task};
+}
+
+absl::StatusOr<std::string> Table::FindJob(const std::string& name) const {
+  if (jobs_.contains(name)) return name;
+  return JobNamed(Rows(), name);
+}
+
+msg::JobT Table::Message(const JobRow& row) const {
+  msg::JobT job = JobMessage(row, options_.locations.state_directory);
+  for (std::size_t i = 0; i < row.tasks.size(); ++i) {
+    const TaskStatus& status = row.status.tasks[i];
+    if (status.state != msg::TaskState::Pending || !status.asked || status.granted) continue;
+    const std::string why = resources_.WhyWaiting(row.id);
+    if (!why.empty()) job.tasks[i]->reason = why;
+    if (job.state == msg::TaskState::Pending && !why.empty()) job.reason = why;
+  }
+  return job;
+}
+
+absl::StatusOr<std::vector<std::string>> Table::EnvironmentOf(const std::string& id) const {
+  const auto job = jobs_.find(id);
+  if (job == jobs_.end()) return absl::NotFoundError(absl::StrCat("no job has the id ", id));
+  const auto& run = job->second->run;
+  if (run != nullptr && run->caller != nullptr) return run->caller->environment;
+  auto caller = store_->LoadFromCaller(id);
+  if (!caller.ok()) return caller.status();
+  return std::move(caller->environment);
+}
+
+std::vector<msg::JobT> Table::List(const ListOptions& options) const {
+  std::vector<const JobRow*> rows, ended;
+  for (const auto& [id, job] : jobs_) (job->row.has_ended() ? ended : rows).push_back(&job->row);
+  if (options.live_only) ended.clear();
+  if (options.newest_ended > 0 && ended.size() > options.newest_ended) {
+    const auto end = ended.begin() + static_cast<std::ptrdiff_t>(options.newest_ended);
+    std::nth_element(ended.begin(), end, ended.end(), [](const JobRow* a, const JobRow* b) {
+      return std::pair(a->ended_us, a->created_us) > std::pair(b->ended_us, b->created_us);
+    });
+    ended.erase(end, ended.end());
+  }
+  rows.insert(rows.end(), ended.begin(), ended.end());
+  std::sort(rows.begin(), rows.end(), [](const JobRow* a, const JobRow* b) {
+    return std::pair(a->created_us, a->id) < std::pair(b->created_us, b->id);
+  });
+  std::vector<msg::JobT> jobs;
+  for (const JobRow* row : rows) jobs.push_back(Message(*row));
+  return jobs;
+}
+
+absl::Status Table::Stop(const Named& named, absl::Duration grace, std::string reason) {
+  Job& job = *jobs_.at(named.job);
+  if (!job.row.has_ended()) {
+    if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
+    Feed(job, event::StopAsked{named.task, grace, std::move(reason)});
+  }
+  Flush();  // It is promised.
+  return absl::OkStatus();
+}
+
+absl::Status Table::Restart(const Named& named, absl::Duration grace) {
+  Flush();
+  Job& job = *jobs_.at(named.job);
+  if (!job.row.has_ended() && job.row.status.phase == JobStatus::Phase::kEnds) {
+    return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is ending (",
+                                                      job.row.status.ending,
+                                                      "): restart it when it has ended"));
+  }
+  if (!job.removers.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("job ", named.job, " is being removed"));
+  }
+  if (job.row.has_ended()) {
+    PutAsideLater(job);  // Unless it goes on.
+    if (const absl::Status whole = MakeWhole(job); !whole.ok()) return whole;
+    if (const absl::Status taken = TakeUpPorts(job); !taken.ok()) {
+      ReleasePorts(job);
+      return absl::FailedPreconditionError(
+          absl::StrCat("job ", named.job, " cannot have its ports again: ", taken.message(),
+                       ": stop that job first, or launch this one as a new job"));
+    }
+  }
+  if (grace == absl::ZeroDuration()) grace = job.run->rules.grace;
+  Feed(job, event::RestartAsked{named.task, grace});
+  Flush();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> Table::Signal(const Named& named, int signal) {
+  if (signal < 1 || signal > SIGRTMAX) {
+    return absl::InvalidArgumentError(absl::StrCat("signal: ", signal, " is none"));
+  }
+  Job& job = *jobs_.at(named.job);
+  std::vector<std::string> told;
+  if (job.run == nullptr) return told;
+  for (int i = 0; i < static_cast<int>(job.run->tasks.size()); ++i) {
+    if (named.task != kWholeJob && named.task != i) continue;
+    if (TaskOf(job, i).Signal(signal))
+      told.push_back(job.run->rules.tasks[static_cast<std::size_t>(i)].name);
+  }
+  return told;
+}
+
+void Table::Remove(const std::string& id, std::function<void(const absl::Status&)> done) {
+  Flush();
+  const auto found = jobs_.find(id);
+  if (found == jobs_.end()) return done(absl::OkStatus());
+  Job& job = *found->second;
+  if (!job.row.has_ended()) {
+    return done(
+        absl::FailedPreconditionError(absl::StrCat("job ", id, " has not ended: stop it first")));
+  }
+  job.removers.push_back(std::move(done));
+  if (job.removers.size() > 1) return;
+  to_remove_.push_back(id);
+  if (to_remove_.size() == 1) RemoveNext();
+}
+
+// The folder first: killed in between, there is a job without its logs, which can be removed
+// again, and not a folder that nobody knows of. One at a time, and not on the loop: it may have
+// many files, or long ones.
+void Table::RemoveNext() {
+  if (to_remove_.empty()) return;
+  Fault("before remove");
+  const std::string id = to_remove_.front();
+  const auto finish = [this, alive = alive_, loop = options_.loop, id](absl::Status removed) {
+    loop->Post([this, alive, id, removed = std::move(removed)] {
+      if (*alive) FinishRemoval(id, removed);
+    });
+  };
+  const std::string folder = JobFolder(options_.locations.state_directory, id);
+  const auto submitted = options_.pool->Submit([finish, folder, gives_up = gives_up_] {
+    const bool removed = RemoveFolder(folder, *gives_up);
+    finish(removed ? absl::OkStatus() : absl::CancelledError("the launcher ends"));
+    return absl::OkStatus();
+  });
+  if (!submitted.ok()) finish(submitted);
+}
+
+void Table::FinishRemoval(const std::string& id, absl::Status removed) {
+  Fault("folder removed");
+  Flush();
+  const auto found = jobs_.find(id);
+  Job& job = *found->second;
+  const auto removers = std::exchange(job.removers, {});
+  if (removed.ok()) removed = store_->Remove(id);
+  if (removed.ok()) {
+    Fault("after remove");
+    std::erase(decided_, &job);
+    options_.loop->Cancel(job.tell_timer);
+    by_request_.erase(job.row.request_id);
+    jobs_.erase(found);
+    --stats_.jobs;
+    observers_.Notify(id);
+  }
+  for (const auto& done : removers) done(removed);
+  to_remove_.pop_front();
+  RemoveNext();
+}
+
+// Now, and again after a while.
+void Table::ForgetOld() {
+  forget_timer_ = options_.loop->RunAfter(kForgettingPause, [this] { ForgetOld(); });
+  std::vector<std::pair<std::int64_t, std::string>> ended;
+  for (const auto& [id, job] : jobs_) {
+    if (job->row.has_ended()) ended.emplace_back(job->row.ended_us, id);
+  }
+  std::sort(ended.begin(), ended.end());
+  const std::int64_t oldest = WallUs() - absl::ToInt64Microseconds(options_.keep_for);
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    if (ended[i].first >= oldest && ended.size() - i <= options_.keep_count) break;
+    if (!jobs_.at(ended[i].second)->removers.empty()) continue;
+    Remove(ended[i].second,
+           [](const absl::Status& removed) { LOG_IF(WARNING, !removed.ok()) << removed; });
+  }
+}
+
+// ---- What others are told
+
+// The tasks go on if it fails: what cannot be stored now is found out again from their shims.
+void Table::Save(const std::vector<Store::Change>& changes) {
+  Fault("before save");
+  const auto saved = store_->Save(changes);
+  Fault("after save");
+  if (!saved.ok()) LOG(ERROR) << saved;
+}
+
+void Table::Announce(Job& job) {
+  if (job.row.has_ended()) return Tell(job);
+  if (job.tell_timer != 0) return;
+  const absl::Duration pause = job.run->tasks.size() < kManyTasks ? kPause : kTellingPause;
+  job.tell_timer = options_.loop->RunAfter(pause, [this, entry = &job] { Tell(*entry); });
+}
+
+void Table::Tell(Job& job) {
+  options_.loop->Cancel(std::exchange(job.tell_timer, 0));
+  if (options_.on_job) options_.on_job(Message(job.row));
+  observers_.Notify(job.row.id);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JobTable>> JobTable::Open(Options options) {
+  auto table = std::make_unique<Table>(std::move(options));
+  if (auto status = table->Prepare(); !status.ok()) return status;
+  return table;
+}
+
+}  // namespace launcher

@@ -1,0 +1,26 @@
+#ifndef LAUNCHER_SHARE_BARRIER_LINE_H_
+#define LAUNCHER_SHARE_BARRIER_LINE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/launcher_generated.h"
+
+namespace launcher {
+
+// A barrier in the JSON lines of the report channel (docs/report-channel.md).
+struct BarrierLine {
+  msg::BarrierRequestT request;  // Without its task.
+  std::string seq;               // JSON text, to be echoed; empty if there is none.
+};
+// InvalidArgument says what is wrong. Members it does not know are ignored.
+absl::StatusOr<BarrierLine> ParseBarrierLine(std::string_view line);
+
+// What the program gets: {"t":"ok","seq":7,"index":2} or an error; without a newline, and no longer
+// than kMaxBarrierAnswer.
+std::string BarrierAnswer(std::string_view seq, const absl::StatusOr<int>& place);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SHARE_BARRIER_LINE_H_

@@ -1,0 +1,408 @@
+#include "launcher/share/resources.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kMaxName = 32;
+constexpr std::size_t kMaxMember = 64;
+constexpr std::size_t kMaxMembers = 1024;
+constexpr std::uint32_t kMaxAmount = 1'000'000'000;
+constexpr std::size_t kNamedUsers = 3;
+constexpr char kGpu[] = "gpu";
+
+bool IsOf(const std::string& text, const char* more, std::size_t longest) {
+  return !text.empty() && text.size() <= longest &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                  std::string(more).find(c) != std::string::npos;
+         });
+}
+
+bool IsNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// "0-7"
+bool IsSpan(const std::string& text) {
+  const auto dash = text.find('-');
+  return dash != std::string::npos && IsNumber(text.substr(0, dash)) &&
+         IsNumber(text.substr(dash + 1));
+}
+
+std::string Text(const std::string& name, const std::vector<std::string>& members,
+                 std::uint64_t amount) {
+  if (members.empty()) return absl::StrCat(name, "=", amount);
+  const bool comma = members.size() == 1 && name != kGpu;
+  return absl::StrCat(name, "=", absl::StrJoin(members, ","), comma ? "," : "");
+}
+
+absl::StatusOr<std::vector<std::string>> ParseMembers(const std::string& text,
+                                                      const std::string& value) {
+  std::vector<std::string> members = absl::StrSplit(value, ',');
+  if (members.size() > 1 && members.back().empty()) members.pop_back();
+  std::set<std::string> known;
+  const auto bad = [&](const std::string& why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resource \"", absl::CHexEscape(text), "\": ", why));
+  };
+  if (members.size() > kMaxMembers) return bad(absl::StrCat("more than ", kMaxMembers, " members"));
+  for (const auto& member : members) {
+    if (!IsOf(member, "_-.:/", kMaxMember) ||
+        !absl::ascii_isalnum(static_cast<unsigned char>(member[0]))) {
+      return bad("a member is not a word");
+    }
+    if (IsSpan(member)) return bad("members are named one by one: 0,1,2");
+    if (!known.insert(member).second) return bad(absl::StrCat(member, " is there twice"));
+  }
+  return members;
+}
+
+}  // namespace
+
+std::string Resource::ToString() const { return Text(name, members, amount); }
+
+std::string Resources::Given::ToString() const { return Text(name, members, amount); }
+
+absl::StatusOr<Resource> ParseResource(const std::string& text) {
+  const auto equals = text.find('=');
+  Resource resource;
+  resource.name = text.substr(0, equals);
+  if (equals == std::string::npos || !IsOf(resource.name, "_-", kMaxName)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("resource \"", absl::CHexEscape(text), "\": not NAME=AMOUNT or NAME=A,B,..."));
+  }
+  const std::string value = text.substr(equals + 1);
+  if (value.find(',') == std::string::npos && resource.name != kGpu) {
+    if (!IsNumber(value) || !absl::SimpleAtoi(value, &resource.amount) || resource.amount == 0 ||
+        resource.amount > kMaxAmount) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "resource \"", absl::CHexEscape(text), "\": an amount is from 1 to ", kMaxAmount,
+          " (and a set of one member has a comma: ", resource.name, "=a,)"));
+    }
+    return resource;
+  }
+  auto members = ParseMembers(text, value);
+  if (!members.ok()) return members.status();
+  resource.members = *std::move(members);
+  resource.amount = static_cast<std::uint32_t>(resource.members.size());
+  return resource;
+}
+
+std::vector<std::string> LocalResources(const std::string& devices,
+                                        const std::optional<std::string>& visible) {
+  constexpr std::string_view kDevice = "nvidia";
+  std::set<int> gpus;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(devices, error), end;
+  for (; !error && entry != end; entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    int number = 0;
+    if (name.starts_with(kDevice) && absl::SimpleAtoi(name.substr(kDevice.size()), &number)) {
+      gpus.insert(number);
+    }
+  }
+  if (gpus.empty()) return {};
+  if (!visible) return {absl::StrCat("gpu=", absl::StrJoin(gpus, ","))};
+  std::vector<std::string> given;
+  for (const std::string& gpu : std::vector<std::string>(absl::StrSplit(*visible, ','))) {
+    const bool is_one = IsOf(gpu, "_-.:/", kMaxMember) && gpu[0] != '-' && gpu != "NoDevFiles" &&
+                        std::find(given.begin(), given.end(), gpu) == given.end();
+    if (!is_one) break;
+    given.push_back(gpu);
+  }
+  if (given.empty()) return {};
+  return {absl::StrCat("gpu=", absl::StrJoin(given, ","))};
+}
+
+absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts) {
+  std::vector<Resource> resources;
+  std::set<std::string> known;
+  for (const auto& text : texts) {
+    auto resource = ParseResource(text);
+    if (!resource.ok()) return resource.status();
+    if (!known.insert(resource->name).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("resource ", resource->name, " is there twice"));
+    }
+    resources.push_back(*std::move(resource));
+  }
+  return resources;
+}
+
+std::uint64_t Resources::Pool::Used() const {
+  std::uint64_t used = 0;
+  for (const auto& [user, amount] : users) used += amount;
+  return used;
+}
+
+std::uint64_t Resources::Pool::Free() const {
+  if (what.is_set()) {
+    return static_cast<std::uint64_t>(
+        std::count_if(what.members.begin(), what.members.end(),
+                      [&](const std::string& member) { return !user_of.contains(member); }));
+  }
+  const std::uint64_t used = Used();
+  return used < what.amount ? what.amount - used : 0;
+}
+
+void Resources::Pool::Take(const std::string& user, std::vector<std::string>* members,
+                           std::uint64_t count) {
+  if (count == 0) return;
+  users[user] += count;
+  if (!what.is_set()) return;
+  for (const auto& member : what.members) {
+    if (count == 0) return;
+    if (!user_of.emplace(member, user).second) continue;
+    members->push_back(member);
+    --count;
+  }
+}
+
+Resources::Resources(std::vector<Resource> there_is) {
+  for (auto& resource : there_is) {
+    const std::string name = resource.name;
+    pools_[name].what = std::move(resource);
+  }
+}
+
+std::string Resources::ThereIs() const {
+  if (pools_.empty()) return "there are no resources";
+  std::vector<std::string> texts;
+  for (const auto& [name, pool] : pools_) texts.push_back(pool.what.ToString());
+  return absl::StrCat("there is ", absl::StrJoin(texts, ", "));
+}
+
+absl::Status Resources::Check(const std::vector<TaskWishes>& tasks, bool share_sets) const {
+  std::map<std::string, std::uint64_t> needs;
+  for (const auto& task : tasks) {
+    for (const Wish& wish : task.wishes) {
+      const auto pool = pools_.find(wish.name);
+      if (pool == pools_.end() || wish.amount > pool->second.what.amount) {
+        return absl::FailedPreconditionError(absl::StrCat(task.task, " asks for ", wish.name, "=",
+                                                          wish.amount, ", but ", ThereIs()));
+      }
+      auto& need = needs[wish.name];
+      need = pool->second.what.is_set() && share_sets ? std::max<std::uint64_t>(need, wish.amount)
+                                                      : need + wish.amount;
+    }
+  }
+  for (const auto& [name, need] : needs) {
+    if (need > pools_.at(name).what.amount) {
+      return absl::FailedPreconditionError(absl::StrCat("the tasks of the job ask for ", name, "=",
+                                                        need, " together, but ", ThereIs()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+void Resources::Request(const std::string& job, std::vector<TaskWishes> tasks, bool share_sets) {
+  queue_.push_back({job, std::move(tasks), share_sets});
+}
+
+std::map<std::string, std::uint64_t> Resources::Needs(const Unit& unit) const {
+  std::map<std::string, std::uint64_t> needs;
+  for (const auto& task : unit.tasks) {
+    for (const Wish& wish : task.wishes) {
+      auto& need = needs[wish.name];
+      const auto pool = pools_.find(wish.name);
+      const bool shares = unit.share_sets && pool != pools_.end() && pool->second.what.is_set();
+      need = shares ? std::max<std::uint64_t>(need, wish.amount) : need + wish.amount;
+    }
+  }
+  for (auto& [name, need] : needs) {
+    const auto shared = shared_.find({unit.job, name});
+    if (!unit.share_sets || shared == shared_.end()) continue;
+    need -= std::min<std::uint64_t>(need, shared->second.members.size());
+  }
+  std::erase_if(needs, [](const auto& need) { return need.second == 0; });
+  return needs;
+}
+
+bool Resources::Fits(const std::map<std::string, std::uint64_t>& needs) const {
+  return std::all_of(needs.begin(), needs.end(), [&](const auto& need) {
+    const auto pool = pools_.find(need.first);
+    return pool != pools_.end() && need.second <= pool->second.Free();
+  });
+}
+
+std::vector<Resources::Grant> Resources::GrantNext() {
+  std::vector<Grant> grants;
+  std::set<std::string> waited_for;
+  for (auto unit = queue_.begin(); unit != queue_.end();) {
+    // (There was more of it before: nobody is to wait behind one that waits for ever.)
+    if (!Check(unit->tasks, unit->share_sets).ok()) {
+      ++unit;
+      continue;
+    }
+    const auto needs = Needs(*unit);
+    const bool is_behind = std::any_of(needs.begin(), needs.end(), [&](const auto& need) {
+      return waited_for.contains(need.first);
+    });
+    if (is_behind || !Fits(needs)) {
+      for (const auto& [name, need] : needs) waited_for.insert(name);
+      ++unit;
+      continue;
+    }
+    for (const auto& task : unit->tasks) grants.push_back(Give(*unit, task));
+    unit = queue_.erase(unit);
+  }
+  return grants;
+}
+
+Resources::Grant Resources::Give(const Unit& unit, const TaskWishes& task) {
+  Grant grant{unit.job, task.task, {}};
+  for (const Wish& wish : task.wishes) grant.given.push_back(GiveOne(unit, task.task, wish));
+  auto& held = held_[{unit.job, task.task}];
+  held.insert(held.end(), grant.given.begin(), grant.given.end());
+  return grant;
+}
+
+Resources::Given Resources::GiveOne(const Unit& unit, const std::string& task, const Wish& wish) {
+  Given given{wish.name, wish.amount, {}};
+  Pool& pool = pools_.at(wish.name);
+  if (!pool.what.is_set() || !unit.share_sets) {
+    pool.Take(absl::StrCat(unit.job, "/", task), &given.members, wish.amount);
+    return given;
+  }
+  Shared& shared = shared_[{unit.job, wish.name}];
+  shared.tasks.insert(task);
+  const auto has = shared.members.size();
+  if (has < wish.amount) pool.Take(unit.job, &shared.members, wish.amount - has);
+  given.members.assign(shared.members.begin(),
+                       shared.members.begin() + static_cast<std::ptrdiff_t>(wish.amount));
+  return given;
+}
+
+const std::vector<Resources::Given>* Resources::Held(const std::string& job,
+                                                     const std::string& task) const {
+  const auto held = held_.find({job, task});
+  return held == held_.end() ? nullptr : &held->second;
+}
+
+void Resources::Release(const std::string& job, const std::string& task) {
+  for (auto& unit : queue_) {
+    if (unit.job != job) continue;
+    std::erase_if(unit.tasks, [&](const auto& wishes) { return wishes.task == task; });
+  }
+  std::erase_if(queue_, [](const Unit& unit) { return unit.tasks.empty(); });
+  const auto held = held_.find({job, task});
+  if (held == held_.end()) return;
+  for (const Given& given : held->second) TakeBack(job, task, given);
+  held_.erase(held);
+}
+
+void Resources::TakeBack(const std::string& job, const std::string& task, const Given& given) {
+  const auto pool = pools_.find(given.name);
+  if (pool == pools_.end()) return;
+  std::string user = absl::StrCat(job, "/", task);
+  std::vector<std::string> members = given.members;
+  std::uint64_t amount = given.amount;
+  if (const auto shared = shared_.find({job, given.name});
+      shared != shared_.end() && shared->second.tasks.erase(task) > 0) {
+    if (!shared->second.tasks.empty()) return;
+    user = job;
+    members = shared->second.members;
+    amount = members.size();
+    shared_.erase(shared);
+  }
+  for (const auto& member : members) {
+    const auto found = pool->second.user_of.find(member);
+    if (found != pool->second.user_of.end() && found->second == user) {
+      pool->second.user_of.erase(found);
+    }
+  }
+  const auto used = pool->second.users.find(user);
+  if (used == pool->second.users.end()) return;
+  used->second -= std::min(used->second, amount);
+  if (used->second == 0) pool->second.users.erase(used);
+}
+
+void Resources::Restore(const std::string& job, const std::string& task,
+                        const std::vector<std::string>& given, bool share_sets) {
+  auto& held = held_[{job, task}];
+  for (const auto& text : given) {
+    const auto parsed = ParseResource(text);
+    if (!parsed.ok() || !pools_.contains(parsed->name)) continue;
+    Pool& pool = pools_.at(parsed->name);
+    if (pool.what.is_set() != parsed->is_set()) continue;
+    held.push_back({parsed->name, parsed->amount, parsed->members});
+    std::string user = absl::StrCat(job, "/", task);
+    std::uint64_t more = parsed->amount;
+    if (pool.what.is_set() && share_sets) {
+      user = job;
+      Shared& shared = shared_[{job, parsed->name}];
+      shared.tasks.insert(task);
+      more = 0;
+      for (const auto& member : parsed->members) {
+        if (std::find(shared.members.begin(), shared.members.end(), member) !=
+            shared.members.end()) {
+          continue;
+        }
+        shared.members.push_back(member);
+        ++more;
+      }
+    }
+    if (more != 0) pool.users[user] += more;
+    for (const auto& member : parsed->members) pool.user_of.emplace(member, user);
+  }
+}
+
+std::string Resources::Users(const Pool& pool) const {
+  std::vector<std::string> names;
+  for (const auto& [user, amount] : pool.users) {
+    if (names.size() < kNamedUsers) names.push_back(user);
+  }
+  std::string text = absl::StrJoin(names, ", ");
+  if (pool.users.size() > names.size()) {
+    absl::StrAppend(&text, " and ", pool.users.size() - names.size(), " more");
+  }
+  return text;
+}
+
+std::string Resources::WhyWaiting(const std::string& job) const {
+  const auto unit = std::find_if(queue_.begin(), queue_.end(),
+                                 [&](const Unit& other) { return other.job == job; });
+  if (unit == queue_.end()) return "";
+  if (const absl::Status can = Check(unit->tasks, unit->share_sets); !can.ok()) {
+    return absl::StrCat("cannot start: ", can.message());
+  }
+  const auto needs = Needs(*unit);
+  for (const auto& [name, need] : needs) {
+    const auto pool = pools_.find(name);
+    if (pool == pools_.end() || need <= pool->second.Free()) continue;
+    const std::uint64_t used = pool->second.Used();
+    return absl::StrCat("waits for ", need == 1 ? "" : absl::StrCat(need, " "), name, ": ", used,
+                        " of ", pool->second.what.amount, used == 1 ? " is" : " are", " used by ",
+                        Users(pool->second));
+  }
+  for (auto before = queue_.begin(); before != unit; ++before) {
+    for (const auto& [name, need] : Needs(*before)) {
+      if (needs.contains(name)) return absl::StrCat("waits for ", name, " behind ", before->job);
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> Resources::Waiting(std::size_t count) const {
+  std::vector<std::string> jobs;
+  for (const Unit& unit : queue_) {
+    if (jobs.size() == count) break;
+    jobs.push_back(unit.job);
+  }
+  return jobs;
+}
+
+}  // namespace launcher

@@ -1,0 +1,151 @@
+#ifndef LAUNCHER_SHARE_RESOURCES_H_
+#define LAUNCHER_SHARE_RESOURCES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace launcher {
+
+// Something that tasks have to share.
+struct Resource {
+  std::string name;
+  // Of a set, in the order in which they are given. Empty: an amount.
+  std::vector<std::string> members;
+  std::uint32_t amount = 0;  // Of a set: how many members.
+
+  bool is_set() const { return !members.empty(); }
+  // As ParseResource() reads it.
+  std::string ToString() const;
+};
+
+// "slots=4" is an amount. A comma makes a set: "disk=a,b" has two members, "disk=a," has one. "gpu"
+// is a set without it too: "gpu=0". InvalidArgument says what is wrong with the text.
+absl::StatusOr<Resource> ParseResource(const std::string& text);
+// Also refuses a name that is there twice.
+absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts);
+
+// What there is without anybody saying so: "gpu=0,1", if there are the device files nvidia0 and
+// nvidia1 in `devices`; else nothing. `visible`: $CUDA_VISIBLE_DEVICES, if it is set: then of these
+// only those that it names, as CUDA reads it (up to the first that is none, such as -1).
+std::vector<std::string> LocalResources(const std::string& devices,
+                                        const std::optional<std::string>& visible = std::nullopt);
+
+// Who may use what, decided without a clock or system calls: the same calls give the same answers.
+//
+// What one call asks for is granted together or not at all: the tasks of a job wait for each other,
+// and two jobs with half of their tasks each would wait for ever. First come, first served: nobody
+// is given anything of a resource for which somebody waits who came before, so that a large request
+// is served as soon as those before it have ended, whatever comes after it. Requests that have no
+// resource in common do not wait for each other.
+//
+// TensorFlow's runner with share_gpu=False gives worker `i` of `n` the devices i, i + n, i + 2n,
+// ... of all there are, without knowing of other programs on the machine. Here a task gets as many
+// as it asks for, and nobody else has them while it does, of this job or another.
+//
+// One thread.
+class Resources {
+ public:
+  struct Wish {
+    std::string name;
+    std::uint32_t amount = 0;
+  };
+  struct TaskWishes {
+    std::string task;  // "worker-0"
+    std::vector<Wish> wishes;
+  };
+  // Of one resource.
+  struct Given {
+    std::string name;
+    std::uint32_t amount = 0;
+    std::vector<std::string> members;  // Of a set.
+
+    // "gpu=0,1" or "slots=2"
+    std::string ToString() const;
+  };
+  struct Grant {
+    std::string job, task;
+    std::vector<Given> given;  // In the order of the wishes.
+  };
+
+  // The names are different ones.
+  explicit Resources(std::vector<Resource> there_is);
+
+  // FailedPrecondition if the tasks of one job could never have all this at once, naming what there
+  // is. With `share_sets` all tasks of the job have the same members of each set: those that the
+  // one with the largest wish gets, from the first on.
+  absl::Status Check(const std::vector<TaskWishes>& tasks, bool share_sets) const;
+
+  // Queues what Check() accepts: all tasks of a job, or those that start anew. Ask for all at once:
+  // a job that asks for more while it holds something may wait for another one that does the same.
+  void Request(const std::string& job, std::vector<TaskWishes> tasks, bool share_sets);
+  // What can be given now, in the order in which it was asked for; each grant once. To be called
+  // after Request() and Release().
+  std::vector<Grant> GrantNext();
+  // What it has been granted and not released; null if nothing.
+  const std::vector<Given>* Held(const std::string& job, const std::string& task) const;
+  // The task is over, or no longer waits.
+  void Release(const std::string& job, const std::string& task);
+
+  // A task of an earlier launcher has this by what the store says, in the form of
+  // Given::ToString(). It is believed: what is no longer there is only not given to
+  // others.
+  void Restore(const std::string& job, const std::string& task,
+               const std::vector<std::string>& given, bool share_sets);
+
+  // Why the job still waits, for people: "waits for gpu: 2 of 2 are used by j-abcde/worker-0", or
+  // "waits for gpu behind j-abcde"; or, of a job of an earlier launcher that had more, "cannot
+  // start: worker-0 asks for gpu=2, but there is gpu=0". Empty if it does not.
+  std::string WhyWaiting(const std::string& job) const;
+  // The first `count` jobs that wait, in the order in which they asked.
+  std::vector<std::string> Waiting(std::size_t count) const;
+
+ private:
+  struct Pool {
+    Resource what;
+    std::map<std::string, std::uint64_t> users;  // "j-abcde/worker-0", or the job of a shared set.
+    std::map<std::string, std::string> user_of;  // Member to user; also of those not there.
+
+    std::uint64_t Used() const;
+    std::uint64_t Free() const;
+    void Take(const std::string& user, std::vector<std::string>* members, std::uint64_t count);
+  };
+  struct Unit {
+    std::string job;
+    std::vector<TaskWishes> tasks;
+    bool share_sets = false;
+  };
+  // What all tasks of a job have of a set.
+  struct Shared {
+    std::vector<std::string> members;
+    std::set<std::string> tasks;
+  };
+  using TaskKey = std::pair<std::string, std::string>;
+
+  // How much of each resource it needs beyond what its job shares already.
+  std::map<std::string, std::uint64_t> Needs(const Unit& unit) const;
+  bool Fits(const std::map<std::string, std::uint64_t>& needs) const;
+  Grant Give(const Unit& unit, const TaskWishes& task);
+  Given GiveOne(const Unit& unit, const std::string& task, const Wish& wish);
+  void TakeBack(const std::string& job, const std::string& task, const Given& given);
+  std::string Users(const Pool& pool) const;
+  std::string ThereIs() const;
+
+  std::map<std::string, Pool> pools_;
+  std::deque<Unit> queue_;
+  std::map<TaskKey, std::vector<Given>> held_;
+  std::map<TaskKey, Shared> shared_;  // By job and resource.
+};
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_SHARE_RESOURCES_H_

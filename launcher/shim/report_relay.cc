@@ -1,0 +1,445 @@
+#include "launcher/shim/report_relay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include "launcher/wire/report_line.h"
+#include "launcher/wire/shim_protocol.h"
+#include "runtime/process/peer.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::size_t kReadChunk = 64 * 1024;
+// Answers a program has not read; then no more lines are taken from it.
+constexpr std::size_t kMaxUnreadAnswers = 256 * 1024;
+constexpr std::size_t kMaxReporters = 16;
+constexpr char kBeat[] = R"({"t":"hb"})";
+constexpr std::size_t kMaxAnswer = 16 << 20;
+
+// Writes what the socket takes of `out`. False if the connection is broken.
+bool WriteSome(int socket, std::string& out) {
+  std::size_t written = 0;
+  while (written < out.size()) {
+    const ssize_t n =
+        send(socket, out.data() + written, out.size() - written, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      written += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      break;
+    }
+  }
+  const bool broken = written < out.size() && errno != EAGAIN && errno != EWOULDBLOCK;
+  out.erase(0, written);
+  return !broken;
+}
+
+}  // namespace
+
+ReportRelay::ReportRelay(Poller* poller, Options options)
+    : poller_(poller), options_(std::move(options)), retry_(options_.first_retry) {
+  if (!options_.trainer_socket.empty()) Connect();
+}
+
+ReportRelay::~ReportRelay() {
+  for (const auto& [id, reporter] : reporters_) poller_->Forget(reporter.socket.get());
+  if (listener_.valid()) poller_->Forget(listener_.get());
+  if (trainer_.valid()) poller_->Forget(trainer_.get());
+  poller_->Cancel(retry_timer_);
+  poller_->Cancel(beat_timer_);
+}
+
+void ReportRelay::AddReporter(runtime::UniqueFd socket) {
+  const ReporterId id = ++last_reporter_;
+  const int fd = socket.get();
+  reporters_[id].socket = std::move(socket);
+  poller_->Watch(fd, EPOLLIN, [this, id](std::uint32_t events) { OnReporter(id, events); });
+}
+
+void ReportRelay::Listen(runtime::UniqueFd listener) {
+  listener_ = std::move(listener);
+  poller_->Watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { Accept(); });
+}
+
+bool ReportRelay::Accept() {
+  runtime::UniqueFd socket(
+      accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.valid()) return false;
+  if (!runtime::IsOfOurUser(socket.get())) return true;
+  if (reporters_.size() < kMaxReporters) {
+    AddReporter(std::move(socket));
+    return true;
+  }
+  std::string refusal =
+      ErrorLine("RESOURCE_EXHAUSTED", "too many connections to this task's report channel") + "\n";
+  WriteSome(socket.get(), refusal);
+  return true;
+}
+
+void ReportRelay::OnReporter(ReporterId id, std::uint32_t events) {
+  if ((events & EPOLLOUT) != 0) Flush(id);
+  Reporter& reporter = reporters_.at(id);
+  if ((events & (EPOLLHUP | EPOLLERR)) != 0) reporter.gone = true;
+  if ((events & ~EPOLLOUT) != 0) Read(id);
+  // At once: the next one may be speaking already.
+  if (reporter.gone) ReadRest(id);
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::Read(ReporterId id) {
+  Reporter& reporter = reporters_.at(id);
+  if (reporter.at_end || reporter.closing) return;
+  char chunk[kReadChunk];
+  const ssize_t got = recv(reporter.socket.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+  const bool nothing_now = got < 0 && (errno == EAGAIN || errno == EINTR);
+  if (got > 0) reporter.in.append(chunk, static_cast<std::size_t>(got));
+  const bool somebody_writes = !ended_ && !reporter.gone;
+  reporter.at_end = got == 0 || (got < 0 && !(nothing_now && somebody_writes));
+  TakeLines(id);
+}
+
+void ReportRelay::ReadRest(ReporterId id) {
+  const Reporter& reporter = reporters_.at(id);
+  while (!reporter.at_end && !reporter.closing && WindowOpen(reporter)) Read(id);
+}
+
+void ReportRelay::TakeLines(ReporterId id) {
+  for (;;) {
+    const auto found = reporters_.find(id);
+    if (found == reporters_.end() || found->second.closing) return;
+    Reporter& reporter = found->second;
+    if (!WindowOpen(reporter)) return;
+    const auto end = reporter.in.find('\n', reporter.searched);
+    if (end == std::string::npos) {
+      reporter.searched = reporter.in.size();
+      if (reporter.in.size() > kMaxReportLine) reporter.discarding = true;
+      if (reporter.discarding) reporter.in.clear();
+      if (reporter.in.empty()) reporter.searched = 0;
+      return;
+    }
+    const bool too_long = std::exchange(reporter.discarding, false) || end > kMaxReportLine;
+    std::string line = too_long ? std::string() : reporter.in.substr(0, end);
+    reporter.in.erase(0, end + 1);
+    reporter.searched = 0;
+    if (!MaySpeak(id)) return;
+    if (too_long) {
+      AnswerLocally(id, ErrorLine("INVALID_ARGUMENT", "a line is longer than 1 MiB"));
+    } else {
+      TakeLine(id, std::move(line));
+    }
+  }
+}
+
+bool ReportRelay::MaySpeak(ReporterId id) {
+  if (speaker_ == 0) speaker_ = id;
+  if (speaker_ == id) return true;
+  Reporter& reporter = reporters_.at(id);
+  reporter.out +=
+      ErrorLine("ALREADY_EXISTS", "another process of this task is its reporter") + "\n";
+  reporter.closing = true;
+  Flush(id);
+  return false;
+}
+
+void ReportRelay::TakeLine(ReporterId id, std::string line) {
+  if (options_.on_barrier && ReportLineType(line) == "barrier") {
+    if (line.size() > kMaxBarrierLine) {
+      return AnswerLocally(id, ErrorLine("INVALID_ARGUMENT", "a barrier is longer than 32 KiB"));
+    }
+    if (ended_) return;  // Nobody waits there.
+    Queue({id, Line::Kind::kBarrier, ++last_barrier_, std::move(line)});
+    return Advance();
+  }
+  if (options_.trainer_socket.empty()) {
+    if (WantsAnswer(ReportLineType(line))) {
+      AnswerLocally(id, Refusal());
+    }
+    return;
+  }
+  Queue({id, Line::Kind::kReport, 0, std::move(line)});
+}
+
+std::string ReportRelay::Refusal() const {
+  constexpr char kCode[] = "FAILED_PRECONDITION";
+  if (options_.no_reports.empty()) {
+    return ErrorLine(kCode, "this task is no trial: nobody collects its reports");
+  }
+  std::string line = ErrorLine(kCode, options_.no_reports);
+  line.pop_back();
+  return line + ",\"trial\":true}";
+}
+
+void ReportRelay::Queue(Line line) {
+  queue_bytes_ += line.text.size();
+  queue_.push_back(std::move(line));
+}
+
+ReportRelay::Line ReportRelay::TakeFirst() {
+  Line first = std::move(queue_.front());
+  queue_.pop_front();
+  queue_bytes_ -= first.text.size();
+  return first;
+}
+
+void ReportRelay::AnswerLocally(ReporterId id, std::string answer) {
+  Queue({id, Line::Kind::kAnswer, 0, std::move(answer)});
+  Advance();
+}
+
+// What can be done about the first lines without the trainer.
+void ReportRelay::Advance() {
+  while (!queue_.empty() && queue_.front().kind == Line::Kind::kAnswer) {
+    const Line line = TakeFirst();
+    Deliver(line.reporter, line.text);
+  }
+  if (queue_.empty() || queue_.front().kind != Line::Kind::kBarrier) return;
+  Line& barrier = queue_.front();
+  if (std::exchange(barrier.asked, true)) return;
+  if (!options_.trainer_socket.empty()) BeatLater();
+  options_.on_barrier(barrier.number, barrier.text);
+}
+
+ReportRelay::Line* ReportRelay::AwaitedBarrier() {
+  const auto barrier = std::find_if(queue_.begin(), queue_.end(), [](const Line& line) {
+    return line.kind == Line::Kind::kBarrier;
+  });
+  return barrier != queue_.end() && barrier->asked ? &*barrier : nullptr;
+}
+
+void ReportRelay::BeatLater() {
+  poller_->Cancel(beat_timer_);
+  beat_timer_ = poller_->RunAfter(options_.beat, [this] {
+    beat_timer_ = 0;
+    if (AwaitedBarrier() == nullptr) return;
+    // One at a time, and none for a trainer that is away: it will count anew.
+    if (link_ == Link::kUp && queue_.front().kind == Line::Kind::kBarrier) {
+      queue_.push_front({0, Line::Kind::kReport, 0, kBeat});
+      queue_bytes_ += queue_.front().text.size();
+      Pump();
+    }
+    BeatLater();
+  });
+}
+
+void ReportRelay::Answered(std::uint64_t number, std::string answer) {
+  const Line* const barrier = AwaitedBarrier();
+  if (barrier == nullptr || barrier->number != number) return;
+  const ReporterId id = barrier->reporter;
+  DropBarriers([number](const Line& line) { return line.number == number; });
+  Deliver(id, answer);
+  Advance();
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::AskAgain() {
+  const Line* const barrier = AwaitedBarrier();
+  if (barrier != nullptr) options_.on_barrier(barrier->number, barrier->text);
+}
+
+void ReportRelay::DropBarriers(const std::function<bool(const Line&)>& which) {
+  std::erase_if(queue_, [&](const Line& line) {
+    if (line.kind != Line::Kind::kBarrier || !which(line)) return false;
+    queue_bytes_ -= line.text.size();
+    return true;
+  });
+}
+
+void ReportRelay::Deliver(ReporterId id, std::string_view answer) {
+  const auto found = reporters_.find(id);
+  if (found == reporters_.end()) return;
+  found->second.out.append(answer).append("\n");
+  Flush(id);
+}
+
+void ReportRelay::Flush(ReporterId id) {
+  Reporter& reporter = reporters_.at(id);
+  if (!WriteSome(reporter.socket.get(), reporter.out)) {
+    // It cannot read any more, but what it has written still counts.
+    reporter.out.clear();
+  }
+}
+
+void ReportRelay::Close(ReporterId id) {
+  poller_->Forget(reporters_.at(id).socket.get());
+  reporters_.erase(id);
+  if (speaker_ == id) speaker_ = 0;
+  DropBarriers([id](const Line& line) { return line.reporter == id; });
+  Advance();
+}
+
+bool ReportRelay::WindowOpen(const Reporter& reporter) const {
+  return queue_.size() < options_.window_lines && queue_bytes_ < options_.window_bytes &&
+         reporter.out.size() < kMaxUnreadAnswers;
+}
+
+bool ReportRelay::IsDone(ReporterId id) const {
+  const Reporter& reporter = reporters_.at(id);
+  if (reporter.closing) return reporter.out.empty();
+  if (!reporter.at_end || reporter.in.find('\n') != std::string::npos) return false;
+  if (ended_ || reporter.gone) return true;
+  // It has only stopped writing, and waits for its answers.
+  const auto is_its = [&](const Line& line) { return line.reporter == id; };
+  return reporter.out.empty() && std::none_of(queue_.begin(), queue_.end(), is_its);
+}
+
+void ReportRelay::UpdateReporters() {
+  std::vector<ReporterId> ids;
+  for (const auto& [id, reporter] : reporters_) ids.push_back(id);
+  for (const ReporterId id : ids) {
+    TakeLines(id);
+    Reporter& reporter = reporters_.at(id);
+    if (IsDone(id)) {
+      Close(id);
+      continue;
+    }
+    const bool reads = !reporter.at_end && !reporter.closing && WindowOpen(reporter);
+    const bool may_go = reporter.at_end && !reporter.gone;
+    poller_->Change(reporter.socket.get(), (reads ? EPOLLIN : 0u) | (may_go ? EPOLLHUP : 0u) |
+                                               (reporter.out.empty() ? 0u : EPOLLOUT));
+  }
+}
+
+void ReportRelay::Connect() {
+  retry_timer_ = 0;
+  link_ = Link::kDown;
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  strncpy(address.sun_path, options_.trainer_socket.c_str(), sizeof(address.sun_path) - 1);
+  trainer_ = runtime::UniqueFd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(trainer_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    trainer_.reset();
+    return Disconnect();
+  }
+  link_ = Link::kGreeting;
+  trainer_in_.clear();
+  trainer_out_ = "YARD1 " + options_.nonce + "\n";
+  sent_number_ = 0;
+  end_sent_ = false;
+  poller_->Watch(trainer_.get(), EPOLLIN | EPOLLOUT,
+                 [this](std::uint32_t events) { OnTrainer(events); });
+}
+
+void ReportRelay::Disconnect() {
+  if (trainer_.valid()) poller_->Forget(trainer_.get());
+  trainer_.reset();
+  link_ = Link::kDown;
+  trainer_in_.clear();
+  trainer_out_.clear();
+  if (retry_timer_ != 0) return;
+  retry_timer_ = poller_->RunAfter(retry_, [this] { Connect(); });
+  retry_ = std::min(retry_ * 2, options_.longest_retry);
+}
+
+void ReportRelay::OnTrainer(std::uint32_t events) {
+  if ((events & ~EPOLLOUT) != 0 && !ReadTrainer()) Disconnect();
+  Advance();
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+bool ReportRelay::ReadTrainer() {
+  char chunk[kReadChunk];
+  const ssize_t got = recv(trainer_.get(), chunk, sizeof chunk, MSG_DONTWAIT);
+  if (got < 0) return errno == EAGAIN || errno == EINTR;
+  if (got == 0) return false;
+  trainer_in_.append(chunk, static_cast<std::size_t>(got));
+  std::size_t taken = 0;
+  for (;;) {
+    const auto end = trainer_in_.find('\n', taken);
+    if (end == std::string::npos) break;
+    if (!OnTrainerLine(std::string_view(trainer_in_).substr(taken, end - taken))) return false;
+    taken = end + 1;
+  }
+  trainer_in_.erase(0, taken);
+  return trainer_in_.size() <= kMaxAnswer;
+}
+
+bool ReportRelay::OnTrainerLine(std::string_view line) {
+  if (link_ == Link::kGreeting) {
+    if (line != "OK") return false;
+    link_ = Link::kUp;
+    return true;
+  }
+  if (line == "END" && end_sent_) {
+    poller_->Forget(trainer_.get());
+    trainer_.reset();
+    link_ = Link::kNone;
+    return true;
+  }
+  std::uint64_t number = 0;
+  const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  // Numbers are answered in order, so the answer can only be for the first of the queue.
+  if (error != std::errc() || queue_.empty() || queue_.front().kind != Line::Kind::kReport ||
+      queue_.front().number != number || number > sent_number_) {
+    return false;
+  }
+  retry_ = options_.first_retry;
+  const Line first = TakeFirst();
+  line.remove_prefix(static_cast<std::size_t>(rest - line.data()));
+  if (line.size() > 1) Deliver(first.reporter, line.substr(1));
+  Advance();
+  return true;
+}
+
+void ReportRelay::Pump() {
+  if (link_ != Link::kUp && link_ != Link::kGreeting) return;
+  if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
+  for (Line& line : queue_) {
+    if (link_ != Link::kUp || !trainer_out_.empty()) break;
+    if (line.kind == Line::Kind::kBarrier) break;
+    if (line.kind != Line::Kind::kReport) continue;
+    if (line.number == 0) line.number = ++last_number_;
+    if (line.number <= sent_number_) continue;
+    trainer_out_ = std::to_string(line.number) + " " + line.text + "\n";
+    sent_number_ = line.number;
+    if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
+  }
+  if (link_ == Link::kUp && ended_ && reporters_.empty() && queue_.empty() && !end_sent_) {
+    end_sent_ = true;
+    trainer_out_ += "END " + std::to_string(last_number_) + "\n";
+    if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
+  }
+  poller_->Change(trainer_.get(), EPOLLIN | (trainer_out_.empty() ? 0u : EPOLLOUT));
+}
+
+void ReportRelay::TaskEnded(std::function<void()> done) {
+  ended_ = true;
+  done_ = std::move(done);
+  if (listener_.valid()) {
+    // A connection made just before the end may have left its lines in the backlog.
+    for (std::size_t i = 0; i < kMaxReporters && Accept(); ++i) {
+    }
+    poller_->Forget(listener_.get());
+    listener_.reset();
+  }
+  std::vector<ReporterId> ids;
+  for (const auto& [id, reporter] : reporters_) ids.push_back(id);
+  for (const ReporterId id : ids) {
+    ReadRest(id);
+  }
+  DropBarriers([](const Line&) { return true; });
+  Advance();
+  UpdateReporters();
+  Pump();
+  CheckEnd();
+}
+
+void ReportRelay::CheckEnd() {
+  if (!ended_ || !done_ || !reporters_.empty() || !queue_.empty() || link_ != Link::kNone) return;
+  std::exchange(done_, nullptr)();
+}
+
+}  // namespace launcher

@@ -1,0 +1,56 @@
+#include "launcher/wire/report_line.h"
+
+namespace launcher {
+namespace {
+
+constexpr std::string_view kSpace = " \t\r\n";
+
+// `at` is behind the opening quote; returns the place of the closing one.
+std::size_t StringEnd(std::string_view line, std::size_t at) {
+  while (at < line.size() && line[at] != '"') at += line[at] == '\\' ? 2 : 1;
+  return at < line.size() ? at : std::string_view::npos;
+}
+
+// Behind a key: the string value that follows a colon, or nothing.
+std::string_view StringValue(std::string_view line, std::size_t at) {
+  at = line.find_first_not_of(kSpace, at);
+  if (at == std::string_view::npos || line[at] != ':') return {};
+  at = line.find_first_not_of(kSpace, at + 1);
+  if (at == std::string_view::npos || line[at] != '"') return {};
+  const std::size_t end = StringEnd(line, at + 1);
+  return end == std::string_view::npos ? std::string_view() : line.substr(at + 1, end - at - 1);
+}
+
+}  // namespace
+
+std::string_view ReportLineType(std::string_view line) {
+  int depth = 0;
+  bool is_key = false;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char c = line[at];
+    if (c == '{' || c == '[') {
+      is_key = ++depth == 1;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    } else if (c == ',') {
+      is_key = depth == 1;
+    } else if (c == '"') {
+      const std::size_t end = StringEnd(line, at + 1);
+      if (end == std::string_view::npos) return {};
+      if (is_key && line.substr(at + 1, end - at - 1) == "t") return StringValue(line, end + 1);
+      is_key = false;
+      at = end;
+    }
+  }
+  return {};
+}
+
+bool WantsAnswer(std::string_view type) { return type != "log" && type != "hb" && type != "fail"; }
+
+std::string ErrorLine(std::string_view code, std::string_view error) {
+  std::string line = R"({"t":"error","code":")";
+  line.append(code).append(R"(","error":")").append(error).append(R"("})");
+  return line;
+}
+
+}  // namespace launcher

@@ -1,0 +1,22 @@
+#ifndef LAUNCHER_WIRE_REPORT_LINE_H_
+#define LAUNCHER_WIRE_REPORT_LINE_H_
+
+#include <string>
+#include <string_view>
+
+namespace launcher {
+
+// Longest line of the report channel, without its newline (docs/report-channel.md).
+inline constexpr std::size_t kMaxReportLine = 1 << 20;
+
+// The value of the string field "t" at the top of the JSON object `line`, as it is written; empty
+// if there is none. Not a JSON parser: what it is told only decides who answers a line.
+std::string_view ReportLineType(std::string_view line);
+// True if a program waits for an answer to a line of this type.
+bool WantsAnswer(std::string_view type);
+// {"t":"error","code":CODE,"error":ERROR}, without a newline. Both must need no JSON escapes.
+std::string ErrorLine(std::string_view code, std::string_view error);
+
+}  // namespace launcher
+
+#endif  // LAUNCHER_WIRE_REPORT_LINE_H_
