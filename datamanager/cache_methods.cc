@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/schema/datamanager_methods.h"
-#include "datamanager/listing_pages.h"
-#include "datamanager/lossy_utf8.h"
+#include "datamanager/answer/listing_pages.h"
+#include "datamanager/find/lossy_utf8.h"
 
 namespace datamanager {
 namespace {

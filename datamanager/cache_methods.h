@@ -3,9 +3,9 @@
 
 #include "absl/time/time.h"
 #include "bus/call/service.h"
-#include "datamanager/run_catalog.h"
-#include "datamanager/run_follower.h"
-#include "datamanager/run_indexes.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/catalog/run_indexes.h"
+#include "datamanager/find/run_follower.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {

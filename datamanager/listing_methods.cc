@@ -8,11 +8,11 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/schema/datamanager_methods.h"
-#include "datamanager/answer.h"
-#include "datamanager/listing_pages.h"
-#include "datamanager/looking_maker.h"
-#include "datamanager/lossy_utf8.h"
-#include "datamanager/run_source.h"
+#include "datamanager/answer/answer.h"
+#include "datamanager/answer/listing_pages.h"
+#include "datamanager/answer/looking_maker.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/serve.h"
 
 namespace datamanager {

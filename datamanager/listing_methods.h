@@ -2,7 +2,7 @@
 #define DATAMANAGER_LISTING_METHODS_H_
 
 #include "bus/call/service.h"
-#include "datamanager/run_catalog.h"
+#include "datamanager/catalog/run_catalog.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {

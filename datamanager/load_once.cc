@@ -21,9 +21,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/time/time.h"
-#include "datamanager/run_catalog.h"
-#include "datamanager/run_source.h"
-#include "datamanager/run_tree.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/find/run_tree.h"
 
 namespace {
 

@@ -10,8 +10,8 @@
 #include "absl/base/thread_annotations.h"
 #include "bus/call/record_page.h"
 #include "bus/wire/topic.h"
-#include "datamanager/looking_maker.h"
-#include "datamanager/run_source.h"
+#include "datamanager/answer/looking_maker.h"
+#include "datamanager/catalog/run_source.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
 

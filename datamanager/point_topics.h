@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
-#include "datamanager/answer.h"
-#include "datamanager/columns.h"
-#include "datamanager/run_catalog.h"
+#include "datamanager/answer/answer.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/series/columns.h"
 #include "runtime/event_loop.h"
 
 namespace datamanager {

@@ -1,10 +1,10 @@
 #include "datamanager/query_methods.h"
 
 #include "bus/schema/datamanager_methods.h"
-#include "datamanager/run_answers.h"
-#include "datamanager/scalar_answer.h"
+#include "datamanager/answer/run_answers.h"
+#include "datamanager/answer/scalar_answer.h"
+#include "datamanager/answer/value_answer.h"
 #include "datamanager/serve.h"
-#include "datamanager/value_answer.h"
 
 namespace datamanager {
 

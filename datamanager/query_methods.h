@@ -2,7 +2,7 @@
 #define DATAMANAGER_QUERY_METHODS_H_
 
 #include "bus/call/service.h"
-#include "datamanager/run_source.h"
+#include "datamanager/catalog/run_source.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {

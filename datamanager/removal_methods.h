@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "bus/call/client.h"
 #include "bus/call/service.h"
-#include "datamanager/run_removal.h"
+#include "datamanager/catalog/run_removal.h"
 
 namespace datamanager {
 

@@ -23,10 +23,10 @@
 #include <string_view>
 #include <vector>
 
-#include "datamanager/columns.h"
-#include "datamanager/overlap_policy.h"
-#include "datamanager/scalar_columns.h"
-#include "datamanager/scalar_summary.h"
+#include "datamanager/series/columns.h"
+#include "datamanager/series/overlap_policy.h"
+#include "datamanager/series/scalar_columns.h"
+#include "datamanager/series/scalar_summary.h"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "bus/call/service.h"
-#include "datamanager/answer.h"
+#include "datamanager/answer/answer.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "datamanager/columns.h"
+#include "datamanager/series/columns.h"
 
 namespace datamanager::tensorboard {
 

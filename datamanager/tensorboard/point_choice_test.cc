@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-#include "datamanager/columns.h"
+#include "datamanager/series/columns.h"
 
 namespace datamanager::tensorboard {
 namespace {

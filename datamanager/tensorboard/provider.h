@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "absl/time/time.h"
-#include "datamanager/overlap_policy.h"
-#include "datamanager/run_catalog.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/series/overlap_policy.h"
 #include "datamanager/tensorboard/grpc_framing.h"
 
 namespace datamanager::tensorboard {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "datamanager/columns.h"
-#include "datamanager/run_facts.h"
+#include "datamanager/query/run_facts.h"
+#include "datamanager/series/columns.h"
 #include "eventlog/event.h"
 
 namespace datamanager::tensorboard {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "datamanager/columns.h"
-#include "datamanager/run_facts.h"
+#include "datamanager/query/run_facts.h"
+#include "datamanager/series/columns.h"
 #include "eventlog/event.h"
 
 // Bytes that are compared were written by TensorBoard's own classes (protobuf 6, Python).

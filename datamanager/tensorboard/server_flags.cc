@@ -8,7 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "datamanager/run_follower.h"
+#include "datamanager/find/run_follower.h"
 #include "runtime/text/string_view.h"
 
 namespace datamanager::tensorboard {

@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "datamanager/overlap_policy.h"
+#include "datamanager/series/overlap_policy.h"
 #include "datamanager/tensorboard/provider.h"
 
 namespace datamanager::tensorboard {

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "datamanager/overlap_policy.h"
+#include "datamanager/series/overlap_policy.h"
 
 namespace datamanager::tensorboard {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "datamanager/series/value_series.h"
 #include "datamanager/tensorboard/provider_messages.h"
-#include "datamanager/value_series.h"
 #include "eventlog/number_type.h"
 #include "eventlog/tensor_view.h"
 #include "eventlog/value_decoder.h"

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "datamanager/run_data.h"
+#include "datamanager/read/run_data.h"
 #include "eventlog/event.h"
 
 namespace datamanager::tensorboard {

@@ -13,7 +13,7 @@
 namespace yard {
 
 // Which JSON objects are wanted: `row.step>10 & !(state=Failed | metrics.loss~nan)`. The
-// connectives and quotes are those of a query of runs (datamanager/run_query.h):
+// connectives and quotes are those of a query of runs (datamanager/query/run_query.h):
 //
 //   filter = all {"|" all}     all = one {"&" one}     one = "!" one | "(" filter ")" | condition
 //   condition = PLACE [OP VALUE]     OP = < <= > >= = != ~

@@ -1,0 +1,102 @@
+#ifndef DATAMANAGER_ANSWER_ANSWER_H_
+#define DATAMANAGER_ANSWER_ANSWER_H_
+
+// An answer that takes a while: made part by part on a pool, no faster than the caller takes it,
+// and without a thread that waits, neither for the caller nor for files to be read.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "runtime/thread_pool.h"
+
+namespace datamanager {
+
+// Where an answer goes; a bus::ReplyWriter has the same methods. Any thread.
+template <typename Reply>
+class AnswerWriter {
+ public:
+  virtual ~AnswerWriter() = default;
+  // ResourceExhausted: nothing was sent, try again after WhenWritable(); any other error: the
+  // caller has gone, or this part can never be sent.
+  virtual absl::Status SendPart(Reply part) = 0;
+  virtual void WhenWritable(std::function<void()> writable) = 0;
+  virtual void Finish(absl::StatusOr<Reply> reply) = 0;
+  virtual bool cancelled() const = 0;
+};
+
+// Makes the parts. Used by one thread at a time.
+template <typename Reply>
+class AnswerMaker {
+ public:
+  struct Part {
+    Reply reply;
+    bool last = false;  // It finishes the call.
+  };
+  virtual ~AnswerMaker() = default;
+  // The next part. Unavailable, and OnReady() is true: to be called again then. Any other error
+  // ends the answer.
+  virtual absl::StatusOr<Part> Next() = 0;
+  // Calls `ready` once, on any thread, when Next() may go on. False: nobody would.
+  virtual bool OnReady(std::function<void()> ready) = 0;
+};
+
+// Keeps itself alive while somebody has something to do for it: the pool, the caller who makes
+// room, or who reads the files. A caller who is gone ends it at the next of these.
+template <typename Reply>
+class Answering : public std::enable_shared_from_this<Answering<Reply>> {
+ public:
+  using Maker = AnswerMaker<Reply>;
+
+  Answering(std::unique_ptr<Maker> maker, std::shared_ptr<AnswerWriter<Reply>> writer,
+            runtime::ThreadPool* pool)
+      : maker_(std::move(maker)), writer_(std::move(writer)), pool_(pool) {}
+
+  // Makes and sends what can be made and sent now.
+  void Run() {
+    while (!writer_->cancelled()) {
+      if (!unsent_) {
+        absl::StatusOr<typename Maker::Part> next = maker_->Next();
+        if (absl::IsUnavailable(next.status()) && maker_->OnReady(Again())) return;
+        if (!next.ok()) return writer_->Finish(next.status());
+        if (next->last) return writer_->Finish(std::move(next->reply));
+        unsent_ = std::move(next->reply);
+      }
+      const absl::Status sent = writer_->SendPart(*unsent_);
+      if (absl::IsResourceExhausted(sent)) return writer_->WhenWritable(Again());
+      if (!sent.ok()) return writer_->Finish(sent);
+      unsent_.reset();
+    }
+  }
+
+ private:
+  // On the pool: whoever calls this has other things to do.
+  std::function<void()> Again() {
+    return [self = this->shared_from_this()] {
+      const absl::Status queued = self->pool_->Submit([self] {
+        self->Run();
+        return absl::OkStatus();
+      });
+      if (!queued.ok()) self->writer_->Finish(queued);
+    };
+  }
+
+  const std::unique_ptr<Maker> maker_;
+  const std::shared_ptr<AnswerWriter<Reply>> writer_;
+  runtime::ThreadPool* const pool_;
+  std::optional<Reply> unsent_;
+};
+
+// Answers on this thread as far as it goes, and on the pool from there on. `pool` is not owned.
+template <typename Reply>
+void StartAnswer(std::unique_ptr<AnswerMaker<Reply>> maker,
+                 std::shared_ptr<AnswerWriter<Reply>> writer, runtime::ThreadPool* pool) {
+  std::make_shared<Answering<Reply>>(std::move(maker), std::move(writer), pool)->Run();
+}
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_ANSWER_H_

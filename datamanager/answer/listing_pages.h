@@ -1,0 +1,42 @@
+#ifndef DATAMANAGER_ANSWER_LISTING_PAGES_H_
+#define DATAMANAGER_ANSWER_LISTING_PAGES_H_
+
+// Pages of Runs, Tags and Scalars, of what is known by now: nothing here waits or reads a file.
+//
+// Re-imagined: MindInsight's lists of train jobs and plugins, with its offsets replaced by "what
+// comes after this one", so that runs that come meanwhile shift nothing.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/catalog/run_source.h"
+
+namespace datamanager {
+
+// A run as it is listed; without labels, trial and plugins. Of times and numbers that are not known
+// the schema's defaults.
+msg::RunT RunMessage(const RunCatalog::RunInfo& info);
+
+// The page of `runs` (all there are, newest first) that is asked for, without what the service as a
+// whole adds: logdir, state, and unreadable directories. `request.run` is looked at by the caller.
+// A query is put to each run as far as it is known in `source`, and so are labels and plugins asked
+// there. InvalidArgument: the pattern, the query or the kind is none, or `after` no `next`.
+absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
+                                         const std::vector<RunCatalog::RunInfo>& runs,
+                                         RunSource& source);
+
+// The tags of a run by name. Every known plugin has a list of its tags, maybe an empty one, and so
+// has every other that a tag of the run names. InvalidArgument: the pattern is none.
+absl::StatusOr<msg::TagsReplyT> TagsPage(const RunSource::View& view,
+                                         const msg::TagsRequestT& request);
+
+// Points of one tag, or columns of them. NotFound names tags that there are; InvalidArgument: an
+// unknown policy.
+absl::StatusOr<msg::ScalarsReplyT> ScalarsPage(const RunSource::View& view,
+                                               const msg::ScalarsRequestT& request);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_LISTING_PAGES_H_

@@ -1,0 +1,64 @@
+#ifndef DATAMANAGER_ANSWER_LOOKING_MAKER_H_
+#define DATAMANAGER_ANSWER_LOOKING_MAKER_H_
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "datamanager/answer/answer.h"
+#include "datamanager/catalog/run_source.h"
+
+namespace datamanager {
+
+// Makes an answer from runs, and waits for those that are being read; not for ever for one that
+// cannot be read. What it has waited for, it answers from the whole of.
+template <typename Reply>
+class LookingMaker : public AnswerMaker<Reply> {
+ public:
+  bool OnReady(std::function<void()> ready) override {
+    if (!waiting_.has_value()) return false;
+    waits_ = waiting_->run == last_run_ ? waits_ + 1 : 1;
+    last_run_ = waiting_->run;
+    if (waits_ > kMostWaits) return false;
+    source_->WhenReady(*std::exchange(waiting_, std::nullopt), std::move(ready));
+    return true;
+  }
+
+ protected:
+  explicit LookingMaker(RunSource* source) : source_(source) {}
+
+  RunSource& source() const { return *source_; }
+  // As RunSource::Look(); if the run is being read, OnReady() waits for it.
+  absl::Status Look(RunSource::Request request, const RunSource::Use& use) {
+    waiting_.reset();
+    request.whole |= awaited_.contains(request.run);
+    absl::Status looked = source_->Look(request, use);
+    if (absl::IsUnavailable(looked)) {
+      request.whole = true;
+      awaited_.insert(request.run);
+      waiting_ = std::move(request);
+    } else {
+      last_run_.clear();
+    }
+    return looked;
+  }
+  // Somebody else has looked, in vain.
+  void WaitFor(std::optional<RunSource::Request> request) { waiting_ = std::move(request); }
+
+ private:
+  // In a row: a run may be given back before anybody has looked at it, but not again and again.
+  static constexpr int kMostWaits = 8;
+
+  RunSource* const source_;
+  std::string last_run_;  // That was waited for, and has not been seen since.
+  int waits_ = 0;
+  std::set<std::string> awaited_;
+  std::optional<RunSource::Request> waiting_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_LOOKING_MAKER_H_

@@ -1,0 +1,26 @@
+#ifndef DATAMANAGER_ANSWER_QUERY_TERMS_H_
+#define DATAMANAGER_ANSWER_QUERY_TERMS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/query/run_query.h"
+
+namespace datamanager {
+
+// What a query asks for and no run has, as it stands in a query: "los", "config.rate", "label:bse".
+struct UnknownTerm {
+  std::string term;
+  std::string meant;  // What is there and may have been meant, likewise; empty if nothing is near.
+};
+
+// Of all runs as far as they have been read; nothing is read for it. Looks at one run after another
+// until every name was found, so that it is quick for a query that selects something. Errors: those
+// of RunSource::Names().
+absl::StatusOr<std::vector<UnknownTerm>> UnknownTerms(const RunQuery& query, RunSource& source);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_QUERY_TERMS_H_

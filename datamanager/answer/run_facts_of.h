@@ -1,0 +1,68 @@
+#ifndef DATAMANAGER_ANSWER_RUN_FACTS_OF_H_
+#define DATAMANAGER_ANSWER_RUN_FACTS_OF_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "datamanager/brief/brief_item.h"
+#include "datamanager/brief/run_config.h"
+#include "datamanager/brief/run_labels.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/find/listed_run.h"
+#include "datamanager/query/run_facts.h"
+#include "datamanager/read/run_data.h"
+
+namespace datamanager {
+
+// The tags of a run as queries and selections see them, by name. Views into `data`, until it
+// changes.
+std::vector<TagFacts> TagFactsOf(const RunData& data);
+
+// What is known of a run without its data, and keeps what RunFacts shows of it. Immutable.
+class BriefFacts {
+ public:
+  explicit BriefFacts(const BriefItem& item);
+
+  const ListedRun& listed() const { return *listed_; }
+  // Null: not known. A run whose files were looked for and are not there has none.
+  const RunLabels* labels() const { return labels_.get(); }
+  const RunConfig* config() const { return config_.get(); }
+  // The parameters that are known without its files (run_parameters.h).
+  std::span<const ConfigFacts> parameters() const { return parameters_; }
+  // All of them are of MindSpore's lineage.
+  bool knows_only_lineage() const {
+    return !parameters_.empty() && parameters_.size() == lineage_.facts().size();
+  }
+
+  // Without what its files hold: `counted` is false. Views into this.
+  RunFacts Facts(CacheState state) const;
+
+ private:
+  ListedRunPtr listed_;
+  std::shared_ptr<const RunLabels> labels_;
+  std::shared_ptr<const RunConfig> config_;
+  RunConfig lineage_;
+  std::vector<ConfigFacts> parameters_;  // Views into the three above.
+};
+
+// Those of the plugin "hparams" of a run, or of the one below it, as far as they are known now.
+struct PluginFacts {
+  RunConfig config;
+  bool may_have_more = false;
+};
+// `names`: of all runs, sorted.
+PluginFacts PluginFactsOf(RunSource& source, std::span<const std::string> names,
+                          const std::string& run);
+// The metadata of the plugin's session_start_info; empty if there is none. As long as `data` is not
+// changed.
+std::string_view SessionStartOf(const RunData& data);
+
+// Adds what the files hold, as far as it is known; `tags` are TagFactsOf() it.
+void AddCounts(const RunData& data, const std::vector<TagFacts>& tags, RunFacts* facts);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_RUN_FACTS_OF_H_

@@ -1,0 +1,124 @@
+#include "datamanager/answer/scalar_messages.h"
+
+#include <algorithm>
+#include <bit>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace datamanager {
+namespace {
+
+void AppendPoint(const Point& point, msg::ScalarsReplyT* reply) {
+  reply->steps.push_back(point.step);
+  reply->wall_times.push_back(point.wall_time);
+  reply->values.push_back(point.value);
+}
+
+// Also for NaN, which is not equal to itself.
+bool Same(const Point& a, const Point& b) {
+  const auto bits = [](double number) { return std::bit_cast<std::uint64_t>(number); };
+  return a.step == b.step && bits(a.wall_time) == bits(b.wall_time) &&
+         bits(a.value) == bits(b.value);
+}
+
+}  // namespace
+
+std::optional<Overlap> OverlapOf(msg::Overlap overlap) {
+  switch (overlap) {
+    case msg::Overlap::Raw:
+      return Overlap::kRaw;
+    case msg::Overlap::LastWrite:
+      return Overlap::kLastWrite;
+    case msg::Overlap::TensorBoard:
+      return Overlap::kTensorBoard;
+    case msg::Overlap::TensorBoardV1:
+      return Overlap::kTensorBoardV1;
+    case msg::Overlap::TensorBoardV2:
+      return Overlap::kTensorBoardV2;
+    case msg::Overlap::RustServer:
+      return Overlap::kRustServer;
+    case msg::Overlap::MindInsight:
+      return Overlap::kMindInsight;
+  }
+  return std::nullopt;
+}
+
+void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::int64_t last_step,
+                   std::size_t limit, msg::ScalarsReplyT* reply) {
+  for (const Column& column : series.Columns(first_step, last_step, std::min(limit, kMaxColumns))) {
+    AppendPoint({column.first_step, column.last_wall_time, column.last}, reply);
+    reply->last_steps.push_back(column.last_step);
+    reply->firsts.push_back(column.first);
+    reply->mins.push_back(column.min);
+    reply->maxs.push_back(column.max);
+    reply->counts.push_back(column.count);
+  }
+}
+
+absl::StatusOr<bool> PointPages::Next(const ScalarColumns& series, std::uint64_t generation,
+                                      msg::ScalarsReplyT* page) {
+  bool moved = generation_.value_or(generation) != generation || series.size() < place_;
+  if (!moved && last_) {
+    std::vector<Point> before;
+    series.Read(place_ - 1, 1, &before);
+    moved = before.size() != 1 || !Same(before.front(), *last_);
+  }
+  if (moved) {
+    return absl::AbortedError(
+        "the points were read anew, or earlier steps came, between two pages; ask again");
+  }
+  generation_ = generation;
+  page->first_point = options_.first_point + taken_;
+  page->more = options_.by_file_order ? NextByFile(series, page) : NextByStep(series, page);
+  return page->more;
+}
+
+bool PointPages::FitsOne(const ScalarColumns& series) const {
+  const std::uint64_t found = series.Find(options_.first_step, options_.last_step).size();
+  const std::uint64_t left = found - std::min(options_.first_point, found);
+  return std::min(options_.limit, left) <= options_.page_points;
+}
+
+void PointPages::Take(const Point& point, msg::ScalarsReplyT* page) {
+  AppendPoint(point, page);
+  ++taken_;
+}
+
+bool PointPages::NextByStep(const ScalarColumns& series, msg::ScalarsReplyT* page) {
+  const ScalarColumns::Range range = series.Find(options_.first_step, options_.last_step);
+  if (!last_) place_ = range.first + std::min(options_.first_point, range.size());
+  const std::uint64_t left = std::min(options_.limit - taken_, range.end - place_);
+  std::vector<Point> points;
+  series.Read(place_, std::min<std::uint64_t>(left, options_.page_points), &points);
+  for (const Point& point : points) Take(point, page);
+  if (points.empty()) return false;
+  place_ += points.size();
+  last_ = points.back();
+  return points.size() < left;
+}
+
+bool PointPages::NextByFile(const ScalarColumns& series, msg::ScalarsReplyT* page) {
+  const std::uint64_t end = std::min(series.size(), place_ + kSearchedPoints);
+  std::uint64_t room = std::min<std::uint64_t>(options_.page_points, options_.limit - taken_);
+  std::vector<Point> points;
+  while (place_ < end && room > 0) {
+    points.clear();
+    series.Read(place_, std::min<std::uint64_t>(end - place_, 1024), &points);
+    for (const Point& point : points) {
+      if (room == 0) break;
+      ++place_;
+      last_ = point;
+      if (point.step < options_.first_step || point.step > options_.last_step) continue;
+      if (skipped_ < options_.first_point) {
+        ++skipped_;
+        continue;
+      }
+      Take(point, page);
+      --room;
+    }
+  }
+  return place_ < series.size() && taken_ < options_.limit;
+}
+
+}  // namespace datamanager

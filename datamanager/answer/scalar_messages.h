@@ -1,0 +1,77 @@
+#ifndef DATAMANAGER_ANSWER_SCALAR_MESSAGES_H_
+#define DATAMANAGER_ANSWER_SCALAR_MESSAGES_H_
+
+// Points of a series as answers have them: as columns, or all of them, page by page.
+//
+// Re-imagined: TensorBoard's and MindInsight's answers are one sample of a series; here every point
+// of it can be had, and a plot's columns lose none of its spikes.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/series/columns.h"
+#include "datamanager/series/overlap_policy.h"
+#include "datamanager/series/scalar_columns.h"
+
+namespace datamanager {
+
+// As the schema has it; nothing: a number of a later version.
+std::optional<Overlap> OverlapOf(msg::Overlap overlap);
+
+// A plot is not wider than this; who wants more asks for the points.
+inline constexpr std::size_t kMaxColumns = 16'384;
+
+// Appends at most `limit` columns, and no more than kMaxColumns, of the points with
+// first_step <= step <= last_step. `series` is sorted().
+void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::int64_t last_step,
+                   std::size_t limit, msg::ScalarsReplyT* reply);
+
+// Points of one series in pages, between which the series may grow. Not thread safe.
+class PointPages {
+ public:
+  static constexpr std::size_t kPagePoints = 8'192;
+  // Of a file-ordered series, looked through for one page, however few of them are wanted.
+  static constexpr std::size_t kSearchedPoints = 65'536;
+
+  struct Options {
+    std::int64_t first_step = std::numeric_limits<std::int64_t>::min();  // Both inclusive.
+    std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
+    std::uint64_t first_point = 0;  // Of those with such steps.
+    std::uint64_t limit = std::numeric_limits<std::uint64_t>::max();
+    // The series is given as it stands in the files; else it is sorted().
+    bool by_file_order = false;
+    std::size_t page_points = kPagePoints;
+  };
+  explicit PointPages(Options options) : options_(options) {}
+
+  // No page has to follow the first one of `series`, which is sorted().
+  bool FitsOne(const ScalarColumns& series) const;
+
+  // Appends the next points to `page`, whose first_point and more it sets. True: there is more.
+  // `series` is that of the last call, or what has grown out of it; of another generation it is
+  // another. Aborted: points have changed their places since the last page, so that no page that
+  // fits to it can be had; to be asked for again from the start. `page` is as it was then.
+  absl::StatusOr<bool> Next(const ScalarColumns& series, std::uint64_t generation,
+                            msg::ScalarsReplyT* page);
+
+ private:
+  bool NextByStep(const ScalarColumns& series, msg::ScalarsReplyT* page);
+  bool NextByFile(const ScalarColumns& series, msg::ScalarsReplyT* page);
+  void Take(const Point& point, msg::ScalarsReplyT* page);
+
+  const Options options_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t skipped_ = 0;  // In file order: with such steps, before first_point.
+  std::uint64_t place_ = 0;    // In the series, of what comes next.
+  // What the last page ended with, to see that it still stands there.
+  std::optional<std::uint64_t> generation_;
+  std::optional<Point> last_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_SCALAR_MESSAGES_H_

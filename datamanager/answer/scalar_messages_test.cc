@@ -1,0 +1,183 @@
+#include "datamanager/answer/scalar_messages.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/series/columns.h"
+#include "datamanager/series/overlap_policy.h"
+#include "datamanager/series/scalar_columns.h"
+
+namespace datamanager {
+namespace {
+
+using Steps = std::vector<std::int64_t>;
+
+Point PointAt(std::int64_t step) {
+  return {.step = step,
+          .wall_time = 100.0 + static_cast<double>(step),
+          .value = -1.0 * static_cast<double>(step)};
+}
+ScalarColumns Series(const Steps& steps) {
+  ScalarColumns series;
+  for (const std::int64_t step : steps) series.Append(PointAt(step));
+  return series;
+}
+Steps UpTo(std::int64_t end) {
+  Steps steps;
+  for (std::int64_t step = 0; step < end; ++step) steps.push_back(step);
+  return steps;
+}
+
+// All pages together; each says where it begins.
+Steps AllPages(const ScalarColumns& series, const PointPages::Options& options) {
+  PointPages pages(options);
+  Steps steps;
+  for (;;) {
+    msg::ScalarsReplyT page;
+    const auto more = pages.Next(series, 1, &page);
+    EXPECT_TRUE(more.ok()) << more.status();
+    if (!more.ok()) return steps;
+    EXPECT_EQ(page.first_point, options.first_point + steps.size());
+    EXPECT_EQ(page.more, *more);
+    EXPECT_LE(page.steps.size(), options.page_points);
+    EXPECT_EQ(page.values.size(), page.steps.size());
+    EXPECT_EQ(page.wall_times.size(), page.steps.size());
+    for (std::size_t i = 0; i < page.steps.size(); ++i) {
+      EXPECT_EQ(page.values[i], PointAt(page.steps[i]).value);
+      EXPECT_EQ(page.wall_times[i], PointAt(page.steps[i]).wall_time);
+    }
+    steps.insert(steps.end(), page.steps.begin(), page.steps.end());
+    if (!*more) return steps;
+  }
+}
+
+TEST(ScalarMessagesTest, PagesTogetherAreWhatWasAskedForOnce) {
+  const ScalarColumns series = Series(UpTo(1000));
+  const Steps all = UpTo(1000);
+  struct Row {
+    PointPages::Options options;
+    std::int64_t first, end;  // Steps that are expected.
+  };
+  const Row rows[] = {
+      {{}, 0, 1000},
+      {{.page_points = 7}, 0, 1000},
+      {{.page_points = 1000}, 0, 1000},
+      {{.first_step = 10, .last_step = 19, .page_points = 5}, 10, 20},
+      {{.first_point = 990}, 990, 1000},
+      {{.first_point = 5000}, 0, 0},
+      {{.first_step = 100, .first_point = 50, .limit = 20, .page_points = 6}, 150, 170},
+      {{.limit = 0}, 0, 0},
+      {{.first_step = 2000}, 0, 0},
+      {{.first_step = 5, .last_step = 4}, 0, 0},
+  };
+  for (const Row& row : rows) {
+    const Steps expected(all.begin() + row.first, all.begin() + row.end);
+    EXPECT_EQ(AllPages(series, row.options), expected);
+    PointPages::Options by_file = row.options;
+    by_file.by_file_order = true;
+    EXPECT_EQ(AllPages(series, by_file), expected);
+  }
+  EXPECT_TRUE(AllPages(Series({}), {}).empty());
+}
+
+TEST(ScalarMessagesTest, InTheOrderOfFilesStepsStandAsTheyCame) {
+  const ScalarColumns series = Series({5, 6, 7, 3, 4, 5, 100});
+  EXPECT_EQ(AllPages(series, {.by_file_order = true, .page_points = 2}),
+            (Steps{5, 6, 7, 3, 4, 5, 100}));
+  EXPECT_EQ(AllPages(series, {.first_step = 4, .last_step = 6, .by_file_order = true}),
+            (Steps{5, 6, 4, 5}));
+}
+
+TEST(ScalarMessagesTest, FewPointsOfALongSeriesAreFoundPageByPage) {
+  Steps steps(PointPages::kSearchedPoints + 10, 0);
+  steps.back() = 9;
+  const ScalarColumns series = Series(steps);
+  PointPages pages({.first_step = 9, .by_file_order = true});
+  msg::ScalarsReplyT page;
+  EXPECT_TRUE(*pages.Next(series, 1, &page));
+  EXPECT_TRUE(page.steps.empty());
+  EXPECT_FALSE(*pages.Next(series, 1, &page));
+  EXPECT_EQ(page.steps, (Steps{9}));
+}
+
+TEST(ScalarMessagesTest, ASeriesMayGrowBetweenPages) {
+  for (const bool by_file_order : {true, false}) {
+    ScalarColumns series = Series({1, 2, 3});
+    PointPages pages({.by_file_order = by_file_order, .page_points = 2});
+    msg::ScalarsReplyT first, second;
+    EXPECT_TRUE(*pages.Next(series, 1, &first));
+    series.Append(PointAt(4));
+    EXPECT_FALSE(*pages.Next(series, 1, &second));
+    EXPECT_EQ(second.steps, (Steps{3, 4}));
+  }
+}
+
+TEST(ScalarMessagesTest, PagesThatDoNotFitTogetherAreNotGiven) {
+  struct Row {
+    Steps later;
+    std::uint64_t generation;
+  };
+  const Row rows[] = {
+      {{1, 2, 3}, 2},     // Read anew.
+      {{0, 1, 2, 3}, 1},  // An earlier step came.
+      {{1}, 1},           // There is less.
+  };
+  for (const Row& row : rows) {
+    PointPages pages({.page_points = 2});
+    msg::ScalarsReplyT first, second;
+    EXPECT_TRUE(*pages.Next(Series({1, 2, 3}), 1, &first));
+    EXPECT_EQ(pages.Next(Series(row.later), row.generation, &second).status().code(),
+              absl::StatusCode::kAborted);
+    EXPECT_TRUE(second.steps.empty());
+  }
+}
+
+TEST(ScalarMessagesTest, APageMayEndWithANumberThatIsNone) {
+  ScalarColumns series;
+  series.Append({.step = 1, .wall_time = NAN, .value = NAN});
+  series.Append(PointAt(2));
+  PointPages pages({.page_points = 1});
+  msg::ScalarsReplyT first, second;
+  EXPECT_TRUE(*pages.Next(series, 1, &first));
+  EXPECT_FALSE(*pages.Next(series, 1, &second));
+  EXPECT_EQ(second.steps, (Steps{2}));
+}
+
+TEST(ScalarMessagesTest, ColumnsHaveEverySpike) {
+  ScalarColumns series = Series(UpTo(500));
+  series.Append({.step = 500, .wall_time = 1, .value = 1e9});
+  for (std::int64_t step = 501; step < 1000; ++step) series.Append(PointAt(step));
+  msg::ScalarsReplyT reply;
+  AppendColumns(series, 0, 2000, 10, &reply);
+  ASSERT_EQ(reply.steps.size(), 10u);
+  for (const std::size_t size :
+       {reply.last_steps.size(), reply.wall_times.size(), reply.values.size(), reply.firsts.size(),
+        reply.mins.size(), reply.maxs.size(), reply.counts.size()}) {
+    EXPECT_EQ(size, 10u);
+  }
+  EXPECT_EQ(reply.maxs[5], 1e9);
+  EXPECT_EQ(reply.steps[0], 0);
+  EXPECT_EQ(reply.last_steps[9], 999);
+  msg::ScalarsReplyT widest;
+  AppendColumns(Series(UpTo(20'000)), 0, 20'000, std::numeric_limits<std::size_t>::max(), &widest);
+  EXPECT_LE(widest.steps.size(), kMaxColumns);
+}
+
+TEST(ScalarMessagesTest, EveryPolicyOfTheSchemaIsKnown) {
+  for (const msg::Overlap overlap : msg::EnumValuesOverlap()) {
+    const std::optional<Overlap> policy = OverlapOf(overlap);
+    ASSERT_TRUE(policy.has_value());
+    EXPECT_EQ(static_cast<int>(*policy), static_cast<int>(overlap));
+  }
+  EXPECT_FALSE(OverlapOf(static_cast<msg::Overlap>(200)).has_value());
+}
+
+}  // namespace
+}  // namespace datamanager

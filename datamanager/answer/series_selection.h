@@ -1,0 +1,105 @@
+#ifndef DATAMANAGER_ANSWER_SERIES_SELECTION_H_
+#define DATAMANAGER_ANSWER_SERIES_SELECTION_H_
+
+// Which runs and which of their tags a call is about, found step by step as the runs become known.
+//
+// A run of which the query cannot be answered yet is left out and counted. A run that is selected
+// and whose tags are not known yet is waited for.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/query/selection.h"
+#include "datamanager/read/run_data.h"
+
+namespace datamanager {
+
+// As the schema has it; null: everything.
+SelectionRequest SelectionOf(const msg::SelectionT* selection);
+
+// The runs of a selection, by its names, its pattern and its query.
+struct SelectedRuns {
+  std::vector<std::string> runs;
+  std::uint64_t undecided = 0;
+};
+// Errors: those of Selection::FindRuns(); Unavailable before the first scan has ended.
+absl::StatusOr<SelectedRuns> SelectRuns(const Selection& selection, RunSource& source);
+// The whole name of the run that is meant by a name or a unique prefix of one. Errors: likewise;
+// InvalidArgument: the name is empty.
+absl::StatusOr<std::string> FindRunName(const std::string& run, RunSource& source);
+
+// Not thread safe.
+class SeriesSelection {
+ public:
+  // Which tags count: those that have points, or those that have other values.
+  enum class Kind : std::uint8_t { kScalars, kValues };
+  struct Series {
+    std::size_t run = 0;  // Index in runs().
+    std::string tag;
+  };
+  // More tags in all of the runs that are looked through are too many for one call.
+  static constexpr std::size_t kMaxTags = 1'000'000;
+
+  // Takes what the schema says of runs and tags. `source` is not owned.
+  static absl::StatusOr<SeriesSelection> Make(const msg::SelectionT* selection, Kind kind,
+                                              RunSource* source);
+
+  // Goes on until all is known. Unavailable: waiting() has to be read first, then again. Other
+  // errors: those of Selection; ResourceExhausted over kMaxTags or Selection::kMaxSeries; DataLoss,
+  // a run cannot be read, and others have nothing that is selected.
+  absl::Status Find();
+  // What RunSource::WhenReady() is to be asked for. After Unavailable; nothing: the first scan,
+  // which nobody waits for.
+  const std::optional<RunSource::Request>& waiting() const { return waiting_; }
+
+  // After Find() was OK.
+  const std::vector<std::string>& runs() const { return runs_.runs; }
+  const std::vector<Series>& series() const { return series_; }
+  // The run may have more tags that are selected: it was being read when they were looked for.
+  bool FoundInPart(std::size_t run) const { return in_part_.contains(run); }
+  // Runs that were left out: of which the query cannot be answered, or that cannot be read.
+  std::uint64_t undecided() const { return runs_.undecided + unreadable_count_; }
+
+ private:
+  struct Tag {
+    std::string name;
+    std::string plugin;
+  };
+
+  SeriesSelection(Selection selection, Kind kind, RunSource* source);
+  bool Counts(const RunData::Tag& tag) const;
+  absl::Status FindTagsOf(const std::string& run);
+  // What is selected may be more once a run that is being read has been: all begins anew, and waits
+  // for it.
+  bool AwaitsMore(const absl::StatusOr<std::vector<SelectedSeries>>& selected);
+
+  Selection selection_;
+  Kind kind_;
+  bool cached_only_ = false;
+  bool whole_ = false;
+  std::size_t named_tags_ = 0;
+  RunSource* source_;
+  bool found_runs_ = false;
+  SelectedRuns runs_;
+  std::vector<std::vector<Tag>> tags_;  // Of the first of the runs, by name.
+  std::size_t tag_count_ = 0;
+  std::set<std::size_t> in_part_;  // Runs whose tags are not all known.
+  std::uint64_t unreadable_count_ = 0;
+  absl::Status unreadable_;        // Why the first of them cannot be read.
+  std::set<std::string> awaited_;  // Of which all of them are wanted.
+  std::optional<RunSource::Request> waiting_;
+  std::vector<Series> series_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_SERIES_SELECTION_H_

@@ -1,0 +1,395 @@
+#ifndef DATAMANAGER_CATALOG_DETAIL_CACHE_H_
+#define DATAMANAGER_CATALOG_DETAIL_CACHE_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "datamanager/catalog/data_state.h"
+#include "datamanager/query/run_facts.h"
+#include "runtime/clock.h"
+#include "runtime/mutex.h"
+
+namespace datamanager {
+
+// Which runs have their points in memory, within a budget of bytes, and the state of every run. It
+// holds a `Detail` of each cached run and knows nothing about it; whoever changes one says how many
+// bytes it has. Any thread may call any method; none blocks. No Detail is destroyed under the lock.
+//
+// Re-imagines the detail cache of MindInsight's data manager: runs are in the order of the later of
+// their update and their last access, in microseconds since 1970, and the first of it are evicted.
+// Differences: a budget in bytes, not 15 runs; what somebody reads just now is not evicted; a run
+// that is larger than the budget is served, not kept, and costs no other its place.
+//
+// A detail is handed out as a lease, a shared_ptr; while there is one, the detail stays as it is.
+// Leases are given back before the cache is destroyed. Where points are part of something that
+// stays (a run with a lock of its own), a Detail is what drops them in its destructor, so that no
+// method here is called, and no lease given back, with such a lock held.
+template <typename Detail>
+class DetailCache {
+ public:
+  using Lease = std::shared_ptr<Detail>;
+
+  struct Options {
+    std::uint64_t byte_budget = 0;
+    const runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
+  };
+  struct Status {
+    CacheState state = CacheState::kNotCached;
+    absl::Status why;            // What failed last, if nothing has been read since.
+    int failures = 0;            // In a row.
+    std::int64_t newest_us = 0;  // The later of update and last access.
+    std::int64_t access_us = 0;  // 0: never.
+    std::uint64_t bytes = 0;     // Of its detail; of both while it is loaded anew.
+  };
+  struct Stats {
+    std::uint64_t budget = 0;
+    std::uint64_t bytes = 0;  // Of all details that count, those being loaded included.
+    std::uint64_t evicted = 0;
+    // Runs by state. Those nobody has mentioned yet are not counted.
+    std::size_t caching = 0, cached = 0, failed = 0;
+  };
+
+  explicit DetailCache(Options options) : options_(options) {}
+  DetailCache(const DetailCache&) = delete;
+  DetailCache& operator=(const DetailCache&) = delete;
+
+  // So many bytes of the budget are taken by what stays, whichever runs have details. A quarter of
+  // it is for details all the same.
+  void SetReserved(std::uint64_t bytes) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    const std::uint64_t budget = options_.byte_budget;
+    room_ = std::max(budget - std::min(bytes, budget), budget / 4);
+    Evict(std::numeric_limits<std::int64_t>::max(), &garbage);
+  }
+  // When the run's files were written last, as a scan says. A time to come counts as now.
+  void SetUpdate(const std::string& run, std::int64_t update_us) {
+    runtime::MutexLock lock(mutex_);
+    Record& record = RecordOf(run);
+    record.update_us = std::min(update_us, NowUs());
+    Reorder(record);
+  }
+  // Somebody asks for the run: it counts as accessed now.
+  void Touch(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    TouchRecord(RecordOf(run));
+  }
+  // The run is gone, or is another one by now: nothing of it is known any more. Leases stay.
+  void Remove(const std::string& run) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    const auto it = records_.find(run);
+    if (it == records_.end()) return;
+    Take(it->second, &Record::current, &garbage);
+    Take(it->second, &Record::loading, &garbage);
+    --states_[static_cast<std::size_t>(it->second.status.now)];
+    records_.erase(it);
+  }
+
+  // The detail to answer from: the last whole one, else what is being loaded; null if there is
+  // none. An access.
+  Lease Get(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    const auto it = records_.find(run);
+    if (it == records_.end()) return nullptr;
+    TouchRecord(it->second);
+    return LeaseOf(it->second.current != nullptr ? it->second.current : it->second.loading);
+  }
+  // The whole detail, to add what the run has grown by; null if there is none. No access.
+  Lease Whole(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    const auto it = records_.find(run);
+    return it == records_.end() ? nullptr : LeaseOf(it->second.current);
+  }
+
+  // Whether a detail of so many bytes would find room at the cost of older ones alone. To be asked
+  // before a run is loaded for nobody in particular.
+  bool HasRoom(const std::string& run, std::uint64_t bytes) const {
+    runtime::MutexLock lock(mutex_);
+    if (bytes > room_) return false;
+    const auto it = records_.find(run);
+    const Record* const record = it == records_.end() ? nullptr : &it->second;
+    std::uint64_t left = bytes_ - (record == nullptr ? 0 : record->KeptBytes());
+    for (const Place& place : order_) {
+      if (left + bytes <= room_) break;
+      if (record == nullptr || place.newest >= record->Newest()) return false;
+      left -= place.record->KeptBytes();
+    }
+    return left + bytes <= room_;
+  }
+
+  // A load of the run begins, with an empty detail: it may be served from now on if there is no
+  // whole one. A load that was under way before is forgotten. SetBytes() with what is expected
+  // comes next, so that a run that is too large costs no other its place.
+  Lease BeginLoad(const std::string& run, std::unique_ptr<Detail> detail) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    Record& record = RecordOf(run);
+    if (record.loading != nullptr) {
+      Take(record, &Record::loading, &garbage);
+      Happen(record, CacheEvent::kLoadGivenUp);
+    }
+    record.loading = std::make_shared<Slot>();
+    record.loading->detail = std::move(detail);
+    record.loading->record = &record;
+    Happen(record, CacheEvent::kLoadBegan);
+    Reorder(record);
+    return LeaseOf(record.loading);
+  }
+  // The detail, which is being loaded or has grown, has so many bytes. Older ones go to make room;
+  // false: there is none, and it goes when its last lease does. A load for nobody in particular is
+  // then given up.
+  bool SetBytes(const Lease& lease, std::uint64_t bytes) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    const SlotPtr slot = SlotOf(lease);
+    if (slot->record == nullptr || !slot->kept) return false;
+    Record& record = *slot->record;
+    bytes_ += bytes - slot->bytes;
+    slot->bytes = bytes;
+    if (bytes <= room_) Evict(record.Newest(), &garbage);
+    if (Fits(record)) return true;
+    bytes_ -= slot->bytes;
+    slot->kept = false;
+    if (slot == record.current) {
+      Happen(record, CacheEvent::kEvicted);
+      ++evicted_;
+    }
+    return false;
+  }
+  // All of the run is in the detail, which takes the place of an older one. Nothing happens at the
+  // end of a load that was forgotten, however it ends.
+  void EndLoad(const Lease& lease) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    Record* const record = LoadingRecord(lease);
+    if (record == nullptr) return;
+    Take(*record, &Record::current, &garbage);
+    record->current = std::exchange(record->loading, nullptr);
+    Happen(*record, record->current->kept ? CacheEvent::kLoadKept : CacheEvent::kLoadNotKept);
+    SetRead(*record);
+  }
+  // There is no room for it. What was cached before stays.
+  void GiveUpLoad(const Lease& lease) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    Record* const record = LoadingRecord(lease);
+    if (record == nullptr) return;
+    Take(*record, &Record::loading, &garbage);
+    Happen(*record, CacheEvent::kLoadGivenUp);
+  }
+  // What was cached before stays.
+  void FailLoad(const Lease& lease, absl::Status why) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    Record* const record = LoadingRecord(lease);
+    if (record == nullptr) return;
+    Take(*record, &Record::loading, &garbage);
+    SetFailed(*record, std::move(why));
+  }
+
+  // To read on in the run has failed, or was done: then what had failed is over.
+  void Fail(const std::string& run, absl::Status why) {
+    runtime::MutexLock lock(mutex_);
+    SetFailed(RecordOf(run), std::move(why));
+  }
+  void Read(const std::string& run) {
+    runtime::MutexLock lock(mutex_);
+    const auto it = records_.find(run);
+    if (it != records_.end()) SetRead(it->second);
+  }
+
+  Status StatusOf(const std::string& run) const {
+    runtime::MutexLock lock(mutex_);
+    const auto it = records_.find(run);
+    if (it == records_.end()) return {};
+    const Record& record = it->second;
+    return {.state = record.status.now,
+            .why = record.why,
+            .failures = record.failures,
+            .newest_us = record.Newest(),
+            .access_us = record.access_us,
+            .bytes = record.KeptBytes()};
+  }
+  Stats GetStats() const {
+    const auto count = [this](CacheState state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return states_[static_cast<std::size_t>(state)];
+    };
+    runtime::MutexLock lock(mutex_);
+    return {.budget = options_.byte_budget,
+            .bytes = bytes_,
+            .evicted = evicted_,
+            .caching = count(CacheState::kCaching),
+            .cached = count(CacheState::kCached),
+            .failed = count(CacheState::kFailed)};
+  }
+
+ private:
+  struct Record;
+  struct Slot {
+    std::unique_ptr<Detail> detail;
+    Record* record = nullptr;  // Null: it is in no record any more, its leases alone hold it.
+    std::uint64_t bytes = 0;
+    bool kept = true;  // Its bytes are counted.
+    int leases = 0;
+  };
+  using SlotPtr = std::shared_ptr<Slot>;
+  using Garbage = std::vector<SlotPtr>;  // Stands before a lock, and so is freed after it.
+
+  struct Record {
+    std::string_view name;
+    std::int64_t update_us = 0;
+    std::int64_t access_us = 0;
+    CacheStatus status;
+    absl::Status why;
+    int failures = 0;
+    SlotPtr current;  // Whole.
+    SlotPtr loading;
+    std::int64_t place = 0;  // In order_, if it is in it.
+
+    std::int64_t Newest() const { return std::max(update_us, access_us); }
+    static std::uint64_t KeptBytesOf(const SlotPtr& slot) {
+      return slot != nullptr && slot->kept ? slot->bytes : 0;
+    }
+    std::uint64_t KeptBytes() const { return KeptBytesOf(current) + KeptBytesOf(loading); }
+  };
+  struct Place {
+    std::int64_t newest;
+    Record* record;
+
+    bool operator<(const Place& other) const {
+      return newest != other.newest ? newest < other.newest : record->name > other.record->name;
+    }
+  };
+  // Gives a lease back; what it leads to is the detail alone.
+  struct Return {
+    DetailCache* cache;
+    SlotPtr slot;
+
+    void operator()(Detail*) const { cache->GiveBack(slot); }
+  };
+
+  std::int64_t NowUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
+
+  Record& RecordOf(const std::string& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const auto [it, added] = records_.try_emplace(run);
+    if (added) {
+      it->second.name = it->first;
+      ++states_[static_cast<std::size_t>(it->second.status.now)];
+    }
+    return it->second;
+  }
+  // No two accesses are at one time, so that the last one wins.
+  void TouchRecord(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    last_access_us_ = std::max(last_access_us_ + 1, NowUs());
+    record.access_us = last_access_us_;
+    Reorder(record);
+  }
+  // After a change of its times, or of whether it has slots.
+  void Reorder(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    order_.erase({record.place, &record});
+    record.place = record.Newest();
+    if (record.current != nullptr || record.loading != nullptr) {
+      order_.insert({record.place, &record});
+    }
+  }
+  void Take(Record& record, SlotPtr Record::*which, Garbage* garbage)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    SlotPtr& slot = record.*which;
+    if (slot == nullptr) return;
+    if (slot->kept) bytes_ -= slot->bytes;
+    slot->record = nullptr;
+    garbage->push_back(std::exchange(slot, nullptr));
+    Reorder(record);
+  }
+  void Happen(Record& record, CacheEvent event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    --states_[static_cast<std::size_t>(record.status.now)];
+    record.status = After(record.status, event);
+    ++states_[static_cast<std::size_t>(record.status.now)];
+  }
+  void SetFailed(Record& record, absl::Status why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Happen(record, CacheEvent::kReadFailed);
+    record.why = std::move(why);
+    ++record.failures;
+  }
+  void SetRead(Record& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Happen(record, CacheEvent::kRead);
+    record.why = absl::OkStatus();
+    record.failures = 0;
+  }
+  // Of runs older than `newest` as many as it takes to be within the budget, oldest first. What is
+  // being read or loaded counts as gone: it goes later.
+  void Evict(std::int64_t newest, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::uint64_t left = bytes_;
+    for (auto it = order_.begin(); it != order_.end() && left > room_;) {
+      const Place place = *it++;  // What is taken leaves order_.
+      if (place.newest >= newest) return;
+      left -= place.record->KeptBytes();
+      const SlotPtr& current = place.record->current;
+      if (current == nullptr || !current->kept || current->leases > 0) continue;
+      Take(*place.record, &Record::current, garbage);
+      Happen(*place.record, CacheEvent::kEvicted);
+      ++evicted_;
+    }
+  }
+  // Whether it is within the budget, but for what goes later: what was not evicted of older runs,
+  // and what the run itself has while it is loaded anew.
+  bool Fits(const Record& record) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::uint64_t left = bytes_;
+    if (record.loading != nullptr) left -= record.KeptBytesOf(record.current);
+    for (const Place& place : order_) {
+      if (left <= room_ || place.newest >= record.Newest()) break;
+      left -= place.record->KeptBytes();
+    }
+    return left <= room_;
+  }
+
+  Lease LeaseOf(const SlotPtr& slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (slot == nullptr) return nullptr;
+    ++slot->leases;
+    return Lease(slot->detail.get(), Return{this, slot});
+  }
+  static const SlotPtr& SlotOf(const Lease& lease) { return std::get_deleter<Return>(lease)->slot; }
+  // Null if another load has begun since, or the run is gone.
+  Record* LoadingRecord(const Lease& lease) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const SlotPtr& slot = SlotOf(lease);
+    return slot->record != nullptr && slot->record->loading == slot ? slot->record : nullptr;
+  }
+  void GiveBack(const SlotPtr& slot) {
+    Garbage garbage;
+    runtime::MutexLock lock(mutex_);
+    if (--slot->leases > 0) return;
+    if (slot->record != nullptr && !slot->kept && slot->record->current == slot) {
+      Take(*slot->record, &Record::current, &garbage);
+    }
+    Evict(std::numeric_limits<std::int64_t>::max(), &garbage);
+  }
+
+  const Options options_;
+  mutable runtime::Mutex mutex_;
+  std::map<std::string, Record, std::less<>> records_ ABSL_GUARDED_BY(mutex_);
+  std::set<Place> order_ ABSL_GUARDED_BY(mutex_);  // Those with a slot, oldest first.
+  std::array<std::size_t, 4> states_ ABSL_GUARDED_BY(mutex_) = {};
+  std::uint64_t room_ ABSL_GUARDED_BY(mutex_) = options_.byte_budget;  // For details.
+  std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t evicted_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::int64_t last_access_us_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_CATALOG_DETAIL_CACHE_H_

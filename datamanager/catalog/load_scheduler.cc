@@ -1,0 +1,536 @@
+#include "datamanager/catalog/load_scheduler.h"
+
+#include <algorithm>
+#include <compare>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "datamanager/catalog/data_state.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
+
+// Work on a run comes in cycles: steps until one says that it is done, or fails. A job is all that
+// is known of one run, from the first want to the end of the last cycle:
+// - It is in ready_ if nobody is in a step of it and it is to be picked; in helpable_ if somebody
+//   is, and there is a part for another thread; in retries_ if it has failed and nobody wants it
+//   now; else all its hands are in steps.
+// - What is wanted of it while a cycle is under way makes the rest of the cycle as urgent, and
+//   makes another cycle afterwards, as the steps so far may not have seen what it is about.
+// - It is not destroyed as long as somebody is in a step of it.
+
+namespace datamanager {
+namespace {
+
+using runtime::Mutex;
+using runtime::MutexLock;
+using Calls = std::vector<std::function<void()>>;
+
+// Of the picks of a run that is asked for, one in so many goes to a changed one.
+constexpr std::uint64_t kPicksOfChanged = 8;
+
+class Scheduler final : public LoadScheduler {
+ public:
+  explicit Scheduler(Options options) : options_(std::move(options)) {
+    timer_ = std::make_unique<runtime::Thread>("load-timer", [this] { WatchTime(); });
+  }
+  ~Scheduler() override {
+    {
+      MutexLock lock(mutex_);
+      stopping_ = true;
+      work_.SignalAll();
+      time_.SignalAll();
+    }
+    // No thread is started once stopping_ is set.
+    for (const auto& thread : threads_) thread->Join();
+    timer_->Join();
+    Calls calls;
+    {
+      MutexLock lock(mutex_);
+      for (auto& [id, waiter] : waiters_) {
+        calls.push_back([done = std::move(waiter.done),
+                         status = absl::CancelledError(absl::StrCat(
+                             "run ", waiter.job->run,
+                             " is not loaded any more: the service stops"))] { done(status); });
+      }
+    }
+    for (const auto& call : calls) call();
+  }
+
+  void Schedule(const std::string& run, Urgency urgency, std::int64_t newest) override {
+    MutexLock lock(mutex_);
+    const bool asked = urgency == Urgency::kAsked;
+    const bool cache = asked || urgency == Urgency::kUnasked;
+    Add(JobOf(run), {urgency, cache ? Need::kCache : Need::kRefresh, asked, newest});
+  }
+
+  void Ask(const std::string& run, absl::Duration deadline,
+           std::function<void(const absl::Status&)> done) override {
+    {
+      MutexLock lock(mutex_);
+      if (waiters_.size() < kMaxWaiting) {
+        Job& job = JobOf(run);
+        const std::uint64_t id = ++last_waiter_;
+        waiters_.emplace(id, Waiter{&job, deadline, std::move(done)});
+        job.waiters.push_back(id);
+        if (deadline != absl::InfiniteDuration()) {
+          deadlines_.emplace(deadline, id);
+          time_.Signal();
+        }
+        Add(job, {Urgency::kAsked, Need::kCache, true, std::numeric_limits<std::int64_t>::min()});
+        return;
+      }
+    }
+    done(absl::ResourceExhaustedError(
+        absl::StrCat("cannot wait for run ", run, ": ", kMaxWaiting, " queries wait already")));
+  }
+
+  void Forget(const std::string& run) override {
+    Calls calls;
+    {
+      MutexLock lock(mutex_);
+      const auto it = jobs_.find(run);
+      if (it == jobs_.end()) return;
+      Job& job = *it->second;
+      EndWaits(job, absl::NotFoundError(absl::StrCat("run ", run, " is gone")), &calls);
+      Release(&job.of_cycle, &calls);
+      Release(&job.of_next_cycle, &calls);
+      job.later.reset();
+      job.asked_later.reset();
+      if (job.running > 0) {
+        job.forgotten = true;
+        helpable_.erase(&job);
+      } else {
+        Erase(job);
+      }
+    }
+    for (const auto& call : calls) call();
+  }
+
+  void WhenLoaded(std::function<void()> done) override {
+    {
+      MutexLock lock(mutex_);
+      const auto barrier = std::make_shared<Barrier>();
+      for (const auto& [run, job] : jobs_) {
+        if (job->retry_at.has_value() || (job->forgotten && !job->later.has_value())) continue;
+        ++barrier->left;
+        const bool comes_again = job->later.has_value() || job->asked_later.has_value();
+        (job->begun && !comes_again ? job->of_cycle : job->of_next_cycle).push_back(barrier);
+      }
+      if (barrier->left > 0) {
+        barrier->done = std::move(done);
+        return;
+      }
+    }
+    done();
+  }
+
+  Stats GetStats() const override {
+    MutexLock lock(mutex_);
+    Stats stats = {.threads = static_cast<int>(threads_.size()),
+                   .busy = static_cast<int>(busy_),
+                   .failed = retries_.size(),
+                   .steps = steps_,
+                   .failures = failures_};
+    for (const auto& [run, job] : jobs_) {
+      if (job->retry_at.has_value()) continue;
+      switch (job->wants.urgency) {
+        case Urgency::kAsked:
+          ++stats.asked;
+          break;
+        case Urgency::kChanged:
+          ++stats.changed;
+          break;
+        case Urgency::kCount:
+          ++stats.uncounted;
+          break;
+        case Urgency::kUnasked:
+          ++stats.unasked;
+          break;
+      }
+    }
+    return stats;
+  }
+
+ private:
+  struct Wants {
+    Urgency urgency;
+    Need need;
+    bool asked;
+    std::int64_t newest;
+  };
+  struct Barrier {
+    std::size_t left = 0;
+    std::function<void()> done;
+  };
+  using Barriers = std::vector<std::shared_ptr<Barrier>>;
+  struct Job;
+  // First what is to be picked first.
+  struct Place {
+    Urgency urgency;
+    std::int64_t order;
+    std::uint64_t turn;
+    Job* job;
+
+    bool operator<(const Place& other) const {
+      return std::tie(urgency, order, turn, job) <
+             std::tie(other.urgency, other.order, other.turn, other.job);
+    }
+  };
+  struct Job {
+    std::string run;
+    Wants wants;
+    std::optional<Place> place;              // In ready_.
+    std::optional<absl::Duration> retry_at;  // In retries_.
+    int failures = 0;                        // In a row.
+    std::vector<std::uint64_t> waiters;
+
+    // Of the cycle that is under way.
+    bool begun = false;
+    int running = 0;  // Steps.
+    int hands = 1;
+    bool forgotten = false;
+    std::optional<Want> done_for;
+    absl::Status problem;
+    absl::Status error;
+    std::shared_ptr<void> hold;
+    Barriers of_cycle;
+
+    std::optional<Wants> later;        // Wanted since it began.
+    std::optional<Wants> asked_later;  // The same; its last step may do.
+    Barriers of_next_cycle;
+  };
+  struct Waiter {
+    Job* job;
+    absl::Duration deadline;
+    std::function<void(const absl::Status&)> done;
+  };
+
+  static void Merge(const Wants& more, Wants* wants) {
+    wants->urgency = std::min(wants->urgency, more.urgency);
+    wants->need = std::max(wants->need, more.need);
+    wants->asked |= more.asked;
+    wants->newest = std::max(wants->newest, more.newest);
+  }
+  static void Merge(const Wants& more, std::optional<Wants>* wants) {
+    if (!wants->has_value()) *wants = kNothing;
+    Merge(more, &**wants);
+  }
+
+  Job& JobOf(const std::string& run) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    std::unique_ptr<Job>& job = jobs_[run];
+    if (job == nullptr) {
+      job = std::make_unique<Job>();
+      job->run = run;
+      job->wants = kNothing;
+    }
+    return *job;
+  }
+
+  void Add(Job& job, const Wants& wants) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (job.begun) {
+      Merge(wants, wants.asked && !job.forgotten ? &job.asked_later : &job.later);
+      if (job.forgotten) return;
+    }
+    const Urgency before = job.wants.urgency;
+    Merge(wants, &job.wants);
+    if (job.retry_at.has_value()) {
+      if (wants.urgency > Urgency::kChanged) return;
+      StopRetry(job);
+    }
+    if (job.running > 0) return;
+    // Who is as urgent as before keeps its turn.
+    if (job.place.has_value() && job.wants.urgency == before && before <= Urgency::kChanged) return;
+    Enqueue(job);
+  }
+
+  void Enqueue(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Dequeue(job);
+    std::int64_t order = 0;
+    if (job.wants.urgency == Urgency::kAsked) {
+      order = job.begun ? 1 : 0;
+    } else if (job.wants.urgency > Urgency::kChanged) {
+      order =
+          std::numeric_limits<std::int64_t>::max() - std::max<std::int64_t>(job.wants.newest, 0);
+    }
+    job.place = Place{job.wants.urgency, order, ++turns_, &job};
+    ready_.insert(*job.place);
+    FindThread();
+  }
+  void Dequeue(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (job.place.has_value()) ready_.erase(*job.place);
+    job.place.reset();
+  }
+  void StopRetry(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (job.retry_at.has_value()) retries_.erase({*job.retry_at, &job});
+    job.retry_at.reset();
+  }
+  void Erase(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Dequeue(job);
+    StopRetry(job);
+    jobs_.erase(jobs_.find(job.run));
+  }
+
+  // There is more to pick than before.
+  void FindThread() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (stopping_) return;
+    work_.Signal();
+    std::size_t parts = ready_.size();
+    for (const Job* job : helpable_) parts += static_cast<std::size_t>(job->hands - job->running);
+    const std::size_t free = threads_.size() - busy_;
+    if (parts <= free || threads_.size() >= static_cast<std::size_t>(options_.threads)) return;
+    threads_.push_back(std::make_unique<runtime::Thread>(absl::StrCat("load-", threads_.size()),
+                                                         [this] { Work(); }));
+  }
+
+  Job* Pick() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Job* helped = nullptr;
+    for (Job* const job : helpable_) {
+      if (helped == nullptr || job->wants.urgency < helped->wants.urgency) helped = job;
+    }
+    if (ready_.empty()) return helped;
+    auto first = ready_.begin();
+    if (first->urgency == Urgency::kAsked && ++asked_picks_ % kPicksOfChanged == 0) {
+      const auto changed = ready_.lower_bound(
+          {Urgency::kChanged, std::numeric_limits<std::int64_t>::min(), 0, nullptr});
+      if (changed != ready_.end() && changed->urgency == Urgency::kChanged) first = changed;
+    }
+    const bool help = helped != nullptr && first->urgency > Urgency::kChanged &&
+                      helped->wants.urgency < first->urgency;
+    return help ? helped : first->job;
+  }
+
+  void Work() {
+    for (;;) {
+      Job* job = nullptr;
+      std::string run;
+      Want want;
+      {
+        MutexLock lock(mutex_);
+        while (!stopping_ && (job = Pick()) == nullptr) {
+          work_.Wait(mutex_);
+        }
+        if (stopping_) return;
+        run = job->run;
+        want = BeginStep(*job);
+      }
+      absl::StatusOr<Progress> progress = options_.step(run, want);
+      std::shared_ptr<void> hold;
+      Calls calls;
+      {
+        MutexLock lock(mutex_);
+        EndStep(*job, want, std::move(progress), &hold, &calls);
+      }
+      for (const auto& call : calls) call();
+    }
+  }
+
+  Want BeginStep(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Dequeue(job);
+    if (!job.begun) {
+      job.begun = true;
+      job.hands = 1;
+      job.of_cycle = std::exchange(job.of_next_cycle, {});
+    }
+    ++job.running;
+    ++busy_;
+    ++steps_;
+    ShowPart(job);
+    return {.need = job.wants.need, .asked = job.wants.asked};
+  }
+
+  void EndStep(Job& job, Want want, absl::StatusOr<Progress> progress, std::shared_ptr<void>* hold,
+               Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    --job.running;
+    --busy_;
+    if (!progress.ok()) {
+      job.error = progress.status();
+    } else if (progress->done) {
+      job.done_for = want;
+      job.hold = std::move(progress->hold);
+      job.problem = std::move(progress->problem);
+    } else {
+      job.hands = progress->hands;
+    }
+    ShowPart(job);
+    if (job.running > 0) return;
+    if (job.forgotten || job.done_for.has_value() || !job.error.ok()) {
+      EndCycle(job, hold, calls);
+    } else {
+      Enqueue(job);
+    }
+  }
+
+  // Another thread may join in.
+  void ShowPart(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const bool goes_on = !job.forgotten && !job.done_for.has_value() && job.error.ok();
+    if (!goes_on || job.running == 0 || job.running >= job.hands) {
+      helpable_.erase(&job);
+      return;
+    }
+    helpable_.insert(&job);
+    FindThread();
+  }
+
+  void EndCycle(Job& job, std::shared_ptr<void>* hold, Calls* calls)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Status error = std::exchange(job.error, absl::OkStatus());
+    const absl::Status problem = std::exchange(job.problem, absl::OkStatus());
+    const std::optional<Want> done_for = std::exchange(job.done_for, std::nullopt);
+    *hold = std::exchange(job.hold, nullptr);
+    const std::optional<Wants> asked_later = std::exchange(job.asked_later, std::nullopt);
+    job.begun = false;
+    Release(&job.of_cycle, calls);
+    if (std::exchange(job.forgotten, false)) {
+      job.failures = 0;
+    } else if (error.ok()) {
+      // Who began to wait after a step for somebody else waits for the next cycle.
+      if (done_for->need == Need::kCache && done_for->asked) {
+        EndWaits(job, error, calls);
+      } else if (asked_later.has_value()) {
+        Merge(*asked_later, &job.later);
+      }
+      if (problem.ok()) {
+        job.failures = 0;
+      } else {
+        CountFailure(job);
+        if (!job.later.has_value()) return TryAgainLater(job, calls);
+      }
+    } else {
+      EndWaits(job, error, calls);
+      CountFailure(job);
+      if (!job.later.has_value() && !absl::IsNotFound(error)) return TryAgainLater(job, calls);
+    }
+    if (!job.later.has_value()) {
+      Release(&job.of_next_cycle, calls);
+      return Erase(job);
+    }
+    job.wants = *std::exchange(job.later, std::nullopt);
+    Enqueue(job);
+  }
+
+  void CountFailure(Job& job) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    ++failures_;
+    ++job.failures;
+  }
+
+  void TryAgainLater(Job& job, Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    Release(&job.of_next_cycle, calls);
+    job.wants.asked = false;
+    job.wants.urgency = job.wants.need == Need::kCache ? Urgency::kUnasked : Urgency::kCount;
+    job.retry_at = options_.clock->Monotonic() + RetryPause(job.failures);
+    retries_.insert({*job.retry_at, &job});
+    time_.Signal();
+  }
+
+  void EndWaits(Job& job, const absl::Status& status, Calls* calls)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    for (const std::uint64_t id : std::exchange(job.waiters, {})) {
+      const auto it = waiters_.find(id);
+      deadlines_.erase({it->second.deadline, id});
+      calls->push_back([done = std::move(it->second.done), status] { done(status); });
+      waiters_.erase(it);
+    }
+  }
+  static void Release(Barriers* barriers, Calls* calls) {
+    for (const auto& barrier : std::exchange(*barriers, {})) {
+      if (--barrier->left == 0) calls->push_back(std::move(barrier->done));
+    }
+  }
+
+  // On a thread of its own, as all others may be in steps that a disk holds up.
+  void WatchTime() {
+    for (;;) {
+      Calls calls;
+      {
+        MutexLock lock(mutex_);
+        while (!stopping_ && !TakeDue(&calls)) {
+          absl::Duration next = absl::InfiniteDuration();
+          if (!deadlines_.empty()) next = deadlines_.begin()->first;
+          if (!retries_.empty()) next = std::min(next, retries_.begin()->first);
+          if (next == absl::InfiniteDuration()) {
+            time_.Wait(mutex_);
+          } else {
+            options_.clock->WaitUntil(time_, mutex_, next);
+          }
+        }
+        if (stopping_) return;
+      }
+      for (const auto& call : calls) call();
+    }
+  }
+  // False if nothing was due.
+  bool TakeDue(Calls* calls) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Duration now = options_.clock->Monotonic();
+    bool due = false;
+    for (; !deadlines_.empty() && deadlines_.begin()->first <= now; due = true) {
+      const auto it = waiters_.find(deadlines_.begin()->second);
+      Waiter& waiter = it->second;
+      std::erase(waiter.job->waiters, it->first);
+      calls->push_back(
+          [done = std::move(waiter.done),
+           status = absl::DeadlineExceededError(absl::StrCat(
+               "run ", waiter.job->run, " was not loaded in time; it goes on"))] { done(status); });
+      deadlines_.erase(deadlines_.begin());
+      waiters_.erase(it);
+    }
+    for (; !retries_.empty() && retries_.begin()->first <= now; due = true) {
+      Job& job = *retries_.begin()->second;
+      StopRetry(job);
+      Enqueue(job);
+    }
+    return due;
+  }
+
+  static constexpr Wants kNothing = {Urgency::kUnasked, Need::kRefresh, false,
+                                     std::numeric_limits<std::int64_t>::min()};
+
+  const Options options_;
+  mutable Mutex mutex_;
+  runtime::CondVar work_;
+  runtime::CondVar time_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, std::unique_ptr<Job>> jobs_ ABSL_GUARDED_BY(mutex_);
+  std::set<Place> ready_ ABSL_GUARDED_BY(mutex_);
+  std::set<Job*> helpable_ ABSL_GUARDED_BY(mutex_);  // No more than there are threads.
+  std::set<std::pair<absl::Duration, Job*>> retries_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, Waiter> waiters_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::pair<absl::Duration, std::uint64_t>> deadlines_ ABSL_GUARDED_BY(mutex_);
+  std::uint64_t last_waiter_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t turns_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t asked_picks_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t steps_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::uint64_t failures_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::size_t busy_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Grows until stopping_, under the mutex; afterwards the destructor's.
+  std::vector<std::unique_ptr<runtime::Thread>> threads_;
+  std::unique_ptr<runtime::Thread> timer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LoadScheduler>> LoadScheduler::Create(Options options) {
+  if (options.threads < 1 || options.threads > kMaxThreads) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot load on ", options.threads,
+                                                   " threads: there may be 1 to ", kMaxThreads));
+  }
+  return std::make_unique<Scheduler>(std::move(options));
+}
+
+absl::StatusOr<int> LoadThreads(int flag, unsigned cores) {
+  if (flag < 0 || flag > LoadScheduler::kMaxThreads) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--load_threads is ", flag, ": it must be within 1 and ",
+                     LoadScheduler::kMaxThreads, ", or 0 for as many as there are cores"));
+  }
+  if (flag > 0) return flag;
+  return static_cast<int>(std::clamp(cores, 1U, unsigned{LoadScheduler::kMaxThreads}));
+}
+
+}  // namespace datamanager

@@ -1,0 +1,127 @@
+#ifndef DATAMANAGER_CATALOG_LOAD_SCHEDULER_H_
+#define DATAMANAGER_CATALOG_LOAD_SCHEDULER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "runtime/clock.h"
+
+namespace datamanager {
+
+// Decides which run is read next, and on how many threads. It knows names of runs and a function
+// that reads a little of one; it opens no file. Any thread may call any method; none blocks but the
+// destructor. Callbacks run on its threads (or in the destructor) without a lock, and must not
+// block.
+//
+// What is asked for goes first, then what has changed, then runs that nobody has looked into, then
+// the rest of the cache, newest first. As work is done in small steps, a run that is asked for
+// begins one step later at most, whatever else is being loaded. Runs that are asked for take turns,
+// and so do changed ones; of eight steps one is for a changed run, so that long loads hold up no
+// announcement.
+//
+// Re-imagines MindInsight's loader pool (which reads one event of each run in turn, in its own
+// order) and the thread pool over runs of TensorBoard's Rust server (one thread a run, whose answer
+// comes when all of a run has been read).
+class LoadScheduler {
+ public:
+  static constexpr int kMaxThreads = 30;
+  static constexpr std::size_t kMaxWaiting = 4096;
+
+  // From the most to the least urgent.
+  enum class Urgency : std::uint8_t {
+    kAsked,
+    kChanged,  // Its files have, or may have.
+    kCount,    // Nobody knows yet what is in it.
+    kUnasked,  // It might be asked for.
+  };
+  // What a run is read for.
+  enum class Need : std::uint8_t {
+    kRefresh,  // What is new: then it is counted, and still cached if it was.
+    kCache,    // The same, and all its points are in memory (if they find room).
+  };
+  struct Want {
+    Need need = Need::kRefresh;
+    // Somebody asks: points are to be loaded whether they can be kept or not. Otherwise a load for
+    // which there is no room is done, as there is nothing to do.
+    bool asked = false;
+  };
+  struct Progress {
+    // Nothing is left to do for the want of this step. Only the step that ends last says so.
+    bool done = false;
+    // How many threads may read this run from now on, this one included: more than 1 if what is
+    // left falls into parts. Others join only when they have nothing else to do; a step that finds
+    // no part says 1.
+    int hands = 1;
+    // With `done`: kept until everybody who waits for the run has been called, so that they find
+    // what could not be kept (a lease of DetailCache).
+    std::shared_ptr<void> hold;
+    // With `done`: not OK if a part of the work could not be done. Who waits gets what there is;
+    // for the rest it is tried again, as after an error.
+    absl::Status problem = absl::OkStatus();
+  };
+  // Reads a little of a run: some 4 MiB or 5 ms. One step of a run at a time, unless `hands` said
+  // otherwise. An error ends the work on the run for now; it is tried again, see RetryPause(), or
+  // when it is asked for or has changed. NotFound: the run is gone; it is forgotten.
+  using Step = std::function<absl::StatusOr<Progress>(const std::string& run, Want want)>;
+
+  struct Options {
+    // At most so many steps at once, 1..kMaxThreads. Threads are started when there is work for
+    // them: there are never more than runs (or parts of one) to read.
+    int threads = 1;
+    runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
+    Step step = {};
+  };
+  struct Stats {
+    int threads = 0;          // Started so far.
+    int busy = 0;             // In a step.
+    std::size_t asked = 0;    // Runs there is work for, by urgency, those being read included...
+    std::size_t changed = 0;  //
+    std::size_t uncounted = 0;
+    std::size_t unasked = 0;
+    std::size_t failed = 0;  // ...but for those that wait to be tried again.
+    std::uint64_t steps = 0;
+    std::uint64_t failures = 0;
+  };
+
+  // InvalidArgument for a number of threads that is out of range.
+  static absl::StatusOr<std::unique_ptr<LoadScheduler>> Create(Options options);
+  // Waits for the steps that are under way; whoever waits gets Cancelled.
+  virtual ~LoadScheduler() = default;
+
+  // There is work for this run. Of several urgencies the greatest counts, of several needs too; a
+  // run that is being read is looked at again afterwards. kAsked as in Ask() by nobody who waits.
+  // `newest` orders runs of kCount and kUnasked: the later of update and last access, greatest
+  // first.
+  virtual void Schedule(const std::string& run, Urgency urgency, std::int64_t newest) = 0;
+
+  // Caches the run before all others. `done` is called once: OK when it is cached (or held, see
+  // Progress, until `done` returns, if there is no room for it); the error of its load; NotFound
+  // when it was forgotten; DeadlineExceeded at `deadline` (of clock->Monotonic()), which leaves the
+  // work under way; Cancelled at the end.
+  virtual void Ask(const std::string& run, absl::Duration deadline,
+                   std::function<void(const absl::Status&)> done) = 0;
+
+  // The run is gone. A step of it that is under way ends; no other begins unless it is scheduled
+  // again.
+  virtual void Forget(const std::string& run) = 0;
+
+  // Calls `done` once all work that is known now has been done, has failed or was forgotten: at
+  // once, on this thread, if there is none; never, if the scheduler ends before.
+  virtual void WhenLoaded(std::function<void()> done) = 0;
+
+  virtual Stats GetStats() const = 0;
+};
+
+// Of the flag --load_threads; 0: as many as there are cores. InvalidArgument names the range.
+absl::StatusOr<int> LoadThreads(int flag, unsigned cores);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_CATALOG_LOAD_SCHEDULER_H_

@@ -1,0 +1,79 @@
+#ifndef DATAMANAGER_CATALOG_RUN_SOURCE_H_
+#define DATAMANAGER_CATALOG_RUN_SOURCE_H_
+
+// What the methods that answer queries ask of whoever has the runs. Nothing here waits for a file
+// to be read: what is not known yet is said to be so, and who wants to know is told when it is.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "datamanager/brief/brief_item.h"
+#include "datamanager/find/listed_run.h"
+#include "datamanager/query/run_facts.h"
+#include "datamanager/read/run_data.h"
+#include "eventlog/open_file_bound.h"
+
+namespace datamanager {
+
+// Content of a BriefItem, beside BriefCache::kLineage (run_lineage.h).
+inline constexpr std::string_view kTrialKey = "trial";    // RunLabels, of provenance.json.
+inline constexpr std::string_view kConfigKey = "config";  // RunConfig, of params.json.
+
+// Any thread may call any method.
+class RunSource {
+ public:
+  // How much of a run a question needs.
+  enum class Need : std::uint8_t {
+    kCounts,  // Which tags it has and what they add up to.
+    kPoints,  // Its points, and where its other values are.
+  };
+  struct Request {
+    std::string run;  // The whole name.
+    Need need = Need::kCounts;
+    bool cached_only = false;  // Nothing is read for it.
+    // What has been read until now will do if reading has begun already.
+    bool take_part = false;
+    // The same for points that are being loaded will not do. (Who makes the load begin says so when
+    // it has been waited for.)
+    bool whole = false;
+  };
+  // Valid during the call, under the run's lock.
+  struct View {
+    RunData& data;
+    const ListedRun& listed;
+    CacheState state = CacheState::kNotCached;
+    bool incomplete = false;  // More is being read: of the files, or of what was counted in them.
+  };
+  using Use = std::function<absl::Status(const View& view)>;
+
+  virtual ~RunSource() = default;
+
+  // Of all runs, sorted. Unavailable, with the progress, before the first scan has ended.
+  virtual absl::StatusOr<std::vector<std::string>> Names() const = 0;
+  // NotFound: there is no such run.
+  virtual absl::StatusOr<std::shared_ptr<BriefItem>> Brief(const std::string& run) const = 0;
+  // Calls `use`, which is quick, and returns what it does: with all that is needed, or with what
+  // there is while the run's points are being loaded. What is NotFound in that may come yet, so it
+  // is Unavailable, or FailedPrecondition with `cached_only`. Without calling it: NotFound, there
+  // is no such run; FailedPrecondition, `cached_only` and what is needed is not there; Unavailable,
+  // it is being read now, because of this call if it was not before; DataLoss, it cannot be read.
+  virtual absl::Status Look(const Request& request, const Use& use) = 0;
+  // Calls `ready` once, on any thread, when Look() of the same request may answer something else
+  // than Unavailable; at once if it may now.
+  virtual void WhenReady(const Request& request, std::function<void()> ready) = 0;
+
+  // For who reads values in files; null: no bound.
+  virtual eventlog::OpenFileBound* open_files() const = 0;
+  // Microseconds since 1970.
+  virtual std::int64_t NowUs() const = 0;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_CATALOG_RUN_SOURCE_H_

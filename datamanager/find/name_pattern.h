@@ -1,0 +1,36 @@
+#ifndef DATAMANAGER_FIND_NAME_PATTERN_H_
+#define DATAMANAGER_FIND_NAME_PATTERN_H_
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace re2 {
+class RE2;
+}
+
+namespace datamanager {
+
+// A regular expression of RE2's syntax on the names of runs and tags, which are UTF-8. A name
+// matches if a part of it does; "^" and "$" stand for its ends. Takes time in proportion to the
+// name and at most 1 MiB, whatever the pattern is. Copies share it; any thread.
+class NamePattern {
+ public:
+  static constexpr std::size_t kMaxSize = 1024;  // Bytes.
+
+  // InvalidArgument says what is wrong with it.
+  static absl::StatusOr<NamePattern> Compile(std::string_view pattern);
+
+  bool Matches(std::string_view name) const;
+
+ private:
+  explicit NamePattern(std::shared_ptr<const re2::RE2> expression);
+
+  std::shared_ptr<const re2::RE2> expression_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_FIND_NAME_PATTERN_H_

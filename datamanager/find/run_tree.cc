@@ -1,0 +1,737 @@
+#include "datamanager/find/run_tree.h"
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "datamanager/find/file_kind.h"
+#include "datamanager/find/lossy_utf8.h"
+#include "datamanager/find/profiler_directory.h"
+#include "runtime/text/string_view.h"
+#include "runtime/thread.h"
+
+// What is always true between calls:
+// - Node::children and Node::links are what the directory listed when it was last listed; a node
+//   with `known` false has none.
+// - A node that no way counts for (its directory counts by another one, or is gone) is not known.
+// - runs_[i] is what nodes_[i]->run was told as. No other node has a run.
+//
+// A scan goes through the tree level by level: all directories over no link, then all over one, and
+// so on. In each level threads first look at all directories, then one thread decides which of them
+// count (so that the result never depends on the threads), then threads list and look at
+// files. A thread touches the node it was given, and the nodes of links in it, alone.
+
+namespace datamanager {
+
+using runtime::Absl;
+
+namespace {
+
+// Starting a thread costs as much as looking at some directories.
+constexpr std::size_t kDirectoriesAThread = 16;
+constexpr std::size_t kDirectoriesAtATime = 8;
+
+std::string WithoutSlashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::string Join(const std::string& directory, std::string_view name) {
+  if (directory.empty()) return std::string(name);
+  return directory.back() == '/' ? absl::StrCat(directory, Absl(name))
+                                 : absl::StrCat(directory, "/", Absl(name));
+}
+
+std::string NameOf(const std::string& path) { return path.empty() ? "." : LossyUtf8(path); }
+
+bool AnyMatches(const std::vector<NamePattern>& patterns, std::string_view name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [name](const NamePattern& pattern) { return pattern.Matches(name); });
+}
+
+std::int64_t CreatedUs(const FileState& state) {
+  return (state.identity.born_ns != 0 ? state.identity.born_ns : state.changed_ns) / 1000;
+}
+
+enum class Outcome { kSame, kChanged, kGone, kFailed };
+
+// Takes what was seen of a file.
+Outcome Take(const FileState& state, ListedFile* file) {
+  if (file->kind != FileKind::kNone && file->state == state) return Outcome::kSame;
+  const FileName name = ParseFileName(file->name);
+  const bool first = file->kind == FileKind::kNone || file->state.identity != state.identity;
+  file->kind = name.kind;
+  file->rank = name.rank;
+  file->state = state;
+  file->create_from_name = name.created_s.has_value();
+  if (first) {
+    file->create_us = file->create_from_name ? *name.created_s * 1'000'000 : CreatedUs(state);
+  }
+  return Outcome::kChanged;
+}
+
+void Summarise(ListedRun* run) {
+  const ListedFile* first = nullptr;
+  for (const ListedFile& file : run->files) {
+    if (!MakesARun(file.kind)) continue;
+    const std::int64_t update_us = file.state.modified_ns / 1000;
+    run->update_us = first == nullptr ? update_us : std::max(run->update_us, update_us);
+    if (HoldsData(file.kind)) run->bytes += file.state.bytes;
+    const bool earlier =
+        first == nullptr || (file.create_from_name && !first->create_from_name) ||
+        (file.create_from_name == first->create_from_name && file.create_us < first->create_us);
+    if (earlier) first = &file;
+  }
+  if (first != nullptr) {
+    run->create_us = first->create_us;
+  } else if (run->profile.has_value()) {
+    run->create_us = run->profile->create_us;
+    run->update_us = run->profile->update_us;
+  }
+}
+
+std::vector<std::string> ChangedFiles(const ListedRun& before, const ListedRun& now) {
+  std::vector<std::string> names;
+  auto old = before.files.begin();
+  auto file = now.files.begin();
+  while (old != before.files.end() || file != now.files.end()) {
+    const bool went =
+        file == now.files.end() || (old != before.files.end() && old->name < file->name);
+    const bool came =
+        old == before.files.end() || (file != now.files.end() && file->name < old->name);
+    if (went || came || *old != *file) names.push_back(went ? old->name : file->name);
+    if (!came) ++old;
+    if (!went) ++file;
+  }
+  return names;
+}
+
+void SortNewestFirst(RunTree::Delta* delta) {
+  const auto newer = [](const ListedRunPtr& a, const ListedRunPtr& b) { return IsNewer(*a, *b); };
+  std::sort(delta->added.begin(), delta->added.end(), newer);
+  std::sort(delta->recreated.begin(), delta->recreated.end(), newer);
+  std::sort(
+      delta->changed.begin(), delta->changed.end(),
+      [](const RunTree::Changed& a, const RunTree::Changed& b) { return IsNewer(*a.run, *b.run); });
+}
+
+}  // namespace
+
+// A directory, or what a link to one leads to.
+struct RunTree::Node {
+  enum class Seen : std::uint8_t { kNotYet, kThere, kGone, kFailed };
+
+  struct Link {
+    std::string name;
+    bool excluded = false;
+    std::unique_ptr<Node> node;      // If it leads to a directory.
+    std::optional<ListedFile> file;  // If it leads to a file of a kind.
+  };
+
+  Node(const Node* parent, std::string path) : parent(parent), path(std::move(path)) {}
+
+  std::string_view Name() const {
+    return std::string_view(path).substr(path.find_last_of('/') + 1);  // npos + 1 is 0.
+  }
+  void Forget() {
+    known = false;
+    state = FileState();
+    children.clear();
+    links.clear();
+    files.clear();
+    profile.reset();
+    run.reset();
+  }
+
+  const Node* const parent;  // Null for the root.
+  const std::string path;    // Below the root; empty for itself.
+
+  bool known = false;
+  FileState state;                              // Before it was listed.
+  bool settled = false;                         // What changes it from now on changes its times.
+  std::vector<std::unique_ptr<Node>> children;  // Sorted by name, as the next two.
+  std::vector<Link> links;
+  std::vector<ListedFile> files;
+  std::optional<ProfilerType> profile;
+  ListedRunPtr run;
+
+  // Of the scan that is running.
+  Seen seen = Seen::kNotYet;
+  FileState now;
+  absl::Status why;      // What could not be read.
+  bool touched = false;  // Something about it has changed.
+};
+
+class RunTree::Scan {
+ public:
+  Scan(RunTree* tree, Look look)
+      : tree_(tree),
+        options_(tree->options_),
+        look_(look),
+        now_ns_(absl::ToUnixNanos(tree->options_.clock->Now())) {}
+
+  Delta Run() {
+    Walk();
+    Delta delta;
+    CollectUnreadable();
+    if (!std::any_of(live_.begin(), live_.end(), [](Node* node) { return node->touched; }) &&
+        !dropped_) {
+      return delta;
+    }
+    CollectDirectories(&delta);
+    CollectRuns(&delta);
+    return delta;
+  }
+
+  // The files of one directory that was listed before, as far as they are still there.
+  bool LookAtKnownFiles(Node& node) {
+    bool changed = false;
+    for (ListedFile& file : node.files) {
+      changed |= LookAtFile(node, &file) == Outcome::kChanged;
+    }
+    for (Node::Link& link : node.links) {
+      if (!link.file.has_value()) continue;
+      changed |= LookAtFile(node, &*link.file) == Outcome::kChanged;
+    }
+    return changed;
+  }
+
+  // What is to be told of a directory; null if it is no run.
+  static ListedRunPtr Describe(const Node& node, std::string name, std::string directory,
+                               std::optional<ListedProfile> profile) {
+    ListedRun run;
+    for (const ListedFile& file : node.files) run.files.push_back(file);
+    for (const Node::Link& link : node.links) {
+      if (link.file.has_value()) run.files.push_back(*link.file);
+    }
+    const bool is_run = profile.has_value() ||
+                        std::any_of(run.files.begin(), run.files.end(),
+                                    [](const ListedFile& file) { return MakesARun(file.kind); });
+    if (!is_run) return nullptr;
+    std::sort(run.files.begin(), run.files.end(),
+              [](const ListedFile& a, const ListedFile& b) { return a.name < b.name; });
+    run.name = std::move(name);
+    run.directory = std::move(directory);
+    run.identity = node.state.identity;
+    run.directory_modified_ns = node.state.modified_ns;
+    run.directory_changed_ns = node.state.changed_ns;
+    run.profile = std::move(profile);
+    Summarise(&run);
+    if (node.run != nullptr && *node.run == run) return node.run;
+    return std::make_shared<const ListedRun>(std::move(run));
+  }
+
+ private:
+  std::string FullPath(const Node& node) const {
+    return node.path.empty() ? options_.root : Join(options_.root, node.path);
+  }
+
+  void Walk() {
+    const auto below = options_.source->Below(options_.root);
+    if (below != nullptr) source_ = below.get();
+    Node* const root = tree_->root_.get();
+    Begin(*root);
+    std::vector<Node*> level = {root};
+    std::vector<Node*> behind_links;
+    while (!level.empty()) {
+      ForEach(level, [this](Node& node) {
+        if (node.seen == Node::Seen::kNotYet) LookAtDirectory(node);
+      });
+      level.erase(
+          std::remove_if(level.begin(), level.end(), [this](Node* node) { return !Claim(*node); }),
+          level.end());
+      ForEach(level, [this](Node& node) { LookInto(node); });
+      live_.insert(live_.end(), level.begin(), level.end());
+      level = Below(level, &behind_links);
+      if (level.empty()) {
+        level.swap(behind_links);
+        std::sort(level.begin(), level.end(),
+                  [](const Node* a, const Node* b) { return a->path < b->path; });
+      }
+    }
+    source_ = options_.source;
+  }
+
+  static void Begin(Node& node) {
+    node.seen = Node::Seen::kNotYet;
+    node.why = absl::OkStatus();
+    node.touched = false;
+  }
+
+  // The next level, in order; what links lead to is for later.
+  static std::vector<Node*> Below(const std::vector<Node*>& level,
+                                  std::vector<Node*>* behind_links) {
+    std::vector<Node*> below;
+    for (Node* node : level) {
+      for (const auto& child : node->children) {
+        Begin(*child);
+        below.push_back(child.get());
+      }
+      for (const Node::Link& link : node->links) {
+        if (link.node != nullptr) behind_links->push_back(link.node.get());
+      }
+    }
+    return below;
+  }
+
+  void ForEach(const std::vector<Node*>& nodes, const std::function<void(Node&)>& work) const {
+    std::atomic<std::size_t> next = 0;
+    const auto share = [&] {
+      while (true) {
+        const std::size_t begin = next.fetch_add(kDirectoriesAtATime);
+        if (begin >= nodes.size()) return;
+        const std::size_t end = std::min(begin + kDirectoriesAtATime, nodes.size());
+        for (std::size_t i = begin; i < end; ++i) work(*nodes[i]);
+      }
+    };
+    const auto threads = static_cast<std::size_t>(std::clamp(options_.threads, 1, kMaxThreads));
+    std::vector<std::unique_ptr<runtime::Thread>> helpers;
+    while (helpers.size() + 1 < std::min(threads, nodes.size() / kDirectoriesAThread)) {
+      helpers.push_back(std::make_unique<runtime::Thread>("scan", share));
+    }
+    share();
+    for (const auto& helper : helpers) helper->Join();
+  }
+
+  void See(const absl::StatusOr<FileState>& state, Node& node) const {
+    if (state.ok() && state->type == FileState::Type::kDirectory) {
+      node.seen = Node::Seen::kThere;
+      node.now = *state;
+    } else if (state.ok() || absl::IsNotFound(state.status())) {
+      node.seen = Node::Seen::kGone;
+    } else {
+      node.seen = Node::Seen::kFailed;
+      node.why = state.status();
+    }
+  }
+
+  void LookAtDirectory(Node& node) {
+    const auto state = source_->Look(FullPath(node));
+    See(state, node);
+    if (node.parent != nullptr) return;
+    root_failed_ = node.seen == Node::Seen::kFailed;
+    if (node.seen == Node::Seen::kGone) {
+      node.why = state.ok()
+                     ? absl::NotFoundError(absl::StrCat("cannot look for runs in ", options_.root,
+                                                        ": it is no directory"))
+                     : state.status();
+    }
+  }
+
+  // Whether the directory counts by this way. One thread.
+  bool Claim(Node& node) {
+    if (!node.why.ok()) unreadable_.push_back(&node);
+    bool counts = node.seen != Node::Seen::kGone;
+    if (node.seen == Node::Seen::kFailed) {
+      counts = node.known;
+      node.now = node.state;
+    }
+    counts = counts && claimed_.insert({node.now.identity.device, node.now.identity.inode}).second;
+    if (!counts && node.known) {
+      node.Forget();
+      dropped_ = true;
+    }
+    return counts;
+  }
+
+  void LookInto(Node& node) {
+    if (options_.looked_into != nullptr) ++*options_.looked_into;
+    const bool failed = node.seen == Node::Seen::kFailed;
+    if (node.known && node.state.identity != node.now.identity) {
+      node.Forget();
+      node.touched = true;
+    }
+    const bool as_before = node.known && node.settled &&
+                           node.state.modified_ns == node.now.modified_ns &&
+                           node.state.changed_ns == node.now.changed_ns;
+    const bool listed = !failed && !as_before && List(node);
+    if (node.parent == nullptr) root_failed_ = failed || (!as_before && !listed);
+    if (listed || (look_ == Look::kAll && !failed)) LookAtFiles(node);
+    // What could not be seen is tried again; links are, anyway.
+    if (!node.why.ok()) node.settled = false;
+    LookAtLinks(node);
+  }
+
+  bool IsExcluded(const Node& directory, const std::string& name) const {
+    return !options_.exclude.empty() &&
+           AnyMatches(options_.exclude, LossyUtf8(Join(directory.path, name)));
+  }
+
+  // False if that failed: what was known of it stays.
+  bool List(Node& node) {
+    std::vector<std::string> directories, links, files;
+    std::optional<ProfilerType> profile;
+    const std::string path = FullPath(node);
+    const bool may_be_profile = MayBeProfilerDirectory(node.Name());
+    const bool is_session = IsProfilerSession(path);
+    node.why =
+        options_.source->List(path, [&](std::string_view entry, DirectorySource::Entry type) {
+          if (IsHidden(entry)) return;
+          std::string name(entry);
+          if (type == DirectorySource::Entry::kDirectory) {
+            directories.push_back(std::move(name));
+            return;
+          }
+          if (is_session) {
+            profile = ProfilerType::kTensorBoard;
+            return;
+          }
+          if (may_be_profile) {
+            const auto found = FindProfiler({&name, 1});
+            if (found.has_value() && (!profile.has_value() || *found < *profile)) profile = found;
+          }
+          if (type == DirectorySource::Entry::kLink) {
+            links.push_back(std::move(name));
+          } else if (type == DirectorySource::Entry::kRegular &&
+                     ParseFileName(name).kind != FileKind::kNone) {
+            files.push_back(std::move(name));
+          }
+        });
+    if (!node.why.ok()) return false;
+    LeaveOutCopies(&files);
+    MergeChildren(std::move(directories), node);
+    MergeLinks(std::move(links), node);
+    MergeFiles(std::move(files), node);
+    node.profile = profile;
+    node.touched = true;
+    node.known = true;
+    node.state = node.now;
+    // Every change of the directory moves this time, and nobody can set it.
+    node.settled = node.now.changed_ns <= now_ns_ - kSettledNs;
+    return true;
+  }
+
+  // What is written beside a file that it will replace has the same points.
+  static void LeaveOutCopies(std::vector<std::string>* files) {
+    std::set<std::string, std::less<>> copies;
+    for (const std::string& name : *files) {
+      if (!NameBesideWhichItIsACopy(name).empty()) copies.insert(name);
+    }
+    if (copies.empty()) return;
+    const std::set<std::string, std::less<>> all(files->begin(), files->end());
+    std::erase_if(*files, [&](const std::string& name) {
+      return copies.contains(name) && all.contains(NameBesideWhichItIsACopy(name));
+    });
+  }
+
+  // `kept`: sorted by name. What has a name of `names` stays, what has not goes, and `make` gives
+  // what is missing, or nothing.
+  template <typename T, typename NameOfT, typename Make>
+  static std::vector<T> Merge(std::vector<std::string> names, std::vector<T> kept, NameOfT name_of,
+                              Make make) {
+    std::sort(names.begin(), names.end());
+    // What is renamed during a listing may come twice.
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::vector<T> merged;
+    auto old = kept.begin();
+    for (std::string& name : names) {
+      while (old != kept.end() && name_of(*old) < name) ++old;
+      if (old != kept.end() && name_of(*old) == name) {
+        merged.push_back(std::move(*old++));
+      } else if (auto made = make(std::move(name)); made.has_value()) {
+        merged.push_back(*std::move(made));
+      }
+    }
+    return merged;
+  }
+
+  void MergeChildren(std::vector<std::string> names, Node& node) const {
+    node.children = Merge(
+        std::move(names), std::move(node.children),
+        [](const std::unique_ptr<Node>& child) { return child->Name(); },
+        [&](const std::string& name) -> std::optional<std::unique_ptr<Node>> {
+          if (IsExcluded(node, name)) return std::nullopt;
+          return std::make_unique<Node>(&node, Join(node.path, name));
+        });
+  }
+
+  void MergeLinks(std::vector<std::string> names, Node& node) const {
+    node.links = Merge(
+        std::move(names), std::move(node.links),
+        [](const Node::Link& link) { return std::string_view(link.name); },
+        [&](std::string name) -> std::optional<Node::Link> {
+          const bool excluded = IsExcluded(node, name);
+          return Node::Link{std::move(name), excluded, nullptr, std::nullopt};
+        });
+  }
+
+  static void MergeFiles(std::vector<std::string> names, Node& node) {
+    node.files = Merge(
+        std::move(names), std::move(node.files),
+        [](const ListedFile& file) { return std::string_view(file.name); },
+        [](std::string name) -> std::optional<ListedFile> {
+          ListedFile file;
+          file.name = std::move(name);
+          return file;
+        });
+  }
+
+  static Outcome TakeState(const absl::StatusOr<FileState>& state, ListedFile* file) {
+    if (!state.ok()) {
+      return absl::IsNotFound(state.status()) ? Outcome::kGone : Outcome::kFailed;
+    }
+    if (state->type != FileState::Type::kRegular) return Outcome::kGone;
+    return Take(*state, file);
+  }
+
+  Outcome LookAtFile(const Node& node, ListedFile* file) const {
+    return TakeState(source_->Look(Join(FullPath(node), file->name)), file);
+  }
+
+  void LookAtFiles(Node& node) {
+    if (node.files.empty()) return;
+    std::string path = Join(FullPath(node), "");
+    const std::size_t length = path.size();
+    for (auto file = node.files.begin(); file != node.files.end();) {
+      path.resize(length);
+      path += file->name;
+      const auto state = source_->Look(path);
+      const Outcome outcome = TakeState(state, &*file);
+      if (outcome == Outcome::kFailed) node.why = state.status();
+      // One that was never seen is nothing yet.
+      const bool gone = outcome == Outcome::kGone || file->kind == FileKind::kNone;
+      node.touched |= gone || outcome == Outcome::kChanged;
+      file = gone ? node.files.erase(file) : std::next(file);
+    }
+  }
+
+  void LookAtLinks(Node& node) {
+    if (node.links.empty()) return;
+    const std::string directory = FullPath(node);
+    for (Node::Link& link : node.links) {
+      const auto state = source_->Look(Join(directory, link.name));
+      if (!state.ok() && !absl::IsNotFound(state.status())) {
+        if (link.node == nullptr) {
+          node.why = state.status();
+        } else {
+          Begin(*link.node);
+          See(state, *link.node);
+        }
+        continue;
+      }
+      LookAtDirectoryBehind(state, node, link);
+      LookAtFileBehind(state, node, link);
+    }
+  }
+
+  void LookAtDirectoryBehind(const absl::StatusOr<FileState>& state, Node& node,
+                             Node::Link& link) const {
+    const bool leads = state.ok() && state->type == FileState::Type::kDirectory && !link.excluded;
+    if (leads && link.node == nullptr) {
+      link.node = std::make_unique<Node>(&node, Join(node.path, link.name));
+    } else if (!leads && link.node != nullptr) {
+      link.node.reset();
+      node.touched = true;
+    }
+    if (!leads) return;
+    Begin(*link.node);
+    See(state, *link.node);
+  }
+
+  void LookAtFileBehind(const absl::StatusOr<FileState>& state, Node& node,
+                        Node::Link& link) const {
+    if (ParseFileName(link.name).kind == FileKind::kNone) return;
+    ListedFile file = link.file.has_value() ? *link.file : ListedFile();
+    file.name = link.name;
+    const Outcome outcome = TakeState(state, &file);
+    if (outcome == Outcome::kGone) {
+      node.touched |= link.file.has_value();
+      link.file.reset();
+    } else if (outcome == Outcome::kChanged) {
+      link.file = std::move(file);
+      node.touched = true;
+    }
+  }
+
+  void CollectUnreadable() {
+    for (Node* node : live_) {
+      if (!node->why.ok() && node->seen == Node::Seen::kThere) unreadable_.push_back(node);
+    }
+    Unreadable result;
+    result.count = unreadable_.size();
+    result.root = root_failed_;
+    for (const Node* node : unreadable_) {
+      if (result.reasons.size() == kMaxUnreadable) break;
+      result.reasons.push_back(node->why);
+    }
+    tree_->unreadable_ = std::move(result);
+  }
+
+  void CollectDirectories(Delta* delta) {
+    std::vector<Directory> directories;
+    directories.reserve(live_.size());
+    for (const Node* node : live_) {
+      if (node->known) directories.push_back({FullPath(*node), node->state.identity});
+    }
+    delta->directories = directories != tree_->directories_;
+    tree_->directories_ = std::move(directories);
+  }
+
+  // Null: the directory is no profile, or the run would be above the root.
+  static const Node* RunOfProfile(const Node& node) {
+    if (!node.profile.has_value()) return nullptr;
+    // Behind "RUN/plugins/profile/NAME", or "RUN/NAME".
+    int levels = *node.profile == ProfilerType::kTensorBoard ? 3 : 1;
+    const Node* run = &node;
+    for (; run != nullptr && levels > 0; --levels) run = run->parent;
+    return run;
+  }
+
+  // The profile that is shown of each directory with one.
+  std::map<const Node*, ListedProfile> Profiles() const {
+    std::map<const Node*, ListedProfile> profiles;
+    for (const Node* node : live_) {
+      const Node* const run = RunOfProfile(*node);
+      if (run == nullptr) continue;
+      ListedProfile profile{.directory = FullPath(*node),
+                            .type = *node->profile,
+                            .create_us = CreatedUs(node->state),
+                            .update_us = node->state.modified_ns / 1000};
+      const auto [place, fresh] = profiles.try_emplace(run, profile);
+      if (!fresh && std::make_pair(profile.update_us, profile.directory) >
+                        std::make_pair(place->second.update_us, place->second.directory)) {
+        place->second = std::move(profile);
+      }
+    }
+    return profiles;
+  }
+
+  // Everything that may be a run, under its name.
+  std::map<std::string, Node*> Named(const std::map<const Node*, ListedProfile>& profiles) const {
+    std::vector<Node*> candidates;
+    for (Node* node : live_) {
+      const bool holds_files = !node->files.empty() || !node->links.empty();
+      if (holds_files || profiles.count(node) != 0) {
+        candidates.push_back(node);
+      } else {
+        node->run.reset();
+      }
+    }
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Node* a, const Node* b) { return a->path < b->path; });
+    std::map<std::string, Node*> named;
+    std::vector<std::pair<std::string, Node*>> lossy;
+    for (Node* node : candidates) {
+      std::string name = NameOf(node->path);
+      if (node->path.empty() || name == node->path) {
+        named.emplace(std::move(name), node);
+      } else {
+        lossy.emplace_back(std::move(name), node);
+      }
+    }
+    std::map<std::string, int> copies;
+    for (auto& [name, node] : lossy) {
+      std::string unique = name;
+      int& copy = copies.try_emplace(name, 1).first->second;
+      while (!named.emplace(unique, node).second) unique = absl::StrCat(name, "~", ++copy);
+    }
+    return named;
+  }
+
+  void CollectRuns(Delta* delta) {
+    const auto profiles = Profiles();
+    std::vector<ListedRunPtr> runs;
+    std::vector<Node*> nodes;
+    std::vector<std::string> linked;
+    for (const auto& [name, node] : Named(profiles)) {
+      const auto profile = profiles.find(node);
+      ListedRunPtr run;
+      if (options_.include.empty() || AnyMatches(options_.include, name)) {
+        run = Describe(*node, name, FullPath(*node),
+                       profile == profiles.end() ? std::nullopt : std::optional(profile->second));
+      }
+      node->run = run;
+      if (run == nullptr) continue;
+      runs.push_back(std::move(run));
+      nodes.push_back(node);
+      const bool has_link =
+          std::any_of(node->links.begin(), node->links.end(),
+                      [](const Node::Link& link) { return link.file.has_value(); });
+      if (has_link) linked.push_back(name);
+    }
+    Compare(tree_->runs_, runs, delta);
+    tree_->linked_runs_ = std::move(linked);
+    tree_->runs_ = std::move(runs);
+    tree_->nodes_ = std::move(nodes);
+  }
+
+  static void Compare(std::span<const ListedRunPtr> before, std::span<const ListedRunPtr> now,
+                      Delta* delta) {
+    auto old = before.begin();
+    auto run = now.begin();
+    while (old != before.end() || run != now.end()) {
+      if (run == now.end() || (old != before.end() && (*old)->name < (*run)->name)) {
+        delta->removed.push_back((*old++)->name);
+      } else if (old == before.end() || (*run)->name < (*old)->name) {
+        delta->added.push_back(*run++);
+      } else {
+        if ((*old)->identity != (*run)->identity) {
+          delta->recreated.push_back(*run);
+        } else if (**old != **run) {
+          delta->changed.push_back({*run, ChangedFiles(**old, **run)});
+        }
+        ++old;
+        ++run;
+      }
+    }
+    SortNewestFirst(delta);
+  }
+
+  RunTree* const tree_;
+  const Options& options_;
+  const Look look_;
+  DirectorySource* source_ = options_.source;  // Not owned.
+  const std::int64_t now_ns_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> claimed_;  // Device and inode.
+  std::vector<Node*> live_;                                    // Those that count.
+  std::vector<const Node*> unreadable_;
+  bool root_failed_ = false;  // It could not be looked at or listed.
+  bool dropped_ = false;      // One that counted does not any more.
+};
+
+RunTree::RunTree(Options options)
+    : options_([&] {
+        options.root = WithoutSlashes(std::move(options.root));
+        return std::move(options);
+      }()),
+      root_(std::make_unique<Node>(nullptr, "")) {}
+
+RunTree::~RunTree() = default;
+
+RunTree::Delta RunTree::Rescan(Look look) { return Scan(this, look).Run(); }
+
+RunTree::Delta RunTree::LookAt(std::span<const std::string> runs) {
+  Scan scan(this, Look::kAll);
+  Delta delta;
+  for (const std::string& name : std::set<std::string>(runs.begin(), runs.end())) {
+    const auto found = std::lower_bound(
+        runs_.begin(), runs_.end(), name,
+        [](const ListedRunPtr& run, const std::string& wanted) { return run->name < wanted; });
+    if (found == runs_.end() || (*found)->name != name) continue;
+    Node& node = *nodes_[static_cast<std::size_t>(found - runs_.begin())];
+    if (!scan.LookAtKnownFiles(node)) continue;
+    node.run = Scan::Describe(node, name, (*found)->directory, (*found)->profile);
+    delta.changed.push_back({node.run, ChangedFiles(**found, *node.run)});
+    *found = node.run;
+  }
+  SortNewestFirst(&delta);
+  return delta;
+}
+
+absl::StatusOr<std::vector<NamePattern>> PatternsOfFlag(std::string_view flag,
+                                                        std::string_view pattern) {
+  if (pattern.empty()) return std::vector<NamePattern>();
+  auto compiled = NamePattern::Compile(pattern);
+  if (compiled.ok()) return std::vector<NamePattern>{*std::move(compiled)};
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", Absl(flag), " is no regular expression (RE2): ", compiled.status().message()));
+}
+
+}  // namespace datamanager

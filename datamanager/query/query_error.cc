@@ -1,0 +1,66 @@
+#include "datamanager/query/query_error.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+
+namespace datamanager {
+namespace {
+
+constexpr std::size_t kShown = 72;   // Characters of a query.
+constexpr std::size_t kBefore = 48;  // Of them at most so many before the column.
+constexpr std::size_t kWord = 40;    // Characters of a word.
+
+// Bytes of the character at the start of `text`; one byte if it is no UTF-8.
+std::size_t CharacterBytes(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t bytes = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (first > 0xF4 || text.size() < bytes) return 1;
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 1;
+  }
+  return bytes;
+}
+
+// One column each.
+std::vector<std::string_view> Characters(std::string_view text) {
+  std::vector<std::string_view> characters;
+  while (!text.empty()) {
+    const std::size_t bytes = CharacterBytes(text);
+    const auto first = static_cast<unsigned char>(text[0]);
+    const bool space = first == '\n' || first == '\t' || first == '\r';
+    const bool strange = bytes == 1 && (first < 0x20 || first >= 0x7F);
+    characters.push_back(space ? " " : strange ? "?" : text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+  return characters;
+}
+
+}  // namespace
+
+absl::Status QueryError(std::string_view text, std::size_t offset, std::string_view message) {
+  const std::size_t column = Characters(text.substr(0, offset)).size();
+  const std::vector<std::string_view> characters = Characters(text);
+  const std::size_t begin = characters.size() <= kShown || column <= kBefore
+                                ? 0
+                                : std::min(column - kBefore, characters.size() - kShown);
+  const std::size_t end = std::min(begin + kShown, characters.size());
+  std::string shown = begin > 0 ? "  ..." : "  ";
+  const std::string caret(shown.size() + column - begin, ' ');
+  for (std::size_t i = begin; i < end; ++i) shown += characters[i];
+  if (end < characters.size()) shown += "...";
+  std::string why;  // It may quote the query, and so does the error of a pattern.
+  for (const std::string_view character : Characters(message)) why += character;
+  return absl::InvalidArgumentError(
+      absl::StrCat("query, column ", column + 1, ": ", why, "\n", shown, "\n", caret, "^"));
+}
+
+std::string QuotedWord(std::string_view word) {
+  const std::vector<std::string_view> characters = Characters(word);
+  std::string quoted = "\"";
+  for (std::size_t i = 0; i < std::min(characters.size(), kWord); ++i) quoted += characters[i];
+  return quoted + (characters.size() > kWord ? "...\"" : "\"");
+}
+
+}  // namespace datamanager

@@ -1,0 +1,73 @@
+#ifndef DATAMANAGER_QUERY_RUN_QUERY_H_
+#define DATAMANAGER_QUERY_RUN_QUERY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "datamanager/query/run_facts.h"
+
+namespace datamanager {
+
+// Unknown: what the query asks about is not known of the run yet.
+enum class Answer : std::uint8_t { kNo, kUnknown, kYes };
+
+// A question that each run answers: "loss<0.1 & label:base" (docs/datamanager_queries.md). Copies
+// share it; any thread may call any method.
+//
+//   query = all {"|" all}       all = one {"&" one}       one = "!" one | "(" query ")" | condition
+//   condition = NUMBER_OF OP NUMBER | config.NAME OP VALUE | FIELD:TEXT   (run_parameters.h)
+//   NUMBER_OF = TAG | last:TAG | min:TAG | max:TAG | steps | points | tags | files | bytes | faults
+//   | age FIELD = label | name | tag | plugin | state       OP = < <= > >= = !=
+//
+// "&&", "||" and "==" are the same as "&", "|" and "=". What holds white space or one of
+// <>=!&|()"' stands in quotes of either kind, in which a backslash may stand before a quote or a
+// backslash; a name in quotes is always a tag's.
+class RunQuery {
+ public:
+  static constexpr std::size_t kMaxSize = 4096;      // Bytes of the text.
+  static constexpr std::size_t kMaxConditions = 64;  // In one query.
+  static constexpr int kMaxDepth = 64;               // Of "(" and "!" within each other.
+
+  // InvalidArgument has three lines: "query, column 6: expected ..." (in characters, from 1), the
+  // query (a part of it if it is long, what is not printable as "?"), and a "^" below that column.
+  static absl::StatusOr<RunQuery> Parse(std::string_view text);
+
+  // Three-valued: a run that lacks what a comparison is about (a tag, a step, a configured value)
+  // answers no, a run of which that is not known answers unknown, unless the rest of the query
+  // decides. `now_us`: microseconds since 1970, for ages.
+  Answer Ask(const RunFacts& run, std::int64_t now_us) const;
+
+  // False: what every run shows without reading its files (RunFacts::counted) is enough.
+  bool LooksIntoFiles() const;
+  // It asks about RunFacts::config and hparams.
+  bool LooksAtParameters() const;
+
+  // What it asks for by name, each once.
+  struct Term {
+    enum class Kind : std::uint8_t { kTag, kParameter, kLabel };
+    Kind kind = Kind::kTag;
+    std::string name;
+  };
+  std::vector<Term> Terms() const;
+
+ private:
+  struct Node;
+  class Parser;
+
+  template <typename Visit>
+  void ForEach(const Visit& visit) const;
+
+  explicit RunQuery(std::shared_ptr<const Node> root);
+  static Answer Evaluate(const Node& node, const RunFacts& run, std::int64_t now_us);
+
+  std::shared_ptr<const Node> root_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_QUERY_RUN_QUERY_H_

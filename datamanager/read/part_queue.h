@@ -1,0 +1,125 @@
+#ifndef DATAMANAGER_READ_PART_QUEUE_H_
+#define DATAMANAGER_READ_PART_QUEUE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace datamanager {
+
+// Cuts a stretch of a file into parts, hands them out to whoever reads one, and has them in order
+// when they come back. Only so many are ahead of the first that is not complete, which bounds the
+// memory of parts that wait for one before them. Knows nothing of what a part is, but that it says
+// when it is complete(). Not thread safe.
+template <typename Part>
+class PartQueue {
+ public:
+  struct Range {
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+  };
+  // Makes the part that begins in this range.
+  using Make = std::function<std::unique_ptr<Part>(Range range)>;
+  // A part that is out.
+  struct Ticket {
+    std::uint64_t number = 0;
+    std::unique_ptr<Part> part;  // Null: there is none to be read now.
+  };
+
+  // `range` is cut into parts of `part_bytes`, `ahead` of which may be there at once; the last ones
+  // are smaller and smaller (an eighth of that at least), so that all who read end at about the
+  // same time. What was there before is forgotten; parts of it that are out are thrown away when
+  // they come back.
+  void Begin(Range range, std::uint64_t part_bytes, std::size_t ahead, Make make) {
+    Clear();
+    next_ = range.begin;
+    end_ = range.end;
+    part_bytes_ = part_bytes;
+    ahead_ = ahead;
+    make_ = std::move(make);
+  }
+  void Clear() {
+    first_number_ += slots_.size();
+    slots_.clear();
+    next_ = end_ = 0;
+  }
+  // Nothing is left.
+  bool empty() const { return slots_.empty() && next_ >= end_; }
+
+  // The first part that nobody reads.
+  Ticket Take() {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      Slot& slot = slots_[i];
+      if (slot.part != nullptr && !slot.part->complete()) return TakeSlot(i);
+    }
+    if (next_ >= end_ || slots_.size() >= ahead_) return {};
+    const std::uint64_t end = EndOfPart(next_);
+    const Range range{std::exchange(next_, end), end};
+    slots_.push_back({range.begin, make_(range)});
+    return TakeSlot(slots_.size() - 1);
+  }
+  void Give(Ticket ticket) {
+    const std::uint64_t place = ticket.number - first_number_;
+    if (ticket.number < first_number_ || place >= slots_.size()) return;
+    slots_[static_cast<std::size_t>(place)].part = std::move(ticket.part);
+  }
+
+  // The first part, if it is complete.
+  Part* Front() const {
+    if (slots_.empty() || slots_.front().part == nullptr) return nullptr;
+    return slots_.front().part->complete() ? slots_.front().part.get() : nullptr;
+  }
+  // Where the first part begins, or the next that will be made; the end if there is none.
+  std::uint64_t front_begin() const { return slots_.empty() ? next_ : slots_.front().begin; }
+  void PopFront() {
+    slots_.pop_front();
+    ++first_number_;
+  }
+
+  // How many parts are out or can be taken.
+  std::size_t hands() const {
+    std::size_t hands = 0;
+    for (const Slot& slot : slots_) {
+      if (slot.part == nullptr || !slot.part->complete()) ++hands;
+    }
+    std::uint64_t next = next_;
+    for (std::size_t slots = slots_.size(); slots < ahead_ && next < end_; ++slots) {
+      next = EndOfPart(next);
+      ++hands;
+    }
+    return hands;
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t begin = 0;
+    std::unique_ptr<Part> part;  // Null: it is out.
+  };
+  // Of the one that begins there, before end_.
+  std::uint64_t EndOfPart(std::uint64_t begin) const {
+    const std::uint64_t left = end_ - begin;
+    const std::uint64_t least = std::max<std::uint64_t>(part_bytes_ / 8, 1);
+    const std::uint64_t bytes = std::clamp(left / ahead_, least, std::max(part_bytes_, least));
+    // What would be left is not worth a part.
+    return left < bytes + least ? end_ : begin + bytes;
+  }
+  Ticket TakeSlot(std::size_t place) {
+    return {first_number_ + place, std::move(slots_[place].part)};
+  }
+
+  std::deque<Slot> slots_;
+  std::uint64_t first_number_ = 0;  // Of the first slot; no number is ever used again.
+  std::uint64_t next_ = 0;          // Where the next part begins.
+  std::uint64_t end_ = 0;
+  std::uint64_t part_bytes_ = 1;
+  std::size_t ahead_ = 0;
+  Make make_;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_READ_PART_QUEUE_H_

@@ -1,0 +1,58 @@
+#ifndef DATAMANAGER_READ_RUN_PART_H_
+#define DATAMANAGER_READ_RUN_PART_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "datamanager/find/listed_run.h"
+#include "datamanager/read/run_data.h"
+#include "datamanager/read/run_scan.h"
+#include "eventlog/file_scan.h"
+#include "eventlog/open_file_bound.h"
+
+namespace datamanager {
+
+// A part of a large event file, read into data of its own by a thread that has nothing to do with
+// the others: the records that begin in [begin, end). Where the first of them begins is found by
+// its checksums, so it may be wrong; JoinTo() holds it against where the part before ended.
+//
+// Used by one thread at a time.
+class RunPart {
+ public:
+  struct Options {
+    ScannedFile which;
+    ListedFile listed;
+    std::uint32_t age = 0;  // Of the file.
+    std::uint64_t begin = 0;
+    std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
+    bool keep_points = false;
+    std::uint64_t step_bytes = std::uint64_t{4} << 20;
+    eventlog::OpenFileBound* open_files = nullptr;  // Not owned; null: no bound.
+  };
+
+  explicit RunPart(Options options);
+  RunPart(const RunPart&) = delete;
+  RunPart& operator=(const RunPart&) = delete;
+
+  // Reads some step_bytes; blocks on the disk. Returns how much was read.
+  std::uint64_t ReadOn(eventlog::ReadBuffer* buffer);
+  // All of it was read, or it is of no use.
+  bool complete() const { return complete_; }
+
+  // Goes on with what is in the part behind what was read of the file: afterwards everything is as
+  // if that had been read there. False, and nothing is done, if it does not begin where `file`
+  // ends, or if it cannot be told apart from what comes before it (RunData::Append()). Of a
+  // complete part, once.
+  bool JoinTo(RunFileData* file, RunData* data);
+
+ private:
+  const Options options_;
+  RunData data_;
+  RunFileData file_;
+  bool complete_ = false;
+  bool failed_ = false;
+};
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_READ_RUN_PART_H_

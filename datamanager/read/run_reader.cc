@@ -1,0 +1,525 @@
+#include "datamanager/read/run_reader.h"
+
+// Always true between two calls:
+// - stretches_ covers what was read of each file, in the order in which it was read; none of them
+//   is empty.
+// - As long as index_ is there, no file is looked at, and data_ has its tags before next_tag_, or,
+// if
+//   it was counted, their points.
+// - data_.level(): what is new goes into the columns at once (if points are kept at all). If not,
+//   again_ has read the stretches before again_.stretch, and that one in part.
+// - As long as parts_ is not empty, its file is to be looked at, and was read up to the first part
+//   at most, or into it, if the part before does not fit.
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "datamanager/find/file_kind.h"
+#include "datamanager/index/index_check.h"
+#include "datamanager/read/run_scan.h"
+#include "eventlog/record_scan.h"
+
+namespace datamanager {
+namespace {
+
+using eventlog::FaultKind;
+using eventlog::ScanOutcome;
+
+// What opening a file is worth in bytes that are read, so that a step of many small files ends too.
+constexpr std::uint64_t kBytesOfAFile = 16 << 10;
+// The same for a tag of an index.
+constexpr std::size_t kBytesOfATag = 1 << 10;
+// For each thread so many parts may be there, and for all so many are joined between two steps.
+constexpr std::size_t kPartsOfAHand = 2;
+constexpr int kJoinedParts = 4;
+// Of a file that will be cut, that part of a part is read before: it shows where records begin, and
+// has what is at the start of files alone.
+constexpr std::uint64_t kFirstOfAPart = 16;
+
+// Events are read of it.
+bool HoldsEvents(FileKind kind) {
+  return kind == FileKind::kTensorBoard || kind == FileKind::kMindSpore;
+}
+
+// Other than one that is no file, or gone: of these the listing will tell.
+bool MayBeReadLater(const RunFileData& file) {
+  return !file.gone && !file.problem.ok() && !absl::IsInvalidArgument(file.problem) &&
+         !absl::IsNotFound(file.problem);
+}
+
+// A file is newer than another by what its name says, to the second.
+std::uint32_t AgeOf(const ListedFile& file) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(file.create_us / 1'000'000, 0, kMost));
+}
+
+}  // namespace
+
+RunReader::RunReader(ListedRunPtr run, Options options)
+    : options_(options), run_(std::move(run)), data_(options.generation) {
+  for (const ListedFile& file : run_->files) AddFile(file);
+}
+
+std::string RunReader::PathOf(const RunFileData& file) const {
+  return absl::StrCat(run_->directory, "/", file.listed.name);
+}
+
+void RunReader::AddFile(const ListedFile& listed) {
+  const auto number = static_cast<std::uint32_t>(data_.files().size());
+  RunFileData& file = data_.mutable_files().emplace_back();
+  file.listed = listed;
+  file.age = AgeOf(listed);
+  numbers_.emplace(listed.name, number);
+  if (HoldsEvents(listed.kind)) WantLook(listed.name, number);
+}
+
+void RunReader::WantLook(const std::string& name, std::uint32_t number) {
+  if (!later_.contains(name)) looks_.emplace(name, number);
+}
+
+void RunReader::LookAtLater() { looks_.merge(std::exchange(later_, {})); }
+
+void RunReader::SetRun(ListedRunPtr run) {
+  run_ = std::move(run);
+  std::vector<bool> listed(data_.files().size(), false);
+  for (const ListedFile& file : run_->files) {
+    const auto known = numbers_.find(file.name);
+    if (known == numbers_.end()) {
+      AddFile(file);
+      continue;
+    }
+    RunFileData& data = data_.mutable_files()[known->second];
+    listed[known->second] = true;
+    if (data.listed == file && !data.gone) continue;
+    data.listed = file;
+    data.age = AgeOf(file);
+    data.gone = false;
+    if (HoldsEvents(file.kind)) WantLook(file.name, known->second);
+  }
+  for (std::uint32_t number = 0; number < listed.size(); ++number) {
+    RunFileData& file = data_.mutable_files()[number];
+    if (listed[number] || file.gone) continue;
+    file.gone = true;
+    looks_.erase(file.listed.name);
+    later_.erase(file.listed.name);
+    file.faults.Count(FaultKind::kVanished, file.position.record.offset);
+    if (file.position.record.offset > 0) begin_anew_ = true;
+  }
+}
+
+absl::Status RunReader::BeginFrom(IndexReader index) {
+  const IndexedRun& run = index.run();
+  if (absl::Status status = CheckIndex(run, *run_); !status.ok()) return status;
+  data_.BeginFrom(run);
+  std::vector<RunFileData>& files = data_.mutable_files();
+  files.clear();
+  numbers_.clear();
+  looks_.clear();
+  later_.clear();
+  for (const IndexedFile& known : run.files) {
+    RunFileData& file = files.emplace_back();
+    file.listed.name = known.name;
+    file.listed.kind = static_cast<FileKind>(known.format);
+    file.position = known.position;
+    file.faults = eventlog::FileFaults(known.faults);
+    file.records = known.records;
+    file.points = known.points;
+    file.version = known.version.substr(0, RunFileData::kMaxText);
+    file.writer = known.writer.substr(0, RunFileData::kMaxText);
+    file.bad_tag = known.bad_tag.substr(0, RunFileData::kMaxText);
+    file.gone = true;  // SetRun() finds those that are there.
+    numbers_.emplace(known.name, files.size() - 1);
+  }
+  stretches_ = run.stretches;
+  SetRun(run_);
+  from_index_ = true;
+  index_bytes_ = data_.read_bytes();
+  next_tag_ = 0;
+  index_ = std::move(index);
+  return absl::OkStatus();
+}
+
+void RunReader::TakePoints(IndexReader index) {
+  const IndexedRun& run = index.run();
+  const bool wanted = data_.counted() && data_.keeps_points() && !data_.level() &&
+                      !index_.has_value() && again_.positions.empty();
+  const bool fits = index.whole() && run.generation == data_.generation() &&
+                    run.stretches == stretches_ && index.tags().size() == data_.tag_count();
+  if (!wanted || !fits) return;
+  index_bytes_ = data_.read_bytes();
+  next_tag_ = 0;
+  index_ = std::move(index);
+}
+
+IndexedRun RunReader::ToIndex() const {
+  IndexedRun run;
+  run.directory = run_->directory;
+  run.generation = data_.generation();
+  run.start_time = data_.start_time();
+  run.stretches = stretches_;
+  run.purges = data_.purges().state();
+  for (const RunFileData& file : data_.files()) {
+    const FileState& state = file.listed.state;
+    // If the listing is older than what was read, its time may be too early: then the index will be
+    // refused, not believed.
+    run.files.push_back({.name = file.listed.name,
+                         .format = static_cast<std::uint8_t>(file.listed.kind),
+                         .modified_ns = state.bytes == file.position.size ? state.modified_ns : 0,
+                         .position = file.position,
+                         .records = file.records,
+                         .points = file.points,
+                         .version = file.version,
+                         .writer = file.writer,
+                         .bad_tag = file.bad_tag,
+                         .faults = {file.faults.all().begin(), file.faults.all().end()}});
+  }
+  return run;
+}
+
+void RunReader::LookAtAll() {
+  for (const auto& [name, number] : numbers_) {
+    const RunFileData& file = data_.file(number);
+    if (!file.gone && HoldsEvents(file.listed.kind)) WantLook(name, number);
+  }
+}
+
+void RunReader::LookAt(std::span<const std::string> names) {
+  for (const std::string& name : names) {
+    const auto known = numbers_.find(name);
+    if (known == numbers_.end()) continue;
+    const RunFileData& file = data_.file(known->second);
+    if (!file.gone && HoldsEvents(file.listed.kind)) WantLook(name, known->second);
+  }
+}
+
+absl::Status RunReader::Problem() const {
+  for (const RunFileData& file : data_.files()) {
+    if (MayBeReadLater(file)) return file.problem;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status RunReader::Unreadable() const {
+  absl::Status first;
+  for (const RunFileData& file : data_.files()) {
+    if (file.gone || !HoldsEvents(file.listed.kind)) continue;
+    if (file.records > 0 || (file.problem.ok() && !file.IsForeign())) return absl::OkStatus();
+    if (!first.ok()) continue;
+    first = file.problem.ok() ? absl::DataLossError(absl::StrCat(
+                                    run_->directory, "/", file.listed.name,
+                                    " is no event file: it does not begin with a record"))
+                              : file.problem;
+  }
+  return first;
+}
+
+void RunReader::LookAtProblems() {
+  for (const auto& [name, number] : numbers_) {
+    if (MayBeReadLater(data_.file(number))) looks_.emplace(name, number);
+  }
+}
+
+void RunReader::KeepPoints() {
+  if (data_.keeps_points()) return;
+  data_.KeepPoints();
+  again_ = {};
+  parts_.Clear();
+}
+
+void RunReader::DropPoints() {
+  data_.DropPoints();
+  if (data_.counted()) index_.reset();
+  again_ = {};
+  parts_.Clear();
+}
+
+std::uint64_t RunReader::total_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const RunFileData& file : data_.files()) {
+    if (!file.gone && HoldsEvents(file.listed.kind)) bytes += file.listed.state.bytes;
+  }
+  return bytes;
+}
+
+bool RunReader::behind() const {
+  if (begin_anew_ || index_.has_value() || !data_.counted() || !data_.level()) return true;
+  if (has_later()) return true;
+  return std::any_of(looks_.begin(), looks_.end(), [this](const auto& look) {
+    const RunFileData& file = data_.file(look.second);
+    const std::uint64_t read = file.DoneBytes();
+    // The size is told at the end of what was there.
+    return read < file.listed.state.bytes || (read > 0 && file.position.size == 0);
+  });
+}
+
+RunReader::Step RunReader::ReadOn(eventlog::ReadBuffer* buffer, bool collect) {
+  Step step;
+  joined_ = 0;
+  if (!under_way_) LookAtProblems();
+  data_.BeginChanges(collect);
+  if (begin_anew_) BeginAnew(&step);
+  Budget budget{.left = options_.step_bytes, .collect = collect};
+  while (step.status.ok() && budget.left > 0) {
+    JoinParts();
+    if (WaitsForParts()) break;
+    if (index_.has_value()) {
+      TakeTags(&budget, &step);
+    } else if (!looks_.empty()) {
+      ReadNew(buffer, &budget, &step);
+    } else if (!data_.counted()) {
+      SetCounted(&step);
+    } else if (!data_.level()) {
+      ReadAgain(buffer, &budget, &step);
+    } else {
+      break;
+    }
+  }
+  step.fresh = data_.EndChanges();
+  step.more = !idle();
+  under_way_ = step.more && step.status.ok();
+  if (!step.more) step.problem = Problem();
+  return step;
+}
+
+void RunReader::BeginAnew(Step* step) {
+  begin_anew_ = false;
+  if (std::exchange(from_index_, false) && step->index.ok()) {
+    step->index = absl::FailedPreconditionError(
+        absl::StrCat("what was indexed of ", run_->directory, " is not there any more"));
+  }
+  index_.reset();
+  step->anew = true;
+  data_.BeginAnew();
+  stretches_.clear();
+  again_ = {};
+  parts_.Clear();
+  later_.clear();
+  searched_ = 0;
+  LookAtAll();
+}
+
+void RunReader::SetCounted(Step* step) {
+  data_.set_counted();
+  if (std::exchange(from_index_, false)) step->spared_bytes = index_bytes_;
+}
+
+void RunReader::TakeTags(Budget* budget, Step* step) {
+  const bool counted = data_.counted();
+  const bool with_points = index_->whole() && data_.keeps_points() && (counted || data_.level());
+  for (; next_tag_ < index_->tags().size(); ++next_tag_) {
+    if (budget->left == 0) return;
+    ScalarColumns points;
+    ValueSeries places;
+    if (with_points) step->index = index_->Read(next_tag_, &points, &places);
+    const IndexedTag& tag = index_->tags()[next_tag_];
+    const std::size_t bytes = kBytesOfATag + points.Bytes() + places.Bytes();
+    budget->left -= std::min<std::uint64_t>(budget->left, bytes);
+    if (step->index.ok()) {
+      const bool taken = counted ? data_.TakePoints(static_cast<RunData::TagId>(next_tag_),
+                                                    tag.name, std::move(points), std::move(places))
+                                 : data_.TakeTag(tag, std::move(points), std::move(places));
+      if (!taken) step->index = absl::DataLossError(absl::StrCat("a second tag ", tag.name));
+    }
+    if (step->index.ok()) continue;
+    if (!counted) return BeginAnew(step);
+    break;
+  }
+  index_.reset();
+  // Points that were not indexed, or are wanted since some tags were taken in without them.
+  if (data_.keeps_points() && !data_.SetLevel()) {
+    data_.DropPoints();
+    data_.KeepPoints();
+  } else if (counted) {
+    step->spared_bytes = index_bytes_;
+  }
+}
+
+void RunReader::ReadNew(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
+  const auto look = looks_.begin();
+  const std::uint32_t number = look->second;
+  RunFileData& file = data_.mutable_files()[number];
+  const std::uint64_t before = file.position.record.offset;
+  eventlog::FileScanOptions options{.step_bytes = budget->left, .open_files = options_.open_files};
+  const bool in_parts = !parts_.empty() && number == parts_file_;
+  if (in_parts) {
+    options.limits.end = parts_.front_begin();
+  } else if (options_.hands > 1) {
+    // To the record, so that parts can follow; others can read them the sooner, the less this is.
+    std::uint64_t bytes = budget->left;
+    if (!budget->collect && BeginsLarge(file)) bytes = std::min(bytes, FirstBytes());
+    options.limits.end = before + bytes;
+  }
+  const eventlog::FileScanResult result =
+      ScanNew({PathOf(file), number}, options, buffer, &file, &data_);
+  step->read_bytes += result.read_bytes;
+  budget->left -= std::min(budget->left, result.read_bytes + kBytesOfAFile);
+  NoteStretch(number, before);
+  if (file.position.record.offset > before) {
+    step->modified_us = std::max(step->modified_us, result.modified_ns / 1000);
+  }
+  const bool searches = file.position.record.state != eventlog::RecordPosition::State::kAtRecord;
+  searched_ = searches ? searched_ + result.read_bytes : 0;
+  if (Settle(number, result, step)) {
+    looks_.erase(look);
+    searched_ = 0;
+    if (in_parts) parts_.Clear();
+  } else if (searched_ >= options_.search_bytes) {
+    later_.insert(looks_.extract(look));
+    searched_ = 0;
+    if (in_parts) parts_.Clear();
+  } else if (result.more && !budget->collect && parts_.empty()) {
+    CutIntoParts(number, result.size);
+  }
+  if (!begin_anew_) return;
+  if (from_index_) {
+    step->index = absl::FailedPreconditionError(
+        absl::StrCat(PathOf(file), " does not hold any more what was indexed of it"));
+  }
+  BeginAnew(step);
+}
+
+std::uint64_t RunReader::FirstBytes() const {
+  return std::max<std::uint64_t>(options_.part_bytes / kFirstOfAPart, 1);
+}
+
+bool RunReader::BeginsLarge(const RunFileData& file) const {
+  return file.position.record.offset == 0 &&
+         file.listed.state.bytes >= 2 * options_.part_bytes + FirstBytes();
+}
+
+void RunReader::NoteStretch(std::uint32_t number, std::uint64_t before) {
+  const std::uint64_t after = data_.file(number).position.record.offset;
+  if (after <= before) return;
+  // One that was read again already does not grow.
+  const bool next = again_.stretch == stretches_.size() || stretches_.back().file != number;
+  if (next) stretches_.push_back({number, 0});
+  stretches_.back().end = after;
+}
+
+void RunReader::CutIntoParts(std::uint32_t number, std::uint64_t size) {
+  const eventlog::RecordPosition& at = data_.file(number).position.record;
+  if (options_.hands == 1 || at.state != eventlog::RecordPosition::State::kAtRecord) return;
+  if (size < at.offset + 2 * options_.part_bytes) return;
+  parts_file_ = number;
+  parts_.Begin({at.offset, size}, options_.part_bytes,
+               kPartsOfAHand * static_cast<std::size_t>(options_.hands),
+               [this, number](PartQueue<RunPart>::Range range) { return MakePart(number, range); });
+}
+
+std::unique_ptr<RunPart> RunReader::MakePart(std::uint32_t number,
+                                             PartQueue<RunPart>::Range range) const {
+  const RunFileData& file = data_.file(number);
+  return std::make_unique<RunPart>(
+      RunPart::Options{.which = {PathOf(file), number},
+                       .listed = file.listed,
+                       .age = file.age,
+                       .begin = range.begin,
+                       .end = range.end,
+                       .keep_points = data_.keeps_points() && data_.level(),
+                       .step_bytes = options_.step_bytes,
+                       .open_files = options_.open_files});
+}
+
+RunReader::Part RunReader::TakePart() {
+  if (joined_ >= kJoinedParts || begin_anew_) return {};
+  return parts_.Take();
+}
+
+void RunReader::GivePart(Part part) {
+  parts_.Give(std::move(part));
+  data_.BeginChanges(false);
+  JoinParts();
+  (void)data_.EndChanges();
+}
+
+void RunReader::JoinParts() {
+  while (!begin_anew_) {
+    RunPart* const part = parts_.Front();
+    if (part == nullptr) return;
+    RunFileData& file = data_.mutable_files()[parts_file_];
+    const std::uint64_t before = file.position.record.offset;
+    if (before < parts_.front_begin()) return;  // What is before it is read first.
+    if (part->JoinTo(&file, &data_)) NoteStretch(parts_file_, before);
+    parts_.PopFront();
+    ++joined_;
+  }
+}
+
+bool RunReader::WaitsForParts() const {
+  return !parts_.empty() && !looks_.empty() && looks_.begin()->second == parts_file_ &&
+         data_.file(parts_file_).position.record.offset >= parts_.front_begin();
+}
+
+bool RunReader::Settle(std::uint32_t number, const eventlog::FileScanResult& result, Step* step) {
+  RunFileData& file = data_.mutable_files()[number];
+  file.problem = result.status;
+  switch (result.outcome) {
+    case ScanOutcome::kRead:
+    case ScanOutcome::kUnchanged:
+      return !result.more;
+    case ScanOutcome::kShrunk:
+    case ScanOutcome::kReplaced:
+    case ScanOutcome::kRewritten:
+      begin_anew_ = true;
+      return true;
+    case ScanOutcome::kGone:
+      file.gone = true;
+      begin_anew_ = file.position.record.offset > 0;
+      return true;
+    case ScanOutcome::kUnreadable:
+      return true;
+    case ScanOutcome::kNoDescriptor:
+      step->status = result.status;
+      return false;
+  }
+  return true;
+}
+
+void RunReader::ReadAgain(eventlog::ReadBuffer* buffer, Budget* budget, Step* step) {
+  if (again_.stretch == stretches_.size()) {
+    // More or fewer points than were counted: a file has changed and was not noticed.
+    if (!data_.SetLevel()) BeginAnew(step);
+    again_ = {};
+    return;
+  }
+  again_.positions.resize(data_.files().size());
+  const IndexedStretch stretch = stretches_[again_.stretch];
+  eventlog::FilePosition& position = again_.positions[stretch.file];
+  const RunFileData& file = data_.file(stretch.file);
+  const eventlog::FileScanResult result =
+      ScanAgain({PathOf(file), stretch.file},
+                {.step_bytes = budget->left,
+                 .limits = {.end = stretch.end},
+                 .open_files = options_.open_files},
+                buffer, {&position, &again_.settled}, file, &data_);
+  step->read_bytes += result.read_bytes;
+  budget->left -= std::min(budget->left, result.read_bytes + kBytesOfAFile);
+  switch (result.outcome) {
+    case ScanOutcome::kRead:
+    case ScanOutcome::kUnchanged:
+      if (position.record.offset >= stretch.end) {
+        ++again_.stretch;
+      } else if (!result.more) {
+        BeginAnew(step);  // It has become shorter.
+      }
+      return;
+    case ScanOutcome::kShrunk:
+    case ScanOutcome::kReplaced:
+    case ScanOutcome::kRewritten:
+    case ScanOutcome::kGone:
+      // Looking at it says what has happened, and begins anew.
+      later_.erase(file.listed.name);
+      looks_.emplace(file.listed.name, stretch.file);
+      again_ = {};
+      data_.DropPoints();
+      data_.KeepPoints();
+      return;
+    case ScanOutcome::kUnreadable:
+    case ScanOutcome::kNoDescriptor:
+      step->status = result.status;
+      return;
+  }
+}
+
+}  // namespace datamanager

@@ -1,0 +1,39 @@
+#ifndef DATAMANAGER_SERIES_COLUMNS_H_
+#define DATAMANAGER_SERIES_COLUMNS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace datamanager {
+
+// One point of a scalar series.
+struct Point {
+  std::int64_t step = 0;
+  double wall_time = 0;  // Seconds since 1970.
+  double value = 0;
+
+  bool operator==(const Point&) const = default;
+};
+
+// What a plot draws in one pixel column. `min` and `max` are over finite values, NaN if there
+// are none, so that neither a spike nor its opposite in the same column ever vanishes.
+struct Column {
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  double last_wall_time = 0;
+  double first = 0;
+  double last = 0;
+  double min = 0;
+  double max = 0;
+  std::uint32_t count = 0;
+};
+
+// Reduces `points`, sorted by step, to at most `limit` columns of equal width in steps; empty
+// columns are left out. With no more points than `limit` each point is its own column.
+std::vector<Column> ReduceToColumns(std::span<const Point> points, std::size_t limit);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_SERIES_COLUMNS_H_
