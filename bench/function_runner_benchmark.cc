@@ -17,11 +17,11 @@
 #include "bench/comparison_app.h"
 #include "runtime/clock.h"
 #include "runtime/thread.h"
-#include "trainer/function_runner.h"
-#include "trainer/functions.h"
-#include "trainer/named_values.h"
-#include "trainer/reporter.h"
-#include "trainer/training_progress.h"
+#include "trainer/function/function_runner.h"
+#include "trainer/function/functions.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/reporter.h"
+#include "trainer/function/training_progress.h"
 
 namespace bench {
 namespace {

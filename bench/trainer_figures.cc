@@ -27,9 +27,9 @@
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
-#include "trainer/result_row.h"
-#include "trainer/store.h"
-#include "trainer/trial_record.h"
+#include "trainer/report/result_row.h"
+#include "trainer/store/store.h"
+#include "trainer/store/trial_record.h"
 
 namespace bench {
 namespace {

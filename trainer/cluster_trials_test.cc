@@ -12,8 +12,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

@@ -23,8 +23,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "runtime/file/file.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

@@ -26,9 +26,9 @@
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
 #include "runtime/process/subprocess.h"
-#include "trainer/checkpoint_directory.h"
-#include "trainer/checkpoint_row.h"
-#include "trainer/store.h"
+#include "trainer/checkpoint/checkpoint_directory.h"
+#include "trainer/checkpoint/checkpoint_row.h"
+#include "trainer/store/store.h"
 #include "trainer/testing/relay_client.h"
 
 namespace trainer {

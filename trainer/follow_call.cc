@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/row_events.h"
-#include "trainer/trial_record.h"
+#include "trainer/store/trial_record.h"
+#include "trainer/trial/row_events.h"
 
 namespace trainer {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/event_loop.h"
-#include "trainer/trials.h"
+#include "trainer/table/trials.h"
 
 namespace trainer {
 

@@ -26,9 +26,9 @@
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "trainer/checkpoint_directory.h"
+#include "trainer/checkpoint/checkpoint_directory.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

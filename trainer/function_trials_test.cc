@@ -7,10 +7,10 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "trainer/functions.h"
-#include "trainer/named_values.h"
+#include "trainer/function/functions.h"
+#include "trainer/function/named_values.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

@@ -13,8 +13,8 @@
 #include "bus/fixtures/as_other_user.h"
 #include "gtest/gtest.h"
 #include "runtime/clock.h"
-#include "trainer/line_receiver.h"
-#include "trainer/relay.h"
+#include "trainer/attempt/relay.h"
+#include "trainer/report/line_receiver.h"
 #include "trainer/testing/loop_thread.h"
 #include "trainer/testing/relay_client.h"
 

@@ -14,9 +14,9 @@
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
-#include "trainer/result_row.h"
+#include "trainer/report/result_row.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

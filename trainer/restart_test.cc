@@ -11,11 +11,11 @@
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
 #include "runtime/sanitizer.h"
-#include "trainer/result_row.h"
-#include "trainer/store.h"
+#include "trainer/report/result_row.h"
+#include "trainer/store/store.h"
+#include "trainer/store/trial_record.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"
-#include "trainer/trial_record.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

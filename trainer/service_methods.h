@@ -3,7 +3,7 @@
 
 #include "bus/call/service.h"
 #include "runtime/event_loop.h"
-#include "trainer/trials.h"
+#include "trainer/table/trials.h"
 
 namespace trainer {
 

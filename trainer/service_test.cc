@@ -29,14 +29,14 @@
 #include "runtime/coordinator.h"
 #include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
-#include "trainer/line_receiver.h"
-#include "trainer/relay.h"
+#include "trainer/attempt/relay.h"
+#include "trainer/report/line_receiver.h"
 #include "trainer/service_methods.h"
-#include "trainer/store.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/loop_thread.h"
 #include "trainer/testing/relay_client.h"
 #include "trainer/trial_topics.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

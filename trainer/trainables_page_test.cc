@@ -10,11 +10,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "trainer/function_runner.h"
-#include "trainer/functions.h"
-#include "trainer/named_values.h"
-#include "trainer/reporter.h"
-#include "trainer/training_progress.h"
+#include "trainer/function/function_runner.h"
+#include "trainer/function/functions.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/reporter.h"
+#include "trainer/function/training_progress.h"
 
 namespace trainer {
 namespace {

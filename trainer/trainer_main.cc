@@ -14,7 +14,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/process/exit_code.h"
 #include "runtime/process/service_flags.h"
-#include "trainer/function_main.h"
+#include "trainer/function/function_main.h"
 #include "trainer/trainer_service.h"
 
 ABSL_FLAG(std::string, logdir, "./runs", "Directory of the runs.");

@@ -20,11 +20,11 @@
 #include "runtime/sqlite/database_check.h"
 #include "runtime/text/printable.h"
 #include "runtime/thread_pool.h"
-#include "trainer/relay.h"
+#include "trainer/attempt/relay.h"
 #include "trainer/service_methods.h"
-#include "trainer/store.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trials.h"
 #include "trainer/trial_topics.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 namespace {

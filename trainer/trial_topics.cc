@@ -11,7 +11,7 @@
 
 #include "bus/call/record_page.h"
 #include "bus/wire/topic.h"
-#include "trainer/row_events.h"
+#include "trainer/trial/row_events.h"
 
 namespace trainer {
 namespace {

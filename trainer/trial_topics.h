@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/envelope_generated.h"
-#include "trainer/trials.h"
+#include "trainer/table/trials.h"
 
 namespace trainer {
 

@@ -3,7 +3,7 @@
 //
 //   functions DIRECTORY [CONFIG]     e.g. functions /tmp/run '{"target": 2}'
 
-#include "trainer/functions.h"
+#include "trainer/function/functions.h"
 
 #include <cstdio>
 #include <string>
@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "examples/functions/newton.h"
-#include "trainer/function_runner.h"
-#include "trainer/named_values.h"
-#include "trainer/training_progress.h"
+#include "trainer/function/function_runner.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/training_progress.h"
 
 namespace {
 

@@ -13,10 +13,10 @@
 #include <thread>
 
 #include "examples/functions/newton.h"
-#include "trainer/functions.h"
-#include "trainer/named_values.h"
-#include "trainer/reporter.h"
-#include "trainer/training_progress.h"
+#include "trainer/function/functions.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/reporter.h"
+#include "trainer/function/training_progress.h"
 
 namespace {
 

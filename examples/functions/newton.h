@@ -1,8 +1,8 @@
 #ifndef EXAMPLES_FUNCTIONS_NEWTON_H_
 #define EXAMPLES_FUNCTIONS_NEWTON_H_
 
-#include "trainer/named_values.h"
-#include "trainer/reporter.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/reporter.h"
 
 // A trainable function: Newton's way to the square root of `target`, a result and a checkpoint an
 // iteration, until the loss is tiny. Of the configuration: `target` (2), `start` (the target),

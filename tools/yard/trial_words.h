@@ -11,7 +11,8 @@
 namespace yard {
 
 // What the launcher says names jobs, also those of trials. With trials for their jobs it is
-// "waits for gpu: 1 of 1 is used by t-abcde" (as the trainer says it, trainer/trial_resources.h).
+// "waits for gpu: 1 of 1 is used by t-abcde" (as the trainer says it,
+// trainer/attempt/trial_resources.h).
 class TrialWords {
  public:
   void Add(const msg::JobT& job);

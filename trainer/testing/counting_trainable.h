@@ -12,11 +12,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "trainer/checkpoint_directory.h"
-#include "trainer/checkpoint_object.h"
-#include "trainer/named_values.h"
-#include "trainer/trainable.h"
-#include "trainer/training_progress.h"
+#include "trainer/checkpoint/checkpoint_directory.h"
+#include "trainer/checkpoint/checkpoint_object.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/trainable.h"
+#include "trainer/function/training_progress.h"
 
 namespace trainer {
 

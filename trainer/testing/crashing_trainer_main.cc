@@ -34,9 +34,9 @@
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
 #include "runtime/thread_pool.h"
-#include "trainer/relay.h"
-#include "trainer/store.h"
-#include "trainer/trials.h"
+#include "trainer/attempt/relay.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trials.h"
 
 namespace {
 

@@ -14,11 +14,11 @@
 #include "absl/time/time.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
-#include "trainer/checkpoint_directory.h"
-#include "trainer/named_values.h"
-#include "trainer/program_channel.h"
-#include "trainer/report_line.h"
-#include "trainer/reporter.h"
+#include "trainer/checkpoint/checkpoint_directory.h"
+#include "trainer/function/named_values.h"
+#include "trainer/function/program_channel.h"
+#include "trainer/function/reporter.h"
+#include "trainer/report/report_line.h"
 
 namespace trainer {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/functions.h"
+#include "trainer/function/functions.h"
 
 namespace trainer {
 

@@ -12,12 +12,12 @@
 #include "bus/schema/trainer_generated.h"
 #include "gtest/gtest.h"
 #include "runtime/fake_clock.h"
-#include "trainer/line_receiver.h"
-#include "trainer/result_row.h"
-#include "trainer/store.h"
+#include "trainer/report/line_receiver.h"
+#include "trainer/report/result_row.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trials.h"
 #include "trainer/testing/fake_jobs.h"
 #include "trainer/testing/loop_thread.h"
-#include "trainer/trials.h"
 
 namespace trainer {
 

@@ -1,0 +1,39 @@
+#include "trainer/attempt/attempt_nonces.h"
+
+namespace trainer {
+
+void AttemptNonces::Add(const std::string& nonce, const AttemptKey& attempt) {
+  attempts_[nonce] = {attempt};
+}
+
+void AttemptNonces::ForgetLater(const std::string& nonce) {
+  const auto found = attempts_.find(nonce);
+  if (found == attempts_.end()) return;
+  found->second.until = clock_->Now() + kLateReports;
+  PlanForgetting();
+}
+
+std::optional<AttemptKey> AttemptNonces::Find(std::string_view nonce) const {
+  const auto found = attempts_.find(nonce);
+  if (found == attempts_.end()) return std::nullopt;
+  return found->second.attempt;
+}
+
+void AttemptNonces::ForgetDue() {
+  const absl::Time now = clock_->Now();
+  std::erase_if(attempts_, [&](const auto& entry) { return entry.second.until <= now; });
+  for (const auto& [nonce, entry] : attempts_) {
+    if (entry.until != absl::InfiniteFuture()) return PlanForgetting();
+  }
+}
+
+// All that are due by then together: they are many if trials are short.
+void AttemptNonces::PlanForgetting() {
+  if (timer_ != 0) return;
+  timer_ = loop_->RunAfter(kLateReports / 4, [this] {
+    timer_ = 0;
+    ForgetDue();
+  });
+}
+
+}  // namespace trainer

@@ -1,0 +1,345 @@
+#include "trainer/attempt/relay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "glog/logging.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/peer.h"
+#include "runtime/text/string_view.h"
+#include "trainer/report/report_line.h"
+
+// Always true: lines_ holds lines of connections in the order of arrival, and Commit() is posted
+// while it is not empty; a connection with lines that are held back has none there; one that is
+// closing neither reads nor gets more answers.
+
+namespace trainer {
+namespace {
+
+constexpr std::size_t kReadBytes = 256 << 10;
+constexpr std::size_t kMaxInput = kMaxReportLine + 64;  // A line with its number.
+constexpr std::size_t kMaxOutput = 4 << 20;
+constexpr std::size_t kMaxWaiting = 256;  // Lines of one connection for the next transaction.
+constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
+
+absl::StatusOr<runtime::UniqueFd> ListenOn(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("socket path ", path, " has over ", sizeof(address.sun_path) - 1, " bytes"));
+  }
+  memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const auto failed = [&](std::string_view what) {
+    return absl::InternalError(
+        absl::StrCat("cannot ", runtime::Absl(what), " ", path, ": ", strerror(errno)));
+  };
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) return failed("remove the old socket");
+  runtime::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return failed("make socket");
+  if (bind(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
+    return failed("bind");
+  }
+  if (chmod(path.c_str(), 0600) != 0) return failed("protect");
+  if (listen(fd.get(), 256) != 0) return failed("listen on");
+  return fd;
+}
+
+// "N TEXT" or "END N". Nothing if it is neither.
+bool ParseRelayed(std::string_view text, RelayedLine& line) {
+  constexpr std::string_view kEnd = "END ";
+  line.is_end = text.substr(0, kEnd.size()) == kEnd;
+  if (line.is_end) text.remove_prefix(kEnd.size());
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line.number);
+  const auto digits = static_cast<std::size_t>(end - text.data());
+  if (error != std::errc() || line.number < (line.is_end ? 0 : 1)) return false;
+  if (line.is_end) return digits == text.size();
+  if (digits == text.size() || text[digits] != ' ') return false;
+  line.text = text.substr(digits + 1);
+  return true;
+}
+
+class RelayImpl : public Relay {
+ public:
+  explicit RelayImpl(Options options, runtime::UniqueFd listener)
+      : options_(std::move(options)), listener_(std::move(listener)) {
+    WatchListener();
+    options_.receiver->OnWanted([this](const AttemptKey& attempt) { BringAgain(attempt); });
+  }
+  ~RelayImpl() override {
+    options_.receiver->OnWanted(nullptr);
+    options_.loop->Unwatch(accept_watch_);
+    options_.loop->Cancel(accept_timer_);
+    for (auto& [id, connection] : connections_) Unwatch(connection);
+    *alive_ = false;
+  }
+
+  Stats GetStats() const override {
+    return {open_.load(), received_.load(), batches_.load(), refused_.load()};
+  }
+
+  absl::Status ListenAgain() override {
+    auto listener = ListenOn(options_.socket_path);
+    if (!listener.ok()) return listener.status();
+    options_.loop->Unwatch(accept_watch_);
+    options_.loop->Cancel(accept_timer_);
+    listener_ = *std::move(listener);
+    WatchListener();
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Connection {
+    runtime::UniqueFd fd;
+    runtime::EventLoop::WatchId read_watch = 0;
+    runtime::EventLoop::WatchId write_watch = 0;
+    std::string in;
+    std::size_t searched = 0;  // Bytes of `in` known to hold no newline.
+    std::string out;
+    bool greeted = false;
+    AttemptKey attempt;
+    std::size_t waiting = 0;  // Its lines in lines_ and in held.
+    std::vector<RelayedLine> held;
+    bool closing = false;  // Closed once `out` is written.
+  };
+  using ConnectionId = std::uint64_t;
+
+  void WatchListener() {
+    accept_watch_ = options_.loop->Watch(listener_.get(), runtime::EventLoop::Readiness::kReadable,
+                                         [this] { Accept(); });
+  }
+
+  void Accept() {
+    for (;;) {
+      runtime::UniqueFd fd(
+          accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      if (fd.valid()) {
+        if (runtime::IsOfOurUser(fd.get())) Add(std::move(fd));
+        continue;
+      }
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN) PauseAccepting();
+      return;
+    }
+  }
+
+  // Out of descriptors: the listener would be ready again at once.
+  void PauseAccepting() {
+    PLOG(ERROR) << "cannot accept on " << options_.socket_path;
+    options_.loop->Unwatch(accept_watch_);
+    accept_timer_ = options_.loop->RunAfter(kAcceptPause, [this] { WatchListener(); });
+  }
+
+  void Add(runtime::UniqueFd fd) {
+    const ConnectionId id = ++last_id_;
+    connections_[id].fd = std::move(fd);
+    ++open_;
+    UpdateWatches(id);
+  }
+
+  void Close(ConnectionId id) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return;
+    Unwatch(found->second);
+    connections_.erase(found);
+    --open_;
+  }
+
+  void Unwatch(Connection& connection) {
+    options_.loop->Unwatch(std::exchange(connection.read_watch, 0));
+    options_.loop->Unwatch(std::exchange(connection.write_watch, 0));
+  }
+
+  // Reads while there is room for lines and answers; writes while there is something to write.
+  void UpdateWatches(ConnectionId id) {
+    Connection& connection = connections_.at(id);
+    const bool reads = !connection.closing && connection.waiting < kMaxWaiting &&
+                       connection.out.size() < kMaxOutput;
+    using runtime::EventLoop;
+    if (reads && connection.read_watch == 0) {
+      connection.read_watch = options_.loop->Watch(
+          connection.fd.get(), EventLoop::Readiness::kReadable, [this, id] { Read(id); });
+    } else if (!reads && connection.read_watch != 0) {
+      options_.loop->Unwatch(std::exchange(connection.read_watch, 0));
+    }
+    const bool writes = !connection.out.empty();
+    if (writes && connection.write_watch == 0) {
+      connection.write_watch = options_.loop->Watch(
+          connection.fd.get(), EventLoop::Readiness::kWritable, [this, id] { Flush(id); });
+    } else if (!writes && connection.write_watch != 0) {
+      options_.loop->Unwatch(std::exchange(connection.write_watch, 0));
+    }
+  }
+
+  void Read(ConnectionId id) {
+    Connection& connection = connections_.at(id);
+    const ssize_t count = recv(connection.fd.get(), chunk_.get(), kReadBytes, MSG_DONTWAIT);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (count <= 0) return Close(id);
+    connection.in.append(chunk_.get(), static_cast<std::size_t>(count));
+    TakeLines(id);
+  }
+
+  void TakeLines(ConnectionId id) {
+    Connection& connection = connections_.at(id);
+    std::size_t begin = 0;
+    std::size_t from = connection.searched;
+    while (!connection.closing) {
+      const std::size_t newline = connection.in.find('\n', from);
+      if (newline == connection.in.npos) break;
+      TakeLine(id, std::string_view(connection.in).substr(begin, newline - begin));
+      begin = from = newline + 1;
+    }
+    connection.in.erase(0, begin);
+    connection.searched = connection.in.size();
+    if (!connection.closing && connection.in.size() > kMaxInput) Refuse(id, "line too long");
+    if (connections_.count(id) != 0) UpdateWatches(id);
+  }
+
+  void TakeLine(ConnectionId id, std::string_view text) {
+    Connection& connection = connections_.at(id);
+    if (!connection.greeted) return Greet(id, text);
+    RelayedLine line{connection.attempt, 0, {}, false};
+    if (text.size() > kMaxInput || !ParseRelayed(text, line)) {
+      return Refuse(id, "not a numbered line");
+    }
+    ++connection.waiting;
+    ++received_;
+    if (!connection.held.empty()) return connection.held.push_back(std::move(line));
+    Queue(id, std::move(line));
+  }
+
+  void Queue(ConnectionId id, RelayedLine line) {
+    lines_.push_back(std::move(line));
+    origins_.push_back(id);
+    if (lines_.size() == 1) {
+      options_.loop->Post([this, alive = alive_] {
+        if (*alive) Commit();
+      });
+    }
+  }
+
+  void BringAgain(const AttemptKey& attempt) {
+    for (auto& [id, connection] : connections_) {
+      if (!connection.greeted || connection.attempt != attempt || connection.closing) continue;
+      for (RelayedLine& line : std::exchange(connection.held, {})) Queue(id, std::move(line));
+    }
+  }
+
+  void Greet(ConnectionId id, std::string_view text) {
+    constexpr std::string_view kGreeting = "YARD1 ";
+    if (text.substr(0, kGreeting.size()) != kGreeting) return Refuse(id, "expected YARD1 NONCE");
+    auto attempt = options_.receiver->Greet(text.substr(kGreeting.size()));
+    if (!attempt.ok()) return Refuse(id, runtime::Std(attempt.status().message()));
+    std::vector<ConnectionId> replaced;
+    for (const auto& [other, connection] : connections_) {
+      if (connection.greeted && connection.attempt == *attempt) replaced.push_back(other);
+    }
+    for (const ConnectionId other : replaced) Close(other);
+    Connection& connection = connections_.at(id);
+    connection.greeted = true;
+    connection.attempt = *attempt;
+    connection.out += "OK\n";
+  }
+
+  void Refuse(ConnectionId id, std::string_view reason) {
+    std::string line = absl::StrCat("ERR ", runtime::Absl(reason));
+    for (char& c : line) {
+      if (c == '\n') c = ' ';
+    }
+    Connection& connection = connections_.at(id);
+    LOG_EVERY_N(WARNING, 100) << "refused a report connection: " << line;
+    connection.out += line + "\n";
+    connection.closing = true;
+    ++refused_;
+  }
+
+  void Commit() {
+    std::vector<RelayedLine> lines = std::exchange(lines_, {});
+    std::vector<ConnectionId> origins = std::exchange(origins_, {});
+    ++batches_;
+    const auto answers = options_.receiver->Receive(lines);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto found = connections_.find(origins[i]);
+      if (found == connections_.end()) continue;
+      if (absl::IsUnavailable(answers[i].status()) && !found->second.closing) {
+        found->second.held.push_back(std::move(lines[i]));
+        continue;
+      }
+      --found->second.waiting;
+      if (!found->second.closing) Answer(origins[i], lines[i], answers[i]);
+    }
+    for (const ConnectionId id : origins) Flush(id);
+    if (options_.fault) options_.fault("after replies");
+  }
+
+  void Answer(ConnectionId id, const RelayedLine& line, const absl::StatusOr<std::string>& answer) {
+    if (!answer.ok()) return Refuse(id, runtime::Std(answer.status().message()));
+    std::string& out = connections_.at(id).out;
+    if (line.is_end) {
+      out += "END\n";
+    } else {
+      absl::StrAppend(&out, line.number, answer->empty() ? "" : " ", *answer, "\n");
+    }
+  }
+
+  void Flush(ConnectionId id) {
+    const auto found = connections_.find(id);
+    if (found == connections_.end()) return;
+    Connection& connection = found->second;
+    if (options_.fault && connection.out.size() > 1) SendHalf(connection);
+    while (!connection.out.empty()) {
+      const ssize_t count = send(connection.fd.get(), connection.out.data(), connection.out.size(),
+                                 MSG_DONTWAIT | MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) break;
+      if (count < 0) return Close(id);
+      connection.out.erase(0, static_cast<std::size_t>(count));
+    }
+    if (connection.out.empty() && connection.closing) return Close(id);
+    UpdateWatches(id);
+  }
+
+  void SendHalf(Connection& connection) {
+    const ssize_t count = send(connection.fd.get(), connection.out.data(),
+                               connection.out.size() / 2, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (count > 0) connection.out.erase(0, static_cast<std::size_t>(count));
+    options_.fault("inside a reply");
+  }
+
+  const Options options_;
+  runtime::UniqueFd listener_;
+  runtime::EventLoop::WatchId accept_watch_ = 0;
+  runtime::EventLoop::TimerId accept_timer_ = 0;
+  // Of every read in turn: to make room for as much in each `in` would be to fill it with zeros.
+  const std::unique_ptr<char[]> chunk_ = std::make_unique_for_overwrite<char[]>(kReadBytes);
+  std::map<ConnectionId, Connection> connections_;
+  ConnectionId last_id_ = 0;
+  std::vector<RelayedLine> lines_;     // For the next transaction,
+  std::vector<ConnectionId> origins_;  // and where each came from.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::atomic<std::uint64_t> open_{0}, received_{0}, batches_{0}, refused_{0};
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Relay>> Relay::Listen(Options options) {
+  auto listener = ListenOn(options.socket_path);
+  if (!listener.ok()) return listener.status();
+  return std::make_unique<RelayImpl>(std::move(options), *std::move(listener));
+}
+
+}  // namespace trainer

@@ -1,0 +1,53 @@
+#ifndef TRAINER_REPORT_LINE_RECEIVER_H_
+#define TRAINER_REPORT_LINE_RECEIVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace trainer {
+
+// One attempt of a trial.
+struct AttemptKey {
+  std::int64_t trial = 0;  // TrialRecord::number.
+  int attempt = 0;
+  bool operator==(const AttemptKey&) const = default;
+  bool operator<(const AttemptKey& other) const {
+    return std::tie(trial, attempt) < std::tie(other.trial, other.attempt);
+  }
+};
+
+// A line as the shim numbers it.
+struct RelayedLine {
+  AttemptKey attempt;
+  std::int64_t number = 0;
+  std::string text;
+  bool is_end = false;  // END: the task has ended and `number` is its last line.
+};
+
+// Who takes the lines that a Relay brings. On the loop's thread; may block for the disk.
+class LineReceiver {
+ public:
+  virtual ~LineReceiver() = default;
+  // The attempt with this nonce. PermissionDenied if there is none (any more).
+  virtual absl::StatusOr<AttemptKey> Greet(std::string_view nonce) = 0;
+  // Takes lines that arrived together, in their order, in one transaction. An answer for each of
+  // them: empty for an acknowledgement without one. With an error the line counts as never
+  // received: the connection is refused, and the shim sends it again. Unavailable: it is held back;
+  // so are those behind it of the same attempt, and all are brought again, in their order, once
+  // the receiver calls for them.
+  virtual std::vector<absl::StatusOr<std::string>> Receive(
+      const std::vector<RelayedLine>& lines) = 0;
+  // Sets who is called when the lines of an attempt that were held back are wanted. Never called
+  // inside of Receive(), and perhaps when there are none (any more).
+  virtual void OnWanted(std::function<void(const AttemptKey&)> wanted) = 0;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_REPORT_LINE_RECEIVER_H_

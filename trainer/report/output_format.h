@@ -1,0 +1,45 @@
+#ifndef TRAINER_REPORT_OUTPUT_FORMAT_H_
+#define TRAINER_REPORT_OUTPUT_FORMAT_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace trainer {
+
+// Which lines of a program's standard output are reports, and of what: for programs that know
+// nothing of the yard. Pure; any thread.
+//
+//   "json"      a line that is a JSON object with members; NaN, Infinity and -Infinity may occur
+//   "values"    a line with NAME=NUMBER in it, once or more: "epoch 3: loss=0.12, acc = 91.5"
+//   "tag:WORD"  a line that begins with WORD, and then either of these
+//
+// A NAME is letters, digits and any of _ - . /, begins with a letter or _, and stands at the line's
+// beginning or behind a space or one of ,;|([{: ; a number ends the line or stands before a space
+// or one of ,;|)]} ; true and false count as numbers do. What is not read so is passed over: of
+// "lr=0.1 took=3s" took is no metric. Of a line that was overwritten in place (a progress bar, \r)
+// the last writing counts. At most 1,000 values a line, the later ones are passed over.
+class OutputFormat {
+ public:
+  // InvalidArgument says what it may be.
+  static absl::StatusOr<OutputFormat> From(std::string_view text);
+
+  // The metrics that a line (without its newline) reports, as a compact JSON object; nothing if it
+  // is no report.
+  std::optional<std::string> MetricsIn(std::string_view line) const;
+
+ private:
+  OutputFormat(bool json, bool values, std::string tag)
+      : json_(json), values_(values), tag_(std::move(tag)) {}
+
+  bool json_;
+  bool values_;
+  std::string tag_;  // Empty: every line.
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_REPORT_OUTPUT_FORMAT_H_

@@ -1,0 +1,24 @@
+// Whatever a program writes, the parser answers or refuses, and what it accepts it can read again.
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "trainer/report/json_text.h"
+#include "trainer/report/report_line.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto report = trainer::ParseReportLine(text);
+  if (report.ok() && !trainer::FlattenMetrics(report->metrics).ok()) std::abort();
+  const auto json = trainer::ParseJson(text);
+  if (!json.ok()) return 0;
+  const std::string once = trainer::CompactJson(*json);
+  const auto again = trainer::ParseJson(once);
+  if (!again.ok() || trainer::CompactJson(*again) != once) std::abort();
+  const std::string pretty = trainer::PrettyJson(*json);
+  const auto third = trainer::ParseJson(pretty);
+  if (!third.ok() || trainer::PrettyJson(*third) != pretty) std::abort();
+  return 0;
+}

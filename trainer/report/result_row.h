@@ -1,0 +1,54 @@
+#ifndef TRAINER_REPORT_RESULT_ROW_H_
+#define TRAINER_REPORT_RESULT_ROW_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trainer {
+
+// The files in a run's directory that grow with every report.
+enum ResultFile : std::size_t { kResultJson, kProgressCsv, kEventFile };
+inline constexpr std::size_t kResultFiles = 3;
+
+// A size or offset in each of them, bytes.
+using FileEnds = std::array<std::int64_t, kResultFiles>;
+
+// One acknowledged report, with all that is needed to write it into the files again, byte by byte.
+struct ResultRow {
+  std::int64_t row = 0;  // Counts from 1 for each trial.
+  int attempt = 1;
+  std::int64_t wall_time_us = 0;
+  std::int64_t utc_offset_s = 0;        // Of the local time then.
+  std::int64_t training_iteration = 0;  // Counts from 1 for each attempt that starts from nothing.
+  std::int64_t step = 0;
+  std::int64_t time_this_iter_us = 0;
+  std::int64_t time_total_us = 0;
+  bool done = false;
+  std::string metrics;  // Compact JSON object, as reported.
+  FileEnds ends = {};   // Where each file ends once this row is in it.
+
+  // Of the attempt: reports, their time, and what they said of their timesteps. The first is 0 in a
+  // row of a version that did not know these fields; it is written without them.
+  std::int64_t iterations_since_restore = 0;
+  std::int64_t time_since_restore_us = 0;
+  std::int64_t timesteps_since_restore = 0;
+  std::int64_t timesteps_total = -1;  // -1, also below: nothing was said of them yet.
+  std::int64_t episodes_total = -1;
+  std::int64_t pid = 0;  // As the program said; 0: it did not.
+  // When it came, by the clock that nobody sets. -1 in a row of a version that did not know it:
+  // such a row is written without the step, and with numbers of 32 bits.
+  std::int64_t monotonic_us = -1;
+};
+
+// Columns that progress.csv has from a row on, behind those it had before.
+struct CsvWidening {
+  std::int64_t row = 0;
+  std::vector<std::string> columns;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_REPORT_RESULT_ROW_H_

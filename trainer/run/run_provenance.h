@@ -1,0 +1,28 @@
+#ifndef TRAINER_RUN_RUN_PROVENANCE_H_
+#define TRAINER_RUN_RUN_PROVENANCE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "bus/schema/trainer_generated.h"
+
+namespace trainer {
+
+// Where a run comes from: provenance.json and uncommitted.diff in the run's directory, beside
+// params.json. Ray Tune keeps neither. On the loop's thread; blocks for the disk.
+
+// InvalidArgument names the field: `provenance` is a JSON object of at most 512 KiB,
+// `provenance_diff` has at most 512 KiB, there are at most 64 labels of 1 to 256 bytes, none twice
+// and without control characters, and `group` has at most 200 bytes. A `fail_fast` needs a group.
+absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options);
+
+// Writes provenance.json: what the caller says (command, arguments, directory, host, git commit,
+// versions), and in "trial", "labels" and, if it is in one, "group" what the run is here, so that
+// whoever reads the run need not ask the trainer; these hide members of the caller's of that name.
+// And uncommitted.diff, if there is one.
+absl::Status WriteProvenance(const std::string& run_directory, const std::string& trial,
+                             const msg::TrialOptionsT& options);
+
+}  // namespace trainer
+
+#endif  // TRAINER_RUN_RUN_PROVENANCE_H_

@@ -1,0 +1,52 @@
+#ifndef TRAINER_STORE_PREPARED_TRANSACTION_H_
+#define TRAINER_STORE_PREPARED_TRANSACTION_H_
+
+#include <SQLiteCpp/SQLiteCpp.h>
+
+namespace trainer {
+
+// Transactions of a database whose words are compiled once: to compile them for each costs as much
+// as to store a report. One at a time, on the database's thread; throws as SQLiteCpp does.
+class PreparedTransaction {
+ public:
+  // `database` is not owned and outlives it.
+  explicit PreparedTransaction(SQLite::Database& database)
+      : begin_(database, "BEGIN IMMEDIATE"),
+        commit_(database, "COMMIT"),
+        rollback_(database, "ROLLBACK") {}
+
+  // One of them: begins here, and is undone at its end unless it was committed.
+  class Run {
+   public:
+    explicit Run(PreparedTransaction* of) : of_(of) { Execute(of_->begin_); }
+    ~Run() {
+      if (is_committed_) return;
+      of_->rollback_.tryReset();
+      // (After some errors SQLite has done so already.)
+      (void)of_->rollback_.tryExecuteStep();
+    }
+    Run(const Run&) = delete;
+    Run& operator=(const Run&) = delete;
+
+    void Commit() {
+      Execute(of_->commit_);
+      is_committed_ = true;
+    }
+
+   private:
+    static void Execute(SQLite::Statement& statement) {
+      statement.tryReset();
+      statement.exec();
+    }
+
+    PreparedTransaction* const of_;
+    bool is_committed_ = false;
+  };
+
+ private:
+  SQLite::Statement begin_, commit_, rollback_;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_STORE_PREPARED_TRANSACTION_H_

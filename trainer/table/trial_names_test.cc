@@ -1,0 +1,48 @@
+#include "trainer/table/trial_names.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace trainer {
+namespace {
+
+std::string Found(std::string_view name) {
+  TrialNameSearch search(name);
+  search.LookAt(false, 1, "t-abcde", "first");
+  search.LookAt(true, 2, "t-abxyz", "second");
+  search.LookAt(false, 3, "t-qqqqq", "second");
+  search.LookAt(false, 4, "t-rrrrr", "first");
+  search.LookAt(true, 5, "t-sssss", "t-qq");
+  const auto found = search.Found();
+  return found.ok() ? *found : found.status().ToString();
+}
+
+TEST(TrialNamesTest, FindTheTrialThatIsMeant) {
+  const struct {
+    const char *name, *found;
+  } kCases[] = {
+      {"second", "t-abxyz"},  // The live one, though another is newer.
+      {"first", "t-rrrrr"},   // The newest.
+      {"t-abc", "t-abcde"},
+      {"t-abcde", "t-abcde"},
+      {"t-qq", "t-sssss"},  // A name is more than a prefix.
+      {"t-ab", "FAILED_PRECONDITION: t-ab is ambiguous: t-abcde (first), t-abxyz (second)"},
+      {"third", "NOT_FOUND: no trial is called third"},
+      {"", "NOT_FOUND: no trial is called "},
+  };
+  for (const auto& [name, found] : kCases) EXPECT_EQ(Found(name), found) << name;
+}
+
+TEST(TrialNamesTest, OfManyThatCouldBeMeantTheFirstAreNamed) {
+  TrialNameSearch search("t-");
+  for (int i = 0; i < 10'000; ++i) search.LookAt(false, i, absl::StrCat("t-", i), "run");
+  EXPECT_EQ(search.Found().status(),
+            absl::FailedPreconditionError("t- is ambiguous: t-0 (run), t-1 (run), t-2 (run), "
+                                          "t-3 (run), t-4 (run) and 9995 more"));
+}
+
+}  // namespace
+}  // namespace trainer

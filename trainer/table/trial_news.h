@@ -1,0 +1,80 @@
+#ifndef TRAINER_TABLE_TRIAL_NEWS_H_
+#define TRAINER_TABLE_TRIAL_NEWS_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "bus/schema/trainer_generated.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "trainer/report/result_row.h"
+#include "trainer/table/trial_table.h"
+#include "trainer/table/trial_view.h"
+#include "trainer/trial/trial.h"
+
+namespace trainer {
+
+// Where it goes that a trial has reported, or changed its state, once that is stored: into the
+// files of its run, to the service's topics, and to those who observe the trial. Rows are told in
+// their order, and before a change of state that came after them. On the loop's thread; blocks for
+// the disk of the runs.
+class TrialNews {
+ public:
+  struct Options {
+    runtime::EventLoop* loop = nullptr;  // Not owned, as the three below; all outlive it.
+    runtime::Clock* clock = nullptr;
+    TrialTable* table = nullptr;
+    const TrialView* view = nullptr;
+    // As in Trials::Options, as the next.
+    absl::Duration spread_every;
+    std::function<void(msg::TrialEventT)> on_event;
+  };
+  explicit TrialNews(Options options) : options_(std::move(options)) {}
+  // What is not in the files yet is written; nobody is told.
+  ~TrialNews();
+  TrialNews(const TrialNews&) = delete;
+  TrialNews& operator=(const TrialNews&) = delete;
+
+  // That its state has changed: now, to all.
+  void Announce(Trial& trial);
+  // Its fresh rows. An error is logged: the files are repaired before the next line is answered.
+  absl::Status Spread(Trial& trial);
+  // At once, unless it reports often. (Then no answer waits for that.)
+  absl::Status SpreadSoon(Trial& trial);
+  // It is not at hand any more; its fresh rows are not told.
+  void Drop(std::int64_t trial) { due_.erase(trial); }
+
+  // As Trials::Observe() and Trials::Forget().
+  using Changed = std::function<void(const ResultRow* row)>;
+  std::uint64_t Observe(const std::string& id, Changed changed);
+  void Forget(std::uint64_t observer) { observers_.erase(observer); }
+
+ private:
+  struct Observer {
+    std::string id;
+    Changed changed;
+  };
+  void SpreadOneByOne(std::deque<std::int64_t> due);
+  void AnnounceRows(const Trial& trial, const std::vector<ResultRow>& rows);
+  std::vector<Changed> ObserversOf(const Trial& trial) const;
+
+  const Options options_;
+  std::set<std::int64_t> due_;  // Trials with fresh rows, for the timer.
+  runtime::EventLoop::TimerId timer_ = 0;
+  std::map<std::uint64_t, Observer> observers_;
+  std::uint64_t last_observer_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TABLE_TRIAL_NEWS_H_

@@ -1,0 +1,58 @@
+#ifndef TRAINER_TABLE_TRIAL_REMOVALS_H_
+#define TRAINER_TABLE_TRIAL_REMOVALS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trial_table.h"
+#include "trainer/table/trial_view.h"
+#include "trainer/trial/trial.h"
+
+namespace trainer {
+
+// How ended trials go: one that somebody removes, with its directory, and the oldest of too many,
+// which are only forgotten. None goes that another trial is still to start from. What is to be done
+// is stored before it is done. On the loop's thread, which it may block for the disk.
+class TrialRemovals {
+ public:
+  struct Options {
+    Store* store = nullptr;  // Not owned, as the two below; all outlive it.
+    TrialTable* table = nullptr;
+    const TrialView* view = nullptr;
+    // The store does not know the trial any more: nothing of it is to stay in memory, the table
+    // included.
+    std::function<void(std::int64_t number)> drop;
+    // Something was stored, which is to survive a loss of power soon.
+    std::function<void()> on_stored;
+    std::function<void(std::string_view point)> fault = {};  // See Trials::Options.
+  };
+  explicit TrialRemovals(Options options) : options_(std::move(options)) {}
+
+  // As Trials::RemoveTrial().
+  absl::StatusOr<msg::TrialT> Remove(std::string_view name, const std::string& request_id);
+  // Those that an earlier trainer has begun. A directory that is another trial's by now stays.
+  absl::Status FinishEarlier();
+  // Of the `count` oldest ones that are put aside.
+  absl::Status ForgetOldest(std::size_t count);
+
+ private:
+  // FailedPrecondition says what keeps it from being removed.
+  absl::Status Check(const Trial& trial) const;
+  // Where its directory is then.
+  absl::StatusOr<std::string> Finish(const Removal& removal);
+  void Fault(std::string_view point);
+
+  const Options options_;
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TABLE_TRIAL_REMOVALS_H_

@@ -1,0 +1,1505 @@
+#include "trainer/table/trials.h"
+
+#include <malloc.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/call/call_retry.h"
+#include "bus/schema/launcher_generated.h"
+#include "eventlog/event.h"
+#include "glog/logging.h"
+#include "runtime/file/file.h"
+#include "runtime/file/own_directory.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/random_id.h"
+#include "trainer/attempt/attempt_nonces.h"
+#include "trainer/attempt/attempt_watch.h"
+#include "trainer/attempt/output_reader.h"
+#include "trainer/attempt/program_runner.h"
+#include "trainer/attempt/room_waits.h"
+#include "trainer/attempt/trial_resources.h"
+#include "trainer/checkpoint/checkpoint_directory.h"
+#include "trainer/function/function_main.h"
+#include "trainer/report/metric_statistics.h"
+#include "trainer/report/output_format.h"
+#include "trainer/run/experiment_id.h"
+#include "trainer/run/failure_text.h"
+#include "trainer/run/result_files.h"
+#include "trainer/run/run_files.h"
+#include "trainer/run/run_mode.h"
+#include "trainer/run/run_provenance.h"
+#include "trainer/store/store_sync.h"
+#include "trainer/store/trial_record.h"
+#include "trainer/table/ended_trials.h"
+#include "trainer/table/trial_news.h"
+#include "trainer/table/trial_removals.h"
+#include "trainer/table/trial_table.h"
+#include "trainer/table/trial_view.h"
+#include "trainer/trial/trial.h"
+#include "trainer/trial/trial_message.h"
+#include "trainer/trial/trial_output.h"
+#include "trainer/trial/trial_queue.h"
+#include "trainer/trial/trial_reports.h"
+#include "trainer/trial/trial_request.h"
+#include "trainer/trial/trial_transitions.h"
+
+// Always true between two callbacks:
+// - `record` in memory is what the store has, but for trials in unsaved_, which are behind there
+//   after an error of the disk and written again by a timer.
+// - a trial has a runner exactly while it is Running or Stopping, or Pending and being
+//   launched, or Pending with a job, which waits for its resources.
+//   (`launching` without a runner: the launcher refuses, but may have started the job before.)
+// - nonces_ holds the nonce of the current attempt of every trial that may still report.
+// - soon after its end a trial is put aside (trial_table.h), and as soon after it was recalled.
+
+namespace trainer {
+namespace {
+
+using msg::TrialState;
+
+constexpr int kRowsPerRead = 256;
+constexpr absl::Duration kStoreRetry = absl::Seconds(1);
+// After a loss of power there may be thousands: others have their turn between them.
+constexpr int kLateFilesPerTurn = 16;
+constexpr int kFilesCheckedPerTurn = 16;
+// For so long after its end, or after something was asked of it, an ended trial is at hand whole.
+// (Whole it is 8 kB: of a thousand that end in a second these should not be the most of all
+// memory.)
+constexpr absl::Duration kAtHand = absl::Milliseconds(200);
+// Where more than so many are, the next end does not wait for that.
+constexpr std::uint64_t kMostAtHand = 16;
+
+bool MayTryAgain(const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted ||
+         status.code() == absl::StatusCode::kUnavailable;
+}
+
+using runtime::Printable;  // For the log, whose reader's terminal nobody else must drive.
+
+std::string TraceWords(const TrialRecord& trial) {
+  return trial.trace.empty() ? "" : absl::StrCat(" (trace ", Printable(trial.trace), ")");
+}
+
+class TrialsImpl : public Trials {
+ public:
+  explicit TrialsImpl(Options options)
+      : options_(std::move(options)),
+        table_({options_.store, [this](const TrialRecord& record) { return LoadReports(record); },
+                [this] { PutAsideLater(); }}),
+        nonces_(options_.loop, options_.clock),
+        sync_({options_.loop, options_.clock, options_.store->path(),
+               BackgroundOf(this, options_.sync_background),
+               [](const std::string& path) {
+                 const absl::Status status = Store::Sync(path);
+                 LOG_IF(ERROR, !status.ok()) << status;
+               }}),
+        room_waits_(options_.loop,
+                    [this](const std::vector<AttemptKey>& attempts) {
+                      for (const AttemptKey& attempt : attempts) Want(attempt);
+                    }),
+        view_({&table_, &room_waits_, static_cast<std::size_t>(options_.slots),
+               [this] { return static_cast<std::size_t>(running_.load()); }}),
+        news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
+               options_.on_event}),
+        removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
+                   [this] { sync_.Soon(); }, options_.fault}) {}
+  ~TrialsImpl() override {
+    options_.loop->Cancel(store_timer_);
+    options_.loop->Cancel(launch_timer_);
+    options_.loop->Cancel(aside_timer_);
+    for (auto& [number, trial] : table_.at_hand()) {
+      options_.loop->Cancel(trial.stop_timer);
+      options_.loop->Cancel(trial.restart_timer);
+      options_.loop->Cancel(trial.watch_timer);
+    }
+    *alive_ = false;
+  }
+
+  absl::Status Load() {
+    std::vector<TrialRecord> live;
+    const absl::Status loaded = options_.store->ForEachTrial([&](TrialRecord record) {
+      if (HasEnded(record)) return AdoptEnded(std::move(record));
+      live.push_back(std::move(record));
+      return absl::OkStatus();
+    });
+    if (!loaded.ok()) return loaded;
+    for (TrialRecord& record : live) {
+      if (auto status = Adopt(std::move(record)); !status.ok()) return status;
+    }
+    if (auto status = removals_.FinishEarlier(); !status.ok()) return status;
+    ForgetOldTrials();
+    const absl::Status forgotten = options_.store->ForgetOldLines(
+        absl::ToUnixMicros(options_.clock->Now() - AttemptNonces::kLateReports));
+    // Without room for that the reports of those that run may wait, but this start must not.
+    if (!absl::IsResourceExhausted(forgotten)) return forgotten;
+    LOG(ERROR) << forgotten;
+    return absl::OkStatus();
+  }
+
+  void Resume() override {
+    for (auto& [number, trial] : table_.at_hand()) {
+      if (HasEnded(trial.record) || trial.record.state == TrialState::Paused) continue;
+      if (!trial.record.job.empty()) {
+        MakeRunner(trial);
+        if (!WaitsForResources(trial.record) && trial.record.attempt_began_us >= 0) {
+          trial.running_since = absl::Microseconds(trial.record.attempt_began_us);
+        }
+        trial.runner->TakeUp(trial.record.job);
+        FollowOutput(trial);
+        trial.said_done = trial.reports->progress().done;
+        if (IsToLeave(trial)) BeginStop(trial);
+        trial.last_heard = options_.clock->Monotonic();
+        Watch(trial);
+      } else if (trial.record.launching) {
+        trial.launch_in_doubt = true;
+        Launch(trial);
+      }
+    }
+    StartNext();
+    CheckEndedFiles();
+  }
+
+  absl::StatusOr<msg::TrialT> Run(const std::string& request_id,
+                                  const msg::RunTrialRequestT& request,
+                                  const std::string& trace) override {
+    if (const Trial* const known = table_.WithRequest(request_id)) return view_.Shown(*known);
+    if (const EndedTrial* const ended = table_.ended().ByRequest(request_id)) {
+      return table_.MessageOf(*ended);
+    }
+    const std::string id = table_.FreeId();
+    auto spec = SpecFrom(request, id, options_.logdir);
+    if (!spec.ok()) return spec.status();
+    if (auto status = CheckNameIsFree(*spec); !status.ok()) return status;
+    if (auto status = CheckStart(*spec); !status.ok()) return status;
+    TrialRecord record = NewRecord(id, request_id, *std::move(spec));
+    record.trace = trace;
+    if (const std::string why = WhyItsGroupIsPaused(record); !why.empty()) OrderPause(record, why);
+    auto number = options_.store->Insert(record);
+    if (!number.ok()) return number.status();
+    sync_.Soon();
+    record.number = *number;
+    if (auto status = Adopt(std::move(record)); !status.ok()) return status;
+    Trial& trial = table_.At(*number);
+    news_.Announce(trial);
+    StartNext();
+    return view_.Shown(trial);
+  }
+
+  absl::StatusOr<std::string> Find(std::string_view name) const override {
+    return table_.IdOf(name);
+  }
+
+  absl::StatusOr<msg::TrialT> Get(const std::string& id) const override {
+    if (const Trial* const trial = table_.AtHand(id)) return view_.Shown(*trial);
+    const EndedTrial* const ended = table_.ended().ById(id);
+    if (ended == nullptr) return absl::NotFoundError(absl::StrCat("no trial ", id));
+    return table_.MessageOf(*ended);
+  }
+
+  std::vector<msg::TrialT> List(const ListOptions& options) const override {
+    return view_.List(options.live_only, options.newest_ended);
+  }
+
+  void VisitNames(const std::function<void(std::string_view id, std::string_view name,
+                                           msg::TrialState state)>& visit) const override {
+    table_.VisitNames(visit);
+  }
+
+  absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
+                                   const std::string& trace) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
+    if (HasEnded(trial->record)) return view_.Whole(*trial);
+    TrialRecord changed = trial->record;
+    const bool waits = OrderStop(changed, grace, NowMicros());
+    if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
+    trial->stop_trace = trace;
+    if (waits) {
+      BringFilesUpToDate(*trial);
+      Forget(*trial);
+    } else {
+      BeginStop(*trial);
+    }
+    news_.Announce(*trial);
+    return view_.Whole(*trial);
+  }
+
+  void Details(const std::string& id,
+               std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return done(found.status());
+    Trial* const trial = *found;
+    auto statistics = trial->statistics;
+    if (statistics == nullptr) statistics = std::make_shared<MetricStatistics>();
+    if (!HasEnded(trial->record)) trial->statistics = statistics;
+    FinishDetails(id, std::move(statistics), std::move(done));
+  }
+
+  absl::StatusOr<msg::TrialT> PauseTrial(const std::string& id, const std::string& trace) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
+    if (HasEnded(trial->record) || trial->record.stop_requested) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot pause trial ", id, ": it ", StateWords(trial->record)));
+    }
+    if (IsToPause(trial->record)) return view_.Whole(*trial);
+    TrialRecord changed = trial->record;
+    OrderPause(changed, "it was asked to pause");
+    if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
+    trial->stop_trace = trace;
+    ActOnPause(*trial);
+    return view_.Whole(*trial);
+  }
+
+  absl::StatusOr<msg::TrialT> ResumeTrial(const std::string& id) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
+    const bool had_ended = HasEnded(trial->record);
+    const bool rests = had_ended || trial->record.state == TrialState::Paused;
+    const bool leaves = trial->record.stop_requested || trial->record.pause_requested;
+    if (trial->record.state == TrialState::Done || (!rests && leaves)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot resume trial ", id, ": it ", StateWords(trial->record)));
+    }
+    if (!rests) return view_.Shown(*trial);
+    TrialRecord changed = trial->record;
+    if (had_ended) {
+      auto environment = options_.store->EnvironmentOf(changed.number);
+      if (!environment.ok()) return environment.status();
+      changed.spec.environment = *std::move(environment);
+    }
+    const bool was_begun = OrderResume(changed);
+    if (was_begun && view_.Brief(*trial).checkpoint.empty()) {
+      changed.reason = "resumed; it has no checkpoint and starts anew";
+    }
+    const std::string nonce = trial->record.nonce;
+    if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    options_.loop->Cancel(std::exchange(trial->stop_timer, 0));
+    trial->stop_trace.clear();
+    nonces_.Forget(nonce);
+    nonces_.Add(trial->record.nonce, {trial->record.number, trial->record.attempt});
+    if (was_begun) BeginAttempt(*trial);
+    trial->quick_failures = 0;
+    if (had_ended) ++live_;
+    LOG(INFO) << "trial " << id << " goes on" << TraceWords(trial->record);
+    news_.Announce(*trial);
+    msg::TrialT shown = view_.Shown(*trial);
+    StartNextLater();
+    return shown;
+  }
+
+  absl::StatusOr<msg::TrialT> RemoveTrial(std::string_view name,
+                                          const std::string& request_id) override {
+    return removals_.Remove(name, request_id);
+  }
+
+  absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
+                                    const std::string& request_id) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
+    if (HasEnded(trial->record)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot tell trial ", id, " anything: it ", StateWords(trial->record)));
+    }
+    if (ReportsByOutput(trial->record)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "cannot tell trial ", id, " anything: it reports by its output and gets no answers"));
+    }
+    auto number = trial->reports->events().Tell(event, request_id);
+    if (number.ok()) sync_.Soon();
+    return number;
+  }
+
+  absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
+    const auto number = table_.NumberOf(id);
+    if (!number.ok()) return number.status();
+    return options_.store->EnvironmentOf(*number);
+  }
+
+  absl::StatusOr<std::vector<StoreBatch::Log>> LogOf(const std::string& id,
+                                                     std::int64_t lines) const override {
+    const auto number = table_.NumberOf(id);
+    if (!number.ok()) return number.status();
+    return options_.store->LastLogs(*number, lines);
+  }
+
+  absl::StatusOr<std::vector<ResultRow>> RowsAfter(const std::string& id,
+                                                   std::int64_t row) override {
+    const auto number = table_.NumberOf(id);
+    if (!number.ok()) return number.status();
+    return options_.store->RowsAfter(*number, row, kRowsPerRead);
+  }
+
+  std::map<std::string, Extent> Extents() const override {
+    std::map<std::string, Extent> extents;
+    for (const auto& [number, trial] : table_.at_hand()) {
+      extents[trial.record.id()] = {trial.reports->progress().last_row.row, trial.changed_us};
+    }
+    for (const auto& [number, trial] : table_.ended().all()) {
+      extents[std::string(trial.id())] = {trial.reports(), trial.changed_us()};
+    }
+    return extents;
+  }
+
+  ObserverId Observe(const std::string& id,
+                     std::function<void(const ResultRow*)> changed) override {
+    return news_.Observe(id, std::move(changed));
+  }
+  void Forget(ObserverId observer) override { news_.Forget(observer); }
+
+  Stats GetStats() const override {
+    return {table_.count(), live_.load(), running_.load(), reports_.load(), store_errors_.load()};
+  }
+
+  absl::StatusOr<AttemptKey> Greet(std::string_view nonce) override {
+    const auto found = nonces_.Find(nonce);
+    if (!found) return absl::PermissionDeniedError("no attempt of a trial has this nonce");
+    return *found;
+  }
+
+  std::vector<absl::StatusOr<std::string>> Receive(const std::vector<RelayedLine>& lines) override {
+    std::vector<absl::StatusOr<std::string>> answers;
+    std::set<std::int64_t> touched;
+    std::set<AttemptKey> held;
+    StoreBatch batch;
+    const TrialReports::TimeOfLine now = {options_.clock->Now(), options_.clock->Monotonic()};
+    for (const RelayedLine& line : lines) {
+      if (held.count(line.attempt) != 0) {
+        answers.push_back(absl::UnavailableError("a line before it is held back"));
+        continue;
+      }
+      answers.push_back(Take(line, now, batch, touched));
+      if (IsHeldBack(answers.back().status())) held.insert(line.attempt);
+    }
+    Fault("before commit");
+    const absl::Status stored = StoreLines(batch);
+    Fault("after commit");
+    std::map<std::int64_t, absl::Status> failed;
+    for (const std::int64_t number : touched) {
+      const absl::Status status = Conclude(table_.At(number), stored);
+      if (!status.ok()) failed[number] = status;
+    }
+    Fault("after files");
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const auto error = failed.find(lines[i].attempt.trial);
+      if (error != failed.end()) answers[i] = error->second;
+      HoldForRoom(lines[i].attempt, stored.ok(), answers[i]);
+      if (answers[i].ok() && lines[i].is_end) ReportsComplete(lines[i].attempt);
+    }
+    if (options_.store->IsUntidy()) TidyLater();
+    return answers;
+  }
+  void OnWanted(std::function<void(const AttemptKey&)> wanted) override {
+    wanted_ = std::move(wanted);
+  }
+
+ private:
+  // ---- What is known of trials.
+
+  absl::StatusOr<std::unique_ptr<TrialReports>> LoadReports(const TrialRecord& record) {
+    TrialReports::Options options = {.store = options_.store, .fault = options_.fault};
+    options.on_ready = [this, number = record.number] {
+      const Trial* const ready = table_.AtHand(number);
+      if (ready == nullptr) return;
+      Want({number, ready->record.attempt});
+      // The line that it is for is taken first.
+      options_.loop->Post([this, number, alive = alive_] {
+        if (*alive) EndLate(number);
+      });
+    };
+    options.on_start = [this] { StartNextLater(); };
+    options.on_made_directory = [this, number = record.number] {
+      const Trial* const trial = table_.AtHand(number);
+      if (trial == nullptr || !trial->record.launching) return;
+      const absl::Status written = WriteConfiguration(trial->record);
+      LOG_IF(ERROR, !written.ok()) << "trial " << trial->record.id() << ": " << written;
+    };
+    options.background = BackgroundOf(this, options_.background);
+    options.is_referenced = [this](const std::string& directory) {
+      return table_.Restoring(directory) != nullptr || IsBeingCopied(directory);
+    };
+    return TrialReports::Load(record, std::move(options));
+  }
+
+  // By a trial that is to start from it.
+  bool IsBeingCopied(const std::string& checkpoint) const {
+    return std::any_of(table_.at_hand().begin(), table_.at_hand().end(), [&](const auto& entry) {
+      return entry.second.reports->MayCopy(checkpoint);
+    });
+  }
+
+  // A live one.
+  absl::Status Adopt(TrialRecord record) {
+    const auto added = table_.Add(std::move(record));
+    if (!added.ok()) return added.status();
+    Trial& trial = **added;
+    trial.changed_us = NowMicros();
+    nonces_.Add(trial.record.nonce, {trial.record.number, trial.record.attempt});
+    ++live_;
+    const bool rests = trial.record.state == TrialState::Paused;
+    if (!rests && trial.record.launching) {
+      // Else its directory is made when it starts, and its files are repaired before a late report.
+      const absl::Status repaired = trial.reports->RepairFiles();
+      LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
+    }
+    const bool may_have_failed = trial.record.launching || trial.record.attempt > 1;
+    if (!rests && may_have_failed) WriteErrorFile(trial.record);
+    return absl::OkStatus();
+  }
+
+  // ---- Ended trials.
+
+  // One of an earlier trainer.
+  absl::Status AdoptEnded(TrialRecord record) {
+    if (auto status = table_.AddEnded(record); !status.ok()) return status;
+    if (MayReportLate(record)) {
+      nonces_.Add(record.nonce, {record.number, record.attempt});
+      nonces_.ForgetLater(record.nonce);
+    }
+    unchecked_.push_back(record.number);
+    return absl::OkStatus();
+  }
+
+  // Puts the files right of those that ended while the disk was full, or before a loss of power.
+  void CheckEndedFiles() {
+    for (int i = 0; i < kFilesCheckedPerTurn && !unchecked_.empty(); ++i) {
+      const std::int64_t number = unchecked_.front();
+      unchecked_.pop_front();
+      const Trial* const at_hand = table_.AtHand(number);
+      const bool lives = at_hand != nullptr && !HasEnded(at_hand->record);
+      if (!lives && HasShortFiles(number)) WriteFilesLate(number);
+    }
+    if (unchecked_.empty()) {
+      (void)malloc_trim(0);  // Of what was read, and the list.
+      return;
+    }
+    options_.loop->Post([this, alive = alive_] {
+      if (*alive) CheckEndedFiles();
+    });
+  }
+
+  // Or may have, as the store cannot be read now.
+  bool HasShortFiles(std::int64_t number) const {
+    const auto record = options_.store->LoadTrial(number);
+    if (!record.ok()) return !absl::IsNotFound(record.status());  // It was forgotten meanwhile.
+    const auto last = options_.store->LastRow(number);
+    const RunFiles files({.directory = record->spec.run_directory, .run = record->run});
+    return !last.ok() || files.AreShorterThan(last->ends);
+  }
+
+  // Soon. For one that has ended or was recalled.
+  void PutAsideLater(absl::Duration delay = kAtHand) {
+    if (aside_timer_ != 0 && delay == kAtHand) return;
+    options_.loop->Cancel(aside_timer_);
+    aside_timer_ = options_.loop->RunAfter(delay, [this] {
+      aside_timer_ = 0;
+      PutAsideThatHaveEnded();
+      ForgetOldTrials();
+    });
+  }
+
+  // Not from inside a callback of a runner.
+  void PutAsideThatHaveEnded() {
+    for (auto place = table_.at_hand().begin(); place != table_.at_hand().end();) {
+      const auto& [number, trial] = *place++;
+      if (!HasEnded(trial.record)) continue;
+      const bool is_behind = unsaved_.count(number) != 0 || late_files_.count(number) != 0 ||
+                             trial.reports->saves() || trial.end.has_value();
+      if (is_behind) {
+        PutAsideLater();
+        continue;
+      }
+      news_.Drop(number);
+      table_.PutAside(number, view_.Whole(trial));
+    }
+    table_.ReturnMemory();
+  }
+
+  bool MayReportLate(const TrialRecord& record) const {
+    return options_.clock->Now() - absl::FromUnixMicros(record.ended_us) <
+           AttemptNonces::kLateReports;
+  }
+
+  absl::Status CheckNameIsFree(const TrialSpec& spec) const {
+    const auto holder = table_.HolderOf(spec.run_directory);
+    if (holder) {
+      return absl::AlreadyExistsError(absl::StrCat(
+          "the name ", spec.name, " is taken by trial ", holder->id, " (",
+          msg::EnumNameTrialState(holder->state), "): choose another --name, or none"));
+    }
+    return CheckDirectoryIsFree(spec.run_directory);
+  }
+
+  // What it is to start from must be there when it is asked for. A trial is kept by its id.
+  absl::Status CheckStart(TrialSpec& spec) {
+    if (!spec.options.restore.empty()) {
+      return FindCheckpointDirectory(spec.options.restore).status();
+    }
+    if (spec.options.from.empty()) return absl::OkStatus();
+    auto from = Find(spec.options.from);
+    if (!from.ok()) return from.status();
+    spec.options.from = *std::move(from);
+    const auto trial = Get(spec.options.from);
+    if (!trial.ok()) return trial.status();
+    if (!trial->checkpoint.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("trial ", spec.options.from, " has no checkpoint to start from"));
+  }
+
+  TrialRecord NewRecord(const std::string& id, const std::string& request_id, TrialSpec spec) {
+    TrialRecord record;
+    record.run.trial_id = id;
+    record.run.experiment_id = NewExperimentId();
+    record.run.hostname = options_.hostname;
+    record.run.created_us = NowMicros();
+    record.run.event_file =
+        eventlog::EventFileName(record.run.created_us / 1'000'000, options_.hostname, getpid(), 0);
+    record.request_id = request_id;
+    record.spec = std::move(spec);
+    record.nonce = runtime::RandomHex128();
+    record.job_request_id = runtime::RandomHex128();
+    return record;
+  }
+
+  // ---- Keeping it.
+
+  // The change stands once it is stored.
+  absl::Status SaveNow(Trial& trial, TrialRecord changed, std::vector<AnsweredLine> lines = {}) {
+    StoreBatch batch;
+    batch.trials.push_back(changed);
+    batch.lines = std::move(lines);
+    auto status = options_.store->Write(batch);
+    if (!status.ok()) {
+      ++store_errors_;
+      return status;
+    }
+    trial.record = std::move(changed);
+    sync_.Soon();
+    return status;
+  }
+
+  // As SaveNow(), but a full disk stops nobody from stopping: it is stored later.
+  absl::Status SaveOrder(Trial& trial, TrialRecord changed) {
+    const absl::Status status = SaveNow(trial, changed);
+    if (!absl::IsResourceExhausted(status)) return status;
+    LOG(ERROR) << status;
+    trial.record = std::move(changed);
+    unsaved_.insert(trial.record.number);
+    TryStoreLater();
+    return absl::OkStatus();
+  }
+
+  // For what has happened already: stored later if it cannot be stored now.
+  void SaveSometime(Trial& trial, TrialRecord changed) {
+    trial.record = std::move(changed);
+    unsaved_.insert(trial.record.number);
+    SaveUnsaved();
+  }
+
+  void SaveUnsaved() {
+    StoreBatch batch;
+    for (const std::int64_t number : unsaved_) batch.trials.push_back(table_.At(number).record);
+    const absl::Status status = options_.store->Write(batch);
+    if (status.ok()) {
+      sync_.Soon();
+      return unsaved_.clear();
+    }
+    ++store_errors_;
+    LOG_EVERY_N(ERROR, 20) << status;
+    TryStoreLater();
+  }
+
+  // What there was no room for when their attempts ended.
+  void FinishLateFiles() {
+    std::erase_if(unsaved_failures_, [&](const auto& entry) {
+      return absl::IsNotFound(table_.ByNumber(entry.first).status()) ||
+             options_.store->AddFailure(entry.first, entry.second).ok();
+    });
+    if (!unsaved_failures_.empty()) return TryStoreLater();
+    FinishFilesOf(std::exchange(late_files_, {}));
+  }
+  void FinishFilesOf(std::set<std::int64_t> late) {
+    for (int i = 0; i < kLateFilesPerTurn && !late.empty(); ++i) {
+      const std::int64_t number = late.extract(late.begin()).value();
+      const auto found = table_.ByNumber(number);
+      if (absl::IsUnavailable(found.status())) WriteFilesLate(number);
+      if (!found.ok()) continue;
+      Trial& trial = **found;
+      BringFilesUpToDate(trial);
+      if (trial.record.launching || trial.record.attempt > 1) WriteErrorFile(trial.record);
+    }
+    if (late.empty()) return;
+    options_.loop->Post([this, late = std::move(late), alive = alive_] {
+      if (*alive) FinishFilesOf(late);
+    });
+  }
+
+  void TryStoreLater() {
+    if (store_timer_ != 0) return;
+    store_timer_ = options_.loop->RunAfter(kStoreRetry, [this] {
+      store_timer_ = 0;
+      without_room_.clear();
+      FinishLateFiles();
+      if (!unsaved_.empty()) SaveUnsaved();
+      StartNext();
+    });
+  }
+
+  using Background = std::function<void(std::function<void()> work, std::function<void()> done)>;
+  // What runs work by `run`, which is one of the options.
+  static Background BackgroundOf(TrialsImpl* self,
+                                 const std::function<void(std::function<void()>)>& run) {
+    if (!run) return {};
+    return [self, &run](std::function<void()> work, std::function<void()> done) {
+      run([work = std::move(work), done = std::move(done), loop = self->options_.loop,
+           alive = self->alive_] {
+        work();
+        loop->Post([done, alive] {
+          if (*alive) done();
+        });
+      });
+    };
+  }
+
+  std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
+  std::int64_t MonotonicMicros() const {
+    return absl::ToInt64Microseconds(options_.clock->Monotonic());
+  }
+
+  // ---- Reports.
+
+  static bool IsHeldBack(const absl::Status& status) {
+    return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+  }
+
+  void Want(const AttemptKey& attempt) {
+    if (wanted_) wanted_(attempt);
+  }
+
+  // A line for which there is no room is held back, and called for again.
+  void HoldForRoom(const AttemptKey& attempt, bool is_stored, absl::StatusOr<std::string>& answer) {
+    Trial* const found = table_.AtHand(attempt.trial);
+    if (found == nullptr || found->record.attempt != attempt.attempt) return;
+    Trial& trial = *found;
+    if (answer.ok()) {
+      if (room_waits_.Remove(attempt.trial)) news_.Announce(trial);
+      return;
+    }
+    if (!absl::IsResourceExhausted(answer.status())) return;
+    if (WaitForRoom(trial, is_stored)) {
+      LOG(ERROR) << "trial " << trial.record.id() << " waits for room: " << answer.status();
+      news_.Announce(trial);
+    }
+    answer = absl::UnavailableError("there is no room for it");
+  }
+
+  // On the disk of its run, or on the store's. True if it did not wait before.
+  bool WaitForRoom(const Trial& trial, bool is_stored) {
+    const std::string state = std::filesystem::path(options_.store->path()).parent_path();
+    return room_waits_.Add({trial.record.number, trial.record.attempt},
+                           NoRoomWords(is_stored ? trial.record.spec.run_directory : state));
+  }
+
+  absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialReports::TimeOfLine& now,
+                                   StoreBatch& batch, std::set<std::int64_t>& touched) {
+    const auto found = table_.ByNumber(line.attempt.trial);
+    if (absl::IsUnavailable(found.status())) {
+      // It comes again, as that for which there is no room does.
+      room_waits_.Add(line.attempt, std::string(found.status().message()));
+      return found.status();
+    }
+    Trial* const trial = found.value_or(nullptr);
+    if (trial == nullptr || trial->record.attempt != line.attempt.attempt) {
+      return absl::PermissionDeniedError("this attempt is over");
+    }
+    touched.insert(trial->record.number);
+    // Its word may come before the launcher's.
+    if (WaitsForResources(trial->record)) BeginAt(*trial, NowMicros());
+    if (trial->watch_timer != 0) trial->last_heard = options_.clock->Monotonic();
+    auto answer = trial->reports->Take(line, trial->record, now, batch);
+    // Nobody would call for it again.
+    if (absl::IsUnavailable(answer.status()) && !trial->reports->saves()) {
+      return absl::InternalError(answer.status().message());
+    }
+    return answer;
+  }
+
+  absl::Status StoreLines(const StoreBatch& batch) {
+    if (batch.lines.empty()) return absl::OkStatus();
+    auto status = options_.store->Write(batch);
+    if (status.ok()) {
+      sync_.Soon();
+      return status;
+    }
+    ++store_errors_;
+    LOG_EVERY_N(ERROR, 20) << status;
+    return status;
+  }
+
+  absl::Status Conclude(Trial& trial, const absl::Status& stored) {
+    if (!stored.ok()) {
+      trial.reports->Abandon();
+      return stored;
+    }
+    reports_ += trial.reports->Committed();
+    TakeVerdict(trial);
+    return news_.SpreadSoon(trial);
+  }
+
+  void TidyLater() {
+    if (std::exchange(tidies_, true)) return;
+    options_.loop->Post([this, alive = alive_] {
+      if (!*alive) return;
+      tidies_ = false;
+      Fault("before tidy");
+      const absl::Status tidied = options_.store->Tidy();
+      Fault("after tidy");
+      if (!tidied.ok()) ++store_errors_;
+      LOG_IF(ERROR, !tidied.ok()) << tidied;
+    });
+  }
+
+  // ---- Reports in the output of a program.
+
+  void FollowOutput(Trial& trial) {
+    if (!ReportsByOutput(trial.record)) return;
+    auto format = OutputFormat::From(trial.record.spec.options.output_reports);
+    if (!format.ok()) return;  // Never: it was checked when the trial was made.
+    const AttemptKey attempt{trial.record.number, trial.record.attempt};
+    trial.output = std::make_unique<OutputReader>(OutputReader::Options{
+        .loop = options_.loop,
+        .path = OutputPathOf(trial.record),
+        .offset = trial.reports->progress().last_line,
+        .format = *std::move(format),
+        .take = [this, attempt](const auto& lines) { return TakeOutput(attempt, lines); }});
+  }
+
+  bool TakeOutput(const AttemptKey& attempt, const std::vector<OutputReader::Line>& lines) {
+    table_.At(attempt.trial).last_heard = options_.clock->Monotonic();
+    const std::vector<RelayedLine> reports = AsRelayed(attempt, lines);
+    if (reports.empty()) return true;
+    const auto answers = Receive(reports);
+    // What is wrong with the line itself, or with the run's directory, does not pass by waiting.
+    for (const auto& answer : answers) {
+      LOG_IF(ERROR, !answer.ok() && !IsHeldBack(answer.status()))
+          << "trial number " << attempt.trial << ", a report in its output: " << answer.status();
+    }
+    return std::none_of(answers.begin(), answers.end(),
+                        [](const auto& answer) { return IsHeldBack(answer.status()); });
+  }
+
+  // What the stored lines say of the trial's end.
+  void TakeVerdict(Trial& trial) {
+    const TrialReports::Progress& progress = trial.reports->progress();
+    const bool was_to_end = trial.record.stop_requested || trial.record.is_to_end();
+    const bool is_done = progress.done && !std::exchange(trial.said_done, progress.done);
+    trial.record.failure = progress.failure;
+    trial.record.expelled = progress.expelled;
+    trial.record.criterion = progress.criterion;
+    trial.record.earlier_metrics = progress.earlier_metrics;
+    // A late report of one that is paused stops nothing.
+    if (trial.runner == nullptr) return;
+    if ((!was_to_end && trial.record.is_to_end()) || is_done) BeginStop(trial);
+  }
+
+  // ---- Details.
+
+  // Adds what the statistics lack. Between two pieces others have their turn.
+  void FinishDetails(const std::string& id, std::shared_ptr<MetricStatistics> statistics,
+                     std::function<void(absl::StatusOr<msg::TrialDetailsReplyT>)> done) {
+    auto rows = RowsAfter(id, statistics->rows());
+    if (!rows.ok()) return done(rows.status());
+    if (rows->empty()) {
+      const auto trial = table_.ById(id);
+      if (!trial.ok()) return done(trial.status());
+      return done(DetailsOf(**trial, *statistics));
+    }
+    for (const ResultRow& row : *rows) statistics->Add(row);
+    options_.loop->Post([this, id, statistics, done, alive = alive_] {
+      if (*alive) FinishDetails(id, statistics, done);
+    });
+  }
+
+  absl::StatusOr<msg::TrialDetailsReplyT> DetailsOf(const Trial& trial,
+                                                    const MetricStatistics& statistics) const {
+    const auto checkpoints = options_.store->Checkpoints(trial.record.number);
+    if (!checkpoints.ok()) return checkpoints.status();
+    return DetailsMessage(trial.record, view_.Whole(trial), statistics, *checkpoints,
+                          trial.reports->events().waiting());
+  }
+
+  void ReportsComplete(const AttemptKey& key) {
+    Trial& trial = table_.At(key.trial);
+    (void)news_.Spread(trial);
+    if (HasEnded(trial.record)) {
+      nonces_.Forget(trial.record.nonce);
+      trial.reports->CloseFiles();
+    }
+    if (trial.record.state == TrialState::Paused) trial.reports->CloseFiles();
+    if (trial.runner == nullptr) return;
+    // The others of a cluster do not hear of a stop by themselves.
+    const bool has_others = !trial.record.spec.options.tasks.empty();
+    if (has_others && IsToLeave(trial)) {
+      options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+      StopFromOutside(trial);
+    }
+    trial.runner->ReportsComplete();
+  }
+
+  // ---- Life.
+
+  // Starts the next trial that waits, if there is a slot, nothing else is being launched and the
+  // launcher did not just refuse.
+  void StartNext() {
+    std::uint64_t running = 0;
+    Trial* next = nullptr;
+    const AwaitedResources awaited = view_.Awaited();
+    for (auto& [number, trial] : table_.at_hand()) {
+      // What is being read for its start has its slot already.
+      if (trial.runner != nullptr || trial.reports->waits_for_start()) ++running;
+      if (trial.runner != nullptr && trial.record.launching && trial.record.job.empty()) return;
+      if (!WaitsForTurn(trial) || trial.reports->waits_for_start()) continue;
+      if (without_room_.count(number) != 0) continue;
+      if (!WhyBehind(trial.record.spec.options, awaited).empty()) continue;
+      if (next == nullptr || StartsBefore(InQueue(trial), InQueue(*next))) next = &trial;
+    }
+    running_ = running;
+    if (launch_timer_ != 0) return;
+    if (next != nullptr && running < static_cast<std::uint64_t>(options_.slots)) Start(*next);
+  }
+
+  void Start(Trial& trial) {
+    // A launch that is in doubt has its directory, and perhaps a job that a failure here would
+    // lose.
+    TrialRecord changed = trial.record;
+    const absl::Status prepared =
+        trial.record.launching ? absl::OkStatus() : Prepare(trial, changed);
+    if (trial.reports->waits_for_start()) return StartNextLater();
+    if (MayTryAgain(prepared)) {
+      LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << prepared;
+      if (absl::IsResourceExhausted(prepared)) {
+        // Those behind it may need less.
+        WaitForRoom(trial, true);
+        without_room_.insert(trial.record.number);
+        StartNextLater();
+      }
+      return TryStoreLater();
+    }
+    if (!prepared.ok())
+      return End(trial, TrialState::Failed, {false, std::string(prepared.message()), {}});
+    trial.launch_in_doubt = trial.record.launching;
+    changed.launching = true;
+    changed.attempt_began_us = MonotonicMicros();
+    Fault("before launch");
+    const std::vector<AnsweredLine> before =
+        trial.record.launching ? std::vector<AnsweredLine>()
+                               : OutputBefore(trial.record, trial.reports->progress().last_line);
+    if (const auto status = SaveNow(trial, std::move(changed), before); !status.ok()) {
+      LOG_EVERY_N(ERROR, 20) << "cannot start trial " << trial.record.id() << ": " << status;
+      if (absl::IsResourceExhausted(status)) WaitForRoom(trial, false);
+      return TryStoreLater();
+    }
+    room_waits_.Remove(trial.record.number);
+    if (!before.empty()) trial.reports->SkipTo(before.back().number);
+    // What it has started from may be forgotten now.
+    if (!trial.record.spec.options.from.empty()) PutAsideLater();
+    Launch(trial);
+  }
+
+  // Its directory, and where it starts.
+  absl::Status Prepare(Trial& trial, TrialRecord& changed) {
+    if (!trial.reports->is_choosing_start()) {
+      if (auto status = PrepareDirectory(trial); !status.ok()) return status;
+    }
+    const auto from = table_.ById(trial.record.spec.options.from);
+    if (absl::IsUnavailable(from.status())) return from.status();
+    auto start =
+        trial.reports->ChooseStart(trial.record, from.ok() ? (*from)->reports.get() : nullptr);
+    if (!start.ok()) return start.status();
+    changed.start_checkpoint = std::move(start->directory);
+    changed.start_iteration = start->iteration;
+    changed.start_time_total_us = start->time_total_us;
+    trial.reports->StartFrom(changed);
+    return absl::OkStatus();
+  }
+
+  absl::Status PrepareDirectory(Trial& trial) {
+    const TrialSpec& spec = trial.record.spec;
+    auto made = runtime::MakeOwnDirectory(spec.run_directory, RunDirectoryMode(spec.options));
+    if (!made.ok()) return made;
+    if (auto status = WriteConfiguration(trial.record); !status.ok()) return status;
+    return trial.reports->RepairFiles();
+  }
+
+  static absl::Status WriteConfiguration(const TrialRecord& record) {
+    const TrialSpec& spec = record.spec;
+    auto params = RenderParams(spec.config);
+    if (!params.ok()) return params.status();
+    auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params,
+                                               runtime::FileMode::OfFileIn(spec.run_directory));
+    if (!status.ok()) return status;
+    return WriteProvenance(spec.run_directory, record.id(), spec.options);
+  }
+
+  void MakeRunner(Trial& trial) {
+    const std::int64_t number = trial.record.number;
+    const auto& limits = trial.record.spec.options.control_limits;
+    trial.runner = ProgramRunner::Create(
+        {.loop = options_.loop,
+         .jobs = options_.jobs,
+         .trace = trial.record.trace,
+         .last_reports = absl::Seconds(ReportsByOutput(trial.record) ? 0 : 2),
+         .memory_limit = limits == nullptr ? 0 : limits->memory_bytes,
+         .on_launched =
+             [this, number](absl::StatusOr<std::string> job) {
+               OnLaunched(table_.At(number), std::move(job));
+             },
+         .on_changed = [this,
+                        number](const msg::JobT& job) { OnJobChanged(table_.At(number), job); },
+         .on_ended = [this,
+                      number](AttemptEnd end) { OnEnded(table_.At(number), std::move(end)); }});
+  }
+
+  void Launch(Trial& trial) {
+    MakeRunner(trial);
+    running_ = running_ + 1;
+    trial.errors_before.reset();
+    if (!trial.launch_in_doubt) trial.errors_before = ErrorSizesOf(trial.record);
+    msg::JobSpecT job = JobSpecFor(trial.record, options_.relay);
+    const msg::TrialOptionsT& asked = trial.record.spec.options;
+    if (!asked.function.empty()) {
+      // As it is now, which may be a newer one than that of the attempt before.
+      job.argv = FunctionCommand(options_.executable, asked.function,
+                                 absl::Milliseconds(asked.heartbeat_ms));
+    }
+    trial.runner->Launch(trial.record.job_request_id, job);
+    if (IsToLeave(trial)) BeginStop(trial);
+  }
+
+  void OnLaunched(Trial& trial, absl::StatusOr<std::string> job) {
+    Fault("after launch");
+    if (!job.ok() && MayTryAgain(job.status())) return OnNoRoom(trial, job.status());
+    refused_launches_ = 0;
+    if (!job.ok()) {
+      AttemptEnd end;
+      end.reason = absl::StrCat("cannot start: ", job.status().message());
+      end.was_refused = true;
+      return OnEnded(trial, std::move(end));
+    }
+    TrialRecord changed = trial.record;
+    changed.job = *std::move(job);
+    changed.spec.options.provenance_diff.clear();  // It is in the run's directory.
+    LOG(INFO) << "trial " << changed.id() << ": attempt " << changed.attempt << " is job "
+              << changed.job << TraceWords(changed);
+    if (changed.spec.options.resources.empty()) {
+      Begin(trial, std::move(changed), options_.clock->Monotonic());
+    } else {
+      SaveSometime(trial, std::move(changed));  // The launcher says when it begins.
+      news_.Announce(trial);
+    }
+    FollowOutput(trial);
+    StartNext();
+  }
+
+  // Its program runs. `since` is monotonic.
+  void Begin(Trial& trial, TrialRecord changed, absl::Duration since) {
+    changed.state = changed.stop_requested ? TrialState::Stopping : TrialState::Running;
+    if (!changed.pause_requested) changed.reason.clear();
+    if (changed.started_us == 0) changed.started_us = NowMicros();
+    trial.running_since = since;
+    trial.last_heard = options_.clock->Monotonic();
+    SaveSometime(trial, std::move(changed));
+    Watch(trial);
+    news_.Announce(trial);
+  }
+
+  // One that has waited for its resources runs since then.
+  void BeginAt(Trial& trial, std::int64_t started_us) {
+    TrialRecord changed = trial.record;
+    // The launcher says it by the clock on the wall, which may have been set meanwhile: it does not
+    // run for longer than its job is there.
+    const std::int64_t now_us = MonotonicMicros();
+    const std::int64_t launched_us = std::clamp<std::int64_t>(changed.attempt_began_us, 0, now_us);
+    changed.attempt_began_us = std::clamp(now_us - (NowMicros() - started_us), launched_us, now_us);
+    const auto since = absl::Microseconds(changed.attempt_began_us);
+    Begin(trial, std::move(changed), since);
+    StartNextLater();
+  }
+
+  // The launcher gives its tasks what they asked for, or says why not yet.
+  void OnJobChanged(Trial& trial, const msg::JobT& job) {
+    if (!WaitsForResources(trial.record)) return;
+    if (const auto started_us = StartOf(job)) {
+      return BeginAt(trial, *started_us == 0 ? NowMicros() : *started_us);
+    }
+    std::string why = WhyJobWaits(job, [this](const std::string& id) { return TrialOf(id); });
+    if (why.empty() || why == trial.record.reason || IsToLeave(trial)) return;
+    TrialRecord changed = trial.record;
+    changed.reason = std::move(why);
+    SaveSometime(trial, std::move(changed));
+    news_.Announce(trial);
+  }
+  const TrialRecord* TrialOf(const std::string& job) const {
+    for (const auto& [number, trial] : table_.at_hand()) {
+      if (trial.record.job == job && !HasEnded(trial.record)) return &trial.record;
+    }
+    return nullptr;
+  }
+
+  // The launcher refused, for now. The trial waits again, as what it is: the first in the row.
+  void OnNoRoom(Trial& trial, const absl::Status& status) {
+    if (absl::IsUnavailable(status)) trial.launch_in_doubt = true;
+    options_.loop->Cancel(std::exchange(launch_timer_, 0));
+    const absl::Duration pause = bus::GrowingPause(++refused_launches_, bus::CallRetry::kFirstPause,
+                                                   bus::CallRetry::kLongestPause);
+    launch_timer_ = options_.loop->RunAfter(pause, [this] {
+      launch_timer_ = 0;
+      StartNext();
+    });
+    const bool leaves = trial.record.stop_requested || trial.record.pause_requested;
+    if (leaves && !trial.launch_in_doubt) {
+      return OnEnded(trial, {false, std::string(status.message()), {}});
+    }
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    trial.runner.reset();
+    running_ = running_ - 1;
+    TrialRecord changed = trial.record;
+    // While in doubt it may have a job, which a stop has to reach.
+    changed.launching = trial.launch_in_doubt;
+    changed.reason = absl::StrCat("the launcher cannot start it yet: ", status.message());
+    const bool is_news = changed.reason != trial.record.reason;
+    SaveSometime(trial, std::move(changed));
+    if (!is_news) return;
+    LOG(WARNING) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
+                 << TraceWords(trial.record);
+    news_.Announce(trial);
+  }
+
+  // Its program hears of it with the answer to a report.
+  void BeginStop(Trial& trial) {
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    // A program that has not spoken may not know the channel, and one whose reports there is no
+    // room for gets no answers; it is told by a signal. So are the tasks of a cluster whose
+    // reporter has ended.
+    const bool nobody_hears = trial.runner != nullptr && trial.runner->nobody_reports();
+    const bool has_spoken =
+        trial.reports->progress().last_line > 0 && !ReportsByOutput(trial.record);
+    const bool is_answered = room_waits_.WhyOf(trial.record.number).empty();
+    if (nobody_hears || !has_spoken || !is_answered) return StopFromOutside(trial);
+    const std::int64_t number = trial.record.number;
+    trial.stop_timer = options_.loop->RunAfter(GraceOf(trial.record), [this, number] {
+      Trial& late = table_.At(number);
+      late.stop_timer = 0;
+      StopFromOutside(late);
+    });
+  }
+
+  void StopFromOutside(Trial& trial) {
+    if (trial.runner == nullptr) return;
+    const TrialRecord& record = trial.record;
+    if (trial.output != nullptr) GiveUpOutputAfter(trial, GraceOf(record));
+    trial.runner->Stop(GraceOf(record), WhyItIsStopped(record, HasSaidDone(trial)),
+                       trial.stop_trace.empty() ? record.trace : trial.stop_trace);
+  }
+
+  // Without room its reports are waited for only so long.
+  void GiveUpOutputAfter(Trial& trial, absl::Duration grace) {
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    trial.stop_timer = options_.loop->RunAfter(grace, [this, number = trial.record.number] {
+      Trial& late = table_.At(number);
+      late.stop_timer = 0;
+      if (late.output != nullptr) late.output->GiveUp();
+    });
+  }
+
+  // Ends a trial whose time budget is used up, and an attempt that says nothing; looks again when
+  // either can be the next time.
+  void Watch(Trial& trial) {
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    const TrialRecord& record = trial.record;
+    if (IsToLeave(trial) || WaitsForResources(record)) return;
+    const absl::Duration now = options_.clock->Monotonic();
+    // It waits for us, and is not silent.
+    const bool is_held = trial.reports->saves() || !room_waits_.WhyOf(record.number).empty();
+    if (is_held) trial.last_heard = now;
+    const bool may_speak = trial.runner == nullptr || !trial.runner->nobody_reports();
+    AttemptTimes times;
+    times.budget = trial.reports->criteria().time_budget();
+    times.used =
+        absl::Microseconds(record.earlier_attempts_us) + (now - trial.running_since.value_or(now));
+    if (may_speak) times.heartbeat = absl::Milliseconds(record.spec.options.heartbeat_ms);
+    times.silent = now - trial.last_heard;
+    const AttemptWatch watch = LookAt(times);
+    if (watch.verdict == AttemptWatch::Verdict::kBudgetIsUsedUp) return UseUpBudget(trial);
+    if (watch.verdict == AttemptWatch::Verdict::kIsSilent) return LoseHeartbeat(trial);
+    const absl::Duration wait = watch.look_after;
+    if (wait == absl::InfiniteDuration()) return;
+    const std::int64_t number = record.number;
+    trial.watch_timer = options_.loop->RunAfter(wait, [this, number, due = now + wait] {
+      Trial& watched = table_.At(number);
+      watched.watch_timer = 0;
+      // If this process itself was held up, so are the lines that tell of life: count anew.
+      const absl::Duration then = options_.clock->Monotonic();
+      const absl::Duration held_up = then - due;
+      const auto& options = watched.record.spec.options;
+      if (held_up > absl::Milliseconds(options.heartbeat_ms) / 20) watched.last_heard = then;
+      Watch(watched);
+    });
+  }
+
+  void UseUpBudget(Trial& trial) {
+    TrialRecord changed = trial.record;
+    changed.criterion = trial.reports->criteria().TimeBudgetWords();
+    trial.reports->Decide(changed);
+    SaveSometime(trial, std::move(changed));
+    BeginStop(trial);
+  }
+
+  void LoseHeartbeat(Trial& trial) {
+    TrialRecord changed = trial.record;
+    changed.expelled = true;
+    changed.failure =
+        absl::StrCat("no sign of life for ",
+                     absl::FormatDuration(absl::Milliseconds(changed.spec.options.heartbeat_ms)));
+    trial.reports->Decide(changed);
+    SaveSometime(trial, std::move(changed));
+    LOG(WARNING) << "trial " << trial.record.id() << ": " << trial.record.failure
+                 << TraceWords(trial.record);
+    StopFromOutside(trial);
+  }
+
+  void OnEnded(Trial& trial, AttemptEnd end) {
+    if (trial.output != nullptr) {
+      const bool waits_for_ever = IsToLeave(trial) && trial.stop_timer == 0;
+      if (waits_for_ever) GiveUpOutputAfter(trial, GraceOf(trial.record));
+      // What it has written counts before its end.
+      return trial.output->Finish(
+          [this, number = trial.record.number, end = std::move(end)](bool took_all) {
+            Trial& ended = table_.At(number);
+            ended.output.reset();
+            ended.lost_output =
+                took_all ? 0 : OutputBehind(ended.record, ended.reports->progress().last_line);
+            OnEnded(ended, end);
+          });
+    }
+    if (trial.reports->saves()) {
+      trial.end = std::move(end);
+      return;
+    }
+    Outcome outcome = AfterAttempt(trial.record, HasSaidDone(trial), std::move(end));
+    if (outcome.next == Outcome::Next::kPause) return Park(trial);
+    const bool lacks_lines = !outcome.end.success && outcome.end.error_lines.empty();
+    if (trial.record.attempt == 1 && !trial.errors_before) trial.errors_before.emplace();
+    if (lacks_lines && trial.errors_before) {
+      outcome.end.error_lines = LastErrorLines(outcome.end, *trial.errors_before);
+    }
+    if (outcome.next == Outcome::Next::kAttempt) return BeginNextAttempt(trial, outcome.end);
+    End(trial, outcome.state, std::move(outcome.end));
+  }
+
+  // Its last checkpoint was read and, if anybody waited for that, committed.
+  void EndLate(std::int64_t number) {
+    Trial* const trial = table_.AtHand(number);
+    if (trial == nullptr || !trial->end) return;
+    AttemptEnd end = *std::exchange(trial->end, std::nullopt);
+    OnEnded(*trial, std::move(end));
+  }
+
+  void End(Trial& trial, TrialState state, AttemptEnd end) {
+    BringFilesUpToDate(trial);
+    if (state == TrialState::Failed) RecordFailure(trial.record, end);
+    TrialRecord changed = trial.record;
+    CountAttempt(changed, MonotonicMicros());
+    changed.state = state;
+    changed.reason = WithLostOutput(std::move(end.reason), trial.lost_output);
+    if (state == TrialState::Failed) changed.error_lines = std::move(end.error_lines);
+    changed.pause_requested = false;
+    changed.ended_us = NowMicros();
+    const std::vector<Trial*> paused = PauseItsGroup(changed);
+    LOG(INFO) << "trial " << changed.id() << " is " << msg::EnumNameTrialState(state)
+              << (changed.reason.empty() ? "" : ": ") << Printable(changed.reason)
+              << TraceWords(changed);
+    SaveSometime(trial, std::move(changed));
+    Fault("after end");
+    Forget(trial);
+    news_.Announce(trial);
+    for (Trial* const other : paused) ActOnPause(*other);
+    StartNextLater();
+  }
+
+  // Before nobody looks at them again.
+  void BringFilesUpToDate(Trial& trial) {
+    (void)news_.Spread(trial);
+    const bool has_none = !trial.record.launching && trial.reports->progress().last_row.row == 0;
+    if (!has_none) trial.reports->LookAtFiles();
+    if (!trial.reports->files_behind() || has_none) return;
+    const absl::Status repaired = trial.reports->RepairFiles();
+    LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
+    if (trial.runner == nullptr) trial.reports->CloseFiles();
+    if (absl::IsResourceExhausted(repaired)) WriteFilesLate(trial.record.number);
+  }
+  void WriteFilesLate(std::int64_t trial) {
+    late_files_.insert(trial);
+    TryStoreLater();
+  }
+
+  // Before its end is stored: done again by a trainer that finds it not stored.
+  void RecordFailure(const TrialRecord& record, const AttemptEnd& end) {
+    AttemptFailure failure;
+    failure.attempt = record.attempt;
+    const absl::Time now = options_.clock->Now();
+    failure.time_us = absl::ToUnixMicros(now);
+    failure.utc_offset_s = absl::LocalTimeZone().At(now).offset;
+    failure.reason = end.reason;
+    failure.error_lines = end.error_lines;
+    const absl::Status added = options_.store->AddFailure(record.number, failure);
+    if (!added.ok()) ++store_errors_;
+    LOG_IF(ERROR, !added.ok()) << "trial " << record.id() << ": " << added;
+    if (absl::IsResourceExhausted(added)) {
+      unsaved_failures_.emplace_back(record.number, std::move(failure));
+      WriteFilesLate(record.number);
+    }
+    WriteErrorFile(record);
+    Fault("after failure");
+  }
+
+  void WriteErrorFile(const TrialRecord& record) {
+    const auto failures = options_.store->Failures(record.number, kFailuresInErrorFile);
+    absl::Status status = failures.status();
+    if (failures.ok() && !failures->empty()) {
+      const std::string& directory = record.spec.run_directory;
+      status = runtime::WriteFileAtomically(directory + "/error.txt", RenderFailures(*failures),
+                                            runtime::FileMode::OfFileIn(directory));
+    }
+    LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
+    if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
+  }
+
+  // Its lines that are held back are tried once more, and wait as those of one that has ended.
+  void WaitNoMoreForRoom(Trial& trial) {
+    if (room_waits_.Remove(trial.record.number)) {
+      Want({trial.record.number, trial.record.attempt});
+    }
+  }
+
+  // What only a live trial needs. Its nonce stays, for a report that is late.
+  void Forget(Trial& trial) {
+    WaitNoMoreForRoom(trial);
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    trial.statistics.reset();
+    trial.errors_before.reset();
+    trial.runner.reset();
+    trial.reports->CancelStart();
+    trial.reports->CloseFiles();
+    const absl::Status removed = trial.reports->RemoveTemporaryCheckpoints();
+    LOG_IF(ERROR, !removed.ok()) << "trial " << trial.record.id() << ": " << removed;
+    trial.record.spec.environment = {};
+    --live_;
+    nonces_.ForgetLater(trial.record.nonce);
+    PutAsideLater(table_.at_hand().size() - live_ > kMostAtHand ? absl::ZeroDuration() : kAtHand);
+  }
+
+  void BeginNextAttempt(Trial& trial, const AttemptEnd& end) {
+    RecordFailure(trial.record, end);
+    room_waits_.Remove(trial.record.number);
+    const absl::Duration delay = HoldBack(trial);
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    nonces_.Forget(trial.record.nonce);
+    TrialRecord changed = trial.record;
+    changed.reason = absl::StrCat("attempt ", changed.attempt, " failed: ", end.reason);
+    if (delay > absl::ZeroDuration()) {
+      absl::StrAppend(&changed.reason, "; the next one waits ", absl::FormatDuration(delay));
+    }
+    LOG(INFO) << "trial " << changed.id() << ": " << Printable(changed.reason)
+              << TraceWords(changed);
+    CountAttempt(changed, MonotonicMicros());
+    ++changed.failures;
+    MakeNextAttempt(changed);
+    changed.state = TrialState::Pending;
+    nonces_.Add(changed.nonce, {changed.number, changed.attempt});
+    trial.runner.reset();
+    SaveSometime(trial, std::move(changed));
+    Fault("after next attempt");
+    BeginAttempt(trial);
+    news_.Announce(trial);
+    StartNextLater();
+  }
+
+  // After MakeNextAttempt(). What is held back of the attempt before is refused now.
+  void BeginAttempt(Trial& trial) {
+    trial.reports->BeginAttempt();
+    trial.said_done = false;
+    trial.lost_output = 0;
+    Want({trial.record.number, trial.record.attempt - 1});
+  }
+
+  // ---- Pauses.
+
+  // After OrderPause() is stored.
+  void ActOnPause(Trial& trial) {
+    LOG(INFO) << "trial " << trial.record.id() << ": " << Printable(trial.record.reason)
+              << TraceWords(trial.record);
+    if (trial.record.state == TrialState::Paused) {
+      room_waits_.Remove(trial.record.number);
+      trial.reports->CancelStart();
+      options_.loop->Cancel(std::exchange(trial.restart_timer, 0));
+    } else if (trial.runner != nullptr) {
+      BeginStop(trial);
+    }
+    news_.Announce(trial);
+  }
+
+  // Its attempt has ended as it was asked to. The nonce stays, for a report that is late.
+  void Park(Trial& trial) {
+    options_.loop->Cancel(std::exchange(trial.stop_timer, 0));
+    options_.loop->Cancel(std::exchange(trial.watch_timer, 0));
+    BringFilesUpToDate(trial);
+    TrialRecord changed = trial.record;
+    CountAttempt(changed, MonotonicMicros());
+    changed.state = TrialState::Paused;
+    changed.pause_requested = false;
+    changed.reason = WithLostOutput(std::move(changed.reason), trial.lost_output);
+    trial.runner.reset();
+    trial.reports->CloseFiles();
+    WaitNoMoreForRoom(trial);
+    SaveSometime(trial, std::move(changed));
+    Fault("after pause");
+    LOG(INFO) << "trial " << trial.record.id() << " is Paused" << TraceWords(trial.record);
+    news_.Announce(trial);
+    StartNextLater();
+  }
+
+  // Empty unless a trial of its group has failed, fast.
+  std::string WhyItsGroupIsPaused(const TrialRecord& record) const {
+    if (!record.spec.options.fail_fast) return "";
+    for (const auto& [number, trial] : table_.at_hand()) {
+      if (IsOfGroup(trial.record, record) && trial.record.state == TrialState::Failed) {
+        return WhyAGroupIsPaused(trial.record.id());
+      }
+    }
+    for (const auto& [number, trial] : table_.ended().all()) {
+      const bool has_failed = trial.state() == TrialState::Failed && !trial.group().empty();
+      if (has_failed && trial.group() == record.spec.options.group) {
+        return WhyAGroupIsPaused(std::string(trial.id()));
+      }
+    }
+    return "";
+  }
+  // If `ended` has failed, fast: the others of its group. They are stored together with it, by the
+  // caller, and after that it calls ActOnPause() for each.
+  std::vector<Trial*> PauseItsGroup(const TrialRecord& ended) {
+    std::vector<Trial*> paused;
+    if (!ended.spec.options.fail_fast || ended.state != TrialState::Failed) return paused;
+    for (auto& [number, trial] : table_.at_hand()) {
+      const bool goes_on =
+          !HasEnded(trial.record) && !trial.record.stop_requested && !IsToPause(trial.record);
+      if (!goes_on || !IsOfGroup(trial.record, ended)) continue;
+      OrderPause(trial.record, WhyAGroupIsPaused(ended.id()));
+      unsaved_.insert(number);
+      paused.push_back(&trial);
+    }
+    return paused;
+  }
+
+  // ---- Forgetting.
+
+  // An ended trial leaves nothing in memory.
+  void Drop(std::int64_t number) {
+    if (const Trial* const trial = table_.AtHand(number)) nonces_.Forget(trial->record.nonce);
+    unsaved_.erase(number);
+    late_files_.erase(number);
+    news_.Drop(number);
+    room_waits_.Remove(number);
+    table_.Remove(number);
+  }
+
+  // Not from inside a callback of a runner.
+  void ForgetOldTrials() {
+    const std::uint64_t ended = table_.count() - live_;
+    if (ended <= options_.keep_trials || !unsaved_.empty()) return;
+    PutAsideThatHaveEnded();
+    const absl::Status forgotten = removals_.ForgetOldest(ended - options_.keep_trials);
+    if (forgotten.ok()) return;
+    ++store_errors_;
+    LOG(ERROR) << forgotten;
+  }
+
+  // How long the attempt after one that failed now is held back. (A new trainer begins with no
+  // delay: it knows of no failures.)
+  absl::Duration HoldBack(Trial& trial) {
+    const auto since = std::exchange(trial.running_since, std::nullopt);
+    const bool was_long = since && options_.clock->Monotonic() - *since >= kLongAttempt;
+    trial.quick_failures = was_long ? 1 : trial.quick_failures + 1;
+    const absl::Duration delay = RestartDelay(trial.quick_failures);
+    if (delay == absl::ZeroDuration()) return delay;
+    const std::int64_t number = trial.record.number;
+    trial.restart_timer = options_.loop->RunAfter(delay, [this, number] {
+      table_.At(number).restart_timer = 0;
+      StartNext();
+    });
+    return delay;
+  }
+
+  // Not from inside a callback of a runner, nor while trials are being started.
+  void StartNextLater() {
+    options_.loop->Post([this, alive = alive_] {
+      if (!*alive) return;
+      ForgetOldTrials();
+      StartNext();
+    });
+  }
+
+  void Fault(std::string_view point) {
+    if (options_.fault) options_.fault(point);
+  }
+
+  const Options options_;
+  TrialTable table_;
+  runtime::EventLoop::TimerId aside_timer_ = 0;
+  std::deque<std::int64_t> unchecked_;
+  AttemptNonces nonces_;
+  StoreSync sync_;
+  std::set<std::int64_t> unsaved_;
+  // What there was no room for: failures, and files of trials that nobody looks at again.
+  std::vector<std::pair<std::int64_t, AttemptFailure>> unsaved_failures_;
+  std::set<std::int64_t> late_files_;
+  RoomWaits room_waits_;
+  const TrialView view_;
+  TrialNews news_;
+  TrialRemovals removals_;
+  std::function<void(const AttemptKey&)> wanted_;
+  runtime::EventLoop::TimerId store_timer_ = 0;
+  // Nothing is launched before it fires: the launcher refused.
+  runtime::EventLoop::TimerId launch_timer_ = 0;
+  int refused_launches_ = 0;             // In a row.
+  bool tidies_ = false;                  // Soon.
+  std::set<std::int64_t> without_room_;  // Could not be started for that; until the next try.
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::atomic<std::uint64_t> live_{0}, running_{0}, reports_{0}, store_errors_{0};
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Trials>> Trials::Open(Options options) {
+  auto trials = std::make_unique<TrialsImpl>(std::move(options));
+  if (auto status = trials->Load(); !status.ok()) return status;
+  return trials;
+}
+
+}  // namespace trainer

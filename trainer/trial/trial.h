@@ -1,0 +1,73 @@
+#ifndef TRAINER_TRIAL_TRIAL_H_
+#define TRAINER_TRIAL_TRIAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "bus/schema/trainer_generated.h"
+#include "runtime/event_loop.h"
+#include "trainer/attempt/output_reader.h"
+#include "trainer/attempt/program_runner.h"
+#include "trainer/report/metric_statistics.h"
+#include "trainer/run/failure_text.h"
+#include "trainer/store/trial_record.h"
+#include "trainer/trial/trial_queue.h"
+#include "trainer/trial/trial_reports.h"
+#include "trainer/trial/trial_transitions.h"
+
+namespace trainer {
+
+// A trial at hand, whole: its record as the store has it, and what only a trainer that lives knows
+// of it. Whoever destroys it cancels its timers before. On the loop's thread.
+struct Trial {
+  TrialRecord record;
+  std::unique_ptr<TrialReports> reports;
+  std::shared_ptr<ProgramRunner> runner;
+  std::unique_ptr<OutputReader> output;  // While an attempt runs that reports by its output.
+  std::int64_t lost_output = 0;          // Bytes of the attempt's that were not stored.
+  runtime::EventLoop::TimerId stop_timer = 0;
+  std::string stop_trace;  // Empty: that of the trial.
+  // While the next attempt is held back.
+  runtime::EventLoop::TimerId restart_timer = 0;
+  bool said_done = false;         // And is given its grace time to end.
+  std::optional<AttemptEnd> end;  // Known, while a checkpoint of the attempt is still read.
+  // The launcher may have started the job of the attempt without our hearing of it.
+  bool launch_in_doubt = false;
+  // At the launch of the attempt; unset: another trainer launched it.
+  std::optional<ErrorSizes> errors_before;
+  int quick_failures = 0;                       // In a row, known to this trainer.
+  std::optional<absl::Duration> running_since;  // Monotonic; of the attempt, once it is launched.
+  std::int64_t changed_us = 0;
+  // For what an attempt must not do: go on for too long, or be silent.
+  runtime::EventLoop::TimerId watch_timer = 0;
+  absl::Duration last_heard;                     // Monotonic; of its last line, or its start.
+  std::shared_ptr<MetricStatistics> statistics;  // While it lives, once somebody has asked.
+  absl::Duration reported_at = -absl::InfiniteDuration();  // Monotonic; its last row.
+};
+
+// Then nothing that its program does changes how the trial ends.
+inline bool HasSaidDone(const Trial& trial) {
+  return trial.reports->progress().done && trial.record.failure.empty();
+}
+inline bool IsToLeave(const Trial& trial) { return IsToLeave(trial.record, HasSaidDone(trial)); }
+
+// Nothing but slots, and those before it, keep it from being launched.
+inline bool WaitsForTurn(const Trial& trial) {
+  return trial.record.state == msg::TrialState::Pending && trial.runner == nullptr &&
+         trial.restart_timer == 0;
+}
+// Its next attempt starts from what it was asked to start from: that must be there.
+inline bool NeedsItsStart(const Trial& trial) {
+  const bool is_to_start = Waits(trial.record) || trial.record.state == msg::TrialState::Paused;
+  return is_to_start && trial.reports->progress().newest_checkpoint.number == 0;
+}
+inline WaitingTrial InQueue(const Trial& trial) {
+  return {trial.record.number, trial.record.spec.options.priority};
+}
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRIAL_TRIAL_H_

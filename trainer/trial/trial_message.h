@@ -1,0 +1,30 @@
+#ifndef TRAINER_TRIAL_TRIAL_MESSAGE_H_
+#define TRAINER_TRIAL_TRIAL_MESSAGE_H_
+
+#include <cstdint>
+#include <span>
+
+#include "bus/schema/trainer_generated.h"
+#include "trainer/checkpoint/checkpoint_row.h"
+#include "trainer/report/metric_statistics.h"
+#include "trainer/report/result_row.h"
+#include "trainer/store/trial_record.h"
+
+namespace trainer {
+
+// A trial as it is shown: its record, its last report (row 0: none) and its newest checkpoint
+// (number 0: none). Pure.
+msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
+                         const CheckpointRow& newest);
+// Without what may be large: argv, metrics, lines of errors, labels.
+msg::TrialT BriefMessage(const TrialRecord& record, const ResultRow& last,
+                         const CheckpointRow& newest);
+// All that is known of it; `shown` is its message.
+msg::TrialDetailsReplyT DetailsMessage(const TrialRecord& record, msg::TrialT shown,
+                                       const MetricStatistics& statistics,
+                                       std::span<const CheckpointRow> checkpoints,
+                                       std::int64_t events_waiting);
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRIAL_TRIAL_MESSAGE_H_

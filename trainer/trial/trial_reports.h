@@ -1,0 +1,230 @@
+#ifndef TRAINER_TRIAL_TRIAL_REPORTS_H_
+#define TRAINER_TRIAL_TRIAL_REPORTS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "trainer/checkpoint/checkpoint_preparation.h"
+#include "trainer/checkpoint/checkpoint_row.h"
+#include "trainer/report/line_receiver.h"
+#include "trainer/report/result_row.h"
+#include "trainer/report/stop_criteria.h"
+#include "trainer/run/run_files.h"
+#include "trainer/store/store.h"
+#include "trainer/store/trial_record.h"
+#include "trainer/trial/trial_checkpoints.h"
+#include "trainer/trial/trial_events.h"
+
+namespace trainer {
+
+// The reports of one trial: which lines count, what each is answered, and their way into the files.
+// On the loop's thread.
+//
+// Lines are taken into a draft, which the caller stores in one transaction with those of other
+// trials. Then either Committed() or Abandon(): nothing is answered, or written to a file, before
+// the store has it. What is committed is fresh until the caller has it written to the files
+// (WriteFiles()) and has told it (TakeFresh()), soon: many rows together cost little more than one.
+class TrialReports {
+ public:
+  // When a line came.
+  struct TimeOfLine {
+    absl::Time wall;
+    absl::Duration monotonic;
+  };
+  struct Options {
+    Store* store = nullptr;  // Not owned; outlives it.
+    std::function<void(std::string_view point)> fault = {};
+    // For what takes long; unset: here and now.
+    CheckpointPreparation::Background background = {};
+    // See TrialCheckpoints.
+    std::function<bool(const std::string& directory)> is_referenced = {};
+    // A line that was Unavailable may be taken now. Never called inside of Take().
+    std::function<void()> on_ready = {};
+    // ChooseStart() may be called again.
+    std::function<void()> on_start = {};
+    // The run's directory was gone, and has been made anew: what else was in it is to be written.
+    std::function<void()> on_made_directory = {};
+  };
+  // What stands of the trial's lines.
+  struct Progress {
+    std::int64_t last_line = 0;           // Of the current attempt.
+    ResultRow last_row;                   // row 0: none yet. Of any attempt.
+    std::int64_t training_iteration = 0;  // Of the current attempt, as the two below.
+    std::int64_t time_total_us = 0;
+    std::int64_t last_report_us = -1;  // Monotonic; -1: none yet, or not known.
+    bool done = false;                 // The program has said so.
+    std::string failure;               // See TrialRecord, as the three below.
+    bool expelled = false;
+    std::string criterion;
+    std::string earlier_metrics;
+    std::int64_t timesteps_total = -1;  // As in ResultRow, of the current attempt.
+    std::int64_t episodes_total = -1;
+    std::int64_t pid = 0;
+    StopCriteria::Window window;      // Of the trial's last reports.
+    CheckpointRow newest_checkpoint;  // number 0: none. Of any attempt.
+    // Of the current attempt, as the two below: saved since its last report, and the next report
+    // decides to which of the two each belongs.
+    std::vector<CheckpointRow> pending;
+    bool saves_first = false;  // It has saved before its first report.
+    bool step_said = false;    // The last report said its step.
+    // The attempt was told to stop; after that it may save once.
+    bool stop_told = false;
+    bool saved_after_stop = false;
+  };
+
+  // Reads what is stored, and touches no file; but of an attempt that has reported nothing yet the
+  // counters of the checkpoint that it starts from.
+  static absl::StatusOr<std::unique_ptr<TrialReports>> Load(const TrialRecord& trial,
+                                                            Options options);
+
+  const Progress& progress() const { return progress_; }
+  // What the program was told; its reports are answered with it.
+  TrialEvents& events() { return events_; }
+  const StopCriteria& criteria() const { return criteria_; }
+  // A new attempt, of which nothing was heard yet.
+  void BeginAttempt();
+  // Where the trial's next attempt starts: its newest checkpoint that is whole; else a copy of that
+  // of `from`, or of the path, that it was asked to start from; else nothing. Removes what earlier
+  // attempts left half-done. Unavailable while that is under way, until on_start: ask again. Any
+  // other error but ResourceExhausted stands for good.
+  absl::StatusOr<TrialCheckpoints::Start> ChooseStart(const TrialRecord& trial, TrialReports* from);
+  // That is under way, or done and not asked for again.
+  bool is_choosing_start() const { return start_ != nullptr; }
+  bool waits_for_start() const { return start_ != nullptr && start_->result() == nullptr; }
+  void CancelStart() { start_.reset(); }
+  // Its start may be a copy of that checkpoint, which is being made.
+  bool MayCopy(const std::string& directory) const;
+  // The attempt starts where the record says; its counters go on from there.
+  void StartFrom(const TrialRecord& trial);
+  // What is in the output of its program until that offset is of attempts before this one.
+  void SkipTo(std::int64_t offset) { progress_.last_line = offset; }
+  // After the end of its program.
+  absl::Status RemoveTemporaryCheckpoints();
+  // Of the newest checkpoint; empty if there is none.
+  std::string NewestCheckpoint() const;
+  // Whether the attempt or the trial is to end, and why, was decided by something else than a line.
+  void Decide(const TrialRecord& trial);
+
+  // Makes the files agree with the store. Makes them if they are missing.
+  absl::Status RepairFiles();
+  // Writes the fresh rows that are not in the files. An error means that the files are behind, and
+  // RepairFiles() is due before anything else is answered.
+  absl::Status WriteFiles();
+  void CloseFiles() { files_.Close(); }
+  bool files_behind() const { return files_.behind(); }
+  // Somebody may have changed or removed them since; then they are behind.
+  void LookAtFiles();
+  bool has_fresh() const { return !fresh_.empty(); }
+  // So many, or large, fresh rows that they should not wait.
+  bool has_much_fresh() const { return fresh_.size() >= kMuch || fresh_bytes_ >= kMuchBytes; }
+  // After WriteFiles(); oldest first.
+  std::vector<ResultRow> TakeFresh();
+
+  // Adds a line to the draft and to `batch`; returns its answer. A line that was answered before
+  // gets the same answer and counts no second time. FailedPrecondition: a line before it is
+  // missing. The lines of a trial that reports by its output are numbered by their offsets there,
+  // so others may be between them; after one that cannot be taken now no other is. Unavailable: it
+  // waits for its checkpoint, until on_ready, while saves(); ResourceExhausted: for room on the
+  // disk of the run. Either has changed nothing, and is to be taken again before those behind it.
+  absl::StatusOr<std::string> Take(const RelayedLine& line, const TrialRecord& trial,
+                                   const TimeOfLine& now, StoreBatch& batch);
+  // The store has the draft: it is what stands now, and its rows are fresh. Returns their number.
+  std::size_t Committed();
+  // A line waits for its checkpoint.
+  bool saves() const { return preparation_ != nullptr && preparation_->result() == nullptr; }
+  // The store did not take the draft.
+  void Abandon();
+
+ private:
+  static constexpr std::size_t kMuch = 256;
+  static constexpr std::size_t kMuchBytes = 256 << 10;
+
+  TrialReports(const TrialRecord& trial, TrialEvents events, Options options);
+  Progress& Draft();
+  absl::Status RefreshNewestCheckpoint();
+  absl::StatusOr<std::string> BeginCheckpoint(const struct ReportLine& line,
+                                              const TrialRecord& trial);
+  // Commits what a ckpt_end, or a report, names; its directory.
+  absl::StatusOr<std::string> SaveCheckpoint(const struct ReportLine& report, std::int64_t number,
+                                             const TrialRecord& trial, const TimeOfLine& now,
+                                             StoreBatch& batch);
+  absl::StatusOr<std::string> TakeChecked(const RelayedLine& line, const TrialRecord& trial,
+                                          const TimeOfLine& now, StoreBatch& batch);
+  absl::StatusOr<std::string> TakeFromOutput(const RelayedLine& line, const TrialRecord& trial,
+                                             const TimeOfLine& now, StoreBatch& batch);
+  // Whether a checkpoint that is saved now may belong to the next report.
+  bool MayBelongToNext(const CheckpointRow& checkpoint, const TrialRecord& trial);
+  // The report decides about those that are pending.
+  void SettlePending(const ResultRow& row, StoreBatch& batch);
+  // No report will; the last one before them counts.
+  void SettleAtEnd();
+  // What was read of it. Unavailable while that is under way.
+  absl::StatusOr<PreparedCheckpoint> Prepare(const struct ReportLine& report,
+                                             const TrialCheckpoints::Moment& moment,
+                                             const StoreBatch& batch);
+  absl::StatusOr<std::string> TakeAgain(const RelayedLine& line, const StoreBatch& batch);
+  absl::StatusOr<std::string> TakeNew(const RelayedLine& line, const TrialRecord& trial,
+                                      const TimeOfLine& now, StoreBatch& batch);
+  absl::StatusOr<std::string> TakeSave(const struct ReportLine& report, std::int64_t number,
+                                       const TrialRecord& trial, const TimeOfLine& now,
+                                       StoreBatch& batch);
+  // Told by the program, or decided here.
+  static bool IsToEnd(const Progress& progress);
+  static void Count(const ResultRow& row, Progress& draft);
+  absl::StatusOr<std::string> TakeReport(const struct ReportLine& report, std::int64_t number,
+                                         const TrialRecord& trial, const TimeOfLine& now,
+                                         StoreBatch& batch);
+  // What was found in the run's directory, to the trial's log.
+  void Tell(const std::vector<std::string>& notices);
+  // Not placed in the files yet.
+  ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial,
+                    const TimeOfLine& now);
+  // What the last row has and this one may not. True if that is to be stored.
+  bool KeepEarlierMetrics(const ResultRow& row);
+  // Whether the trial goes on after this row; says so in the draft. An error: the report does not
+  // count.
+  absl::Status Judge(const struct ReportLine& report, const ResultRow& row);
+  absl::Status LoadWindow();
+  // The trial as the draft has it.
+  void AddTrial(const TrialRecord& trial, StoreBatch& batch);
+
+  const Options options_;
+  const std::int64_t trial_;
+  const RunIdentity run_;
+  const std::string run_directory_;
+  const StopCriteria criteria_;
+  const TrialCheckpoints checkpoints_;
+  RunFiles files_;
+  std::string start_checkpoint_;  // Of the current attempt.
+  std::unique_ptr<Preparation<TrialCheckpoints::Choice>> start_;
+  TrialCheckpoints::Candidates start_candidates_;  // Of start_.
+  TrialEvents events_;
+  bool window_loaded_ = false;
+  Progress progress_;
+  std::optional<Progress> draft_;
+  bool draft_saves_ = false;
+  struct Settled {
+    CheckpointRow checkpoint;
+    ResultRow report;
+  };
+  std::vector<Settled> draft_settled_;                  // Whose counters are to be written.
+  std::unique_ptr<CheckpointPreparation> preparation_;  // Of the line that is to commit one.
+  absl::Status draft_error_;                            // Of a line of the output.
+  std::vector<std::string> draft_directories_;          // Made for it.
+  std::vector<ResultRow> draft_rows_;
+  std::vector<ResultRow> fresh_;
+  std::size_t fresh_bytes_ = 0;    // Of their metrics.
+  std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
+};
+
+}  // namespace trainer
+
+#endif  // TRAINER_TRIAL_TRIAL_REPORTS_H_
