@@ -247,7 +247,7 @@ def yard_methods(name, src, visibility = None):
         name = name,
         hdrs = [header],
         deps = [
-            "//bus/wire:method",
+            "//bus/schema:method",
             "//bus/schema:envelope",
             "//third_party:absl_time",
         ],

@@ -5,7 +5,7 @@ usage: methods.py SCHEMA.fbs OUTPUT.h
        methods.py --vectors OUTPUT.h SCHEMA.fbs...
 
 The schema is the only place where a method is declared. Each becomes rpc::SERVICE::METHOD (see
-bus/wire/method.h); one without a role and an idempotency is an error here, so it does not compile.
+bus/schema/method.h); one without a role and an idempotency is an error here, so it does not compile.
 
 The second form writes rpc::VisitReplyVectors, which knows the lists in the answers of all methods
 of all the schemas (see bus/thread/reply_parts.h).
@@ -102,7 +102,7 @@ def render(schema_path, text):
 #define {guard}
 
 #include "absl/time/time.h"
-#include "bus/wire/method.h"
+#include "bus/schema/method.h"
 #include "bus/schema/envelope_generated.h"
 
 namespace rpc {{

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
+#include "bus/schema/method.h"
 #include "bus/thread/node.h"
-#include "bus/wire/method.h"
 
 namespace bus {
 

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/envelope_generated.h"
-#include "bus/wire/method.h"
+#include "bus/schema/method.h"
 #include "nlohmann/json.hpp"
 
 namespace yard {

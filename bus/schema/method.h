@@ -1,5 +1,5 @@
-#ifndef BUS_WIRE_METHOD_H_
-#define BUS_WIRE_METHOD_H_
+#ifndef BUS_SCHEMA_METHOD_H_
+#define BUS_SCHEMA_METHOD_H_
 
 #include <string_view>
 
@@ -33,4 +33,4 @@ struct MethodInfo {
 
 }  // namespace bus
 
-#endif  // BUS_WIRE_METHOD_H_
+#endif  // BUS_SCHEMA_METHOD_H_
