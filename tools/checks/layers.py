@@ -40,13 +40,15 @@ FORBIDDEN = [
      "only runtime/mutex.h is annotated for thread-safety analysis"),
 ]
 
-# What a planted violation looks like: a service that uses another one, and a lower layer that
-# uses a higher one.
+# What a planted violation looks like: a service that uses another one, a lower layer that uses a
+# higher one, and a folder of a service that uses one above it.
 _SEED = {
     "registry/planted_violation": ["//launcher/planted_violation"],
     "launcher/planted_violation": [],
     "runtime/planted_violation": ["//bus/planted_violation"],
     "bus/planted_violation": [],
+    "trainer/report/planted_violation": ["//trainer/table/planted_violation"],
+    "trainer/table/planted_violation": [],
 }
 
 
@@ -55,7 +57,8 @@ class Table:
 
     A row is "| `runtime/` | what it is | `third_party/` |". The last cell names the folders whose code the first
     one may use besides its own; "as `trainer/`" takes over what that row says, and "anything" is what it says. A
-    folder without a row of its own belongs to the one that it lies in.
+    folder without a row of its own belongs to the one that it lies in. Whoever names a folder names all folders in
+    it, except from within: `runtime/sqlite/` that names `runtime/` may not use `runtime/process/`.
     """
 
     def __init__(self, page):
@@ -87,10 +90,16 @@ class Table:
         for word, name in re.findall(r"(as )?`([^`]+)`", cell):
             name = name.rstrip("/")
             if not word:
-                names.add(name)
+                names |= self._named(name, seen[0] if seen else folder)
             elif name in self._cells and name not in seen:
                 names |= self.may_use(name, (*seen, folder))
         return names
+
+    def _named(self, name, by):
+        """What the row of `by` means by `name`: the folder, with all that have rows and lie in it."""
+        if by.startswith(name + "/"):
+            return {name}
+        return {name} | {folder for folder in self._cells if folder.startswith(name + "/")}
 
     def folder_of(self, label):
         """The folder whose row `label` belongs to; the top folder if it has none; None outside of the checkout."""

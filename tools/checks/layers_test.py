@@ -24,6 +24,7 @@ PAGE = """# Page
 | `launcher/` | a service | as `registry/` |
 | `trainer/` | a service | as `registry/`, and `eventlog/` and its folders: `trainer/report/` |
 | `trainer/report/` | a part of it | as `registry/` |
+| `trainer/table/` | a part of it | as `trainer/report/`, and `trainer/report/` |
 | `sdk/` | programs | `third_party/` `runtime/` |
 | `tools/` | the command line | as `trainer/`, and `sdk/` |
 | `examples/` | examples | as `registry/`, and `sdk/` `trainer/` |
@@ -97,6 +98,15 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(len(violations("//trainer/report:a", "//trainer:b")), 1)
         self.assertEqual(len(violations("//trainer/report:a", "//eventlog:b")), 1)
 
+    def test_who_names_a_folder_names_those_in_it_except_from_within(self):
+        self.assertEqual(violations("//examples:a", "//trainer/report:b"), [])
+        self.assertEqual(violations("//trainer/table:a", "//trainer/report:b"), [])
+        self.assertEqual(len(violations("//trainer/report:a", "//trainer/table:b")), 1)
+        page = PAGE.replace("and `trainer/report/` |", "and `trainer/` |")
+        table = layers.Table(page)
+        self.assertIn("trainer", table.may_use("trainer/table"))
+        self.assertNotIn("trainer/report", table.may_use("trainer/table"))
+
     def test_tests_and_data_are_free(self):
         self.assertEqual(violations("//registry:a_test", "//launcher:b", kind="cc_test"), [])
         self.assertEqual(violations("//registry:a", "//launcher:b", testonly=True), [])
@@ -157,7 +167,8 @@ class CheckTest(unittest.TestCase):
     BAD = query_answer({"//registry:a": ("cc_library", False, {"deps": ["//trainer:b"]})})
     PLANTED = query_answer({
         "//registry/planted_violation": ("cc_library", False, {"deps": ["//launcher/planted_violation"]}),
-        "//runtime/planted_violation": ("cc_library", False, {"deps": ["//bus/planted_violation"]})})
+        "//runtime/planted_violation": ("cc_library", False, {"deps": ["//bus/planted_violation"]}),
+        "//trainer/report/planted_violation": ("cc_library", False, {"deps": ["//trainer/table/planted_violation"]})})
 
     def check(self, whole, planted, code=0):
         def bazel(*args):
