@@ -7,13 +7,13 @@
 #include <sys/un.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "launcher/wire/report_line.h"
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/process/peer.h"
+#include "runtime/report_channel/relay_protocol.h"
 
 namespace launcher {
 namespace {
@@ -122,12 +122,13 @@ void ReportRelay::TakeLines(ReporterId id) {
     const auto end = reporter.in.find('\n', reporter.searched);
     if (end == std::string::npos) {
       reporter.searched = reporter.in.size();
-      if (reporter.in.size() > kMaxReportLine) reporter.discarding = true;
+      if (reporter.in.size() > runtime::kMaxReportLine) reporter.discarding = true;
       if (reporter.discarding) reporter.in.clear();
       if (reporter.in.empty()) reporter.searched = 0;
       return;
     }
-    const bool too_long = std::exchange(reporter.discarding, false) || end > kMaxReportLine;
+    const bool too_long =
+        std::exchange(reporter.discarding, false) || end > runtime::kMaxReportLine;
     std::string line = too_long ? std::string() : reporter.in.substr(0, end);
     reporter.in.erase(0, end + 1);
     reporter.searched = 0;
@@ -324,7 +325,7 @@ void ReportRelay::Connect() {
   }
   link_ = Link::kGreeting;
   trainer_in_.clear();
-  trainer_out_ = "YARD1 " + options_.nonce + "\n";
+  trainer_out_ = runtime::RelayGreeting(options_.nonce);
   sent_number_ = 0;
   end_sent_ = false;
   poller_->Watch(trainer_.get(), EPOLLIN | EPOLLOUT,
@@ -369,27 +370,25 @@ bool ReportRelay::ReadTrainer() {
 
 bool ReportRelay::OnTrainerLine(std::string_view line) {
   if (link_ == Link::kGreeting) {
-    if (line != "OK") return false;
+    if (line != runtime::kGreeted) return false;
     link_ = Link::kUp;
     return true;
   }
-  if (line == "END" && end_sent_) {
+  if (line == runtime::kEnded && end_sent_) {
     poller_->Forget(trainer_.get());
     trainer_.reset();
     link_ = Link::kNone;
     return true;
   }
-  std::uint64_t number = 0;
-  const auto [rest, error] = std::from_chars(line.data(), line.data() + line.size(), number);
+  const auto answer = runtime::ParseRelayAnswer(line);
   // Numbers are answered in order, so the answer can only be for the first of the queue.
-  if (error != std::errc() || queue_.empty() || queue_.front().kind != Line::Kind::kReport ||
-      queue_.front().number != number || number > sent_number_) {
+  if (!answer || queue_.empty() || queue_.front().kind != Line::Kind::kReport ||
+      queue_.front().number != answer->number || answer->number > sent_number_) {
     return false;
   }
   retry_ = options_.first_retry;
   const Line first = TakeFirst();
-  line.remove_prefix(static_cast<std::size_t>(rest - line.data()));
-  if (line.size() > 1) Deliver(first.reporter, line.substr(1));
+  if (!answer->text.empty()) Deliver(first.reporter, answer->text);
   Advance();
   return true;
 }
@@ -403,13 +402,13 @@ void ReportRelay::Pump() {
     if (line.kind != Line::Kind::kReport) continue;
     if (line.number == 0) line.number = ++last_number_;
     if (line.number <= sent_number_) continue;
-    trainer_out_ = std::to_string(line.number) + " " + line.text + "\n";
+    trainer_out_ = runtime::RelayLine(line.number, line.text);
     sent_number_ = line.number;
     if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
   }
   if (link_ == Link::kUp && ended_ && reporters_.empty() && queue_.empty() && !end_sent_) {
     end_sent_ = true;
-    trainer_out_ += "END " + std::to_string(last_number_) + "\n";
+    trainer_out_ += runtime::RelayEnd(last_number_);
     if (!WriteSome(trainer_.get(), trainer_out_)) return Disconnect();
   }
   poller_->Change(trainer_.get(), EPOLLIN | (trainer_out_.empty() ? 0u : EPOLLOUT));

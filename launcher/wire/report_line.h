@@ -6,9 +6,6 @@
 
 namespace launcher {
 
-// Longest line of the report channel, without its newline (docs/report-channel.md).
-inline constexpr std::size_t kMaxReportLine = 1 << 20;
-
 // The value of the string field "t" at the top of the JSON object `line`, as it is written; empty
 // if there is none. Not a JSON parser: what it is told only decides who answers a line.
 std::string_view ReportLineType(std::string_view line);

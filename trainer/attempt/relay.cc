@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <charconv>
 #include <map>
 #include <utility>
 #include <vector>
@@ -19,8 +18,9 @@
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/peer.h"
+#include "runtime/report_channel/relay_protocol.h"
+#include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
-#include "trainer/report/report_line.h"
 
 // Always true: lines_ holds lines of connections in the order of arrival, and Commit() is posted
 // while it is not empty; a connection with lines that are held back has none there; one that is
@@ -30,7 +30,6 @@ namespace trainer {
 namespace {
 
 constexpr std::size_t kReadBytes = 256 << 10;
-constexpr std::size_t kMaxInput = kMaxReportLine + 64;  // A line with its number.
 constexpr std::size_t kMaxOutput = 4 << 20;
 constexpr std::size_t kMaxWaiting = 256;  // Lines of one connection for the next transaction.
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
@@ -56,20 +55,6 @@ absl::StatusOr<runtime::UniqueFd> ListenOn(const std::string& path) {
   if (chmod(path.c_str(), 0600) != 0) return failed("protect");
   if (listen(fd.get(), 256) != 0) return failed("listen on");
   return fd;
-}
-
-// "N TEXT" or "END N". Nothing if it is neither.
-bool ParseRelayed(std::string_view text, RelayedLine& line) {
-  constexpr std::string_view kEnd = "END ";
-  line.is_end = text.substr(0, kEnd.size()) == kEnd;
-  if (line.is_end) text.remove_prefix(kEnd.size());
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), line.number);
-  const auto digits = static_cast<std::size_t>(end - text.data());
-  if (error != std::errc() || line.number < (line.is_end ? 0 : 1)) return false;
-  if (line.is_end) return digits == text.size();
-  if (digits == text.size() || text[digits] != ' ') return false;
-  line.text = text.substr(digits + 1);
-  return true;
 }
 
 class RelayImpl : public Relay {
@@ -205,17 +190,20 @@ class RelayImpl : public Relay {
     }
     connection.in.erase(0, begin);
     connection.searched = connection.in.size();
-    if (!connection.closing && connection.in.size() > kMaxInput) Refuse(id, "line too long");
+    if (!connection.closing && connection.in.size() > runtime::kMaxRelayedLine)
+      Refuse(id, "line too long");
     if (connections_.count(id) != 0) UpdateWatches(id);
   }
 
   void TakeLine(ConnectionId id, std::string_view text) {
     Connection& connection = connections_.at(id);
     if (!connection.greeted) return Greet(id, text);
-    RelayedLine line{connection.attempt, 0, {}, false};
-    if (text.size() > kMaxInput || !ParseRelayed(text, line)) {
+    const auto parsed = runtime::ParseRelayLine(text);
+    if (text.size() > runtime::kMaxRelayedLine || !parsed) {
       return Refuse(id, "not a numbered line");
     }
+    RelayedLine line{connection.attempt, static_cast<std::int64_t>(parsed->number),
+                     std::string(parsed->text), parsed->is_end};
     ++connection.waiting;
     ++received_;
     if (!connection.held.empty()) return connection.held.push_back(std::move(line));
@@ -240,9 +228,9 @@ class RelayImpl : public Relay {
   }
 
   void Greet(ConnectionId id, std::string_view text) {
-    constexpr std::string_view kGreeting = "YARD1 ";
-    if (text.substr(0, kGreeting.size()) != kGreeting) return Refuse(id, "expected YARD1 NONCE");
-    auto attempt = options_.receiver->Greet(text.substr(kGreeting.size()));
+    const auto nonce = runtime::NonceOfGreeting(text);
+    if (!nonce) return Refuse(id, "expected YARD1 NONCE");
+    auto attempt = options_.receiver->Greet(*nonce);
     if (!attempt.ok()) return Refuse(id, runtime::Std(attempt.status().message()));
     std::vector<ConnectionId> replaced;
     for (const auto& [other, connection] : connections_) {
@@ -252,17 +240,13 @@ class RelayImpl : public Relay {
     Connection& connection = connections_.at(id);
     connection.greeted = true;
     connection.attempt = *attempt;
-    connection.out += "OK\n";
+    connection.out.append(runtime::kGreeted).append("\n");
   }
 
   void Refuse(ConnectionId id, std::string_view reason) {
-    std::string line = absl::StrCat("ERR ", runtime::Absl(reason));
-    for (char& c : line) {
-      if (c == '\n') c = ' ';
-    }
     Connection& connection = connections_.at(id);
-    LOG_EVERY_N(WARNING, 100) << "refused a report connection: " << line;
-    connection.out += line + "\n";
+    LOG_EVERY_N(WARNING, 100) << "refused a report connection: " << runtime::Printable(reason);
+    connection.out += runtime::RelayRefusal(reason);
     connection.closing = true;
     ++refused_;
   }
@@ -290,9 +274,9 @@ class RelayImpl : public Relay {
     if (!answer.ok()) return Refuse(id, runtime::Std(answer.status().message()));
     std::string& out = connections_.at(id).out;
     if (line.is_end) {
-      out += "END\n";
+      out.append(runtime::kEnded).append("\n");
     } else {
-      absl::StrAppend(&out, line.number, answer->empty() ? "" : " ", *answer, "\n");
+      runtime::AppendRelayAnswer(static_cast<std::uint64_t>(line.number), *answer, out);
     }
   }
 

@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/clock.h"
+#include "runtime/report_channel/relay_protocol.h"
 #include "trainer/report/report_line.h"
 #include "trainer/testing/loop_thread.h"
 #include "trainer/testing/relay_client.h"
@@ -161,10 +162,10 @@ TEST_F(RelayTest, HalfALineIsForgottenWithItsConnection) {
 
 TEST_F(RelayTest, TakesTheLongestLineAndRefusesALongerOne) {
   RelayClient shim(path_);
-  ASSERT_TRUE(shim.Send("YARD1 one\n1 " + std::string(kMaxReportLine, 'x') + "\n"));
+  ASSERT_TRUE(shim.Send("YARD1 one\n1 " + std::string(runtime::kMaxReportLine, 'x') + "\n"));
   EXPECT_EQ(shim.Line(), "OK");
   EXPECT_EQ(shim.Line(), "1 got xxxxxxxxxx");
-  shim.Send("2 " + std::string(kMaxReportLine + 400'000, 'x'));
+  shim.Send("2 " + std::string(runtime::kMaxReportLine + 400'000, 'x'));
   EXPECT_EQ(shim.Line(), "ERR line too long");
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/report_channel/relay_protocol.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/function/function_failure.h"
 #include "trainer/report/json_text.h"
@@ -50,9 +51,9 @@ void CheckBounds(const NamedValues& values, std::size_t max_bytes, const char* w
 void CheckReport(const NamedValues& values, const std::string& directory) {
   constexpr std::size_t kEscape = 6;   // Bytes of JSON that one byte may need.
   constexpr std::size_t kFrame = 256;  // Around values and directory: seq, a checkpoint's name.
-  CheckBounds(values, kMaxReportLine, "a report");
+  CheckBounds(values, runtime::kMaxReportLine, "a report");
   const std::size_t limit =
-      kMaxReportLine - std::min(kMaxReportLine, kFrame + Quote(directory).size());
+      runtime::kMaxReportLine - std::min(runtime::kMaxReportLine, kFrame + Quote(directory).size());
   if (values.size() <= limit / kEscape) return;
   const std::size_t size = values.ToJson().size();
   if (size <= limit) return;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/report_channel/relay_protocol.h"
 #include "runtime/text/string_view.h"
 #include "trainer/report/json_text.h"
 
@@ -46,7 +47,7 @@ std::optional<std::int64_t> CountOf(const JsonValue* value) {
 }
 
 // A few long names of nested objects would be as many times longer when they are flattened.
-constexpr std::size_t kMaxNameBytes = 4 * kMaxReportLine;
+constexpr std::size_t kMaxNameBytes = 4 * runtime::kMaxReportLine;
 
 // Of all flattened names below an object.
 std::size_t NameBytes(std::size_t prefix, const JsonValue& object) {
@@ -169,9 +170,9 @@ std::string SeqMember(std::string_view seq) {
 }  // namespace
 
 absl::StatusOr<ReportLine> ParseReportLine(std::string_view line) {
-  if (line.size() > kMaxReportLine) {
+  if (line.size() > runtime::kMaxReportLine) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the line has ", line.size(), " bytes, more than ", kMaxReportLine));
+        absl::StrCat("the line has ", line.size(), " bytes, more than ", runtime::kMaxReportLine));
   }
   auto json = ParseJson(line);
   if (!json.ok()) return json.status();

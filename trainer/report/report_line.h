@@ -14,9 +14,6 @@
 
 namespace trainer {
 
-// Longest line of the report channel, without its newline.
-inline constexpr std::size_t kMaxReportLine = 1 << 20;
-
 // What a program says in one line (docs/report-channel.md).
 struct ReportLine {
   enum class Kind {

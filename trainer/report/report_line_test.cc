@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/report_channel/relay_protocol.h"
 #include "trainer/report/json_text.h"
 
 namespace trainer {
@@ -145,7 +146,7 @@ TEST(ReportLineTest, RefusesWithTheBytePosition) {
       {R"({"t":"ckpt_end"})", "ckpt_end needs \"path\""},
       {R"({"t":"ckpt_end","path":null})", "\"path\" must be a string"},
       {std::string(33, '['), "more than 32 levels at byte 32"},
-      {std::string(kMaxReportLine + 1, ' '), "more than 1048576"},
+      {std::string(runtime::kMaxReportLine + 1, ' '), "more than 1048576"},
   };
   for (const auto& test : kCases) {
     const auto report = ParseReportLine(test.line);
