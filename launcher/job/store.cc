@@ -1,12 +1,8 @@
 #include "launcher/job/store.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -19,8 +15,9 @@
 #include "launcher/job/job_spec_record.h"
 #include "launcher/process/process_table.h"
 #include "launcher/wire/record.h"
-#include "runtime/file/unique_fd.h"
+#include "runtime/sqlite/database_file.h"
 #include "runtime/sqlite/database_schema.h"
+#include "runtime/sqlite/statement_columns.h"
 #include "runtime/sqlite/wal_copier.h"
 
 namespace launcher {
@@ -82,7 +79,9 @@ runtime::DatabaseSchema Schema() {
   return {.newest = kSchema, .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks}};
 }
 
-constexpr char kInsertJob[] = "INSERT INTO jobs VALUES (?, ?, ?, ?, ?, ?)";
+constexpr char kInsertJob[] =
+    "INSERT INTO jobs (id, request_id, created_us, ended_us, spec, state) VALUES (?, ?, ?, ?, ?, "
+    "?)";
 constexpr char kUpdateJob[] = "UPDATE jobs SET ended_us = ?, state = ? WHERE id = ?";
 // A row that is there stays where it is: the index is not touched.
 constexpr char kWriteTask[] =
@@ -167,10 +166,6 @@ void CompleteState(JobRow* job) {
   if (task.state == msg::TaskState::Failed || task.state == msg::TaskState::Lost) {
     job->status.first_failure = 0;
   }
-}
-
-std::string_view Bytes(const SQLite::Column& column) {
-  return {static_cast<const char*>(column.getBlob()), static_cast<std::size_t>(column.getBytes())};
 }
 
 std::int64_t Signed(std::uint64_t value) { return static_cast<std::int64_t>(value); }
@@ -258,19 +253,20 @@ class SqliteStore : public Store {
                              "SELECT id, request_id, created_us, ended_us, spec, state FROM jobs "
                              "ORDER BY created_us, id");
       while (rows.executeStep()) {
-        auto decoded = DecodeJobSpec(Bytes(rows.getColumn(4)));
+        runtime::Reader read(rows);
+        JobRow job;
+        job.id = read.Text();
+        job.request_id = read.Text();
+        job.created_us = read.Number();
+        job.ended_us = read.Number();
+        auto decoded = DecodeJobSpec(read.Bytes());
         if (!decoded && is_damaged) continue;
         if (!decoded) {
-          return absl::DataLossError(absl::StrCat(path_, ": the spec of job ",
-                                                  rows.getColumn(0).getText(), " cannot be read"));
+          return absl::DataLossError(
+              absl::StrCat(path_, ": the spec of job ", job.id, " cannot be read"));
         }
-        JobRow job;
-        job.id = rows.getColumn(0).getString();
-        job.request_id = rows.getColumn(1).getString();
-        job.created_us = rows.getColumn(2).getInt64();
-        job.ended_us = rows.getColumn(3).getInt64();
         job.spec = std::move(*decoded);
-        DecodeState(Bytes(rows.getColumn(5)), &job);
+        DecodeState(read.Bytes(), &job);
         places[job.id] = jobs.size();
         jobs.push_back(std::move(job));
       }
@@ -298,7 +294,7 @@ class SqliteStore : public Store {
       SQLite::Statement row(database_, "SELECT spec FROM jobs WHERE id = ?");
       row.bind(1, job);
       if (!row.executeStep()) return absl::NotFoundError(absl::StrCat(path_, " has no job ", job));
-      auto spec = DecodeJobSpec(Bytes(row.getColumn(0)));
+      auto spec = DecodeJobSpec(runtime::Reader(row).Bytes());
       if (!spec) {
         return absl::DataLossError(
             absl::StrCat(path_, ": the spec of job ", job, " cannot be read"));
@@ -316,12 +312,9 @@ class SqliteStore : public Store {
       SQLite::Statement& insert = Statement(kInsertJob);
       const std::string spec = EncodeJobSpec(job.spec);
       const std::string state = EncodeState(job);
-      insert.bindNoCopy(1, job.id);
-      insert.bindNoCopy(2, job.request_id);
-      insert.bind(3, job.created_us);
-      insert.bind(4, job.ended_us);
-      insert.bindNoCopy(5, spec.data(), static_cast<int>(spec.size()));
-      insert.bindNoCopy(6, state.data(), static_cast<int>(state.size()));
+      runtime::Binder bind(insert);
+      bind << job.id << job.request_id << job.created_us << job.ended_us;
+      bind.Bytes(spec).Bytes(state);
       insert.exec();
       for (std::size_t i = 0; i < job.tasks.size(); ++i) {
         WriteTask(job, i);
@@ -360,17 +353,14 @@ class SqliteStore : public Store {
   // SQLiteCpp throws; nothing above this class sees an exception.
   template <typename Body>
   absl::Status Try(const std::string& what, Body body) {
-    try {
-      return body();
-    } catch (const SQLite::Exception& error) {
-      const std::string text = absl::StrCat("cannot ", what, " in ", path_, ": ", error.what());
-      if (error.getErrorCode() == SQLITE_CORRUPT) is_corrupt_ = true;
-      if (error.getErrorCode() == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
-      if (error.getErrorCode() == SQLITE_FULL) return absl::ResourceExhaustedError(text);
-      return absl::InternalError(text);
-    } catch (const std::exception& error) {
-      return absl::InternalError(absl::StrCat("cannot ", what, ": ", error.what()));
-    }
+    return runtime::TryDatabase(database_, what, [&]() -> absl::Status {
+      try {
+        return body();
+      } catch (const SQLite::Exception& error) {
+        if (error.getErrorCode() == SQLITE_CORRUPT) is_corrupt_ = true;
+        throw;
+      }
+    });
   }
 
   void LoadTasks(const std::map<std::string, std::size_t>& places, std::vector<JobRow>& jobs) {
@@ -380,59 +370,64 @@ class SqliteStore : public Store {
         "stop, stop_grace_ms, stop_reason, reason, granted, address, resources, ready "
         "FROM tasks ORDER BY job, rank");
     while (rows.executeStep()) {
-      const auto place = places.find(rows.getColumn(0).getString());
+      runtime::Reader read(rows);
+      const auto place = places.find(read.Text());
       if (place == places.end()) continue;  // Its job was damaged.
       JobRow& job = jobs[place->second];
       TaskRow& task = job.tasks.emplace_back();
-      task.type = rows.getColumn(1).getString();
-      task.index = rows.getColumn(2).getInt();
+      task.type = read.Text();
+      task.index = read.Int();
       TaskStatus& status = job.status.tasks.emplace_back();
-      status.state = static_cast<msg::TaskState>(rows.getColumn(3).getInt());
-      status.attempt = rows.getColumn(4).getInt();
-      status.quick_failures = rows.getColumn(5).getInt();
-      status.restarts = rows.getColumn(6).getInt();
-      status.stop = static_cast<StopCause>(rows.getColumn(7).getInt());
-      status.stop_grace = absl::Milliseconds(rows.getColumn(8).getInt64());
-      status.stop_reason = rows.getColumn(9).getString();
-      status.reason = rows.getColumn(10).getString();
-      status.granted = rows.getColumn(11).getInt() != 0;
-      task.address = rows.getColumn(12).getString();
-      const auto resources = Record::Parse(Bytes(rows.getColumn(13)));
+      status.state = static_cast<msg::TaskState>(read.Int());
+      status.attempt = read.Int();
+      status.quick_failures = read.Int();
+      status.restarts = read.Int();
+      status.stop = static_cast<StopCause>(read.Int());
+      status.stop_grace = absl::Milliseconds(read.Number());
+      status.stop_reason = read.Text();
+      status.reason = read.Text();
+      status.granted = read.Truth();
+      task.address = read.Text();
+      const auto resources = Record::Parse(read.Bytes());
       if (resources) task.resources = resources->GetAll("of");
-      status.ready = rows.getColumn(14).getInt() != 0;
+      status.ready = read.Truth();
     }
   }
 
   void LoadAttempts(const std::map<std::string, std::size_t>& places, std::vector<JobRow>& jobs) {
-    SQLite::Statement rows(database_,
-                           "SELECT job, number, pid, start_ticks, started_us, ended_us, exit_code, "
-                           "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
-                           "shim_lost, error_number, core_dumped, was_stopped, out_of_memory, "
-                           "type, idx FROM attempts ORDER BY number");
+    SQLite::Statement rows(
+        database_,
+        "SELECT job, type, idx, number, pid, start_ticks, started_us, ended_us, exit_code, "
+        "signal, reason, stdout_begin, stdout_end, stderr_begin, stderr_end, "
+        "shim_lost, error_number, core_dumped, was_stopped, out_of_memory "
+        "FROM attempts ORDER BY number");
     while (rows.executeStep()) {
-      AttemptRow attempt;
-      attempt.number = rows.getColumn(1).getInt();
-      attempt.pid = rows.getColumn(2).getInt();
-      attempt.start_ticks = Unsigned(rows.getColumn(3).getInt64());
-      attempt.started_us = rows.getColumn(4).getInt64();
-      attempt.ended_us = rows.getColumn(5).getInt64();
-      attempt.exit_code = rows.getColumn(6).getInt();
-      attempt.signal = rows.getColumn(7).getInt();
-      attempt.reason = rows.getColumn(8).getString();
-      attempt.stdout_begin = Unsigned(rows.getColumn(9).getInt64());
-      attempt.stdout_end = Unsigned(rows.getColumn(10).getInt64());
-      attempt.stderr_begin = Unsigned(rows.getColumn(11).getInt64());
-      attempt.stderr_end = Unsigned(rows.getColumn(12).getInt64());
-      attempt.shim_lost = rows.getColumn(13).getInt() != 0;
-      attempt.error_number = rows.getColumn(14).getInt();
-      attempt.core_dumped = rows.getColumn(15).getInt() != 0;
-      attempt.was_stopped = rows.getColumn(16).getInt() != 0;
-      attempt.out_of_memory = rows.getColumn(17).getInt() != 0;
-      const auto place = places.find(rows.getColumn(0).getString());
+      runtime::Reader read(rows);
+      const auto place = places.find(read.Text());
       if (place == places.end()) continue;
+      const std::string type = read.Text();
+      const int index = read.Int();
+      AttemptRow attempt;
+      attempt.number = read.Int();
+      attempt.pid = read.Int();
+      attempt.start_ticks = Unsigned(read.Number());
+      attempt.started_us = read.Number();
+      attempt.ended_us = read.Number();
+      attempt.exit_code = read.Int();
+      attempt.signal = read.Int();
+      attempt.reason = read.Text();
+      attempt.stdout_begin = Unsigned(read.Number());
+      attempt.stdout_end = Unsigned(read.Number());
+      attempt.stderr_begin = Unsigned(read.Number());
+      attempt.stderr_end = Unsigned(read.Number());
+      attempt.shim_lost = read.Truth();
+      attempt.error_number = read.Int();
+      attempt.core_dumped = read.Truth();
+      attempt.was_stopped = read.Truth();
+      attempt.out_of_memory = read.Truth();
       auto& tasks = jobs[place->second].tasks;
       const auto task = std::find_if(tasks.begin(), tasks.end(), [&](const TaskRow& row) {
-        return row.index == rows.getColumn(19).getInt() && row.type == rows.getColumn(18).getText();
+        return row.index == index && row.type == type;
       });
       if (task != tasks.end()) task->attempts.push_back(std::move(attempt));
     }
@@ -452,9 +447,9 @@ class SqliteStore : public Store {
     if (change.of_job) {
       SQLite::Statement& update = Statement(kUpdateJob);
       const std::string state = EncodeState(job);
-      update.bind(1, job.ended_us);
-      update.bindNoCopy(2, state.data(), static_cast<int>(state.size()));
-      update.bindNoCopy(3, job.id);
+      runtime::Binder bind(update);
+      bind << job.ended_us;
+      bind.Bytes(state) << job.id;
       update.exec();
     }
     for (const int task : change.tasks) {
@@ -474,47 +469,24 @@ class SqliteStore : public Store {
     const TaskStatus& status = job.status.tasks[rank];
     const std::string resources = EncodeResources(task);
     SQLite::Statement& write = Statement(kWriteTask);
-    write.bindNoCopy(1, job.id);
-    write.bindNoCopy(2, task.type);
-    write.bind(3, task.index);
-    write.bind(4, static_cast<int>(status.state));
-    write.bind(5, status.attempt);
-    write.bind(6, status.quick_failures);
-    write.bind(7, status.restarts);
-    write.bind(8, static_cast<int>(status.stop));
-    write.bind(9, absl::ToInt64Milliseconds(status.stop_grace));
-    write.bindNoCopy(10, status.stop_reason);
-    write.bindNoCopy(11, status.reason);
-    write.bind(12, static_cast<int>(rank));
-    write.bind(13, status.granted ? 1 : 0);
-    write.bindNoCopy(14, task.address);
-    write.bindNoCopy(15, resources.data(), static_cast<int>(resources.size()));
-    write.bind(16, status.ready ? 1 : 0);
+    runtime::Binder bind(write);
+    bind << job.id << task.type << task.index << static_cast<int>(status.state) << status.attempt
+         << status.quick_failures << status.restarts << static_cast<int>(status.stop)
+         << absl::ToInt64Milliseconds(status.stop_grace) << status.stop_reason << status.reason
+         << static_cast<int>(rank) << status.granted << task.address;
+    bind.Bytes(resources) << status.ready;
     write.exec();
   }
 
   void WriteAttempt(const JobRow& job, const TaskRow& task, const AttemptRow& attempt) {
     SQLite::Statement& write = Statement(kWriteAttempt);
-    write.bindNoCopy(1, job.id);
-    write.bindNoCopy(2, task.type);
-    write.bind(3, task.index);
-    write.bind(4, attempt.number);
-    write.bind(5, attempt.pid);
-    write.bind(6, Signed(attempt.start_ticks));
-    write.bind(7, attempt.started_us);
-    write.bind(8, attempt.ended_us);
-    write.bind(9, attempt.exit_code);
-    write.bind(10, attempt.signal);
-    write.bindNoCopy(11, attempt.reason);
-    write.bind(12, Signed(attempt.stdout_begin));
-    write.bind(13, Signed(attempt.stdout_end));
-    write.bind(14, Signed(attempt.stderr_begin));
-    write.bind(15, Signed(attempt.stderr_end));
-    write.bind(16, attempt.shim_lost ? 1 : 0);
-    write.bind(17, attempt.error_number);
-    write.bind(18, attempt.core_dumped ? 1 : 0);
-    write.bind(19, attempt.was_stopped ? 1 : 0);
-    write.bind(20, attempt.out_of_memory ? 1 : 0);
+    runtime::Binder bind(write);
+    bind << job.id << task.type << task.index << attempt.number << attempt.pid
+         << Signed(attempt.start_ticks) << attempt.started_us << attempt.ended_us
+         << attempt.exit_code << attempt.signal << attempt.reason << Signed(attempt.stdout_begin)
+         << Signed(attempt.stdout_end) << Signed(attempt.stderr_begin) << Signed(attempt.stderr_end)
+         << attempt.shim_lost << attempt.error_number << attempt.core_dumped << attempt.was_stopped
+         << attempt.out_of_memory;
     write.exec();
   }
 
@@ -530,13 +502,9 @@ class SqliteStore : public Store {
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path,
                                                    std::function<std::string()> trace_of_use) {
-  if (access(path.c_str(), F_OK) != 0) trace_of_use = {};  // It is a new one.
-  // SQLite gives its WAL files the mode of the database.
-  runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) {
-    return absl::InternalError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
-  }
-  file.reset();  // Now: it would end SQLite's locks on the file.
+  const auto is_new = runtime::MakeDatabaseFile(path);
+  if (!is_new.ok()) return is_new.status();
+  if (*is_new) trace_of_use = {};
   try {
     auto store = std::make_unique<SqliteStore>(path, std::move(trace_of_use));
     if (auto status = store->Prepare(); !status.ok()) return status;

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "trainer/store/statement_columns.h"
+#include "runtime/sqlite/statement_columns.h"
 
 namespace trainer {
 namespace {
@@ -52,7 +52,7 @@ std::string Views() {
 
 }  // namespace
 
-RecentReports::RecentReports(SQLite::Database& database, PreparedTransaction* transaction,
+RecentReports::RecentReports(SQLite::Database& database, runtime::PreparedTransaction* transaction,
                              Limits limits)
     : database_(database),
       transaction_(transaction),
@@ -76,7 +76,7 @@ RecentReports::Mark& RecentReports::MarkOf(std::int64_t trial) {
   if (!is_new) return mark;
   if (const auto known = marks_.find(trial); known != marks_.end()) return mark = known->second;
   last_row_.tryReset();
-  Binder(last_row_) << trial;
+  runtime::Binder(last_row_) << trial;
   last_row_.executeStep();
   mark.row = last_row_.getColumn(0).getInt64();
   last_row_.tryReset();
@@ -96,7 +96,7 @@ absl::Status RecentReports::Note(const Entry& entry) {
   if (entry.line == 0) return absl::OkStatus();
   if (mark.attempt != entry.attempt) {
     last_line_.tryReset();
-    Binder(last_line_) << entry.trial << entry.attempt;
+    runtime::Binder(last_line_) << entry.trial << entry.attempt;
     last_line_.executeStep();
     mark.attempt = entry.attempt;
     mark.line = last_line_.getColumn(0).getInt64();
@@ -162,7 +162,7 @@ void RecentReports::Committed() {
 
 void RecentReports::Settle() {
   if (empty()) return;
-  PreparedTransaction::Run run(transaction_);
+  runtime::PreparedTransaction::Run run(transaction_);
   settle_rows_.tryReset();
   settle_rows_.exec();
   settle_lines_.tryReset();
@@ -197,7 +197,7 @@ void RecentReports::SettleOldest() {
   const std::size_t count = CountOldest();
   if (left_over_ || shows_all_ || count == waiting_.size()) return Settle();
   const std::int64_t last = waiting_[count - 1].rowid;
-  PreparedTransaction::Run run(transaction_);
+  runtime::PreparedTransaction::Run run(transaction_);
   settle_few_rows_.tryReset();
   settle_few_rows_.bind(1, last);
   settle_few_rows_.exec();
@@ -217,7 +217,7 @@ void RecentReports::SettleOldest() {
 
 void RecentReports::ForgetLines(std::int64_t trial, const Mark& mark) {
   forget_lines_.tryReset();
-  Binder(forget_lines_) << trial << mark.attempt << mark.line - kAnswersKept;
+  runtime::Binder(forget_lines_) << trial << mark.attempt << mark.line - kAnswersKept;
   forget_lines_.exec();
 }
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "runtime/sqlite/prepared_transaction.h"
 #include "trainer/report/result_row.h"
-#include "trainer/store/prepared_transaction.h"
 
 namespace trainer {
 
@@ -58,7 +58,8 @@ class RecentReports {
   };
   // Neither is owned, both outlive it; the database has the table. What an earlier process left
   // waits.
-  RecentReports(SQLite::Database& database, PreparedTransaction* transaction, Limits limits);
+  RecentReports(SQLite::Database& database, runtime::PreparedTransaction* transaction,
+                Limits limits);
 
   // A report, an answered line, or both.
   struct Entry {
@@ -118,7 +119,7 @@ class RecentReports {
   void ForgetLines(std::int64_t trial, const Mark& mark);
 
   SQLite::Database& database_;
-  PreparedTransaction* const transaction_;
+  runtime::PreparedTransaction* const transaction_;
   const Limits limits_;
   SQLite::Statement insert_, last_row_, last_line_;
   SQLite::Statement settle_rows_, settle_few_rows_, settle_lines_, settle_line_, forget_lines_,

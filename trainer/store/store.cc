@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <string.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,146 +13,22 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "bus/schema/envelope_generated.h"
-#include "bus/schema/trainer_generated.h"
-#include "bus/wire/envelope.h"
-#include "bus/wire/frame.h"
-#include "bus/wire/receive.h"
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/sqlite/database_file.h"
 #include "runtime/sqlite/database_schema.h"
+#include "runtime/sqlite/prepared_transaction.h"
+#include "runtime/sqlite/statement_columns.h"
 #include "runtime/sqlite/wal_copier.h"
-#include "trainer/store/prepared_transaction.h"
 #include "trainer/store/recent_reports.h"
-#include "trainer/store/statement_columns.h"
+#include "trainer/store/rows.h"
+#include "trainer/store/schema.h"
 
 namespace trainer {
 namespace {
 
 constexpr std::size_t kMetricsPerRead = 256 << 10;
 constexpr std::size_t kLogTextPerRead = 1 << 20;
-constexpr std::size_t kMaxOptions = 16 << 20;
-
-// What version 3 has more. A delivered event has the attempt and the line it went with.
-constexpr char kTablesSince3[] = R"sql(
-  CREATE TABLE events (
-    trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    line INTEGER NOT NULL, request_id TEXT NOT NULL UNIQUE, text TEXT NOT NULL,
-    PRIMARY KEY (trial, number)) WITHOUT ROWID;
-  CREATE TABLE removals (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL, name TEXT NOT NULL,
-    request_id TEXT NOT NULL UNIQUE, run_directory TEXT NOT NULL, moved INTEGER NOT NULL);
-)sql";
-
-// `reports` and `lines` are clustered by their key: the rows of a trial lie together, and a row
-// that is there cannot be written twice. What is new comes to them by way of `recent`.
-constexpr char kSchema[] = R"sql(
-  CREATE TABLE trials (
-    number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, request_id TEXT NOT NULL UNIQUE,
-    experiment_id TEXT NOT NULL, hostname TEXT NOT NULL, created_us INTEGER NOT NULL,
-    event_file TEXT NOT NULL,
-    name TEXT NOT NULL, argv BLOB NOT NULL, environment BLOB NOT NULL,
-    working_directory TEXT NOT NULL, run_directory TEXT NOT NULL, config TEXT NOT NULL,
-    max_restarts INTEGER NOT NULL, seed INTEGER NOT NULL, spec_stop_grace_ms INTEGER NOT NULL,
-    state INTEGER NOT NULL, attempt INTEGER NOT NULL, nonce TEXT NOT NULL,
-    job_request_id TEXT NOT NULL, launching INTEGER NOT NULL, job TEXT NOT NULL,
-    started_us INTEGER NOT NULL, attempt_began_us INTEGER NOT NULL, ended_us INTEGER NOT NULL,
-    stop_requested INTEGER NOT NULL, stop_grace_ms INTEGER NOT NULL, failure TEXT NOT NULL,
-    reason TEXT NOT NULL, error_lines BLOB NOT NULL, trace TEXT NOT NULL,
-    options BLOB NOT NULL, pause_requested INTEGER NOT NULL,
-    start_checkpoint TEXT NOT NULL, start_iteration INTEGER NOT NULL,
-    start_time_total_us INTEGER NOT NULL,
-    expelled INTEGER NOT NULL, criterion TEXT NOT NULL, earlier_attempts_us INTEGER NOT NULL,
-    failures INTEGER NOT NULL, earlier_metrics TEXT NOT NULL);
-  CREATE TABLE reports (
-    trial INTEGER NOT NULL, row INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    wall_time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL,
-    training_iteration INTEGER NOT NULL, step INTEGER NOT NULL,
-    time_this_iter_us INTEGER NOT NULL, time_total_us INTEGER NOT NULL, done INTEGER NOT NULL,
-    metrics TEXT NOT NULL,
-    result_json_end INTEGER NOT NULL, progress_csv_end INTEGER NOT NULL,
-    event_file_end INTEGER NOT NULL,
-    iterations_since_restore INTEGER NOT NULL, time_since_restore_us INTEGER NOT NULL,
-    timesteps_since_restore INTEGER NOT NULL, timesteps_total INTEGER NOT NULL,
-    episodes_total INTEGER NOT NULL, pid INTEGER NOT NULL, monotonic_us INTEGER NOT NULL,
-    PRIMARY KEY (trial, row)) WITHOUT ROWID;
-  CREATE TABLE csv_columns (
-    trial INTEGER NOT NULL, row INTEGER NOT NULL, place INTEGER NOT NULL, name TEXT NOT NULL,
-    PRIMARY KEY (trial, row, place)) WITHOUT ROWID;
-  CREATE TABLE failures (
-    trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,
-    time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL, reason TEXT NOT NULL,
-    error_lines BLOB NOT NULL,
-    PRIMARY KEY (trial, number), UNIQUE (trial, attempt)) WITHOUT ROWID;
-  CREATE TABLE lines (
-    trial INTEGER NOT NULL, attempt INTEGER NOT NULL, number INTEGER NOT NULL,
-    answer TEXT NOT NULL,
-    PRIMARY KEY (trial, attempt, number)) WITHOUT ROWID;
-  CREATE TABLE logs (
-    trial INTEGER NOT NULL, wall_time_us INTEGER NOT NULL, text TEXT NOT NULL);
-  CREATE INDEX logs_of_trial ON logs (trial);
-  CREATE TABLE checkpoints (
-    trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL, name TEXT NOT NULL,
-    iteration INTEGER NOT NULL, time_total_us INTEGER NOT NULL, wall_time_us INTEGER NOT NULL,
-    bytes INTEGER NOT NULL, score REAL,
-    step INTEGER NOT NULL, report INTEGER NOT NULL, pending INTEGER NOT NULL,
-    saves_first INTEGER NOT NULL,
-    PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;
-)sql";
-
-// What each earlier version lacks, by its number less one. 2: trials.trace. 3: trials.options,
-// trials.pause_requested; where an attempt starts, checkpoints; how a trial ends by itself;
-// counters of reports; csv_columns; failures; events; removals (kTablesSince3). 4: recent.
-// 5: monotonic times; to which report a checkpoint belongs;
-// trials.earlier_metrics.
-constexpr const char* kMigrations[] = {
-    "ALTER TABLE trials ADD COLUMN trace TEXT NOT NULL DEFAULT ''",
-    "ALTER TABLE trials ADD COLUMN options BLOB NOT NULL DEFAULT x'';"
-    "ALTER TABLE trials ADD COLUMN pause_requested INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE trials ADD COLUMN start_checkpoint TEXT NOT NULL DEFAULT '';"
-    "ALTER TABLE trials ADD COLUMN start_iteration INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE trials ADD COLUMN start_time_total_us INTEGER NOT NULL DEFAULT 0;"
-    "CREATE TABLE checkpoints ("
-    "  trial INTEGER NOT NULL, number INTEGER NOT NULL, attempt INTEGER NOT NULL,"
-    "  name TEXT NOT NULL, iteration INTEGER NOT NULL, time_total_us INTEGER NOT NULL,"
-    "  wall_time_us INTEGER NOT NULL, bytes INTEGER NOT NULL, score REAL,"
-    "  PRIMARY KEY (trial, number), UNIQUE (trial, name)) WITHOUT ROWID;"
-    "ALTER TABLE trials ADD COLUMN expelled INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE trials ADD COLUMN criterion TEXT NOT NULL DEFAULT '';"
-    "ALTER TABLE trials ADD COLUMN earlier_attempts_us INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE reports ADD COLUMN iterations_since_restore INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE reports ADD COLUMN time_since_restore_us INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE reports ADD COLUMN timesteps_since_restore INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE reports ADD COLUMN timesteps_total INTEGER NOT NULL DEFAULT -1;"
-    "ALTER TABLE reports ADD COLUMN episodes_total INTEGER NOT NULL DEFAULT -1;"
-    "ALTER TABLE reports ADD COLUMN pid INTEGER NOT NULL DEFAULT 0;"
-    "CREATE TABLE csv_columns (trial INTEGER NOT NULL, row INTEGER NOT NULL,"
-    "  place INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (trial, row, place)) WITHOUT ROWID;"
-    "CREATE TABLE failures (trial INTEGER NOT NULL, number INTEGER NOT NULL,"
-    "  attempt INTEGER NOT NULL, time_us INTEGER NOT NULL, utc_offset_s INTEGER NOT NULL,"
-    "  reason TEXT NOT NULL, error_lines BLOB NOT NULL, PRIMARY KEY (trial, number),"
-    "  UNIQUE (trial, attempt)) WITHOUT ROWID;"
-    "ALTER TABLE trials ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;"
-    "UPDATE trials SET failures = attempt - 1;",
-    RecentReports::kSchema,
-    // The time of the clock on the wall, which it was, is of no use there.
-    "ALTER TABLE trials RENAME COLUMN attempt_started_us TO attempt_began_us;"
-    "UPDATE trials SET attempt_began_us = -1;"
-    "ALTER TABLE trials ADD COLUMN earlier_metrics TEXT NOT NULL DEFAULT '';"
-    "ALTER TABLE reports ADD COLUMN monotonic_us INTEGER NOT NULL DEFAULT -1;"
-    "ALTER TABLE checkpoints ADD COLUMN step INTEGER NOT NULL DEFAULT -1;"
-    "ALTER TABLE checkpoints ADD COLUMN report INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE checkpoints ADD COLUMN pending INTEGER NOT NULL DEFAULT 0;"
-    "ALTER TABLE checkpoints ADD COLUMN saves_first INTEGER NOT NULL DEFAULT 0;",
-};
-
-runtime::DatabaseSchema Schema() {
-  return {
-      .newest = absl::StrCat(kSchema, kTablesSince3, RecentReports::kSchema,
-                             RecentReports::kColumnsSince5),
-      .migrations = {kMigrations[0], absl::StrCat(kMigrations[1], kTablesSince3), kMigrations[2],
-                     absl::StrCat(kMigrations[3], RecentReports::kColumnsSince5)}};
-}
 
 // The tables that have rows of trials, in their column `trial`.
 constexpr const char* kTablesOfTrials[] = {"reports",     "lines",       "logs",    "events",
@@ -169,131 +44,13 @@ constexpr std::int64_t kLogsKept = 1000;
 // turns all have theirs.
 constexpr int kLogsBetween = 997;
 
-constexpr char kSelectRow[] =
-    "SELECT row, attempt, wall_time_us, utc_offset_s, training_iteration, step, "
-    "time_this_iter_us, time_total_us, done, metrics, result_json_end, progress_csv_end, "
-    "event_file_end, iterations_since_restore, time_since_restore_us, timesteps_since_restore, "
-    "timesteps_total, episodes_total, pid, monotonic_us FROM reports ";
-
 constexpr const char* kEndColumns[kResultFiles] = {"result_json_end", "progress_csv_end",
                                                    "event_file_end"};
 
-// As a message, which is verified when it is read.
-std::string PackOptions(const msg::TrialOptionsT& options) {
-  msg::RunTrialRequestT request;
-  request.options = std::make_unique<msg::TrialOptionsT>(options);
-  msg::EnvelopeT envelope;
-  envelope.kind = msg::Kind::Request;
-  envelope.body.Set(std::move(request));
-  const bus::Frame frame = bus::Encode(envelope);
-  const auto bytes = frame.bytes();
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// None of a trial that is older than they are, and none of bytes that are damaged.
-msg::TrialOptionsT UnpackOptions(const std::string& bytes) {
-  msg::TrialOptionsT options;
-  const auto received = bus::Receive(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, kMaxOptions);
-  const auto* request = received.ok() ? (*received)->body_as_RunTrialRequest() : nullptr;
-  if (request != nullptr && request->options() != nullptr) request->options()->UnPackTo(&options);
-  return options;
-}
-
 runtime::DatabaseSchema SchemaOf(const Store::Options& options) {
-  runtime::DatabaseSchema schema = Schema();
+  runtime::DatabaseSchema schema = NewestSchema();
   schema.trace_of_use = options.trace_of_use;
   return schema;
-}
-
-ResultRow ReadRow(SQLite::Statement& statement) {
-  Reader read(statement);
-  ResultRow row;
-  row.row = read.Number();
-  row.attempt = static_cast<int>(read.Number());
-  row.wall_time_us = read.Number();
-  row.utc_offset_s = read.Number();
-  row.training_iteration = read.Number();
-  row.step = read.Number();
-  row.time_this_iter_us = read.Number();
-  row.time_total_us = read.Number();
-  row.done = read.Number() != 0;
-  row.metrics = read.Text();
-  for (std::int64_t& end : row.ends) end = read.Number();
-  row.iterations_since_restore = read.Number();
-  row.time_since_restore_us = read.Number();
-  row.timesteps_since_restore = read.Number();
-  row.timesteps_total = read.Number();
-  row.episodes_total = read.Number();
-  row.pid = read.Number();
-  row.monotonic_us = read.Number();
-  return row;
-}
-
-TrialRecord ReadTrial(SQLite::Statement& statement) {
-  Reader read(statement);
-  TrialRecord trial;
-  trial.number = read.Number();
-  trial.run.trial_id = read.Text();
-  trial.request_id = read.Text();
-  trial.run.experiment_id = read.Text();
-  trial.run.hostname = read.Text();
-  trial.run.created_us = read.Number();
-  trial.run.event_file = read.Text();
-  trial.spec.name = read.Text();
-  trial.spec.argv = read.Words();
-  trial.spec.environment = read.Words();
-  trial.spec.working_directory = read.Text();
-  trial.spec.run_directory = read.Text();
-  trial.spec.config = read.Text();
-  trial.spec.max_restarts = static_cast<std::uint32_t>(read.Number());
-  trial.spec.seed = static_cast<std::uint64_t>(read.Number());
-  trial.spec.stop_grace_ms = read.Number();
-  trial.state = static_cast<msg::TrialState>(read.Number());
-  trial.attempt = static_cast<int>(read.Number());
-  trial.nonce = read.Text();
-  trial.job_request_id = read.Text();
-  trial.launching = read.Number() != 0;
-  trial.job = read.Text();
-  trial.started_us = read.Number();
-  trial.attempt_began_us = read.Number();
-  trial.ended_us = read.Number();
-  trial.stop_requested = read.Number() != 0;
-  trial.stop_grace_ms = read.Number();
-  trial.failure = read.Text();
-  trial.reason = read.Text();
-  trial.error_lines = read.Words();
-  trial.trace = read.Text();
-  trial.spec.options = UnpackOptions(read.Bytes());
-  trial.pause_requested = read.Number() != 0;
-  trial.start_checkpoint = read.Text();
-  trial.start_iteration = read.Number();
-  trial.start_time_total_us = read.Number();
-  trial.expelled = read.Number() != 0;
-  trial.criterion = read.Text();
-  trial.earlier_attempts_us = read.Number();
-  trial.failures = static_cast<std::uint32_t>(read.Number());
-  trial.earlier_metrics = read.Text();
-  return trial;
-}
-
-CheckpointRow ReadCheckpoint(SQLite::Statement& statement) {
-  Reader read(statement);
-  CheckpointRow row;
-  row.trial = read.Number();
-  row.number = read.Number();
-  row.attempt = static_cast<int>(read.Number());
-  row.name = read.Text();
-  row.iteration = read.Number();
-  row.time_total_us = read.Number();
-  row.wall_time_us = read.Number();
-  row.bytes = read.Number();
-  row.score = read.MaybeReal();
-  row.step = read.Number();
-  row.report = read.Number();
-  row.pending = read.Number() != 0;
-  row.saves_first = read.Number() != 0;
-  return row;
 }
 
 // While one lives, transactions are synced, and with them those before.
@@ -344,7 +101,8 @@ class SqliteStore : public Store {
   absl::Status ForEachTrial(const std::function<absl::Status(TrialRecord)>& take) override {
     std::int64_t last = 0;
     try {
-      SQLite::Statement rows(database_, "SELECT * FROM trials ORDER BY number");
+      SQLite::Statement rows(
+          database_, absl::StrCat("SELECT ", kTrialColumns, " FROM trials ORDER BY number"));
       while (rows.executeStep()) {
         TrialRecord trial = ReadTrial(rows);
         last = trial.number;
@@ -364,8 +122,9 @@ class SqliteStore : public Store {
   absl::StatusOr<TrialRecord> LoadTrial(std::int64_t number) override {
     std::optional<TrialRecord> trial;
     auto status = Try("read a trial", [&] {
-      const Query query(this, "SELECT * FROM trials WHERE number = ?");
-      Binder(*query) << number;
+      const Query query(this,
+                        absl::StrCat("SELECT ", kTrialColumns, " FROM trials WHERE number = ?"));
+      runtime::Binder(*query) << number;
       if (query->executeStep()) trial = ReadTrial(*query);
       return absl::OkStatus();
     });
@@ -380,13 +139,14 @@ class SqliteStore : public Store {
       const Query insert(
           this,
           // A relay may still know the number of a trial that was removed.
-          "INSERT INTO trials VALUES ((SELECT max(number) + 1 FROM (SELECT 0 AS "
-          "number UNION ALL SELECT max(number) FROM trials UNION ALL SELECT "
-          "max(number) FROM removals)), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?)");
+          absl::StrCat(
+              "INSERT INTO trials (", kTrialColumns,
+              ") VALUES ((SELECT max(number) + 1 FROM (SELECT 0 AS number UNION ALL SELECT "
+              "max(number) FROM trials UNION ALL SELECT max(number) FROM removals)), "
+              "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+              "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
       const TrialSpec& spec = trial.spec;
-      Binder bind(*insert);
+      runtime::Binder bind(*insert);
       bind << trial.id() << trial.request_id << trial.run.experiment_id << trial.run.hostname
            << trial.run.created_us << trial.run.event_file << spec.name << spec.argv
            << spec.environment << spec.working_directory << spec.run_directory << spec.config
@@ -409,7 +169,7 @@ class SqliteStore : public Store {
   absl::Status Write(const StoreBatch& batch) override {
     const FullSync durable(database_, batch.durable || !batch.checkpoints.empty());
     return Try("write", [&] {
-      PreparedTransaction::Run transaction(&*transaction_);
+      runtime::PreparedTransaction::Run transaction(&*transaction_);
       for (const TrialRecord& trial : batch.trials) WriteTrial(trial);
       if (auto status = WriteReports(batch); !status.ok()) return status;
       for (const auto& [trial, widening] : batch.widenings) WriteWidening(trial, widening);
@@ -449,7 +209,7 @@ class SqliteStore : public Store {
       SettleBeforeReading(trial);
       const Query select(
           this, absl::StrCat(kSelectRow, "WHERE trial = ? AND row > ? ORDER BY row LIMIT ?"));
-      Binder(*select) << trial << row << limit;
+      runtime::Binder(*select) << trial << row << limit;
       std::size_t bytes = 0;
       while (bytes < kMetricsPerRead && select->executeStep()) {
         rows.push_back(ReadRow(*select));
@@ -466,9 +226,9 @@ class SqliteStore : public Store {
     auto status = Try("read columns", [&] {
       const Query select(this,
                          "SELECT row, name FROM csv_columns WHERE trial = ? ORDER BY row, place");
-      Binder(*select) << trial;
+      runtime::Binder(*select) << trial;
       while (select->executeStep()) {
-        Reader read(*select);
+        runtime::Reader read(*select);
         const std::int64_t row = read.Number();
         if (widenings.empty() || widenings.back().row != row) widenings.push_back({row, {}});
         widenings.back().columns.push_back(read.Text());
@@ -485,8 +245,8 @@ class SqliteStore : public Store {
           database_,
           "INSERT INTO failures SELECT ?1, 1 + COALESCE(MAX(number), 0), ?2, ?3, ?4, ?5, ?6 FROM "
           "failures WHERE trial = ?1 ON CONFLICT DO NOTHING");
-      Binder(insert) << trial << failure.attempt << failure.time_us << failure.utc_offset_s
-                     << failure.reason << failure.error_lines;
+      runtime::Binder(insert) << trial << failure.attempt << failure.time_us << failure.utc_offset_s
+                              << failure.reason << failure.error_lines;
       insert.exec();
       return absl::OkStatus();
     });
@@ -499,9 +259,9 @@ class SqliteStore : public Store {
           database_,
           "SELECT attempt, number, time_us, utc_offset_s, reason, error_lines FROM failures WHERE "
           "trial = ? ORDER BY number DESC LIMIT ?");
-      Binder(select) << trial << limit;
+      runtime::Binder(select) << trial << limit;
       while (select.executeStep()) {
-        Reader read(select);
+        runtime::Reader read(select);
         AttemptFailure failure;
         failure.attempt = static_cast<int>(read.Number());
         failure.number = read.Number();
@@ -525,10 +285,10 @@ class SqliteStore : public Store {
       SQLite::Statement select(
           database_,
           "SELECT wall_time_us, text FROM logs WHERE trial = ? ORDER BY rowid DESC LIMIT ?");
-      Binder(select) << trial << std::clamp<std::int64_t>(limit, 0, kLogsKept);
+      runtime::Binder(select) << trial << std::clamp<std::int64_t>(limit, 0, kLogsKept);
       std::size_t bytes = 0;
       while (bytes < kLogTextPerRead && select.executeStep()) {
-        Reader read(select);
+        runtime::Reader read(select);
         const std::int64_t time = read.Number();
         logs.push_back({trial, time, read.Text()});
         bytes += logs.back().text.size();
@@ -547,7 +307,7 @@ class SqliteStore : public Store {
       const Query query(this,
                         "SELECT number FROM lines WHERE trial = ? AND attempt = ? "
                         "ORDER BY number DESC LIMIT 1");
-      Binder(*query) << trial << attempt;
+      runtime::Binder(*query) << trial << attempt;
       if (query->executeStep()) number = query->getColumn(0).getInt64();
       return absl::OkStatus();
     });
@@ -562,7 +322,7 @@ class SqliteStore : public Store {
       SettleBeforeReading(trial);
       SQLite::Statement select(
           database_, "SELECT answer FROM lines WHERE trial = ? AND attempt = ? AND number = ?");
-      Binder(select) << trial << attempt << number;
+      runtime::Binder(select) << trial << attempt << number;
       if (select.executeStep()) answer = select.getColumn(0).getString();
       return absl::OkStatus();
     });
@@ -586,7 +346,7 @@ class SqliteStore : public Store {
       SQLite::Statement remove(database_,
                                "DELETE FROM main.lines WHERE (SELECT attempt > lines.attempt OR "
                                "(ended_us > 0 AND ended_us < ?) FROM trials WHERE number = trial)");
-      Binder(remove) << ended_before_us;
+      runtime::Binder(remove) << ended_before_us;
       remove.exec();
       return absl::OkStatus();
     });
@@ -596,7 +356,7 @@ class SqliteStore : public Store {
     std::optional<std::vector<std::string>> environment;
     auto status = Try("read an environment", [&] {
       SQLite::Statement select(database_, "SELECT environment FROM trials WHERE number = ?");
-      Binder(select) << trial;
+      runtime::Binder(select) << trial;
       if (select.executeStep()) environment = Reader(select).Words();
       return absl::OkStatus();
     });
@@ -611,7 +371,7 @@ class SqliteStore : public Store {
           database_,
           "INSERT INTO events (trial, number, text, request_id, attempt, line) "
           "VALUES (?, ?, ?, ?, 0, 0)");
-      Binder(insert) << event.trial << event.number << event.text << event.request_id;
+      runtime::Binder(insert) << event.trial << event.number << event.text << event.request_id;
       insert.exec();
       return absl::OkStatus();
     });
@@ -621,7 +381,7 @@ class SqliteStore : public Store {
     std::optional<StoredEvent> event;
     auto status = Try("read an event", [&] {
       SQLite::Statement select(database_, absl::StrCat(kSelectEvent, "WHERE request_id = ?"));
-      Binder(select) << request_id;
+      runtime::Binder(select) << request_id;
       if (select.executeStep()) event = ReadEvent(select);
       return absl::OkStatus();
     });
@@ -635,7 +395,7 @@ class SqliteStore : public Store {
     auto status = Try("read events", [&] {
       SQLite::Statement select(
           database_, absl::StrCat(kSelectEvent, "WHERE trial = ? AND number > ? ORDER BY number"));
-      Binder(select) << trial << number;
+      runtime::Binder(select) << trial << number;
       std::size_t bytes = 0;
       while (select.executeStep()) {
         StoredEvent event = ReadEvent(select);
@@ -656,9 +416,9 @@ class SqliteStore : public Store {
           this,
           "SELECT coalesce(max(number), 0), coalesce(max(CASE WHEN attempt > 0 THEN number END), "
           "0) FROM events WHERE trial = ?");
-      Binder(*query) << trial;
+      runtime::Binder(*query) << trial;
       query->executeStep();
-      Reader read(*query);
+      runtime::Reader read(*query);
       marks.last = read.Number();
       marks.last_delivered = read.Number();
       return absl::OkStatus();
@@ -672,15 +432,15 @@ class SqliteStore : public Store {
       SettleBefore(removal.number);
       SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
       SQLite::Statement insert(database_, "INSERT INTO removals VALUES (?, ?, ?, ?, ?, 0)");
-      Binder(insert) << removal.number << removal.id << removal.name << removal.request_id
-                     << removal.run_directory;
+      runtime::Binder(insert) << removal.number << removal.id << removal.name << removal.request_id
+                              << removal.run_directory;
       insert.exec();
       DeleteTrial(removal.number);
       SQLite::Statement forget(
           database_,
           "DELETE FROM removals WHERE moved = 1 AND number NOT IN (SELECT number FROM removals "
           "ORDER BY number DESC LIMIT ?)");
-      Binder(forget) << kRemovalsKept;
+      runtime::Binder(forget) << kRemovalsKept;
       forget.exec();
       transaction.commit();
       log_copier_.Empty();
@@ -701,7 +461,7 @@ class SqliteStore : public Store {
   absl::Status FinishRemoval(std::int64_t trial) override {
     return Try("note a removal", [&] {
       SQLite::Statement update(database_, "UPDATE removals SET moved = 1 WHERE number = ?");
-      Binder(update) << trial;
+      runtime::Binder(update) << trial;
       update.exec();
       return absl::OkStatus();
     });
@@ -722,7 +482,7 @@ class SqliteStore : public Store {
   static constexpr char kSelectEvent[] = "SELECT trial, number, text, request_id FROM events ";
 
   static StoredEvent ReadEvent(SQLite::Statement& statement) {
-    Reader read(statement);
+    runtime::Reader read(statement);
     StoredEvent event;
     event.trial = read.Number();
     event.number = read.Number();
@@ -738,10 +498,10 @@ class SqliteStore : public Store {
       SQLite::Statement select(
           database_,
           absl::StrCat("SELECT number, id, name, request_id, run_directory FROM removals ", where));
-      Binder bind(select);
+      runtime::Binder bind(select);
       if (value) bind << *value;
       while (select.executeStep()) {
-        Reader read(select);
+        runtime::Reader read(select);
         Removal removal;
         removal.number = read.Number();
         removal.id = read.Text();
@@ -776,11 +536,11 @@ class SqliteStore : public Store {
     for (const char* const table : kTablesOfTrials) {
       SQLite::Statement remove(database_,
                                absl::StrCat("DELETE FROM main.", table, " WHERE trial = ?"));
-      Binder(remove) << trial;
+      runtime::Binder(remove) << trial;
       remove.exec();
     }
     SQLite::Statement remove(database_, "DELETE FROM trials WHERE number = ?");
-    Binder(remove) << trial;
+    runtime::Binder(remove) << trial;
     remove.exec();
   }
 
@@ -788,38 +548,18 @@ class SqliteStore : public Store {
     SQLite::Statement update(database_,
                              "UPDATE events SET attempt = ?, line = ? WHERE trial = ? AND number "
                              "BETWEEN ? AND ?");
-    Binder(update) << delivery.attempt << delivery.line << delivery.trial << delivery.first
-                   << delivery.last;
+    runtime::Binder(update) << delivery.attempt << delivery.line << delivery.trial << delivery.first
+                            << delivery.last;
     update.exec();
     SQLite::Statement forget(database_, "DELETE FROM events WHERE trial = ? AND number <= ?");
-    Binder(forget) << delivery.trial << delivery.last - kEventsKept;
+    runtime::Binder(forget) << delivery.trial << delivery.last - kEventsKept;
     forget.exec();
   }
 
   // SQLiteCpp throws; nothing above this class sees an exception.
   template <typename Body>
   absl::Status Try(const std::string& what, Body body) {
-    try {
-      return body();
-    } catch (const SQLite::Exception& error) {
-      const std::string text = absl::StrCat("cannot ", what, " in ", path_, ": ", error.what());
-      if (error.getErrorCode() == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
-      if (IsNoRoom(error)) {
-        // What is in the log twice and more takes the room of what is to come.
-        (void)database_.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
-        return absl::ResourceExhaustedError(text);
-      }
-      return absl::InternalError(text);
-    } catch (const std::exception& error) {
-      return absl::InternalError(absl::StrCat("cannot ", what, ": ", error.what()));
-    }
-  }
-
-  // Also where SQLite calls it an input/output error: the index of its log cannot grow.
-  bool IsNoRoom(const SQLite::Exception& error) {
-    if (error.getErrorCode() == SQLITE_FULL) return true;
-    const int cause = sqlite3_system_errno(database_.getHandle());
-    return error.getErrorCode() == SQLITE_IOERR && (cause == ENOSPC || cause == EDQUOT);
+    return runtime::TryDatabase(database_, what, std::move(body));
   }
 
   void PrepareStatements() {
@@ -836,20 +576,20 @@ class SqliteStore : public Store {
         "failures = ?, earlier_metrics = ? WHERE number = ?");
   }
 
-  static void BindProgress(Binder& bind, const TrialRecord& trial) {
+  static void BindProgress(runtime::Binder& bind, const TrialRecord& trial) {
     bind << static_cast<std::int64_t>(trial.state) << trial.attempt << trial.nonce
          << trial.job_request_id << trial.launching << trial.job << trial.started_us
          << trial.attempt_began_us << trial.ended_us << trial.stop_requested << trial.stop_grace_ms
          << trial.failure << trial.reason << trial.error_lines;
   }
 
-  static void BindStart(Binder& bind, const TrialRecord& trial) {
+  static void BindStart(runtime::Binder& bind, const TrialRecord& trial) {
     bind << trial.start_checkpoint << trial.start_iteration << trial.start_time_total_us;
   }
 
   void WriteTrial(const TrialRecord& trial) {
     update_trial_->tryReset();
-    Binder bind(*update_trial_);
+    runtime::Binder bind(*update_trial_);
     BindProgress(bind, trial);
     bind << trial.pause_requested;
     BindStart(bind, trial);
@@ -901,20 +641,20 @@ class SqliteStore : public Store {
     SQLite::Statement insert(database_, "INSERT INTO csv_columns VALUES (?, ?, ?, ?)");
     for (const std::string& column : widening.columns) {
       insert.tryReset();
-      Binder(insert) << trial << widening.row << ++place << column;
+      runtime::Binder(insert) << trial << widening.row << ++place << column;
       insert.exec();
     }
   }
 
   void WriteLog(const StoreBatch::Log& log) {
     SQLite::Statement insert(database_, "INSERT INTO logs VALUES (?, ?, ?)");
-    Binder(insert) << log.trial << log.wall_time_us << log.text;
+    runtime::Binder(insert) << log.trial << log.wall_time_us << log.text;
     insert.exec();
     if (++logs_written_ % kLogsBetween != 0) return;
     SQLite::Statement forget(database_,
                              "DELETE FROM logs WHERE trial = ? AND rowid NOT IN (SELECT rowid FROM "
                              "logs WHERE trial = ? ORDER BY rowid DESC LIMIT ?)");
-    Binder(forget) << log.trial << log.trial << kLogsKept;
+    runtime::Binder(forget) << log.trial << log.trial << kLogsKept;
     forget.exec();
   }
 
@@ -922,15 +662,15 @@ class SqliteStore : public Store {
     SQLite::Statement insert(
         database_,
         "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    Binder(insert) << row.trial << row.number << row.attempt << row.name << row.iteration
-                   << row.time_total_us << row.wall_time_us << row.bytes << row.score << row.step
-                   << row.report << row.pending << row.saves_first;
+    runtime::Binder(insert) << row.trial << row.number << row.attempt << row.name << row.iteration
+                            << row.time_total_us << row.wall_time_us << row.bytes << row.score
+                            << row.step << row.report << row.pending << row.saves_first;
     insert.exec();
   }
 
   void ForgetCheckpoint(const CheckpointRow& row) {
     SQLite::Statement forget(database_, "DELETE FROM checkpoints WHERE trial = ? AND number = ?");
-    Binder(forget) << row.trial << row.number;
+    runtime::Binder(forget) << row.trial << row.number;
     forget.exec();
   }
 
@@ -938,9 +678,9 @@ class SqliteStore : public Store {
   absl::StatusOr<std::vector<CheckpointRow>> ReadCheckpoints(std::int64_t trial, int limit) {
     std::vector<CheckpointRow> rows;
     auto status = Try("read checkpoints", [&] {
-      const Query query(this,
-                        "SELECT * FROM checkpoints WHERE trial = ? ORDER BY number DESC LIMIT ?");
-      Binder(*query) << trial << limit;
+      const Query query(
+          this, absl::StrCat(kSelectCheckpoint, "WHERE trial = ? ORDER BY number DESC LIMIT ?"));
+      runtime::Binder(*query) << trial << limit;
       while (query->executeStep()) rows.push_back(ReadCheckpoint(*query));
       return absl::OkStatus();
     });
@@ -954,7 +694,7 @@ class SqliteStore : public Store {
     auto status = Try("read a report", [&] {
       SettleBeforeReading(trial);
       const Query query(this, sql);
-      Binder bind(*query);
+      runtime::Binder bind(*query);
       bind << trial;
       if (size) bind << *size;
       if (query->executeStep()) row = ReadRow(*query);
@@ -986,7 +726,7 @@ class SqliteStore : public Store {
   SQLite::Database database_;
   std::map<std::string, SQLite::Statement> queries_;
   // Made once there are tables.
-  std::optional<PreparedTransaction> transaction_;
+  std::optional<runtime::PreparedTransaction> transaction_;
   std::optional<RecentReports> recent_;
   std::optional<SQLite::Statement> update_trial_;
   std::int64_t logs_written_ = 0;
@@ -1009,21 +749,10 @@ absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<Store>> Store::Open(const std::string& path, const Options& asked) {
+  const auto is_new = runtime::MakeDatabaseFile(path);
+  if (!is_new.ok()) return is_new.status();
   Options options = asked;
-  if (access(path.c_str(), F_OK) != 0) options.trace_of_use = {};  // It is a new one.
-  // SQLite gives its WAL files the mode of the database.
-  runtime::UniqueFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file.valid()) {
-    return absl::InternalError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
-  }
-  file.reset();  // Now: it would end SQLite's locks on the file.
-  // Its name outlives a loss of power, too. (SQLite does so for its log.)
-  const std::size_t slash = path.find_last_of('/');
-  const std::string parent = slash == path.npos ? "." : path.substr(0, slash + 1);
-  const runtime::UniqueFd directory(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory.valid() || fsync(directory.get()) != 0) {
-    return absl::InternalError(absl::StrCat("cannot sync ", parent, ": ", strerror(errno)));
-  }
+  if (*is_new) options.trace_of_use = {};
   try {
     auto store = std::make_unique<SqliteStore>(path, options);
     if (auto status = store->Prepare(); !status.ok()) return status;

@@ -1,10 +1,10 @@
-#include "trainer/store/prepared_transaction.h"
+#include "runtime/sqlite/prepared_transaction.h"
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include "gtest/gtest.h"
 
-namespace trainer {
+namespace runtime {
 namespace {
 
 class PreparedTransactionTest : public testing::Test {
@@ -55,4 +55,4 @@ TEST_F(PreparedTransactionTest, OneAtATime) {
 }
 
 }  // namespace
-}  // namespace trainer
+}  // namespace runtime

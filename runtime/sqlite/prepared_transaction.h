@@ -1,9 +1,9 @@
-#ifndef TRAINER_STORE_PREPARED_TRANSACTION_H_
-#define TRAINER_STORE_PREPARED_TRANSACTION_H_
+#ifndef RUNTIME_SQLITE_PREPARED_TRANSACTION_H_
+#define RUNTIME_SQLITE_PREPARED_TRANSACTION_H_
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
-namespace trainer {
+namespace runtime {
 
 // Transactions of a database whose words are compiled once: to compile them for each costs as much
 // as to store a report. One at a time, on the database's thread; throws as SQLiteCpp does.
@@ -47,6 +47,6 @@ class PreparedTransaction {
   SQLite::Statement begin_, commit_, rollback_;
 };
 
-}  // namespace trainer
+}  // namespace runtime
 
-#endif  // TRAINER_STORE_PREPARED_TRANSACTION_H_
+#endif  // RUNTIME_SQLITE_PREPARED_TRANSACTION_H_

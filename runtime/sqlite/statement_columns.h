@@ -1,5 +1,5 @@
-#ifndef TRAINER_STORE_STATEMENT_COLUMNS_H_
-#define TRAINER_STORE_STATEMENT_COLUMNS_H_
+#ifndef RUNTIME_SQLITE_STATEMENT_COLUMNS_H_
+#define RUNTIME_SQLITE_STATEMENT_COLUMNS_H_
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace trainer {
+namespace runtime {
 
 // Words that hold no NUL byte, each followed by one.
 inline std::string JoinWords(const std::vector<std::string>& words) {
@@ -62,6 +62,8 @@ class Reader {
  public:
   explicit Reader(SQLite::Statement& statement) : statement_(statement) {}
   std::int64_t Number() { return statement_.getColumn(index_++).getInt64(); }
+  int Int() { return statement_.getColumn(index_++).getInt(); }
+  bool Truth() { return Number() != 0; }
   std::string Text() { return statement_.getColumn(index_++).getString(); }
   std::optional<double> MaybeReal() {
     const auto column = statement_.getColumn(index_++);
@@ -79,6 +81,6 @@ class Reader {
   int index_ = 0;
 };
 
-}  // namespace trainer
+}  // namespace runtime
 
-#endif  // TRAINER_STORE_STATEMENT_COLUMNS_H_
+#endif  // RUNTIME_SQLITE_STATEMENT_COLUMNS_H_

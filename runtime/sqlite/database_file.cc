@@ -1,0 +1,44 @@
+#include "runtime/sqlite/database_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "runtime/file/sync_directory.h"
+#include "runtime/file/unique_fd.h"
+
+namespace runtime {
+
+absl::StatusOr<bool> MakeDatabaseFile(const std::string& path) {
+  const bool is_new = access(path.c_str(), F_OK) != 0;
+  // Closed at once: to close it later would end SQLite's locks on the file.
+  if (!UniqueFd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)).valid()) {
+    return absl::InternalError(absl::StrCat("cannot open ", path, ": ", strerror(errno)));
+  }
+  const std::size_t slash = path.find_last_of('/');
+  const std::string parent = slash == path.npos ? "." : path.substr(0, slash + 1);
+  if (const absl::Status synced = SyncDirectory(parent); !synced.ok()) {
+    return absl::InternalError(absl::StrCat("cannot sync ", parent, ": ", synced.message()));
+  }
+  return is_new;
+}
+
+absl::Status DatabaseError(SQLite::Database& database, const std::string& what,
+                           const SQLite::Exception& error) {
+  const int cause = sqlite3_system_errno(database.getHandle());
+  const std::string text =
+      absl::StrCat("cannot ", what, " in ", database.getFilename(), ": ", error.what());
+  const int code = error.getErrorCode();
+  if (code == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
+  if (code == SQLITE_FULL || (code == SQLITE_IOERR && (cause == ENOSPC || cause == EDQUOT))) {
+    (void)database.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
+    return absl::ResourceExhaustedError(text);
+  }
+  return absl::InternalError(text);
+}
+
+}  // namespace runtime
