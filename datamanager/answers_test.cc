@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "bus/call/reply_stream.h"
 #include "bus/schema/datamanager_generated.h"
 #include "datamanager/answer/answer.h"
 #include "datamanager/answer/run_answers.h"
@@ -843,7 +844,7 @@ struct Number {
   int value = 0;
 };
 
-class Caller : public AnswerWriter<Number> {
+class Caller : public bus::ReplyStream<Number> {
  public:
   absl::Status SendPart(Number part) override {
     if (gone) return absl::CancelledError("gone");
@@ -858,6 +859,7 @@ class Caller : public AnswerWriter<Number> {
     finished = reply.ok() ? "ok " + std::to_string(reply->value) : reply.status().ToString();
   }
   bool cancelled() const override { return gone; }
+  void OnCancel(std::function<void()>) override {}
   void MakeRoom(int parts) {
     room = parts;
     if (auto writable = std::exchange(writable_, nullptr)) writable();

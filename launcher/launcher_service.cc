@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "bus/call/loop_methods.h"
 #include "bus/call/name_list.h"
 #include "bus/process/environment_view.h"
 #include "bus/schema/common_methods.h"
@@ -39,20 +40,6 @@ struct Parts {
   JobCallContext Context() const { return {table, loop, state_directory, pace}; }
   LogRecord Logs() const { return {table, state_directory}; }
 };
-
-// Answers M with what `body` returns on the loop's thread.
-template <typename M>
-void Answer(
-    bus::Service* service, const Parts& parts,
-    std::function<absl::StatusOr<typename M::ReplyT>(const bus::CallContext&, typename M::RequestT)>
-        body) {
-  service->HandleAsync<M>([loop = parts.loop, body](std::shared_ptr<bus::ReplyWriter<M>> writer,
-                                                    const typename M::RequestT& request) {
-    loop->Post([body, writer, request = std::make_shared<typename M::RequestT>(request)] {
-      writer->Finish(body(writer->context(), std::move(*request)));
-    });
-  });
-}
 
 // The job as it is now, as the `job` of a reply.
 template <typename Reply>
@@ -124,50 +111,42 @@ absl::StatusOr<msg::SignalJobReplyT> SignalJob(const Parts& parts,
   return reply;
 }
 
-void AddRemoveJob(bus::Service* service, const Parts& parts) {
-  service->HandleAsync<rpc::Launcher::RemoveJob>([parts](auto writer, const auto& request) {
-    parts.loop->Post([parts, writer, job = request.job] {
-      const auto named = parts.table->Find(job);
-      if (!named.ok()) return writer->Finish(named.status());
-      parts.table->Remove(named->job, [writer](const absl::Status& removed) {
-        if (!removed.ok()) return writer->Finish(removed);
-        writer->Finish(msg::RemoveJobReplyT{});
-      });
+void AddRemoveJob(const bus::LoopMethods& methods, const Parts& parts) {
+  methods.Serve<rpc::Launcher::RemoveJob>([parts](auto writer, const auto& request) {
+    const auto named = parts.table->Find(request.job);
+    if (!named.ok()) return writer->Finish(named.status());
+    parts.table->Remove(named->job, [writer](const absl::Status& removed) {
+      if (!removed.ok()) return writer->Finish(removed);
+      writer->Finish(msg::RemoveJobReplyT{});
     });
   });
 }
 
-void AddStreams(bus::Service* service, const Parts& parts) {
-  service->HandleAsync<rpc::Launcher::WaitJob>([parts](auto writer, const auto& request) {
-    parts.loop->Post([parts, writer, job = request.job] {
-      const auto named = parts.table->Find(job);
-      if (!named.ok()) return writer->Finish(named.status());
-      StartWaitCall(parts.Context(), named->job, writer);
-    });
+void AddStreams(const bus::LoopMethods& methods, const Parts& parts) {
+  methods.Serve<rpc::Launcher::WaitJob>([parts](auto writer, const auto& request) {
+    const auto named = parts.table->Find(request.job);
+    if (!named.ok()) return writer->Finish(named.status());
+    StartWaitCall(parts.Context(), named->job, writer);
   });
-  service->HandleAsync<rpc::Launcher::Logs>([parts](auto writer, const auto& request) {
-    parts.loop->Post([parts, writer, request] {
-      const auto named = parts.table->Find(request.job);
-      if (!named.ok()) return writer->Finish(named.status());
-      StartLogCall(parts.Context(), *named, request, writer);
-    });
+  methods.Serve<rpc::Launcher::Logs>([parts](auto writer, const auto& request) {
+    const auto named = parts.table->Find(request.job);
+    if (!named.ok()) return writer->Finish(named.status());
+    StartLogCall(parts.Context(), *named, request, writer);
   });
 }
 
-void AddBarrier(bus::Service* service, const Parts& parts, BarrierCalls* barriers) {
-  service->HandleAsync<rpc::Launcher::Barrier>([parts, barriers](auto writer, const auto& request) {
-    parts.loop->Post([parts, barriers, writer, request] {
-      const bus::CallContext& context = writer->context();
-      const absl::Duration left =
-          context.deadline - runtime::Clock::Real()->Monotonic() - kAnswerTime;
-      barriers->Arrive(context.request_id, request, std::max(left, absl::Milliseconds(1)),
-                       [writer](absl::StatusOr<int> place) {
-                         if (!place.ok()) return writer->Finish(place.status());
-                         msg::BarrierReplyT reply;
-                         reply.index = static_cast<std::uint32_t>(*place);
-                         writer->Finish(reply);
-                       });
-    });
+void AddBarrier(const bus::LoopMethods& methods, BarrierCalls* barriers) {
+  methods.Serve<rpc::Launcher::Barrier>([barriers](auto writer, const auto& request) {
+    const bus::CallContext& context = writer->context();
+    const absl::Duration left =
+        context.deadline - runtime::Clock::Real()->Monotonic() - kAnswerTime;
+    barriers->Arrive(context.request_id, request, std::max(left, absl::Milliseconds(1)),
+                     [writer](absl::StatusOr<int> place) {
+                       if (!place.ok()) return writer->Finish(place.status());
+                       msg::BarrierReplyT reply;
+                       reply.index = static_cast<std::uint32_t>(*place);
+                       writer->Finish(reply);
+                     });
   });
 }
 
@@ -200,23 +179,21 @@ absl::StatusOr<std::string> UsagePrefix(const Parts& parts, const std::string& j
   return row.id + "/" + row.tasks[static_cast<std::size_t>(named->task)].name() + "/";
 }
 
-void AddUsage(bus::Service* service, const Parts& parts, runtime::ThreadPool* pool) {
-  service->HandleAsync<rpc::Launcher::Usage>(
+void AddUsage(const bus::LoopMethods& methods, const Parts& parts, runtime::ThreadPool* pool) {
+  methods.Serve<rpc::Launcher::Usage>(
       [parts, pool, meter = std::make_shared<UsageMeter>()](auto writer, const auto& request) {
-        parts.loop->Post([parts, pool, meter, writer, job = request.job] {
-          auto prefix = UsagePrefix(parts, job);
-          if (!prefix.ok()) return writer->Finish(prefix.status());
-          const absl::Status submitted =
-              pool->Submit([meter, writer, prefix = *prefix, running = RunningAttempts(parts)] {
-                msg::UsageReplyT reply = meter->Measure(running);
-                std::erase_if(reply.tasks, [&](const auto& usage) {
-                  return !(usage->task + "/").starts_with(prefix);
-                });
-                writer->Finish(std::move(reply));
-                return absl::OkStatus();
+        auto prefix = UsagePrefix(parts, request.job);
+        if (!prefix.ok()) return writer->Finish(prefix.status());
+        const absl::Status submitted =
+            pool->Submit([meter, writer, prefix = *prefix, running = RunningAttempts(parts)] {
+              msg::UsageReplyT reply = meter->Measure(running);
+              std::erase_if(reply.tasks, [&](const auto& usage) {
+                return !(usage->task + "/").starts_with(prefix);
               });
-          if (!submitted.ok()) writer->Finish(submitted);
-        });
+              writer->Finish(std::move(reply));
+              return absl::OkStatus();
+            });
+        if (!submitted.ok()) writer->Finish(submitted);
       });
 }
 
@@ -227,33 +204,34 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
                         std::string state_directory) {
   const Parts parts{loop, table, keeper, std::move(state_directory),
                     std::make_shared<FollowPace>(loop)};
-  Answer<rpc::Launcher::Launch>(service, parts, [parts](const auto& context, auto request) {
+  const bus::LoopMethods methods(service, loop);
+  methods.Answer<rpc::Launcher::Launch>([parts](const auto& context, auto request) {
     return Launch(parts, context, std::move(request));
   });
-  Answer<rpc::Launcher::Jobs>(service, parts,
-                              [parts](const auto&, auto request) { return Jobs(parts, request); });
-  Answer<rpc::Launcher::StopJob>(
-      service, parts, [parts](const auto&, auto request) { return StopJob(parts, request); });
-  Answer<rpc::Launcher::RestartJob>(
-      service, parts, [parts](const auto&, auto request) { return RestartJob(parts, request); });
-  Answer<rpc::Launcher::SignalJob>(
-      service, parts, [parts](const auto&, auto request) { return SignalJob(parts, request); });
-  Answer<rpc::Launcher::Services>(service, parts, [parts](const auto&, auto) {
+  methods.Answer<rpc::Launcher::Jobs>(
+      [parts](const auto&, auto request) { return Jobs(parts, request); });
+  methods.Answer<rpc::Launcher::StopJob>(
+      [parts](const auto&, auto request) { return StopJob(parts, request); });
+  methods.Answer<rpc::Launcher::RestartJob>(
+      [parts](const auto&, auto request) { return RestartJob(parts, request); });
+  methods.Answer<rpc::Launcher::SignalJob>(
+      [parts](const auto&, auto request) { return SignalJob(parts, request); });
+  methods.Answer<rpc::Launcher::Services>([parts](const auto&, auto) {
     msg::ServicesReplyT reply;
     for (auto& kept : parts.keeper->Services()) {
       reply.services.push_back(std::make_unique<msg::SupervisedServiceT>(std::move(kept)));
     }
     return absl::StatusOr<msg::ServicesReplyT>(std::move(reply));
   });
-  Answer<rpc::Common::Names>(service, parts, [parts](const auto&, const auto& request) {
+  methods.Answer<rpc::Common::Names>([parts](const auto&, const auto& request) {
     bus::NameList names(request);
     ListNames(parts.table->Rows(), names);
     return absl::StatusOr<msg::NamesReplyT>(names.Take());
   });
-  Answer<rpc::Common::Ends>(service, parts, [parts](const auto&, const auto& request) {
+  methods.Answer<rpc::Common::Ends>([parts](const auto&, const auto& request) {
     return absl::StatusOr<msg::EndsReplyT>(EndsOfLogs(parts.Logs(), request));
   });
-  Answer<rpc::Common::Since>(service, parts, [parts](const auto&, const auto& request) {
+  methods.Answer<rpc::Common::Since>([parts](const auto&, const auto& request) {
     return absl::StatusOr<msg::SinceReplyT>(LogsSince(parts.Logs(), request));
   });
   // On the pool: it takes its time, and the loop has other things to do.
@@ -262,10 +240,10 @@ void AddLauncherMethods(bus::Service* service, runtime::EventLoop* loop, runtime
           const bus::CallContext&, const auto&) -> absl::StatusOr<msg::KillModesReplyT> {
         return report->Get();
       });
-  AddRemoveJob(service, parts);
-  AddStreams(service, parts);
-  AddBarrier(service, parts, barriers);
-  AddUsage(service, parts, pool);
+  AddRemoveJob(methods, parts);
+  AddStreams(methods, parts);
+  AddBarrier(methods, barriers);
+  AddUsage(methods, parts, pool);
 }
 
 void PublishJob(bus::Publisher* publisher, msg::JobT job) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/call/loop_methods.h"
 #include "bus/launcher_client/launcher_jobs.h"
 #include "bus/schema/registry_methods.h"
 #include "glog/logging.h"
@@ -54,23 +56,16 @@ class RealInstanceService : public InstanceService {
     runtime::EventLoop::TimerId timer;
   };
 
-  // Adds a method whose handler runs on the loop's thread.
-  template <typename M>
-  void Add(bus::Service* service,
-           void (RealInstanceService::*handler)(Writer<M>, const typename M::RequestT&));
-  template <typename M>
-  void AddSimple(bus::Service* service,
-                 absl::StatusOr<typename M::ReplyT> (RealInstanceService::*handler)(
-                     const typename M::RequestT&));
-
   void Start(Writer<Registry::StartOrReuse> writer, const msg::StartOrReuseRequestT& request);
   void Stop(Writer<Registry::StopInstance> writer, const msg::StopInstanceRequestT& request);
-  absl::StatusOr<msg::InstancesReplyT> Instances(const msg::InstancesRequestT& request);
-  absl::StatusOr<msg::CacheKeyReplyT> Key(const msg::CacheKeyRequestT& request);
+  absl::StatusOr<msg::InstancesReplyT> Instances(const bus::CallContext&,
+                                                 const msg::InstancesRequestT& request);
+  absl::StatusOr<msg::CacheKeyReplyT> Key(const bus::CallContext&,
+                                          const msg::CacheKeyRequestT& request);
   absl::StatusOr<msg::AnnounceInstanceReplyT> Announce(
-      const msg::AnnounceInstanceRequestT& request);
+      const bus::CallContext&, const msg::AnnounceInstanceRequestT& request);
   absl::StatusOr<msg::WithdrawInstanceReplyT> Withdraw(
-      const msg::WithdrawInstanceRequestT& request);
+      const bus::CallContext&, const msg::WithdrawInstanceRequestT& request);
 
   // The registry's own, where nothing is named.
   absl::StatusOr<std::string> TemporaryFor(const std::vector<std::string>& environment,
@@ -96,30 +91,6 @@ class RealInstanceService : public InstanceService {
   std::atomic<std::uint64_t> instances_{0}, launched_{0}, reused_{0}, failed_{0};
 };
 
-template <typename M>
-void RealInstanceService::Add(bus::Service* service,
-                              void (RealInstanceService::*handler)(Writer<M>,
-                                                                   const typename M::RequestT&)) {
-  service->HandleAsync<M>([this, handler, weak = std::weak_ptr<char>(alive_)](
-                              Writer<M> writer, const typename M::RequestT& request) {
-    options_.loop->Post([this, handler, weak, writer, request] {
-      if (!weak.expired()) (this->*handler)(writer, request);
-    });
-  });
-}
-
-template <typename M>
-void RealInstanceService::AddSimple(
-    bus::Service* service, absl::StatusOr<typename M::ReplyT> (RealInstanceService::*handler)(
-                               const typename M::RequestT&)) {
-  service->HandleAsync<M>([this, handler, weak = std::weak_ptr<char>(alive_)](
-                              Writer<M> writer, const typename M::RequestT& request) {
-    options_.loop->Post([this, handler, weak, writer, request] {
-      if (!weak.expired()) writer->Finish((this->*handler)(request));
-    });
-  });
-}
-
 RealInstanceService::RealInstanceService(Options options, bus::Service* service)
     : options_(std::move(options)),
       own_temporary_(TemporaryOf(options_.environment, options_.working_directory)),
@@ -132,12 +103,13 @@ RealInstanceService::RealInstanceService(Options options, bus::Service* service)
                             .uid = options_.uid,
                             .view = [this](const std::string& path) { return ViewOf(path); },
                             .launcher_is_there = options_.launcher_is_there});
-  Add<Registry::StartOrReuse>(service, &RealInstanceService::Start);
-  Add<Registry::StopInstance>(service, &RealInstanceService::Stop);
-  AddSimple<Registry::Instances>(service, &RealInstanceService::Instances);
-  AddSimple<Registry::CacheKey>(service, &RealInstanceService::Key);
-  AddSimple<Registry::AnnounceInstance>(service, &RealInstanceService::Announce);
-  AddSimple<Registry::WithdrawInstance>(service, &RealInstanceService::Withdraw);
+  const bus::LoopMethods methods(service, options_.loop, alive_);
+  methods.Serve<Registry::StartOrReuse>(std::bind_front(&RealInstanceService::Start, this));
+  methods.Serve<Registry::StopInstance>(std::bind_front(&RealInstanceService::Stop, this));
+  methods.Answer<Registry::Instances>(std::bind_front(&RealInstanceService::Instances, this));
+  methods.Answer<Registry::CacheKey>(std::bind_front(&RealInstanceService::Key, this));
+  methods.Answer<Registry::AnnounceInstance>(std::bind_front(&RealInstanceService::Announce, this));
+  methods.Answer<Registry::WithdrawInstance>(std::bind_front(&RealInstanceService::Withdraw, this));
 }
 
 RealInstanceService::~RealInstanceService() {
@@ -199,7 +171,7 @@ msg::InstanceT RealInstanceService::Message(const InstanceView::Entry& entry) co
 }
 
 absl::StatusOr<msg::InstancesReplyT> RealInstanceService::Instances(
-    const msg::InstancesRequestT& request) {
+    const bus::CallContext&, const msg::InstancesRequestT& request) {
   const auto asked = TemporaryFor(request.environment, request.working_directory);
   if (!asked.ok()) return asked.status();
   std::set<std::string> paths = {*asked};
@@ -338,7 +310,8 @@ void RealInstanceService::EndStops() {
 
 // ---- Info files
 
-absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const msg::CacheKeyRequestT& request) {
+absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const bus::CallContext&,
+                                                             const msg::CacheKeyRequestT& request) {
   auto key = CacheKey(request.working_directory, request.arguments,
                       request.configure_kwargs.empty() ? "{}" : request.configure_kwargs);
   if (!key.ok()) return key.status();
@@ -348,7 +321,7 @@ absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const msg::CacheKey
 }
 
 absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
-    const msg::AnnounceInstanceRequestT& request) {
+    const bus::CallContext&, const msg::AnnounceInstanceRequestT& request) {
   if (request.info == nullptr) return absl::InvalidArgumentError("info: there is none");
   const msg::InstanceInfoT& told = *request.info;
   const InstanceInfo info{.version = told.version,
@@ -379,7 +352,7 @@ absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
 }
 
 absl::StatusOr<msg::WithdrawInstanceReplyT> RealInstanceService::Withdraw(
-    const msg::WithdrawInstanceRequestT& request) {
+    const bus::CallContext&, const msg::WithdrawInstanceRequestT& request) {
   const auto temporary = TemporaryFor(request.environment, request.working_directory);
   if (!temporary.ok()) return temporary.status();
   if (absl::Status removed = InfoDirectory(*temporary).Remove(request.pid); !removed.ok())

@@ -16,6 +16,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/call/loop_methods.h"
 #include "bus/event/hub_service.h"
 #include "bus/schema/registry_methods.h"
 #include "bus/wire/topic.h"
@@ -84,11 +85,6 @@ class RealRegistryService : public RegistryService {
     runtime::EventLoop::WatchId watch = 0;
   };
 
-  // Adds a method whose handler runs on the loop's thread.
-  template <typename M>
-  void Add(bus::Service* service,
-           absl::StatusOr<typename M::ReplyT> (RealRegistryService::*handler)(
-               const bus::CallContext&, const typename M::RequestT&));
   absl::Duration Now() const { return options_.node->clock()->Monotonic(); }
 
   absl::StatusOr<msg::RegisterReplyT> Register(const bus::CallContext& context,
@@ -137,33 +133,15 @@ class RealRegistryService : public RegistryService {
       processes_ended_{0};
 };
 
-template <typename M>
-void RealRegistryService::Add(bus::Service* service,
-                              absl::StatusOr<typename M::ReplyT> (RealRegistryService::*handler)(
-                                  const bus::CallContext&, const typename M::RequestT&)) {
-  service->HandleAsync<M>([this, handler, weak = std::weak_ptr<char>(alive_)](
-                              Writer<M> writer, const typename M::RequestT& request) {
-    options_.loop->Post([this, handler, weak, writer, request] {
-      if (weak.expired()) return;
-      writer->Finish((this->*handler)(writer->context(), request));
-    });
-  });
-}
-
 RealRegistryService::RealRegistryService(Options options, bus::Service* service)
     : options_(std::move(options)), epoch_(options_.node->epoch()), leases_(options_.leases) {
-  Add<Registry::Register>(service, &RealRegistryService::Register);
-  Add<Registry::Renew>(service, &RealRegistryService::Renew);
-  Add<Registry::Revoke>(service, &RealRegistryService::Revoke);
-  Add<Registry::Lookup>(service, &RealRegistryService::Lookup);
-  Add<Registry::List>(service, &RealRegistryService::List);
-  service->HandleAsync<Registry::Watch>(
-      [this, weak = std::weak_ptr<char>(alive_)](Writer<Registry::Watch> writer,
-                                                 const msg::WatchRequestT& request) {
-        options_.loop->Post([this, weak, writer, request] {
-          if (!weak.expired()) Watch(writer, request);
-        });
-      });
+  const bus::LoopMethods methods(service, options_.loop, alive_);
+  methods.Answer<Registry::Register>(std::bind_front(&RealRegistryService::Register, this));
+  methods.Answer<Registry::Renew>(std::bind_front(&RealRegistryService::Renew, this));
+  methods.Answer<Registry::Revoke>(std::bind_front(&RealRegistryService::Revoke, this));
+  methods.Answer<Registry::Lookup>(std::bind_front(&RealRegistryService::Lookup, this));
+  methods.Answer<Registry::List>(std::bind_front(&RealRegistryService::List, this));
+  methods.Serve<Registry::Watch>(std::bind_front(&RealRegistryService::Watch, this));
   bus::AddHubMethods(service, options_.hub, options_.node->clock());
   look_timer_ = options_.loop->RunAfter(options_.leases.look_every, [this] { Look(); });
 }

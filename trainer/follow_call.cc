@@ -19,7 +19,7 @@ constexpr std::uint64_t kLastRow = std::uint64_t{1} << 62;
 class FollowCall : public std::enable_shared_from_this<FollowCall> {
  public:
   FollowCall(Trials* trials, runtime::EventLoop* loop, std::string trial, std::uint64_t from_row,
-             bool follow, std::shared_ptr<FollowWriter> writer)
+             bool follow, std::shared_ptr<bus::ReplyStream<msg::FollowTrialReplyT>> writer)
       : trials_(trials),
         loop_(loop),
         trial_(std::move(trial)),
@@ -142,7 +142,7 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
   runtime::EventLoop* const loop_;
   const std::string trial_;
   const bool follow_;
-  const std::shared_ptr<FollowWriter> writer_;
+  const std::shared_ptr<bus::ReplyStream<msg::FollowTrialReplyT>> writer_;
   std::int64_t row_;                      // The last one that was sent.
   bool has_all_before_ = false;           // fresh_ is what the store has behind row_.
   std::vector<ResultRow> fresh_;          // Not sent yet.
@@ -156,7 +156,8 @@ class FollowCall : public std::enable_shared_from_this<FollowCall> {
 }  // namespace
 
 void StartFollowCall(Trials* trials, runtime::EventLoop* loop, const std::string& trial,
-                     std::uint64_t from_row, bool follow, std::shared_ptr<FollowWriter> writer) {
+                     std::uint64_t from_row, bool follow,
+                     std::shared_ptr<bus::ReplyStream<msg::FollowTrialReplyT>> writer) {
   std::make_shared<FollowCall>(trials, loop, trial, from_row, follow, std::move(writer))->Start();
 }
 

@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/call/reply_stream.h"
 #include "bus/schema/launcher_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "gmock/gmock.h"
@@ -38,7 +39,7 @@ constexpr char kReport[] = R"({"t":"report","m":{"loss":0.5}})";
 constexpr char kUsed[] = "waits for gpu: 1 of 1 is used by j-else/worker-0";
 
 // Keeps the reasons that a follower was sent.
-class Reasons : public FollowWriter {
+class Reasons : public bus::ReplyStream<msg::FollowTrialReplyT> {
  public:
   absl::Status SendPart(msg::FollowTrialReplyT part) override {
     sent.push_back(part.trial->reason);
@@ -46,6 +47,7 @@ class Reasons : public FollowWriter {
   }
   void WhenWritable(std::function<void()>) override {}
   void Finish(absl::StatusOr<msg::FollowTrialReplyT>) override {}
+  bool cancelled() const override { return false; }
   void OnCancel(std::function<void()>) override {}
 
   std::vector<std::string> sent;

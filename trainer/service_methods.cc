@@ -8,7 +8,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/time/time.h"
+#include "bus/call/loop_methods.h"
 #include "bus/call/name_list.h"
+#include "bus/call/reply_stream.h"
 #include "bus/process/environment_view.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -21,27 +23,6 @@ namespace {
 
 using rpc::Common;
 using rpc::Trainer;
-
-class BusFollowWriter : public FollowWriter {
- public:
-  explicit BusFollowWriter(std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer)
-      : writer_(std::move(writer)) {}
-  absl::Status SendPart(msg::FollowTrialReplyT part) override {
-    return writer_->SendPart(std::move(part));
-  }
-  void WhenWritable(std::function<void()> writable) override {
-    writer_->WhenWritable(std::move(writable));
-  }
-  void Finish(absl::StatusOr<msg::FollowTrialReplyT> reply) override {
-    writer_->Finish(std::move(reply));
-  }
-  void OnCancel(std::function<void()> cancelled) override {
-    writer_->OnCancel(std::move(cancelled));
-  }
-
- private:
-  const std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer_;
-};
 
 template <typename Reply>
 absl::StatusOr<Reply> WithTrial(absl::StatusOr<msg::TrialT> trial) {
@@ -138,15 +119,14 @@ absl::StatusOr<msg::NamesReplyT> Names(Trials* trials, const bus::CallContext&,
   return names.Take();
 }
 
-// Serves M by a function that runs on the loop's thread.
+// Adds M, answered by a function of trials.
 template <typename M>
-void HandleOnLoop(bus::Service* service, runtime::EventLoop* loop, Trials* trials,
-                  absl::StatusOr<typename M::ReplyT> (*handler)(Trials*, const bus::CallContext&,
-                                                                const typename M::RequestT&)) {
-  service->HandleAsync<M>(
-      [=](std::shared_ptr<bus::ReplyWriter<M>> writer, const typename M::RequestT& request) {
-        loop->Post([=] { writer->Finish(handler(trials, writer->context(), request)); });
-      });
+void Add(const bus::LoopMethods& methods, Trials* trials,
+         absl::StatusOr<typename M::ReplyT> (*handler)(Trials*, const bus::CallContext&,
+                                                       const typename M::RequestT&)) {
+  methods.Answer<M>([=](const bus::CallContext& context, const typename M::RequestT& request) {
+    return handler(trials, context, request);
+  });
 }
 
 // What is in the details only of who asks for it.
@@ -187,32 +167,27 @@ void Follow(Trials* trials, runtime::EventLoop* loop, const msg::FollowTrialRequ
   auto id = trials->Find(request.trial);
   if (!id.ok()) return writer->Finish(id.status());
   StartFollowCall(trials, loop, *id, request.from_row, request.follow,
-                  std::make_shared<BusFollowWriter>(std::move(writer)));
+                  bus::StreamOf<Trainer::FollowTrial>(std::move(writer)));
 }
 
 }  // namespace
 
 void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials) {
-  HandleOnLoop<Trainer::RunTrial>(service, loop, trials, RunTrial);
-  HandleOnLoop<Trainer::Trials>(service, loop, trials, List);
-  HandleOnLoop<Trainer::StopTrial>(service, loop, trials, StopTrial);
-  HandleOnLoop<Trainer::PauseTrial>(service, loop, trials, PauseTrial);
-  HandleOnLoop<Trainer::ResumeTrial>(service, loop, trials, ResumeTrial);
-  HandleOnLoop<Trainer::RemoveTrial>(service, loop, trials, RemoveTrial);
-  HandleOnLoop<Trainer::TellTrial>(service, loop, trials, TellTrial);
-  HandleOnLoop<Common::Names>(service, loop, trials, Names);
-  HandleOnLoop<Common::Ends>(service, loop, trials, Ends);
-  HandleOnLoop<Common::Since>(service, loop, trials, Since);
-  service->HandleAsync<Trainer::TrialDetails>(
-      [=](std::shared_ptr<bus::ReplyWriter<Trainer::TrialDetails>> writer,
-          const msg::TrialDetailsRequestT& request) {
-        loop->Post([=] { Details(trials, request, writer); });
-      });
-  service->HandleAsync<Trainer::FollowTrial>(
-      [=](std::shared_ptr<bus::ReplyWriter<Trainer::FollowTrial>> writer,
-          const msg::FollowTrialRequestT& request) {
-        loop->Post([=] { Follow(trials, loop, request, writer); });
-      });
+  const bus::LoopMethods methods(service, loop);
+  Add<Trainer::RunTrial>(methods, trials, RunTrial);
+  Add<Trainer::Trials>(methods, trials, List);
+  Add<Trainer::StopTrial>(methods, trials, StopTrial);
+  Add<Trainer::PauseTrial>(methods, trials, PauseTrial);
+  Add<Trainer::ResumeTrial>(methods, trials, ResumeTrial);
+  Add<Trainer::RemoveTrial>(methods, trials, RemoveTrial);
+  Add<Trainer::TellTrial>(methods, trials, TellTrial);
+  Add<Common::Names>(methods, trials, Names);
+  Add<Common::Ends>(methods, trials, Ends);
+  Add<Common::Since>(methods, trials, Since);
+  methods.Serve<Trainer::TrialDetails>(
+      [=](auto writer, const auto& request) { Details(trials, request, std::move(writer)); });
+  methods.Serve<Trainer::FollowTrial>(
+      [=](auto writer, const auto& request) { Follow(trials, loop, request, std::move(writer)); });
 }
 
 }  // namespace trainer

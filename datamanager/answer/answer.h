@@ -11,22 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/call/reply_stream.h"
 #include "runtime/thread_pool.h"
 
 namespace datamanager {
-
-// Where an answer goes; a bus::ReplyWriter has the same methods. Any thread.
-template <typename Reply>
-class AnswerWriter {
- public:
-  virtual ~AnswerWriter() = default;
-  // ResourceExhausted: nothing was sent, try again after WhenWritable(); any other error: the
-  // caller has gone, or this part can never be sent.
-  virtual absl::Status SendPart(Reply part) = 0;
-  virtual void WhenWritable(std::function<void()> writable) = 0;
-  virtual void Finish(absl::StatusOr<Reply> reply) = 0;
-  virtual bool cancelled() const = 0;
-};
 
 // Makes the parts. Used by one thread at a time.
 template <typename Reply>
@@ -51,7 +39,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
  public:
   using Maker = AnswerMaker<Reply>;
 
-  Answering(std::unique_ptr<Maker> maker, std::shared_ptr<AnswerWriter<Reply>> writer,
+  Answering(std::unique_ptr<Maker> maker, std::shared_ptr<bus::ReplyStream<Reply>> writer,
             runtime::ThreadPool* pool)
       : maker_(std::move(maker)), writer_(std::move(writer)), pool_(pool) {}
 
@@ -85,7 +73,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
   }
 
   const std::unique_ptr<Maker> maker_;
-  const std::shared_ptr<AnswerWriter<Reply>> writer_;
+  const std::shared_ptr<bus::ReplyStream<Reply>> writer_;
   runtime::ThreadPool* const pool_;
   std::optional<Reply> unsent_;
 };
@@ -93,7 +81,7 @@ class Answering : public std::enable_shared_from_this<Answering<Reply>> {
 // Answers on this thread as far as it goes, and on the pool from there on. `pool` is not owned.
 template <typename Reply>
 void StartAnswer(std::unique_ptr<AnswerMaker<Reply>> maker,
-                 std::shared_ptr<AnswerWriter<Reply>> writer, runtime::ThreadPool* pool) {
+                 std::shared_ptr<bus::ReplyStream<Reply>> writer, runtime::ThreadPool* pool) {
   std::make_shared<Answering<Reply>>(std::move(maker), std::move(writer), pool)->Run();
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bus/call/reply_stream.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
@@ -28,7 +29,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Keeps what a follower was sent; may pretend to be full.
-class FakeWriter : public FollowWriter {
+class FakeWriter : public bus::ReplyStream<msg::FollowTrialReplyT> {
  public:
   absl::Status SendPart(msg::FollowTrialReplyT part) override {
     if (full) return absl::ResourceExhaustedError("full");
@@ -41,14 +42,15 @@ class FakeWriter : public FollowWriter {
   void Finish(absl::StatusOr<msg::FollowTrialReplyT> reply) override {
     final = reply->trial->state;
   }
-  void OnCancel(std::function<void()> fn) override { cancelled = std::move(fn); }
+  bool cancelled() const override { return false; }
+  void OnCancel(std::function<void()> fn) override { on_cancel = std::move(fn); }
 
   bool full = false;
   std::vector<std::uint64_t> rows;
   std::vector<TrialState> states;
   std::vector<std::string> reasons;
   std::optional<TrialState> final;
-  std::function<void()> writable, cancelled;
+  std::function<void()> writable, on_cancel;
 };
 
 class TrialsTest : public TrialsFixture {
@@ -984,7 +986,7 @@ TEST_F(TrialsTest, AFollowerThatLeftIsSentNothing) {
   const std::string id = Run();
   auto writer = std::make_shared<FakeWriter>();
   On([&] { StartFollowCall(trials_.get(), loop_->loop(), id, 0, true, writer); });
-  On([&] { writer->cancelled(); });
+  On([&] { writer->on_cancel(); });
   Say("j-1", 1, Report(1));
   EXPECT_TRUE(writer->rows.empty());
   EXPECT_EQ(writer.use_count(), 1) << "the call is gone";

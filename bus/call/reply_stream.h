@@ -1,0 +1,53 @@
+#ifndef BUS_CALL_REPLY_STREAM_H_
+#define BUS_CALL_REPLY_STREAM_H_
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace bus {
+
+// Where the parts of an answer go: a ReplyWriter without its method, so that whoever fills one can
+// be tested without a bus. Any thread.
+template <typename Reply>
+class ReplyStream {
+ public:
+  virtual ~ReplyStream() = default;
+  // ResourceExhausted: nothing was sent, try again after WhenWritable(); any other error: the
+  // caller has gone, or this part can never be sent.
+  virtual absl::Status SendPart(Reply part) = 0;
+  virtual void WhenWritable(std::function<void()> writable) = 0;
+  virtual void Finish(absl::StatusOr<Reply> reply) = 0;
+  virtual bool cancelled() const = 0;
+  virtual void OnCancel(std::function<void()> cancelled) = 0;
+};
+
+// The stream to the caller behind `writer`, a shared pointer to a ReplyWriter of method M.
+template <typename M, typename Writer>
+std::shared_ptr<ReplyStream<typename M::ReplyT>> StreamOf(std::shared_ptr<Writer> writer) {
+  using Reply = typename M::ReplyT;
+  class Stream : public ReplyStream<Reply> {
+   public:
+    explicit Stream(std::shared_ptr<Writer> writer) : writer_(std::move(writer)) {}
+    absl::Status SendPart(Reply part) override { return writer_->SendPart(std::move(part)); }
+    void WhenWritable(std::function<void()> writable) override {
+      writer_->WhenWritable(std::move(writable));
+    }
+    void Finish(absl::StatusOr<Reply> reply) override { writer_->Finish(std::move(reply)); }
+    bool cancelled() const override { return writer_->cancelled(); }
+    void OnCancel(std::function<void()> cancelled) override {
+      writer_->OnCancel(std::move(cancelled));
+    }
+
+   private:
+    const std::shared_ptr<Writer> writer_;
+  };
+  return std::make_shared<Stream>(std::move(writer));
+}
+
+}  // namespace bus
+
+#endif  // BUS_CALL_REPLY_STREAM_H_
