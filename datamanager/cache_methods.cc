@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "bus/schema/datamanager_methods.h"
 #include "datamanager/answer/listing_pages.h"
-#include "datamanager/find/lossy_utf8.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -23,7 +23,7 @@ msg::DataStatusReplyT Status(const CacheMethods& methods) {
   const RunFollower::Stats followed = methods.follower->GetStats();
   msg::DataStatusReplyT status;
   status.state = static_cast<msg::ManagerState>(whole.state);
-  status.logdir = LossyUtf8(methods.catalog->root());
+  status.logdir = runtime::LossyUtf8(methods.catalog->root());
   status.runs = stats.runs;
   status.counted = stats.counted;
   status.cached = stats.cache.cached;
@@ -43,7 +43,7 @@ msg::DataStatusReplyT Status(const CacheMethods& methods) {
   status.watched = followed.watched;
   status.unwatched = followed.unwatched;
   if (!whole.unreadable.reasons.empty()) {
-    status.scan_error = LossyUtf8(std::string(whole.unreadable.reasons.front().message()));
+    status.scan_error = runtime::LossyUtf8(std::string(whole.unreadable.reasons.front().message()));
   }
   return status;
 }

@@ -12,8 +12,8 @@
 #include "datamanager/answer/listing_pages.h"
 #include "datamanager/answer/looking_maker.h"
 #include "datamanager/catalog/run_source.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/serve.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -32,11 +32,11 @@ absl::StatusOr<msg::RunsReplyT> Runs(RunCatalog& catalog, const msg::RunsRequest
   auto page = RunsPage(request, runs, catalog);
   if (page.ok()) {
     const RunCatalog::Whole whole = catalog.GetWhole();
-    page->logdir = LossyUtf8(catalog.root());
+    page->logdir = runtime::LossyUtf8(catalog.root());
     page->state = static_cast<msg::ManagerState>(whole.state);
     page->unreadable_count = whole.unreadable.count;
     for (const absl::Status& reason : whole.unreadable.reasons) {
-      page->unreadable.push_back(LossyUtf8(std::string(reason.message())));
+      page->unreadable.push_back(runtime::LossyUtf8(std::string(reason.message())));
     }
   }
   return page;

@@ -10,13 +10,13 @@
 #include "datamanager/answer/query_terms.h"
 #include "datamanager/catalog/run_catalog.h"
 #include "datamanager/catalog/run_source.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/listing_methods.h"
 #include "datamanager/point_topics.h"
 #include "datamanager/query/run_query.h"
 #include "datamanager/query_methods.h"
 #include "datamanager/read/run_data.h"
 #include "datamanager/serve.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -29,7 +29,8 @@ void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
       .run = *name, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true};
   (void)catalog.Look(request, [&](const RunSource::View& view) {
     for (const RunData::TagId id : view.data.TagsByName()) {
-      if (!names.Add("tag", LossyUtf8(view.data.tag_name(id)), view.data.tag(id).plugin())) break;
+      if (!names.Add("tag", runtime::LossyUtf8(view.data.tag_name(id)), view.data.tag(id).plugin()))
+        break;
     }
     return absl::OkStatus();
   });
@@ -44,7 +45,7 @@ absl::StatusOr<msg::NamesReplyT> UnknownNames(RunCatalog& catalog,
   if (!unknown.ok()) return unknown.status();
   bus::NameList names(request);
   for (const UnknownTerm& one : *unknown) {
-    names.Add("unknown", LossyUtf8(one.term), LossyUtf8(one.meant));
+    names.Add("unknown", runtime::LossyUtf8(one.term), runtime::LossyUtf8(one.meant));
   }
   return names.Take();
 }
@@ -55,7 +56,7 @@ absl::StatusOr<msg::NamesReplyT> Names(RunCatalog& catalog, const msg::NamesRequ
   bus::NameList names(request);
   if (names.Wants("run")) {
     for (const RunCatalog::RunInfo& run : catalog.Runs()) {
-      if (!names.Add("run", LossyUtf8(run.listed->name))) break;
+      if (!names.Add("run", runtime::LossyUtf8(run.listed->name))) break;
     }
   }
   if (names.Wants("tag") && !request.of.empty()) ListTags(catalog, request.of, names);

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/json/exact_json.h"
+#include "runtime/text/json_number.h"
 #include "runtime/text/string_view.h"
 
 namespace bus {
@@ -153,8 +154,7 @@ nlohmann::json MetricNumbers(const std::string& metrics) {
 }
 
 nlohmann::json NumberToJson(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  if (!std::isfinite(value)) return runtime::NotFiniteWord(value);
   return value;
 }
 

@@ -12,8 +12,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 // Three passes over the graph: which names there are (and the page's among them), what the nodes on
 // the page say, and who is connected with them. A graph names its nodes by ids that mean something
@@ -28,8 +28,8 @@ using eventlog::GraphReader;
 
 // The name of a node on a page.
 std::string PathOf(const GraphNode& node) {
-  if (node.function.empty()) return LossyUtf8(node.name);
-  return LossyUtf8(absl::StrCat(runtime::Absl(node.function), "/", node.name));
+  if (node.function.empty()) return runtime::LossyUtf8(node.name);
+  return runtime::LossyUtf8(absl::StrCat(runtime::Absl(node.function), "/", node.name));
 }
 
 // Different for any two ids, whatever characters are in them.
@@ -165,9 +165,9 @@ class Page {
     // Of two nodes of one name the first is shown.
     if (found == on_page_.end() || found->second == nullptr) return absl::OkStatus();
     msg::GraphNodeT* const message = std::exchange(found->second, nullptr);
-    message->op = LossyUtf8(node.op.substr(0, kMaxNodeListBytes));
-    message->device = LossyUtf8(node.device.substr(0, kMaxNodeListBytes));
-    message->scope = LossyUtf8(node.scope.substr(0, kMaxNodeListBytes));
+    message->op = runtime::LossyUtf8(node.op.substr(0, kMaxNodeListBytes));
+    message->device = runtime::LossyUtf8(node.device.substr(0, kMaxNodeListBytes));
+    message->scope = runtime::LossyUtf8(node.scope.substr(0, kMaxNodeListBytes));
     BoundedList inputs;
     for (const GraphInput& input : node.inputs) {
       if (!inputs.Takes(input.id.size())) break;
@@ -179,7 +179,7 @@ class Page {
     for (const eventlog::GraphAttribute& attribute : node.attributes) {
       auto json = reader.AttributeJson(attribute);
       auto pair = std::make_unique<msg::KeyValueT>();
-      pair->key = LossyUtf8(attribute.name);
+      pair->key = runtime::LossyUtf8(attribute.name);
       // One that is damaged is shown as such; the others are sound.
       pair->value = json.ok() ? *std::move(json) : "null";
       if (!attributes.Takes(pair->key.size() + pair->value.size())) break;
@@ -211,9 +211,10 @@ class Page {
       for (const Input& input : inputs) {
         const Reference reference = Split(input.id);
         const std::string& name = needed_[IdIn(input.function, reference.id)];
-        std::string text = absl::StrCat(
-            input.control ? "^" : "",
-            name.empty() ? LossyUtf8(input.id) : absl::StrCat(name, LossyUtf8(reference.output)));
+        std::string text =
+            absl::StrCat(input.control ? "^" : "",
+                         name.empty() ? runtime::LossyUtf8(input.id)
+                                      : absl::StrCat(name, runtime::LossyUtf8(reference.output)));
         if (!bound.Takes(text.size())) break;
         message->inputs.push_back(std::move(text));
       }

@@ -8,10 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "datamanager/brief/run_parameters.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "eventlog/hparams_content.h"
 #include "nlohmann/json.hpp"
+#include "runtime/text/json_number.h"
+#include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -33,8 +36,9 @@ std::string Dump(const json& value) {
 
 // As protobuf's JSON has it: what is no finite number is a string.
 std::string NumberAsJson(double number) {
-  if (std::isnan(number)) return "\"NaN\"";
-  if (std::isinf(number)) return number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  if (!std::isfinite(number)) {
+    return absl::StrCat("\"", runtime::Absl(runtime::NotFiniteWord(number)), "\"");
+  }
   char text[32];
   const auto end = std::to_chars(text, text + sizeof text, number);
   return {text, end.ptr};
@@ -62,9 +66,9 @@ const char* StatusName(HParamsContent::Status status) {
 void TakeStart(std::string_view content, msg::RunHParamsT* message) {
   const auto start = eventlog::ReadHParamsContent(content);
   if (!start.ok() || start->kind != HParamsContent::Kind::kSessionStart) return;
-  message->group = LossyUtf8(start->group_name);
-  message->model_uri = LossyUtf8(start->model_uri);
-  message->monitor_url = LossyUtf8(start->monitor_url);
+  message->group = runtime::LossyUtf8(start->group_name);
+  message->model_uri = runtime::LossyUtf8(start->model_uri);
+  message->monitor_url = runtime::LossyUtf8(start->monitor_url);
   message->start_us = Microseconds(start->start_time);
 }
 
@@ -97,11 +101,11 @@ msg::RunHParamsT HParamsMessage(const HParamsSources& sources) {
   if (!sources.session_end.empty()) TakeEnd(sources.session_end, &message);
   message.experiment.assign(sources.experiment.begin(), sources.experiment.end());
   TakeParameters(sources, &message);
-  if (message.group.empty()) message.group = LossyUtf8(sources.group);
+  if (message.group.empty()) message.group = runtime::LossyUtf8(sources.group);
   for (const TagFacts& tag : sources.tags) {
     if (!tag.scalar) continue;
     if (message.metrics.size() == kMaxMetrics) break;
-    Add(LossyUtf8(tag.name), NumberAsJson(tag.last), &message.metrics);
+    Add(runtime::LossyUtf8(tag.name), NumberAsJson(tag.last), &message.metrics);
   }
   return message;
 }

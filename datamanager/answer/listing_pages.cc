@@ -23,7 +23,6 @@
 #include "datamanager/brief/run_labels.h"
 #include "datamanager/find/file_kind.h"
 #include "datamanager/find/listed_run.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/find/name_pattern.h"
 #include "datamanager/find/profiler_directory.h"
 #include "datamanager/query/run_facts.h"
@@ -34,6 +33,7 @@
 #include "datamanager/series/scalar_summary.h"
 #include "eventlog/tag_metadata.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -143,7 +143,7 @@ PluginLists PluginsOf(const RunData& data, std::size_t* bytes) {
     const auto [entry, fresh] = known.try_emplace(std::string(plugin), nullptr);
     if (fresh) {
       entry->second = lists.emplace_back(std::make_unique<msg::PluginTagsT>()).get();
-      entry->second->plugin = LossyUtf8(plugin);
+      entry->second->plugin = runtime::LossyUtf8(plugin);
     }
     return entry->second;
   };
@@ -166,7 +166,7 @@ msg::TagT TagMessage(const std::string& run, const RunData& data, RunData::TagId
   const ScalarSummary& summary = scalar ? tag.summary : tag.values->summary;
   msg::TagT message;
   message.name = std::string(data.tag_name(id));
-  message.plugin = LossyUtf8(tag.plugin());
+  message.plugin = runtime::LossyUtf8(tag.plugin());
   message.points = summary.points;
   message.first_step = summary.first_step;
   message.last_step = summary.last_step;
@@ -177,8 +177,8 @@ msg::TagT TagMessage(const std::string& run, const RunData& data, RunData::TagId
   message.max = scalar ? summary.max : kNaN;
   message.last = scalar ? summary.last : kNaN;
   message.not_finite = scalar ? summary.not_finite : 0;
-  message.display_name = LossyUtf8(tag.kind->display_name);
-  message.description = LossyUtf8(tag.kind->description);
+  message.display_name = runtime::LossyUtf8(tag.kind->display_name);
+  message.description = runtime::LossyUtf8(tag.kind->description);
   message.data_class = static_cast<msg::DataClass>(tag.kind->data_class);
   message.content.assign(tag.kind->content.begin(), tag.kind->content.end());
   if (scalar) message.topic = bus::TopicOf({"m", run, data.tag_name(id)});
@@ -212,7 +212,7 @@ msg::RunT RunMessage(const RunInfo& info) {
   run.points = info.points;
   run.last_step = info.last_step.value_or(0);
   run.bad_records = info.bad_records;
-  run.directory = LossyUtf8(listed.directory);
+  run.directory = runtime::LossyUtf8(listed.directory);
   run.base_directory = run.directory;
   if (listed.name != "." && run.directory.ends_with("/" + listed.name)) {
     run.base_directory.resize(run.directory.size() - listed.name.size() - 1);
@@ -220,12 +220,12 @@ msg::RunT RunMessage(const RunInfo& info) {
   run.generation = info.generation;
   run.access_us = info.access_us;
   if (listed.profile.has_value()) {
-    run.profiler_directory = LossyUtf8(listed.profile->directory);
+    run.profiler_directory = runtime::LossyUtf8(listed.profile->directory);
     run.profiler_type = std::string(ProfilerTypeName(listed.profile->type));
     run.profiler_us = listed.profile->update_us;
   }
   run.cache = static_cast<msg::CacheState>(info.state);
-  if (!info.why.ok()) run.why_failed = LossyUtf8(std::string(info.why.message()));
+  if (!info.why.ok()) run.why_failed = runtime::LossyUtf8(std::string(info.why.message()));
   run.cached_bytes = info.cached_bytes;
   run.read_bytes = info.read_bytes;
   run.counted = info.counted;
@@ -366,7 +366,7 @@ absl::StatusOr<msg::ScalarsReplyT> ScalarsPage(const RunSource::View& view,
   msg::ScalarsReplyT reply;
   reply.run = view.listed.name;
   reply.tag = request.tag;
-  reply.plugin = LossyUtf8(data.tag(*id).plugin());
+  reply.plugin = runtime::LossyUtf8(data.tag(*id).plugin());
   reply.generation = data.generation();
   reply.incomplete = view.incomplete;
   reply.total_points = data.tag(*id).summary.points;

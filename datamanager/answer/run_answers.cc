@@ -22,7 +22,6 @@
 #include "datamanager/brief/run_parameters.h"
 #include "datamanager/find/file_kind.h"
 #include "datamanager/find/listed_run.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/query/run_facts.h"
 #include "datamanager/query/selection.h"
 #include "datamanager/read/file_bytes.h"
@@ -34,6 +33,7 @@
 #include "eventlog/tag_metadata.h"
 #include "eventlog/tag_table.h"
 #include "runtime/file/file.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -214,7 +214,7 @@ class LineageAnswer : public RunsAnswer<msg::LineageReplyT, msg::RunLineageT> {
     const auto failures = (*item)->Failures();
     const auto failure = failures.find(std::string(BriefCache::kLineage));
     if (failure != failures.end()) {
-      table->error = LossyUtf8(std::string(failure->second.message()));
+      table->error = runtime::LossyUtf8(std::string(failure->second.message()));
     }
     return absl::OkStatus();
   }
@@ -246,11 +246,12 @@ class FilesAnswer : public LookingMaker<msg::FilesReplyT> {
     std::map<std::string_view, const RunFileData*> read;
     for (const RunFileData& file : data.files()) {
       if (!file.gone) read[file.listed.name] = &file;
-      if (file.gone) AppendFaults(file.faults, LossyUtf8(file.listed.name) + ": ", &reply->faults);
+      if (file.gone)
+        AppendFaults(file.faults, runtime::LossyUtf8(file.listed.name) + ": ", &reply->faults);
     }
     std::size_t bytes = 0;
     for (const ListedFile& file : listed.files) {
-      const std::string name = LossyUtf8(file.name);
+      const std::string name = runtime::LossyUtf8(file.name);
       if (name <= after_ && !after_.empty()) continue;
       if (bytes >= kMaxPageBytes || (limit_ != 0 && reply->files.size() == limit_)) {
         reply->next = reply->files.back()->name;
@@ -335,7 +336,7 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
     if (!bytes.ok()) return bytes.status();
     reply->tag = std::string(eventlog::kRunGraphTag);
     reply->blob = std::make_unique<msg::BlobT>();
-    reply->blob->file = LossyUtf8(event->file);
+    reply->blob->file = runtime::LossyUtf8(event->file);
     reply->blob->offset = place.offset;
     reply->blob->length = place.length;
     reply->blob->crc = place.crc;
@@ -366,7 +367,7 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
 
   std::optional<std::string> FirstGraphFile() const {
     for (const ListedFile& file : listed_->files) {
-      if (file.kind == FileKind::kMindSporeGraph) return LossyUtf8(file.name);
+      if (file.kind == FileKind::kMindSporeGraph) return runtime::LossyUtf8(file.name);
     }
     return std::nullopt;
   }
@@ -374,7 +375,7 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
   absl::Status FromFile(const std::string& name, msg::ReadGraphReplyT* reply) const {
     const auto file =
         std::find_if(listed_->files.begin(), listed_->files.end(), [&](const ListedFile& one) {
-          return one.kind == FileKind::kMindSporeGraph && LossyUtf8(one.name) == name;
+          return one.kind == FileKind::kMindSporeGraph && runtime::LossyUtf8(one.name) == name;
         });
     if (file == listed_->files.end()) {
       return absl::NotFoundError(absl::StrCat("run ", run_, " has no graph \"", name, "\""));
@@ -406,7 +407,7 @@ class GraphAnswer : public LookingMaker<msg::ReadGraphReplyT> {
 
 msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
   msg::RunFileT message;
-  message.name = LossyUtf8(listed.name);
+  message.name = runtime::LossyUtf8(listed.name);
   message.format = static_cast<msg::FileFormat>(static_cast<int>(listed.kind) - 1);
   message.bytes = listed.state.bytes;
   message.create_us = listed.create_us;
@@ -421,8 +422,8 @@ msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
   message.bytes = std::max(message.bytes, message.read_bytes);
   message.records = read->records;
   message.points = read->points;
-  message.version = LossyUtf8(read->version);
-  message.writer = LossyUtf8(read->writer);
+  message.version = runtime::LossyUtf8(read->version);
+  message.writer = runtime::LossyUtf8(read->writer);
   message.tail_bytes = read->faults.Of(FaultKind::kUnfinishedTail).bytes;
   AppendFaults(read->faults, "", &message.faults);
   for (const auto& fault : message.faults) {
@@ -430,13 +431,13 @@ msg::RunFileT FileMessage(const ListedFile& listed, const RunFileData* read) {
       fault->text = "it does not begin with a record whose checksum is right: no event file";
     }
     if (fault->kind == msg::FaultKind::BadValue && !read->bad_tag.empty()) {
-      fault->text = absl::StrCat("not what tag \"", LossyUtf8(read->bad_tag), "\" holds",
+      fault->text = absl::StrCat("not what tag \"", runtime::LossyUtf8(read->bad_tag), "\" holds",
                                  fault->count > 1 ? " (the first)" : "");
     }
     const bool is_now =
         fault->kind == msg::FaultKind::Unreadable || fault->kind == msg::FaultKind::NoDescriptor;
     if (is_now && !read->problem.ok()) {
-      fault->text = LossyUtf8(std::string(read->problem.message()));
+      fault->text = runtime::LossyUtf8(std::string(read->problem.message()));
     }
   }
   return message;

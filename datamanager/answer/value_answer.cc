@@ -15,12 +15,12 @@
 #include "datamanager/answer/value_messages.h"
 #include "datamanager/brief/brief_item.h"
 #include "datamanager/find/listed_run.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/read/file_bytes.h"
 #include "datamanager/read/run_data.h"
 #include "datamanager/series/overlap_policy.h"
 #include "datamanager/series/value_series.h"
 #include "eventlog/event.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -230,7 +230,7 @@ absl::StatusOr<std::string> PathOf(const std::string& run, const std::string& fi
   if (!item.ok()) return item.status();
   const ListedRunPtr listed = (*item)->run();
   for (const ListedFile& one : listed->files) {
-    if (LossyUtf8(one.name) == file) return absl::StrCat(listed->directory, "/", one.name);
+    if (runtime::LossyUtf8(one.name) == file) return absl::StrCat(listed->directory, "/", one.name);
   }
   return absl::NotFoundError(absl::StrCat("run ", run, " has no file \"", file, "\""));
 }

@@ -8,12 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "eventlog/crc32c.h"
 #include "eventlog/number_type.h"
 #include "eventlog/tensor_slice.h"
 #include "eventlog/tensor_view.h"
 #include "eventlog/value_decoder.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -102,7 +102,7 @@ class TensorPart {
       const std::string_view text = all[is_whole_ ? i : elements_[i]];
       bytes += text.size() + 8;
       if (bytes > kMaxTextBytes) break;
-      strings.push_back(LossyUtf8(text));
+      strings.push_back(runtime::LossyUtf8(text));
     }
     return strings;
   }
@@ -204,7 +204,9 @@ absl::StatusOr<std::size_t> AppendHistogram(const StoredValue& value, const Valu
 }
 
 // What is said of a value, and is short unless somebody means harm.
-std::string Caption(std::string_view text) { return LossyUtf8(text.substr(0, kMaxCaptionBytes)); }
+std::string Caption(std::string_view text) {
+  return runtime::LossyUtf8(text.substr(0, kMaxCaptionBytes));
+}
 
 // Sizes that no picture has are not known.
 std::uint32_t Extent(std::int64_t size) {
@@ -213,7 +215,7 @@ std::uint32_t Extent(std::int64_t size) {
 
 msg::BlobT PlaceOf(const StoredValue& value) {
   msg::BlobT blob;
-  blob.file = LossyUtf8(value.file);
+  blob.file = runtime::LossyUtf8(value.file);
   blob.offset = value.offset;
   blob.length = value.length;
   blob.crc = value.crc;

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "eventlog/hparams_content.h"
 #include "nlohmann/json.hpp"
 #include "runtime/text/shell_word.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -130,7 +130,7 @@ RunConfig PluginParameters(std::string_view session_start) {
   const auto start = eventlog::ReadHParamsContent(session_start);
   if (!start.ok() || start->kind != eventlog::HParamsContent::Kind::kSessionStart) return {};
   std::map<std::string, std::string> values;
-  for (const auto& [name, value] : start->hparams) values[LossyUtf8(name)] = value;
+  for (const auto& [name, value] : start->hparams) values[runtime::LossyUtf8(name)] = value;
   return RunConfig::Of(values);
 }
 

@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "datamanager/find/file_kind.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/find/profiler_directory.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "runtime/thread.h"
 
 // What is always true between calls:
@@ -49,7 +49,9 @@ std::string Join(const std::string& directory, std::string_view name) {
                                  : absl::StrCat(directory, "/", Absl(name));
 }
 
-std::string NameOf(const std::string& path) { return path.empty() ? "." : LossyUtf8(path); }
+std::string NameOf(const std::string& path) {
+  return path.empty() ? "." : runtime::LossyUtf8(path);
+}
 
 bool AnyMatches(const std::vector<NamePattern>& patterns, std::string_view name) {
   return std::any_of(patterns.begin(), patterns.end(),
@@ -361,7 +363,7 @@ class RunTree::Scan {
 
   bool IsExcluded(const Node& directory, const std::string& name) const {
     return !options_.exclude.empty() &&
-           AnyMatches(options_.exclude, LossyUtf8(Join(directory.path, name)));
+           AnyMatches(options_.exclude, runtime::LossyUtf8(Join(directory.path, name)));
   }
 
   // False if that failed: what was known of it stays.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/text/utf8.h"
 
 namespace datamanager {
 namespace {
@@ -12,22 +13,12 @@ constexpr std::size_t kShown = 72;   // Characters of a query.
 constexpr std::size_t kBefore = 48;  // Of them at most so many before the column.
 constexpr std::size_t kWord = 40;    // Characters of a word.
 
-// Bytes of the character at the start of `text`; one byte if it is no UTF-8.
-std::size_t CharacterBytes(std::string_view text) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t bytes = first < 0xC2 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  if (first > 0xF4 || text.size() < bytes) return 1;
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return 1;
-  }
-  return bytes;
-}
-
 // One column each.
 std::vector<std::string_view> Characters(std::string_view text) {
   std::vector<std::string_view> characters;
   while (!text.empty()) {
-    const std::size_t bytes = CharacterBytes(text);
+    // (What is not UTF-8 is a character by itself.)
+    const std::size_t bytes = std::max<std::size_t>(runtime::Utf8Bytes(text), 1);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool space = first == '\n' || first == '\t' || first == '\r';
     const bool strange = bytes == 1 && (first < 0x20 || first >= 0x7F);

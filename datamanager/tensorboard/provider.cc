@@ -18,7 +18,6 @@
 #include "datamanager/brief/run_config.h"
 #include "datamanager/catalog/run_source.h"
 #include "datamanager/find/file_kind.h"
-#include "datamanager/find/lossy_utf8.h"
 #include "datamanager/read/file_bytes.h"
 #include "datamanager/read/run_data.h"
 #include "datamanager/series/columns.h"
@@ -31,6 +30,7 @@
 #include "runtime/clock.h"
 #include "runtime/mutex.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 // A run is looked at under its lock, one at a time; bytes of values are read from files without it.
 // Names of tags are any bytes in the catalog and UTF-8 in a message: what is compared with a filter
@@ -236,7 +236,7 @@ class RealProvider : public Provider {
         for (const RunData::TagId id : view.data.TagsByName()) {
           const RunData::Tag& tag = view.data.tag(id);
           if (ShownClass(tag) == DataClass::kUnknown) continue;
-          names.insert(LossyUtf8(ShownPlugin(tag, mindspore)));
+          names.insert(runtime::LossyUtf8(ShownPlugin(tag, mindspore)));
         }
       });
       if (ConfigOf(run.name) != nullptr) names.insert("hparams");
@@ -270,7 +270,8 @@ class RealProvider : public Provider {
     for (const RunData::TagId id : view.data.TagsByName()) {
       const RunData::Tag& tag = view.data.tag(id);
       if (ShownClass(tag) != data_class || ShownPlugin(tag, mindspore) != request.plugin) continue;
-      if (!request.tags.all && !request.tags.Wants(LossyUtf8(view.data.tag_name(id)))) continue;
+      if (!request.tags.all && !request.tags.Wants(runtime::LossyUtf8(view.data.tag_name(id))))
+        continue;
       use(id, tag);
     }
   }
@@ -305,10 +306,10 @@ class RealProvider : public Provider {
 
   void AddInfo(const View& view, RunData::TagId id, const RunData::Tag& tag, DataClass data_class,
                SeriesMessage* answer) {
-    const std::string name = LossyUtf8(view.data.tag_name(id));
-    const std::string display_name = LossyUtf8(ShownDisplayName(tag, name));
-    const std::string description = LossyUtf8(tag.kind->description);
-    const std::string plugin = LossyUtf8(ShownPlugin(tag, HasMindSpore(view.listed)));
+    const std::string name = runtime::LossyUtf8(view.data.tag_name(id));
+    const std::string display_name = runtime::LossyUtf8(ShownDisplayName(tag, name));
+    const std::string description = runtime::LossyUtf8(tag.kind->description);
+    const std::string plugin = runtime::LossyUtf8(ShownPlugin(tag, HasMindSpore(view.listed)));
     const ScalarSummary& summary =
         data_class == DataClass::kScalar ? tag.summary : tag.values->summary;
     SeriesInfo info;
@@ -427,7 +428,7 @@ class RealProvider : public Provider {
       LookWhole(run, deadline, [&](const View& view) {
         ForEachTag(view, request, DataClass::kScalar, [&](RunData::TagId id, const auto&) {
           ReadPoints(view.data.ByStep(id, options_.overlap), each, &points);
-          answer->AddPoints(LossyUtf8(view.data.tag_name(id)), points);
+          answer->AddPoints(runtime::LossyUtf8(view.data.tag_name(id)), points);
         });
       });
     }
@@ -511,7 +512,7 @@ class RealProvider : public Provider {
       values.wall_times.push_back(place.wall_time);
       values.values.push_back(*std::move(value));
     }
-    answer->AddValues(LossyUtf8(series.tag), values);
+    answer->AddValues(runtime::LossyUtf8(series.tag), values);
   }
 
   absl::StatusOr<std::string> ReadTensor(const StoredSeries& series,

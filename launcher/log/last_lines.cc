@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "launcher/log/log_segments.h"
+#include "runtime/text/utf8.h"
 
 namespace launcher {
 namespace {
@@ -28,18 +29,9 @@ std::string ReadTail(const LogFile& log) {
 
 // Bytes of the UTF-8 character at the front of `text`; 0 if there is none that may be shown.
 std::size_t ShownLength(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (byte(0) < 0x80) return byte(0) >= 0x20 && byte(0) != 0x7f ? 1 : 0;
-  const std::size_t length = byte(0) >= 0xf0 ? 4 : byte(0) >= 0xe0 ? 3 : 2;
-  if (byte(0) < 0xc2 || byte(0) > 0xf4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool is_control = byte(0) == 0xc2 && byte(1) < 0xa0;
-  const bool too_long = (byte(0) == 0xe0 && byte(1) < 0xa0) || (byte(0) == 0xf0 && byte(1) < 0x90);
-  const bool no_character = (byte(0) == 0xed && byte(1) > 0x9f) ||  // A surrogate.
-                            (byte(0) == 0xf4 && byte(1) > 0x8f);
-  return is_control || too_long || no_character ? 0 : length;
+  const runtime::Utf8Character character = runtime::DecodeUtf8(text);
+  const char32_t c = character.code_point;
+  return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : character.bytes;
 }
 
 // Bytes of the escape sequence at the front of `text`; 0 if there is none.

@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 // The grammar, the numbers and the escapes are those of CPython's json, not of RFC 8259.
 
@@ -24,54 +25,10 @@ constexpr std::size_t kMaxIntegerDigits = 4300;
 constexpr std::size_t kUsualMembers = 8;  // Those of an info file.
 constexpr char kHex[] = "0123456789abcdef";
 
-bool IsSurrogate(char32_t point) { return point >= 0xD800 && point <= 0xDFFF; }
 bool IsHighSurrogate(char32_t point) { return point >= 0xD800 && point <= 0xDBFF; }
 bool IsLowSurrogate(char32_t point) { return point >= 0xDC00 && point <= 0xDFFF; }
 bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-struct Decoded {
-  char32_t point = 0;
-  std::size_t size = 0;  // 0: not UTF-8.
-};
-
-// The first code point of `text`, which is not empty.
-Decoded Decode(std::string_view text, bool surrogates) {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < size) return {};
-  char32_t point = lead & (0x7F >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
-    point = point << 6 | (byte(i) & 0x3F);
-  }
-  if (point < kLeast[size] || point > 0x10FFFF) return {};
-  if (IsSurrogate(point) && !surrogates) return {};
-  return {point, size};
-}
-
-void Encode(char32_t point, std::string* out) {
-  const auto put = [out](char32_t byte) { out->push_back(static_cast<char>(byte)); };
-  if (point < 0x80) {
-    put(point);
-    return;
-  }
-  if (point < 0x800) {
-    put(0xC0 | point >> 6);
-  } else {
-    if (point < 0x10000) {
-      put(0xE0 | point >> 12);
-    } else {
-      put(0xF0 | point >> 18);
-      put(0x80 | (point >> 12 & 0x3F));
-    }
-    put(0x80 | (point >> 6 & 0x3F));
-  }
-  put(0x80 | (point & 0x3F));
-}
 
 void AppendUnicodeEscape(char32_t unit, std::string* out) {
   out->append("\\u");
@@ -126,9 +83,9 @@ void AppendQuoted(std::string_view code_points, std::string* out) {
     out->append(code_points.substr(0, plain));
     code_points.remove_prefix(plain);
     if (code_points.empty()) break;
-    const Decoded next = Decode(code_points, /*surrogates=*/true);
-    AppendEscaped(next.size > 0 ? next.point : 0xFFFD, out);
-    code_points.remove_prefix(std::max<std::size_t>(next.size, 1));
+    const runtime::Utf8Character next = runtime::DecodeUtf8(code_points, /*surrogates=*/true);
+    AppendEscaped(next.bytes > 0 ? next.code_point : 0xFFFD, out);
+    code_points.remove_prefix(std::max<std::size_t>(next.bytes, 1));
   }
   out->push_back('"');
 }
@@ -347,11 +304,11 @@ class Parser {
         if (!ParseEscape(out)) return false;
         continue;
       }
-      const Decoded next = Decode(text_.substr(at_), /*surrogates=*/false);
-      if (next.size == 0) return Fail("UTF-8");
-      if (next.point < ' ') return Fail("an escaped control character");
-      out->append(text_.substr(at_, next.size));
-      at_ += next.size;
+      const runtime::Utf8Character next = runtime::DecodeUtf8(text_.substr(at_));
+      if (next.bytes == 0) return Fail("UTF-8");
+      if (next.code_point < ' ') return Fail("an escaped control character");
+      out->append(text_.substr(at_, next.bytes));
+      at_ += next.bytes;
     }
   }
 
@@ -380,7 +337,7 @@ class Parser {
         at_ = before;
       }
     }
-    Encode(point, out);
+    runtime::AppendUtf8(point, *out);
     return true;
   }
 
@@ -459,12 +416,12 @@ std::string CodePointsOfBytes(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size());
   while (!bytes.empty()) {
-    const Decoded next = Decode(bytes, /*surrogates=*/false);
-    const std::size_t size = std::max<std::size_t>(next.size, 1);
-    if (next.size > 0) {
+    const runtime::Utf8Character next = runtime::DecodeUtf8(bytes);
+    const std::size_t size = std::max<std::size_t>(next.bytes, 1);
+    if (next.bytes > 0) {
       out.append(bytes.substr(0, size));
     } else {
-      Encode(0xDC00 + static_cast<unsigned char>(bytes[0]), &out);
+      runtime::AppendUtf8(0xDC00 + static_cast<unsigned char>(bytes[0]), out);
     }
     bytes.remove_prefix(size);
   }
@@ -477,10 +434,10 @@ std::string BytesOfCodePoints(std::string_view code_points) {
   std::string out;
   out.reserve(code_points.size());
   while (!code_points.empty()) {
-    const Decoded next = Decode(code_points, /*surrogates=*/true);
-    const std::size_t size = std::max<std::size_t>(next.size, 1);
-    if (next.point >= 0xDC80 && next.point <= 0xDCFF) {
-      out.push_back(static_cast<char>(next.point - 0xDC00));
+    const runtime::Utf8Character next = runtime::DecodeUtf8(code_points, /*surrogates=*/true);
+    const std::size_t size = std::max<std::size_t>(next.bytes, 1);
+    if (next.code_point >= 0xDC80 && next.code_point <= 0xDCFF) {
+      out.push_back(static_cast<char>(next.code_point - 0xDC00));
     } else {
       out.append(code_points.substr(0, size));
     }

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "registry/info/printable_text.h"
+#include "runtime/text/printable.h"
 #include "runtime/text/string_view.h"
 
 // Invariants:
@@ -34,7 +34,7 @@ absl::Status CheckText(std::string_view what, std::string_view text, std::size_t
     return absl::InvalidArgumentError(
         absl::StrCat(runtime::Absl(what), " of a lease has ", text.size(), " bytes, over ", max));
   }
-  if (!IsPrintableText(text)) {
+  if (!runtime::IsPrintable(text)) {
     return absl::InvalidArgumentError(
         absl::StrCat(runtime::Absl(what), " of a lease has control characters or is not UTF-8"));
   }

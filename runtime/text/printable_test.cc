@@ -1,6 +1,7 @@
 #include "runtime/text/printable.h"
 
 #include <string>
+#include <string_view>
 
 #include "gtest/gtest.h"
 
@@ -42,6 +43,35 @@ TEST(PrintableTest, LeavesTheEndsOfLines) {
   EXPECT_EQ(PrintableLines("a\x1b\n\nb\r\n"), "a\\x1B\n\nb\\x0D\n");
   EXPECT_EQ(PrintableLines("a\nb"), "a\nb");
   EXPECT_EQ(PrintableLines(""), "");
+}
+
+TEST(IsPrintableTest, TakesTextOfAnyLanguage) {
+  for (const std::string_view text :
+       {"", "worker-0", "a b", "Größe", "\u65e5\u672c", "\U0001F600", "~"}) {
+    EXPECT_TRUE(IsPrintable(text)) << text;
+  }
+}
+
+TEST(IsPrintableTest, RefusesWhatDrivesATerminal) {
+  for (int c = 0; c < 0x20; ++c) {
+    EXPECT_FALSE(IsPrintable("a" + std::string(1, static_cast<char>(c)) + "b")) << c;
+  }
+  EXPECT_FALSE(IsPrintable("\x7f"));
+  EXPECT_FALSE(IsPrintable("\x1b]0;title\x07"));
+  for (int c = 0x80; c < 0xA0; ++c) {  // C1: CSI is one of them.
+    EXPECT_FALSE(IsPrintable("\xc2" + std::string(1, static_cast<char>(c)))) << c;
+  }
+  EXPECT_FALSE(IsPrintable("\u202e")) << "right to left";
+  EXPECT_FALSE(IsPrintable("\u2067"));
+  EXPECT_FALSE(IsPrintable("\u2028"));
+}
+
+TEST(IsPrintableTest, RefusesWhatIsNotUtf8) {
+  for (const std::string_view text :
+       {"\x80", "\xc0\xaf", "\xe0\x80\x9b", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf8\x88\x80\x80",
+        "\xc3", "\xe6\x97", "\xf0\x9f\x98", "\xc3("}) {
+    EXPECT_FALSE(IsPrintable(text));
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 #include "tools/yard/table.h"
 #include "tools/yard/text_width.h"
 
@@ -28,12 +29,6 @@ int CellsAcross(const PlotOptions& options, int label_width) {
 int CellsDown(const PlotOptions& options) { return std::clamp(options.height, 5, 1000) - 3; }
 
 char Letter(std::size_t curve) { return static_cast<char>('a' + curve % 26); }
-
-std::string Utf8(std::uint32_t code_point) {
-  return {static_cast<char>(0xE0 | code_point >> 12),
-          static_cast<char>(0x80 | (code_point >> 6 & 0x3F)),
-          static_cast<char>(0x80 | (code_point & 0x3F))};
-}
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -95,7 +90,11 @@ class Canvas {
       if (cell.letter != 0) {
         text += cell.letter;
       } else {
-        text += cell.dots == 0 ? " " : Utf8(0x2800 + cell.dots);
+        if (cell.dots == 0) {
+          text += ' ';
+        } else {
+          runtime::AppendUtf8(0x2800 + cell.dots, text);
+        }
       }
     }
     if (current != 0) return text + "\x1b[0m";

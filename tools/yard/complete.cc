@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
 #include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 #include "tools/yard/live_names.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/verb.h"
@@ -29,8 +30,7 @@ std::string Note(const std::string& text) {
   std::size_t end = 0;
   while (end < printable.size()) {
     const std::size_t next =
-        end +
-        std::max<std::size_t>(runtime::CharacterBytes(std::string_view(printable).substr(end)), 1);
+        end + std::max<std::size_t>(runtime::Utf8Bytes(std::string_view(printable).substr(end)), 1);
     if (next > kLongestNote) break;
     end = next;
   }

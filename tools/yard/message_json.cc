@@ -25,7 +25,9 @@
 #include "re2/re2.h"
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
+#include "runtime/text/json_number.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 namespace yard {
 namespace {
@@ -47,8 +49,7 @@ std::string_view LastName(const flatbuffers::String* full) {
 }
 
 json Real(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  if (!std::isfinite(value)) return runtime::NotFiniteWord(value);
   return value;
 }
 
@@ -61,44 +62,11 @@ double Shortest(float value) {
   return result;
 }
 
-bool IsUtf8(std::string_view text) {
-  const char* rest = text.data();
-  const char* const end = rest + text.size();
-  while (rest < end) {
-    if (static_cast<signed char>(*rest) > 0) {
-      ++rest;
-      continue;
-    }
-    // Reads up to a terminating byte that is no continuation, which a copy has.
-    const std::string tail(rest, std::min<std::size_t>(4, static_cast<std::size_t>(end - rest)));
-    const char* next = tail.c_str();
-    if (*next == '\0' || flatbuffers::FromUTF8(&next) < 0) return false;
-    rest += next - tail.c_str();
-  }
-  return true;
-}
-
-// `text` with U+FFFD for each invalid byte.
-std::string Repaired(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    std::size_t bytes = 1;
-    while (bytes < 4 && bytes < text.size() && !IsUtf8(text.substr(0, bytes))) ++bytes;
-    if (text[0] == '\0' || IsUtf8(text.substr(0, bytes))) {
-      result.append(text.substr(0, bytes));
-    } else {
-      bytes = 1;
-      result += "\xEF\xBF\xBD";
-    }
-    text.remove_prefix(bytes);
-  }
-  return result;
-}
-
-json Text(std::string_view text) { return IsUtf8(text) ? std::string(text) : Repaired(text); }
+json Text(std::string_view text) { return runtime::ValidUtf8(text); }
 
 json Bytes(std::string_view bytes) {
-  if (IsUtf8(bytes)) return std::string(bytes);
+  const bool is_text = runtime::IsUtf8(bytes) && bytes.find('\0') == bytes.npos;
+  if (is_text) return std::string(bytes);
   return {{"base64", absl::Base64Escape(runtime::Absl(bytes))}};
 }
 

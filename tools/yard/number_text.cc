@@ -4,6 +4,8 @@
 #include <cmath>
 #include <iterator>
 
+#include "runtime/text/json_number.h"
+
 namespace yard {
 namespace {
 
@@ -25,10 +27,8 @@ void AppendNumber(double number, std::string* text) {
 }
 
 void AppendJsonNumber(double number, std::string* text) {
-  if (std::isnan(number)) {
-    *text += "\"NaN\"";
-  } else if (std::isinf(number)) {
-    *text += number > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+  if (!std::isfinite(number)) {
+    text->append("\"").append(runtime::NotFiniteWord(number)).append("\"");
   } else if (number == 0 && std::signbit(number)) {
     *text += "-0.0";
   } else {

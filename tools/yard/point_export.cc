@@ -7,29 +7,14 @@
 
 #include "nlohmann/json.hpp"
 #include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 #include "tools/yard/number_text.h"
 
 namespace yard {
 namespace {
 
-constexpr char kReplacement[] = "\xEF\xBF\xBD";  // U+FFFD
-
-std::string ValidUtf8(std::string_view text) {
-  std::string valid;
-  while (!text.empty()) {
-    const std::size_t bytes = runtime::CharacterBytes(text);
-    if (bytes == 0) {
-      valid += kReplacement;
-    } else {
-      valid += text.substr(0, bytes);
-    }
-    text.remove_prefix(std::max<std::size_t>(bytes, 1));
-  }
-  return valid;
-}
-
 std::string CsvField(std::string_view name, bool for_terminal) {
-  const std::string field = for_terminal ? runtime::Printable(name) : ValidUtf8(name);
+  const std::string field = for_terminal ? runtime::Printable(name) : runtime::ValidUtf8(name);
   // Leading and trailing spaces are part of a field, but many readers think otherwise.
   const bool spaces = !field.empty() && (field.front() == ' ' || field.back() == ' ');
   if (field.find_first_of(",\"\r\n") == std::string::npos && !spaces) return field;
@@ -43,7 +28,7 @@ std::string CsvField(std::string_view name, bool for_terminal) {
 
 std::string JsonField(std::string_view name, bool for_terminal) {
   // Replaced here, not by the library: one for each byte, as in csv.
-  return nlohmann::json(ValidUtf8(name)).dump(-1, ' ', for_terminal);
+  return nlohmann::json(runtime::ValidUtf8(name)).dump(-1, ' ', for_terminal);
 }
 
 void AppendStep(std::int64_t step, std::string* text) {

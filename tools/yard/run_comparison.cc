@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 #include "tools/yard/number_text.h"
 #include "tools/yard/table.h"
 #include "tools/yard/text_width.h"
@@ -83,7 +84,7 @@ std::size_t Columns(std::string_view text) { return static_cast<std::size_t>(Tex
 // The first or last `count` characters of `text`, which has more.
 std::string_view First(std::string_view text, std::size_t count) {
   std::size_t end = 0;
-  for (std::size_t i = 0; i < count; ++i) end += runtime::CharacterBytes(text.substr(end));
+  for (std::size_t i = 0; i < count; ++i) end += runtime::Utf8Bytes(text.substr(end));
   return text.substr(0, end);
 }
 

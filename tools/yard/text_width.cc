@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 
 namespace yard {
 namespace {
@@ -43,7 +43,7 @@ std::vector<Glyph> Glyphs(std::string_view text) {
   const Utf8Locale locale;
   std::vector<Glyph> glyphs;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = std::max<std::size_t>(runtime::CharacterBytes(text.substr(at)), 1);
+    const std::size_t bytes = std::max<std::size_t>(runtime::Utf8Bytes(text.substr(at)), 1);
     const std::string_view character = text.substr(at, bytes);
     const int width = WidthOf(character);
     if (width > 0) {

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 #include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/exceptions.h"
 #include "yaml-cpp/mark.h"
@@ -49,7 +50,7 @@ absl::Status Wrong(std::string_view text, const std::string& file, std::size_t a
 // The library takes some bytes for the end of the text, and decodes others to something else.
 absl::Status CheckBytes(std::string_view text, const std::string& file) {
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = runtime::CharacterBytes(text.substr(at));
+    const std::size_t bytes = runtime::Utf8Bytes(text.substr(at));
     if (bytes == 0) return Wrong(text, file, at, "not UTF-8 text");
     if (IsForbidden(static_cast<unsigned char>(text[at]))) {
       return Wrong(text, file, at, "a control character; in text write it as \"\\x1b\"");

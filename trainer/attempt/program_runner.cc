@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "trainer/attempt/trial_cluster.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/report/json_text.h"
@@ -238,7 +239,7 @@ std::vector<std::string> LastLines(const std::string& path, std::size_t count, s
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    std::string line = ValidUtf8(std::string_view(text).substr(at, end - at));
+    std::string line = runtime::ValidUtf8(std::string_view(text).substr(at, end - at));
     std::erase(line, '\0');
     lines.push_back(std::move(line));
     at = end + 1;

@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "trainer/report/json_text.h"
 
 namespace trainer {
@@ -195,7 +196,7 @@ absl::Status CheckTreeName(std::string_view name) {
   std::string_view problem;
   if (name.empty() || name.size() > kMaxName) problem = "it must have 1 to 4096 bytes";
   if (name.find('\0') != name.npos) problem = "it holds a NUL byte";
-  if (ValidUtf8(name) != name) problem = "it must be UTF-8";
+  if (runtime::ValidUtf8(name) != name) problem = "it must be UTF-8";
   int depth = 0;
   for (std::size_t begin = 0; begin <= name.size() && problem.empty(); ++depth) {
     const std::size_t end = std::min(name.find('/', begin), name.size());

@@ -12,6 +12,7 @@
 #include <typeinfo>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/text/utf8.h"
 #include "trainer/report/json_text.h"
 
 namespace trainer {
@@ -20,7 +21,7 @@ namespace {
 constexpr std::size_t kMaxText = 4096;
 
 absl::Status Thrown(std::string_view text) {
-  return absl::UnknownError(ValidUtf8(text.substr(0, kMaxText)));
+  return absl::UnknownError(runtime::ValidUtf8(text.substr(0, kMaxText)));
 }
 
 std::string CurrentTypeName() {

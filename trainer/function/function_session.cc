@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/report_channel/relay_protocol.h"
+#include "runtime/text/utf8.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/function/function_failure.h"
 #include "trainer/report/json_text.h"
@@ -62,7 +63,7 @@ void CheckReport(const NamedValues& values, const std::string& directory) {
 }
 
 void CheckUtf8(std::string_view name, std::string_view text) {
-  if (ValidUtf8(text) != text) {
+  if (runtime::ValidUtf8(text) != text) {
     throw std::invalid_argument(absl::StrCat("the value ", Quote(name.substr(0, 100)),
                                              " of a checkpoint is not UTF-8: save it as a file"));
   }

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/text/json_number.h"
 #include "runtime/text/string_view.h"
 #include "trainer/report/json_text.h"
 
@@ -17,8 +18,7 @@ using runtime::Absl;
 constexpr double kExact = 9007199254740992;  // 2^53: whole numbers up to it are exact.
 
 std::string NumberText(double number) {
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+  if (!std::isfinite(number)) return std::string(runtime::NotFiniteWord(number));
   char buffer[32];
   const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
   std::string text(buffer, end);

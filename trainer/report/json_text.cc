@@ -11,47 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 
 namespace trainer {
 namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-// Length of the UTF-8 character at the start of `text`; 0 if there is none.
-std::size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  const std::size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  }
-  if (first == 0xE0 && byte(1) < 0xA0) return 0;  // Longer than it need be.
-  if (first == 0xED && byte(1) > 0x9F) return 0;  // A surrogate.
-  if (first == 0xF0 && byte(1) < 0x90) return 0;
-  if (first == 0xF4 && byte(1) > 0x8F) return 0;  // Behind the last character.
-  return length;
-}
-
-void AppendUtf8(std::uint32_t code, std::string& out) {
-  const auto put = [&](std::uint32_t byte) { out.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | (code >> 6));
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | (code >> 12));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | (code >> 18));
-    put(0x80 | ((code >> 12) & 0x3F));
-    put(0x80 | ((code >> 6) & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
 
 // The four hexadecimal digits at the start of `text`.
 std::optional<std::uint32_t> Hex4(std::string_view text) {
@@ -88,7 +51,7 @@ std::string Unescape(std::string_view text) {
           i += 6;
         }
       }
-      AppendUtf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
+      runtime::AppendUtf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
     }
   }
   return out;
@@ -264,7 +227,7 @@ class Parser {
         ++at_;
         continue;
       }
-      const std::size_t length = Utf8Length(text_.substr(at_));
+      const std::size_t length = runtime::Utf8Bytes(text_.substr(at_));
       if (length == 0) return Fail("UTF-8");
       at_ += length;
     }
@@ -418,17 +381,6 @@ std::string StringOf(const JsonValue& value) {
   return Unescape(value.raw.substr(1, value.raw.size() - 2));
 }
 
-std::string ValidUtf8(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = Utf8Length(text);
-    out += length == 0 ? kReplacement : text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
-}
-
 std::string Quote(std::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string out;
@@ -443,7 +395,7 @@ std::string Quote(std::string_view text) {
     out += '"';
     return out;
   }
-  for (const char c : ValidUtf8(text)) {
+  for (const char c : runtime::ValidUtf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;

@@ -56,8 +56,6 @@ absl::StatusOr<JsonValue> ParseJson(std::string_view text, JsonLimits limits = {
 std::string StringOf(const JsonValue& value);
 // `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string Quote(std::string_view text);
-// `text` with every byte that is not UTF-8 replaced by U+FFFD.
-std::string ValidUtf8(std::string_view text);
 
 // Without white space, on one line.
 std::string CompactJson(const JsonValue& value);

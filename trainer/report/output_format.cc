@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/text/json_number.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "trainer/report/json_text.h"
 
 namespace trainer {
@@ -56,8 +58,7 @@ std::optional<std::string> NumberIn(std::string_view text) {
   char* end = nullptr;
   const double number = std::strtod(digits.c_str(), &end);
   if (*end != '\0') return std::nullopt;
-  if (std::isnan(number)) return "NaN";
-  if (std::isinf(number)) return number > 0 ? "Infinity" : "-Infinity";
+  if (!std::isfinite(number)) return std::string(runtime::NotFiniteWord(number));
   return absl::StrFormat("%.17g", number);
 }
 
@@ -97,7 +98,7 @@ absl::StatusOr<OutputFormat> OutputFormat::From(std::string_view text) {
   if (text == "values") return OutputFormat(false, true, "");
   if (text.substr(0, kTag.size()) == kTag) {
     const std::string_view tag = text.substr(kTag.size());
-    bool good = !tag.empty() && tag.size() <= kMaxTag && ValidUtf8(tag) == tag;
+    bool good = !tag.empty() && tag.size() <= kMaxTag && runtime::ValidUtf8(tag) == tag;
     for (const char c : tag) good = good && static_cast<unsigned char>(c) > ' ' && c != 0x7F;
     if (good) return OutputFormat(true, true, std::string(tag));
     return absl::InvalidArgumentError(absl::StrCat("output ", Quote(text.substr(0, 2 * kMaxTag)),

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "trainer/report/json_text.h"
 
 namespace trainer {
@@ -54,7 +55,7 @@ std::string NamesOf(const std::vector<Metric>& result) {
   std::string names;
   for (std::size_t i = 0; i < result.size() && i < kNamesInAnError; ++i) {
     absl::StrAppend(&names, i == 0 ? "" : ", ",
-                    ValidUtf8(result[i].name.substr(0, kLongestNameInAnError)));
+                    runtime::ValidUtf8(result[i].name.substr(0, kLongestNameInAnError)));
   }
   if (result.size() <= kNamesInAnError) return names;
   return absl::StrCat(names, " and ", result.size() - kNamesInAnError, " more");

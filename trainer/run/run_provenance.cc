@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/file/file.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "trainer/report/json_text.h"
 
 namespace trainer {
@@ -41,7 +42,7 @@ absl::Status CheckLabels(const std::vector<std::string>& labels) {
     if (label.empty()) problem = "it is empty";
     if (label.size() > kMaxLabel) problem = "it has more than 256 bytes";
     if (HasControlCharacter(label)) problem = "it holds a control character";
-    if (ValidUtf8(label) != label) problem = "it is not UTF-8";
+    if (runtime::ValidUtf8(label) != label) problem = "it is not UTF-8";
     if (!known.insert(label).second) problem = "it is there twice";
     if (problem.empty()) continue;
     return absl::InvalidArgumentError(

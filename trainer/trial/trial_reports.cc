@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "runtime/text/utf8.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/report/json_text.h"
 #include "trainer/report/newest_metrics.h"
@@ -429,7 +430,7 @@ absl::StatusOr<std::string> TrialReports::TakeNew(const RelayedLine& line, const
   } else if (report->kind == ReportLine::Kind::kLog) {
     batch.logs.push_back({trial.number, absl::ToUnixMicros(now.wall), std::move(report->text)});
   } else if (report->kind == ReportLine::Kind::kFail && !draft.expelled) {
-    draft.failure = ValidUtf8(report->text.substr(0, kMaxFailure));
+    draft.failure = runtime::ValidUtf8(report->text.substr(0, kMaxFailure));
     if (draft.failure.empty()) draft.failure = "the program reported that it failed";
     AddTrial(trial, batch);
   }

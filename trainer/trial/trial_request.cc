@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/file/own_directory.h"
 #include "runtime/text/string_view.h"
+#include "runtime/text/utf8.h"
 #include "trainer/attempt/trial_cluster.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/function/functions.h"
@@ -113,7 +114,7 @@ absl::Status CheckRunName(std::string_view name) {
       problem = "it must not hold a control character";
     }
   }
-  if (problem.empty() && ValidUtf8(name) != name) problem = "it must be UTF-8";
+  if (problem.empty() && runtime::ValidUtf8(name) != name) problem = "it must be UTF-8";
   if (problem.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("cannot call a run ", Quote(name), ": ", runtime::Absl(problem)));

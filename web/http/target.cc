@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 
 namespace web {
 namespace {
@@ -23,7 +23,7 @@ int HexDigit(char c) {
 
 bool IsText(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t length = runtime::CharacterBytes(bytes);
+    const std::size_t length = runtime::Utf8Bytes(bytes);
     if (length == 0 || bytes.front() == '\0') return false;
     bytes.remove_prefix(length);
   }

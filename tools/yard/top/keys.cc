@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
 
 namespace yard::top {
 namespace {
@@ -62,7 +63,7 @@ std::optional<Key> KeyReader::Next() {
       pending_.erase(0, 1);
       return Key{kind};
     }
-    const std::size_t bytes = runtime::CharacterBytes(text);
+    const std::size_t bytes = runtime::Utf8Bytes(text);
     if (bytes == 0 && text.size() < ExpectedBytes(static_cast<unsigned char>(text[0]))) {
       return std::nullopt;
     }

@@ -1,11 +1,11 @@
-#include "datamanager/find/lossy_utf8.h"
+#include "runtime/text/utf8.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <string_view>
 
-namespace datamanager {
+namespace runtime {
 namespace {
 
 constexpr std::string_view kMark = "\xEF\xBF\xBD";
@@ -63,5 +63,43 @@ TEST(LossyUtf8Test, DoneTwiceIsDoneOnce) {
   }
 }
 
+TEST(ValidUtf8Test, EachInvalidByteBecomesAMark) {
+  EXPECT_EQ(ValidUtf8("a\xC3\xA4z"), "a\xC3\xA4z");
+  EXPECT_EQ(ValidUtf8("\xE2\x82z\xFF"), Marks(2) + "z" + Marks(1));
+  EXPECT_EQ(ValidUtf8("\xED\xA0\x80"), Marks(3)) << "a surrogate";
+  EXPECT_EQ(ValidUtf8(std::string_view("\0", 1)), std::string_view("\0", 1));
+}
+
+TEST(Utf8Test, WhatIsWrittenIsReadAgain) {
+  for (const char32_t code_point :
+       {0x0u, 0x7Fu, 0x80u, 0x7FFu, 0x800u, 0xD7FFu, 0xE000u, 0xFFFFu, 0x10000u, 0x10FFFFu}) {
+    std::string text;
+    AppendUtf8(code_point, text);
+    EXPECT_TRUE(IsUtf8(text));
+    const Utf8Character decoded = DecodeUtf8(text + "z");
+    EXPECT_EQ(decoded.code_point, code_point);
+    EXPECT_EQ(decoded.bytes, text.size());
+    EXPECT_EQ(Utf8Bytes(text.substr(0, text.size() - 1) + "z"), text.size() == 1 ? 1u : 0u);
+  }
+}
+
+TEST(Utf8Test, SurrogatesAreReadOnRequest) {
+  std::string text;
+  AppendUtf8(0xDCFF, text);
+  EXPECT_FALSE(IsUtf8(text));
+  EXPECT_EQ(DecodeUtf8(text).bytes, 0u);
+  EXPECT_EQ(DecodeUtf8(text, /*surrogates=*/true).code_point, 0xDCFFu);
+}
+
+TEST(Utf8Test, EveryPairOfBytesIsReadAsTheReplacementReadsIt) {
+  for (int first = 0; first < 256; ++first) {
+    for (int second = 0; second < 256; ++second) {
+      const std::string bytes{static_cast<char>(first), static_cast<char>(second), '\x80', '\x80'};
+      ASSERT_EQ(IsUtf8(bytes), LossyUtf8(bytes) == bytes) << testing::PrintToString(bytes);
+      ASSERT_EQ(IsUtf8(bytes), ValidUtf8(bytes) == bytes) << testing::PrintToString(bytes);
+    }
+  }
+}
+
 }  // namespace
-}  // namespace datamanager
+}  // namespace runtime
