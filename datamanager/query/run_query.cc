@@ -13,19 +13,22 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "datamanager/find/name_pattern.h"
-#include "datamanager/query/query_error.h"
-#include "datamanager/query/query_numbers.h"
+#include "runtime/query/comparison.h"
+#include "runtime/query/query_error.h"
+#include "runtime/query/query_numbers.h"
+#include "runtime/query/query_text.h"
 #include "runtime/text/string_view.h"
 
 namespace datamanager {
 namespace {
 
 using runtime::Absl;
+using runtime::AnswerOf;
+using runtime::Comparison;
+using runtime::QueryText;
+using runtime::QuotedWord;
 
 enum class Subject {
-  kAll,
-  kAny,
-  kNot,
   // Compared with a number.
   kLast,
   kMin,
@@ -46,8 +49,6 @@ enum class Subject {
   kPlugin,
   kState,
 };
-
-enum class Comparison { kLess, kLessOrEqual, kGreater, kGreaterOrEqual, kEqual, kNotEqual };
 
 template <typename Meaning>
 struct Word {
@@ -70,42 +71,12 @@ constexpr Word<CacheState> kStates[] = {{"not-cached", CacheState::kNotCached},
                                         {"cached", CacheState::kCached},
                                         {"failed", CacheState::kFailed}};
 
-// Two characters before one.
-constexpr Word<Comparison> kComparisons[] = {
-    {"<=", Comparison::kLessOrEqual},    {"<", Comparison::kLess},
-    {">=", Comparison::kGreaterOrEqual}, {">", Comparison::kGreater},
-    {"==", Comparison::kEqual},          {"=", Comparison::kEqual},
-    {"!=", Comparison::kNotEqual}};
-
 template <typename Meaning, std::size_t N>
 std::optional<Meaning> Find(const Word<Meaning> (&words)[N], std::string_view text) {
   for (const Word<Meaning>& word : words) {
     if (word.text == text) return word.meaning;
   }
   return std::nullopt;
-}
-
-bool IsOrder(Comparison comparison) {
-  return comparison != Comparison::kEqual && comparison != Comparison::kNotEqual;
-}
-
-bool Holds(Comparison comparison, double value, double number) {
-  const bool equal = value == number || (std::isnan(value) && std::isnan(number));
-  switch (comparison) {
-    case Comparison::kLess:
-      return value < number;
-    case Comparison::kLessOrEqual:
-      return value <= number;
-    case Comparison::kGreater:
-      return value > number;
-    case Comparison::kGreaterOrEqual:
-      return value >= number;
-    case Comparison::kEqual:
-      return equal;
-    case Comparison::kNotEqual:
-      return !equal;
-  }
-  return false;
 }
 
 // Most writers store 32 bits: the 0.1 of a query means also the float nearest to it, so that
@@ -115,12 +86,6 @@ double AsStored(double number, double value) {
   if (!(magnitude >= FLT_MIN && magnitude <= FLT_MAX)) return number;
   const double nearest = static_cast<float>(number);
   return value == nearest ? nearest : number;
-}
-
-Answer Of(bool yes) { return yes ? Answer::kYes : Answer::kNo; }
-
-Answer Not(Answer answer) {
-  return static_cast<Answer>(static_cast<int>(Answer::kYes) - static_cast<int>(answer));
 }
 
 // By name, in a sorted list.
@@ -187,11 +152,8 @@ bool IsOfATag(Subject subject) {
 
 }  // namespace
 
-struct RunQuery::Node {
-  Subject subject = Subject::kAll;
-  std::vector<Node> children;  // kAll, kAny: two or more; kNot: one.
-
-  // A condition.
+struct RunQuery::Condition {
+  Subject subject = Subject::kLast;
   Comparison comparison = Comparison::kEqual;
   std::string name;                    // Of a tag or of a configured value.
   std::optional<double> number;        // What it is compared with; kConfig: if it looks like one.
@@ -200,358 +162,217 @@ struct RunQuery::Node {
   CacheState state = CacheState::kNotCached;  // kState.
 };
 
-// Recursive descent. A method that reads something returns false when it has noted an error.
+// Reads conditions. A method that reads something returns false when it has noted an error.
 class RunQuery::Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  explicit Parser(std::string_view text) : text_("query", text) {}
 
-  absl::StatusOr<RunQuery> Parse() {
-    if (text_.size() > kMaxSize) {
-      return QueryError(text_.substr(0, kMaxSize), kMaxSize,
-                        absl::StrCat("a query has at most ", kMaxSize, " bytes"));
-    }
-    auto root = std::make_shared<Node>();
-    SkipSpaces();
-    if (at_ == text_.size()) return QueryError(text_, 0, "expected a query, not nothing");
-    if (!ReadAny(0, root.get())) return error_;
-    if (at_ == text_.size()) return RunQuery(std::move(root));
-    return QueryError(text_, at_,
-                      text_[at_] == ')' ? "this ) closes nothing" : "expected & or | here");
+  absl::StatusOr<Node> Parse() {
+    return runtime::ParseQuery<Condition>(
+        &text_, [this](Condition& condition) { return ReadCondition(&condition); });
   }
 
  private:
-  bool Fail(std::size_t offset, std::string_view message) {
-    error_ = QueryError(text_, offset, message);
-    return false;
-  }
-
-  // Of several parts one with `subject`.
-  static Node Join(Subject subject, std::vector<Node> parts) {
-    if (parts.size() == 1) return std::move(parts.front());
-    Node node;
-    node.subject = subject;
-    node.children = std::move(parts);
-    return node;
-  }
-
-  bool ReadAny(int depth, Node* node) {
-    std::vector<Node> parts;
-    do {
-      parts.emplace_back();
-      if (!ReadAll(depth, &parts.back())) return false;
-    } while (SkipSign('|'));
-    *node = Join(Subject::kAny, std::move(parts));
-    return true;
-  }
-
-  bool ReadAll(int depth, Node* node) {
-    std::vector<Node> parts;
-    do {
-      parts.emplace_back();
-      if (!ReadOne(depth, &parts.back())) return false;
-    } while (SkipSign('&'));
-    *node = Join(Subject::kAll, std::move(parts));
-    return true;
-  }
-
-  bool ReadOne(int depth, Node* node) {
-    SkipSpaces();
-    const std::size_t start = at_;
-    const char sign = at_ < text_.size() ? text_[at_] : '\0';
-    if (sign != '!' && sign != '(') return ReadCondition(node);
-    if (depth == kMaxDepth) return Fail(start, "too many ( and ! within each other");
-    ++at_;
-    if (sign == '!') {
-      node->subject = Subject::kNot;
-      return ReadOne(depth + 1, &node->children.emplace_back());
-    }
-    if (!ReadAny(depth + 1, node)) return false;
-    SkipSpaces();
-    if (at_ < text_.size() && text_[at_] == ')') {
-      ++at_;
-      return true;
-    }
-    return Fail(at_, absl::StrCat("expected & or |, or a ) for the ( of column ", ColumnOf(start)));
-  }
-
-  bool ReadCondition(Node* node) {
-    const std::size_t start = at_;
-    if (++conditions_ > kMaxConditions) {
-      return Fail(start, absl::StrCat("a query has at most ", kMaxConditions, " conditions"));
-    }
+  bool ReadCondition(Condition* condition) {
+    const std::size_t start = text_.at();
     std::string word;
-    if (IsQuote()) {
-      if (!ReadQuoted(&word)) return false;
-      if (word.empty()) return Fail(start, "a tag has a name");
-      return ReadNumberCondition(Subject::kLast, std::move(word), node);
+    if (text_.IsQuote()) {
+      if (!text_.ReadQuoted(&word)) return false;
+      if (word.empty()) return text_.Fail(start, "a tag has a name");
+      return ReadNumberCondition(Subject::kLast, std::move(word), condition);
     }
-    word = ReadBare();
-    if (word.empty()) return Fail(start, "expected a condition like loss<0.1 or label:base");
+    word = text_.ReadBare();
+    if (word.empty()) return text_.Fail(start, "expected a condition like loss<0.1 or label:base");
     constexpr std::string_view kConfig = "config.";
     if (word.compare(0, kConfig.size(), kConfig) == 0) {
-      return ReadConfigCondition(word.substr(kConfig.size()), node);
+      return ReadConfigCondition(word.substr(kConfig.size()), condition);
     }
     if (const std::size_t colon = word.find(':'); colon != std::string::npos) {
-      return ReadField(start, word.substr(0, colon), word.substr(colon + 1), node);
+      return ReadField(start, word.substr(0, colon), word.substr(colon + 1), condition);
     }
     const auto count = Find(kCounts, word);
-    if (count.has_value()) return ReadNumberCondition(*count, word, node);
-    return ReadNumberCondition(Subject::kLast, std::move(word), node);
+    if (count.has_value()) return ReadNumberCondition(*count, word, condition);
+    return ReadNumberCondition(Subject::kLast, std::move(word), condition);
   }
 
   // Behind "field:rest"; an empty rest stands in quotes, or behind spaces.
-  bool ReadField(std::size_t start, const std::string& field, std::string rest, Node* node) {
+  bool ReadField(std::size_t start, const std::string& field, std::string rest,
+                 Condition* condition) {
     const auto subject = Find(kFields, field);
     if (!subject.has_value()) {
-      return Fail(start, absl::StrCat(QuotedWord(field + ":"),
-                                      " is none of label: name: tag: plugin: state: last: min: "
-                                      "max: (a tag with a colon stands in quotes)"));
+      return text_.Fail(start,
+                        absl::StrCat(QuotedWord(field + ":"),
+                                     " is none of label: name: tag: plugin: state: last: min: "
+                                     "max: (a tag with a colon stands in quotes)"));
     }
-    if (rest.empty()) SkipSpaces();
-    const std::size_t rest_start = at_ - rest.size();
-    if (rest.empty() && !ReadWord(&rest)) return false;
-    if (rest.empty()) return Fail(rest_start, absl::StrCat("expected a word behind ", field, ":"));
-    if (IsOfATag(*subject)) return ReadNumberCondition(*subject, std::move(rest), node);
-    node->subject = *subject;
+    if (rest.empty()) text_.SkipSpaces();
+    const std::size_t rest_start = text_.at() - rest.size();
+    if (rest.empty() && !text_.ReadWord(&rest)) return false;
+    if (rest.empty())
+      return text_.Fail(rest_start, absl::StrCat("expected a word behind ", field, ":"));
+    if (IsOfATag(*subject)) return ReadNumberCondition(*subject, std::move(rest), condition);
+    condition->subject = *subject;
     if (*subject == Subject::kName || *subject == Subject::kTag) {
       auto pattern = NamePattern::Compile(rest);
       if (!pattern.ok()) {
-        return Fail(rest_start, absl::StrCat("bad pattern: ", pattern.status().message()));
+        return text_.Fail(rest_start, absl::StrCat("bad pattern: ", pattern.status().message()));
       }
-      node->pattern = *std::move(pattern);
+      condition->pattern = *std::move(pattern);
     } else if (*subject == Subject::kState) {
       const auto state = Find(kStates, rest);
       if (!state.has_value()) {
-        return Fail(rest_start, absl::StrCat(QuotedWord(rest),
-                                             " is none of not-cached, caching, cached, failed"));
+        return text_.Fail(
+            rest_start,
+            absl::StrCat(QuotedWord(rest), " is none of not-cached, caching, cached, failed"));
       }
-      node->state = *state;
+      condition->state = *state;
     }
-    node->text = std::move(rest);
+    condition->text = std::move(rest);
     return true;
   }
 
-  bool ReadNumberCondition(Subject subject, std::string name, Node* node) {
-    node->subject = subject;
-    node->name = std::move(name);
+  bool ReadNumberCondition(Subject subject, std::string name, Condition* condition) {
+    condition->subject = subject;
+    condition->name = std::move(name);
     std::string_view sign;
-    if (!ReadComparison(node->name, &node->comparison, &sign)) return false;
-    SkipSpaces();
-    const std::size_t start = at_;
-    const std::string word = ReadBare();
+    if (!ReadComparison(condition->name, &condition->comparison, &sign)) return false;
+    text_.SkipSpaces();
+    const std::size_t start = text_.at();
+    const std::string word = text_.ReadBare();
     const char* const kind = subject == Subject::kAge     ? "a time like 90s, 1h30m or 2d"
                              : subject == Subject::kBytes ? "a size like 512MiB or 4k"
                                                           : "a number";
-    if (word.empty()) return Fail(start, absl::StrCat("expected ", kind, " behind ", Absl(sign)));
-    node->number = subject == Subject::kAge     ? ParseAge(word)
-                   : subject == Subject::kBytes ? ParseBytes(word)
-                                                : ParseNumber(word);
-    if (!node->number.has_value()) {
-      return Fail(start, absl::StrCat(QuotedWord(word), " is not ", kind));
+    if (word.empty())
+      return text_.Fail(start, absl::StrCat("expected ", kind, " behind ", Absl(sign)));
+    condition->number = subject == Subject::kAge     ? runtime::ParseAge(word)
+                        : subject == Subject::kBytes ? runtime::ParseBytes(word)
+                                                     : runtime::ParseNumber(word);
+    if (!condition->number.has_value()) {
+      return text_.Fail(start, absl::StrCat(QuotedWord(word), " is not ", kind));
     }
-    return CheckOrder(start, *node);
+    return CheckOrder(start, *condition);
   }
 
-  bool ReadConfigCondition(std::string name, Node* node) {
-    node->subject = Subject::kConfig;
-    const std::size_t name_start = at_;
-    if (name.empty() && !ReadWord(&name)) return false;
-    if (name.empty()) return Fail(name_start, "expected a name behind config.");
-    node->name = std::move(name);
+  bool ReadConfigCondition(std::string name, Condition* condition) {
+    condition->subject = Subject::kConfig;
+    const std::size_t name_start = text_.at();
+    if (name.empty() && !text_.ReadWord(&name)) return false;
+    if (name.empty()) return text_.Fail(name_start, "expected a name behind config.");
+    condition->name = std::move(name);
     std::string_view sign;
-    if (!ReadComparison("config." + node->name, &node->comparison, &sign)) return false;
-    SkipSpaces();
-    const std::size_t start = at_;
-    const bool quoted = IsQuote();
-    if (!ReadWord(&node->text)) return false;
-    if (node->text.empty() && !quoted) {
-      return Fail(start, absl::StrCat("expected a value behind ", Absl(sign)));
+    if (!ReadComparison("config." + condition->name, &condition->comparison, &sign)) return false;
+    text_.SkipSpaces();
+    const std::size_t start = text_.at();
+    const bool quoted = text_.IsQuote();
+    if (!text_.ReadWord(&condition->text)) return false;
+    if (condition->text.empty() && !quoted) {
+      return text_.Fail(start, absl::StrCat("expected a value behind ", Absl(sign)));
     }
-    if (!quoted) node->number = ParseNumber(node->text);
-    if (IsOrder(node->comparison) && !node->number.has_value()) {
-      return Fail(start, absl::StrCat(Absl(sign), " needs a number, not ", QuotedWord(node->text)));
+    if (!quoted) condition->number = runtime::ParseNumber(condition->text);
+    if (runtime::IsOrder(condition->comparison) && !condition->number.has_value()) {
+      return text_.Fail(
+          start, absl::StrCat(Absl(sign), " needs a number, not ", QuotedWord(condition->text)));
     }
-    return CheckOrder(start, *node);
+    return CheckOrder(start, *condition);
   }
 
-  bool CheckOrder(std::size_t start, const Node& node) {
-    if (!IsOrder(node.comparison) || !std::isnan(*node.number)) return true;
-    return Fail(start, "nan is neither less nor greater: use = or !=");
+  bool CheckOrder(std::size_t start, const Condition& condition) {
+    if (!runtime::IsOrder(condition.comparison) || !std::isnan(*condition.number)) return true;
+    return text_.Fail(start, "nan is neither less nor greater: use = or !=");
   }
 
   bool ReadComparison(std::string_view behind, Comparison* comparison, std::string_view* sign) {
-    SkipSpaces();
-    for (const Word<Comparison>& word : kComparisons) {
-      if (text_.substr(at_, word.text.size()) != word.text) continue;
-      at_ += word.text.size();
-      *comparison = word.meaning;
-      *sign = word.text;
-      return true;
+    const auto taken = text_.TakeComparison();
+    if (!taken) {
+      return text_.Fail(text_.at(),
+                        absl::StrCat("expected one of < <= > >= = != behind ", QuotedWord(behind)));
     }
-    return Fail(at_, absl::StrCat("expected one of < <= > >= = != behind ", QuotedWord(behind)));
-  }
-
-  // Words.
-
-  bool IsQuote() const { return at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\''); }
-
-  static bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
-
-  static bool IsBare(char c) {
-    return !IsSpace(c) && std::string_view("<>=!&|()\"'").find(c) == std::string_view::npos;
-  }
-
-  void SkipSpaces() {
-    while (at_ < text_.size() && IsSpace(text_[at_])) ++at_;
-  }
-
-  // Once or twice.
-  bool SkipSign(char sign) {
-    SkipSpaces();
-    if (at_ == text_.size() || text_[at_] != sign) return false;
-    ++at_;
-    if (at_ < text_.size() && text_[at_] == sign) ++at_;
+    *comparison = taken->comparison;
+    *sign = taken->text;
     return true;
   }
 
-  // Empty: there is none.
-  std::string ReadBare() {
-    const std::size_t start = at_;
-    while (at_ < text_.size() && IsBare(text_[at_])) ++at_;
-    return std::string(text_.substr(start, at_ - start));
-  }
-
-  bool ReadWord(std::string* word) {
-    if (IsQuote()) return ReadQuoted(word);
-    *word = ReadBare();
-    return true;
-  }
-
-  bool ReadQuoted(std::string* word) {
-    const std::size_t start = at_;
-    const char quote = text_[at_++];
-    for (; at_ < text_.size(); ++at_) {
-      const char next = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
-      if (text_[at_] == quote) {
-        ++at_;
-        return true;
-      }
-      // Any other backslash is one: patterns are full of them.
-      if (text_[at_] == '\\' && (next == quote || next == '\\')) ++at_;
-      *word += text_[at_];
-    }
-    return Fail(start, "this quote is not closed");
-  }
-
-  // Characters, from 1.
-  std::size_t ColumnOf(std::size_t offset) const {
-    return 1 + static_cast<std::size_t>(std::count_if(
-                   text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(offset),
-                   [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-  }
-
-  const std::string_view text_;
-  std::size_t at_ = 0;
-  std::size_t conditions_ = 0;
-  absl::Status error_;
+  QueryText text_;
 };
 
 RunQuery::RunQuery(std::shared_ptr<const Node> root) : root_(std::move(root)) {}
 
-absl::StatusOr<RunQuery> RunQuery::Parse(std::string_view text) { return Parser(text).Parse(); }
-
-Answer RunQuery::Ask(const RunFacts& run, std::int64_t now_us) const {
-  return Evaluate(*root_, run, now_us);
+absl::StatusOr<RunQuery> RunQuery::Parse(std::string_view text) {
+  auto root = Parser(text).Parse();
+  if (!root.ok()) return root.status();
+  return RunQuery(std::make_shared<const Node>(*std::move(root)));
 }
 
-// Kleene's logic: "and" is the least of its parts, "or" the greatest.
-Answer RunQuery::Evaluate(const Node& node, const RunFacts& run, std::int64_t now_us) {
-  if (IsInFiles(node.subject) && !run.counted) return Answer::kUnknown;
-  switch (node.subject) {
-    case Subject::kAll: {
-      Answer least = Answer::kYes;
-      for (const Node& child : node.children) {
-        least = std::min(least, Evaluate(child, run, now_us));
-        if (least == Answer::kNo) break;
-      }
-      return least;
-    }
-    case Subject::kAny: {
-      Answer greatest = Answer::kNo;
-      for (const Node& child : node.children) {
-        greatest = std::max(greatest, Evaluate(child, run, now_us));
-        if (greatest == Answer::kYes) break;
-      }
-      return greatest;
-    }
-    case Subject::kNot:
-      return Not(Evaluate(node.children.front(), run, now_us));
+Answer RunQuery::Ask(const RunFacts& run, std::int64_t now_us) const {
+  return root_->Evaluate(
+      [&](const Condition& condition) { return AskOne(condition, run, now_us); });
+}
+
+Answer RunQuery::AskOne(const Condition& condition, const RunFacts& run, std::int64_t now_us) {
+  if (IsInFiles(condition.subject) && !run.counted) return Answer::kUnknown;
+  switch (condition.subject) {
     case Subject::kConfig: {
       if (!run.config.has_value()) return Answer::kUnknown;
-      const ConfigFacts* fact = FindNamed(*run.config, node.name);
-      if (fact == nullptr) fact = FindNamed(run.hparams, node.name);
+      const ConfigFacts* fact = FindNamed(*run.config, condition.name);
+      if (fact == nullptr) fact = FindNamed(run.hparams, condition.name);
       if (fact == nullptr) {
         return run.counted && !run.may_have_more_hparams ? Answer::kNo : Answer::kUnknown;
       }
-      if (node.number.has_value() && fact->number.has_value()) {
-        return Of(Holds(node.comparison, *fact->number, *node.number));
+      if (condition.number.has_value() && fact->number.has_value()) {
+        return AnswerOf(runtime::Holds(condition.comparison, *fact->number, *condition.number));
       }
-      if (IsOrder(node.comparison)) return Answer::kNo;
-      return Of((fact->text == node.text) == (node.comparison == Comparison::kEqual));
+      if (runtime::IsOrder(condition.comparison)) return Answer::kNo;
+      return AnswerOf((fact->text == condition.text) ==
+                      (condition.comparison == Comparison::kEqual));
     }
     case Subject::kLabel:
       if (!run.labels.has_value()) return Answer::kUnknown;
-      return Of(std::find(run.labels->begin(), run.labels->end(), node.text) != run.labels->end());
+      return AnswerOf(std::find(run.labels->begin(), run.labels->end(), condition.text) !=
+                      run.labels->end());
     case Subject::kName:
-      return Of(node.pattern->Matches(run.name));
+      return AnswerOf(condition.pattern->Matches(run.name));
     case Subject::kTag:
-      return Of(std::any_of(run.tags.begin(), run.tags.end(),
-                            [&](const TagFacts& tag) { return node.pattern->Matches(tag.name); }));
+      return AnswerOf(std::any_of(run.tags.begin(), run.tags.end(), [&](const TagFacts& tag) {
+        return condition.pattern->Matches(tag.name);
+      }));
     case Subject::kPlugin:
-      return Of(std::any_of(run.tags.begin(), run.tags.end(),
-                            [&](const TagFacts& tag) { return tag.plugin == node.text; }));
+      return AnswerOf(std::any_of(run.tags.begin(), run.tags.end(), [&](const TagFacts& tag) {
+        return tag.plugin == condition.text;
+      }));
     case Subject::kState:
-      return Of(run.state == node.state);
+      return AnswerOf(run.state == condition.state);
     default:
       break;
   }
-  const std::optional<double> value = NumberOf(node.subject, node.name, run, now_us);
+  const std::optional<double> value = NumberOf(condition.subject, condition.name, run, now_us);
   if (!value.has_value()) return Answer::kNo;
-  const double number = IsOfATag(node.subject) ? AsStored(*node.number, *value) : *node.number;
-  return Of(Holds(node.comparison, *value, number));
-}
-
-template <typename Visit>
-void RunQuery::ForEach(const Visit& visit) const {
-  std::vector<const Node*> nodes = {root_.get()};
-  while (!nodes.empty()) {
-    const Node& node = *nodes.back();
-    nodes.pop_back();
-    visit(node);
-    for (const Node& child : node.children) nodes.push_back(&child);
-  }
+  const double number =
+      IsOfATag(condition.subject) ? AsStored(*condition.number, *value) : *condition.number;
+  return AnswerOf(runtime::Holds(condition.comparison, *value, number));
 }
 
 bool RunQuery::LooksIntoFiles() const {
   bool looks = false;
-  ForEach([&](const Node& node) {
-    looks |= IsInFiles(node.subject) || node.subject == Subject::kConfig;
+  root_->ForEach([&](const Condition& condition) {
+    looks |= IsInFiles(condition.subject) || condition.subject == Subject::kConfig;
   });
   return looks;
 }
 
 bool RunQuery::LooksAtParameters() const {
   bool looks = false;
-  ForEach([&](const Node& node) { looks |= node.subject == Subject::kConfig; });
+  root_->ForEach(
+      [&](const Condition& condition) { looks |= condition.subject == Subject::kConfig; });
   return looks;
 }
 
 std::vector<RunQuery::Term> RunQuery::Terms() const {
   std::set<std::pair<Term::Kind, std::string>> terms;
-  ForEach([&](const Node& node) {
-    if (IsOfATag(node.subject)) terms.insert({Term::Kind::kTag, node.name});
-    if (node.subject == Subject::kConfig) terms.insert({Term::Kind::kParameter, node.name});
-    if (node.subject == Subject::kLabel) terms.insert({Term::Kind::kLabel, node.text});
+  root_->ForEach([&](const Condition& condition) {
+    if (IsOfATag(condition.subject)) terms.insert({Term::Kind::kTag, condition.name});
+    if (condition.subject == Subject::kConfig)
+      terms.insert({Term::Kind::kParameter, condition.name});
+    if (condition.subject == Subject::kLabel) terms.insert({Term::Kind::kLabel, condition.text});
   });
   std::vector<Term> result;
   for (const auto& [kind, name] : terms) result.push_back({kind, name});

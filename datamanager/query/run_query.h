@@ -1,7 +1,6 @@
 #ifndef DATAMANAGER_QUERY_RUN_QUERY_H_
 #define DATAMANAGER_QUERY_RUN_QUERY_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,29 +9,23 @@
 
 #include "absl/status/statusor.h"
 #include "datamanager/query/run_facts.h"
+#include "runtime/query/query_tree.h"
 
 namespace datamanager {
 
-// Unknown: what the query asks about is not known of the run yet.
-enum class Answer : std::uint8_t { kNo, kUnknown, kYes };
+using Answer = runtime::Answer;
 
 // A question that each run answers: "loss<0.1 & label:base" (docs/datamanager_queries.md). Copies
 // share it; any thread may call any method.
 //
-//   query = all {"|" all}       all = one {"&" one}       one = "!" one | "(" query ")" | condition
 //   condition = NUMBER_OF OP NUMBER | config.NAME OP VALUE | FIELD:TEXT   (run_parameters.h)
 //   NUMBER_OF = TAG | last:TAG | min:TAG | max:TAG | steps | points | tags | files | bytes | faults
 //   | age FIELD = label | name | tag | plugin | state       OP = < <= > >= = !=
 //
-// "&&", "||" and "==" are the same as "&", "|" and "=". What holds white space or one of
-// <>=!&|()"' stands in quotes of either kind, in which a backslash may stand before a quote or a
-// backslash; a name in quotes is always a tag's.
-class RunQuery {
+// Connectives, words and limits are those of every query (runtime/query/query_tree.h and
+// query_text.h); "==" is the same as "=", and a name in quotes is always a tag's.
+class RunQuery : public runtime::QueryLimits {
  public:
-  static constexpr std::size_t kMaxSize = 4096;      // Bytes of the text.
-  static constexpr std::size_t kMaxConditions = 64;  // In one query.
-  static constexpr int kMaxDepth = 64;               // Of "(" and "!" within each other.
-
   // InvalidArgument has three lines: "query, column 6: expected ..." (in characters, from 1), the
   // query (a part of it if it is long, what is not printable as "?"), and a "^" below that column.
   static absl::StatusOr<RunQuery> Parse(std::string_view text);
@@ -56,14 +49,12 @@ class RunQuery {
   std::vector<Term> Terms() const;
 
  private:
-  struct Node;
+  struct Condition;
+  using Node = runtime::QueryNode<Condition>;
   class Parser;
 
-  template <typename Visit>
-  void ForEach(const Visit& visit) const;
-
   explicit RunQuery(std::shared_ptr<const Node> root);
-  static Answer Evaluate(const Node& node, const RunFacts& run, std::int64_t now_us);
+  static Answer AskOne(const Condition& condition, const RunFacts& run, std::int64_t now_us);
 
   std::shared_ptr<const Node> root_;
 };

@@ -1,7 +1,6 @@
 #ifndef TOOLS_YARD_JSON_FILTER_H_
 #define TOOLS_YARD_JSON_FILTER_H_
 
-#include <cstddef>
 #include <memory>
 #include <set>
 #include <string>
@@ -9,31 +8,26 @@
 
 #include "absl/status/statusor.h"
 #include "nlohmann/json.hpp"
+#include "runtime/query/query_tree.h"
 
 namespace yard {
 
-// Which JSON objects are wanted: `row.step>10 & !(state=Failed | metrics.loss~nan)`. The
-// connectives and quotes are those of a query of runs (datamanager/query/run_query.h):
+// Which JSON objects are wanted: `row.step>10 & !(state=Failed | metrics.loss~nan)`. Connectives,
+// words and limits are those of every query (runtime/query/query_tree.h and query_text.h):
 //
-//   filter = all {"|" all}     all = one {"&" one}     one = "!" one | "(" filter ")" | condition
 //   condition = PLACE [OP VALUE]     OP = < <= > >= = != ~
 //
-// "&&", "||" and "==" are the same as "&", "|" and "=". PLACE: see json_path.h; alone it holds if
-// it is there and is not false, null, 0 or "". VALUE is a word without white space and <>=!&|()~"',
-// or in quotes of either kind, in which a backslash may stand before a quote or a backslash.
+// "==" is the same as "=". PLACE: see json_path.h; alone it holds if it is there and is not false,
+// null, 0 or "". A VALUE with a "~" stands in quotes, too.
 //
 // Two numbers are compared as numbers (also one that stands in a string, as 64-bit integers and NaN
 // do in messages). Else only =, != and ~ can hold: of the text of a string or of `true`, `false`
 // and `null`. ~ is a regular expression (RE2) that matches somewhere in the text. What is not there
 // makes a condition false, also one with !=.
-class JsonFilter {
+class JsonFilter : public runtime::QueryLimits {
  public:
-  static constexpr std::size_t kMaxSize = 4096;      // Bytes of the text.
-  static constexpr std::size_t kMaxConditions = 64;  // In one filter.
-  static constexpr int kMaxDepth = 64;               // Of "(" and "!" within each other.
-
-  // InvalidArgument has three lines: "filter, column 6: expected ..." (in bytes, from 1), the text,
-  // and a "^" below that column.
+  // InvalidArgument has three lines: "filter, column 6: expected ..." (in characters, from 1), the
+  // text, and a "^" below that column.
   static absl::StatusOr<std::unique_ptr<JsonFilter>> Parse(std::string_view text);
   virtual ~JsonFilter() = default;
   // Any thread.

@@ -87,14 +87,14 @@ TEST(JsonFilterTest, WhatIsNoFilterIsSaidWithItsPlace) {
     const char* why;
   };
   const Row rows[] = {
-      {"", "column 1: expected a place"},
+      {"", "column 1: expected a filter"},
       {"row.step>", "column 10: expected a value"},
       {"row.step>&", "column 10: expected a value"},
       {"a=1 b=2", "column 5: expected & or |"},
       {"a=1 &", "column 6: expected a place"},
-      {"(a=1", "column 5: expected &, | or )"},
-      {"a=1)", "column 4: expected & or |"},
-      {"a='x", "column 3: a quote without"},
+      {"(a=1", "column 5: expected & or |, or a ) for the ( of column 1"},
+      {"a=1)", "column 4: this ) closes nothing"},
+      {"a='x", "column 3: this quote is not closed"},
       {"a~'('", "column 3: not a regular expression"},
       {"a.", "column 1: expected a place"},
       {">1", "column 1: expected a place"},
@@ -105,9 +105,9 @@ TEST(JsonFilterTest, WhatIsNoFilterIsSaidWithItsPlace) {
     EXPECT_THAT(std::string(filter.status().message()), HasSubstr(row.why));
   }
   EXPECT_EQ(std::string(JsonFilter::Parse("a=1 b").status().message()),
-            "filter, column 5: expected & or |, or the end\n  a=1 b\n      ^");
+            "filter, column 5: expected & or | here\n  a=1 b\n      ^");
   EXPECT_EQ(std::string(JsonFilter::Parse("a=\x1B )").status().message()),
-            "filter, column 5: expected & or |, or the end\n  a=? )\n      ^")
+            "filter, column 5: this ) closes nothing\n  a=? )\n      ^")
       << "it cannot drive a terminal";
 }
 

@@ -1,10 +1,10 @@
-#ifndef DATAMANAGER_QUERY_QUERY_NUMBERS_H_
-#define DATAMANAGER_QUERY_QUERY_NUMBERS_H_
+#ifndef RUNTIME_QUERY_QUERY_NUMBERS_H_
+#define RUNTIME_QUERY_QUERY_NUMBERS_H_
 
 #include <optional>
 #include <string_view>
 
-namespace datamanager {
+namespace runtime {
 
 // Numbers as a query has them. Nothing: the text is none, or more than a double holds.
 
@@ -18,6 +18,6 @@ std::optional<double> ParseAge(std::string_view text);
 // alone (powers of 1024), or bare. Case does not matter.
 std::optional<double> ParseBytes(std::string_view text);
 
-}  // namespace datamanager
+}  // namespace runtime
 
-#endif  // DATAMANAGER_QUERY_QUERY_NUMBERS_H_
+#endif  // RUNTIME_QUERY_QUERY_NUMBERS_H_

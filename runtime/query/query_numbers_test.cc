@@ -1,11 +1,11 @@
-#include "datamanager/query/query_numbers.h"
+#include "runtime/query/query_numbers.h"
 
 #include <cmath>
 #include <limits>
 
 #include "gtest/gtest.h"
 
-namespace datamanager {
+namespace runtime {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -55,4 +55,4 @@ TEST(QueryNumbersTest, SizesHaveBothKindsOfUnits) {
 }
 
 }  // namespace
-}  // namespace datamanager
+}  // namespace runtime

@@ -1,4 +1,4 @@
-#include "datamanager/query/query_numbers.h"
+#include "runtime/query/query_numbers.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,7 +8,7 @@
 #include "absl/strings/match.h"
 #include "runtime/text/string_view.h"
 
-namespace datamanager {
+namespace runtime {
 namespace {
 
 struct Unit {
@@ -70,11 +70,11 @@ std::optional<double> ParseBytes(std::string_view text) {
   const auto amount = TakeAmount(&text);
   if (!amount.has_value() || text.empty()) return amount;
   for (const Unit& unit : kSizes) {
-    if (absl::EqualsIgnoreCase(runtime::Absl(text), runtime::Absl(unit.name))) {
+    if (absl::EqualsIgnoreCase(Absl(text), Absl(unit.name))) {
       return *amount * unit.factor;
     }
   }
   return std::nullopt;
 }
 
-}  // namespace datamanager
+}  // namespace runtime

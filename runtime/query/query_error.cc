@@ -1,12 +1,13 @@
-#include "datamanager/query/query_error.h"
+#include "runtime/query/query_error.h"
 
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
-namespace datamanager {
+namespace runtime {
 namespace {
 
 constexpr std::size_t kShown = 72;   // Characters of a query.
@@ -18,7 +19,7 @@ std::vector<std::string_view> Characters(std::string_view text) {
   std::vector<std::string_view> characters;
   while (!text.empty()) {
     // (What is not UTF-8 is a character by itself.)
-    const std::size_t bytes = std::max<std::size_t>(runtime::Utf8Bytes(text), 1);
+    const std::size_t bytes = std::max<std::size_t>(Utf8Bytes(text), 1);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool space = first == '\n' || first == '\t' || first == '\r';
     const bool strange = bytes == 1 && (first < 0x20 || first >= 0x7F);
@@ -30,7 +31,8 @@ std::vector<std::string_view> Characters(std::string_view text) {
 
 }  // namespace
 
-absl::Status QueryError(std::string_view text, std::size_t offset, std::string_view message) {
+absl::Status QueryError(std::string_view kind, std::string_view text, std::size_t offset,
+                        std::string_view message) {
   const std::size_t column = Characters(text.substr(0, offset)).size();
   const std::vector<std::string_view> characters = Characters(text);
   const std::size_t begin = characters.size() <= kShown || column <= kBefore
@@ -44,7 +46,7 @@ absl::Status QueryError(std::string_view text, std::size_t offset, std::string_v
   std::string why;  // It may quote the query, and so does the error of a pattern.
   for (const std::string_view character : Characters(message)) why += character;
   return absl::InvalidArgumentError(
-      absl::StrCat("query, column ", column + 1, ": ", why, "\n", shown, "\n", caret, "^"));
+      absl::StrCat(Absl(kind), ", column ", column + 1, ": ", why, "\n", shown, "\n", caret, "^"));
 }
 
 std::string QuotedWord(std::string_view word) {
@@ -54,4 +56,4 @@ std::string QuotedWord(std::string_view word) {
   return quoted + (characters.size() > kWord ? "...\"" : "\"");
 }
 
-}  // namespace datamanager
+}  // namespace runtime
