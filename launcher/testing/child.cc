@@ -22,11 +22,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "launcher/testing/child_message.h"
-#include "launcher/testing/cluster_spec.h"
-#include "launcher/testing/function.h"
-#include "launcher/testing/object_calls.h"
-#include "launcher/testing/stack_dump.h"
+#include "launcher/testing/call/child_message.h"
+#include "launcher/testing/call/function.h"
+#include "launcher/testing/objects/object_calls.h"
+#include "launcher/testing/output/stack_dump.h"
+#include "launcher/testing/spec/cluster_spec.h"
 #include "runtime/mutex.h"
 #include "runtime/thread.h"
 

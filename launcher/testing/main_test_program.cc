@@ -7,10 +7,10 @@
 
 #include <string>
 
-#include "launcher/testing/cluster_spec.h"
-#include "launcher/testing/function.h"
+#include "launcher/testing/call/function.h"
 #include "launcher/testing/multi_process_pool_runner.h"
 #include "launcher/testing/multi_process_runner.h"
+#include "launcher/testing/spec/cluster_spec.h"
 
 namespace launcher::testing {
 namespace {

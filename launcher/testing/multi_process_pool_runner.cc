@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "launcher/testing/child_message.h"
-#include "launcher/testing/children.h"
+#include "launcher/testing/call/child_message.h"
 #include "launcher/testing/init.h"
-#include "launcher/testing/kept_runs.h"
+#include "launcher/testing/parent/children.h"
+#include "launcher/testing/parent/kept_runs.h"
 
 namespace launcher::testing {
 namespace {

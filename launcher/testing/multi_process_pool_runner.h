@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "absl/time/time.h"
-#include "launcher/testing/cluster_spec.h"
-#include "launcher/testing/function.h"
-#include "launcher/testing/run_options.h"
-#include "launcher/testing/run_result.h"
+#include "launcher/testing/call/function.h"
+#include "launcher/testing/spec/cluster_spec.h"
+#include "launcher/testing/spec/run_options.h"
+#include "launcher/testing/spec/run_result.h"
 #include "runtime/mutex.h"
 
 namespace launcher::testing {

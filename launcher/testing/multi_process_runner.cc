@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "launcher/testing/call/child_message.h"
 #include "launcher/testing/child.h"
-#include "launcher/testing/child_message.h"
-#include "launcher/testing/children.h"
 #include "launcher/testing/init.h"
-#include "launcher/testing/kept_runs.h"
+#include "launcher/testing/parent/children.h"
+#include "launcher/testing/parent/kept_runs.h"
 
 namespace launcher::testing {
 namespace {

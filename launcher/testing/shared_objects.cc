@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "launcher/testing/object_calls.h"
+#include "launcher/testing/objects/object_calls.h"
 
 namespace launcher::testing {
 

@@ -12,8 +12,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "launcher/testing/child_message.h"
-#include "launcher/testing/codec.h"
+#include "launcher/testing/call/child_message.h"
+#include "launcher/testing/spec/codec.h"
 
 namespace launcher::testing {
 

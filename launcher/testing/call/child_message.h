@@ -1,0 +1,153 @@
+#ifndef LAUNCHER_TESTING_CALL_CHILD_MESSAGE_H_
+#define LAUNCHER_TESTING_CALL_CHILD_MESSAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "launcher/testing/spec/codec.h"
+
+namespace launcher::testing {
+
+// What a runner and its children say to each other, over a socket of each child. Both are the same
+// binary, so there are no versions.
+
+// In a child's environment: "FD:INODE" of that socket, so that a descriptor of somebody else is not
+// taken for it.
+inline constexpr char kChildVariable[] = "YARD_TEST_CHILD";
+// In the environment of a child and of whatever it starts, children of its own runners included:
+// with a number behind it that is like no other attempt's on the machine.
+inline constexpr char kMarkVariable[] = "YARD_TEST_TASK_";
+
+// A child's exit code when its function has returned and it could not say so.
+inline constexpr int kLostResultExit = 71;
+
+// The first message, and what a child does.
+struct StartOrder {
+  std::string type;
+  int index = 0;
+  std::string function;    // Empty: a pool's worker without an initializer.
+  std::string arguments;   // Encoded.
+  bool is_worker = false;  // Of a pool: then waits for calls. The function is its initializer.
+  bool daemon = false;     // Ends when its parent does.
+  bool operator==(const StartOrder&) const = default;
+};
+template <>
+struct Codec<StartOrder>
+    : Fields<&StartOrder::type, &StartOrder::index, &StartOrder::function, &StartOrder::arguments,
+             &StartOrder::is_worker, &StartOrder::daemon> {};
+
+// What becomes of the function: at most one of each call.
+struct CallResult {
+  absl::Status status;
+  std::optional<EncodedValue> value;
+  bool operator==(const CallResult&) const = default;
+};
+template <>
+struct Codec<CallResult> : Fields<&CallResult::status, &CallResult::value> {};
+
+// Something asked of a shared object, or of the barrier of the tasks.
+struct ObjectRequest {
+  enum class Operation {
+    kBarrier,
+    kMakeEvent,
+    kMakeLock,
+    kMakeSemaphore,
+    kMakeCounter,
+    kMakeQueue,
+    kMakeKeyValue,
+    kMakeBarrier,
+    kRemove,
+    kSet,      // Event; KeyValue: `key` to `value`.
+    kClear,    // Event; KeyValue: `key`; Barrier: it is no longer broken.
+    kGet,      // What it is now: Event, Semaphore, Counter, Queue (its size); KeyValue: `key`.
+    kWait,     // Event; Counter, until it is at least `number`; KeyValue, until `key` is there;
+               // Barrier, until all have come.
+    kAcquire,  // Lock; Semaphore.
+    kRelease,  // Lock; Semaphore, `number` units.
+    kAdd,      // Counter.
+    kPut,      // Queue.
+    kTake,     // Queue.
+    kKeys,     // KeyValue.
+  };
+  Operation operation = Operation::kGet;
+  std::uint64_t home = 0;  // Of which process the object is.
+  std::uint64_t object = 0;
+  std::int64_t number = 0;
+  std::string key;
+  std::string value;
+  std::vector<std::string> parties;  // kBarrier.
+  absl::Duration timeout;
+  bool operator==(const ObjectRequest&) const = default;
+};
+template <>
+struct Codec<ObjectRequest>
+    : Fields<&ObjectRequest::operation, &ObjectRequest::home, &ObjectRequest::object,
+             &ObjectRequest::number, &ObjectRequest::key, &ObjectRequest::value,
+             &ObjectRequest::parties, &ObjectRequest::timeout> {};
+
+struct ObjectReply {
+  absl::Status status;
+  std::int64_t number = 0;
+  std::string value;
+  std::vector<std::string> keys;
+  bool operator==(const ObjectReply&) const = default;
+};
+template <>
+struct Codec<ObjectReply>
+    : Fields<&ObjectReply::status, &ObjectReply::number, &ObjectReply::value, &ObjectReply::keys> {
+};
+
+struct Message {
+  enum class Kind {
+    kStart,      // To the child: a StartOrder.
+    kTerminate,  // To the child: leave at once with exit code 1.
+    kCall,       // To a pool's worker: a CallOrder.
+    kEnd,        // To a pool's worker: there are no more calls.
+    kResult,     // From the child: a CallResult, of the function, or of kCall `number`.
+    kRequest,    // From the child: an ObjectRequest.
+    kReply,      // To the child: an ObjectReply to request `number`.
+  };
+  Kind kind = Kind::kStart;
+  std::uint64_t number = 0;
+  std::string content;  // Encoded.
+  bool operator==(const Message&) const = default;
+};
+template <>
+struct Codec<Message> : Fields<&Message::kind, &Message::number, &Message::content> {};
+
+struct CallOrder {
+  std::string function;
+  std::string arguments;
+};
+template <>
+struct Codec<CallOrder> : Fields<&CallOrder::function, &CallOrder::arguments> {};
+
+// No argument, result or item of a queue is larger, nor any other content;
+inline constexpr std::size_t kMaxContent = std::size_t{256} << 20;
+// and no message with what is around it.
+inline constexpr std::size_t kMaxMessage = kMaxContent + (std::size_t{1} << 20);
+
+// As it goes over the socket: its size (four bytes) and itself.
+std::string Frame(const Message& message);
+
+// Cuts a stream of bytes into messages.
+class FrameReader {
+ public:
+  void Add(std::string_view bytes) { bytes_.append(bytes); }
+  // The next message; nothing if it is not whole yet. DataLoss ends the conversation.
+  std::optional<Message> Next(absl::Status* error);
+
+ private:
+  std::string bytes_;
+  std::size_t taken_ = 0;
+};
+
+}  // namespace launcher::testing
+
+#endif  // LAUNCHER_TESTING_CALL_CHILD_MESSAGE_H_

@@ -1,0 +1,47 @@
+#ifndef LAUNCHER_TESTING_CALL_POOL_CALL_H_
+#define LAUNCHER_TESTING_CALL_POOL_CALL_H_
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "launcher/testing/call/child_message.h"
+#include "launcher/testing/spec/run_result.h"
+#include "runtime/mutex.h"
+
+namespace launcher::testing {
+
+// One call of a pool, and what its workers answer. Any thread may call any method.
+class PoolCall {
+ public:
+  // Names, in the order of the tasks.
+  explicit PoolCall(std::vector<std::string> workers);
+
+  // What that worker has returned, or why it has not (`died`). The first answer counts.
+  void Answer(std::size_t worker, CallResult result, bool died);
+
+  // Waits for one worker after the other, at most `task_timeout` each and `run_timeout` for all.
+  // The error of the outcome is the first one, but kUnexpectedExit of a worker that has died beats
+  // what a function has returned. kTimeout names the worker that was waited for.
+  Outcome Await(absl::Duration task_timeout, absl::Duration run_timeout);
+
+ private:
+  struct Answered {
+    CallResult result;
+    bool died = false;
+  };
+  // Nothing if the time is over first.
+  std::optional<Answered> AwaitOne(std::size_t worker, absl::Duration until);
+
+  const std::vector<std::string> workers_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  std::vector<std::optional<Answered>> answers_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace launcher::testing
+
+#endif  // LAUNCHER_TESTING_CALL_POOL_CALL_H_

@@ -1,0 +1,557 @@
+#include "launcher/testing/parent/children.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/testing/call/child_message.h"
+#include "launcher/testing/call/pool_call.h"
+#include "launcher/testing/objects/object_calls.h"
+#include "launcher/testing/output/run_output.h"
+#include "launcher/testing/parent/child_process.h"
+#include "launcher/testing/parent/pool_calls.h"
+#include "launcher/testing/parent/run_outcome.h"
+#include "launcher/testing/parent/supervision.h"
+#include "launcher/testing/parent/task_barriers.h"
+#include "launcher/testing/parent/task_environment.h"
+#include "runtime/clock.h"
+#include "runtime/event_loop.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
+
+namespace launcher::testing {
+namespace {
+
+constexpr char kChiefName[] = "chief-0";
+
+absl::Duration Now() { return runtime::Clock::Real()->Monotonic(); }
+
+struct Entry {
+  Children::Task task;
+  std::string name;
+  // The last one is the current one; others are those whose output is not at its end.
+  std::vector<std::unique_ptr<ChildProcess>> children;
+  std::optional<CallResult> last;             // What it has returned last,
+  std::uint64_t last_number = 0;              // and when, among all of the run.
+  bool has_returned = false;                  // Its last process has.
+  absl::Status last_status;                   // What its last process has returned.
+  absl::Status not_started;                   // Why its last attempt has no process.
+  StopReason next_cause = StopReason::kNone;  // Of the stop that is asked for now.
+
+  ChildProcess* current() const { return children.empty() ? nullptr : children.back().get(); }
+  ChildProcess* live() const {
+    return current() != nullptr && !current()->exit() ? current() : nullptr;
+  }
+};
+
+// A task has the same place among the entries as it has for the supervision.
+class ChildrenImpl : public Children, public std::enable_shared_from_this<ChildrenImpl> {
+ public:
+  ChildrenImpl(const RunOptions& options, const std::vector<std::string>& barrier_tasks)
+      : options_(options),
+        loop_(runtime::EventLoop::Create()),
+        supervision_(loop_.get(), options_,
+                     {.start = [this](int task, int attempt) { StartAttempt(task, attempt); },
+                      .stop = [this](int task, absl::Duration grace) { StopAttempt(task, grace); },
+                      .settled = [this] { CheckOver(); }}),
+        barriers_(loop_.get(), barrier_tasks,
+                  [this](const TaskBarriers::Asked& asked, const ObjectReply& reply) {
+                    Reply(asked.child, asked.request, reply);
+                  }),
+        thread_("process-runner", [this] { loop_->Run(); }) {}
+  ~ChildrenImpl() override {
+    loop_->Stop();
+    thread_.Join();
+    loop_->Cancel(time_over_timer_);
+  }
+
+  absl::Status Start(const std::vector<Task>& tasks) override {
+    return OnLoop([&] { return StartOnLoop(tasks); });
+  }
+  void IgnoreChief() override {
+    OnLoop([&] { return ignore_chief_ = true; });
+  }
+
+  std::optional<pid_t> Pid(const std::string& task) override;
+  absl::StatusOr<Ended> LookAt(const std::string& task) override;
+  std::vector<std::string> Running() override;
+  bool daemon() const override { return options_.daemon; }
+
+  absl::Status Terminate(const std::string& task) override;
+  void TerminateAll(int signal) override;
+  void Stop(absl::Duration grace) override;
+  absl::Status AwaitExit(const std::string& task, absl::Duration timeout) override;
+  bool AwaitEnd(absl::Duration timeout) override;
+  Outcome Collect() override {
+    return OnLoop([&] { return CollectOnLoop(); });
+  }
+
+  Outcome CallAll(const Call& call, absl::Duration task_timeout,
+                  absl::Duration run_timeout) override;
+  void EndCalls() override;
+
+ private:
+  // Runs it on the loop's thread, which never blocks for long, and waits for it.
+  template <typename Function>
+  auto OnLoop(Function function) -> decltype(function()) {
+    if (loop_->InLoopThread()) return function();
+    std::optional<decltype(function())> result;
+    runtime::Mutex mutex;
+    runtime::CondVar done;
+    loop_->Post([&] {
+      auto made = function();
+      runtime::MutexLock lock(mutex);
+      result.emplace(std::move(made));
+      done.SignalAll();
+    });
+    runtime::MutexLock lock(mutex);
+    while (!result) done.Wait(mutex);
+    return *std::move(result);
+  }
+
+  // ---- On the loop's thread
+  absl::Status StartOnLoop(const std::vector<Task>& tasks);
+  absl::Status CheckStart(const std::vector<Task>& tasks) const;
+  int AddEntry(const Task& task);
+  Outcome CollectOnLoop();
+  std::shared_ptr<PoolCall> BeginCalls(const Call& call);
+
+  void SetTimeLimit();
+  void StartAttempt(int task, int attempt);
+  void StopAttempt(int task, absl::Duration grace);
+  void TerminateOne(int task, int signal);
+  void AskToStop(int task, absl::Duration grace, const std::string& reason);
+
+  void Received(Entry& entry, ChildProcess& child, const Message& message);
+  void HandleRequest(const Entry& entry, const ChildProcess& child, const Message& message);
+  void Reply(std::uint64_t child, std::uint64_t request, const ObjectReply& reply);
+  void HasEnded(Entry& entry, const ChildProcess& child);
+  void CheckOver();
+
+  Entry& EntryOf(int task) const { return *entries_[static_cast<std::size_t>(task)]; }
+  Entry* Find(const std::string& task) const {
+    const auto found = by_name_.find(task);
+    return found == by_name_.end() ? nullptr : &EntryOf(found->second);
+  }
+  // The current process of a task that runs, else 0. NotFound for an unknown task.
+  absl::StatusOr<std::uint64_t> LiveNumber(const std::string& task) const;
+
+  // ---- Any thread
+  absl::Status AwaitGone(std::uint64_t child, const std::string& task, absl::Duration timeout);
+
+  const RunOptions options_;
+  const std::unique_ptr<runtime::EventLoop> loop_;
+
+  // On the loop's thread.
+  Supervision supervision_;
+  std::map<std::string, int> by_name_;
+  std::optional<absl::Duration> time_limit_;  // On the monotonic clock, from the first start on.
+  runtime::EventLoop::TimerId time_over_timer_ = 0;
+  bool ignore_chief_ = false;
+  bool timed_out_ = false;
+  std::uint64_t last_return_ = 0;
+  std::vector<AttemptEnd> attempts_;
+  RunOutput output_{options_};
+  TaskBarriers barriers_;
+  PoolCalls pool_calls_;
+  std::vector<std::unique_ptr<Entry>> entries_;
+
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = true;
+  std::set<std::uint64_t> live_ ABSL_GUARDED_BY(mutex_);  // Numbers of children.
+
+  runtime::Thread thread_;
+};
+
+// ---- Looking
+
+std::optional<pid_t> ChildrenImpl::Pid(const std::string& task) {
+  return OnLoop([&]() -> std::optional<pid_t> {
+    const Entry* const entry = Find(task);
+    if (entry == nullptr || entry->current() == nullptr) return std::nullopt;
+    if (!entry->not_started.ok()) return std::nullopt;
+    return entry->current()->pid();
+  });
+}
+
+absl::StatusOr<Children::Ended> ChildrenImpl::LookAt(const std::string& task) {
+  return OnLoop([&]() -> absl::StatusOr<Ended> {
+    const Entry* const entry = Find(task);
+    if (entry == nullptr) return absl::NotFoundError("no task " + task);
+    if (!supervision_.HasEnded(by_name_.at(task))) return Ended{};
+    const ChildProcess* const child = entry->current();
+    if (!entry->not_started.ok() || child == nullptr || !child->exit()) return Ended{1};
+    return Ended{child->exit()->signal != 0 ? -child->exit()->signal : child->exit()->code};
+  });
+}
+
+std::vector<std::string> ChildrenImpl::Running() {
+  return OnLoop([&] {
+    std::vector<std::string> names;
+    for (const auto& entry : entries_) {
+      const ChildProcess* const child = entry->live();
+      if (child == nullptr) continue;
+      names.push_back(absl::StrCat(entry->name, " (process ", child->pid(), ")"));
+    }
+    return names;
+  });
+}
+
+absl::StatusOr<std::uint64_t> ChildrenImpl::LiveNumber(const std::string& task) const {
+  const Entry* const entry = Find(task);
+  if (entry == nullptr) return absl::NotFoundError("no task " + task);
+  return entry->live() == nullptr ? 0 : entry->live()->number();
+}
+
+// ---- Starting
+
+int ChildrenImpl::AddEntry(const Task& task) {
+  const std::string name = task.name();
+  const auto found = by_name_.find(name);
+  if (found != by_name_.end()) {
+    EntryOf(found->second).task = task;
+    return found->second;
+  }
+  auto& entry = entries_.emplace_back(std::make_unique<Entry>());
+  entry->task = task;
+  entry->name = name;
+  const bool is_chief = name == kChiefName && options_.dependence_on_chief && !ignore_chief_;
+  return by_name_[name] = supervision_.AddTask(name, is_chief);
+}
+
+absl::Status ChildrenImpl::CheckStart(const std::vector<Task>& tasks) const {
+  if (!supervision_.runs() && !launcher::HasEnded(supervision_.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("starting a task: the run ends because ", supervision_.status().ending));
+  }
+  if (timed_out_ || supervision_.status().time_is_over || (time_limit_ && Now() >= *time_limit_)) {
+    return absl::FailedPreconditionError("starting a task: the time of the run is over");
+  }
+  for (const Task& task : tasks) {
+    const auto found = by_name_.find(task.name());
+    if (found != by_name_.end() && !supervision_.HasEnded(found->second)) {
+      return absl::AlreadyExistsError(absl::StrCat(task.name(), " runs already"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChildrenImpl::StartOnLoop(const std::vector<Task>& tasks) {
+  if (tasks.empty()) return absl::OkStatus();
+  if (absl::Status status = CheckStart(tasks); !status.ok()) return status;
+  {
+    runtime::MutexLock lock(mutex_);
+    over_ = false;
+  }
+  SetTimeLimit();
+  // All of them before the first one runs: it is not over while some are still to be started. A
+  // mark of Terminate() does not outlive a new start.
+  std::vector<Event> events;
+  for (const Task& task : tasks) {
+    events.emplace_back(event::RestartAsked{AddEntry(task), absl::ZeroDuration()});
+  }
+  supervision_.Feed(std::move(events));
+  return absl::OkStatus();
+}
+
+void ChildrenImpl::SetTimeLimit() {
+  if (!options_.has_time_limit()) return;
+  if (!time_limit_) time_limit_ = Now() + options_.max_run_time;
+  if (time_over_timer_ != 0) return;
+  time_over_timer_ = loop_->RunAfter(*time_limit_ - Now(), [this] {
+    time_over_timer_ = 0;
+    supervision_.Feed(event::TimeOver{
+        absl::StrCat("max_run_time of ", absl::FormatDuration(options_.max_run_time), " is over")});
+  });
+}
+
+void ChildrenImpl::StartAttempt(int task, int attempt) {
+  Entry& entry = EntryOf(task);
+  std::erase_if(entry.children, [](const auto& child) { return child->IsOver(); });
+  auto made = std::make_unique<ChildProcess>(
+      loop_.get(), entry.name, NewObjectClient(), attempt,
+      ChildProcess::Events{
+          .received = [this, &entry](ChildProcess& child,
+                                     const Message& message) { Received(entry, child, message); },
+          .wrote = [this](bool is_stderr,
+                          std::string_view lines) { output_.Write(is_stderr, lines); },
+          .ended = [this, &entry](ChildProcess& child) { HasEnded(entry, child); },
+          .left = [this](const std::string& note) { output_.AddNote(note); },
+          .is_done = [this] { CheckOver(); },
+      });
+  entry.next_cause = StopReason::kNone;
+  entry.last_status = absl::OkStatus();
+  entry.has_returned = false;
+  entry.not_started = made->Start(
+      StartOrder{entry.task.type, entry.task.index, entry.task.call.function,
+                 entry.task.call.bytes.value_or(""), entry.task.is_worker, options_.daemon},
+      TaskEnvironment(options_, entry.task.cluster, entry.task.type, entry.task.index),
+      options_.output_wait);
+  if (!entry.not_started.ok()) {
+    attempts_.push_back({entry.name, attempt, "not started", entry.not_started, false});
+    supervision_.Feed(event::Ended{.task = task, .how = entry.not_started.ToString()});
+    return;
+  }
+  {
+    runtime::MutexLock lock(mutex_);
+    live_.insert(made->number());
+  }
+  entry.children.push_back(std::move(made));
+  barriers_.TaskStarted(entry.name);
+  supervision_.Feed(event::Running{task});
+}
+
+// ---- Stopping
+
+void ChildrenImpl::StopAttempt(int task, absl::Duration grace) {
+  const Entry& entry = EntryOf(task);
+  ChildProcess* const child = entry.live();
+  // (One that has ended by itself just now will be found to.)
+  if (child == nullptr || child->IsGone()) return;
+  StopReason cause = entry.next_cause;
+  if (cause == StopReason::kNone) {
+    cause = supervision_.status().time_is_over ? StopReason::kTimeOver : StopReason::kChief;
+  }
+  child->Stop(cause, grace);
+}
+
+// With auto_restart the task is started again.
+void ChildrenImpl::AskToStop(int task, absl::Duration grace, const std::string& reason) {
+  EntryOf(task).next_cause = StopReason::kTerminated;
+  if (options_.auto_restart && supervision_.runs()) {
+    supervision_.Feed(event::RestartAsked{task, grace});
+  } else {
+    supervision_.Feed(event::StopAsked{task, grace, reason});
+  }
+}
+
+absl::Status ChildrenImpl::Terminate(const std::string& task) {
+  const auto number = OnLoop([&]() -> absl::StatusOr<std::uint64_t> {
+    const auto live = LiveNumber(task);
+    if (live.ok() && *live != 0)
+      AskToStop(by_name_.at(task), options_.terminate_wait, "Terminate()");
+    return live;
+  });
+  if (!number.ok()) return number.status();
+  return AwaitGone(*number, task, options_.terminate_wait + kKillTime);
+}
+
+absl::Status ChildrenImpl::AwaitExit(const std::string& task, absl::Duration timeout) {
+  const auto number = OnLoop([&] { return LiveNumber(task); });
+  if (!number.ok()) return number.status();
+  return AwaitGone(*number, task, timeout);
+}
+
+absl::Status ChildrenImpl::AwaitGone(std::uint64_t child, const std::string& task,
+                                     absl::Duration timeout) {
+  const absl::Duration until = Now() + timeout;
+  runtime::MutexLock lock(mutex_);
+  while (live_.contains(child)) {
+    if (Now() >= until) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(task, " has not ended in ", absl::FormatDuration(timeout)));
+    }
+    runtime::Clock::Real()->WaitUntil(changed_, mutex_, until);
+  }
+  return absl::OkStatus();
+}
+
+void ChildrenImpl::TerminateAll(int signal) {
+  OnLoop([&] {
+    for (std::size_t i = 0; i < entries_.size(); ++i) TerminateOne(static_cast<int>(i), signal);
+    return 0;
+  });
+}
+
+void ChildrenImpl::TerminateOne(int task, int signal) {
+  ChildProcess* const child = EntryOf(task).live();
+  if (child == nullptr || child->IsGone()) return;
+  if (signal == SIGKILL) {
+    AskToStop(task, absl::ZeroDuration(), "TerminateAll()");
+  } else {
+    child->Signal(signal);
+  }
+}
+
+void ChildrenImpl::Stop(absl::Duration grace) {
+  OnLoop([&] {
+    if (AwaitEnd(absl::ZeroDuration())) return 0;
+    timed_out_ = true;
+    for (auto& entry : entries_) entry->next_cause = StopReason::kTimeout;
+    supervision_.Feed(event::StopAsked{kWholeJob, grace, "the time of Join() is over"});
+    return 0;
+  });
+}
+
+// ---- What comes from a child
+
+void ChildrenImpl::Received(Entry& entry, ChildProcess& child, const Message& message) {
+  if (message.kind == Message::Kind::kRequest) return HandleRequest(entry, child, message);
+  if (message.kind != Message::Kind::kResult) return;
+  auto result = Decode<CallResult>(message.content);
+  if (!result) return;
+  if (message.number != 0) {
+    // What the call has written is in the pipes by now.
+    child.DrainOutput();
+    return pool_calls_.Answered(message.number, *std::move(result));
+  }
+  entry.last_status = result->status;
+  entry.has_returned = true;
+  entry.last = std::move(result);
+  entry.last_number = ++last_return_;
+}
+
+void ChildrenImpl::HandleRequest(const Entry& entry, const ChildProcess& child,
+                                 const Message& message) {
+  const auto request = Decode<ObjectRequest>(message.content);
+  if (!request) return;
+  if (request->operation == ObjectRequest::Operation::kBarrier) {
+    return barriers_.Arrive(entry.name, {child.number(), message.number}, *request);
+  }
+  CallObject(child.number(), *request,
+             [weak = weak_from_this(), child = child.number(),
+              number = message.number](ObjectReply reply) {
+               const auto run = weak.lock();
+               if (run == nullptr) return;
+               // (It lives as long as its loop runs.)
+               run->loop_->Post([run = run.get(), child, number, reply = std::move(reply)] {
+                 run->Reply(child, number, reply);
+               });
+             });
+}
+
+void ChildrenImpl::Reply(std::uint64_t child, std::uint64_t request, const ObjectReply& reply) {
+  for (const auto& entry : entries_) {
+    ChildProcess* const live = entry->live();
+    if (live == nullptr || live->number() != child) continue;
+    std::string content = Encode(reply);
+    if (content.size() > kMaxMessage) {
+      ObjectReply none;
+      none.status = absl::ResourceExhaustedError("too large for one answer");
+      content = Encode(none);
+    }
+    return live->Send({Message::Kind::kReply, request, std::move(content)});
+  }
+}
+
+void ChildrenImpl::HasEnded(Entry& entry, const ChildProcess& child) {
+  const std::string how = child.How();
+  const bool success = child.exit()->ok();
+  const bool by_itself = child.cause() == StopReason::kNone;
+  attempts_.push_back({entry.name, child.attempt(), how, entry.last_status, !by_itself});
+  // An error of an earlier attempt that this one has cured, or followed by its own end, is only in
+  // the history. One that was ended for us has done neither.
+  if (by_itself && !entry.has_returned && entry.last && !entry.last->status.ok()) {
+    entry.last.reset();
+  }
+  ObjectClientGone(child.number(), entry.name);
+  barriers_.TaskEnded(entry.name, how);
+  pool_calls_.ChildGone(child.number(),
+                        entry.last_status.ok()
+                            ? absl::UnavailableError("the pool's process has died with " + how)
+                            : entry.last_status);
+  {
+    runtime::MutexLock lock(mutex_);
+    live_.erase(child.number());
+    changed_.SignalAll();
+  }
+  // (It may be started again, which deletes the child.)
+  supervision_.Feed(event::Ended{.task = by_name_.at(entry.name), .success = success, .how = how});
+}
+
+// ---- The end
+
+void ChildrenImpl::CheckOver() {
+  if (!supervision_.IsOver()) return;
+  for (const auto& entry : entries_) {
+    for (const auto& child : entry->children) {
+      if (!child->IsOver()) return;
+    }
+  }
+  loop_->Cancel(std::exchange(time_over_timer_, 0));
+  runtime::MutexLock lock(mutex_);
+  over_ = true;
+  changed_.SignalAll();
+}
+
+bool ChildrenImpl::AwaitEnd(absl::Duration timeout) {
+  const absl::Duration until = Now() + timeout;
+  runtime::MutexLock lock(mutex_);
+  while (!over_) {
+    if (Now() >= until) return false;
+    runtime::Clock::Real()->WaitUntil(changed_, mutex_, until);
+  }
+  return true;
+}
+
+Outcome ChildrenImpl::CollectOnLoop() {
+  std::vector<TaskFate> fates;
+  for (const auto& entry : entries_) {
+    TaskFate& fate = fates.emplace_back();
+    fate.task = entry->name;
+    fate.last = entry->last;
+    fate.last_number = entry->last_number;
+    fate.not_started = entry->not_started;
+    const ChildProcess* const child = entry->current();
+    if (!entry->not_started.ok() || child == nullptr || !child->exit()) continue;
+    fate.end = child->End();
+    fate.time_was_over = child->cause() == StopReason::kTimeOver;
+  }
+  RunResult result;
+  result.attempts = attempts_;
+  output_.MoveTo(&result);
+  return MakeOutcome(std::move(result), fates, timed_out_, supervision_.status().ending);
+}
+
+// ---- Pools
+
+std::shared_ptr<PoolCall> ChildrenImpl::BeginCalls(const Call& call) {
+  std::vector<std::string> names;
+  for (const auto& entry : entries_) names.push_back(entry->name);
+  const auto made = std::make_shared<PoolCall>(std::move(names));
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (ChildProcess* const child = entries_[i]->live()) {
+      const std::uint64_t number = pool_calls_.Add(made, i, child->number());
+      child->Send({Message::Kind::kCall, number,
+                   Encode(CallOrder{call.function, call.bytes.value_or("")})});
+      continue;
+    }
+    absl::Status status =
+        entries_[i]->not_started.ok() ? entries_[i]->last_status : entries_[i]->not_started;
+    if (status.ok()) status = absl::UnavailableError("the pool's process has died");
+    made->Answer(i, {std::move(status), std::nullopt}, true);
+  }
+  return made;
+}
+
+Outcome ChildrenImpl::CallAll(const Call& call, absl::Duration task_timeout,
+                              absl::Duration run_timeout) {
+  return OnLoop([&] { return BeginCalls(call); })->Await(task_timeout, run_timeout);
+}
+
+void ChildrenImpl::EndCalls() {
+  OnLoop([&] {
+    for (const auto& entry : entries_) {
+      if (ChildProcess* child = entry->live()) child->Send({Message::Kind::kEnd, 0, ""});
+    }
+    return 0;
+  });
+}
+
+}  // namespace
+
+std::shared_ptr<Children> Children::Create(const RunOptions& options,
+                                           const std::vector<std::string>& barrier_tasks) {
+  return std::make_shared<ChildrenImpl>(options, barrier_tasks);
+}
+
+}  // namespace launcher::testing

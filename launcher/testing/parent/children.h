@@ -1,0 +1,92 @@
+#ifndef LAUNCHER_TESTING_PARENT_CHILDREN_H_
+#define LAUNCHER_TESTING_PARENT_CHILDREN_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "launcher/testing/call/function.h"
+#include "launcher/testing/spec/cluster_spec.h"
+#include "launcher/testing/spec/run_options.h"
+#include "launcher/testing/spec/run_result.h"
+
+namespace launcher::testing {
+
+// The children of a runner, and what happens to them: started by runtime/process/subprocess.h,
+// decided about by launcher/job/supervisor.h, killed with all that they have started by
+// launcher/process/process_table.h. A thread of its own does all of it. Any thread may call any
+// method; only those that say so wait. With stream_output all of them wait for whoever reads the
+// output of this process, as any printf() does.
+class Children {
+ public:
+  // Nobody outlives a kill for so long but who hangs in the kernel.
+  static constexpr absl::Duration kKillTime = absl::Seconds(60);
+
+  struct Task {
+    std::string type;
+    int index = 0;
+    Call call;  // With arguments. Of a pool's worker without a name: none.
+    ClusterSpec cluster;
+    bool is_worker = false;  // Of a pool.
+    std::string name() const { return TaskName(type, index); }
+  };
+  // What became of the last process of a task.
+  struct Ended {
+    std::optional<int> exit_code;  // Of a signal its number, negative. Nothing while it runs.
+  };
+
+  // `barrier_tasks`: those that the barrier is for.
+  static std::shared_ptr<Children> Create(const RunOptions& options,
+                                          const std::vector<std::string>& barrier_tasks);
+  virtual ~Children() = default;
+
+  // Starts tasks, one after the other; one that has ended starts again, as it is now.
+  // AlreadyExists while one of them runs, FailedPrecondition while the run ends. That a process
+  // could not be started is the error of its task.
+  virtual absl::Status Start(const std::vector<Task>& tasks) = 0;
+  // The end of chief-0 ends nothing. Before anything is started.
+  virtual void IgnoreChief() = 0;
+
+  virtual std::optional<pid_t> Pid(const std::string& task) = 0;
+  // NotFound for an unknown task.
+  virtual absl::StatusOr<Ended> LookAt(const std::string& task) = 0;
+
+  // Waits until its process is gone, killed after `terminate_wait` if need be. NotFound for an
+  // unknown task, DeadlineExceeded.
+  virtual absl::Status Terminate(const std::string& task) = 0;
+  // The same without doing anything to it. Of a task that is restarted the process that runs now.
+  virtual absl::Status AwaitExit(const std::string& task, absl::Duration timeout) = 0;
+  // Returns once the signal is sent; SIGKILL kills all that the tasks have started too.
+  virtual void TerminateAll(int signal) = 0;
+
+  // Waits until everything is over. False if `timeout` ran out first.
+  virtual bool AwaitEnd(absl::Duration timeout) = 0;
+  // Nothing, if everything is over. Else nothing is restarted any more, SIGTERM, and after `grace`
+  // the kill; at once if that is zero.
+  virtual void Stop(absl::Duration grace) = 0;
+  // What there is now; lines of the output (and how many were dropped) and notes are taken: the
+  // next call has only later ones.
+  virtual Outcome Collect() = 0;
+  virtual bool daemon() const = 0;
+  // Who still runs: "worker-0 (process 77)".
+  virtual std::vector<std::string> Running() = 0;
+
+  // ---- Pools
+  // Calls on all workers, and waits for as long as the pool says; in the order of the tasks. The
+  // first error of them all is that of the outcome; one that is Unavailable or DeadlineExceeded
+  // with `kUnexpectedExit` or `kTimeout` is of a worker that cannot be used any more.
+  virtual Outcome CallAll(const Call& call, absl::Duration task_timeout,
+                          absl::Duration run_timeout) = 0;
+  // The workers end by themselves once they have no call.
+  virtual void EndCalls() = 0;
+};
+
+}  // namespace launcher::testing
+
+#endif  // LAUNCHER_TESTING_PARENT_CHILDREN_H_

@@ -1,0 +1,33 @@
+#ifndef LAUNCHER_TESTING_PARENT_RUN_OUTCOME_H_
+#define LAUNCHER_TESTING_PARENT_RUN_OUTCOME_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "launcher/job/root_cause.h"
+#include "launcher/testing/call/child_message.h"
+#include "launcher/testing/spec/run_result.h"
+
+namespace launcher::testing {
+
+// What became of a task, for the error of its run.
+struct TaskFate {
+  std::string task;                // "worker-0"
+  std::optional<CallResult> last;  // What it has returned last,
+  std::uint64_t last_number = 0;   // and when, among all of the run.
+  absl::Status not_started;        // Why its last attempt has no process.
+  std::optional<TaskEnd> end;      // Of its last process.
+  bool time_was_over = false;      // It was killed for max_run_time.
+};
+
+// The outcome of a run, as MultiProcessRunner::Join() describes it. `result`: without the return
+// values. `timed_out`: Join() has ended it. `ending`: why the run was ended, if it was.
+Outcome MakeOutcome(RunResult result, const std::vector<TaskFate>& tasks, bool timed_out,
+                    const std::string& ending);
+
+}  // namespace launcher::testing
+
+#endif  // LAUNCHER_TESTING_PARENT_RUN_OUTCOME_H_

@@ -1,0 +1,65 @@
+#ifndef LAUNCHER_TESTING_PARENT_SUPERVISION_H_
+#define LAUNCHER_TESTING_PARENT_SUPERVISION_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "launcher/job/supervisor.h"
+#include "launcher/testing/spec/run_options.h"
+#include "runtime/event_loop.h"
+
+namespace launcher::testing {
+
+// launcher/job/supervisor.h for the tasks of a run: asks it about one event after the other, keeps
+// its timers, and says what is to be done. On the loop's thread.
+class Supervision {
+ public:
+  struct Actions {
+    // A start ends in Running or Ended, fed from within it or later.
+    std::function<void(int task, int attempt)> start;
+    std::function<void(int task, absl::Duration grace)> stop;
+    // All events are decided about.
+    std::function<void()> settled;
+  };
+  // The loop is not owned.
+  Supervision(runtime::EventLoop* loop, const RunOptions& options, Actions actions);
+  ~Supervision();
+  Supervision(const Supervision&) = delete;
+  Supervision& operator=(const Supervision&) = delete;
+
+  // A task that has not been started: event::RestartAsked starts it. Returns its place.
+  int AddTask(const std::string& name, bool is_chief);
+
+  // From within an action: decided about after all that came before.
+  void Feed(std::vector<Event> events);
+  void Feed(Event event) { Feed(std::vector<Event>{std::move(event)}); }
+
+  const JobStatus& status() const { return status_; }
+  bool runs() const { return status_.phase == JobStatus::Phase::kRuns; }
+  bool HasEnded(int task) const;
+  // All tasks have, and there is no event left.
+  bool IsOver() const { return !deciding_ && launcher::HasEnded(status_); }
+
+ private:
+  void Do(const Action& action);
+  void SetTimer(int task, absl::Duration delay);
+
+  runtime::EventLoop* const loop_;
+  const Actions actions_;
+  JobStatus status_;
+  JobRules rules_;
+  std::deque<Event> events_;
+  bool deciding_ = false;
+  std::map<int, runtime::EventLoop::TimerId> timers_;
+  std::minstd_rand random_;
+};
+
+}  // namespace launcher::testing
+
+#endif  // LAUNCHER_TESTING_PARENT_SUPERVISION_H_
