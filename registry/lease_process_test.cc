@@ -27,6 +27,7 @@
 #include "registry/test_registry.h"
 #include "runtime/file/file.h"
 #include "runtime/mutex.h"
+#include "runtime/process/stop_process.h"
 #include "runtime/process/subprocess.h"
 
 namespace registry {
@@ -151,7 +152,7 @@ TEST_P(StalledRegistryTest, LosesNobodyAndSuspectsNobody) {
   for (const char* name : {"one", "two", "three"}) registry_.StartMember(name);
   registry_.AwaitCount("", 4);
   const auto before = registry_.List();
-  ASSERT_EQ(registry_.process().Signal(SIGSTOP), absl::OkStatus());
+  ASSERT_EQ(runtime::StopProcess(registry_.process()), absl::OkStatus());
   EXPECT_EQ(registry_.client().Call<Registry::List>({}, {.timeout = stall}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   ASSERT_EQ(registry_.process().Signal(SIGCONT), absl::OkStatus());

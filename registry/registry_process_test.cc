@@ -31,6 +31,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/process/process_identity.h"
+#include "runtime/process/stop_process.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/thread.h"
 
@@ -305,7 +306,7 @@ TEST_F(RegistryProcessTest, NoLeaseIsLostWhileTheRegistryIsStopped) {
   request.lease->ttl_ms = 2500;
   const auto lease = client_->Call<Registry::Register>(request);
   ASSERT_EQ(lease.status(), absl::OkStatus());
-  ASSERT_EQ(process_->Signal(SIGSTOP), absl::OkStatus());
+  ASSERT_EQ(runtime::StopProcess(*process_), absl::OkStatus());
   EXPECT_EQ(client_->Call<Registry::List>({}, {.timeout = absl::Seconds(4)}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
   ASSERT_EQ(process_->Signal(SIGCONT), absl::OkStatus());

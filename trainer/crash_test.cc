@@ -122,7 +122,7 @@ class CrashTest : public testing::TestWithParam<std::pair<const char*, int>> {
     ASSERT_EQ(pipe2(fds, O_CLOEXEC), 0);
     const runtime::UniqueFd reader(fds[0]);
     runtime::UniqueFd writer(fds[1]);
-    auto program = runtime::FindBinary("trainer/crashing_trainer");
+    auto program = runtime::FindBinary("trainer/testing/crashing_trainer");
     ASSERT_TRUE(program.ok()) << program.status();
     runtime::Subprocess::Options options;
     options.argv = {*program, directory_, absl::StrCat(trials), point, absl::StrCat(count)};

@@ -15,6 +15,7 @@
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
+#include "runtime/process/stop_process.h"
 #include "runtime/process/subprocess.h"
 
 namespace bus {
@@ -160,7 +161,7 @@ TEST_F(FailureTest, AnAnswerThatBreaksOffInTheMiddleBeginsAnew) {
 TEST_F(FailureTest, AStoppedServiceCostsTheTimeoutAndNoMore) {
   Start();
   ASSERT_EQ(List().status(), absl::OkStatus());
-  ASSERT_EQ(process_->Signal(SIGSTOP), absl::OkStatus());
+  ASSERT_EQ(runtime::StopProcess(*process_), absl::OkStatus());
   const absl::Time start = absl::Now();
   EXPECT_EQ(List({.timeout = absl::Seconds(1)}).status().code(),
             absl::StatusCode::kDeadlineExceeded);
@@ -189,7 +190,7 @@ TEST_F(FailureTest, AStreamOfAStoppedServiceFailsAfterThreeSeconds) {
   Start();
   absl::Time stopped = absl::InfiniteFuture();
   const auto end = client_->Stream<Registry::Watch>({}, [&](const msg::WatchReplyT&) {
-    EXPECT_EQ(process_->Signal(SIGSTOP), absl::OkStatus());
+    EXPECT_EQ(runtime::StopProcess(*process_), absl::OkStatus());
     stopped = absl::Now();
     return true;
   });

@@ -26,6 +26,7 @@
 #include "launcher/wire/shim_protocol.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/process/stop_process.h"
 #include "runtime/process/subprocess.h"
 
 namespace launcher {
@@ -319,9 +320,7 @@ TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
       Send(control_, {.kind = ShimRequest::Kind::kState});
       ASSERT_TRUE(WaitReadable(control_.get()));
     }
-    ASSERT_TRUE(shim_->Signal(SIGSTOP).ok());
-    siginfo_t stopped;
-    ASSERT_EQ(waitid(P_PID, static_cast<id_t>(shim_->pid()), &stopped, WSTOPPED), 0);
+    ASSERT_TRUE(runtime::StopProcess(*shim_).ok());
     Send(control_, {.kind = ShimRequest::Kind::kState});  // Nobody is there for the answer.
     Send(control_, {.kind = ShimRequest::Kind::kAcknowledge});
     control_.reset();

@@ -27,14 +27,18 @@ absl::StatusOr<bool> MakeDatabaseFile(const std::string& path) {
   return is_new;
 }
 
+bool IsNoRoom(SQLite::Database& database, const SQLite::Exception& error) {
+  if (error.getErrorCode() == SQLITE_FULL) return true;
+  const int cause = sqlite3_system_errno(database.getHandle());
+  return error.getErrorCode() == SQLITE_IOERR && (cause == ENOSPC || cause == EDQUOT);
+}
+
 absl::Status DatabaseError(SQLite::Database& database, const std::string& what,
                            const SQLite::Exception& error) {
-  const int cause = sqlite3_system_errno(database.getHandle());
   const std::string text =
       absl::StrCat("cannot ", what, " in ", database.getFilename(), ": ", error.what());
-  const int code = error.getErrorCode();
-  if (code == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
-  if (code == SQLITE_FULL || (code == SQLITE_IOERR && (cause == ENOSPC || cause == EDQUOT))) {
+  if (error.getErrorCode() == SQLITE_CONSTRAINT) return absl::AlreadyExistsError(text);
+  if (IsNoRoom(database, error)) {
     (void)database.tryExec("PRAGMA wal_checkpoint(TRUNCATE)");
     return absl::ResourceExhaustedError(text);
   }

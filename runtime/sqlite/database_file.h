@@ -17,10 +17,13 @@ namespace runtime {
 // cannot be opened, or its directory cannot be synced. Any thread; blocks for the disk.
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path);
 
+// Is it a full disk or quota, also where SQLite calls it an input/output error (the index of its
+// log cannot grow)?
+bool IsNoRoom(SQLite::Database& database, const SQLite::Exception& error);
+
 // "cannot WHAT in PATH: ..." for what SQLite threw: AlreadyExists for a constraint,
-// ResourceExhausted for a full disk or quota (SQLite calls it an input/output error where the index
-// of its log cannot grow), else Internal. After a full disk the log is copied and cut to nothing:
-// what stands in it twice takes the room of what is to come. On the database's thread.
+// ResourceExhausted for IsNoRoom(), else Internal. After a full disk the log is copied and cut to
+// nothing: what stands in it twice takes the room of what is to come. On the database's thread.
 absl::Status DatabaseError(SQLite::Database& database, const std::string& what,
                            const SQLite::Exception& error);
 

@@ -11,6 +11,7 @@
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/option_set.h"
+#include "tools/yard/verbs/verbs.h"
 #include "tools/yard/version.h"
 
 namespace yard {

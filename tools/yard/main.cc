@@ -21,6 +21,7 @@
 #include "runtime/text/random_id.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/complete.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/interrupt.h"
 #include "tools/yard/verb.h"
 #include "tools/yard/yard_state.h"

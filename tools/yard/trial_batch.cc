@@ -10,6 +10,7 @@
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verb.h"

@@ -3,30 +3,12 @@
 
 #include <array>
 #include <memory>
-#include <span>
 
-#include "absl/status/status.h"
 #include "tools/yard/context.h"
+#include "tools/yard/exit_code.h"
 #include "tools/yard/option_set.h"
 
 namespace yard {
-
-// Exit codes of the command line, the same for every verb.
-enum ExitCode : int {
-  kDone = 0,
-  kFailed = 1,  // The thing failed.
-  kUsage = 2,
-  kNotFound = 3,     // Not found, or ambiguous.
-  kUnreachable = 4,  // A service is not reachable.
-  kTimedOut = 5,
-  kRefused = 6,
-  kInterrupted = 130,
-};
-
-// The exit code for what a call returned.
-int ExitCodeOf(const absl::Status& status);
-// Prints "yard VERB: message" and returns ExitCodeOf().
-int Fail(Context& context, const char* verb, const absl::Status& status);
 
 // One verb of the command line: its options, and what it does with them.
 class Verb {
@@ -36,7 +18,7 @@ class Verb {
   virtual int Run(Context& context) = 0;
 };
 
-// A row of the verb table. What is not in it does not exist.
+// A row of the table of verbs (verbs/verbs.h).
 struct VerbEntry {
   const char* name;
   const char* summary;  // One line, at most 60 characters.
@@ -51,8 +33,6 @@ struct VerbEntry {
   // It changes something, and goes on to its end also when nobody reads what it says any more.
   bool goes_on = false;
 };
-std::span<const VerbEntry> Verbs();
-
 }  // namespace yard
 
 #endif  // TOOLS_YARD_VERB_H_

@@ -8,6 +8,8 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 #include "tools/yard/context.h"
+#include "tools/yard/failure.h"
+#include "tools/yard/verbs/verbs.h"
 
 namespace yard {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "tools/yard/command_line.h"
 #include "tools/yard/verb.h"
+#include "tools/yard/verbs/verbs.h"
 
 namespace yard {
 namespace {

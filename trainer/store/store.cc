@@ -357,7 +357,7 @@ class SqliteStore : public Store {
     auto status = Try("read an environment", [&] {
       SQLite::Statement select(database_, "SELECT environment FROM trials WHERE number = ?");
       runtime::Binder(select) << trial;
-      if (select.executeStep()) environment = Reader(select).Words();
+      if (select.executeStep()) environment = runtime::Reader(select).Words();
       return absl::OkStatus();
     });
     if (!status.ok()) return status;
@@ -631,7 +631,7 @@ class SqliteStore : public Store {
     try {
       recent_->Settle();
     } catch (const SQLite::Exception& error) {
-      if (!IsNoRoom(error)) throw;
+      if (!runtime::IsNoRoom(database_, error)) throw;
       recent_->ShowAll();
     }
   }

@@ -17,6 +17,7 @@
 #include "glog/logging.h"
 #include "runtime/file/file.h"
 #include "tools/yard/command_line.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/testing/lookup.h"
 #include "tools/yard/verb.h"

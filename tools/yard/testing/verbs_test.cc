@@ -1,5 +1,7 @@
 // Every verb as a person uses it, against services in this process.
 
+#include "tools/yard/verbs/verbs.h"
+
 #include <sys/stat.h>
 
 #include <algorithm>

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/json_path.h"
 #include "tools/yard/message_json.h"

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/run_comparison.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"

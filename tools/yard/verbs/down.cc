@@ -13,6 +13,7 @@
 #include "bus/schema/common_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/processes.h"
 #include "tools/yard/shims.h"

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/overlap.h"
 #include "tools/yard/point_export.h"
 #include "tools/yard/run_reader.h"

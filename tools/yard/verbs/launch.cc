@@ -16,6 +16,7 @@
 #include "runtime/text/printable.h"
 #include "tools/yard/callers_environment.h"
 #include "tools/yard/callers_process.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/job_draft.h"

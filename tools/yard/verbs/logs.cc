@@ -15,6 +15,7 @@
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
 #include "runtime/thread.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_collapser.h"
 #include "tools/yard/line_printer.h"

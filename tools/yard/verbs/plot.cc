@@ -21,6 +21,7 @@
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/braille_plot.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/overlap.h"
 #include "tools/yard/run_reader.h"

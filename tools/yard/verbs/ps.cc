@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/table.h"
 #include "tools/yard/task_names.h"

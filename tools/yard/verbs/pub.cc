@@ -17,6 +17,7 @@
 #include "tools/yard/event_maker.h"
 #include "tools/yard/event_replay.h"
 #include "tools/yard/event_template.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_reader.h"
 #include "tools/yard/message_json.h"

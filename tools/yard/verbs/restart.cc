@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"

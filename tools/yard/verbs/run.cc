@@ -21,6 +21,7 @@
 #include "tools/yard/callers_path.h"
 #include "tools/yard/callers_process.h"
 #include "tools/yard/config_text.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/line_printer.h"
 #include "tools/yard/provenance.h"

@@ -14,6 +14,7 @@
 #include "runtime/counted.h"
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/run_reader.h"
 #include "tools/yard/run_view.h"

@@ -15,6 +15,7 @@
 #include "bus/schema/trainer_methods.h"
 #include "runtime/counted.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/run_reader.h"

@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/launcher_methods.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/quantities.h"
 #include "tools/yard/things_json.h"

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/launcher_methods.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/exit_code.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
 #include "tools/yard/leases.h"

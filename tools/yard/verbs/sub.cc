@@ -22,6 +22,7 @@
 #include "tools/yard/event_dump.h"
 #include "tools/yard/event_queue.h"
 #include "tools/yard/event_view.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/message_json.h"
 #include "tools/yard/quantities.h"

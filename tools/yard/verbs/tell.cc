@@ -1,6 +1,7 @@
 #include <string>
 
 #include "bus/schema/trainer_methods.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"
 #include "tools/yard/verbs/verbs.h"

@@ -9,6 +9,7 @@
 #include "bus/schema/registry_methods.h"
 #include "runtime/file/locations.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/instances.h"
 #include "tools/yard/tensorboard_environment.h"

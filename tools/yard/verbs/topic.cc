@@ -16,6 +16,7 @@
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/rate_window.h"
 #include "tools/yard/table.h"

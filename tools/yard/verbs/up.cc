@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/file/file.h"
 #include "tools/yard/callers_path.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/flag_check.h"
 #include "tools/yard/outdated.h"
 #include "tools/yard/page_client.h"

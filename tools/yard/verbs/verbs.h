@@ -2,10 +2,14 @@
 #define TOOLS_YARD_VERBS_VERBS_H_
 
 #include <memory>
+#include <span>
 
 #include "tools/yard/verb.h"
 
 namespace yard {
+
+// The table of verbs. What is not in it does not exist.
+std::span<const VerbEntry> Verbs();
 
 // One function a file of this folder.
 std::unique_ptr<Verb> MakeCall();

@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
+#include "tools/yard/exit_code.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/failure_block.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/things_json.h"

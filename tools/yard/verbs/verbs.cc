@@ -1,63 +1,8 @@
-#include "tools/yard/verb.h"
-
-#include <string>
-#include <string_view>
-
-#include "absl/strings/match.h"
-#include "runtime/text/printable.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/yard_state.h"
+
+#include <span>
 
 namespace yard {
-
-int ExitCodeOf(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOk:
-      return kDone;
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kUnimplemented:
-      return kUsage;
-    case absl::StatusCode::kNotFound:
-      return kNotFound;
-    case absl::StatusCode::kUnavailable:
-      return kUnreachable;
-    case absl::StatusCode::kDeadlineExceeded:
-      return kTimedOut;
-    case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kPermissionDenied:
-      return kRefused;
-    case absl::StatusCode::kCancelled:
-      return kInterrupted;
-    default:
-      return kFailed;
-  }
-}
-
-namespace {
-
-// A call that nobody answers does not say why.
-std::string WhyItIsSilent(const Context& context, const absl::Status& status) {
-  if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status)) return "";
-  for (const std::string_view service : kServices) {
-    const std::string why = WhyItIsSilent(context, std::string(service));
-    if (!why.empty() && !absl::StrContains(status.message(), why)) return why;
-  }
-  return "";
-}
-
-}  // namespace
-
-int Fail(Context& context, const char* verb, const absl::Status& status) {
-  if (const std::string why = WhyItIsSilent(context, status); !why.empty()) {
-    *context.err << "yard " << verb << ": " << runtime::Printable(why) << "\n";
-  }
-  // Several lines where it quotes a log.
-  std::string_view text(status.message().data(), status.message().size());
-  if (text.ends_with('\n')) text.remove_suffix(1);
-  *context.err << "yard " << verb << ": " << runtime::PrintableLines(text) << "\n";
-  return ExitCodeOf(status);
-}
 
 std::span<const VerbEntry> Verbs() {
   static const VerbEntry kVerbs[] = {
