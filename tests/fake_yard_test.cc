@@ -78,7 +78,6 @@ TEST_F(FakeYardTest, RefusesAndFailsInTheWordsOfTheServices) {
       {"pause", "first"},
       {"resume", "first"},
       {"tell", "first", "1"},
-      {"signal", "first", "TERM"},
       {"stop", "first"},
       {"wait", "first"},
       {"plot", "first", "nothing"},

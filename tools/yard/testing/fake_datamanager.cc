@@ -104,7 +104,7 @@ absl::StatusOr<std::vector<msg::RunT>> FakeYard::FindRuns(const std::string& nam
   const bool exact =
       std::any_of(runs.begin(), runs.end(), [&](const msg::RunT& run) { return run.name == name; });
   keep([&](const std::string& run) { return exact ? run == name : absl::StartsWith(run, name); });
-  if (runs.empty()) return absl::NotFoundError(absl::StrCat("no run ", name));
+  if (runs.empty()) return absl::NotFoundError(absl::StrCat("no run \"", name, "\" in ", logdir()));
   if (runs.size() == 1) return runs;
   return absl::FailedPreconditionError(
       absl::StrCat(name, " may be ", runs[0].name, " or ", runs[1].name));
@@ -171,7 +171,7 @@ void FakeYard::ServeRuns(bus::Service* service) {
           }
           return reply;
         }
-        return absl::NotFoundError(absl::StrCat("no run ", request.run));
+        return absl::NotFoundError(absl::StrCat("no run \"", request.run, "\" in ", logdir()));
       });
   service->Handle<Datamanager::DataStatus>([this](const bus::CallContext&, const auto&) {
     msg::DataStatusReplyT reply;

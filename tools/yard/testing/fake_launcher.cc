@@ -87,7 +87,7 @@ void FakeYard::CutOff() {
 
 absl::StatusOr<int> FakeYard::FindJob(const std::string& name) const {
   const auto itself = [](const msg::JobT& job) -> const msg::JobT& { return job; };
-  return FindThingIn(jobs_, name.substr(0, name.find('/')), itself);
+  return FindThingIn(jobs_, name.substr(0, name.find('/')), itself, "there is no job ");
 }
 
 void FakeYard::ServeLauncher() {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "bus/event/hub_service.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/registry_methods.h"
@@ -38,6 +39,7 @@ std::string ShortDirectory() {
 }
 
 const auto kTrialOf = [](const auto& held) -> const msg::TrialT& { return held.trial; };
+constexpr char kNoTrial[] = "no trial is called ";
 
 std::unique_ptr<msg::LeaseT> LeaseOf(const runtime::Locations& locations,
                                      const std::string& service) {
@@ -245,11 +247,17 @@ void FakeYard::ServeRegistry() {
 
 template <typename Reply>
 absl::StatusOr<Reply> FakeYard::Changed(const std::string& verb, const std::string& trial,
-                                        std::optional<msg::TrialState> state) {
+                                        std::optional<msg::TrialState> state,
+                                        const std::string& refusal) {
   MutexLock lock(mutex_);
-  const auto found = FindThingIn(trials_, trial, kTrialOf);
+  const auto found = FindThingIn(trials_, trial, kTrialOf, kNoTrial);
   if (!found.ok()) return found.status();
   msg::TrialT& held = trials_[*found].trial;
+  if (held.state == msg::TrialState::Done && !refusal.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("cannot ", absl::Substitute(refusal, held.id),
+                                                      ": it has ended (",
+                                                      msg::EnumNameTrialState(held.state), ")"));
+  }
   asked_.push_back(absl::StrCat(verb, " ", held.id));
   if (state) held.state = *state;
   Reply reply;
@@ -282,7 +290,7 @@ void FakeYard::ServeTrainer() {
           listed_ += reply.trials.size();
           return reply;
         }
-        const auto found = FindThingIn(trials_, request.trial, kTrialOf);
+        const auto found = FindThingIn(trials_, request.trial, kTrialOf, kNoTrial);
         if (!found.ok()) return found.status();
         reply.trials.push_back(std::make_unique<msg::TrialT>(trials_[*found].trial));
         return reply;
@@ -290,7 +298,7 @@ void FakeYard::ServeTrainer() {
   service.Handle<Trainer::StopTrial>(
       [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::StopTrialReplyT> {
         MutexLock lock(mutex_);
-        const auto found = FindThingIn(trials_, request.trial, kTrialOf);
+        const auto found = FindThingIn(trials_, request.trial, kTrialOf, kNoTrial);
         if (!found.ok()) return found.status();
         stopped_.push_back(trials_[*found].trial.id);
         trials_[*found].trial.state = msg::TrialState::Stopped;
@@ -300,22 +308,29 @@ void FakeYard::ServeTrainer() {
   service.Handle<Trainer::PauseTrial>(
       [this](const bus::CallContext&,
              const auto& request) -> absl::StatusOr<msg::PauseTrialReplyT> {
-        return Changed<msg::PauseTrialReplyT>("pause", request.trial, msg::TrialState::Paused);
+        return Changed<msg::PauseTrialReplyT>("pause", request.trial, msg::TrialState::Paused,
+                                              "pause trial $0");
       });
   service.Handle<Trainer::ResumeTrial>(
       [this](const bus::CallContext&,
              const auto& request) -> absl::StatusOr<msg::ResumeTrialReplyT> {
-        return Changed<msg::ResumeTrialReplyT>("resume", request.trial, msg::TrialState::Pending);
+        return Changed<msg::ResumeTrialReplyT>("resume", request.trial, msg::TrialState::Pending,
+                                               "resume trial $0");
       });
   service.Handle<Trainer::RemoveTrial>(
       [this](const bus::CallContext&,
              const auto& request) -> absl::StatusOr<msg::RemoveTrialReplyT> {
-        return Changed<msg::RemoveTrialReplyT>("remove", request.trial, std::nullopt);
+        auto reply = Changed<msg::RemoveTrialReplyT>("remove", request.trial, std::nullopt);
+        if (!reply.ok()) return reply;
+        reply->trial->log_directory = absl::StrCat(logdir(), "/.trash/", reply->trial->id);
+        MutexLock lock(mutex_);
+        std::erase_if(trials_, [&](const Held& held) { return held.trial.id == reply->trial->id; });
+        return reply;
       });
   service.Handle<Trainer::TellTrial>(
       [this](const bus::CallContext&, const auto& request) -> absl::StatusOr<msg::TellTrialReplyT> {
         auto reply = Changed<msg::TellTrialReplyT>("tell " + request.event + " to", request.trial,
-                                                   std::nullopt);
+                                                   std::nullopt, "tell trial $0 anything");
         if (reply.ok()) reply->number = 7;
         return reply;
       });
@@ -323,7 +338,7 @@ void FakeYard::ServeTrainer() {
       [this](const bus::CallContext&,
              const auto& request) -> absl::StatusOr<msg::TrialDetailsReplyT> {
         MutexLock lock(mutex_);
-        const auto found = FindThingIn(trials_, request.trial, kTrialOf);
+        const auto found = FindThingIn(trials_, request.trial, kTrialOf, kNoTrial);
         if (!found.ok()) return found.status();
         msg::TrialDetailsReplyT reply = trials_[*found].details;
         reply.trial = std::make_unique<msg::TrialT>(trials_[*found].trial);
@@ -334,7 +349,7 @@ void FakeYard::ServeTrainer() {
       });
   service.HandleAsync<Trainer::FollowTrial>([this](auto writer, const auto& request) {
     MutexLock lock(mutex_);
-    const auto found = FindThingIn(trials_, request.trial, kTrialOf);
+    const auto found = FindThingIn(trials_, request.trial, kTrialOf, kNoTrial);
     if (!found.ok()) return writer->Finish(found.status());
     Held& held = trials_[*found];
     if (held.trial.state == msg::TrialState::Paused) {

@@ -167,10 +167,12 @@ class FakeYard {
   void ServeControl(bus::Service* service);
   absl::StatusOr<int> FindJob(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ServeTrainer();
-  // Notes what was asked for a trial; it is in `state` then, if there is one.
+  // Notes what was asked for a trial; it is in `state` then, if there is one. `refusal` ("pause
+  // trial $0"): what cannot be done with one that is done.
   template <typename Reply>
   absl::StatusOr<Reply> Changed(const std::string& verb, const std::string& trial,
-                                std::optional<msg::TrialState> state);
+                                std::optional<msg::TrialState> state,
+                                const std::string& refusal = "");
   void ServeDatamanager();
   void ServeRuns(bus::Service* service);
   void ServePoints(bus::Service* service);

@@ -17,9 +17,10 @@
 namespace yard {
 
 // The place of a thing: by id, unique prefix of an id, or name, as the services look things up, and
-// in their words.
+// in their words. `none`: "no trial is called ".
 template <typename Things, typename Get>
-absl::StatusOr<int> FindThingIn(const Things& things, const std::string& wanted, const Get& get) {
+absl::StatusOr<int> FindThingIn(const Things& things, const std::string& wanted, const Get& get,
+                                const char* none) {
   std::vector<int> matches;
   for (std::size_t i = 0; i < things.size(); ++i) {
     const auto& thing = get(things[i]);
@@ -27,7 +28,7 @@ absl::StatusOr<int> FindThingIn(const Things& things, const std::string& wanted,
     if (absl::StartsWith(thing.id, wanted)) matches.push_back(static_cast<int>(i));
   }
   if (matches.size() == 1) return matches.front();
-  if (matches.empty()) return absl::NotFoundError(absl::StrCat("nothing is called ", wanted));
+  if (matches.empty()) return absl::NotFoundError(absl::StrCat(none, wanted));
   std::vector<std::string> names;
   for (const int i : matches) names.push_back(get(things[i]).id);
   return absl::FailedPreconditionError(
