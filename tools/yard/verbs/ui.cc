@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "runtime/file/file.h"
 #include "runtime/process/subprocess.h"
+#include "tools/yard/failure.h"
 #include "tools/yard/follow.h"
 #include "tools/yard/page_client.h"
 #include "tools/yard/run_reader.h"
