@@ -37,7 +37,7 @@ def yard_precompiled(name, test = False, **kwargs):
         **kwargs
     )
 
-# The precompiled header of each folder; its tests use the one with _test after the name. The folders that show
+# The precompiled header of each folder, with all in it that have none of their own; its tests use the one with _test after the name. The folders that show
 # how a user's program is built (sdk, examples) have none.
 _PCH = {
     "bench": "//bus/schema:pch",
@@ -45,6 +45,9 @@ _PCH = {
     "datamanager": "//bus/schema:pch",
     "eventlog": "//bazel/pch:base",
     "launcher": "//bus/schema:pch",
+    "launcher/process": "//bazel/pch:base",
+    "launcher/shim": "//bazel/pch:base",
+    "launcher/wire": "//bazel/pch:base",
     "registry": "//bus/schema:pch",
     "runtime": "//bazel/pch:base",
     "tests": "//bus/schema:pch",
@@ -59,7 +62,8 @@ def _precompiled(copts, test = False):
 
     Clang refuses a header that was compiled with other options, so a target with copts of its own has none.
     """
-    label = _PCH.get(native.package_name().split("/")[0])
+    package = native.package_name()
+    label = _PCH.get(package, _PCH.get(package.split("/")[0]))
     if not label or native.package_name() == "bus/schema" or copts:
         return [], []
     if test:

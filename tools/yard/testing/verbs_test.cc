@@ -702,8 +702,7 @@ TEST_F(VerbsTest, PlotOfARunThatIsNowhereIsAnsweredAtOnceWithTheNearestName) {
   yard_.Start();
   const auto result = yard_.Run({"plot", "basline"});
   EXPECT_EQ(result.code, kNotFound);
-  EXPECT_THAT(result.err,
-              HasSubstr("no run \"basline\" in " + yard_.logdir() + "; did you mean baseline?"));
+  EXPECT_THAT(result.err, HasSubstr("no run basline; did you mean baseline?"));
   EXPECT_THAT(yard_.Run({"plot", "something else"}).err, Not(HasSubstr("mean")));
 }
 
