@@ -10,9 +10,9 @@
 #include "absl/strings/str_cat.h"
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/option_set.h"
+#include "tools/yard/cli/option_set.h"
+#include "tools/yard/cli/version.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/version.h"
 
 namespace yard {
 namespace {

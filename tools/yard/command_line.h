@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/yard/verb.h"
+#include "tools/yard/cli/verb.h"
 
 namespace yard {
 

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/yard/verb.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

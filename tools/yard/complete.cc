@@ -8,9 +8,9 @@
 #include "bus/schema/envelope_generated.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/utf8.h"
-#include "tools/yard/live_names.h"
-#include "tools/yard/message_json.h"
-#include "tools/yard/verb.h"
+#include "tools/yard/cli/verb.h"
+#include "tools/yard/follow/live_names.h"
+#include "tools/yard/json/message_json.h"
 #include "tools/yard/what_may_follow.h"
 
 namespace yard {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/yard/context.h"
+#include "tools/yard/cli/context.h"
 
 namespace yard {
 

@@ -19,12 +19,12 @@
 #include "glog/logging.h"
 #include "runtime/file/locations.h"
 #include "runtime/text/random_id.h"
+#include "tools/yard/cli/interrupt.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/command_line.h"
 #include "tools/yard/complete.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/interrupt.h"
-#include "tools/yard/verb.h"
-#include "tools/yard/yard_state.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/yard_state.h"
 
 extern char** environ;
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/command_line.h"
-#include "tools/yard/verb.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

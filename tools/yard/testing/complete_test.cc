@@ -10,8 +10,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/testing/fake_yard.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

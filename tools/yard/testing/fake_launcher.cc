@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_methods.h"
-#include "tools/yard/follow.h"
+#include "tools/yard/follow/follow.h"
 #include "tools/yard/testing/fake_yard.h"
 #include "tools/yard/testing/lookup.h"
 

@@ -17,12 +17,12 @@
 #include "bus/wire/version.h"
 #include "glog/logging.h"
 #include "runtime/file/file.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/command_line.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/testing/lookup.h"
-#include "tools/yard/verb.h"
-#include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {

@@ -28,7 +28,7 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
 #include "runtime/thread_pool.h"
-#include "tools/yard/context.h"
+#include "tools/yard/cli/context.h"
 
 namespace yard {
 

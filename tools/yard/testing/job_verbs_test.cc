@@ -24,9 +24,9 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "runtime/mutex.h"
-#include "tools/yard/interrupt.h"
+#include "tools/yard/cli/interrupt.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/testing/fake_yard.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tools/yard/follow.h"
+#include "tools/yard/follow/follow.h"
 
 namespace yard {
 

@@ -18,8 +18,8 @@
 #include "nlohmann/json.hpp"
 #include "runtime/fake_clock.h"
 #include "runtime/file/unique_fd.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/testing/fake_yard.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

@@ -18,8 +18,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/testing/fake_yard.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

@@ -9,12 +9,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "tools/yard/context.h"
+#include "tools/yard/cli/context.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/testing/fake_yard.h"
 #include "tools/yard/top/fact_reader.h"
 #include "tools/yard/top/facts.h"
 #include "tools/yard/top/model.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

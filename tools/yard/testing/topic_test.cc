@@ -19,8 +19,8 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "runtime/fake_clock.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/testing/fake_yard.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

@@ -24,9 +24,9 @@
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "runtime/fake_clock.h"
+#include "tools/yard/cli/verb.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/testing/fake_yard.h"
-#include "tools/yard/verb.h"
-#include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {

@@ -15,11 +15,11 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/leases.h"
-#include "tools/yard/task_names.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/services/leases.h"
+#include "tools/yard/text/task_names.h"
+#include "tools/yard/text/whole_lines.h"
 #include "tools/yard/top/cpu_rates.h"
-#include "tools/yard/whole_lines.h"
 
 namespace yard::top {
 namespace {

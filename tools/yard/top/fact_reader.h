@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/yard/context.h"
+#include "tools/yard/cli/context.h"
 #include "tools/yard/top/facts.h"
 #include "tools/yard/top/model.h"
 

@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
-#include "tools/yard/service_rows.h"
+#include "tools/yard/services/service_rows.h"
 
 namespace yard::top {
 

@@ -1,7 +1,7 @@
 #include "tools/yard/top/facts_json.h"
 
-#include "tools/yard/table.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/text/table.h"
 
 namespace yard::top {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tools/yard/context.h"
+#include "tools/yard/cli/context.h"
 #include "tools/yard/top/facts.h"
 #include "tools/yard/top/model.h"
 

@@ -9,10 +9,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
-#include "tools/yard/follow.h"
-#include "tools/yard/task_names.h"
-#include "tools/yard/things_json.h"
-#include "tools/yard/trial_words.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/trial_words.h"
+#include "tools/yard/text/task_names.h"
 
 namespace yard::top {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/text_width.h"
+#include "tools/yard/text/text_width.h"
 
 namespace yard::top {
 namespace {

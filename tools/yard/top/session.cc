@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "runtime/file/unique_fd.h"
-#include "tools/yard/interrupt.h"
+#include "tools/yard/cli/interrupt.h"
 #include "tools/yard/top/feed.h"
 #include "tools/yard/top/keys.h"
 #include "tools/yard/top/model.h"

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/sparkline.h"
-#include "tools/yard/table.h"
-#include "tools/yard/text_width.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/text/sparkline.h"
+#include "tools/yard/text/table.h"
+#include "tools/yard/text/text_width.h"
 
 namespace yard::top {
 namespace {

@@ -6,12 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/json_path.h"
-#include "tools/yard/message_json.h"
-#include "tools/yard/table.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/json/json_path.h"
+#include "tools/yard/json/message_json.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

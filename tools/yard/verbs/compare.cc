@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/run_comparison.h"
-#include "tools/yard/run_reader.h"
-#include "tools/yard/run_view.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/run/run_comparison.h"
+#include "tools/yard/run/run_reader.h"
+#include "tools/yard/run/run_view.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -13,13 +13,13 @@
 #include "bus/schema/common_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/processes.h"
-#include "tools/yard/shims.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/processes.h"
+#include "tools/yard/services/shims.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/yard_state.h"
 
 // Whatever state the yard is in, it is gone in the end. Each step does what it can by asking, has a
 // part of the time for it, and leaves the rest to the next one; the last ones ask nobody:

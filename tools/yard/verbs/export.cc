@@ -9,10 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/overlap.h"
-#include "tools/yard/point_export.h"
-#include "tools/yard/run_reader.h"
+#include "tools/yard/run/overlap.h"
+#include "tools/yard/run/point_export.h"
+#include "tools/yard/run/run_reader.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -8,9 +8,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "tools/yard/cli/context.h"
+#include "tools/yard/cli/verb.h"
 #include "tools/yard/command_line.h"
-#include "tools/yard/context.h"
-#include "tools/yard/verb.h"
 
 namespace yard {
 namespace {

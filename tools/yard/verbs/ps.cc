@@ -9,14 +9,14 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/table.h"
-#include "tools/yard/task_names.h"
-#include "tools/yard/things_json.h"
-#include "tools/yard/trial_words.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/follow/trial_words.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/yard_state.h"
+#include "tools/yard/text/table.h"
+#include "tools/yard/text/task_names.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {

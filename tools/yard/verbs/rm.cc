@@ -8,10 +8,10 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/run_reader.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/run/run_reader.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -14,11 +14,11 @@
 #include "runtime/counted.h"
 #include "runtime/text/nearest_word.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/run_reader.h"
-#include "tools/yard/run_view.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/run/run_reader.h"
+#include "tools/yard/run/run_view.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -5,10 +5,10 @@
 #include "absl/strings/str_join.h"
 #include "bus/schema/launcher_methods.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/quantities.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/text/quantities.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -1,9 +1,9 @@
 #include <string>
 
 #include "bus/schema/trainer_methods.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

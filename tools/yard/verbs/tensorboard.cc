@@ -9,13 +9,13 @@
 #include "bus/schema/registry_methods.h"
 #include "runtime/file/locations.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/instances.h"
-#include "tools/yard/tensorboard_environment.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/instances.h"
+#include "tools/yard/services/tensorboard_environment.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "absl/time/time.h"
 #include "runtime/mutex.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/top/fact_reader.h"
 #include "tools/yard/top/facts.h"
 #include "tools/yard/top/facts_json.h"

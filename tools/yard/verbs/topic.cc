@@ -16,11 +16,11 @@
 #include "runtime/counted.h"
 #include "runtime/mutex.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/rate_window.h"
-#include "tools/yard/table.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/event/rate_window.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -6,13 +6,13 @@
 #include "absl/time/time.h"
 #include "runtime/file/file.h"
 #include "runtime/process/subprocess.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/page_client.h"
-#include "tools/yard/run_reader.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/run/run_reader.h"
+#include "tools/yard/services/failure.h"
+#include "tools/yard/services/page_client.h"
+#include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
-#include "tools/yard/yard_state.h"
 
 namespace yard {
 namespace {

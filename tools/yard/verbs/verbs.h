@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "tools/yard/verb.h"
+#include "tools/yard/cli/verb.h"
 
 namespace yard {
 

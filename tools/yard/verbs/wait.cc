@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/text/printable.h"
-#include "tools/yard/exit_code.h"
-#include "tools/yard/failure.h"
-#include "tools/yard/failure_block.h"
-#include "tools/yard/follow.h"
-#include "tools/yard/things_json.h"
+#include "tools/yard/cli/exit_code.h"
+#include "tools/yard/follow/failure_block.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
+#include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {

@@ -1,0 +1,16 @@
+#ifndef TOOLS_YARD_CLI_CALLERS_ENVIRONMENT_H_
+#define TOOLS_YARD_CLI_CALLERS_ENVIRONMENT_H_
+
+#include <string>
+#include <vector>
+
+namespace yard {
+
+// The environment that a program gets from its caller, "NAME=value" each: all of it, but for what a
+// yard has set for the caller where that is a task itself. What is told to one rank of a cluster
+// (RANK, TF_CONFIG, where to write its error) or to one trial is not another one's.
+std::vector<std::string> CallersEnvironment(const std::vector<std::string>& environment);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_CLI_CALLERS_ENVIRONMENT_H_

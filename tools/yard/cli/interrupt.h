@@ -1,0 +1,48 @@
+#ifndef TOOLS_YARD_CLI_INTERRUPT_H_
+#define TOOLS_YARD_CLI_INTERRUPT_H_
+
+#include <functional>
+#include <utility>
+
+#include "runtime/mutex.h"
+
+namespace yard {
+
+// Ctrl-C, as a verb sees it. Any thread.
+class Interrupt {
+ public:
+  // `otherwise` runs for an interrupt that no verb handles (it ends the process with 130).
+  explicit Interrupt(std::function<void()> otherwise) : otherwise_(std::move(otherwise)) {}
+
+  // Runs `handler` for each interrupt from now on, on the thread that waits for signals; it may
+  // block, but must not call this. Empty: back to the default. Waits for a handler that runs.
+  void Handle(std::function<void()> handler) {
+    runtime::MutexLock lock(mutex_);
+    while (running_) idle_.Wait(mutex_);
+    handler_ = std::move(handler);
+  }
+  // An interrupt has come.
+  void Raise() {
+    std::function<void()> handler;
+    {
+      runtime::MutexLock lock(mutex_);
+      handler = handler_ ? handler_ : otherwise_;
+      running_ = true;
+    }
+    handler();
+    runtime::MutexLock lock(mutex_);
+    running_ = false;
+    idle_.SignalAll();
+  }
+
+ private:
+  const std::function<void()> otherwise_;
+  runtime::Mutex mutex_;
+  runtime::CondVar idle_;
+  bool running_ ABSL_GUARDED_BY(mutex_) = false;
+  std::function<void()> handler_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_CLI_INTERRUPT_H_

@@ -1,0 +1,59 @@
+#include "tools/yard/cli/option_set.h"
+
+#include "CLI/CLI.hpp"
+
+namespace yard {
+namespace {
+
+constexpr double kLongest = 1e9;
+
+// What is wrong with it; empty if nothing is. Not a number is neither below nor above.
+std::string IsTime(const std::string& text) {
+  double seconds = -1;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kLongest) return "";
+  return text + " is not a number from 0 to 1e9";
+}
+
+}  // namespace
+
+void OptionSet::Flag(const char* name, bool& value, const char* help) {
+  app_->add_flag(name, value, help);
+}
+void OptionSet::Add(const char* name, std::string& value, const char* help, Need need) {
+  app_->add_option(name, value, help)->required(need == Need::kRequired);
+}
+void OptionSet::Add(const char* name, double& value, const char* help) {
+  app_->add_option(name, value, help)->check(IsTime);
+}
+void OptionSet::Add(const char* name, int& value, const char* help) {
+  app_->add_option(name, value, help);
+}
+void OptionSet::Add(const char* name, std::uint32_t& value, const char* help) {
+  app_->add_option(name, value, help);
+}
+void OptionSet::Add(const char* name, std::uint64_t& value, const char* help) {
+  app_->add_option(name, value, help);
+}
+void OptionSet::Add(const char* name, std::vector<std::string>& values, const char* help,
+                    Need need) {
+  auto* const option = app_->add_option(name, values, help)->required(need == Need::kRequired);
+  // (Else "[a,b]" would be two values.)
+  if (name[0] == '-') option->expected(1)->take_all()->allow_extra_args(false);
+}
+
+// An option without a group is not in the help.
+void OptionSet::HiddenFlag(const std::string& name, bool& value) {
+  app_->add_flag(name, value)->group("");
+}
+void OptionSet::Hidden(const std::string& name, std::string& value) {
+  app_->add_option(name, value)->group("");
+}
+void OptionSet::Hidden(const std::string& name, std::vector<std::string>& values) {
+  app_->add_option(name, values)->group("")->expected(1)->take_all()->allow_extra_args(false);
+}
+void OptionSet::HiddenSwitch(const std::string& name, std::string& value) {
+  app_->add_flag(name, value)->group("");
+}
+void OptionSet::Footer(const std::string& text) { app_->footer(text); }
+
+}  // namespace yard

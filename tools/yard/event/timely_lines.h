@@ -1,0 +1,43 @@
+#ifndef TOOLS_YARD_EVENT_TIMELY_LINES_H_
+#define TOOLS_YARD_EVENT_TIMELY_LINES_H_
+
+#include <functional>
+
+#include "absl/base/thread_annotations.h"
+#include "bus/schema/launcher_generated.h"
+#include "runtime/clock.h"
+#include "runtime/mutex.h"
+#include "runtime/thread.h"
+#include "tools/yard/text/whole_lines.h"
+
+namespace yard {
+
+// WholeLines that come in time: what waits for its rest for too long is given out by a thread of
+// its own. Any thread may call any method.
+class TimelyLines {
+ public:
+  // `take` as that of WholeLines, `flush` after each line or many; one call at a time.
+  TimelyLines(WholeLines::Take take, std::function<void()> flush,
+              runtime::Clock* clock = runtime::Clock::Real());
+  ~TimelyLines();
+  TimelyLines(const TimelyLines&) = delete;
+  TimelyLines& operator=(const TimelyLines&) = delete;
+
+  void Add(const msg::LogsReplyT& part);
+  void Finish();
+
+ private:
+  void GiveInTime();
+
+  const std::function<void()> flush_;
+  runtime::Clock* const clock_;
+  runtime::Mutex mutex_;
+  runtime::CondVar changed_;
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  WholeLines lines_ ABSL_GUARDED_BY(mutex_);
+  runtime::Thread thread_;
+};
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_EVENT_TIMELY_LINES_H_

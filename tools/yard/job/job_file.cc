@@ -1,0 +1,326 @@
+#include "tools/yard/job/job_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/text/printable.h"
+#include "tools/yard/cli/node_reader.h"
+#include "tools/yard/job/task_keys.h"
+#include "tools/yard/text/quantities.h"
+#include "tools/yard/text/yaml.h"
+
+namespace yard {
+namespace {
+
+using Kind = YamlNode::Kind;
+using Spec = msg::JobSpecT;
+
+constexpr std::size_t kLongestName = 128;
+constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+// A century.
+constexpr std::uint64_t kLongestTime = 100ULL * 365 * 86400 * 1000;
+constexpr std::uint64_t kLeastRotateSize = 64 * 1024;
+
+void ReadName(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::string name;
+  if (!in.Text(node, &name)) return;
+  if (name.empty() || name.size() > kLongestName || name.front() == '-' ||
+      name.find('/') != std::string::npos || runtime::Printable(name) != name) {
+    return in.Wrong(node, absl::StrCat("expected 1 to ", kLongestName,
+                                       " printable characters without /, the first one not -"));
+  }
+  spec->name = std::move(name);
+}
+
+void ReadRestart(NodeReader& in, const YamlNode& node, Spec* spec) {
+  constexpr std::string_view kWords[] = {"never", "on-failure", "always"};
+  std::size_t word = 1;
+  const bool other_spelling = node.kind == Kind::kText && node.text == "on_failure";
+  if (!other_spelling && !in.OneOf(node, kWords, &word)) return;
+  spec->restart = static_cast<msg::RestartPolicy>(word);
+}
+
+void ReadStopSignal(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::string text;
+  if (!in.Text(node, &text)) return;
+  const auto signal = ParseSignal(text);
+  if (!signal.has_value()) {
+    return in.Wrong(
+        node, absl::StrCat("expected ", kSignalForm, ", not \"", runtime::Printable(text), "\""));
+  }
+  spec->stop_signal = *signal;
+}
+
+// On the wire 0 stands for the default, and no time at all is not to be had.
+void ReadStopGrace(NodeReader& in, const YamlNode& node, Spec* spec) {
+  if (in.Time(node, kMax32, &spec->stop_grace_ms) && spec->stop_grace_ms == 0) {
+    spec->stop_grace_ms = 1;
+  }
+}
+
+void ReadRotateSize(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::uint64_t size = 0;
+  if (!in.Size(node, &size)) return;
+  if (size != 0 && size < kLeastRotateSize) {
+    return in.Wrong(node, absl::StrCat("expected at least ", FormatSize(kLeastRotateSize),
+                                       ", or 0 for never, not ", FormatSize(size)));
+  }
+  spec->log_rotate_bytes = size;
+}
+
+void ReadHoldPorts(NodeReader& in, const YamlNode& node, Spec* spec) {
+  bool hold = true;
+  if (in.Bool(node, &hold)) spec->release_ports = !hold;
+}
+
+void ReadEnvironment(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::vector<std::string> added;
+  if (in.Assignments(node, &added)) spec->environment = Overlay(spec->environment, added);
+}
+
+void ReadLabels(NodeReader& in, const YamlNode& node, Spec* spec) {
+  std::vector<std::string> added, before;
+  if (!in.Assignments(node, &added)) return;
+  for (const auto& label : spec->labels) before.push_back(label->key + "=" + label->value);
+  spec->labels.clear();
+  for (const std::string& assignment : Overlay(before, added)) {
+    const std::size_t equals = assignment.find('=');
+    auto label = std::make_unique<msg::KeyValueT>();
+    label->key = assignment.substr(0, equals);
+    label->value = assignment.substr(equals + 1);
+    spec->labels.push_back(std::move(label));
+  }
+}
+
+// `program` with `args`, and `command`, are read together, after the others.
+void ReadLater(NodeReader&, const YamlNode&, Spec*) {}
+
+template <bool Spec::*field>
+void ReadBool(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Bool(node, &(spec->*field));
+}
+template <std::string Spec::*field>
+void ReadText(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Text(node, &(spec->*field));
+}
+template <std::string Spec::*field>
+void ReadPath(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Path(node, &(spec->*field));
+}
+template <std::uint64_t Spec::*field>
+void ReadTime(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Time(node, kLongestTime, &(spec->*field));
+}
+template <std::uint64_t Spec::*field>
+void ReadSize(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Size(node, &(spec->*field));
+}
+template <std::uint32_t Spec::*field>
+void ReadNumber(NodeReader& in, const YamlNode& node, Spec* spec) {
+  in.Whole(node, 0, kMax32, &(spec->*field));
+}
+
+constexpr NodeKey<Spec> kJobKeys[] = {
+    {"name", "text", "the id",
+     "Unique among live jobs; up to 128 characters, no `/`, the first one not `-`.", ReadName},
+    {"program", "text", "none",
+     "What each task runs. Without a `/` it is looked for on the task's `PATH`.", ReadLater},
+    {"args", "list of texts", "none", "The words behind `program`.", ReadLater},
+    {"command", "list of texts", "none", "`program` and `args` in one list.", ReadLater},
+    {"environment", "map", "none", "On top of the caller's whole environment.", ReadEnvironment},
+    {"cwd", "path", "the caller's directory",
+     "Where the tasks start; a relative one begins where the file is (of a flag: in the caller's "
+     "directory).",
+     ReadPath<&Spec::working_directory>},
+    {"tasks", "map", "one task, worker-0", "The task types, each with the keys below.", ReadTasks},
+    {"rpc_layer", "text", "`grpc`", "`rpc_layer` in `TF_CONFIG`.", ReadText<&Spec::rpc_layer>},
+    {"grpc_fail_fast", "text", "not set",
+     "`$GRPC_FAIL_FAST` of the tasks: `true`, `false`, `use_caller`.",
+     ReadText<&Spec::grpc_fail_fast>},
+    {"max_run_time", "time", "0: no limit", "Then the whole job is ended, and has failed.",
+     ReadTime<&Spec::max_run_time_ms>},
+    {"stop_signal", "signal", "`SIGTERM`", "What asks a task to stop.", ReadStopSignal},
+    {"stop_grace", "time", "`10s`", "Between that and the kill of everything the task has started.",
+     ReadStopGrace},
+    {"restart", "word", "`never`",
+     "`never`, `on-failure`, `always`. With `max_restarts` alone it is `on-failure`.", ReadRestart},
+    {"max_restarts", "number", "no limit", "Restarts of a task at most; with `gang`, of the job.",
+     ReadNumber<&Spec::max_restarts>},
+    {"restart_window", "time", "0: all count",
+     "Only restarts of so recent a time count against `max_restarts`.",
+     ReadTime<&Spec::restart_window_ms>},
+    {"gang", "true, false", "false", "When one task has to start again, all do.",
+     ReadBool<&Spec::gang>},
+    {"ignore_chief", "true, false", "false", "Otherwise the end of chief-0 is the end of the job.",
+     ReadBool<&Spec::ignore_chief>},
+    {"keep_going", "true, false", "false",
+     "A task that has failed for good, other than the chief, does not end the others.",
+     ReadBool<&Spec::keep_going>},
+    {"daemon", "true, false", "false",
+     "The job is stopped when the launcher ends, however it ends; otherwise it goes on without "
+     "one.",
+     ReadBool<&Spec::daemon>},
+    {"hold_ports", "true, false", "true",
+     "The launcher keeps the ports of the job bound, never listening, as long as the job lives. "
+     "`false`: it lets go just before the start, for programs that set neither `SO_REUSEADDR` nor "
+     "`SO_REUSEPORT`.",
+     ReadHoldPorts},
+    {"share_gpu", "true, false", "false",
+     "Members of a set (`gpu`) go to all tasks of the job alike, not to one at a time.",
+     ReadBool<&Spec::share_sets>},
+    {"log_directory", "path", "in the launcher's state",
+     "Where the output files go; made if missing, and never removed by `yard rm`.",
+     ReadPath<&Spec::log_directory>},
+    {"log_limit", "size", "0: no limit", "Each output file stops growing there; the task goes on.",
+     ReadSize<&Spec::log_limit_bytes>},
+    {"log_rotate_size", "size", "0: never",
+     "There an output file goes on in a new one; at least 64KiB.", ReadRotateSize},
+    {"log_rotate_files", "number", "1", "So many old ones are kept; at least one.",
+     ReadNumber<&Spec::log_rotate_files>},
+    {"own_namespace", "true, false", "false",
+     "Tasks have a process namespace of their own: nothing survives a stop.",
+     ReadBool<&Spec::own_namespace>},
+    {"labels", "map", "none", "Anything, for whoever reads the job.", ReadLabels},
+};
+
+// The value of a flag as a file would have it. Nothing: a name without a value.
+std::optional<YamlNode> NodeOfFlag(const std::string& key, const std::vector<std::string>& values,
+                                   NodeReader* in) {
+  const bool is_map =
+      key == "environment" || key == "labels" || key == "resources" || key == "limits";
+  YamlNode node;
+  node.kind = is_map ? Kind::kMap : Kind::kText;
+  if (!is_map) {
+    node.text = values.empty() ? "" : values.back();
+    return node;
+  }
+  for (const std::string& value : values) {
+    const std::size_t equals = value.find('=');
+    YamlNode name, text;
+    name.kind = text.kind = Kind::kText;
+    name.text = value.substr(0, equals);
+    if (equals == std::string::npos) {
+      in->Wrong(node, absl::StrCat("expected NAME=value, not \"", runtime::Printable(value), "\""));
+      return std::nullopt;
+    }
+    text.text = value.substr(equals + 1);
+    node.keys.push_back(std::move(name));
+    node.items.push_back(std::move(text));
+  }
+  return node;
+}
+
+template <typename Target>
+absl::Status SetKey(std::span<const NodeKey<Target>> known, const std::string& key,
+                    const std::vector<std::string>& values, const std::string& directory,
+                    Target* target) {
+  NodeReader in("--" + key, directory);
+  const auto node = NodeOfFlag(key, values, &in);
+  if (!node.has_value()) return in.status();
+  for (const auto& entry : known) {
+    if (entry.name != key) continue;
+    entry.read(in, *node, target);
+    return in.status();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("--", key, ": there is no such key"));
+}
+
+template <typename Target>
+void Collect(std::span<const NodeKey<Target>> keys, bool of_task_type, std::vector<JobKey>* all) {
+  for (const auto& key : keys) {
+    all->push_back({of_task_type, key.name, key.type, key.fallback, key.meaning});
+  }
+}
+
+// One byte more than a job may have, at most. Waits for a pipe.
+absl::StatusOr<std::string> ReadText(int fd, const std::string& path) {
+  std::string text;
+  std::array<char, 16 * 1024> chunk;
+  while (text.size() <= kMaxYamlBytes) {
+    const ssize_t got =
+        read(fd, chunk.data(), std::min(chunk.size(), kMaxYamlBytes + 1 - text.size()));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("reading ", path));
+    if (got == 0) break;
+    text.append(chunk.data(), static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file,
+                                  const std::string& directory) {
+  auto root = ParseYaml(text, file);
+  if (!root.ok()) return root.status();
+  NodeReader in(file, directory);
+  JobDraft draft;
+  if (in.IsMap(*root, "a map of a job's keys, like \"command: [python3, train.py]\"")) {
+    in.Keys<Spec>(*root, kJobKeys, &draft.spec);
+    ReadCommand(in, *root, &draft.spec.argv);
+  }
+  if (absl::Status status = in.status(); !status.ok()) return status;
+  for (const YamlNode& key : root->keys) draft.given.insert(key.text);
+  return draft;
+}
+
+absl::StatusOr<JobDraft> ReadJob(const std::string& file, const std::string& working_directory) {
+  const bool is_stdin = file == "-";
+  const auto path = std::filesystem::path(working_directory) / file;
+  const runtime::UniqueFd opened(is_stdin ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int fd = is_stdin ? STDIN_FILENO : opened.get();
+  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("opening ", path.string()));
+  auto text = ReadText(fd, path.string());
+  if (!text.ok()) return text.status();
+  struct stat about = {};
+  const bool has_place = !is_stdin && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
+  return ParseJob(*text, is_stdin ? "stdin" : file,
+                  has_place ? path.parent_path().string() : working_directory);
+}
+
+absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& values,
+                       const std::string& directory, JobDraft* draft) {
+  const absl::Status status = SetKey<Spec>(kJobKeys, key, values, directory, &draft->spec);
+  if (status.ok()) draft->given.insert(key);
+  return status;
+}
+
+absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& values,
+                        const std::string& directory, JobDraft* draft) {
+  if (draft->spec.groups.empty()) {
+    auto worker = std::make_unique<msg::TaskGroupT>();
+    worker->type = "worker";
+    worker->count = 1;
+    draft->spec.groups.push_back(std::move(worker));
+    draft->spec.task_type = "worker";  // Nobody has asked for a cluster: it is one task.
+  }
+  for (const auto& group : draft->spec.groups) {
+    const absl::Status status =
+        SetKey<msg::TaskGroupT>(TaskKeys(), key, values, directory, group.get());
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+std::vector<JobKey> JobKeys() {
+  std::vector<JobKey> all;
+  Collect<Spec>(kJobKeys, false, &all);
+  Collect<msg::TaskGroupT>(TaskKeys(), true, &all);
+  return all;
+}
+
+}  // namespace yard

@@ -1,0 +1,149 @@
+#include "tools/yard/json/json_filter.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "re2/re2.h"
+#include "runtime/query/comparison.h"
+#include "runtime/query/query_text.h"
+#include "runtime/query/query_tree.h"
+#include "tools/yard/json/json_path.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+
+using runtime::Comparison;
+
+constexpr std::int64_t kPatternMemory = 1 << 20;
+
+std::optional<double> NumberOf(const std::string& text) {
+  double number = 0;
+  if (text.empty() || !absl::SimpleAtod(text, &number)) return std::nullopt;
+  return number;
+}
+
+std::optional<double> NumberOf(const json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return NumberOf(value.get_ref<const std::string&>());
+  return std::nullopt;
+}
+
+// Nothing for lists and objects.
+std::optional<std::string> TextOf(const json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_structured()) return std::nullopt;
+  return value.dump();
+}
+
+struct Condition {
+  std::string text = {};  // Of the place.
+  std::optional<JsonPath> place = {};
+  // Nothing of these two: it is there, and is something.
+  std::optional<Comparison> comparison = {};
+  std::shared_ptr<const RE2> pattern = {};
+  std::string value = {};
+  std::optional<double> number = {};
+};
+
+bool IsSomething(const json& value) {
+  return !(value.is_null() || value == false || value == "" || NumberOf(value) == 0.0);
+}
+
+bool Matches(const Condition& condition, const json& value) {
+  const json* const found = condition.place->Find(value);
+  if (found == nullptr) return false;
+  if (!condition.comparison && condition.pattern == nullptr) return IsSomething(*found);
+  const auto number = condition.number ? NumberOf(*found) : std::nullopt;
+  if (condition.comparison && number) {
+    return runtime::Holds(*condition.comparison, *number, *condition.number);
+  }
+  const auto text = TextOf(*found);
+  if (!text) return false;
+  if (condition.pattern != nullptr) return RE2::PartialMatch(*text, *condition.pattern);
+  return (condition.comparison == Comparison::kEqual && *text == condition.value) ||
+         (condition.comparison == Comparison::kNotEqual && *text != condition.value);
+}
+
+// Reads conditions. A method returns false when it has noted an error.
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_("filter", text, "<>=!&|()~\"'") {}
+
+  absl::StatusOr<runtime::QueryNode<Condition>> Parse() {
+    return runtime::ParseQuery<Condition>(
+        &text_, [this](Condition& condition) { return Read(&condition); });
+  }
+
+ private:
+  bool Read(Condition* condition) {
+    const std::string_view before = text_.rest();
+    std::string_view rest = before;
+    auto place = JsonPath::Take(&rest);
+    if (!place.ok()) return text_.Fail(text_.at(), "expected a place, as row.step, ! or (");
+    condition->place = *std::move(place);
+    condition->text = before.substr(0, before.size() - rest.size());
+    text_.Skip(condition->text.size());
+    text_.SkipSpaces();
+    const bool is_pattern = text_.next() == '~';
+    if (is_pattern) {
+      text_.Skip(1);
+    } else {
+      const auto sign = text_.TakeComparison();
+      if (!sign) return true;
+      condition->comparison = sign->comparison;
+    }
+    text_.SkipSpaces();
+    const std::size_t start = text_.at();
+    const bool is_quoted = text_.IsQuote();
+    if (!text_.ReadWord(&condition->value)) return false;
+    if (condition->value.empty() && !is_quoted) return text_.Fail(start, "expected a value");
+    condition->number = NumberOf(condition->value);
+    return !is_pattern || Compile(start, condition);
+  }
+
+  bool Compile(std::size_t start, Condition* condition) {
+    RE2::Options options(RE2::Quiet);
+    options.set_max_mem(kPatternMemory);
+    auto pattern = std::make_shared<const RE2>(condition->value, options);
+    if (!pattern->ok()) {
+      return text_.Fail(start, absl::StrCat("not a regular expression: ", pattern->error()));
+    }
+    condition->pattern = std::move(pattern);
+    return true;
+  }
+
+  runtime::QueryText text_;
+};
+
+class TreeFilter : public JsonFilter {
+ public:
+  explicit TreeFilter(runtime::QueryNode<Condition> root) : root_(std::move(root)) {}
+  bool Matches(const json& value) const override {
+    return root_.Evaluate([&](const Condition& condition) {
+      return runtime::AnswerOf(yard::Matches(condition, value));
+    }) == runtime::Answer::kYes;
+  }
+  void AddPlaces(std::set<std::string>* places) const override {
+    root_.ForEach([&](const Condition& condition) { places->insert(condition.text); });
+  }
+
+ private:
+  const runtime::QueryNode<Condition> root_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JsonFilter>> JsonFilter::Parse(std::string_view text) {
+  auto root = Parser(text).Parse();
+  if (!root.ok()) return root.status();
+  return std::make_unique<TreeFilter>(*std::move(root));
+}
+
+}  // namespace yard

@@ -1,0 +1,91 @@
+#include "tools/yard/run/point_export.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <iterator>
+
+#include "nlohmann/json.hpp"
+#include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
+#include "tools/yard/text/number_text.h"
+
+namespace yard {
+namespace {
+
+std::string CsvField(std::string_view name, bool for_terminal) {
+  const std::string field = for_terminal ? runtime::Printable(name) : runtime::ValidUtf8(name);
+  // Leading and trailing spaces are part of a field, but many readers think otherwise.
+  const bool spaces = !field.empty() && (field.front() == ' ' || field.back() == ' ');
+  if (field.find_first_of(",\"\r\n") == std::string::npos && !spaces) return field;
+  std::string quoted = "\"";
+  for (const char c : field) {
+    if (c == '"') quoted += '"';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string JsonField(std::string_view name, bool for_terminal) {
+  // Replaced here, not by the library: one for each byte, as in csv.
+  return nlohmann::json(runtime::ValidUtf8(name)).dump(-1, ' ', for_terminal);
+}
+
+void AppendStep(std::int64_t step, std::string* text) {
+  char buffer[24];
+  text->append(buffer, std::to_chars(std::begin(buffer), std::end(buffer), step).ptr);
+}
+
+void AppendCsvRows(const ExportStyle& style, const ExportedPoints& points, std::size_t count,
+                   std::string* text) {
+  const std::string begin = CsvField(points.run, style.for_terminal) + "," +
+                            CsvField(points.tag, style.for_terminal) + ",";
+  for (std::size_t i = 0; i < count; ++i) {
+    *text += begin;
+    AppendStep(points.steps[i], text);
+    *text += ',';
+    AppendNumber(points.wall_times[i], text);
+    *text += ',';
+    AppendNumber(points.values[i], text);
+    *text += "\r\n";
+  }
+}
+
+void AppendJsonRows(const ExportStyle& style, const ExportedPoints& points, std::size_t count,
+                    std::string* text) {
+  const std::string begin = "{\"run\":" + JsonField(points.run, style.for_terminal) +
+                            ",\"tag\":" + JsonField(points.tag, style.for_terminal) + ",\"step\":";
+  for (std::size_t i = 0; i < count; ++i) {
+    *text += begin;
+    AppendStep(points.steps[i], text);
+    *text += ",\"wall_time\":";
+    AppendJsonNumber(points.wall_times[i], text);
+    *text += ",\"value\":";
+    AppendJsonNumber(points.values[i], text);
+    *text += "}\n";
+  }
+}
+
+}  // namespace
+
+std::optional<ExportStyle::Format> ParseExportFormat(std::string_view name) {
+  if (name == "csv") return ExportStyle::Format::kCsv;
+  if (name == "jsonl") return ExportStyle::Format::kJsonLines;
+  return std::nullopt;
+}
+
+std::string_view ExportHeader(ExportStyle::Format format) {
+  return format == ExportStyle::Format::kCsv ? "run,tag,step,wall_time,value\r\n" : "";
+}
+
+void AppendRows(const ExportStyle& style, const ExportedPoints& points, std::string* text) {
+  const std::size_t count =
+      std::min({points.steps.size(), points.wall_times.size(), points.values.size()});
+  if (style.format == ExportStyle::Format::kCsv) {
+    AppendCsvRows(style, points, count, text);
+  } else {
+    AppendJsonRows(style, points, count, text);
+  }
+}
+
+}  // namespace yard

@@ -1,0 +1,210 @@
+#include "tools/yard/run/run_comparison.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "runtime/text/printable.h"
+#include "runtime/text/utf8.h"
+#include "tools/yard/text/number_text.h"
+#include "tools/yard/text/table.h"
+#include "tools/yard/text/text_width.h"
+
+namespace yard {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxNested = 256;  // Lists and objects in a value that is taken apart.
+constexpr std::size_t kShownEnd = 14;    // Characters of a long value at either end.
+constexpr char kAbsent[] = "-";
+
+// A text that is no JSON, or too deep to walk through, is a string.
+json Parse(const std::string& text) {
+  const auto nested =
+      std::count_if(text.begin(), text.end(), [](char c) { return c == '[' || c == '{'; });
+  if (static_cast<std::size_t>(nested) > kMaxNested) return text;
+  json parsed = json::parse(text, nullptr, false);
+  return parsed.is_discarded() ? json(text) : parsed;
+}
+
+std::string Dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+using Values = std::vector<std::optional<std::string>>;
+
+bool Differs(const Values& values) {
+  for (const auto& value : values) {
+    if (value.has_value() != values.front().has_value()) return true;
+    if (value.has_value() && *value != *values.front() && Parse(*value) != Parse(*values.front())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+template <typename Map>
+std::set<std::string> Names(std::span<const ComparedRun> runs, Map ComparedRun::*map) {
+  std::set<std::string> names;
+  for (const ComparedRun& run : runs) {
+    for (const auto& entry : run.*map) names.insert(entry.first);
+  }
+  return names;
+}
+
+std::optional<std::string> ConfigValue(const ComparedRun& run, const std::string& name) {
+  const auto found = run.config.find(name);
+  if (found == run.config.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<std::string> MetricValue(const ComparedRun& run, const std::string& tag,
+                                       double ComparedRun::Metric::*number) {
+  const auto found = run.metrics.find(tag);
+  if (found == run.metrics.end()) return std::nullopt;
+  std::string text;
+  AppendJsonNumber(found->second.*number, &text);
+  return text;
+}
+
+// Text for people.
+
+// Characters.
+std::size_t Width(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+// That a terminal gives it.
+std::size_t Columns(std::string_view text) { return static_cast<std::size_t>(TextWidth(text)); }
+
+// The first or last `count` characters of `text`, which has more.
+std::string_view First(std::string_view text, std::size_t count) {
+  std::size_t end = 0;
+  for (std::size_t i = 0; i < count; ++i) end += runtime::Utf8Bytes(text.substr(end));
+  return text.substr(0, end);
+}
+
+std::string_view Last(std::string_view text, std::size_t count) {
+  return text.substr(First(text, Width(text) - count).size());
+}
+
+// A string as it is, unless it looks like something else.
+std::string Exact(const std::optional<std::string>& value) {
+  if (!value.has_value()) return kAbsent;
+  const json parsed = Parse(*value);
+  if (!parsed.is_string()) return runtime::Printable(Dump(parsed));
+  const std::string text = parsed.get<std::string>();
+  const bool as_it_is = !text.empty() && text != kAbsent && !json::accept(text);
+  return runtime::Printable(as_it_is ? text : Dump(parsed));
+}
+
+std::string Short(const std::optional<std::string>& value) {
+  if (value.has_value()) {
+    const json parsed = Parse(*value);
+    if (parsed.is_number_float()) return ShortNumber(parsed.get<double>());
+  }
+  const std::string text = Exact(value);
+  if (Width(text) <= 2 * kShownEnd + 3) return text;
+  return std::string(First(text, kShownEnd)) + "..." + std::string(Last(text, kShownEnd));
+}
+
+// One for each run. Short ones, if they tell apart as much as exact ones.
+std::vector<std::string> Cells(const Values& values) {
+  std::vector<std::string> exact, shortened;
+  for (const auto& value : values) {
+    exact.push_back(Exact(value));
+    shortened.push_back(Short(value));
+  }
+  const auto kinds = [](const std::vector<std::string>& cells) {
+    return std::set<std::string>(cells.begin(), cells.end()).size();
+  };
+  return kinds(shortened) < kinds(exact) ? exact : shortened;
+}
+
+}  // namespace
+
+RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all) {
+  RunComparison comparison;
+  for (const ComparedRun& run : runs) comparison.runs.push_back(run.name);
+  const auto add = [&](std::string name, Values values, std::size_t* same) {
+    const bool differs = Differs(values);
+    if (!differs) ++*same;
+    if (!differs && !all) return;
+    comparison.rows.push_back(
+        {.name = std::move(name), .values = std::move(values), .differs = differs});
+  };
+  for (const std::string& name : Names(runs, &ComparedRun::config)) {
+    Values values;
+    for (const ComparedRun& run : runs) values.push_back(ConfigValue(run, name));
+    add("config." + name, std::move(values), &comparison.same_config);
+  }
+  constexpr std::pair<const char*, double ComparedRun::Metric::*> kNumbers[] = {
+      {"", &ComparedRun::Metric::last},
+      {"min:", &ComparedRun::Metric::min},
+      {"max:", &ComparedRun::Metric::max}};
+  for (const std::string& tag : Names(runs, &ComparedRun::metrics)) {
+    for (const auto& number : kNumbers) {
+      Values values;
+      for (const ComparedRun& run : runs) values.push_back(MetricValue(run, tag, number.second));
+      add(number.first + tag, std::move(values), &comparison.same_metrics);
+    }
+  }
+  return comparison;
+}
+
+std::string ComparisonTable(const RunComparison& comparison, std::size_t width) {
+  if (comparison.rows.empty()) return "";
+  std::vector<std::string> names = {""};
+  std::vector<std::vector<std::string>> cells;  // By row, then run.
+  for (const ComparisonRow& row : comparison.rows) {
+    names.push_back(runtime::Printable(row.name));
+    cells.push_back(Cells(row.values));
+  }
+  // A name that is longer is cut, or pushes its own row to the right.
+  const std::size_t most = width > 0 ? std::max<std::size_t>(width / 2, 20) : 100;
+  std::size_t name_width = 0;
+  for (std::string& name : names) {
+    if (width > 0) name = FitText(name, static_cast<int>(most));
+    name_width = std::max(name_width, std::min(Columns(name), most));
+  }
+
+  std::string text;
+  for (std::size_t begin = 0; begin < comparison.runs.size();) {
+    std::vector<std::string> headers = {""};
+    std::size_t used = name_width;
+    std::size_t end = begin;
+    for (; end < comparison.runs.size(); ++end) {
+      const std::string run = runtime::Printable(comparison.runs[end]);
+      std::size_t column = Columns(run);
+      for (const auto& row : cells) column = std::max(column, Columns(row[end]));
+      if (width > 0 && end > begin && used + 2 + column > width) break;
+      used += 2 + column;
+      headers.push_back(">" + run);
+    }
+    Table table(headers);
+    for (std::size_t row = 0; row < cells.size(); ++row) {
+      std::vector<std::string> line = {names[row + 1]};
+      for (std::size_t run = begin; run < end; ++run) line.push_back(cells[row][run]);
+      table.AddRow(std::move(line));
+    }
+    if (begin > 0) text += "\n";
+    text += table.ToString();
+    begin = end;
+  }
+  return text;
+}
+
+json RowToJson(const RunComparison& comparison, const ComparisonRow& row) {
+  json values = json::object();
+  for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
+    const auto& value = row.values[run];
+    values[comparison.runs[run]] = value.has_value() ? Parse(*value) : json();
+  }
+  return {{"name", row.name}, {"values", std::move(values)}};
+}
+
+}  // namespace yard

@@ -1,0 +1,60 @@
+#ifndef TOOLS_YARD_RUN_RUN_COMPARISON_H_
+#define TOOLS_YARD_RUN_RUN_COMPARISON_H_
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+
+namespace yard {
+
+// What is known of one run. Any bytes in the names.
+struct ComparedRun {
+  struct Metric {
+    double last = std::numeric_limits<double>::quiet_NaN();
+    double min = std::numeric_limits<double>::quiet_NaN();
+    double max = std::numeric_limits<double>::quiet_NaN();
+  };
+  std::string name;
+  std::map<std::string, std::string> config;  // Values are JSON; what is none is a string.
+  std::map<std::string, Metric> metrics;      // By tag.
+};
+
+// One thing, in all runs.
+struct ComparisonRow {
+  // As in a query about runs: "config.lr", "loss" for the last value, "min:loss", "max:loss".
+  std::string name;
+  // JSON, one for each run; nothing where a run does not have it.
+  std::vector<std::optional<std::string>> values;
+  bool differs = false;  // In at least two runs, if only because one does not have it.
+};
+
+struct RunComparison {
+  std::vector<std::string> runs;
+  // Those that differ, or all: the configuration, then the metrics, by name.
+  std::vector<ComparisonRow> rows;
+  std::size_t same_config = 0;   // How much is the same in all runs, whether or not it is shown.
+  std::size_t same_metrics = 0;  // Of the rows for metrics.
+};
+
+// Numbers are the same if they are equal (1 and 1.0 are, NaN and NaN are), lists and objects if all
+// in them is; the order of an object's members does not matter.
+RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all);
+
+// For a terminal of `width` columns (0: any): a line for each row, a column for each run, in as
+// many blocks as it takes. Numbers are rounded and long values cut in the middle, unless
+// values of the row that differ would look alike. "-" is what a run does not have. Each block has
+// at least one run. Empty without rows.
+std::string ComparisonTable(const RunComparison& comparison, std::size_t width);
+
+// {"name":...,"values":{RUN:VALUE}}, with null for what a run does not have.
+nlohmann::json RowToJson(const RunComparison& comparison, const ComparisonRow& row);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_RUN_RUN_COMPARISON_H_

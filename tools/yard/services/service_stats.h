@@ -1,0 +1,22 @@
+#ifndef TOOLS_YARD_SERVICES_SERVICE_STATS_H_
+#define TOOLS_YARD_SERVICES_SERVICE_STATS_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "bus/call/client.h"
+#include "bus/schema/envelope_generated.h"
+
+namespace yard {
+
+// Asks these services for their Stats, all at once, each with this deadline. Blocks. Every name is
+// in the answer.
+std::map<std::string, absl::StatusOr<msg::StatsReplyT>> AskForStats(
+    bus::Client& client, const std::vector<std::string>& services, absl::Duration timeout);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_SERVICES_SERVICE_STATS_H_

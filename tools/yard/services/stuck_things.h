@@ -1,0 +1,21 @@
+#ifndef TOOLS_YARD_SERVICES_STUCK_THINGS_H_
+#define TOOLS_YARD_SERVICES_STUCK_THINGS_H_
+
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bus/call/client.h"
+#include "bus/schema/launcher_generated.h"
+#include "tools/yard/services/machine_health.h"
+
+namespace yard {
+
+// The trials and jobs that can never start, as the launcher says: the yard was started again with
+// less than they ask for.
+std::vector<StuckFacts> StuckThings(const msg::JobsReplyT& live);
+// Asks the launcher; nothing if it does not answer within `timeout`. Blocks.
+std::vector<StuckFacts> AskForStuckThings(bus::Client& client, absl::Duration timeout);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_SERVICES_STUCK_THINGS_H_

@@ -1,0 +1,61 @@
+#include "tools/yard/services/upgrade.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "bus/schema/common_methods.h"
+#include "tools/yard/services/outdated.h"
+#include "tools/yard/services/service_output.h"
+
+namespace yard {
+namespace {
+
+// More than a service's --stop_grace.
+constexpr absl::Duration kLeave = absl::Seconds(60);
+
+absl::Status AskToStop(Context& context, const std::string& service) {
+  auto client = context.client();
+  if (!client.ok()) return client.status();
+  msg::ShutdownRequestT request;
+  request.reason = "yard up --upgrade";
+  return (*client)
+      ->Call<rpc::Common::Shutdown>(
+          request, {.timeout = absl::Seconds(10), .service = service, .wait_for_service = true})
+      .status();
+}
+
+absl::Status Restart(Context& context, const Wanted& wanted, const std::string& service,
+                     pid_t before, absl::Duration timeout) {
+  Awaited awaited{.services = {service}};
+  awaited.output_begins[service] = OutputEnd(context.locations, service);
+  const absl::Status asked = AskToStop(context, service);
+  if (!WaitUntilLeft(context, service, before, asked.ok() ? kLeave : absl::ZeroDuration())) {
+    return absl::Status(asked.ok() ? absl::StatusCode::kDeadlineExceeded : asked.code(),
+                        absl::StrCat(service, " (pid ", before, ") has not stopped",
+                                     asked.ok() ? "" : absl::StrCat(": ", asked.message())));
+  }
+  // It restarts the others, and nobody restarts it.
+  if (service == "launcher" && HolderOf(context.locations, service) == 0) {
+    auto started = StartService(context, service, wanted);
+    if (!started.ok()) return started.status();
+    awaited.started.emplace(service, *std::move(started));
+  }
+  return WaitUntilReady(context, awaited, timeout, [](const std::string&) {});
+}
+
+}  // namespace
+
+absl::Status RestartOutdated(
+    Context& context, const Wanted& wanted, absl::Duration timeout,
+    const std::function<void(const std::string& service, pid_t before, pid_t now)>& restarted) {
+  for (const std::string& service : OutdatedServices(context.locations, wanted)) {
+    const pid_t before = HolderOf(context.locations, service);
+    if (absl::Status done = Restart(context, wanted, service, before, timeout); !done.ok()) {
+      return done;
+    }
+    restarted(service, before, HolderOf(context.locations, service));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace yard

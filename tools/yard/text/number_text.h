@@ -1,0 +1,18 @@
+#ifndef TOOLS_YARD_TEXT_NUMBER_TEXT_H_
+#define TOOLS_YARD_TEXT_NUMBER_TEXT_H_
+
+#include <string>
+
+namespace yard {
+
+// The shortest text that reads back as exactly `number`. What is not finite is "nan", "inf" and
+// "-inf", which Python, NumPy, pandas and R read.
+void AppendNumber(double number, std::string* text);
+
+// The same as a JSON value: "NaN", "Infinity" and "-Infinity" as strings, and -0 with a fraction,
+// as readers take "-0" for the integer 0.
+void AppendJsonNumber(double number, std::string* text);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TEXT_NUMBER_TEXT_H_

@@ -1,0 +1,278 @@
+// Git runs a program that its configuration names for a dozen reasons. Those that `rev-parse`,
+// `status` and `diff` have are shut off one by one:
+// - filters (filter.NAME.clean, .process) have no switch, so each one that `git config --list`
+// names
+//   is emptied; where it names one that `-c` cannot say, or does not answer, nothing that would run
+//   it is asked;
+// - external and textual diffs, the pager, renamed prefixes: by options;
+// - the monitor and hooks: by configuration of ours, which comes last;
+// - a fetch of objects that are missing (a promisor remote's uploadpack, ssh, helpers): by
+//   variables;
+// - submodules: git would run itself in them, without what is shut off here for their own filters.
+//   It only compares their commits; ReadGit() asks each one itself.
+
+#include "tools/yard/trial/git_state.h"
+
+#include <string.h>
+
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "tools/yard/follow/program_output.h"
+
+namespace yard {
+namespace {
+
+constexpr std::size_t kShort = 64 << 10;
+constexpr std::size_t kMaxConfiguration = 256 << 10;
+constexpr std::size_t kNamesShown = 100;
+constexpr std::size_t kMaxSubmodules = 100;  // Of one repository.
+constexpr int kMaxDepth = 8;                 // Of submodules in submodules.
+constexpr char kDefaultPath[] = "/usr/bin:/bin";
+constexpr char kIgnored[] = "--ignore-submodules=dirty";
+
+// A program in the repository is not taken for git.
+std::string AbsolutePath(const std::string& path) {
+  std::vector<std::string> places = absl::StrSplit(path, ':');
+  std::erase_if(places, [](const std::string& place) { return !absl::StartsWith(place, "/"); });
+  return places.empty() ? kDefaultPath : absl::StrJoin(places, ":");
+}
+
+std::vector<std::string> GitEnvironment(const std::vector<std::string>& environment) {
+  std::vector<std::string> result;
+  std::string path = kDefaultPath;
+  for (const std::string& entry : environment) {
+    if (absl::StartsWith(entry, "PATH=")) {
+      path = entry.substr(5);
+    } else if (!absl::StartsWith(entry, "GIT_")) {
+      result.push_back(entry);
+    }
+  }
+  result.push_back(absl::StrCat("PATH=", AbsolutePath(path)));
+  for (const char* entry : {"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1",
+                            "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C"}) {
+    result.emplace_back(entry);
+  }
+  return result;
+}
+
+bool Exists(const std::string& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error);
+}
+
+// Relative, and leads nowhere else.
+bool IsBelow(const std::string& path) {
+  for (const auto name : absl::StrSplit(path, '/')) {
+    if (name.empty() || name == "." || name == "..") return false;
+  }
+  return true;
+}
+
+// A filter's name from a key of the configuration, such as "filter.lfs.clean".
+std::optional<std::string> FilterOf(const std::string& key) {
+  constexpr char kSection[] = "filter.";
+  const std::size_t begin = strlen(kSection), end = key.rfind('.');
+  if (!absl::StartsWith(key, kSection) || end < begin) return std::nullopt;
+  return key.substr(begin, end - begin);
+}
+
+class Git {
+ public:
+  Git(const std::vector<std::string>& environment, absl::Duration deadline)
+      : environment_(GitEnvironment(environment)), deadline_(deadline) {}
+
+  GitState Read(const std::string& directory);
+
+ private:
+  // What is in the way of asking about the files of `root`, so that no filter runs.
+  struct Filters {
+    bool are_known = false;
+    std::vector<std::string> off;       // Options of git.
+    std::vector<std::string> pathspec;  // Files without a filter; none: all.
+  };
+
+  ProgramOutput Ask(const std::vector<std::string>& options, const std::vector<std::string>& words,
+                    const std::string& where, std::size_t limit) const;
+  Filters FiltersOf(const std::string& root) const;
+  // Entries of `git status`, "XY PATH" each.
+  std::optional<std::vector<std::string>> Status(const std::string& root, const Filters& filters,
+                                                 std::vector<std::string> words) const;
+  void ReadStatus(const Filters& filters, GitState* git) const;
+  void ReadDiff(const Filters& filters, GitState* git) const;
+  std::vector<std::string> Submodules(const std::string& root) const;
+  std::optional<bool> IsAnySubmoduleDirty(const std::string& root, absl::Time until,
+                                          int depth) const;
+  std::optional<bool> IsSubmoduleDirty(const std::string& root, absl::Time until, int depth) const;
+
+  const std::vector<std::string> environment_;
+  const absl::Duration deadline_;
+};
+
+ProgramOutput Git::Ask(const std::vector<std::string>& options,
+                       const std::vector<std::string>& words, const std::string& where,
+                       std::size_t limit) const {
+  std::vector<std::string> argv = {"git", "--no-pager"};
+  for (const char* setting : {"core.fsmonitor=false", "core.hooksPath=/dev/null",
+                              "core.quotePath=false", "diff.orderFile=/dev/null"}) {
+    argv.insert(argv.end(), {"-c", setting});
+  }
+  argv.insert(argv.end(), options.begin(), options.end());
+  argv.insert(argv.end(), words.begin(), words.end());
+  return ReadProgram(argv, where, environment_, limit, deadline_);
+}
+
+Git::Filters Git::FiltersOf(const std::string& root) const {
+  Filters filters;
+  const auto listed = Ask({}, {"config", "--list", "--name-only", "-z"}, root, kMaxConfiguration);
+  if (!listed.ok || listed.is_cut) return filters;
+  std::set<std::string> names;
+  for (const auto key : absl::StrSplit(listed.text, '\0')) {
+    if (const auto name = FilterOf(std::string(key)); name.has_value()) names.insert(*name);
+  }
+  for (const std::string& name : names) {
+    // ("-c" ends a name at the first of them.)
+    if (absl::StrContains(name, '=')) return {};
+    for (const char* setting : {".clean=", ".smudge=", ".process=", ".required=false"}) {
+      filters.off.emplace_back("-c");
+      filters.off.push_back(absl::StrCat("filter.", name, setting));
+    }
+  }
+  filters.are_known = true;
+  // Not set at all, or turned off.
+  if (!names.empty()) filters.pathspec = {":(top,attr:!filter)", ":(top,attr:-filter)"};
+  return filters;
+}
+
+std::optional<std::vector<std::string>> Git::Status(const std::string& root, const Filters& filters,
+                                                    std::vector<std::string> words) const {
+  words.insert(words.begin(), {"status", "--porcelain", "-z", "--no-renames", kIgnored});
+  const ProgramOutput status = Ask(filters.off, words, root, kShort);
+  if (!status.ok) return std::nullopt;
+  // NUL ends each, so that a name may hold anything. What was cut is no whole name.
+  std::vector<std::string> entries = absl::StrSplit(status.text, '\0');
+  entries.pop_back();
+  return entries;
+}
+
+void Git::ReadStatus(const Filters& filters, GitState* git) const {
+  if (!filters.are_known) return;
+  const auto all = Status(git->root, filters, {});
+  if (!all.has_value()) return;
+  std::vector<std::string> plain = *all;
+  if (!filters.pathspec.empty() && !all->empty()) {
+    std::vector<std::string> words = {"--untracked-files=no", "--"};
+    words.insert(words.end(), filters.pathspec.begin(), filters.pathspec.end());
+    const auto without = Status(git->root, filters, words);
+    if (!without.has_value()) return;
+    plain = *without;
+  }
+  const std::set<std::string> known(plain.begin(), plain.end());
+  bool dirty = false;
+  for (const std::string& entry : *all) {
+    const bool is_new = absl::StartsWith(entry, "?? ");
+    const bool is_filtered = !is_new && known.count(entry) == 0;
+    if (!is_filtered) dirty = true;
+    std::vector<std::string>& names = is_new ? git->untracked : git->filtered;
+    if ((is_new || is_filtered) && names.size() < kNamesShown) names.push_back(entry.substr(3));
+  }
+  if (dirty || git->filtered.empty()) git->dirty = dirty;
+}
+
+void Git::ReadDiff(const Filters& filters, GitState* git) const {
+  git->diff_is_cut = true;
+  if (!filters.are_known) return;
+  std::vector<std::string> words = {
+      "diff",        "--no-ext-diff",   "--no-textconv",   "--no-color",       "--binary",
+      "--unified=3", "--src-prefix=a/", "--dst-prefix=b/", "--submodule=short"};
+  words.emplace_back(kIgnored);
+  words.insert(words.end(), {"HEAD", "--"});
+  words.insert(words.end(), filters.pathspec.begin(), filters.pathspec.end());
+  ProgramOutput diff = Ask(filters.off, words, git->root, kMaxDiff);
+  git->diff = std::move(diff.text);
+  git->diff_is_cut = diff.is_cut || !diff.ok;
+  if (diff.is_cut) EndAtAWholeFile(&git->diff);
+  if (!git->diff.empty()) git->dirty = true;
+}
+
+// Paths relative to `root`, which the repository names: only those below it.
+std::vector<std::string> Git::Submodules(const std::string& root) const {
+  const std::string file = root + "/.gitmodules";
+  if (!Exists(file)) return {};
+  const ProgramOutput listed =
+      Ask({}, {"config", "--file", file, "-z", "--get-regexp", "^submodule\\..*\\.path$"}, root,
+          kShort);
+  std::vector<std::string> paths;
+  for (const auto entry : absl::StrSplit(listed.text, '\0')) {
+    const std::size_t end = entry.find('\n');
+    if (end == entry.npos || paths.size() == kMaxSubmodules) continue;
+    const std::string path(entry.substr(end + 1));
+    if (IsBelow(path) && Exists(absl::StrCat(root, "/", path, "/.git"))) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::optional<bool> Git::IsSubmoduleDirty(const std::string& root, absl::Time until,
+                                          int depth) const {
+  if (depth > kMaxDepth || absl::Now() >= until) return std::nullopt;
+  GitState git;
+  git.root = root;
+  ReadStatus(FiltersOf(root), &git);
+  if (git.dirty != false) return git.dirty;
+  return IsAnySubmoduleDirty(root, until, depth + 1);
+}
+
+// Nothing if one did not say.
+std::optional<bool> Git::IsAnySubmoduleDirty(const std::string& root, absl::Time until,
+                                             int depth) const {
+  std::optional<bool> dirty = false;
+  for (const std::string& path : Submodules(root)) {
+    const auto one = IsSubmoduleDirty(absl::StrCat(root, "/", path), until, depth);
+    if (one == true) return true;
+    if (!one.has_value()) dirty.reset();
+  }
+  return dirty;
+}
+
+GitState Git::Read(const std::string& directory) {
+  GitState git;
+  const ProgramOutput root = Ask({}, {"rev-parse", "--show-toplevel"}, directory, kShort);
+  if (!root.ok) return git;
+  git.found = true;
+  git.root = std::string(absl::StripSuffix(root.text, "\n"));
+  const ProgramOutput head =
+      Ask({}, {"rev-parse", "HEAD", "--abbrev-ref", "HEAD"}, git.root, kShort);
+  const std::vector<std::string> lines = absl::StrSplit(head.text, '\n');
+  if (head.ok && lines.size() >= 2) {
+    git.commit = lines[0];
+    git.branch = lines[1];
+  }
+  const Filters filters = FiltersOf(git.root);
+  ReadStatus(filters, &git);
+  const bool has_diff = git.dirty != false && !git.commit.empty();
+  if (has_diff) ReadDiff(filters, &git);
+  if (git.dirty == false) git.dirty = IsAnySubmoduleDirty(git.root, absl::Now() + deadline_, 0);
+  return git;
+}
+
+}  // namespace
+
+GitState ReadGit(const std::string& directory, const std::vector<std::string>& environment,
+                 absl::Duration deadline) {
+  return Git(environment, deadline).Read(directory);
+}
+
+void EndAtAWholeFile(std::string* diff) {
+  const std::size_t last = diff->rfind("\ndiff --git ");
+  if (last != diff->npos) diff->resize(last + 1);
+}
+
+}  // namespace yard

@@ -1,0 +1,31 @@
+#ifndef TOOLS_YARD_TRIAL_PROVENANCE_H_
+#define TOOLS_YARD_TRIAL_PROVENANCE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "nlohmann/json.hpp"
+#include "tools/yard/trial/git_state.h"
+
+namespace yard {
+
+// Where a run comes from, as far as its caller's directory can say.
+
+// What the programs of one command have in common.
+struct Provenance {
+  GitState git;
+  std::string working_directory, hostname, user, yard;
+  std::string python;  // Its version, if it is what runs; else empty.
+};
+// Blocks for git and python, a few seconds at most.
+Provenance ReadProvenance(const std::string& program, const std::string& working_directory,
+                          const std::vector<std::string>& environment);
+
+// As the trainer keeps it: command, argv, working_directory, hostname, user, seed, versions, git.
+nlohmann::ordered_json ToJson(const Provenance& provenance, const std::vector<std::string>& argv,
+                              std::uint64_t seed);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TRIAL_PROVENANCE_H_

@@ -1,0 +1,239 @@
+#include "tools/yard/trial/trial_flags.h"
+
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "nlohmann/json.hpp"
+#include "runtime/text/printable.h"
+#include "tools/yard/cli/callers_path.h"
+#include "tools/yard/job/job_draft.h"
+#include "tools/yard/text/quantities.h"
+
+namespace yard {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kOthers[] =
+    "Also (docs/cli.md): --configs --from --function --label --resources --stop --worker ...";
+
+absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, ": expected ", expected, ", not \"", runtime::Printable(text), "\""));
+}
+
+absl::StatusOr<std::int32_t> ParseNumber(const char* flag, const std::string& text,
+                                         std::int32_t unset, std::int32_t least,
+                                         const char* expected) {
+  if (text.empty()) return unset;
+  std::int32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || number < least) return Wrong(flag, expected, text);
+  return number;
+}
+
+// Milliseconds, 0 if there is none.
+absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& text,
+                                        std::int64_t largest) {
+  if (text.empty()) return 0;
+  const auto time = ParseTime(text);
+  if (!time.has_value()) return Wrong(flag, kTimeForm, text);
+  const std::int64_t milliseconds = absl::ToInt64Milliseconds(*time);
+  if (milliseconds < 1 || milliseconds > largest) {
+    return Wrong(flag, absl::StrCat("from 1ms to ", FormatTime(absl::Milliseconds(largest))), text);
+  }
+  return milliseconds;
+}
+
+constexpr std::size_t kLongestStop = 4096;
+
+// "loss<0.02" is the pair of "loss" and "<0.02"; "acc=0.9", as "acc>=0.9", that of "acc" and 0.9.
+std::optional<std::pair<std::string, Json>> ParseBound(const std::string& word) {
+  std::size_t end = word.find_last_of("<>=");
+  if (end == word.npos) return std::nullopt;
+  Json number = Json::parse(word.substr(end + 1), nullptr, /*allow_exceptions=*/false);
+  const bool is_pair =
+      end > 0 && word[end] == '=' && (word[end - 1] == '<' || word[end - 1] == '>');
+  const std::size_t begin = is_pair ? end - 1 : end;
+  if (begin == 0 || !number.is_number()) return std::nullopt;
+  const std::string sign = word.substr(begin, end + 1 - begin);
+  if (sign != "=" && sign != ">=") number = sign + number.dump();
+  return std::pair(word.substr(0, begin), std::move(number));
+}
+
+// "NAME=NUMBER", "NAME<NUMBER" and so on, and JSON objects, all as one object; empty without any.
+absl::StatusOr<std::string> ParseStop(const std::vector<std::string>& words) {
+  static constexpr char kForm[] =
+      "METRIC=NUMBER (reached at or above it), METRIC<NUMBER (also <=, >, >=) or a JSON object";
+  Json all = Json::object();
+  for (const std::string& word : words) {
+    if (word.size() > kLongestStop) return Wrong("--stop", kForm, word.substr(0, 80));
+    if (word[0] == '{') {
+      const auto object = Json::parse(word, nullptr, /*allow_exceptions=*/false);
+      if (!object.is_object()) return Wrong("--stop", kForm, word);
+      all.update(object);
+      continue;
+    }
+    auto bound = ParseBound(word);
+    if (!bound) return Wrong("--stop", kForm, word);
+    auto& [name, number] = *bound;
+    if (!all.contains(name)) {
+      all[name] = std::move(number);
+    } else {
+      // Two sides of one metric.
+      if (!all[name].is_array()) all[name] = Json::array({all[name]});
+      all[name].push_back(std::move(number));
+    }
+  }
+  return all.empty() ? "" : all.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// A metric, or the whole object.
+absl::StatusOr<std::string> ParsePlateau(const std::string& text) {
+  if (text.empty()) return text;
+  if (text[0] != '{') {
+    return Json{{"metric", text}}.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  if (!Json::parse(text, nullptr, /*allow_exceptions=*/false).is_object()) {
+    return Wrong("--plateau", "METRIC or a JSON object", text);
+  }
+  return text;
+}
+
+// Those of a cluster; none of one task.
+absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
+    const TaskCountFlags& flags) {
+  const auto counts = flags.Counts();
+  if (!counts.ok()) return counts.status();
+  std::vector<std::unique_ptr<msg::TrialTasksT>> tasks;
+  for (const TaskCountFlags::Count& count : *counts) {
+    if (count.count == 0) continue;
+    tasks.push_back(std::make_unique<msg::TrialTasksT>());
+    tasks.back()->type = count.type;
+    tasks.back()->count = count.count;
+  }
+  if (tasks.empty() && !counts->empty()) {
+    return absl::InvalidArgumentError("no tasks: every count is 0");
+  }
+  return tasks;
+}
+
+// What each task needs and may use, into `options`.
+absl::Status SetResources(const TaskResourceFlags& flags, msg::TrialOptionsT* options) {
+  JobDraft draft;
+  if (absl::Status status = flags.Apply(&draft); !status.ok()) return status;
+  if (draft.spec.groups.empty()) return absl::OkStatus();
+  msg::TaskGroupT& task = *draft.spec.groups.front();
+  options->resources = std::move(task.resources);
+  options->process_limits = std::move(task.process_limits);
+  options->control_limits = std::move(task.control_limits);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void TrialFlags::Declare(OptionSet& options) {
+  options.Add("--grid", grid_, "NAME=V1,V2: a trial for each combination; {NAME} is its value.");
+  options.Hidden("--function", function_);
+  options.Hidden("--output", output_);
+  options.Hidden("--configs", configs_);
+  options.HiddenFlag("--fail_fast", fail_fast_);
+  options.Hidden("--from", from_);
+  options.Hidden("--restore", restore_);
+  options.Hidden("--priority", priority_);
+  options.Hidden("--label", labels_);
+  options.Hidden("--stop", stop_);
+  options.Hidden("--plateau", plateau_);
+  options.Hidden("--time_budget", time_budget_);
+  options.Hidden("--heartbeat", heartbeat_);
+  options.Hidden("--grace", grace_);
+  options.Hidden("--max_run_time", max_run_time_);
+  options.Hidden("--required_metric", required_metrics_);
+  options.Hidden("--keep_checkpoints", keep_checkpoints_);
+  options.Hidden("--checkpoint_metric", checkpoint_metric_);
+  tasks_.DeclareHidden(options);
+  resources_.DeclareHidden(options);
+  options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
+  options.HiddenFlag("--durable", durable_);
+  options.HiddenFlag("--share_gpu", share_gpu_);
+  options.Footer(kOthers);
+}
+
+absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& working_directory) const {
+  msg::TrialOptionsT options;
+  const auto priority = ParseNumber("--priority", priority_, 0,
+                                    std::numeric_limits<std::int32_t>::min(), "a whole number");
+  if (!priority.ok()) return priority.status();
+  const auto keep = ParseNumber("--keep_checkpoints", keep_checkpoints_, -1, -1,
+                                "how many are kept, from 0, or -1 for all");
+  if (!keep.ok()) return keep.status();
+  const auto bytes = ParseSize(checkpoint_bytes_.empty() ? "0" : checkpoint_bytes_);
+  if (!bytes || (*bytes == 0 && !checkpoint_bytes_.empty())) {
+    return Wrong("--checkpoint_bytes", kSizeForm, checkpoint_bytes_);
+  }
+  const auto budget = ParseLimit("--time_budget", time_budget_, std::int64_t{1} << 40);
+  if (!budget.ok()) return budget.status();
+  const auto max_run_time = ParseLimit("--max_run_time", max_run_time_, std::int64_t{1} << 40);
+  if (!max_run_time.ok()) return max_run_time.status();
+  const auto heartbeat =
+      ParseLimit("--heartbeat", heartbeat_, std::numeric_limits<std::uint32_t>::max());
+  if (!heartbeat.ok()) return heartbeat.status();
+  auto stop = ParseStop(stop_);
+  if (!stop.ok()) return stop.status();
+  auto plateau = ParsePlateau(plateau_);
+  if (!plateau.ok()) return plateau.status();
+  if (!from_.empty() && !restore_.empty()) {
+    return absl::InvalidArgumentError("--from and --restore: a trial starts from one of them");
+  }
+  options.function = function_;
+  options.output_reports = output_;
+  options.priority = *priority;
+  options.keep_checkpoints = *keep;
+  options.time_budget_ms = static_cast<std::uint64_t>(*budget);
+  options.max_run_time_ms = static_cast<std::uint64_t>(*max_run_time);
+  options.heartbeat_ms = static_cast<std::uint32_t>(*heartbeat);
+  options.stop = *std::move(stop);
+  options.plateau = *std::move(plateau);
+  options.labels = labels_;
+  options.required_metrics = required_metrics_;
+  options.checkpoint_metric = checkpoint_metric_;
+  options.checkpoint_bytes = *bytes;
+  options.durable = durable_;
+  options.share_gpu = share_gpu_;
+  if (!restore_.empty()) {
+    auto restore = CallersPath("--restore", restore_, working_directory);
+    if (!restore.ok()) return restore.status();
+    options.restore = *std::move(restore);
+  }
+  options.fail_fast = fail_fast_;
+  auto tasks = ParseTasks(tasks_);
+  if (!tasks.ok()) return tasks.status();
+  options.tasks = *std::move(tasks);
+  if (absl::Status status = SetResources(resources_, &options); !status.ok()) return status;
+  return options;
+}
+
+absl::StatusOr<std::uint32_t> TrialFlags::GraceMs() const {
+  const auto grace = ParseLimit("--grace", grace_, std::numeric_limits<std::uint32_t>::max());
+  if (!grace.ok()) return grace.status();
+  return static_cast<std::uint32_t>(*grace);
+}
+
+void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options) {
+  if (options->tasks.empty()) options->tasks = std::move(other.tasks);
+  if (options->resources.empty()) options->resources = std::move(other.resources);
+  if (options->process_limits.empty()) options->process_limits = std::move(other.process_limits);
+  if (options->control_limits == nullptr) {
+    options->control_limits = std::move(other.control_limits);
+  }
+  options->share_gpu = options->share_gpu || other.share_gpu;
+}
+
+}  // namespace yard

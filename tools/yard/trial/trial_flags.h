@@ -1,0 +1,56 @@
+#ifndef TOOLS_YARD_TRIAL_TRIAL_FLAGS_H_
+#define TOOLS_YARD_TRIAL_TRIAL_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
+#include "tools/yard/cli/option_set.h"
+#include "tools/yard/job/task_count_flags.h"
+#include "tools/yard/job/task_resource_flags.h"
+
+namespace yard {
+
+// The flags of `yard run` that say more of a trial than its program. The object outlives the
+// OptionSet that parses into it.
+class TrialFlags {
+ public:
+  // Help has a line for --grid, and names some of the others.
+  void Declare(OptionSet& options);
+
+  // What the trainer is asked for, but for provenance and group. Relative paths begin in
+  // `working_directory`. InvalidArgument begins with the flag. (What a criterion means, the
+  // trainer checks.)
+  absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
+
+  // For the trial to save and end when it is told to; 0: the trainer's.
+  absl::StatusOr<std::uint32_t> GraceMs() const;
+
+  // Of the trainer, to run instead of a program; empty: none.
+  const std::string& function() const { return function_; }
+  const std::string& from() const { return from_; }
+  const std::string& configs() const { return configs_; }
+  const std::vector<std::string>& grid() const { return grid_; }
+  bool fail_fast() const { return fail_fast_; }
+
+ private:
+  std::string function_, output_, configs_, from_, restore_;
+  std::string priority_, keep_checkpoints_, checkpoint_metric_, checkpoint_bytes_;
+  std::string plateau_, time_budget_, max_run_time_, heartbeat_, grace_;
+  std::vector<std::string> grid_, labels_, stop_, required_metrics_;
+  bool fail_fast_ = false;
+  bool durable_ = false;
+  bool share_gpu_ = false;
+  TaskCountFlags tasks_;
+  TaskResourceFlags resources_;
+};
+
+// What a trial of the same program as `other` has from it, unless `options` say otherwise: its
+// tasks, and what each of them needs and may use.
+void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_TRIAL_TRIAL_FLAGS_H_
