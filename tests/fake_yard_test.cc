@@ -98,7 +98,7 @@ TEST_F(FakeYardTest, RefusesAndFailsInTheWordsOfTheServices) {
 TEST_F(FakeYardTest, AnswersInTheWordsOfTheServices) {
   const std::vector<std::vector<std::string>> kCommands = {
       {"wait", "first"},    {"stop", "first"}, {"plot", "first", "loss"},
-      {"compare", "first"}, {"rm", "first"},   {"rm", "first"},
+      {"compare", "first"}, {"rm", "first"},
   };
   for (const std::vector<std::string>& words : kCommands) {
     const Said real = Real(words), fake = Fake(words);

@@ -40,6 +40,13 @@ FORBIDDEN = [
      "only runtime/mutex.h is annotated for thread-safety analysis"),
 ]
 
+# What the static shim is compiled from: all that it may include of ours and of libraries. Tests, and
+# helpers that only tests link, are free.
+_SHIM = ("launcher/wire/", "launcher/process/", "launcher/shim/", "launcher/shim_main.cc")
+_SHIM_INCLUDES = _SHIM[:3] + (
+    "runtime/counted.h", "runtime/sanitizer.h", "runtime/file/unique_fd.h", "runtime/process/peer.h",
+    "runtime/report_channel/relay_protocol.h")
+
 # What a planted violation looks like: a service that uses another one, a lower layer that uses a
 # higher one, and a folder of a service that uses one above it.
 _SEED = {
@@ -165,6 +172,12 @@ def wrong_groups(table, build_file):
 def forbidden_lines(path, text):
     """One sentence for each line of `text` that may not be in a file at `path`."""
     sentences = []
+    if path.startswith(_SHIM) and not path.endswith("_test.cc"):
+        for number, line in enumerate(text.splitlines(), 1):
+            include = re.match(r'\s*#include "([^"]+)"', line)
+            if include and not include[1].startswith(_SHIM_INCLUDES):
+                sentences.append(f"{path}:{number}: the static shim links this: it includes nothing but what "
+                                 "launcher/shim/README.md names")
     for pattern, folders, reason in FORBIDDEN:
         if path.startswith(folders):
             continue

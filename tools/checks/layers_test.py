@@ -133,6 +133,16 @@ class LayersTest(unittest.TestCase):
         self.assertEqual(layers.forbidden_lines("trainer/a.cc", "// never a flatbuffers::Verifier here"), [])
 
 
+    def test_the_static_shim_includes_little(self):
+        for path in ("launcher/wire/a.cc", "launcher/process/a.h", "launcher/shim/a.cc", "launcher/shim_main.cc"):
+            for include in ("absl/strings/str_cat.h", "runtime/file/file.h", "launcher/job/store.h", "glog/logging.h"):
+                self.assertIn(path + ":2", layers.forbidden_lines(path, f'\n#include "{include}"\n')[0])
+            for include in ("launcher/wire/record.h", "runtime/file/unique_fd.h"):
+                self.assertEqual(layers.forbidden_lines(path, f'#include "{include}"\n'), [])
+        self.assertEqual(layers.forbidden_lines("launcher/shim/a_test.cc", '#include "absl/time/time.h"\n'), [])
+        self.assertEqual(layers.forbidden_lines("launcher/run/a.cc", '#include "absl/time/time.h"\n'), [])
+
+
 class TableTest(unittest.TestCase):
     def test_only_the_section_of_layers_counts(self):
         table = layers.Table(PAGE)
