@@ -34,6 +34,7 @@ def yard_precompiled(name, test = False, **kwargs):
     yard_pch(
         name = name,
         copts = _WARNINGS + _CLANG + (_TEST_COPTS if test else []),
+        versions = "//bazel/pch:versions" + ("_test" if test else ""),
         **kwargs
     )
 

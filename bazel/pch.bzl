@@ -29,7 +29,7 @@ def _yard_pch_impl(ctx):
                              ["-x", "c++-header", "-Xclang", "-fno-pch-timestamp"],
         preprocessor_defines = context.defines,
         source_file = "-",
-        output_file = output.path,
+        output_file = "-",  # Clang would store the directory of a file.
         use_pic = True,
     )
     ours = depset(ctx.files.includes, transitive = [context.headers])
@@ -41,7 +41,8 @@ def _yard_pch_impl(ctx):
         mnemonic = "InlineHeader",
     )
     ctx.actions.run_shell(
-        command = "exec \"$@\" <" + text.path,
+        # (In a directory that is the same everywhere: clang stores it, too.)
+        command = "exec <%s >%s; cd / && exec \"$@\"" % (text.path, output.path),
         arguments = [cc_common.get_tool_for_action(
             feature_configuration = features,
             action_name = CPP_COMPILE_ACTION_NAME,
