@@ -34,7 +34,6 @@ def yard_precompiled(name, test = False, **kwargs):
     yard_pch(
         name = name,
         copts = _WARNINGS + _CLANG + (_TEST_COPTS if test else []),
-        versions = "//bazel/pch:versions" + ("_test" if test else ""),
         **kwargs
     )
 
