@@ -60,7 +60,7 @@ class AnyLanguageTrialsTest(yard_case.YardCase):
                             name + " has not been started")
         launcher, trainer = self.pid_of("launcher"), self.pid_of("trainer")
         # So that nobody starts another trainer yet.
-        os.kill(launcher, signal.SIGSTOP)
+        yard_case.stop_process(launcher)
         self.addCleanup(os.kill, launcher, signal.SIGCONT)
         os.kill(trainer, signal.SIGKILL)
         for name in commands:

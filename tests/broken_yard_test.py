@@ -181,7 +181,7 @@ def kill(service):
 
 
 def suspend(service):
-    return lambda case: case.send(service, signal.SIGSTOP)
+    return lambda case: yard_case.stop_process(case.pid(service))
 
 
 class ServicesTest(Yards):

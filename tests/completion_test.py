@@ -128,7 +128,7 @@ class CompletionTest(yard_case.YardCase):
     def test_one_that_does_not_answer_costs_its_own_names_only(self):
         rows = self.yard("status")[0].splitlines()
         trainer, = [int(row.split()[2]) for row in rows if row.startswith("trainer ")]
-        os.kill(trainer, signal.SIGSTOP)
+        yard_case.stop_process(trainer)
         try:
             out, err = self.yard("completion", "complete", "--", "logs", "t")
         finally:

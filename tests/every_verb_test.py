@@ -299,7 +299,7 @@ class EveryVerbTest(yard_case.YardCase):
     def test_when_no_service_answers(self):
         pids = [json.loads(line)["pid"] for line in self.yard("status", "--json")[0].splitlines()]
         for pid in pids:
-            os.kill(pid, signal.SIGSTOP)
+            yard_case.stop_process(pid)
             self.addCleanup(os.kill, pid, signal.SIGCONT)
         # (`down` would end all of it: broken_yard_test.)
         processes = {verb: self.start_yard(verb, *row.words, *row.in_silence_words)

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -10,6 +11,16 @@ import unittest
 
 YARD = "tools/yard/yard"
 LONG = 150  # Seconds.
+
+
+def stop_process(pid):
+    """SIGSTOP, and waits until it has stopped: the signal is on its way for a moment, in which it still works."""
+    os.kill(pid, signal.SIGSTOP)
+    deadline = time.monotonic() + LONG
+    while pathlib.Path("/proc/%d/stat" % pid).read_text().rpartition(")")[2].split()[0] != "T":
+        if time.monotonic() >= deadline:
+            raise AssertionError("%d does not stop" % pid)
+        os.sched_yield()
 
 
 class YardCase(unittest.TestCase):
