@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from tools.checks import changed
+from tools.checks import changed, room
 from tools.checks import stages as stages_module
 from tools.checks.build_events import Failure, Verdict
 from tools.checks.interruption import Interruption
@@ -190,6 +190,8 @@ def main(arguments, bazel="/usr/bin/bazel"):
         if NEEDS_PEERS & set(names):
             peers = Peers(_say)
         for name in names:
+            if name in CONFIGS:
+                room.usual(_say).make()
             verdict.add(run_stage(stages, name, _say, durations))
     except KeyboardInterrupt:
         verdict.failures.append(Failure("interrupted"))
