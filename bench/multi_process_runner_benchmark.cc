@@ -246,7 +246,7 @@ int Main(int argc, char** argv) {
   bool json = false;
   app.add_option("--rounds", rounds, "How often each figure is measured")
       ->check(CLI::PositiveNumber);
-  app.add_option("--lines", lines, "Of each of two producers")->check(CLI::PositiveNumber);
+  app.add_option("--lines", lines, "Lines of each of two producers")->check(CLI::PositiveNumber);
   app.add_option("--only", only, "Measures only what has this in its name; for a profiler");
   app.add_flag("--json", json, "Prints JSON");
   CLI11_PARSE(app, argc, argv);

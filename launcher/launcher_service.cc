@@ -51,7 +51,7 @@ absl::StatusOr<Reply> ReplyWithJob(const Parts& parts, const std::string& id) {
 
 absl::StatusOr<msg::LaunchReplyT> Launch(const Parts& parts, const bus::CallContext& context,
                                          msg::LaunchRequestT request) {
-  if (request.spec == nullptr) return absl::InvalidArgumentError("spec: there is none");
+  if (request.spec == nullptr) return absl::InvalidArgumentError("spec is missing");
   auto job = parts.table->Launch(context.request_id, std::move(*request.spec));
   if (!job.ok()) return job.status();
   msg::LaunchReplyT reply;

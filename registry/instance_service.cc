@@ -322,7 +322,7 @@ absl::StatusOr<msg::CacheKeyReplyT> RealInstanceService::Key(const bus::CallCont
 
 absl::StatusOr<msg::AnnounceInstanceReplyT> RealInstanceService::Announce(
     const bus::CallContext&, const msg::AnnounceInstanceRequestT& request) {
-  if (request.info == nullptr) return absl::InvalidArgumentError("info: there is none");
+  if (request.info == nullptr) return absl::InvalidArgumentError("info is missing");
   const msg::InstanceInfoT& told = *request.info;
   const InstanceInfo info{.version = told.version,
                           .start_time = told.start_time != 0

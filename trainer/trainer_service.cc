@@ -139,7 +139,7 @@ class TrainerServiceImpl : public TrainerService {
     const std::string damage = runtime::DamageOf(database);
     damaged_ = !damage.empty();
     LOG_IF(ERROR, damaged_) << database << " is damaged: " << runtime::Printable(damage)
-                            << ". What can be read of it is kept; restore a back-up for the rest";
+                            << ". The readable part of it is kept; restore a back-up for the rest";
   }
 
   void AddCounters(bus::ServiceProcess* process) {

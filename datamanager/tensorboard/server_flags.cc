@@ -147,7 +147,7 @@ std::string_view ServerUsage() {
   export TENSORBOARD_DATA_SERVER_BINARY=/path/to/yard-data-server
   tensorboard --logdir runs
 
-What TensorBoard tells it:
+Flags that TensorBoard sets:
   --logdir DIRECTORY          the runs, at any depth
   --reload once|SECONDS       how often what inotify cannot see is looked at (5)
   --samples-per-plugin LIST   how many values of a series a plugin gets: scalars=1000,images=all
@@ -158,7 +158,7 @@ What TensorBoard tells it:
   --verbose                   says when it has read all there is
   --checksum, --no-checksum   are accepted; checksums are always checked
 
-What you may add, by --extra_data_server_flags=...:
+Flags that you may add, by --extra_data_server_flags=...:
   --overlap POLICY            of steps that were written again: last (the default), raw,
                               tensorboard or rust
   --cache-mb N                memory for points; 0: a quarter of what the process may use

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "runtime/text/name_search.h"
 
 namespace launcher {
 namespace {
@@ -32,24 +33,12 @@ void ListTasks(const JobRow& row, bus::NameList& names) {
 
 absl::StatusOr<std::string> JobNamed(const std::vector<const JobRow*>& rows,
                                      const std::string& name) {
-  if (name.empty()) return absl::NotFoundError("a job without a name");
-  const JobRow* by_name = nullptr;
-  std::vector<std::string> by_prefix;
+  runtime::NameSearch search(name);
   for (const JobRow* const row : rows) {
-    if (row->id == name) return name;
-    if (row->id.starts_with(name)) by_prefix.push_back(row->id);
-    if (row->spec.name != name) continue;
-    const auto rank = [](const JobRow& r) { return std::pair(!r.has_ended(), r.created_us); };
-    if (by_name == nullptr || rank(*row) > rank(*by_name)) by_name = row;
+    search.LookAt(!row->has_ended(), row->created_us, row->id, row->spec.name);
   }
-  if (by_name != nullptr) return by_name->id;
-  if (by_prefix.size() == 1) return by_prefix[0];
-  if (by_prefix.empty()) return absl::NotFoundError(absl::StrCat("there is no job ", name));
-  const std::size_t count = by_prefix.size();
-  if (count > kNamedInError) by_prefix.resize(kNamedInError);
-  return absl::FailedPreconditionError(absl::StrCat(
-      name, " is ambiguous: ", absl::StrJoin(by_prefix, ", "),
-      count > kNamedInError ? absl::StrCat(" and ", count - kNamedInError, " more") : ""));
+  return search.Found(name.empty() ? "a job without a name"
+                                   : absl::StrCat("there is no job ", name));
 }
 
 absl::StatusOr<int> TaskNamed(const JobRow& row, const std::string& name) {

@@ -331,7 +331,7 @@ absl::Status Table::Prepare() {
   const std::string damage = was_left_open ? runtime::DamageOf(database) : "";
   LOG_IF(ERROR, !damage.empty())
       << database << " is damaged: " << runtime::Printable(damage)
-      << ". What can be read of it is kept; restore a back-up for the rest";
+      << ". The readable part of it is kept; restore a back-up for the rest";
   store_ = std::move(*store);
   auto rows = store_->Load();
   if (!rows.ok()) return rows.status();

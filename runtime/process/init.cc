@@ -17,7 +17,7 @@
 #include "runtime/mutex.h"
 
 ABSL_FLAG(std::string, log_level, "info",
-          "What is logged: debug, info, warning or error, and above.");
+          "The lowest level that is logged: debug, info, warning or error.");
 ABSL_FLAG(int, log_file_mb, 16, "Size of a log file in MiB; a full one is followed by a new one.");
 ABSL_FLAG(int, log_files, 4, "Full log files that are kept beside the one that is written to.");
 

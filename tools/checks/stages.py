@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 import time
 
-from tools.checks import build_events, compile_commands, compiled, containers, installed, layers, pages, threads, tidy
+from tools.checks import (build_events, compile_commands, compiled, containers, installed, layers, pages, plain_english,
+                          threads, tidy)
 from tools.checks.build_events import Failure, Verdict
 
 _HEARTBEAT_S = 60
@@ -35,7 +36,7 @@ class Stages:
         self.by_name = {
             "layers": self._layers,
             "format": self._format,
-            "pages": lambda: _one_case("pages", pages.check(tracked("*.md"), _programs(), tests=tracked("tests/*_test.*"))),
+            "pages": self._pages,
             "default": lambda: self._tests("default", "-long"),
             "install": lambda: _one_case("install", installed.check(os.getcwd())),
             "containers": lambda: _one_case("containers", containers.check(os.getcwd())),
@@ -52,6 +53,10 @@ class Stages:
 
     def log_path(self, name):
         return os.path.join(self._log_directory, name + ".log")
+
+    def _pages(self):
+        texts = pages.check(tracked("*.md"), _programs(), tests=tracked("tests/*_test.*"))
+        return _one_case("pages", texts + plain_english.complaints_of(tracked("*")))
 
     def _layers(self):
         return _one_case("layers", layers.check(self._ask_bazel, tracked_sources()))

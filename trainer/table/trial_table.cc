@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "runtime/text/name_search.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
-#include "trainer/table/trial_names.h"
 #include "trainer/trial/trial_message.h"
 
 namespace trainer {
@@ -66,14 +66,14 @@ absl::StatusOr<std::int64_t> TrialTable::NumberOf(std::string_view id) const {
 
 absl::StatusOr<std::string> TrialTable::IdOf(std::string_view name) const {
   if (NumberOf(name).ok()) return std::string(name);
-  TrialNameSearch search(name);
+  runtime::NameSearch search(name);
   for (const auto& [number, trial] : ended_.all()) {
     search.LookAt(false, number, trial.id(), trial.name());
   }
   for (const auto& [number, trial] : at_hand_) {
     search.LookAt(!HasEnded(trial.record), number, trial.record.id(), trial.record.spec.name);
   }
-  return search.Found();
+  return search.Found(absl::StrCat("no trial is called ", runtime::Absl(name)));
 }
 
 void TrialTable::VisitNames(const std::function<void(std::string_view id, std::string_view name,

@@ -212,7 +212,7 @@ constexpr NodeKey<Group> kTaskKeys[] = {
      "How many tasks; up to 1000 of all types together. 0: this type is left out.", ReadCount},
     {"addresses", "list of HOST:PORT", "ports of this host",
      "Where the others find each task; an IPv6 address in brackets.", ReadAddresses},
-    {"program", "text", "the job's", "What these tasks run.", ReadLater},
+    {"program", "text", "the job's", "The program of these tasks.", ReadLater},
     {"args", "list of texts", "none", "The words behind `program`.", ReadLater},
     {"command", "list of texts", "the job's", "`program` and `args` in one list.", ReadLater},
     {"cwd", "path", "the job's", "Where these tasks start.",
@@ -234,17 +234,17 @@ constexpr NodeKey<Group> kTaskKeys[] = {
      [](NodeReader& in, const YamlNode& node, Group* group) {
        in.Whole(node, kFirstReadyFd, kLastReadyFd, &group->ready_fd);
      }},
-    {"resources", "map", "none", "Of each task, from names to whole numbers: `{gpu: 1}`.",
+    {"resources", "map", "none", "For each task, from names to whole numbers: `{gpu: 1}`.",
      ReadResources},
     {"limits", "map", "the launcher's",
      "As setrlimit(2) has them: `as core cpu data fsize locks memlock msgqueue nice nofile nproc "
      "rss rtprio rttime sigpending stack`. A number (bytes: a size), `unlimited`, or `SOFT:HARD` "
      "(`cpu: 60` is `60:61`, so that it ends by SIGXCPU).",
      ReadLimits},
-    {"memory", "size", "0: no limit", "Of each task, where the machine lets the launcher limit it.",
+    {"memory", "size", "0: no limit", "Limit of each task, where the machine lets the launcher set it.",
      ReadMemory},
     {"cpus", "number", "no limit", "Cores of each task, also in parts: 0.5.", ReadCpus},
-    {"processes", "number", "0: no limit", "Of each task, all it has started together.",
+    {"processes", "number", "0: no limit", "Limit of each task, with all that it has started.",
      ReadProcesses},
 };
 

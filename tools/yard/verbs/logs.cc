@@ -130,7 +130,7 @@ class Logs : public Verb {
     options.Add("--rank", ranks_, "Only the tasks of these ranks: 0,2-3.");
     options.Flag("--err", err_, "Standard error only.");
     options.Flag("--out", out_, "Standard output only.");
-    options.Flag("--collapse", collapse_, "What several ranks say alike as one line.");
+    options.Flag("--collapse", collapse_, "Show a line that several ranks print once.");
     options.Flag("--raw", raw_, "The bytes as they are: no prefix, nothing made visible.");
   }
 

@@ -45,9 +45,9 @@ class Show : public Verb {
   void Declare(OptionSet& options) override {
     options.Add("thing", name_, "A trial (and its log), a job, a task or a run.",
                 OptionSet::Need::kRequired);
-    options.Flag("--run", run_, "What a trial has written, as of any run: its tags.");
+    options.Flag("--run", run_, "Show the run that a trial has written: its tags.");
     options.Flag("--files", files_, "The files of a run or a trial, and what is wrong with them.");
-    options.Flag("--environment", environment_, "What a trial or job was given; no secrets.");
+    options.Flag("--environment", environment_, "Show the environment of a trial or job, without secrets.");
   }
 
   int Run(Context& context) override {

@@ -44,7 +44,7 @@ class Up : public Verb {
     options.Add("--keep_trials", keep_trials_,
                 "Ended trials that are known; directories stay (default: 10000).");
     options.Add("--resources", resources_,
-                "What tasks share: gpu=0,1 or slots=4; may be repeated.");
+                "Resources that tasks share: gpu=0,1 or slots=4; may be repeated.");
     options.Add("--datamanager", datamanager_,
                 "A flag of the data manager: cache_mb=512; may be repeated.");
     options.Add("--service", service_,
