@@ -1,6 +1,6 @@
 """What the pages say of other files: links lead somewhere, labels of Bazel are there, quoted errors are said by
 some program, C++ that is shown stands in a source, a test that is named as the one that holds a promise is there,
-and tests/README.md names every test beside it.
+and tests/README.md names every test beside it; a page that people write is short enough to be read.
 
 Marks in a page (any .md file):
 
@@ -29,6 +29,8 @@ _LINK = re.compile(r"(?<!!)\[[^\]\n]*\]\(([^)\s]+)\)")
 _TITLE = re.compile(r"^#{1,6} +(.*?) *$", re.MULTILINE)
 _ERROR = re.compile(r"^### `(.+)`$", re.MULTILINE)
 _CASE = re.compile(r"`([\w/.-]+_test\.(?:cc|py))` `([\w.]+)`")
+_LONGEST_PAGE = 3000
+_GENERATED = re.compile(r"^This page is written by `tools/reference`", re.MULTILINE)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"`[^`\n]*`")
 _CPP = re.compile(r"^```cpp$\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -153,6 +155,14 @@ def missing_cases(path, text, read):
     return sentences
 
 
+def too_long(path, text):
+    """A sentence if a page that people write has more words than somebody reads at once."""
+    words = len(text.split())
+    if words <= _LONGEST_PAGE or _GENERATED.search(text[:600]):
+        return []
+    return [f"{path}: {words} words, and a page has at most {_LONGEST_PAGE}: make two of it"]
+
+
 def unnamed_tests(path, text, tests):
     """A sentence for each of `tests` (paths) beside the page at `path` that it does not name."""
     folder = os.path.dirname(path)
@@ -170,6 +180,7 @@ def check(pages, sources, read=None, tests=()):
         sentences += dead_labels(path, text, read)
         sentences += uncompiled_code(path, text, read)
         sentences += missing_cases(path, text, read)
+        sentences += too_long(path, text)
     if TESTS in texts:
         sentences += unnamed_tests(TESTS, texts[TESTS], tests)
     if TROUBLESHOOTING in texts:

@@ -92,6 +92,12 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(gone, "docs/b.md: tests/kill_test.cc has no case KillTest.ItGoes")
         self.assertEqual(nowhere, "docs/b.md: there is no tests/no_test.py")
 
+    def test_a_page_that_nobody_reads_to_its_end_is_named(self):
+        self.assertEqual(check(docs__b="word " * 3000), [])
+        self.assertEqual(check(docs__b="This page is written by `tools/reference`\n\n" + "word " * 3001), [])
+        sentence, = check(docs__b="word " * 3001)
+        self.assertIn("docs/b.md: 3001 words", sentence)
+
     def test_a_test_that_its_readme_does_not_name_is_found(self):
         files = {"tests/README.md": "`kill_test.cc`, restart_test.cc"}
         tests = ["tests/kill_test.cc", "tests/restart_test.cc", "tests/launcher/a_test.cc"]

@@ -29,7 +29,7 @@ struct RunIdentity {
 using FileTexts = std::array<std::string, kResultFiles>;
 
 // What was reported, flattened, and behind it the fields that Ray fills in and that mean something
-// here, unless they were reported. docs/trainer.md lists them.
+// here, unless they were reported. docs/trainer_files.md lists them.
 std::vector<Metric> ResultFields(const RunIdentity& run, const ResultRow& row);
 
 // Renders rows into the files of Ray Tune's layout (its JSON, CSV and TensorBoard loggers):

@@ -145,9 +145,9 @@ class DoctorTest : public VerbsTest {
   }
 };
 
-// What docs/cli.md says that it looks at, without what is in parentheses.
+// What docs/health.md says that it looks at, without what is in parentheses.
 std::set<std::string> DocumentedChecks() {
-  std::ifstream page("docs/cli.md");
+  std::ifstream page("docs/health.md");
   std::set<std::string> checks;
   std::string line;
   while (std::getline(page, line) && line != "| check | warn | bad |") continue;
