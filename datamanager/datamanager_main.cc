@@ -55,7 +55,8 @@ ABSL_FLAG(int, load_threads, 0, "Threads that read runs, at most 30; 0: one a co
 ABSL_FLAG(absl::Duration, reload_interval, absl::Seconds(3),
           "How often what inotify cannot see is looked at; 0: once, and nothing is followed.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
-ABSL_FLAG(std::string, supervisor, "", "The supervisor that restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, supervisor, "",
+          "The supervisor that restarts this service; \"external\": not the yard.");
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
 
 namespace {

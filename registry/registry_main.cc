@@ -20,7 +20,8 @@
 #include "runtime/process/service_flags.h"
 
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
-ABSL_FLAG(std::string, supervisor, "", "The supervisor that restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, supervisor, "",
+          "The supervisor that restarts this service; \"external\": not the yard.");
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
 
 namespace {

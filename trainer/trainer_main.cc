@@ -21,9 +21,11 @@ ABSL_FLAG(std::string, logdir, "./runs", "Directory of the runs.");
 ABSL_FLAG(int, slots, 0, "Trials that run at once, at most; 0: one for each core.");
 ABSL_FLAG(int, keep_trials, 10'000, "Ended trials that are known; directories always stay.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(10), "How long a graceful stop may take.");
-ABSL_FLAG(std::string, supervisor, "", "The supervisor that restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, supervisor, "",
+          "The supervisor that restarts this service; \"external\": not the yard.");
 ABSL_FLAG(std::string, run_function, "", "Runs this function as a trial; the trainer says so.");
-ABSL_FLAG(absl::Duration, heartbeat, absl::ZeroDuration(), "The function prints a line this often.");
+ABSL_FLAG(absl::Duration, heartbeat, absl::ZeroDuration(),
+          "The function prints a line this often.");
 ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in the yard.");
 
 namespace {

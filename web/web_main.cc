@@ -32,7 +32,8 @@ ABSL_FLAG(std::string, address, "127.0.0.1,::1",
 ABSL_FLAG(bool, allow_remote, false, "Serve on an address that others can reach, without TLS.");
 ABSL_FLAG(std::string, hosts, "", "Names of this machine, besides localhost, that a URL may have.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(5), "How long a graceful stop may take.");
-ABSL_FLAG(std::string, supervisor, "", "The supervisor that restarts this service; \"external\": not the yard.");
+ABSL_FLAG(std::string, supervisor, "",
+          "The supervisor that restarts this service; \"external\": not the yard.");
 ABSL_FLAG(std::string, listen, "", "Address to serve the bus on; default: its socket in the yard.");
 
 namespace {

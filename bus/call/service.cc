@@ -35,8 +35,7 @@
 // - What is sent to one caller goes through its Outbox, so that it keeps its order whichever
 //   threads the parts come from.
 // - A Call is in `calls` from its request until its reply is put into the Outbox; no request is
-// read
-//   between the two.
+//   read between its removal and that.
 // - No callback runs under a lock.
 
 namespace bus {

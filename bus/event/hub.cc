@@ -33,6 +33,16 @@
 // changed. A SUB socket sends all its subscriptions in one go when it connects, so that they are
 // all in place when the greeting comes.
 
+// Always true:
+// - All sockets, the subscriptions and the record of events belong to the bus thread; calls from
+//   other threads run there (BusThread::Run), only counters are read elsewhere.
+// - Every event passes Forward(): topics_ has the last one of its topic, and recent_ those of `e/`,
+//   before any subscriber gets it. So whoever subscribes first and asks then misses nothing.
+// - Events of one publisher leave in the order in which they came. Nothing waits for a subscriber:
+//   ZeroMQ drops what a full one cannot take, and the sequence numbers show the gap.
+// - subscriptions_ counts what out_ has; both are empty after RestartOut(), which begins an epoch.
+// - A Wait is in waits_ until EndWait() has called its `done`, which happens once.
+
 namespace bus {
 namespace {
 

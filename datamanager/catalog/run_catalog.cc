@@ -15,6 +15,19 @@
 #include "runtime/counted.h"
 #include "runtime/text/string_view.h"
 
+// Always true:
+// - Locks: listing_mutex_ is taken before all others, and mutex_ is the last one: nothing that
+//   locks is called under it. The caches, the scheduler and the indexes lock themselves.
+// - runs_ and runs_by_level_ have the same runs. A run that is removed is marked `gone` under its
+//   own lock first, so that a step or a question that has a pointer to it stops there.
+// - A run's files are read in steps of the scheduler. One thread leads a run at a time (State::led)
+//   and holds its lock; others may read parts of a large file without it.
+// - A question never reads files: it answers from memory, or is Unavailable and schedules the run.
+// - Whatever makes places of points mean something else raises the run's generation, also over a
+//   removal and a new run of the same name (generations_).
+// - Memory for points is accounted for in cache_ before it is taken for a load, and given back when
+//   the lease of the load ends.
+
 namespace datamanager {
 namespace {
 

@@ -16,6 +16,18 @@
 #include "eventlog/crc32c.h"
 #include "runtime/file/unique_fd.h"
 
+// The file: a header of 28 bytes (magic, version, CRC of the head, length of the head, CRC of the
+// header), the head (the run, its files, its tags with the place and the CRC of their data), then
+// the data of the tags one after the other.
+//
+// Always true:
+// - No byte is used before its CRC was compared: the header's when anything is parsed, the head's
+//   with it, the data's of a tag when they are read.
+// - A length or count in the file is compared with the bytes that are left before memory is taken
+//   for it, so a hostile file costs no more memory than its size.
+// - The same calls give the same bytes, and a reader of another version refuses the file: it is
+//   made anew from the event files.
+
 namespace datamanager {
 namespace {
 

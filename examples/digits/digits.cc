@@ -32,7 +32,8 @@ void Declare(CLI::App& app, Arguments& arguments) {
   app.add_option("--epochs", arguments.epochs, "Passes over the training part")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  app.add_option("--seed", arguments.seed, "Seed of the weights and the order; default $YARD_SEED or 1")
+  app.add_option("--seed", arguments.seed,
+                 "Seed of the weights and the order; default $YARD_SEED or 1")
       ->envname("YARD_SEED");
   app.add_option("--learning_rate", arguments.learning_rate)->capture_default_str();
   app.add_option("--min_epoch_ms", arguments.min_epoch_ms, "Slow down to this")

@@ -37,6 +37,20 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 
+// Always true between two callbacks of the loop:
+// - Decide() (supervisor.h) is the only place that changes a job's status; Feed() calls it. Its
+//   actions wait in Job::run->decided and are carried out by Flush() alone, after the rows they
+//   follow from are stored: a launcher that is killed in between decides the same again.
+// - A job is in decided_ exactly while its run->decided.is_known is set, and Flush() empties both
+//   at the end of the turn (a change to Running may wait some milliseconds for others).
+// - A job that has not ended has a JobRun with its caller's part; an ended one keeps its JobRun
+//   only until its shims have left and nothing of it is decided (PutAside).
+// - The end of an attempt is acknowledged to its shim after it is stored. Until the shim has left,
+//   the attempt is in retired_, and nowhere else.
+// - A live job holds its ports, and its tasks with `granted` set hold their resources.
+// - Callbacks that are posted to the loop look at *alive_ first, and find their job by its id: it
+//   may be gone.
+
 namespace launcher {
 namespace {
 

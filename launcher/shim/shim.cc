@@ -34,6 +34,20 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/peer.h"
 
+// Always true:
+// - There is one thread, and nothing in it waits but the poller: a program's output, its reports
+//   and a slow launcher never hold each other up.
+// - The `started` file is made (O_EXCL) before the program is, and the exit file is written before
+//   an acknowledgement is taken: an attempt starts at most once, and its end is on disk or told.
+// - As subreaper the shim is the parent of every orphan of the task. The tree is dead exactly when
+//   the shim has no child and the namespace, if there is one, has ended.
+// - Steps only go forward: main_ended_ -> killing_ -> finished_ -> acknowledged_. Nothing is killed
+//   by number before HasChildInGroup() or a handle of the kernel shows that it is still ours.
+// - The shim leaves when three things are true (MaybeLeave): its end is acknowledged or nobody can
+//   come for it, the trainer has the last report or its time is over, and the control groups are
+//   removed.
+// - No memory grows with time: output goes to files, a launcher is sent the newest state alone.
+
 namespace launcher {
 namespace {
 

@@ -13,8 +13,8 @@ namespace trainer {
 
 // What an order, or the end of an attempt, makes of a trial: pure functions on its record, which
 // the caller then stores and acts on. The states are drawn in trials.h. (Ray Tune's are in its
-// trial runner; docs/trainer_deviations.md has what differs.) Any thread. Times are in microseconds since
-// 1970.
+// trial runner; docs/trainer_deviations.md has what differs.) Any thread. Times are in microseconds
+// since 1970.
 
 // It waits, and the launcher was not asked to start it.
 bool Waits(const TrialRecord& record);

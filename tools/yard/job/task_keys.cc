@@ -241,8 +241,8 @@ constexpr NodeKey<Group> kTaskKeys[] = {
      "rss rtprio rttime sigpending stack`. A number (bytes: a size), `unlimited`, or `SOFT:HARD` "
      "(`cpu: 60` is `60:61`, so that it ends by SIGXCPU).",
      ReadLimits},
-    {"memory", "size", "0: no limit", "Limit of each task, where the machine lets the launcher set it.",
-     ReadMemory},
+    {"memory", "size", "0: no limit",
+     "Limit of each task, where the machine lets the launcher set it.", ReadMemory},
     {"cpus", "number", "no limit", "Cores of each task, also in parts: 0.5.", ReadCpus},
     {"processes", "number", "0: no limit", "Limit of each task, with all that it has started.",
      ReadProcesses},

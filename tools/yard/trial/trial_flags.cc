@@ -21,7 +21,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kOthers[] =
-    "Also (docs/cli_trials.md): --configs --from --function --label --resources --stop --worker ...";
+    "Also (docs/cli_trials.md): --configs --from --function --label --resources --stop --worker "
+    "...";
 
 absl::Status Wrong(const char* flag, const std::string& expected, const std::string& text) {
   return absl::InvalidArgumentError(

@@ -47,7 +47,8 @@ class Show : public Verb {
                 OptionSet::Need::kRequired);
     options.Flag("--run", run_, "Show the run that a trial has written: its tags.");
     options.Flag("--files", files_, "The files of a run or a trial, and what is wrong with them.");
-    options.Flag("--environment", environment_, "Show the environment of a trial or job, without secrets.");
+    options.Flag("--environment", environment_,
+                 "Show the environment of a trial or job, without secrets.");
   }
 
   int Run(Context& context) override {

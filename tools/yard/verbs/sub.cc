@@ -51,7 +51,8 @@ class Sub : public Verb {
     options.Add("--since", since_, "Also what was since then (10m, 14:30), or from number N on.");
     options.Flag("--timestamps", timestamps_, "When it was sent, and how long it was on its way.");
     options.Add("--dump", dump_, "Keep events in this new file, for yard pub --replay.");
-    options.Add("--max_bytes", max_bytes_, "Largest size of the file (default: 1GiB); then exit 1.");
+    options.Add("--max_bytes", max_bytes_,
+                "Largest size of the file (default: 1GiB); then exit 1.");
     options.Flag("--last", last_, "Begin with the last event of each topic.");
     options.Add("--field", field_, "Print this alone: row.step, steps[0], metrics[\"eval.loss\"].");
     options.Add("--filter", filter_, "Only events like 'row.step>10 & !trial.state=Failed'.");
