@@ -105,9 +105,11 @@ class ServiceMethodsTest : public testing::Test {
   ~ServiceMethodsTest() override {
     client_.reset();
     service_.reset();
+    // As in a process: the pool's threads use the catalog, and the catalog's call into the pool.
     (void)coordinator_.RequestStop();
-    pool_.reset();
+    (void)coordinator_.Join();
     catalog_.reset();
+    pool_.reset();
     registry_.reset();
     std::filesystem::remove_all(directory_);
   }
