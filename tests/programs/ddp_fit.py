@@ -7,6 +7,7 @@ for its end, while the others wait for it in an all-reduce. Prints the same sum 
 every rank, whether it was interrupted or not.
 """
 
+import datetime
 import os
 import signal
 import sys
@@ -39,7 +40,8 @@ def save(path, model, step, total):
 
 
 def main(folder, stop_rank=-1, stop_step=-1):
-    torch.distributed.init_process_group("gloo")
+    # Each wait for another rank ends: gloo's own limit is half an hour.
+    torch.distributed.init_process_group("gloo", timeout=datetime.timedelta(seconds=30))
     rank, size = torch.distributed.get_rank(), torch.distributed.get_world_size()
     restarts = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     model = DistributedDataParallel(torch.nn.Linear(2, 1, bias=False))
@@ -70,11 +72,11 @@ def main(folder, stop_rank=-1, stop_step=-1):
 
 
 def leave():
-    """Who ends while another still reads the last sum takes the connection away from under it."""
+    """Waits until all ranks have read the last sum: a rank that ends before closes its connections under the others."""
     try:
         torch.distributed.barrier()
     except RuntimeError:
-        pass  # Who is gone was through, so everybody had read all there is.
+        pass  # A rank is gone, so it had passed the barrier, and every rank has read the sum.
     torch.distributed.destroy_process_group()
 
 
