@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tuning/space.h"
+#include "tuning/space/space.h"
 
 namespace bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tuning/space.h"
+#include "tuning/space/space.h"
 
 namespace bench {
 

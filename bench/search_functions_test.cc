@@ -7,8 +7,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tuning/random_sampler.h"
-#include "tuning/space.h"
+#include "tuning/sample/random_sampler.h"
+#include "tuning/space/space.h"
 
 namespace bench {
 namespace {

@@ -24,11 +24,11 @@
 #include "bench/comparison.h"
 #include "bench/comparison_app.h"
 #include "bench/search_functions.h"
-#include "tuning/gp_sampler.h"
-#include "tuning/random_sampler.h"
-#include "tuning/sampler.h"
-#include "tuning/space.h"
-#include "tuning/tpe_sampler.h"
+#include "tuning/sample/gp_sampler.h"
+#include "tuning/sample/random_sampler.h"
+#include "tuning/sample/sampler.h"
+#include "tuning/sample/tpe_sampler.h"
+#include "tuning/space/space.h"
 
 namespace bench {
 namespace {

@@ -1,0 +1,346 @@
+// Points are those of the unit cube; a category's coordinate is its index. What is whole or has
+// steps is put on the nearest value before it is looked at, so that what is compared is what would
+// be tried.
+
+#include "tuning/sample/gp_sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "eigen3/Eigen/Core"
+#include "tuning/sample/gaussian_process.h"
+#include "tuning/sample/latin_hypercube.h"
+#include "tuning/sample/minimize.h"
+#include "tuning/sample/sampler.h"
+#include "tuning/space/draws.h"
+#include "tuning/space/space.h"
+
+namespace tuning {
+namespace {
+
+using Eigen::Index;
+using Eigen::MatrixXd;
+using Eigen::VectorXd;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kExploresEach = 5;
+constexpr double kDemanded = 0.5;        // In deviations of all values.
+constexpr int kRounds = 3;               // Of climbing, numbers and then values in turn.
+constexpr std::size_t kMostValues = 32;  // Of a parameter that are tried one by one.
+constexpr double kNearest = 1e-3;        // The least reach of a candidate near the best point.
+
+struct Results {
+  std::vector<const Point*> points;
+  std::vector<double> values;  // Finite.
+};
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// What the history says: a value for each trial that has ended.
+Results ResultsOf(std::span<const Observation> history) {
+  std::vector<double> finite;
+  for (const Observation& trial : history) {
+    if (trial.state == TrialState::kDone && std::isfinite(trial.value))
+      finite.push_back(trial.value);
+  }
+  if (finite.empty()) return {};
+  const auto [least, largest] = std::minmax_element(finite.begin(), finite.end());
+  const double middle = Median(finite);
+  Results results;
+  for (const Observation& trial : history) {
+    if (trial.state == TrialState::kRunning) continue;
+    double value = trial.state == TrialState::kFailed || std::isnan(trial.value)
+                       ? *largest
+                       : std::clamp(trial.value, *least, *largest);
+    if (trial.state == TrialState::kStoppedEarly) value = std::max(value, middle);
+    results.points.push_back(&trial.point);
+    results.values.push_back(value);
+  }
+  return results;
+}
+
+// Those that matter most, if there are more than `limit`.
+Results Thinned(const Results& results, std::size_t limit) {
+  if (results.values.size() <= limit) return results;
+  std::vector<std::size_t> order(results.values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return results.values[a] < results.values[b];
+  });
+  std::vector<bool> chosen(order.size(), false);
+  for (std::size_t i = 0; i < limit / 2; ++i) chosen[order[i]] = true;
+  std::size_t left = limit - limit / 2;
+  for (std::size_t i = order.size(); i-- > 0 && left > 0;) {
+    left -= chosen[i] ? 0 : 1;
+    chosen[i] = true;
+  }
+  Results thinned;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    if (!chosen[i]) continue;
+    thinned.points.push_back(results.points[i]);
+    thinned.values.push_back(results.values[i]);
+  }
+  return thinned;
+}
+
+// Values above the median get the place in a normal distribution that their rank says, and then all
+// are drawn together by a logarithm (as Vizier does: Song et al. 2022), so that a few huge ones
+// hide no difference between the good ones.
+void DrawTogether(std::vector<double>& values) {
+  const double middle = Median(values);
+  double squares = 0, count = 0;
+  for (const double value : values) {
+    if (value > middle) continue;
+    squares += (value - middle) * (value - middle);
+    ++count;
+  }
+  const double deviation = std::sqrt(squares / std::max(1.0, count));
+  if (!(deviation > 0)) return;
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  const std::vector<double> before = values;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    if (before[order[rank]] <= middle) continue;
+    const double place = (static_cast<double>(rank) + 0.5) / static_cast<double>(order.size());
+    values[order[rank]] = middle + deviation * NormalQuantile(place);
+  }
+  const auto [least, largest] = std::minmax_element(values.begin(), values.end());
+  const double low = *least, range = *largest - *least;
+  for (double& value : values) {
+    value = std::log1p((value - low) / range * 0.5) / std::log(1.5) - 0.5;
+  }
+}
+
+VectorXd Standardised(const std::vector<double>& values) {
+  VectorXd standard = Eigen::Map<const VectorXd>(values.data(), static_cast<Index>(values.size()));
+  standard.array() -= standard.mean();
+  const double deviation = std::sqrt(standard.squaredNorm() / static_cast<double>(standard.size()));
+  return standard / std::max(deviation, 1e-12);
+}
+
+class GpSampler : public Sampler {
+ public:
+  GpSampler(const Space* space, GpOptions options) : space_(space), options_(options) {
+    for (std::size_t j = 0; j < space->size(); ++j) {
+      categories_.push_back((*space)[j].kind == Kind::kCategory);
+      if ((*space)[j].IsContinuous()) continuous_.push_back(static_cast<Index>(j));
+    }
+  }
+
+  std::optional<Point> Suggest(std::span<const Observation> history,
+                               std::uint64_t number) const override {
+    const auto is_done = [](const Observation& trial) { return trial.state == TrialState::kDone; };
+    Results results = ResultsOf(history);
+    if (results.values.empty() ||
+        std::count_if(history.begin(), history.end(), is_done) < options_.startup) {
+      return LatinHypercubePoint(*space_, options_.seed, number,
+                                 static_cast<std::uint64_t>(options_.startup));
+    }
+    results = Thinned(results, static_cast<std::size_t>(options_.max_results));
+    if (number % 2 == 0) DrawTogether(results.values);
+    const VectorXd values = Standardised(results.values);
+    GaussianProcess process(Rows(results.points), values, categories_);
+    process.Fit();
+    std::vector<const Point*> running;
+    for (const Observation& trial : history) {
+      if (trial.state == TrialState::kRunning) running.push_back(&trial.point);
+    }
+    // What is believed of running trials is what has to be improved on, too: else all would go
+    // where one does.
+    // Now and then more is demanded, so that the search leaves a valley that is not the deepest.
+    const double demanded = number % kExploresEach == kExploresEach - 1 ? kDemanded : 0;
+    const double least = process.Believe(Rows(running)) - demanded;
+    Index best = 0;
+    values.minCoeff(&best);
+    const VectorXd found =
+        Search(process, least, Unit(*results.points[static_cast<std::size_t>(best)]),
+               Draws(options_.seed, "gp", number));
+    Point point(space_->size());
+    for (std::size_t j = 0; j < point.size(); ++j) point[j] = Value(j, found);
+    return point;
+  }
+
+ private:
+  struct Candidate {
+    double gain = -kInfinity;
+    VectorXd place;
+  };
+
+  VectorXd Unit(const Point& point) const {
+    VectorXd unit(static_cast<Index>(point.size()));
+    for (std::size_t j = 0; j < point.size(); ++j) {
+      unit[static_cast<Index>(j)] = (*space_)[j].ToUnit(point[j]);
+    }
+    return unit;
+  }
+  MatrixXd Rows(const std::vector<const Point*>& points) const {
+    MatrixXd rows(static_cast<Index>(points.size()), static_cast<Index>(space_->size()));
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      rows.row(static_cast<Index>(i)) = Unit(*points[i]).transpose();
+    }
+    return rows;
+  }
+  double Value(std::size_t j, const VectorXd& place) const {
+    const double coordinate = place[static_cast<Index>(j)];
+    return categories_[j] ? coordinate : (*space_)[j].FromUnit(coordinate);
+  }
+  // Onto values that there are.
+  void Snap(VectorXd& place) const {
+    for (std::size_t j = 0; j < space_->size(); ++j) {
+      const Parameter& parameter = (*space_)[j];
+      if (categories_[j] || parameter.IsContinuous()) continue;
+      place[static_cast<Index>(j)] = parameter.ToUnit(Value(j, place));
+    }
+  }
+
+  VectorXd Anywhere(Draws& draws) const {
+    VectorXd place(static_cast<Index>(space_->size()));
+    for (std::size_t j = 0; j < space_->size(); ++j) {
+      const double unit = draws.Uniform();
+      place[static_cast<Index>(j)] = categories_[j] ? (*space_)[j].FromUnit(unit) : unit;
+    }
+    return place;
+  }
+  // Some coordinates moved by up to a reach between kNearest and 1.
+  VectorXd Near(const VectorXd& best, Draws& draws) const {
+    VectorXd place = best;
+    const double reach = std::pow(kNearest, draws.Uniform());
+    const double share = std::max(0.5, 2.0 / static_cast<double>(space_->size()));
+    for (std::size_t j = 0; j < space_->size(); ++j) {
+      const Index index = static_cast<Index>(j);
+      const double chance = draws.Uniform(), move = draws.Uniform();
+      if (categories_[j]) {
+        if (chance < 0.2) place[index] = (*space_)[j].FromUnit(move);
+      } else if (chance < share) {
+        place[index] = std::clamp(place[index] + reach * (2 * move - 1), 0.0, 1.0);
+      }
+    }
+    return place;
+  }
+
+  VectorXd Search(const GaussianProcess& process, double least, const VectorXd& best,
+                  Draws draws) const {
+    MatrixXd places(options_.candidates, static_cast<Index>(space_->size()));
+    for (Index i = 0; i < places.rows(); ++i) {
+      VectorXd place = i % 4 == 3 ? Near(best, draws) : Anywhere(draws);
+      Snap(place);
+      places.row(i) = place.transpose();
+    }
+    const VectorXd gains = process.LogExpectedImprovements(places, least);
+    std::vector<Candidate> candidates;
+    for (Index i = 0; i < places.rows(); ++i) {
+      candidates.push_back({gains[i], places.row(i).transpose()});
+    }
+    const auto climbs = std::min(static_cast<std::ptrdiff_t>(options_.climbs),
+                                 static_cast<std::ptrdiff_t>(candidates.size()));
+    std::partial_sort(candidates.begin(), candidates.begin() + climbs, candidates.end(),
+                      [](const Candidate& a, const Candidate& b) { return a.gain > b.gain; });
+    Candidate top = candidates.front();
+    for (auto start = candidates.begin(); start != candidates.begin() + climbs; ++start) {
+      Candidate climbed = Climb(process, least, *start, draws);
+      if (climbed.gain > top.gain) top = std::move(climbed);
+    }
+    return top.place;
+  }
+
+  Candidate Climb(const GaussianProcess& process, double least, Candidate candidate,
+                  Draws& draws) const {
+    for (int round = 0; round < kRounds; ++round) {
+      const double before = candidate.gain;
+      ClimbNumbers(process, least, candidate);
+      const bool has_values = ClimbValues(process, least, candidate, draws);
+      if (!has_values || candidate.gain <= before + 1e-9) break;
+    }
+    return candidate;
+  }
+
+  void ClimbNumbers(const GaussianProcess& process, double least, Candidate& candidate) const {
+    if (continuous_.empty()) return;
+    const auto count = static_cast<Index>(continuous_.size());
+    VectorXd whole = candidate.place, whole_slope(whole.size());
+    VectorXd start(count);
+    for (Index i = 0; i < count; ++i) start[i] = whole[continuous_[static_cast<std::size_t>(i)]];
+    const auto lost = [&](const VectorXd& place, VectorXd& slope) {
+      for (Index i = 0; i < count; ++i) whole[continuous_[static_cast<std::size_t>(i)]] = place[i];
+      const double gain = process.LogExpectedImprovement(whole, least, &whole_slope);
+      for (Index i = 0; i < count; ++i) {
+        slope[i] = -whole_slope[continuous_[static_cast<std::size_t>(i)]];
+      }
+      return -gain;
+    };
+    const VectorXd found = Minimize(lost, start,
+                                    {.iterations = 30,
+                                     .slope = 1e-3,
+                                     .low = VectorXd::Zero(count),
+                                     .high = VectorXd::Ones(count)});
+    for (Index i = 0; i < count; ++i) whole[continuous_[static_cast<std::size_t>(i)]] = found[i];
+    const double gain = process.LogExpectedImprovement(whole, least, nullptr);
+    if (gain > candidate.gain) candidate = {gain, whole};
+  }
+
+  // Each parameter that is no free number in turn: all of its values, or some.
+  bool ClimbValues(const GaussianProcess& process, double least, Candidate& candidate,
+                   Draws& draws) const {
+    bool has_values = false;
+    for (std::size_t j = 0; j < space_->size(); ++j) {
+      const Parameter& parameter = (*space_)[j];
+      if (parameter.IsContinuous()) continue;
+      has_values = true;
+      const std::size_t count = parameter.Count().value_or(kMostValues + 1);
+      for (std::size_t k = 0; k < std::min(count, kMostValues); ++k) {
+        VectorXd place = candidate.place;
+        const double unit = count <= kMostValues
+                                ? (static_cast<double>(k) + 0.5) / static_cast<double>(count)
+                                : draws.Uniform();
+        double& coordinate = place[static_cast<Index>(j)];
+        if (categories_[j]) {
+          coordinate = count <= kMostValues ? static_cast<double>(k) : parameter.FromUnit(unit);
+        } else {
+          const double step = parameter.step > 0 ? parameter.step : 1;
+          coordinate = count <= kMostValues
+                           ? parameter.ToUnit(parameter.low + static_cast<double>(k) * step)
+                           : parameter.ToUnit(parameter.FromUnit(unit));
+        }
+        const double gain = process.LogExpectedImprovement(place, least, nullptr);
+        if (gain > candidate.gain) candidate = {gain, std::move(place)};
+      }
+    }
+    return has_values;
+  }
+
+  const Space* const space_;
+  const GpOptions options_;
+  std::vector<bool> categories_;
+  std::vector<Index> continuous_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Sampler>> MakeGpSampler(const Space* space, GpOptions options) {
+  for (std::size_t j = 0; j < space->size(); ++j) {
+    if (!(*space)[j].when) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "parameter ", (*space)[j].name, " has a condition, which a Gaussian process cannot have"));
+  }
+  return std::make_unique<GpSampler>(space, options);
+}
+
+}  // namespace tuning
