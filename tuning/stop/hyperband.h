@@ -1,0 +1,84 @@
+#ifndef TUNING_STOP_HYPERBAND_H_
+#define TUNING_STOP_HYPERBAND_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tuning {
+
+// HyperBand (Li et al. 2018), synchronous: trials belong to brackets in the order of their numbers.
+// All trials of a bracket pause at its level, and when the last of them has come the best one in
+// eta goes on to the next. Brackets differ in how early they compare: the one that begins with the
+// most trials and the least resource comes first, and after the last the first begins again. Ray's
+// HyperBandScheduler does the same with these differences:
+// - It begins with the bracket of the fewest trials.
+// - Here a trial that ends is not waited for, and neither is one that will never begin, so that no
+//   bracket waits for ever.
+// - The last to come is not paused if it goes on.
+// NaN ranks last, and is never gone on with. Of equal values the lower number ranks first. A value
+// type. One thread at a time.
+class Hyperband {
+ public:
+  struct Options {
+    double max_resource = 81;
+    double eta = 3;
+    friend bool operator==(const Options&, const Options&) = default;
+  };
+  static absl::StatusOr<Hyperband> Create(Options options);
+
+  enum class Verdict { kGoesOn, kPauses, kStops };
+  struct Arrival {
+    Verdict verdict = Verdict::kPauses;
+    double level = 0;
+    std::size_t rank = 0, count = 0, keeps = 0;
+  };
+  // `decided`: as in StoppingRule. Nothing: the trial has come to no level with this.
+  std::optional<Arrival> Report(std::uint64_t trial, double resource, double value,
+                                std::optional<Verdict> decided);
+  void End(std::uint64_t trial);
+  struct Fate {
+    std::uint64_t trial = 0;
+    bool goes_on = true;
+  };
+  // As StoppingRule::Next.
+  std::optional<Fate> Next(std::uint64_t begun, bool more_come);
+  // Whatever waits is not waited for: from now on every trial goes on.
+  void StopInstead() { off_ = true; }
+
+  struct Kind {
+    std::size_t trials = 0;
+    std::vector<double> levels = {};
+  };
+  // The brackets, first to last.
+  const std::vector<Kind>& kinds() const { return kinds_; }
+
+ private:
+  struct Bracket {
+    std::uint64_t first = 0, end = 0;  // Numbers of its trials.
+    std::size_t kind = 0;
+    std::size_t level = 0;
+    std::set<std::uint64_t> out = {};              // Ended, or not gone on with.
+    std::map<std::uint64_t, double> arrived = {};  // At the level.
+  };
+  explicit Hyperband(Options options);
+  Bracket& BracketOf(std::uint64_t trial);
+  bool IsComplete(const Bracket& bracket, std::uint64_t begun) const;
+  void Halve(Bracket& bracket);
+
+  Options options_;
+  std::vector<Kind> kinds_;
+  std::vector<Bracket> brackets_;
+  std::deque<Fate> fates_;
+  bool off_ = false;
+};
+
+}  // namespace tuning
+
+#endif  // TUNING_STOP_HYPERBAND_H_
