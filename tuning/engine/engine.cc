@@ -1,0 +1,803 @@
+// What is always true after Apply(): a running sweep has a trial that is active, or a question that
+// is open (else it has ended); no more trials are active than Plan::parallel allows, unless it was
+// lowered; what was ordered and not confirmed can be told from the state (Open()).
+//
+// Nothing here may depend on what did not change anything: such events are not stored.
+
+#include "tuning/engine/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tuning/engine/event.h"
+#include "tuning/engine/plan.h"
+#include "tuning/engine/population.h"
+#include "tuning/engine/question.h"
+#include "tuning/sample/sampler.h"
+#include "tuning/space/config.h"
+#include "tuning/space/space.h"
+#include "tuning/stop/stopping_rule.h"
+
+namespace tuning {
+namespace {
+
+using Actions = std::vector<Action>;
+
+bool IsActive(const Engine::Trial& trial) { return trial.stage == Engine::Stage::kRunning; }
+bool IsSettled(const Engine::Trial& trial) {
+  return !IsActive(trial) && trial.stage != Engine::Stage::kWaiting;
+}
+
+std::string Number(double value) { return absl::StrFormat("%.6g", value); }
+
+std::string Ordinal(std::size_t rank) {
+  const std::size_t last = rank % 10;
+  const bool is_teen = rank / 10 % 10 == 1;
+  const char* const ending = is_teen || last == 0 || last > 3 ? "th"
+                             : last == 1                      ? "st"
+                             : last == 2                      ? "nd"
+                                                              : "rd";
+  return absl::StrCat(rank, ending);
+}
+
+absl::Status CheckPlan(const Plan& plan) {
+  if (plan.space == nullptr) return absl::InvalidArgumentError("the plan has no space");
+  if (plan.parallel == 0) {
+    return absl::InvalidArgumentError("parallel is 0; at least one trial runs at a time");
+  }
+  const bool pauses =
+      plan.stopping == Stopping::kAshaPromotion || plan.stopping == Stopping::kHyperband;
+  if (plan.fixed_order && pauses) {
+    return absl::InvalidArgumentError(
+        "order is fixed, and which trials go on depends on the order in which they pause");
+  }
+  if (plan.method != Method::kPbt) return absl::OkStatus();
+  const Population& population = plan.population;
+  if (population.members < 2) {
+    return absl::InvalidArgumentError("a population has at least two members");
+  }
+  if (!(population.interval > 0) || !(population.quantile >= 0 && population.quantile <= 0.5)) {
+    return absl::InvalidArgumentError(
+        "the interval of a population is above 0, and its quantile from 0 to 0.5");
+  }
+  if (plan.stopping != Stopping::kNone) {
+    return absl::InvalidArgumentError(
+        "a population stops its members itself: it goes with no other rule");
+  }
+  return absl::OkStatus();
+}
+
+bool HaveSameRule(const Plan& a, const Plan& b) {
+  return a.stopping == b.stopping && a.asha == b.asha && a.median == b.median &&
+         a.bands == b.bands && a.hyperband == b.hyperband;
+}
+
+}  // namespace
+
+absl::StatusOr<Engine> Engine::Create(std::shared_ptr<const Plan> plan) {
+  Engine engine(std::move(plan));
+  if (auto prepared = engine.Prepare(); !prepared.ok()) return prepared;
+  return engine;
+}
+
+absl::Status Engine::Prepare() {
+  if (auto checked = CheckPlan(*plan_); !checked.ok()) return checked;
+  auto rule = MakeStoppingRule(*plan_);
+  if (!rule.ok()) return rule.status();
+  auto sampler = MakeSampler(*plan_);
+  if (!sampler.ok()) return sampler.status();
+  rule_ = *std::move(rule);
+  sampler_ = *std::move(sampler);
+  return absl::OkStatus();
+}
+
+Engine::Engine(const Engine& other)
+    : plan_(other.plan_),
+      sampler_(other.sampler_),
+      rule_(other.rule_ == nullptr ? nullptr : other.rule_->Clone()),
+      members_(other.members_),
+      founders_(other.founders_),
+      events_(other.events_),
+      state_(other.state_),
+      drains_(other.drains_),
+      goal_(other.goal_),
+      reason_(other.reason_),
+      trials_(other.trials_),
+      active_(other.active_),
+      question_(other.question_),
+      waiting_(other.waiting_),
+      enqueued_(other.enqueued_),
+      known_(other.known_),
+      exhausted_(other.exhausted_),
+      failed_(other.failed_),
+      failed_before_(other.failed_before_),
+      in_a_row_(other.in_a_row_),
+      first_in_a_row_(other.first_in_a_row_),
+      first_open_(other.first_open_) {}
+
+Engine& Engine::operator=(const Engine& other) { return *this = Engine(other); }
+
+Engine::Outcome Engine::Apply(const Event& event) {
+  Outcome outcome;
+  ++events_;
+  switch (event.kind) {
+    case Event::Kind::kBegin:
+      Begin(outcome);
+      break;
+    case Event::Kind::kSuggested:
+      TakeSuggested(event, outcome);
+      break;
+    case Event::Kind::kExhausted:
+      TakeExhausted(event, outcome);
+      break;
+    case Event::Kind::kStarted:
+      TakeStarted(event, outcome);
+      break;
+    case Event::Kind::kReported:
+      TakeReported(event, outcome);
+      break;
+    case Event::Kind::kEnded:
+      TakeEnded(event, outcome);
+      break;
+    case Event::Kind::kPause:
+      TakePause(event, outcome);
+      break;
+    case Event::Kind::kResume:
+      TakeResume(event, outcome);
+      break;
+    case Event::Kind::kStop:
+      TakeStop(event, outcome);
+      break;
+    case Event::Kind::kChange:
+      TakeChange(event, outcome);
+      break;
+    case Event::Kind::kEnqueue:
+      TakeEnqueue(event, outcome);
+      break;
+    case Event::Kind::kLearn:
+      TakeLearn(event, outcome);
+      break;
+    case Event::Kind::kSpent:
+      TakeSpent(event, outcome);
+      break;
+  }
+  if (outcome.changed) {
+    Fill(outcome.actions);
+  } else {
+    --events_;
+  }
+  return outcome;
+}
+
+void Engine::Begin(Outcome& outcome) {
+  if (state_ != State::kNew) return;
+  state_ = State::kRunning;
+  outcome.changed = true;
+}
+
+std::uint64_t Engine::Add(Config config) {
+  const std::uint64_t number = trials_.size();
+  Trial trial = {.config = std::move(config), .suggested = events_};
+  const auto point = PointOf(*plan_->space, trial.config);
+  if (point.ok()) trial.point = *point;
+  trial.member = founders_++;
+  trials_.push_back(std::move(trial));
+  waiting_.push_back(number);
+  return number;
+}
+
+void Engine::TakeSuggested(const Event& event, Outcome& outcome) {
+  if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
+  auto config = ParseConfig(event.text);
+  if (config.ok() && !PointOf(*plan_->space, *config).ok()) {
+    config = PointOf(*plan_->space, *config).status();
+  }
+  if (!config.ok()) {
+    // Somebody else's suggestion; the question stays open.
+    outcome.actions.push_back(
+        {.kind = Action::Kind::kNotice,
+         .trial = event.trial,
+         .text = absl::StrCat("the suggestion for trial ", event.trial,
+                              " is not taken: ", std::string(config.status().message()))});
+    return;
+  }
+  outcome.changed = true;
+  question_.reset();
+  Add(*std::move(config));
+}
+
+void Engine::TakeExhausted(const Event& event, Outcome& outcome) {
+  if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
+  outcome.changed = true;
+  question_.reset();
+  exhausted_ = event.text.empty() ? absl::StrCat("all ", trials_.size(), " combinations were tried")
+                                  : event.text;
+}
+
+void Engine::TakeStarted(const Event& event, Outcome& outcome) {
+  if (event.trial >= trials_.size()) return;
+  Trial& trial = trials_[event.trial];
+  // Somebody has resumed what was paused or has ended.
+  if (trial.stage != Stage::kRunning && event.number > trial.attempt && IsOpenEnded()) {
+    std::erase(waiting_, event.trial);
+    trial.stage = Stage::kRunning;
+    trial.answer = Answer::kContinue;
+    trial.attempt = event.number;
+    trial.is_started = true;
+    ++active_;
+    first_open_ = std::min(first_open_, static_cast<std::size_t>(event.trial));
+    outcome.changed = true;
+    return;
+  }
+  if (trial.stage != Stage::kRunning || trial.is_started || trial.attempt != event.number) {
+    return;
+  }
+  trial.is_started = true;
+  outcome.changed = true;
+  const bool lost = event.number > 1 && event.resource == 0 && trial.resource > 0;
+  if (!lost || rule_ == nullptr || plan_->stopping != Stopping::kAshaPromotion) return;
+  rule_->StopInstead();
+  outcome.actions.push_back(
+      {.kind = Action::Kind::kNotice,
+       .trial = event.trial,
+       .text = absl::StrCat("trial ", event.trial,
+                            " had no checkpoint and began anew: from now on trials are stopped "
+                            "early, and not paused")});
+}
+
+std::string Engine::Why(const Trial& trial, const Judgement& judgement) const {
+  const std::string name = plan_->metric.name.empty() ? "the value" : plan_->metric.name;
+  const auto shown = [&](double value) { return Number(Signed(value)); };
+  const std::string at = absl::StrCat(judgement.answer == Answer::kPause ? "paused" : "stopped",
+                                      " at ", Number(judgement.level), ": ");
+  if (std::isnan(judgement.own)) {
+    return absl::StrCat(at, name, " is NaN", trial.value ? " there" : "");
+  }
+  if (judgement.rank > 0) {
+    return absl::StrCat(at, name, " ", shown(judgement.own), " is ", Ordinal(judgement.rank),
+                        " of ", judgement.count, ", the best ", judgement.keeps,
+                        judgement.keeps == 1 ? " goes on" : " go on");
+  }
+  if (plan_->stopping == Stopping::kMedian) {
+    return absl::StrCat(at, "the best ", name, ", ", shown(judgement.own), ", is worse than ",
+                        shown(judgement.limit), ", the median of ", judgement.count, " others");
+  }
+  return absl::StrCat(at, name, " ", shown(judgement.own), " is worse than ",
+                      shown(judgement.limit), ", the limit among ", judgement.count);
+}
+
+// Of a population: whether the trial goes on; if not, its member goes on in a new trial.
+Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value) {
+  const Trial& trial = trials_[number];
+  // (The trial that is asked for has its number already.)
+  const bool has_room =
+      !question_ && (plan_->max_trials == 0 || trials_.size() < plan_->max_trials);
+  const auto donor_member = members_.Look(plan_->population, plan_->seed, trial.member,
+                                          trial.generation, event.resource, value);
+  if (event.decided && *event.decided == Answer::kContinue) return Answer::kContinue;
+  if (!donor_member || !has_room) return Answer::kContinue;
+  // The donor's newest trial.
+  std::optional<std::uint64_t> donor;
+  for (std::uint64_t other = trials_.size(); other-- > 0 && !donor;) {
+    const Trial& its = trials_[other];
+    if (its.member == *donor_member && its.stage == Stage::kRunning && its.point) donor = other;
+  }
+  if (!donor || *donor == number) return Answer::kContinue;
+  const std::uint64_t next = trials_.size();
+  const Point point =
+      Explore(*plan_->space, *trials_[*donor].point, plan_->seed, next, plan_->population.resample);
+  const std::uint64_t member = trial.member, generation = trial.generation;
+  const double from_resource = trials_[*donor].resource;
+  Add(ConfigOf(*plan_->space, point, plan_->constants));
+  --founders_;
+  Trial& clone = trials_.back();
+  clone.member = member;
+  clone.generation = generation + 1;
+  clone.from = donor;
+  clone.from_resource = from_resource;
+  members_.TakeOver(member, *donor_member);
+  return Answer::kStop;
+}
+
+Judgement Engine::Judge(Trial& trial, const Event& event, double value) {
+  if (plan_->method == Method::kPbt) {
+    Judgement judgement;
+    if (!members_.IsDue(plan_->population, trial.member, event.resource)) return judgement;
+    judgement.changed = true;
+    trial.resource = event.resource;
+    judgement.answer = TakeOver(event.trial, event, value);
+    return judgement;
+  }
+  if (rule_ == nullptr) return {};
+  return rule_->Report(event.trial, event.resource, value, event.decided);
+}
+
+void Engine::TakeReported(const Event& event, Outcome& outcome) {
+  if (event.trial >= trials_.size()) return;
+  Action answer = {.kind = Action::Kind::kAnswer, .trial = event.trial};
+  if (!IsActive(trials_[event.trial]) || state_ == State::kStopping) {
+    // (Who goes on with a trial of a sweep that has ended goes on alone.)
+    if (IsActive(trials_[event.trial])) answer.answer = Answer::kStop;
+    if (IsActive(trials_[event.trial])) answer.text = reason_;
+    outcome.decided = answer.answer;
+    outcome.actions.push_back(std::move(answer));
+    return;
+  }
+  // A deque keeps its elements where they are when one is added behind them.
+  Trial& trial = trials_[event.trial];
+  const double value = Signed(event.value);
+  const Judgement judgement = Judge(trial, event, value);
+  outcome.changed = judgement.changed;
+  const bool is_better = !std::isnan(event.value) && (!trial.value || value < Signed(*trial.value));
+  if (plan_->metric.last ? !trial.value || *trial.value != event.value : is_better) {
+    // (Two that are NaN differ, which costs an event and no more.)
+    trial.value = event.value;
+    outcome.changed = true;
+  }
+  if (!trial.is_started) {
+    trial.is_started = true;
+    outcome.changed = true;
+  }
+  answer.answer = event.decided.value_or(judgement.answer);
+  outcome.decided = answer.answer;
+  if (outcome.changed) {
+    trial.resource = event.resource;
+    trial.answer = answer.answer;
+  }
+  if (answer.answer != Answer::kContinue) {
+    trial.reason = plan_->method == Method::kPbt
+                       ? absl::StrCat("trial ", trials_.size() - 1, " takes over from trial ",
+                                      trials_.back().from.value_or(0))
+                       : Why(trial, judgement);
+    answer.text = trial.reason;
+  }
+  outcome.actions.push_back(std::move(answer));
+  const auto& target = plan_->metric.target;
+  if (target && !std::isnan(event.value) && value <= Signed(*target) && IsOpenEnded()) {
+    outcome.changed = true;
+    Conclude(State::kDone,
+             absl::StrCat("trial ", event.trial, " has reached the target: ", plan_->metric.name,
+                          " ", Number(event.value)),
+             outcome.actions);
+  }
+}
+
+void Engine::Stand(Trial& trial, TrialState state) {
+  const bool has_value = trial.value && !std::isnan(*trial.value);
+  if (state == TrialState::kStoppedEarly && !has_value) state = TrialState::kFailed;
+  trial.standings.push_back(
+      {.since = events_,
+       .state = state,
+       .value = trial.value ? Signed(*trial.value) : std::numeric_limits<double>::quiet_NaN(),
+       .resource = trial.resource});
+}
+
+void Engine::TakeEnded(const Event& event, Outcome& outcome) {
+  if (event.trial >= trials_.size()) return;
+  Trial& trial = trials_[event.trial];
+  if (trial.stage == Stage::kPaused && event.end != End::kPaused) {
+    // Somebody has stopped what was paused.
+    outcome.changed = true;
+    return DropPaused(event.trial, event.text, outcome.actions);
+  }
+  if (!IsActive(trial)) return;
+  outcome.changed = true;
+  --active_;
+  trial.is_started = true;
+  if (trial.reason.empty() || event.end == End::kFailed) trial.reason = event.text;
+  const bool by_rule = trial.answer != Answer::kContinue;
+  const bool has_value = trial.value && !std::isnan(*trial.value);
+  bool failed = event.end == End::kFailed;
+  if (event.end == End::kDone && !has_value) {
+    failed = true;
+    trial.reason =
+        absl::StrCat(plan_->metric.name.empty() ? "its value" : plan_->metric.name,
+                     trial.value ? " is NaN at the end" : " was never reported as a number");
+  }
+  if (failed) {
+    trial.stage = Stage::kFailed;
+    Stand(trial, TrialState::kFailed);
+  } else if (event.end == End::kDone) {
+    trial.stage = Stage::kDone;
+    Stand(trial, TrialState::kDone);
+  } else if (event.end == End::kPaused) {
+    trial.stage = Stage::kPaused;
+    if (by_rule) Stand(trial, TrialState::kStoppedEarly);
+    // (The sweep was resumed before the trial had paused.)
+    const bool is_late = !by_rule && trial.is_told_to_pause && state_ == State::kRunning;
+    if (is_late) Meet(event.trial, true, outcome.actions);
+    // (It was told to pause before it was told to stop.)
+    if (trial.answer == Answer::kStop) DropPaused(event.trial, trial.reason, outcome.actions);
+    if (trial.fate && trial.stage == Stage::kPaused) {
+      Meet(event.trial, *trial.fate, outcome.actions);
+    }
+    trial.fate.reset();
+  } else {
+    trial.stage = by_rule ? Stage::kStoppedEarly : Stage::kStopped;
+    Stand(trial, TrialState::kStoppedEarly);
+  }
+  if (rule_ != nullptr && IsSettled(trial) && trial.stage != Stage::kPaused)
+    rule_->End(event.trial);
+  if (plan_->method == Method::kPbt && trial.stage != Stage::kStoppedEarly &&
+      trial.stage != Stage::kPaused) {
+    members_.Remove(trial.member);
+  }
+  if (failed) return CountFailure(event.trial, outcome.actions);
+  if (trial.stage != Stage::kStopped && trial.stage != Stage::kPaused) {
+    in_a_row_ = 0;
+    first_in_a_row_.reset();
+  }
+}
+
+void Engine::CountFailure(std::uint64_t number, Actions& actions) {
+  ++failed_;
+  ++in_a_row_;
+  if (!first_in_a_row_) first_in_a_row_ = number;
+  if (!IsOpenEnded()) return;
+  const std::uint64_t counted = failed_ - failed_before_;
+  const bool in_a_row =
+      plan_->max_failures_in_a_row > 0 && in_a_row_ >= plan_->max_failures_in_a_row;
+  if (!in_a_row && (plan_->max_failures == 0 || counted < plan_->max_failures)) return;
+  const std::uint64_t shown = in_a_row ? *first_in_a_row_ : number;
+  std::string reason =
+      absl::StrCat(in_a_row ? in_a_row_ : counted, " trials", in_a_row ? " in a row" : "",
+                   " have failed, ", in_a_row ? "first" : "last", " trial ", shown);
+  if (!trials_[shown].reason.empty()) absl::StrAppend(&reason, ": ", trials_[shown].reason);
+  Conclude(State::kFailed, std::move(reason), actions);
+}
+
+void Engine::Conclude(State state, std::string reason, Actions& actions) {
+  state_ = State::kStopping;
+  goal_ = state;
+  reason_ = std::move(reason);
+  question_.reset();
+  for (const std::uint64_t number : waiting_) {
+    Trial& trial = trials_[number];
+    // (One that was resumed keeps its checkpoint.)
+    trial.stage = trial.attempt > 0 ? Stage::kPaused : Stage::kStopped;
+    if (trial.attempt == 0) trial.reason = reason_;
+  }
+  waiting_.clear();
+  for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+    if (!IsActive(trials_[number])) continue;
+    actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = reason_});
+  }
+}
+
+void Engine::DropPaused(std::uint64_t number, std::string reason, Actions& actions) {
+  Trial& trial = trials_[number];
+  trial.stage = Stage::kStoppedEarly;
+  if (trial.reason.empty() || !reason.empty()) trial.reason = reason;
+  if (rule_ != nullptr) rule_->End(number);
+  if (trial.standings.empty()) Stand(trial, TrialState::kStoppedEarly);
+  actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = std::move(reason)});
+}
+
+void Engine::TakePause(const Event& event, Outcome& outcome) {
+  if (state_ != State::kRunning) return;
+  outcome.changed = true;
+  state_ = State::kPaused;
+  drains_ = event.whether;
+  if (drains_) return;
+  for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+    if (!IsActive(trials_[number])) continue;
+    trials_[number].is_told_to_pause = true;
+    outcome.actions.push_back({.kind = Action::Kind::kPause, .trial = number});
+  }
+}
+
+void Engine::TakeResume(const Event& event, Outcome& outcome) {
+  if (state_ == State::kNew || state_ == State::kStopping) return;
+  if (state_ == State::kRunning && !event.whether) return;
+  outcome.changed = true;
+  state_ = State::kRunning;
+  reason_.clear();
+  exhausted_.clear();
+  failed_before_ = failed_;
+  in_a_row_ = 0;
+  first_in_a_row_.reset();
+  for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+    Trial& trial = trials_[number];
+    const bool was_paused = trial.stage == Stage::kPaused && trial.answer != Answer::kPause;
+    if (!was_paused && !(event.whether && trial.stage == Stage::kFailed)) continue;
+    trial.stage = Stage::kWaiting;
+    trial.reason.clear();
+    waiting_.push_back(number);
+    first_open_ = std::min(first_open_, static_cast<std::size_t>(number));
+  }
+}
+
+void Engine::TakeStop(const Event& event, Outcome& outcome) {
+  if (!IsOpenEnded()) return;
+  outcome.changed = true;
+  Conclude(State::kStopped, event.text.empty() ? "stopped" : event.text, outcome.actions);
+}
+
+void Engine::TakeSpent(const Event& event, Outcome& outcome) {
+  if (!IsOpenEnded() || !exhausted_.empty()) return;
+  outcome.changed = true;
+  exhausted_ = event.text.empty() ? "its budget is spent" : event.text;
+  question_.reset();
+  enqueued_.clear();
+}
+
+void Engine::TakeChange(const Event& event, Outcome& outcome) {
+  if (event.plan == nullptr || state_ == State::kStopping) return;
+  Engine changed(event.plan);
+  if (!changed.Prepare().ok()) return;
+  outcome.changed = true;
+  const bool same_rule = HaveSameRule(*plan_, *event.plan);
+  plan_ = event.plan;
+  sampler_ = std::move(changed.sampler_);
+  // (What the old rule knows cannot be given to one with other levels; the same one keeps it.)
+  if (!same_rule) rule_ = std::move(changed.rule_);
+  exhausted_.clear();
+  std::size_t fit = 0, ended = 0;
+  const auto place = [&](const Config& config) {
+    const auto point = PointOf(*plan_->space, config);
+    return point.ok() ? std::optional(*point) : std::nullopt;
+  };
+  for (Trial& trial : trials_) {
+    trial.point = place(trial.config);
+    if (trial.standings.empty()) continue;
+    ++ended;
+    fit += trial.point ? 1 : 0;
+  }
+  for (Known& known : known_) known.point = place(known.config);
+  outcome.actions.push_back({.kind = Action::Kind::kNotice,
+                             .text = absl::StrCat("of ", ended, " trials with a result ", fit,
+                                                  " fit the new space, and count")});
+  if (question_ && plan_->max_trials > 0 && question_->trial >= plan_->max_trials) {
+    question_.reset();
+  }
+  // An open question is asked anew, of the new space.
+  if (question_) {
+    question_->number = events_;
+    outcome.actions.push_back(
+        {.kind = Action::Kind::kAsk, .trial = question_->trial, .number = question_->number});
+  }
+}
+
+void Engine::TakeEnqueue(const Event& event, Outcome& outcome) {
+  auto config = ParseConfig(event.text);
+  if (!config.ok()) return;
+  const auto point = PointOf(*plan_->space, *config);
+  if (!point.ok()) {
+    outcome.actions.push_back(
+        {.kind = Action::Kind::kNotice,
+         .text = absl::StrCat("it is not tried: ", std::string(point.status().message()))});
+    return;
+  }
+  outcome.changed = true;
+  enqueued_.push_back(ConfigOf(*plan_->space, *point, plan_->constants));
+}
+
+void Engine::TakeLearn(const Event& event, Outcome& outcome) {
+  auto config = ParseConfig(event.text);
+  if (!config.ok() || std::isnan(event.value)) return;
+  const auto point = PointOf(*plan_->space, *config);
+  if (!point.ok()) return;
+  outcome.changed = true;
+  known_.push_back({*std::move(config), Signed(event.value), *point});
+}
+
+bool Engine::MoreCome() const {
+  if (state_ != State::kRunning && state_ != State::kPaused) return false;
+  if (!waiting_.empty() || question_) return true;
+  if (plan_->max_trials > 0 && trials_.size() >= plan_->max_trials) return false;
+  if (!enqueued_.empty()) return true;
+  if (!exhausted_.empty()) return false;
+  return plan_->method != Method::kPbt || founders_ < plan_->population.members;
+}
+
+bool Engine::MayAsk() const {
+  if (!plan_->fixed_order) return true;
+  // (Trial k waits for all up to k - parallel.)
+  return trials_.size() < first_open_ + plan_->parallel;
+}
+
+void Engine::Order(std::uint64_t number, Actions& actions) {
+  Trial& trial = trials_[number];
+  const bool is_new = trial.attempt == 0;
+  trial.stage = Stage::kRunning;
+  trial.answer = Answer::kContinue;
+  trial.is_told_to_pause = false;
+  trial.is_started = false;
+  ++trial.attempt;
+  ++active_;
+  Action action = {.kind = is_new ? Action::Kind::kStart : Action::Kind::kResume,
+                   .trial = number,
+                   .number = trial.attempt};
+  if (is_new) {
+    action.text = ConfigText(trial.config);
+    action.from = trial.from;
+  }
+  actions.push_back(std::move(action));
+}
+
+// Of trials that the rule has paused: those that go on wait for room, others are over.
+void Engine::FollowRule(Actions& actions) {
+  if (rule_ == nullptr || state_ != State::kRunning) return;
+  while (Active() + waiting_.size() < plan_->parallel) {
+    const auto fate = rule_->Next(trials_.size(), MoreCome());
+    if (!fate) return;
+    Trial& trial = trials_[fate->trial];
+    if (trial.stage == Stage::kRunning) {
+      trial.fate = fate->goes_on;  // It is on its way to its pause.
+    } else if (trial.stage == Stage::kPaused) {
+      Meet(fate->trial, fate->goes_on, actions);
+    }
+  }
+}
+
+void Engine::Meet(std::uint64_t number, bool goes_on, Actions& actions) {
+  if (!goes_on) return DropPaused(number, "others at its level were better", actions);
+  Trial& trial = trials_[number];
+  trial.stage = Stage::kWaiting;
+  trial.answer = Answer::kContinue;
+  trial.reason.clear();
+  waiting_.push_back(number);
+}
+
+bool Engine::OrderOne(Actions& actions) {
+  if (!waiting_.empty()) {
+    const std::uint64_t number = waiting_.front();
+    waiting_.pop_front();
+    Order(number, actions);
+    return true;
+  }
+  if (question_ || !MoreCome()) return false;
+  if (!enqueued_.empty()) {
+    Add(std::move(enqueued_.front()));
+    enqueued_.pop_front();
+    return true;
+  }
+  if (!MayAsk()) return false;
+  question_ = Ask{trials_.size(), events_};
+  actions.push_back(
+      {.kind = Action::Kind::kAsk, .trial = question_->trial, .number = question_->number});
+  return true;
+}
+
+void Engine::Fill(Actions& actions) {
+  while (first_open_ < trials_.size() && IsSettled(trials_[first_open_])) ++first_open_;
+  if (state_ == State::kRunning) {
+    FollowRule(actions);
+    while (Active() < plan_->parallel && OrderOne(actions)) FollowRule(actions);
+  }
+  FinishIfIdle(actions);
+}
+
+void Engine::FinishIfIdle(Actions& actions) {
+  if (Active() > 0 || !waiting_.empty()) return;
+  if (state_ == State::kRunning) {
+    if (!exhausted_.empty()) {
+      reason_ = exhausted_;
+    } else {
+      reason_ = absl::StrCat("all ", trials_.size(), " trials have ended");
+    }
+    goal_ = State::kDone;
+  } else if (state_ != State::kStopping) {
+    return;
+  }
+  if (goal_ == State::kDone) {
+    for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+      const Trial& trial = trials_[number];
+      if (trial.stage == Stage::kPaused && trial.answer == Answer::kPause) {
+        DropPaused(number, "the sweep ended while it waited", actions);
+      }
+    }
+  }
+  state_ = goal_;
+  actions.push_back({.kind = Action::Kind::kFinish, .text = reason_});
+}
+
+std::vector<Action> Engine::Open() const {
+  Actions actions;
+  for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+    const Trial& trial = trials_[number];
+    if (IsActive(trial) && !trial.is_started) {
+      const bool is_new = trial.attempt == 1;
+      actions.push_back({.kind = is_new ? Action::Kind::kStart : Action::Kind::kResume,
+                         .trial = number,
+                         .number = trial.attempt,
+                         .text = is_new ? ConfigText(trial.config) : "",
+                         .from = is_new ? trial.from : std::nullopt});
+    }
+    if (IsActive(trial) && state_ == State::kStopping) {
+      actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = reason_});
+    }
+    if (trial.stage == Stage::kStoppedEarly && trial.answer == Answer::kPause) {
+      actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = trial.reason});
+    }
+    if (IsActive(trial) && trial.is_told_to_pause && trial.answer == Answer::kContinue) {
+      actions.push_back({.kind = Action::Kind::kPause, .trial = number});
+    }
+  }
+  if (question_) {
+    actions.push_back(
+        {.kind = Action::Kind::kAsk, .trial = question_->trial, .number = question_->number});
+  }
+  if (state_ == State::kDone || state_ == State::kStopped || state_ == State::kFailed) {
+    actions.push_back({.kind = Action::Kind::kFinish, .text = reason_});
+  }
+  return actions;
+}
+
+std::vector<Observation> Engine::History(std::uint64_t basis) const {
+  std::vector<Observation> history;
+  for (const Known& known : known_) {
+    if (known.point) {
+      history.push_back({*known.point, TrialState::kDone, known.value});
+    }
+  }
+  const std::size_t settled = plan_->fixed_order && trials_.size() >= plan_->parallel
+                                  ? trials_.size() - plan_->parallel + 1
+                              : plan_->fixed_order ? 0
+                                                   : trials_.size();
+  for (std::size_t i = 0; i < trials_.size(); ++i) {
+    const Trial& trial = trials_[i];
+    if (!trial.point || trial.suggested > basis) continue;
+    Observation observation = {.point = *trial.point};
+    for (const Standing& standing : trial.standings) {
+      if (standing.since > basis || i >= settled) break;
+      observation.state = standing.state;
+      observation.value = standing.value;
+      observation.resource = standing.resource;
+    }
+    history.push_back(std::move(observation));
+  }
+  return history;
+}
+
+std::optional<Question> Engine::OpenQuestion() const {
+  if (!question_ || sampler_ == nullptr) return std::nullopt;
+  return Question{.space = plan_->space,
+                  .sampler = sampler_,
+                  .constants = plan_->constants,
+                  .seed = plan_->seed,
+                  .duplicates = plan_->duplicates,
+                  .trial = question_->trial,
+                  .number = question_->number,
+                  .history = History(question_->number)};
+}
+
+std::optional<std::uint64_t> Engine::Best() const {
+  std::optional<std::uint64_t> best;
+  for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+    const Trial& trial = trials_[number];
+    if (trial.stage == Stage::kFailed || !trial.value || std::isnan(*trial.value)) continue;
+    if (!best || Signed(*trial.value) < Signed(*trials_[*best].value)) best = number;
+  }
+  return best;
+}
+
+std::vector<StoppingRule::Level> Engine::Levels() const {
+  auto levels = rule_ == nullptr ? std::vector<StoppingRule::Level>() : rule_->Levels();
+  for (StoppingRule::Level& level : levels) level.best = Signed(level.best);
+  return levels;
+}
+
+std::vector<std::pair<double, Config>> Engine::Schedule(std::uint64_t number) const {
+  std::vector<std::pair<double, Config>> schedule;
+  if (number >= trials_.size()) return schedule;
+  for (std::optional<std::uint64_t> one = number; one; one = trials_[*one].from) {
+    schedule.emplace_back(trials_[*one].from_resource, trials_[*one].config);
+  }
+  std::reverse(schedule.begin(), schedule.end());
+  return schedule;
+}
+
+}  // namespace tuning

@@ -1,0 +1,186 @@
+#ifndef TUNING_ENGINE_ENGINE_H_
+#define TUNING_ENGINE_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tuning/engine/event.h"
+#include "tuning/engine/plan.h"
+#include "tuning/engine/population.h"
+#include "tuning/engine/question.h"
+#include "tuning/sample/sampler.h"
+#include "tuning/space/config.h"
+#include "tuning/space/space.h"
+#include "tuning/stop/stopping_rule.h"
+
+namespace tuning {
+
+// A sweep's life. What happens comes in as events, what has to be done comes out as actions, and
+// the same events give the same actions: so whoever stores each event that changed something, and
+// applies them to a new engine after a restart, has the same sweep as before. Then it carries out
+// Open(): what may not have been done.
+//
+// A trial's number counts from 0, is its place among the suggestions, and is used once. One
+// question is open at a time, and none unless there is room for the trial. A trial takes its room
+// until its kEnded. A value: a copy is another sweep in the same state. One thread at a time.
+class Engine {
+ public:
+  // InvalidArgument says what is wrong with the plan.
+  static absl::StatusOr<Engine> Create(std::shared_ptr<const Plan> plan);
+  Engine(const Engine& other);
+  Engine& operator=(const Engine& other);
+  Engine(Engine&&) = default;
+  Engine& operator=(Engine&&) = default;
+  ~Engine() = default;
+
+  struct Outcome {
+    // Whether it has to be stored: without it later events would lead elsewhere.
+    bool changed = false;
+    std::vector<Action> actions = {};
+    // Of kReported, to be stored as Event::decided.
+    std::optional<Answer> decided = std::nullopt;
+  };
+  // What cannot be, such as the end of a trial that does not run, changes nothing.
+  Outcome Apply(const Event& event);
+  // What has been ordered and is not known to be done.
+  std::vector<Action> Open() const;
+  // What the last kAsk asks; nothing if it has been answered. Not of Method::kExternal, whose
+  // question is the action itself.
+  std::optional<Question> OpenQuestion() const;
+
+  enum class State { kNew, kRunning, kPaused, kStopping, kDone, kStopped, kFailed };
+  State state() const { return state_; }
+  const std::string& reason() const { return reason_; }
+  const Plan& plan() const { return *plan_; }
+
+  enum class Stage {
+    kWaiting,  // To be started, or resumed.
+    kRunning,  // Ordered to, at least.
+    kPaused,   // By the rule, by the sweep's pause, or by somebody.
+    kDone,
+    kStoppedEarly,  // By the rule.
+    kStopped,       // By somebody, or with the sweep.
+    kFailed,
+  };
+  // How a trial stood since the event of this number.
+  struct Standing {
+    std::uint64_t since = 0;
+    TrialState state = TrialState::kRunning;
+    double value = std::numeric_limits<double>::quiet_NaN();  // Smaller is better.
+    double resource = 0;
+  };
+  struct Trial {
+    Config config = {};
+    Stage stage = Stage::kWaiting;
+    std::uint64_t attempt = 0;
+    bool is_started = false;                     // The attempt is known to have begun.
+    double resource = 0;                         // Of its last report that changed something.
+    std::optional<double> value = std::nullopt;  // Its best or last one, as it was reported.
+    Answer answer = Answer::kContinue;           // To its last report.
+    std::string reason = {};
+    std::vector<Standing> standings = {};
+    std::uint64_t suggested = 0;                // The event.
+    std::optional<Point> point = std::nullopt;  // In the space; nothing: it does not fit any more.
+    std::uint64_t member = 0;                   // Of a population.
+    std::uint64_t generation = 0;
+    std::optional<std::uint64_t> from = std::nullopt;
+    double from_resource = 0;       // Where `from` was then.
+    bool is_told_to_pause = false;  // With the sweep.
+    // What the rule has said of it while it was on its way to its pause: whether it goes on.
+    std::optional<bool> fate = std::nullopt;
+  };
+  const std::deque<Trial>& trials() const { return trials_; }
+  // How many trials take room now, with the one that is asked for.
+  std::size_t Active() const { return active_ + (question_ ? 1 : 0); }
+  std::uint64_t failed() const { return failed_; }
+  // The best trial that has a value, done or not; nothing: none has.
+  std::optional<std::uint64_t> Best() const;
+  std::vector<StoppingRule::Level> Levels() const;
+  // How trial `number` came to where it is: configurations, each from its resource on.
+  std::vector<std::pair<double, Config>> Schedule(std::uint64_t number) const;
+  // What a sampler is told at event `basis`.
+  std::vector<Observation> History(std::uint64_t basis) const;
+
+ private:
+  struct Ask {
+    std::uint64_t trial = 0, number = 0;
+  };
+  struct Known {
+    Config config = {};
+    double value = 0;  // Smaller is better.
+    std::optional<Point> point = std::nullopt;
+  };
+  explicit Engine(std::shared_ptr<const Plan> plan) : plan_(std::move(plan)) {}
+  absl::Status Prepare();
+
+  void Begin(Outcome& outcome);
+  void TakeSuggested(const Event& event, Outcome& outcome);
+  void TakeExhausted(const Event& event, Outcome& outcome);
+  void TakeStarted(const Event& event, Outcome& outcome);
+  void TakeReported(const Event& event, Outcome& outcome);
+  void TakeEnded(const Event& event, Outcome& outcome);
+  void TakePause(const Event& event, Outcome& outcome);
+  void TakeResume(const Event& event, Outcome& outcome);
+  void TakeStop(const Event& event, Outcome& outcome);
+  void TakeChange(const Event& event, Outcome& outcome);
+  void TakeEnqueue(const Event& event, Outcome& outcome);
+  void TakeLearn(const Event& event, Outcome& outcome);
+  void TakeSpent(const Event& event, Outcome& outcome);
+
+  // Orders what there is room for, and ends what has nothing more to do.
+  void Fill(std::vector<Action>& actions);
+  bool OrderOne(std::vector<Action>& actions);
+  void FollowRule(std::vector<Action>& actions);
+  bool MoreCome() const;
+  bool MayAsk() const;
+  void Order(std::uint64_t number, std::vector<Action>& actions);
+  std::uint64_t Add(Config config);
+  void Conclude(State state, std::string reason, std::vector<Action>& actions);
+  void FinishIfIdle(std::vector<Action>& actions);
+  void Meet(std::uint64_t number, bool goes_on, std::vector<Action>& actions);
+  void DropPaused(std::uint64_t number, std::string reason, std::vector<Action>& actions);
+  void CountFailure(std::uint64_t number, std::vector<Action>& actions);
+  void Stand(Trial& trial, TrialState state);
+  Judgement Judge(Trial& trial, const Event& event, double value);
+  Answer TakeOver(std::uint64_t number, const Event& event, double value);
+  std::string Why(const Trial& trial, const Judgement& judgement) const;
+  double Signed(double value) const { return plan_->metric.maximize ? -value : value; }
+  bool IsOpenEnded() const { return state_ == State::kRunning || state_ == State::kPaused; }
+
+  std::shared_ptr<const Plan> plan_;
+  std::shared_ptr<const Sampler> sampler_;
+  std::unique_ptr<StoppingRule> rule_;
+  Members members_;
+  std::uint64_t founders_ = 0;  // Trials that have taken over from no other.
+
+  std::uint64_t events_ = 0;  // That have changed something.
+  State state_ = State::kNew;
+  bool drains_ = false;        // Of kPaused.
+  State goal_ = State::kDone;  // Of kStopping.
+  std::string reason_;
+  std::deque<Trial> trials_;
+  std::size_t active_ = 0;
+  std::optional<Ask> question_;
+  std::deque<std::uint64_t> waiting_;  // Trials in kWaiting, next first.
+  std::deque<Config> enqueued_;
+  std::vector<Known> known_;
+  std::string exhausted_;  // Why nothing more is suggested.
+  std::uint64_t failed_ = 0;
+  std::uint64_t failed_before_ = 0;  // When it was last resumed: they count no more.
+  std::uint64_t in_a_row_ = 0;
+  std::optional<std::uint64_t> first_in_a_row_;
+  std::size_t first_open_ = 0;  // Trials before it have ended.
+};
+
+}  // namespace tuning
+
+#endif  // TUNING_ENGINE_ENGINE_H_

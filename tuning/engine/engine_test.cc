@@ -1,0 +1,820 @@
+#include "tuning/engine/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tuning/engine/event.h"
+#include "tuning/engine/plan.h"
+#include "tuning/engine/question.h"
+#include "tuning/space/config.h"
+#include "tuning/space/draws.h"
+#include "tuning/space/space.h"
+#include "tuning/stop/stopping_rule.h"
+
+namespace tuning {
+namespace {
+
+using testing::HasSubstr;
+using Kind = Action::Kind;
+using State = Engine::State;
+using Stage = Engine::Stage;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+std::shared_ptr<const Space> TwoNumbers() {
+  return std::make_shared<const Space>(
+      *Space::Create({{.name = "x", .low = 0, .high = 1}, {.name = "y", .low = -1, .high = 1}}));
+}
+
+Plan Small() {
+  return {.space = TwoNumbers(),
+          .metric = {.name = "loss"},
+          .seed = 5,
+          .max_trials = 12,
+          .parallel = 3,
+          .asha = {.min_resource = 1, .max_resource = 27, .eta = 3},
+          .bands = {.min_iter = 1},
+          .hyperband = {.max_resource = 9, .eta = 3}};
+}
+
+// A sweep and its programs: it carries out actions, and keeps what would be on disk.
+class World {
+ public:
+  explicit World(Plan plan)
+      : plan_(std::make_shared<const Plan>(std::move(plan))), engine_(*Engine::Create(plan_)) {
+    Take({.kind = Event::Kind::kBegin});
+  }
+
+  Engine::Outcome Take(Event event) {
+    auto outcome = engine_.Apply(event);
+    event.decided = outcome.decided;
+    if (outcome.changed) stored_.push_back(event);
+    // (What is not stored is known to have changed nothing.)
+    for (const Action& action : outcome.actions) Do(action);
+    return outcome;
+  }
+
+  // Another process takes up the sweep: it knows what was stored, and does again what may not have
+  // been done.
+  void Kill() {
+    Engine other = *Engine::Create(plan_);
+    for (const Event& event : stored_) {
+      const auto outcome = other.Apply(event);
+      EXPECT_TRUE(outcome.changed);
+      if (event.decided) {
+        EXPECT_EQ(outcome.decided, event.decided);
+      }
+    }
+    EXPECT_EQ(Text(other), Text(engine_));
+    engine_ = std::move(other);
+    for (const Action& action : engine_.Open()) Do(action);
+  }
+
+  bool AnswerQuestion() {
+    const auto question = engine_.OpenQuestion();
+    if (!question) return false;
+    const auto config = question->Answer();
+    Event event = {.kind = config ? Event::Kind::kSuggested : Event::Kind::kExhausted,
+                   .trial = question->trial,
+                   .number = question->number,
+                   .text = config ? ConfigText(*config) : ""};
+    Take(event);
+    return true;
+  }
+  Answer Report(std::uint64_t trial, double value) {
+    Program& program = programs_.at(trial);
+    ++program.at;
+    const auto outcome = Take(
+        {.kind = Event::Kind::kReported, .trial = trial, .resource = program.at, .value = value});
+    // (Who was told to pause pauses, whatever is said to its report.)
+    if (*outcome.decided != Answer::kContinue) program.answer = *outcome.decided;
+    return *outcome.decided;
+  }
+  void End(std::uint64_t trial, tuning::End end, std::string text = {}) {
+    programs_.at(trial).runs = false;
+    Take({.kind = Event::Kind::kEnded, .trial = trial, .end = end, .text = std::move(text)});
+  }
+  // Runs the programs in turn to the end of the sweep; each is `length` long.
+  void RunAll(double length, const std::function<double(const Point&, double)>& curve) {
+    for (int i = 0; i < 100000 && !IsOver(); ++i) {
+      AnswerQuestion();
+      for (const auto& [trial, at] : Running()) {
+        if (programs_.at(trial).runs) Advance(trial, length, curve);
+      }
+    }
+  }
+  void Advance(std::uint64_t trial, double length,
+               const std::function<double(const Point&, double)>& curve) {
+    Program& program = programs_.at(trial);
+    if (program.answer == Answer::kStop) return End(trial, tuning::End::kStopped);
+    if (program.answer == Answer::kPause) return End(trial, tuning::End::kPaused);
+    if (program.at >= length) return End(trial, tuning::End::kDone);
+    Report(trial, curve(*engine_.trials()[trial].point, program.at + 1));
+  }
+
+  std::map<std::uint64_t, double> Running() const {
+    std::map<std::uint64_t, double> running;
+    for (const auto& [trial, program] : programs_) {
+      if (program.runs) running[trial] = program.at;
+    }
+    return running;
+  }
+  bool IsOver() const {
+    return engine_.state() == State::kDone || engine_.state() == State::kStopped ||
+           engine_.state() == State::kFailed;
+  }
+  double Epochs() const {
+    double sum = 0;
+    for (const auto& [trial, program] : programs_) sum += program.at;
+    return sum;
+  }
+  const Engine& engine() const { return engine_; }
+  const std::vector<Event>& stored() const { return stored_; }
+  bool loses_checkpoints = false;
+
+  // All that can be told of a sweep.
+  static std::string Text(const Engine& engine) {
+    std::string text = absl::StrCat(static_cast<int>(engine.state()), " ", engine.reason(), "\n");
+    for (const Engine::Trial& trial : engine.trials()) {
+      absl::StrAppend(&text, ConfigText(trial.config), " ", static_cast<int>(trial.stage), " ",
+                      trial.attempt, " ", trial.is_started, " ", trial.resource, " ",
+                      trial.value.value_or(-99), " ", static_cast<int>(trial.answer), " ",
+                      trial.reason, " ", trial.suggested, " ", trial.member, ".", trial.generation,
+                      " from ", trial.from.value_or(999));
+      for (const Engine::Standing& standing : trial.standings) {
+        absl::StrAppend(&text, " ", standing.since, ":", static_cast<int>(standing.state), ":",
+                        standing.value, ":", standing.resource);
+      }
+      absl::StrAppend(&text, "\n");
+    }
+    for (const Action& action : engine.Open()) {
+      absl::StrAppend(&text, static_cast<int>(action.kind), " ", action.trial, " ", action.number,
+                      " ", action.text, "\n");
+    }
+    return text;
+  }
+
+ private:
+  struct Program {
+    bool runs = false;
+    double at = 0;
+    std::uint64_t attempt = 0;
+    Answer answer = Answer::kContinue;
+  };
+
+  void Do(const Action& action) {
+    switch (action.kind) {
+      case Kind::kStart:
+      case Kind::kResume: {
+        Program& program = programs_[action.trial];
+        if (program.attempt >= action.number) return;  // It was done before.
+        EXPECT_FALSE(program.runs);
+        EXPECT_EQ(program.attempt == 0, action.kind == Kind::kStart);
+        program.attempt = action.number;
+        program.runs = true;
+        program.answer = Answer::kContinue;
+        if (action.from) program.at = programs_[*action.from].at;
+        if (action.kind == Kind::kResume && loses_checkpoints) program.at = 0;
+        return;
+      }
+      case Kind::kStop:
+        if (programs_.contains(action.trial)) programs_[action.trial].answer = Answer::kStop;
+        return;
+      case Kind::kPause: {
+        Program& program = programs_[action.trial];
+        if (program.answer == Answer::kContinue) program.answer = Answer::kPause;
+        return;
+      }
+      case Kind::kAnswer:
+      case Kind::kAsk:
+      case Kind::kFinish:
+      case Kind::kNotice:
+        return;
+    }
+  }
+
+  std::shared_ptr<const Plan> plan_;
+  Engine engine_;
+  std::vector<Event> stored_;
+  std::map<std::uint64_t, Program> programs_;
+};
+
+double Curve(const Point& point, double at) {
+  return std::hypot(point[0] - 0.4, point[1] - 0.2) + 1 / (at + 1);
+}
+
+// Everything that may happen, in an order that the seed says. What has to hold is checked after
+// each event.
+class Storm {
+ public:
+  Storm(const Plan& plan, std::uint64_t seed, bool kills)
+      : plan_(plan), world_(plan), draws_(seed, "storm", 0), kills_(kills) {}
+
+  // The sweep as text when it has ended.
+  std::string Run() {
+    for (int i = 0; i < 3000 && !world_.IsOver(); ++i) {
+      Step();
+      if (kills_ && kill_draws_.Below(8) == 0) world_.Kill();
+      Check();
+      if (testing::Test::HasFailure()) break;
+    }
+    EXPECT_TRUE(world_.IsOver()) << World::Text(world_.engine());
+    for (const Engine::Trial& trial : world_.engine().trials()) {
+      if (world_.engine().state() != State::kDone) continue;
+      EXPECT_NE(trial.stage, Stage::kPaused) << World::Text(world_.engine());
+      EXPECT_NE(trial.stage, Stage::kWaiting) << World::Text(world_.engine());
+    }
+    return World::Text(world_.engine());
+  }
+  const World& world() const { return world_; }
+
+ private:
+  static constexpr double kLength = 9;
+
+  void Step() {
+    const Engine& engine = world_.engine();
+    const auto running = world_.Running();
+    const std::uint64_t choice = draws_.Below(100);
+    if (choice < 3) return Command();
+    if (engine.state() == State::kPaused && (choice < 20 || running.empty())) {
+      world_.Take({.kind = Event::Kind::kResume});
+      return;
+    }
+    if (engine.OpenQuestion() && (choice < 35 || running.empty())) {
+      world_.AnswerQuestion();
+      return;
+    }
+    if (running.empty()) return;
+    auto one = running.begin();
+    std::advance(one, static_cast<std::ptrdiff_t>(draws_.Below(running.size())));
+    const std::uint64_t trial = one->first;
+    if (choice < 45) {
+      const Engine::Trial& its = engine.trials()[trial];
+      world_.Take({.kind = Event::Kind::kStarted,
+                   .trial = trial,
+                   .number = its.attempt,
+                   .resource = one->second});
+    } else if (choice < 48) {
+      world_.End(trial, tuning::End::kFailed, "out of memory");
+    } else if (choice < 50) {
+      world_.Report(trial, kNan);
+    } else {
+      world_.Advance(trial, kLength, Curve);
+    }
+  }
+  void Command() {
+    switch (draws_.Below(5)) {
+      case 0:
+        world_.Take({.kind = Event::Kind::kPause, .whether = draws_.Below(2) == 0});
+        return;
+      case 1:
+        world_.Take({.kind = Event::Kind::kResume, .whether = draws_.Below(2) == 0});
+        return;
+      case 2:
+        world_.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.25,"y":0.5})"});
+        return;
+      case 3:
+        world_.Take({.kind = Event::Kind::kLearn, .value = 0.3, .text = R"({"x":0.3,"y":0.1})"});
+        return;
+      default:
+        if (draws_.Below(10) == 0) world_.Take({.kind = Event::Kind::kStop});
+        return;
+    }
+  }
+  void Check() {
+    const Engine& engine = world_.engine();
+    EXPECT_LE(engine.Active(), plan_.parallel);
+    if (engine.state() == State::kRunning) {
+      EXPECT_GT(engine.Active(), 0u) << World::Text(engine);
+    }
+    std::size_t active = 0;
+    for (const Engine::Trial& trial : engine.trials()) {
+      active += trial.stage == Stage::kRunning ? 1 : 0;
+    }
+    EXPECT_EQ(active, world_.Running().size()) << World::Text(engine);
+    EXPECT_LE(engine.trials().size(), plan_.max_trials);
+  }
+
+  const Plan plan_;
+  World world_;
+  Draws draws_;
+  Draws kill_draws_ = Draws(1, "kill", 0);
+  const bool kills_;
+};
+
+struct Case {
+  std::string name;
+  Method method;
+  Stopping stopping;
+};
+
+// By case; few enough that it takes less than two seconds, and more if wanted.
+std::uint64_t Orders() {
+  const char* const wanted = std::getenv("ORDERS");
+  return wanted == nullptr ? 50 : static_cast<std::uint64_t>(std::atoll(wanted));
+}
+
+class StormTest : public testing::TestWithParam<Case> {};
+
+// Each order with kills and without ends the same.
+TEST_P(StormTest, AnyOrderOfEventsEndsAndKillsChangeNothing) {
+  Plan plan = Small();
+  plan.method = GetParam().method;
+  plan.stopping = GetParam().stopping;
+  plan.asha.max_resource = 9;
+  plan.population = {.members = 4, .interval = 2};
+  for (std::uint64_t seed = 0; seed < Orders(); ++seed) {
+    plan.max_failures = seed % 5 == 0 ? 4 : 0;
+    plan.max_failures_in_a_row = seed % 7 == 0 ? 3 : 0;
+    const std::string whole = Storm(plan, seed, false).Run();
+    ASSERT_EQ(Storm(plan, seed, true).Run(), whole) << GetParam().name << " " << seed;
+    ASSERT_FALSE(HasFailure()) << GetParam().name << " " << seed;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, StormTest,
+    testing::Values(Case{"None", Method::kRandom, Stopping::kNone},
+                    Case{"Asha", Method::kRandom, Stopping::kAsha},
+                    Case{"Promotion", Method::kRandom, Stopping::kAshaPromotion},
+                    Case{"Median", Method::kRandom, Stopping::kMedian},
+                    Case{"Bands", Method::kRandom, Stopping::kBands},
+                    Case{"Hyperband", Method::kRandom, Stopping::kHyperband},
+                    Case{"Population", Method::kPbt, Stopping::kNone},
+                    Case{"Sobol", Method::kSobol, Stopping::kAshaPromotion},
+                    Case{"Tpe", Method::kTpe, Stopping::kAsha},
+                    Case{"TpePromotion", Method::kTpe, Stopping::kAshaPromotion}),
+    [](const auto& info) { return info.param.name; });
+
+// Where the sweep goes on after each event in turn.
+TEST(EngineTest, ASweepThatIsTakenUpAfterAnyEventGoesOnTheSame) {
+  for (const Stopping stopping : {Stopping::kAsha, Stopping::kAshaPromotion, Stopping::kMedian}) {
+    Plan plan = Small();
+    plan.method = Method::kTpe;
+    plan.stopping = stopping;
+    World world(plan);
+    world.RunAll(27, Curve);
+    const auto& stored = world.stored();
+    const auto shared = std::make_shared<const Plan>(plan);
+    Engine live = *Engine::Create(shared);
+    for (std::size_t n = 0; n < stored.size(); ++n) {
+      // A question is answered the same however much later it is asked.
+      if (stored[n].kind == Event::Kind::kSuggested) {
+        EXPECT_EQ(ConfigText(*live.OpenQuestion()->Answer()), stored[n].text);
+      }
+      Engine copy = live;
+      const auto outcome = live.Apply(stored[n]), again = copy.Apply(stored[n]);
+      EXPECT_EQ(outcome.actions, again.actions);
+    }
+    EXPECT_EQ(World::Text(live), World::Text(world.engine()));
+  }
+}
+
+TEST(EngineTest, AQuestionThatIsAnsweredLateHasTheAnswerOfItsTime) {
+  Plan plan = Small();
+  plan.method = Method::kTpe;
+  plan.max_trials = 40;
+  World world(plan);
+  while (world.engine().trials().size() < 20) {
+    world.AnswerQuestion();
+    for (const auto& [trial, at] : world.Running()) {
+      if (world.Running().size() == 3) world.Advance(trial, 2, Curve);
+    }
+  }
+  while (!world.engine().OpenQuestion()) world.Advance(world.Running().begin()->first, 2, Curve);
+  const Config config = *world.engine().OpenQuestion()->Answer();
+  // Meanwhile others end.
+  const auto running = world.Running();
+  for (const auto& [trial, at] : running) {
+    while (world.Running().contains(trial)) world.Advance(trial, 2, Curve);
+  }
+  EXPECT_EQ(*world.engine().OpenQuestion()->Answer(), config);
+}
+
+TEST(EngineTest, ATrialIsAskedForWhenThereIsRoomAndOneAtATime) {
+  World world(Small());
+  EXPECT_EQ(world.engine().Active(), 1u);
+  world.AnswerQuestion();
+  world.AnswerQuestion();
+  world.AnswerQuestion();
+  EXPECT_EQ(world.engine().OpenQuestion(), std::nullopt);
+  EXPECT_EQ(world.Running().size(), 3u);
+  world.Report(1, 0.5);
+  EXPECT_EQ(world.engine().OpenQuestion(), std::nullopt);
+  world.End(1, End::kDone);
+  EXPECT_EQ(world.engine().OpenQuestion()->trial, 3u);
+}
+
+TEST(EngineTest, WhatChangesNothingNeedNotBeStored) {
+  Plan plan = Small();
+  plan.stopping = Stopping::kAsha;
+  World world(plan);
+  world.AnswerQuestion();
+  EXPECT_TRUE(world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = 1, .value = 0.5})
+                  .changed);
+  EXPECT_FALSE(world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = 2, .value = 0.6})
+                   .changed);
+  EXPECT_TRUE(world.Take({.kind = Event::Kind::kReported, .trial = 0, .resource = 2, .value = 0.4})
+                  .changed);
+  EXPECT_FALSE(world.Take({.kind = Event::Kind::kEnded, .trial = 7}).changed);
+  EXPECT_FALSE(world.Take({.kind = Event::Kind::kSuggested, .trial = 9, .text = "{}"}).changed);
+  EXPECT_FALSE(world.Take({.kind = Event::Kind::kBegin}).changed);
+}
+
+TEST(EngineTest, AVerdictNamesItsNumbers) {
+  Plan plan = Small();
+  plan.stopping = Stopping::kAsha;
+  plan.metric.maximize = true;
+  plan.metric.name = "accuracy";
+  World world(plan);
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  EXPECT_EQ(world.Report(0, 0.9), Answer::kContinue);
+  const auto outcome =
+      world.Take({.kind = Event::Kind::kReported, .trial = 1, .resource = 1, .value = 0.8});
+  EXPECT_EQ(outcome.actions.at(0).answer, Answer::kStop);
+  EXPECT_EQ(outcome.actions.at(0).text,
+            "stopped at 1: accuracy 0.8 is 2nd of 2, the best 1 goes on");
+  world.End(1, End::kStopped);
+  EXPECT_EQ(world.engine().trials()[1].stage, Stage::kStoppedEarly);
+  EXPECT_EQ(world.engine().trials()[1].reason, outcome.actions.at(0).text);
+  EXPECT_EQ(world.engine().Best(), 0u);
+}
+
+TEST(EngineTest, AStoredVerdictCountsWhateverWouldBeSaidNow) {
+  for (const Stopping stopping : {Stopping::kAsha, Stopping::kAshaPromotion}) {
+    Plan plan = Small();
+    plan.stopping = stopping;
+    World world(plan);
+    for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+    const auto outcome = world.Take({.kind = Event::Kind::kReported,
+                                     .trial = 1,
+                                     .resource = 1,
+                                     .value = 0.8,
+                                     .decided = Answer::kStop});
+    EXPECT_EQ(outcome.decided, Answer::kStop);
+    world.End(1, End::kStopped);
+    EXPECT_EQ(world.engine().trials()[1].stage, Stage::kStoppedEarly);
+  }
+}
+
+TEST(EngineTest, NanAndInfinitiesHaveTheSameVerdictUnderEachRule) {
+  for (const Stopping stopping : {Stopping::kAsha, Stopping::kAshaPromotion, Stopping::kMedian,
+                                  Stopping::kHyperband, Stopping::kNone, Stopping::kBands}) {
+    Plan plan = Small();
+    plan.stopping = stopping;
+    plan.hyperband.max_resource = 3;
+    World world(plan);
+    for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+    const Answer nan = world.Report(0, kNan);
+    // W&B's bands do not count what is no number, and HyperBand waits for the others.
+    const bool stops = stopping == Stopping::kAsha || stopping == Stopping::kAshaPromotion ||
+                       stopping == Stopping::kMedian;
+    EXPECT_EQ(nan, stops                              ? Answer::kStop
+                   : stopping == Stopping::kHyperband ? Answer::kPause
+                                                      : Answer::kContinue)
+        << static_cast<int>(stopping);
+    world.Report(1, std::numeric_limits<double>::infinity());
+    world.Report(2, -std::numeric_limits<double>::infinity());
+    for (const std::uint64_t trial : {1, 2}) world.End(trial, End::kDone);
+    EXPECT_EQ(world.engine().trials()[2].stage, Stage::kDone);
+    EXPECT_EQ(world.engine().Best(), 2u);
+    world.End(0, nan == Answer::kStop    ? End::kStopped
+                 : nan == Answer::kPause ? End::kPaused
+                                         : End::kDone);
+    if (nan == Answer::kContinue) {
+      EXPECT_EQ(world.engine().trials()[0].stage, Stage::kFailed);
+      EXPECT_THAT(world.engine().trials()[0].reason, HasSubstr("loss was never reported"));
+    }
+  }
+}
+
+TEST(EngineTest, TheLastValueMayBeNanAndThenTheTrialHasFailed) {
+  Plan plan = Small();
+  plan.metric.last = true;
+  World world(plan);
+  world.AnswerQuestion();
+  world.Report(0, 0.5);
+  world.Report(0, kNan);
+  world.End(0, End::kDone);
+  EXPECT_EQ(world.engine().trials()[0].stage, Stage::kFailed);
+  EXPECT_EQ(world.engine().trials()[0].reason, "loss is NaN at the end");
+}
+
+TEST(EngineTest, AFiniteSpaceEndsWhenAllWasTried) {
+  Plan plan = Small();
+  plan.space = std::make_shared<const Space>(
+      *Space::Create({{.name = "a", .kind = tuning::Kind::kInt, .low = 1, .high = 4},
+                      {.name = "b", .kind = tuning::Kind::kCategory, .values = {"1", "2", "3"}}}));
+  plan.max_trials = 100;
+  for (const Method method : {Method::kRandom, Method::kTpe, Method::kSobol, Method::kGrid}) {
+    plan.method = method;
+    World world(plan);
+    world.RunAll(1, [](const Point& point, double) { return point[0] + point[1]; });
+    EXPECT_EQ(world.engine().state(), State::kDone);
+    EXPECT_EQ(world.engine().reason(), "all 12 combinations were tried");
+    std::set<std::string> configs;
+    for (const auto& trial : world.engine().trials()) configs.insert(ConfigText(trial.config));
+    EXPECT_EQ(configs.size(), 12u);
+  }
+}
+
+TEST(EngineTest, NothingIsTriedTwiceWithEightAtATime) {
+  Plan plan = Small();
+  plan.space = std::make_shared<const Space>(
+      *Space::Create({{.name = "a", .kind = tuning::Kind::kInt, .low = 1, .high = 20},
+                      {.name = "b", .kind = tuning::Kind::kInt, .low = 1, .high = 20}}));
+  plan.method = Method::kTpe;
+  plan.parallel = 8;
+  plan.max_trials = 120;
+  World world(plan);
+  world.RunAll(1, [](const Point& point, double) { return std::abs(point[0] - 7) + point[1]; });
+  std::set<std::string> configs;
+  for (const auto& trial : world.engine().trials()) configs.insert(ConfigText(trial.config));
+  EXPECT_EQ(configs.size(), 120u);
+}
+
+TEST(EngineTest, FailuresEndTheSweepAndResumeGoesOn) {
+  Plan plan = Small();
+  plan.max_failures_in_a_row = 3;
+  World world(plan);
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  world.End(1, End::kFailed, "exit code 1: no such file");
+  world.End(0, End::kFailed);
+  EXPECT_EQ(world.engine().state(), State::kRunning);
+  world.End(2, End::kFailed);
+  EXPECT_EQ(world.engine().state(), State::kFailed);
+  EXPECT_EQ(world.engine().reason(),
+            "3 trials in a row have failed, first trial 1: exit code 1: no such file");
+  world.Take({.kind = Event::Kind::kResume, .whether = true});
+  EXPECT_EQ(world.engine().state(), State::kRunning);
+  EXPECT_EQ(world.Running().size(), 3u);
+  EXPECT_EQ(world.engine().trials()[1].attempt, 2u);
+  world.RunAll(1, Curve);
+  EXPECT_EQ(world.engine().reason(), "all 12 trials have ended");
+  EXPECT_EQ(world.engine().trials()[1].stage, Stage::kDone);
+}
+
+TEST(EngineTest, ARunningTrialIsStoppedWhenTooManyHaveFailed) {
+  Plan plan = Small();
+  plan.max_failures = 1;
+  World world(plan);
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  const auto outcome =
+      world.Take({.kind = Event::Kind::kEnded, .trial = 0, .end = End::kFailed, .text = "killed"});
+  EXPECT_EQ(world.engine().state(), State::kStopping);
+  EXPECT_EQ(std::count_if(outcome.actions.begin(), outcome.actions.end(),
+                          [](const Action& action) { return action.kind == Kind::kStop; }),
+            2);
+}
+
+TEST(EngineTest, TheTargetEndsTheSweep) {
+  Plan plan = Small();
+  plan.metric.target = 0.1;
+  World world(plan);
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  world.Report(1, 0.09);
+  EXPECT_EQ(world.engine().state(), State::kStopping);
+  world.RunAll(9, Curve);
+  EXPECT_EQ(world.engine().state(), State::kDone);
+  EXPECT_EQ(world.engine().reason(), "trial 1 has reached the target: loss 0.09");
+}
+
+TEST(EngineTest, PauseTakesNoNewTrialsAndResumeGoesOnWithTheSameSuggestion) {
+  Plan plan = Small();
+  World world(plan), straight(plan);
+  for (World* one : {&world, &straight}) {
+    for (int i = 0; i < 3; ++i) one->AnswerQuestion();
+  }
+  world.Take({.kind = Event::Kind::kPause});
+  for (int i = 0; i < 3; ++i) world.Advance(static_cast<std::uint64_t>(i), 1, Curve);
+  EXPECT_EQ(world.Running().size(), 0u);
+  EXPECT_EQ(world.engine().state(), State::kPaused);
+  world.Kill();
+  world.Take({.kind = Event::Kind::kResume});
+  EXPECT_EQ(world.Running().size(), 3u);
+  for (World* one : {&world, &straight}) {
+    one->RunAll(1, Curve);
+    EXPECT_EQ(one->engine().trials().size(), 12u);
+  }
+  for (std::size_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(world.engine().trials()[i].config, straight.engine().trials()[i].config);
+  }
+}
+
+TEST(EngineTest, ASweepThatIsDoneGoesOnWithMoreTrials) {
+  World world(Small());
+  world.RunAll(1, Curve);
+  EXPECT_EQ(world.engine().state(), State::kDone);
+  auto more = std::make_shared<Plan>(Small());
+  more->max_trials = 15;
+  world.Take({.kind = Event::Kind::kChange, .plan = more});
+  EXPECT_EQ(world.engine().state(), State::kDone);
+  world.Take({.kind = Event::Kind::kResume});
+  world.RunAll(1, Curve);
+  EXPECT_EQ(world.engine().trials().size(), 15u);
+  EXPECT_EQ(world.engine().state(), State::kDone);
+}
+
+TEST(EngineTest, AChangedSpaceCountsForTheNextSuggestionAndWhatFitsCounts) {
+  Plan plan = Small();
+  plan.method = Method::kTpe;
+  plan.max_trials = 30;
+  World world(plan);
+  while (world.engine().trials().size() < 15) {
+    world.AnswerQuestion();
+    if (world.Running().size() == 3) world.Advance(world.Running().begin()->first, 1, Curve);
+  }
+  const std::size_t running = world.Running().size();
+  auto changed = std::make_shared<Plan>(plan);
+  changed->method = Method::kGp;
+  changed->space = std::make_shared<const Space>(
+      *Space::Create({{.name = "x", .low = 0, .high = 0.5}, {.name = "y", .low = -2, .high = 2}}));
+  const auto outcome = world.Take({.kind = Event::Kind::kChange, .plan = changed});
+  EXPECT_THAT(outcome.actions.at(0).text, HasSubstr("fit the new space, and count"));
+  EXPECT_EQ(world.Running().size(), running);
+  world.RunAll(1, Curve);
+  ASSERT_EQ(world.engine().trials().size(), 30u);
+  for (std::size_t i = 16; i < 30; ++i) {
+    EXPECT_LE(world.engine().trials()[i].point->at(0), 0.5);
+  }
+}
+
+TEST(EngineTest, WhatIsEnqueuedIsTriedNextInOrder) {
+  World world(Small());
+  world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.125,"y":0.5})"});
+  world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":0.25,"y":0.5})"});
+  EXPECT_THAT(
+      world.Take({.kind = Event::Kind::kEnqueue, .text = R"({"x":2,"y":0})"}).actions.at(0).text,
+      HasSubstr("parameter x: 2 is not from 0 to 1"));
+  world.AnswerQuestion();
+  EXPECT_EQ(ConfigText(world.engine().trials()[1].config), R"({"x":0.125,"y":0.5})");
+  EXPECT_EQ(ConfigText(world.engine().trials()[2].config), R"({"x":0.25,"y":0.5})");
+}
+
+TEST(EngineTest, InFixedOrderSuggestionsDependOnNumbersAlone) {
+  for (const Method method : {Method::kTpe, Method::kGp}) {
+    Plan plan = Small();
+    plan.method = method;
+    plan.max_trials = 30;
+    plan.parallel = 4;
+    plan.fixed_order = true;
+    std::set<std::string> sweeps;
+    for (std::uint64_t slots : {1, 2, 8}) {
+      World world(plan);
+      Draws draws(slots, "order", 0);
+      while (!world.IsOver()) {
+        while (world.AnswerQuestion()) {
+        }
+        const auto running = world.Running();
+        auto one = running.begin();
+        // So many have a slot.
+        std::advance(one, static_cast<std::ptrdiff_t>(
+                              draws.Below(std::min<std::uint64_t>(slots, running.size()))));
+        world.Advance(one->first, 1, Curve);
+      }
+      std::string all;
+      for (const auto& trial : world.engine().trials()) all += ConfigText(trial.config);
+      sweeps.insert(all);
+    }
+    EXPECT_EQ(sweeps.size(), 1u);
+  }
+}
+
+TEST(EngineTest, EarlyStoppingSavesEpochsAndAllTrialsEnd) {
+  std::map<Stopping, double> epochs;
+  for (const Stopping stopping :
+       {Stopping::kNone, Stopping::kAsha, Stopping::kAshaPromotion, Stopping::kHyperband}) {
+    Plan plan = Small();
+    plan.stopping = stopping;
+    plan.max_trials = 60;
+    plan.hyperband.max_resource = 27;
+    World world(plan);
+    world.RunAll(27, Curve);
+    EXPECT_EQ(world.engine().state(), State::kDone);
+    for (const auto& trial : world.engine().trials()) {
+      EXPECT_TRUE(trial.stage == Stage::kDone || trial.stage == Stage::kStoppedEarly);
+    }
+    epochs[stopping] = world.Epochs();
+  }
+  EXPECT_EQ(epochs[Stopping::kNone], 60 * 27);
+  EXPECT_LT(epochs[Stopping::kAsha], 0.5 * epochs[Stopping::kNone]);
+  EXPECT_LT(epochs[Stopping::kAshaPromotion], 0.5 * epochs[Stopping::kNone]);
+  EXPECT_LT(epochs[Stopping::kHyperband], 0.7 * epochs[Stopping::kNone]);
+}
+
+TEST(EngineTest, AProgramWithoutCheckpointsIsStoppedInsteadOfPaused) {
+  Plan plan = Small();
+  plan.stopping = Stopping::kAshaPromotion;
+  plan.max_trials = 20;
+  World world(plan);
+  world.loses_checkpoints = true;
+  bool noticed = false;
+  while (!world.IsOver()) {
+    world.AnswerQuestion();
+    for (const auto& [trial, at] : world.Running()) {
+      const auto& its = world.engine().trials()[trial];
+      if (!its.is_started) {
+        for (const Action& action : world
+                                        .Take({.kind = Event::Kind::kStarted,
+                                   .trial = trial,
+                                   .number = its.attempt,
+                                   .resource = at})
+                                        .actions) {
+          noticed |= action.kind == Kind::kNotice;
+        }
+      }
+      world.Advance(trial, 27, Curve);
+      if (noticed) {
+        EXPECT_NE(world.engine().trials()[trial].answer == Answer::kPause &&
+                      world.engine().trials()[trial].stage == Stage::kRunning,
+                  true);
+      }
+    }
+  }
+  EXPECT_TRUE(noticed);
+}
+
+TEST(EngineTest, AMemberOfAPopulationTakesOverFromABetterOne) {
+  Plan plan = Small();
+  plan.method = Method::kPbt;
+  plan.parallel = 4;
+  plan.max_trials = 40;
+  plan.population = {.members = 4, .interval = 2};
+  World world(plan);
+  world.RunAll(20, Curve);
+  EXPECT_EQ(world.engine().state(), State::kDone);
+  bool has_clone = false;
+  for (std::uint64_t number = 0; number < world.engine().trials().size(); ++number) {
+    const auto& trial = world.engine().trials()[number];
+    if (!trial.from) continue;
+    has_clone = true;
+    EXPECT_LT(*trial.from, number);
+    EXPECT_LT(trial.member, 4u);
+    EXPECT_NE(trial.member, world.engine().trials()[*trial.from].member);
+    EXPECT_GT(trial.generation, 0u);
+    const auto schedule = world.engine().Schedule(number);
+    ASSERT_GE(schedule.size(), 2u);
+    EXPECT_EQ(schedule.front().first, 0);
+    EXPECT_EQ(schedule.back().second, trial.config);
+    EXPECT_EQ(schedule.back().first, trial.from_resource);
+  }
+  EXPECT_TRUE(has_clone);
+}
+
+TEST(EngineTest, WhoGoesOnWithATrialThatWasStoppedEarlyIsListenedTo) {
+  Plan plan = Small();
+  plan.stopping = Stopping::kAsha;
+  World world(plan);
+  for (int i = 0; i < 3; ++i) world.AnswerQuestion();
+  world.Report(0, 0.1);
+  world.Report(1, 0.9);
+  world.End(1, End::kStopped);
+  world.Take({.kind = Event::Kind::kStarted, .trial = 1, .number = 2, .resource = 1});
+  EXPECT_EQ(world.engine().trials()[1].stage, Stage::kRunning);
+  EXPECT_EQ(world.Report(1, 0.8), Answer::kContinue);
+  world.End(1, End::kDone);
+  EXPECT_EQ(world.engine().trials()[1].stage, Stage::kDone);
+}
+
+TEST(EngineTest, APlanThatCannotBeIsRefused) {
+  const auto why = [](const Plan& plan) {
+    return std::string(Engine::Create(std::make_shared<const Plan>(plan)).status().message());
+  };
+  Plan plan = Small();
+  plan.parallel = 0;
+  EXPECT_THAT(why(plan), HasSubstr("parallel is 0"));
+  plan = Small();
+  plan.stopping = Stopping::kAsha;
+  plan.asha.eta = 1;
+  EXPECT_THAT(why(plan), HasSubstr("eta is 1"));
+  plan = Small();
+  plan.method = Method::kGrid;
+  EXPECT_THAT(why(plan), HasSubstr("parameter x: a grid takes"));
+  plan = Small();
+  plan.method = Method::kPbt;
+  plan.population.members = 1;
+  EXPECT_THAT(why(plan), HasSubstr("at least two members"));
+  plan = Small();
+  plan.fixed_order = true;
+  plan.stopping = Stopping::kHyperband;
+  EXPECT_THAT(why(plan), HasSubstr("order is fixed"));
+}
+
+}  // namespace
+}  // namespace tuning

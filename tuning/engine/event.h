@@ -1,0 +1,75 @@
+#ifndef TUNING_ENGINE_EVENT_H_
+#define TUNING_ENGINE_EVENT_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "tuning/engine/plan.h"
+#include "tuning/stop/stopping_rule.h"
+
+namespace tuning {
+
+enum class End { kDone, kStopped, kPaused, kFailed };
+
+// Something that happened to a sweep. What each kind uses stands behind it; other fields have their
+// defaults. Storing the fields is storing the event.
+struct Event {
+  enum class Kind {
+    kBegin,      // The first.
+    kSuggested,  // trial, number (Action::number of the question), text (the configuration)
+    kExhausted,  // trial, number, text (why): there is nothing more to suggest.
+    kStarted,    // trial, number (the attempt), resource (what it goes on from; 0: from nothing)
+    kReported,   // trial, resource, value; decided once it is stored
+    kEnded,      // trial, end, text (why)
+    kPause,      // whether
+    kResume,     // whether
+    kStop,       // text (why)
+    kChange,     // plan
+    kEnqueue,    // text (a configuration that is tried next)
+    kLearn,      // text (a configuration), value: known from somewhere else
+    kSpent,      // text (what is spent): no more trials begin
+  };
+  Kind kind = Kind::kBegin;
+  std::uint64_t trial = 0;
+  std::uint64_t number = 0;
+  double resource = 0;
+  double value = std::numeric_limits<double>::quiet_NaN();  // As it was reported.
+  // Of kPause: running trials go on to their end. Of kResume: failed trials run again.
+  bool whether = false;
+  End end = End::kDone;
+  // What the report was answered. Whoever stores the event sets it from Outcome, so that what was
+  // said stays said in every later version.
+  std::optional<Answer> decided = std::nullopt;
+  std::string text = {};
+  std::shared_ptr<const Plan> plan = nullptr;
+};
+
+// What has to be done. All but kAnswer can be done twice, and is done after the event is stored.
+struct Action {
+  enum class Kind {
+    kAnswer,  // trial, answer, text (why it does not go on)
+    kAsk,  // trial, number: Engine::OpenQuestion() has to be answered, by kSuggested or kExhausted
+    kStart,   // trial, number (the attempt: 1), text (the configuration), from
+    kResume,  // trial, number (the attempt)
+    kPause,   // trial: after its end its checkpoint is kept
+    kStop,    // trial, text (why). It may be paused.
+    kFinish,  // text (why)
+    kNotice,  // text: to be shown to whoever looks
+  };
+  Kind kind = Kind::kNotice;
+  std::uint64_t trial = 0;
+  std::uint64_t number = 0;
+  Answer answer = Answer::kContinue;
+  std::string text = {};
+  std::optional<std::uint64_t> from =
+      std::nullopt;  // It begins with this trial's newest checkpoint.
+
+  friend bool operator==(const Action&, const Action&) = default;
+};
+
+}  // namespace tuning
+
+#endif  // TUNING_ENGINE_EVENT_H_

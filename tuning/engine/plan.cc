@@ -1,0 +1,101 @@
+#include "tuning/engine/plan.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tuning/sample/bayes_sampler.h"
+#include "tuning/sample/gp_sampler.h"
+#include "tuning/sample/grid_sampler.h"
+#include "tuning/sample/random_sampler.h"
+#include "tuning/sample/sampler.h"
+#include "tuning/sample/sobol_sampler.h"
+#include "tuning/sample/tpe_sampler.h"
+#include "tuning/space/space.h"
+#include "tuning/stop/asha.h"
+#include "tuning/stop/asha_promotion.h"
+#include "tuning/stop/bands.h"
+#include "tuning/stop/hyperband.h"
+#include "tuning/stop/median_rule.h"
+#include "tuning/stop/stopping_rule.h"
+
+namespace tuning {
+namespace {
+
+template <typename Rule>
+absl::StatusOr<std::unique_ptr<StoppingRule>> RuleOf(absl::StatusOr<Rule> rule) {
+  if (!rule.ok()) return rule.status();
+  return MakeRule(*std::move(rule));
+}
+
+// A sampler with the space that it looks at.
+class WithSpace : public Sampler {
+ public:
+  WithSpace(std::shared_ptr<const Space> space, std::unique_ptr<Sampler> sampler)
+      : space_(std::move(space)), sampler_(std::move(sampler)) {}
+  std::optional<Point> Suggest(std::span<const Observation> history,
+                               std::uint64_t number) const override {
+    return sampler_->Suggest(history, number);
+  }
+
+ private:
+  const std::shared_ptr<const Space> space_;
+  const std::unique_ptr<Sampler> sampler_;
+};
+
+absl::StatusOr<std::unique_ptr<Sampler>> SamplerOf(const Plan& plan) {
+  const Space* const space = plan.space.get();
+  switch (plan.method) {
+    case Method::kGrid:
+      return MakeGridSampler(space);
+    case Method::kSobol:
+      return MakeSobolSampler(space, plan.seed);
+    case Method::kTpe:
+      return MakeTpeSampler(space, {.seed = plan.seed});
+    case Method::kGp:
+      return MakeGpSampler(space, {.seed = plan.seed});
+    case Method::kBayes:
+      return MakeBayesSampler(space, plan.seed);
+    case Method::kRandom:
+    case Method::kPbt:
+      return MakeRandomSampler(space, plan.seed);
+    case Method::kCmaes:
+      return absl::UnimplementedError("the method cmaes is not there yet");
+    case Method::kExternal:
+      return nullptr;
+  }
+  return absl::InternalError("there is no such method");
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<StoppingRule>> MakeStoppingRule(const Plan& plan) {
+  switch (plan.stopping) {
+    case Stopping::kNone:
+      return nullptr;
+    case Stopping::kAsha:
+      return RuleOf(Asha::Create(plan.asha));
+    case Stopping::kAshaPromotion:
+      return RuleOf(AshaPromotion::Create(plan.asha));
+    case Stopping::kMedian:
+      return RuleOf(MedianRule::Create(plan.median));
+    case Stopping::kBands:
+      return RuleOf(Bands::Create(plan.bands));
+    case Stopping::kHyperband:
+      return RuleOf(Hyperband::Create(plan.hyperband));
+  }
+  return absl::InternalError("there is no such rule");
+}
+
+absl::StatusOr<std::shared_ptr<const Sampler>> MakeSampler(const Plan& plan) {
+  auto sampler = SamplerOf(plan);
+  if (!sampler.ok()) return sampler.status();
+  if (*sampler == nullptr) return nullptr;
+  return std::make_shared<const WithSpace>(plan.space, *std::move(sampler));
+}
+
+}  // namespace tuning

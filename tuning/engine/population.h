@@ -1,0 +1,45 @@
+#ifndef TUNING_ENGINE_POPULATION_H_
+#define TUNING_ENGINE_POPULATION_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include "tuning/engine/plan.h"
+#include "tuning/space/space.h"
+
+namespace tuning {
+
+// Population based training (Jaderberg et al. 2017), as Ray's PopulationBasedTraining without
+// `synch`: at its points of perturbation a member that is among the worst is replaced by a copy of
+// one of the best with other values. The differences: numbers stay within their bounds, integers
+// and steps move by at least one, and of categories only those that are all numbers have
+// neighbours.
+class Members {
+ public:
+  // Member `member` has come to `resource` with `value` (smaller is better). Whether it is looked
+  // at now; `value` may be NaN.
+  bool IsDue(const Population& population, std::uint64_t member, double resource) const;
+  // It was looked at. Nothing: it goes on. Else the member that it takes over from, which is drawn.
+  std::optional<std::uint64_t> Look(const Population& population, std::uint64_t seed,
+                                    std::uint64_t member, std::uint64_t generation, double resource,
+                                    double value);
+  // It goes on where `donor` is.
+  void TakeOver(std::uint64_t member, std::uint64_t donor);
+  void Remove(std::uint64_t member) { members_.erase(member); }
+
+ private:
+  struct Member {
+    double looked_at = 0;
+    double value = 0;
+  };
+  std::map<std::uint64_t, Member> members_;
+};
+
+// Other values near those of `point`: of trial `trial`.
+Point Explore(const Space& space, const Point& point, std::uint64_t seed, std::uint64_t trial,
+              double resample);
+
+}  // namespace tuning
+
+#endif  // TUNING_ENGINE_POPULATION_H_

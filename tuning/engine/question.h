@@ -1,0 +1,33 @@
+#ifndef TUNING_ENGINE_QUESTION_H_
+#define TUNING_ENGINE_QUESTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "tuning/sample/sampler.h"
+#include "tuning/space/config.h"
+#include "tuning/space/space.h"
+
+namespace tuning {
+
+// What is asked of a sampler, with all that the answer depends on: it can be answered anywhere, on
+// any thread, and the answer is the same each time.
+struct Question {
+  std::shared_ptr<const Space> space;
+  std::shared_ptr<const Sampler> sampler;
+  Config constants = {};
+  std::uint64_t seed = 0;
+  bool duplicates = false;
+  std::uint64_t trial = 0;
+  std::uint64_t number = 0;  // Of the question; the answer carries it.
+  std::vector<Observation> history = {};
+
+  // Nothing: there is nothing left to try. Without Question::duplicates it is none of the history.
+  std::optional<Config> Answer() const;
+};
+
+}  // namespace tuning
+
+#endif  // TUNING_ENGINE_QUESTION_H_
