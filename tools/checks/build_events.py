@@ -19,7 +19,7 @@ Run = collections.namedtuple("Run", "label run shard")
 @dataclass
 class Failure:
     name: str
-    log: str = ""  # path of the output that explains it, "" if there is none
+    log: str = ""  # path of the output that explains it, "" without one
     text: str = ""  # the explanation itself, where there is no file
 
 

@@ -1,4 +1,4 @@
-"""Which tests a change can have touched: those that stand on a file that differs from a commit."""
+"""Finds the tests that a change can have touched: those that stand on a file that differs from a commit."""
 
 import os
 import subprocess

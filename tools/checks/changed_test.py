@@ -1,4 +1,4 @@
-"""Which tests a change can have touched."""
+"""Tests of the search for the tests that a change can have touched."""
 
 import os
 import subprocess

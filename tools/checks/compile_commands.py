@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-# What gcc understands and clang does not.
+# Flags that gcc understands and clang does not.
 _GCC_ONLY = {"-fno-canonical-system-headers", "-Wno-free-nonheap-object", "-Wunused-but-set-parameter"}
 
 

@@ -1,4 +1,4 @@
-"""Which tests the address sanitizer is for."""
+"""Tests of the choice of the tests that run with the address sanitizer."""
 
 import subprocess
 import unittest

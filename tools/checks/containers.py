@@ -8,7 +8,7 @@ _LINES = 60
 
 
 def check(checkout, run=None):
-    """What is wrong, as sentences. `run(words)` runs a command in the checkout; default: for real."""
+    """Complaints about the containers, as sentences. `run(words)` runs a command in the checkout; default: for real."""
     run = run or (lambda words: _run(words, checkout))
     with tempfile.TemporaryDirectory(prefix="trainyard-prefix-") as prefix:
         for words in (["tools/setup", "--containers"],

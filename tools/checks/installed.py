@@ -9,15 +9,15 @@ import tempfile
 
 SERVICES = {"registry", "launcher", "datamanager", "trainer", "web"}
 _SECONDS = 60
-_BUILD_SECONDS = 3600  # What was built for tests need not be built again; without that it takes long.
-_LEAST_ACCURACY = 0.9  # Of the digits that tools/quickstart trains; by chance it would be 0.1.
+_BUILD_SECONDS = 3600  # Targets that the tests have built need not be built again; without them it takes long.
+_LEAST_ACCURACY = 0.9  # The share of digits that tools/quickstart's network must tell; guessing gives 0.1.
 _PROGRAM = '#include "yard.h"\nint main() { return yard::Reporter().Report({{"loss", 1}}) ? 0 : 1; }\n'
 # The first is what pip calls to install the second.
 _SCRIPT = "import build_wheel, yard; build_wheel.build_wheel('.'); yard.Reporter().report(loss=1)"
 
 
 def check(checkout, install=None, pip=None, quickstart=None):
-    """What is wrong with an installation, as sentences. `install(*words)` makes it; default: tools/install.
+    """Complaints about an installation, as sentences. `install(*words)` makes it; default: tools/install.
 
     `pip(folder, directory)` stands for pip_installs, `quickstart` is a program: the first command of README.md.
     """

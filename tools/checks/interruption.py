@@ -12,9 +12,9 @@ class Interruption:
     """Once installed, each of SIGINT, SIGTERM and SIGHUP raises KeyboardInterrupt in the main thread, after the
     commands that run have ended.
 
-    These are the descendants in this program's process group, which is who hears a Ctrl-C: the client of
-    Bazel, not its server. They get SIGINT, but for a Ctrl-C, which they have heard themselves. What runs
-    after `grace_s` seconds, or when a second signal comes, is killed.
+    These are the descendants in this program's process group, which a Ctrl-C reaches: the client of Bazel, not its
+    server. They get SIGINT, but not after a Ctrl-C, which has reached them already. Commands that still run after
+    `grace_s` seconds, or when a second signal comes, are killed.
     """
 
     def __init__(self, grace_s=GRACE_S):

@@ -1,4 +1,4 @@
-"""Who may use what: the table of docs/architecture.md ("Layers") against the build graph.
+"""Compares the build graph with the table of docs/architecture.md ("Layers"), which says which folder may use which.
 
 Bazel's visibility already stops most violations at build time. This check sees the rest: it knows
 the table as a whole, it compares every direct edge with it, it compares the groups of layers/BUILD
@@ -15,7 +15,7 @@ import xml.etree.ElementTree as ElementTree
 
 PAGE = "docs/architecture.md"
 GROUPS = "layers/BUILD"
-# What a row says of a folder that may use all others.
+# The last cell of the row of a folder that may use all others.
 _ANYTHING = "anything"
 
 # Everything may use what the build rules bring along, like the main() of fuzz tests.
@@ -40,14 +40,14 @@ FORBIDDEN = [
      "only runtime/mutex.h is annotated for thread-safety analysis"),
 ]
 
-# What the static shim is compiled from: all that it may include of ours and of libraries. Tests, and
-# helpers that only tests link, are free.
+# Folders and files that the static shim is compiled from, and all that it may include of ours and of libraries. Tests,
+# and helpers that only tests link, are free.
 _SHIM = ("launcher/wire/", "launcher/process/", "launcher/shim/", "launcher/shim_main.cc")
 _SHIM_INCLUDES = _SHIM[:3] + (
     "runtime/counted.h", "runtime/sanitizer.h", "runtime/file/unique_fd.h", "runtime/process/peer.h",
     "runtime/report_channel/relay_protocol.h")
 
-# What a planted violation looks like: a service that uses another one, a lower layer that uses a
+# Planted violations: a service that uses another one, a lower layer that uses a
 # higher one, and a folder of a service that uses one above it.
 _SEED = {
     "registry/planted_violation": ["//launcher/planted_violation"],
@@ -64,8 +64,8 @@ class Table:
 
     A row is "| `runtime/` | what it is | `third_party/` |". The last cell names the folders whose code the first
     one may use besides its own; "as `trainer/`" takes over what that row says, and "anything" is what it says. A
-    folder without a row of its own belongs to the one that it lies in. Whoever names a folder names all folders in
-    it, except from within: `runtime/sqlite/` that names `runtime/` may not use `runtime/process/`.
+    folder without a row of its own belongs to the one that it lies in. A row that names a folder names all folders in
+    it as well, except from within: `runtime/sqlite/` that names `runtime/` may not use `runtime/process/`.
     """
 
     def __init__(self, page):
@@ -103,7 +103,7 @@ class Table:
         return names
 
     def _named(self, name, by):
-        """What the row of `by` means by `name`: the folder, with all that have rows and lie in it."""
+        """The folders that the row of `by` means by `name`: that folder, and all folders inside it that have rows."""
         if by.startswith(name + "/"):
             return {name}
         return {name} | {folder for folder in self._cells if folder.startswith(name + "/")}
@@ -188,7 +188,7 @@ def forbidden_lines(path, text):
 
 
 def check(bazel, sources, page=None, groups=None):
-    """What is wrong with the layers, as sentences; empty if nothing is.
+    """Complaints about the layers, as sentences; empty if there are no violations.
 
     `bazel(*args)` runs Bazel in the checkout and gives a subprocess.CompletedProcess; `sources` are
     the C++ files to read; `page` and `groups` stand for the text of PAGE and GROUPS.

@@ -1,4 +1,4 @@
-"""Which stages a command line asks for, and what the report looks like."""
+"""Tests of the stages that a command line asks for, and of the report."""
 
 import contextlib
 import io

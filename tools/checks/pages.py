@@ -17,7 +17,8 @@ import re
 
 TROUBLESHOOTING = "docs/troubleshooting.md"
 TESTS = "tests/README.md"
-# Where the C++ of a page is compiled. (What a page writes to a file, ```cpp file=NAME, is tried by //tests:docs_test.)
+# Where the C++ of a page is compiled. (//tests:docs_test tries the code that a page writes to a file, ```cpp
+# file=NAME.)
 SHOWN_CODE = {
     "docs/instances.md": "registry/tool/instances_page_test.cc",
     "docs/multi_process_runner.md": "examples/all_reduce/ring_test.cc",
@@ -39,8 +40,8 @@ _LABEL = re.compile(r"(?<![\w:/@.])//([A-Za-z][\w/.+-]*|\.\.\.)?(?::([\w/.+-]+))
 _LOAD = re.compile(r'^load\("//([\w/]*):([\w.]+)"', re.MULTILINE)
 _WORD = re.compile(r'"([\w.+-]+)"')
 _COUNTED_NAME = re.compile(r'\bname = (?:"([^"]*)" \+ )?\w+(?: \+ "([^"]*)")?,')
-# Literals and comments of both languages, so that neither is looked for in the other. What begins a statement of
-# Python and has three quotation marks is no literal.
+# Literals and comments of both languages, so that neither is looked for in the other. A text in three quotation marks
+# that begins a statement of Python is no literal.
 _CPP_PARTS = re.compile(r'''(R"(\w*)\(.*?\)\2"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])')|//[^\n]*|/\*.*?\*/''', re.DOTALL)
 _PYTHON_PARTS = re.compile(r'''^[ ]*""".*?"""|("""(?:\\.|.)*?"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|\#[^\n]*''',
                            re.DOTALL | re.MULTILINE)
@@ -86,7 +87,7 @@ def dead_labels(path, text, read):
     for package, target in dict.fromkeys(_LABEL.findall(text)):
         # A full stop may end the sentence; of three one is no end.
         folder = re.sub(r"(^|[^.])\.$", r"\1", package)
-        if re.search(r"[A-Z]", folder):  # What the reader puts in: //FOLDER/...
+        if re.search(r"[A-Z]", folder):  # A word that the reader replaces: //FOLDER/...
             continue
         if not target and folder.endswith(("/", "...")):
             if folder != "..." and read(folder.removesuffix("...").rstrip("/")) is None:
@@ -171,7 +172,7 @@ def unnamed_tests(path, text, tests):
 
 
 def check(pages, sources, read=None, tests=()):
-    """What is wrong with `pages`, as sentences; `sources` are the paths of what programs say, `tests` those of tests."""
+    """Complaints about `pages`, as sentences; `sources` are the paths of the programs' texts, `tests` those of tests."""
     read = read or read_text
     texts = {path: read(path) for path in pages}
     sentences = []

@@ -1,4 +1,4 @@
-"""What the check of pages finds, and what it leaves alone."""
+"""Tests of what the check of pages finds, and of what it leaves alone."""
 
 import unittest
 

@@ -1,8 +1,8 @@
 """Counts sentences without a plain subject in comments, pages, and texts for users (docs/style.md, "Language").
 
-What is counted: a sentence that begins with a headless relative ("What is sent here", "Who asks", "One that ends"),
-with "Of" or "Nor", or that says "there is none". Not counted: questions, headings, heads of tables, code, quotations,
-generated pages, and a relative that only points to another page ("What is promised stands in bus.md").
+It counts a sentence that begins with a headless relative ("What is sent here", "Who asks", "One that ends"), with "Of"
+or "Nor", or that says "there is none". Not counted: questions, headings, heads of tables, code, quotations, generated
+pages, and a relative that only points to another page ("What is promised stands in bus.md").
 
 tools/checks/plain_english.txt has the number of each folder. It may only fall: a folder with more fails the check.
 """
@@ -193,7 +193,7 @@ def check(paths, read, allowed):
 
 
 def looked_at(paths):
-    """Those of `paths` with text of ours."""
+    """The files among `paths` that have text of ours."""
     return [path for path in paths if not path.startswith("third_party/") and os.path.isfile(path) and
             (path.endswith((".md", ".cc", ".h", ".fbs", ".py", ".bzl", ".sh", ".js", ".mjs")) or
              os.path.basename(path) in ("BUILD", "WORKSPACE"))]

@@ -1,4 +1,4 @@
-"""Which sentences are counted, and that a count can only fall."""
+"""Tests of which sentences are counted, and that a count can only fall."""
 
 import contextlib
 import io

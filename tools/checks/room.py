@@ -10,11 +10,11 @@ import os
 import shutil
 import stat
 
-# What one configuration writes from nothing (outputs, and the same once more in the disk cache), with a reserve for
-# its tests.
+# Bytes that one configuration writes from nothing (outputs, and the same once more in the disk cache), with a reserve
+# for its tests.
 ENOUGH = 24 * 10**9
 
-# What stays of the disk cache on a small disk, which would otherwise compile everything each time.
+# Bytes of the disk cache that stay on a small disk, which would otherwise compile everything each time.
 KEPT = 12 * 10**9
 
 _WORKSPACE = "yard"

@@ -1,4 +1,4 @@
-"""What is removed for room, and what is not."""
+"""Tests of what is removed for room, and of what is not."""
 
 import os
 import tempfile

@@ -1,4 +1,4 @@
-"""What tools/test can run: each stage is one configuration or one check, and gives a Verdict."""
+"""The stages that tools/test can run: each is one configuration or one check, and gives a Verdict."""
 
 import os
 import re
@@ -20,8 +20,8 @@ class Stages:
     """Runs stages in the checkout, which is the current folder.
 
     `targets` are Bazel's target patterns; `log_directory` gets the output of each stage; `say(line)`
-    is told now and then how far a long stage is. What tests need may still be on its way: `await_peers()`
-    returns once it is there, and `peers_are_there()` tells without waiting.
+    is told now and then how far a long stage is. The peers that tests need may still be on their way: `await_peers()`
+    returns once they are there, and `peers_are_there()` tells without waiting.
     """
 
     def __init__(self, targets, log_directory, say, bazel="/usr/bin/bazel",
@@ -81,7 +81,7 @@ class Stages:
             if not failure.log:
                 failure.text = failure.text or errors(self.log_path(name))
             elif not failure.log.endswith("/test.log"):
-                # What a compiler said is gone with Bazel's next command.
+                # The next command of Bazel removes the compiler's output.
                 failure.text = tail(failure.log, 60) or errors(self.log_path(name))
         if name != "default":
             verdict.failures = [Failure(f"{name}: {f.name}", f.log, f.text) for f in verdict.failures]
@@ -140,7 +140,7 @@ class Stages:
 
 
 def _cache():
-    """What outlives a checkout (tools/environment.sh)."""
+    """The folder of caches that outlives a checkout (tools/environment.sh)."""
     return os.environ.get("CACHE") or os.path.expanduser("~/.cache/trainyard")
 
 
@@ -179,14 +179,14 @@ def tail(path, lines):
 
 
 def errors(path):
-    """The errors in Bazel's own output, the last lines of it if there are none."""
+    """The errors in Bazel's own output, or its last lines if it has no errors."""
     lines = tail(path, 5000).splitlines()
     found = dict.fromkeys(line for line in lines if line.startswith(("ERROR:", "FATAL:")))
     return "\n".join(list(found)[:20]) or tail(path, 20)
 
 
 def case_output(path, case, lines):
-    """What a log says about one GoogleTest case; its last lines when the case is not marked in it."""
+    """The part of a log about one GoogleTest case; the last lines of the log when the case is not marked in it."""
     try:
         with open(path, "rb") as file:
             text = file.read(16 * 1024 * 1024).decode("utf-8", "replace")

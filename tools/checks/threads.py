@@ -1,9 +1,9 @@
-"""Which tests have a program in which a second thread can be: the others have nothing that the thread sanitizer finds."""
+"""Finds the tests with a program that can have a second thread: the thread sanitizer finds nothing in the others."""
 
 import os
 import re
 
-# What has one of these can start a thread; so can all that stands on it, or starts it as a program.
+# A file with one of these can start a thread; so can a target that depends on it, or starts it as a program.
 _STARTS_THREADS = re.compile(r"^[ \t]*#[ \t]*include[ \t]*<(thread|future|pthread\.h|zmq\.h|zmq\.hpp|asio\b.*)>", re.MULTILINE)
 
 

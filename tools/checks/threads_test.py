@@ -1,4 +1,4 @@
-"""Which tests the thread sanitizer is for."""
+"""Tests of the choice of the tests that run with the thread sanitizer."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
-"""clang-tidy over C++ files. One that had nothing to complain about is not looked at again before it, a
-header of ours that it includes, the way it is compiled, or what is checked has changed."""
+"""clang-tidy over C++ files. A file without complaints is not looked at again before the file, a header of ours that it
+includes, the way it is compiled, or the list of checks has changed."""
 
 import hashlib
 import os
@@ -10,7 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 _INCLUDE = re.compile(rb'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.MULTILINE)
-# What differs from checkout to checkout.
+# The part of a path that differs from checkout to checkout.
 _OUTPUT_BASE = re.compile("/[^ ]*/execroot/")
 _UNUSED_S = 30 * 24 * 3600
 _HEARTBEAT_S = 60
@@ -84,7 +84,7 @@ class Passed:
 
 
 def key(command, sources, context):
-    """Of one entry of the compile commands; `context` is what is the same for all."""
+    """The key of one entry of the compile commands; `context` is what is the same for all entries."""
     arguments = command["arguments"]
     folders = [argument for flag, argument in zip(arguments, arguments[1:]) if flag == "-isystem"]
     files = [f"{path} {digest}" for path, digest in sources.digests(command["file"], folders)]
@@ -93,7 +93,7 @@ def key(command, sources, context):
 
 
 def complaints(commands, directory, database_folder, passed, say, tool="clang-tidy-14"):
-    """What `tool` says of each file, in the order of `commands`; nothing of those it is content with."""
+    """The complaints of `tool` about each file, in the order of `commands`; files without complaints are left out."""
     version = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False).stdout
     context = [version]
     # .bazelrc names the version of the system's headers.

@@ -1,4 +1,4 @@
-"""Which files clang-tidy is asked about, with a program in its place that notes what it is asked."""
+"""Tests of which files clang-tidy is asked about, with a program in its place that notes what it is asked."""
 
 import os
 import tempfile

@@ -20,7 +20,7 @@ _WRITTEN_BY = "This page is written by `%s` from %s.\n"
 
 
 def run(yard, *words):
-    """What the command prints."""
+    """The output of the command."""
     tool = subprocess.run([yard, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
                           env=_ENVIRONMENT, timeout=60, check=True)
     return tool.stdout

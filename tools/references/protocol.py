@@ -1,7 +1,7 @@
 """The protocol reference: what the schemas of the bus say, in Markdown.
 
-Reads the part of FlatBuffers' language that the schemas use. What they have and this does not know
-is an error: nothing is left out silently.
+Reads the part of FlatBuffers' language that the schemas use. A construct that the schemas have and this module does not
+know is an error: nothing is left out silently.
 """
 
 import collections

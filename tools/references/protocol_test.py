@@ -1,4 +1,4 @@
-"""What the reference takes from a schema, and that it leaves out nothing silently."""
+"""Tests of what the reference takes from a schema, and that it leaves out nothing silently."""
 
 import unittest
 
