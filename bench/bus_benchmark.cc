@@ -1,6 +1,6 @@
-// What the bus costs beside its peers, all measured in one run: calls, events, points. Prints a
-// table, or with --json the same for machines. A ratio that misses its limit is shown, not an
-// error: the machine decides it too.
+// Compares the costs of the bus with its peers', all measured in one run: calls, events, points.
+// Prints a table, or with --json the same for machines. A ratio that misses its limit is shown, not
+// an error: the machine decides it too.
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace {
 
 using Kind = Comparison::Limit::Kind;
 
-constexpr std::size_t kCallBytes = 224;  // Of the request of a call.
+constexpr std::size_t kCallBytes = 224;  // Size of a call's request.
 
 void AddCalls(Comparison& comparison, absl::Duration time) {
   comparison.Add("DEALER/ROUTER", [=] { return RawRoundTrip(time); });

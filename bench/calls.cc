@@ -22,7 +22,7 @@ namespace {
 
 using Renew = rpc::Registry::Renew;
 
-// What a Client sends for Renew({}), and what it gets.
+// The frames that a Client sends for Renew({}), and that it gets.
 bus::Frame RequestFrame() {
   msg::EnvelopeT request;
   request.head = std::make_unique<msg::Head>(1, 1, 0, 1);

@@ -50,7 +50,7 @@ double Best(const std::vector<double>& values, Kind kind) {
                             : *std::min_element(values.begin(), values.end());
 }
 
-// Of no values: none were measured.
+// The figure that the limit holds for, at its best. Nothing was measured if there are no values.
 double BestOf(const std::vector<double>& ours, const std::vector<double>& peers, Kind kind) {
   switch (kind) {
     case Kind::kNone:
@@ -67,7 +67,7 @@ double BestOf(const std::vector<double>& ours, const std::vector<double>& peers,
   return 0;
 }
 
-// Of the value, the ratio or the difference that the limit is of.
+// The text of the value, the ratio or the difference that the limit holds for, at its best.
 std::string BestInWords(const Comparison::Line& line) {
   switch (line.limit.kind) {
     case Kind::kNone:

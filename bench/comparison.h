@@ -16,8 +16,8 @@ namespace bench {
 class Comparison {
  public:
   using Measure = std::function<absl::StatusOr<double>()>;
-  // What a line must hold: of the ratio to the peer, of the difference from it, or of the value
-  // itself. Of figures that are shown only, nothing.
+  // The limit that a line must keep: on the ratio to the peer, on the difference from it, or on the
+  // value itself. Figures that are only shown have no limit.
   struct Limit {
     enum class Kind {
       kNone,
@@ -37,8 +37,8 @@ class Comparison {
     std::string peer_name;
     double peer = 0;
     double ratio = 0;
-    // What the limit is of, at its best: of the ratios, that of ours at its best to the peer at its
-    // best. 0 where there is no limit.
+    // The figure that the limit holds for, at its best; for a ratio, our best value to the peer's
+    // best value. 0 where there is no limit.
     double best = 0;
     Limit limit;
     std::string missing;  // Not empty: why there is no figure.

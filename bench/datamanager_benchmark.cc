@@ -1,7 +1,7 @@
-// What the data manager needs beside TensorBoard's Rust data server, its reader in Python,
-// MindInsight, and beside how fast event files can be read at all. Prints a table, or with --json
-// the same for machines. A limit that is missed is shown, not an error: the machine decides it too.
-// Counts are exact, or it is an error.
+// Compares the data manager with TensorBoard's Rust data server, TensorBoard's reader in Python,
+// MindInsight, and the speed at which event files can be read at all. Prints a table, or with
+// --json the same for machines. A limit that is missed is shown, not an error: the machine decides
+// it too. Counts are exact, or it is an error.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 using Kind = Comparison::Limit::Kind;
 using Style = EventFilesOptions::Style;
 
-// What is measured, as numbers of a full run; `scale` makes all of them smaller.
+// The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
 struct Sizes {
   double scale = 1;
   int Of(int full) const { return std::max(static_cast<int>(full * scale), 2); }

@@ -73,7 +73,7 @@ class DataYard {
   absl::StatusOr<msg::DataStatusReplyT> Status() {
     return client().Call<Datamanager::DataStatus>({}, {.timeout = kLong, .wait_for_service = true});
   }
-  // Once the first scan is over. (Whoever looks takes processor from what is measured.)
+  // Returns once the first scan is over. (Each look takes processor time from the measurement.)
   absl::StatusOr<msg::DataStatusReplyT> AwaitScan() {
     const absl::Duration deadline = MonotonicNow() + kLong;
     for (;;) {

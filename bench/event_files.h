@@ -21,7 +21,7 @@ struct EventFilesOptions {
   int runs = 1;  // Each a directory with one file.
   int steps = 50'000;
   int tags = 5;
-  std::uint32_t seed = 7;  // Of the values, uniform in [0, 1).
+  std::uint32_t seed = 7;  // Seed of the values, uniform in [0, 1).
   int spike = -1;          // At this step all values are kSpike.
   static constexpr float kSpike = 1'000;
 };

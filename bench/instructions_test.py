@@ -19,7 +19,7 @@ TAGS = 5
 FEW, MANY = 200, 8200  # Steps.
 # Instructions a record, of bytes in a file to the number of the tag and the value.
 LIMITS = {"old": 600, "new": 750}
-# Of the whole data manager: until the point stands in its column.
+# Instructions a record of the whole data manager: until the point stands in its column.
 WHOLE_LIMITS = {"old": 750, "new": 950}
 # Under a sanitizer the count says nothing, but the readers must agree all the same.
 IS_COUNTED = os.environ.get("YARD_SANITIZED") != "1"

@@ -1,7 +1,7 @@
-// What the launcher costs beside supervisord, s6, torchrun and `cat`: starting, stopping and
-// restarting tasks, memory, calls, output, a new launcher. Prints a table, or with --json the same
-// for machines. A limit that is missed is shown, not an error: the machine decides it too. Counts
-// are exact, or it is an error.
+// Compares the launcher with supervisord, s6, torchrun and `cat`: starting, stopping and restarting
+// tasks, memory, calls, output, a new launcher. Prints a table, or with --json the same for
+// machines. A limit that is missed is shown, not an error: the machine decides it too. Counts are
+// exact, or it is an error.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -25,7 +25,7 @@ namespace {
 
 using Kind = Comparison::Limit::Kind;
 
-// What is measured, as numbers of a full run; `scale` makes all of them smaller.
+// The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
 struct Sizes {
   double scale = 1;
   int Of(int full, int least = 2) const { return std::max(static_cast<int>(full * scale), least); }

@@ -8,9 +8,9 @@
 
 namespace bench {
 
-// What the launcher needs for what it does, each measured with a launcher of its own (as a process,
-// called over the bus). When a task runs is what its program has noted (stamp.cc). All counts are
-// checked: a task, a line or a byte too few or too many is an error.
+// Measurements of the launcher, each with a launcher of its own (as a process, called over the
+// bus). The time at which a task runs is the one that its program has noted (stamp.cc). All counts
+// are checked: a task, a line or a byte too few or too many is an error.
 
 // `tasks` tasks that stay, as one job or as so many jobs with all their calls under way together.
 struct BringUp {
@@ -37,8 +37,9 @@ absl::StatusOr<Restarts> MeasureRestarts(int kills);
 // From SIGKILL of one task of a gang of four to the last of the new four: the median.
 absl::StatusOr<absl::Duration> MeasureGangs(int kills);
 
-// What `tasks` tasks cost that end at once and are restarted always: in shares of a core, of the
-// launcher, its shims and the tasks together, over `time` after they have been started for 10 s.
+// The cost of `tasks` tasks that end at once and are always restarted: the processor time of the
+// launcher, its shims and the tasks together, in shares of a core, over `time`, which begins
+// `burst` after each has started twice.
 absl::StatusOr<double> MeasureCrashLoops(int tasks, absl::Duration burst, absl::Duration time);
 
 // Tasks taken up by a new launcher after the old one was killed.
@@ -50,7 +51,7 @@ absl::StatusOr<TakeUp> MeasureTakeUp(int tasks, bool one_job);
 // Eight producers of `lines` lines together: bytes a second until all of it is in the files.
 struct Output {
   double bytes_per_second = 0;
-  double slowest_seconds = 0;  // Of a producer, from its start to its last write.
+  double slowest_seconds = 0;  // The slowest producer, from its start to its last write.
   std::int64_t bad_lines = 0;  // Missing, mixed, or of somebody else.
 };
 absl::StatusOr<Output> MeasureCat(std::int64_t lines);
@@ -58,8 +59,8 @@ absl::StatusOr<Output> MeasureCat(std::int64_t lines);
 // MB/s.
 absl::StatusOr<Output> MeasureOutput(std::int64_t lines, bool followed, bool paced);
 
-// What a loop needs that only starts programs: `count` of them until the last one runs, and one
-// until it runs (the median of some).
+// The time that a loop needs that only starts programs: `all` for `count` of them until the last
+// one runs, and `one` for a single program until it runs (the median of some).
 struct Bare {
   absl::Duration all, one;
 };

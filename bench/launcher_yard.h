@@ -41,7 +41,7 @@ class LauncherYard {
   const std::string& directory() const { return directory_; }
   pid_t launcher() const { return launcher_->pid(); }
   std::string StampPath() const { return directory_ + "/stamps"; }
-  // Of the shims that run.
+  // The pids of the shims that run.
   std::vector<pid_t> Shims() const;
 
   // `count` tasks that run `argv`, in the environment of this process.

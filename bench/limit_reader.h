@@ -9,10 +9,10 @@
 
 namespace bench {
 
-// What the limit reader found in a file.
+// Counts of what the limit reader found in a file.
 struct LimitReading {
   std::uint64_t records = 0;
-  std::uint64_t bad_records = 0;  // Of these, with a wrong payload.
+  std::uint64_t bad_records = 0;  // Records with a wrong payload; `records` counts them, too.
   std::uint64_t points = 0;       // Kept, in columns.
   std::size_t tags = 0;
 };

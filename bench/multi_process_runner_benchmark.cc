@@ -49,7 +49,7 @@ using Kind = Comparison::Limit::Kind;
 constexpr int kTasks = 8;
 constexpr int kProducers = 2;
 constexpr int kLineBytes = 61;
-constexpr int kRuns = 5;  // Of which the median counts.
+constexpr int kRuns = 5;  // The median of these runs counts.
 constexpr absl::Duration kPeerTime = absl::Minutes(5);
 
 // The same work for both, each in its own language. (test_main() of the original starts children
@@ -177,11 +177,11 @@ absl::StatusOr<double> MegabytesASecond(int lines, bool returned) {
   if (!start.ok()) return start.status();
   const auto seconds = MedianOf(kChatter.With(lines), kProducers, options, returned ? all : 0);
   if (!seconds.ok()) return seconds.status();
-  // (Of few lines it may be lost in the noise.)
+  // (If there are few lines the difference may be lost in the noise.)
   return static_cast<double>(all) * kLineBytes / std::max(*seconds - *start, 1e-3) / 1e6;
 }
 
-// What the original says: seconds, by name.
+// The figures of the original: seconds, by name.
 class Original {
  public:
   explicit Original(int lines) : lines_(lines) {}

@@ -85,7 +85,7 @@ class Server {
   std::uint16_t port_ = 0;
 };
 
-// One client. What it writes waits until kBatch bytes are there or Flush().
+// One client. Its writes wait until kBatch bytes are there or Flush() is called.
 class Client {
  public:
   static absl::StatusOr<std::unique_ptr<Client>> Connect(std::uint16_t port) {
@@ -185,7 +185,7 @@ class Client {
   const runtime::UniqueFd socket_;
   std::string out_;
   std::string in_;
-  std::size_t at_ = 0;  // What is before it has been read.
+  std::size_t at_ = 0;  // The bytes of in_ before this place have been read.
 };
 
 // A server and two clients of it.

@@ -11,7 +11,7 @@ namespace bench {
 struct RayFigures {
   double reports_per_second = 0;
   double one_report_trial_ms = 0;
-  double at_rest_megabytes = 0;  // Of all its processes, before the first trial.
+  double at_rest_megabytes = 0;  // Memory of all of Ray's processes, before the first trial.
 };
 absl::StatusOr<RayFigures> MeasureRay(int reports, int trials);
 

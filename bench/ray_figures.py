@@ -19,7 +19,7 @@ FUNCTIONS = 8
 
 
 def resident_megabytes():
-    """Of this process and all below it."""
+    """The resident memory of this process and of all its descendants."""
     parents, resident = {}, {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:

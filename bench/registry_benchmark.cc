@@ -1,4 +1,4 @@
-// What the registry costs beside TensorBoard's manager: reading the same info files, finding a live
+// Compares the registry with TensorBoard's manager: reading the same info files, finding a live
 // tool, and telling of a death. Prints a table, or with --json the same for machines.
 
 #include <fcntl.h>
@@ -121,7 +121,8 @@ class Bench {
     return 1000 / ms;
   }
 
-  // What a question costs while the kernel tells of every change: a copy of all that is known.
+  // The rate of questions while the kernel tells of every change: each is a copy of all that is
+  // known.
   absl::StatusOr<double> ReadView() {
     const auto loop = runtime::EventLoop::Create();
     registry::InstanceView view({.loop = loop.get(),

@@ -9,8 +9,9 @@
 
 namespace bench {
 
-// Functions whose least value is known: what samplers are compared on. Those of several dimensions
-// whose least value is in the middle are moved, so that nobody finds it by looking there.
+// Functions whose least value is known, on which samplers are compared. Functions of several
+// dimensions whose least value would be in the middle are shifted, so that no sampler finds it by
+// trying the middle.
 struct SearchFunction {
   std::string name;
   tuning::Space space;

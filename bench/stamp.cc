@@ -1,7 +1,7 @@
 // The program that launcher_benchmark lets the launcher and its peers start: it notes when it runs,
-// with its first instructions. (What the C library does before main() is the program's own time. On
-// a virtual machine it is long: it asks for the processor's features, and each question is one to
-// the hypervisor.)
+// with its first instructions. (The work of the C library before main() counts as the program's own
+// time. On a virtual machine it takes long: it asks for the processor's features, and each question
+// is one to the hypervisor.)
 //
 //   stamp FILE stay               appends "PID MICROSECONDS" (monotonic) to FILE, then stays
 //   stamp FILE exit               ... then ends with exit code 1
@@ -28,7 +28,8 @@ constexpr long long kPacedBytesAMicrosecond = 10;
 
 bool is_stamped = false;
 
-// Of the C library nothing may be used here (nor may the stack be checked, which needs it).
+// This part must use nothing of the C library (the stack must not be checked either, as that needs
+// it).
 #if defined(STAMP_AT_ENTRY) && defined(__x86_64__)
 long Call(long number, long first = 0, long second = 0, long third = 0) {
   long result = number;
@@ -68,8 +69,8 @@ extern "C" [[gnu::used]] void StampEntry(const long* stack) {
   Call(SYS_close, fd);
 }
 
-// The program's entry (linked with -e). What the kernel has left is as it was when the C library
-// takes over.
+// The program's entry (linked with -e). It restores the state that the kernel has left before the C
+// library takes over.
 __asm__(
     ".globl StampStart\n"
     "StampStart:\n\t"

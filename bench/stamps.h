@@ -61,14 +61,14 @@ std::string NewFolder();
 // The program itself.
 absl::StatusOr<std::string> StampProgram();
 
-// Of processes, from /proc; 0 for one that is gone.
+// Memory of a process, from /proc; 0 for one that is gone.
 double ResidentKilobytes(pid_t pid);
 double ProportionalKilobytes(pid_t pid);
-// Of a process and the children it has waited for, with theirs.
+// Processor time of a process and of the children that it has waited for, with theirs.
 absl::Duration ProcessorTime(pid_t pid);
 
 double Median(std::vector<double> values);
-// The value that this share of them does not pass, e.g. 0.99. Of none: 0.
+// The value that this share of `values`, e.g. 0.99, does not pass. 0 without values.
 double Quantile(std::vector<double> values, double share);
 
 }  // namespace bench

@@ -28,7 +28,8 @@ constexpr int kQueue = 10'000;  // The hub's; raw sockets get the same, so that 
 constexpr int kPatience = 20'000;
 // More than the queues of a subscriber that does not read hold, with the kernel's.
 constexpr std::uint64_t kFillsQueues = 60'000;
-// Of a context, by its number: aligned frames, as the bus needs them (see bus/thread/socket.cc).
+// Option of a context, by its number: aligned frames, as the bus needs them (see
+// bus/thread/socket.cc).
 constexpr int kZeroCopyReceive = 10;
 
 // ---- What stands between
@@ -223,7 +224,7 @@ bus::Frame EnvelopeOf(std::size_t bytes) {
 
 // ---- Points
 
-// What a trainer has when it publishes: kPoints steps of one tag.
+// The points that a trainer publishes together: kPoints steps of one tag.
 msg::PointsT MakePoints(std::int64_t first_step) {
   msg::PointsT points;
   points.run = "run-1";

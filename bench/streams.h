@@ -11,7 +11,7 @@ namespace bench {
 // Messages a second from one publisher to one subscriber, over ipc. Each call makes all it needs
 // (a directory, contexts, threads) and takes it down again.
 
-// What stands between the two.
+// The connection between publisher and subscriber.
 enum class Way {
   kHub,       // bus::Hub
   kRawProxy,  // zmq_proxy, XSUB to XPUB

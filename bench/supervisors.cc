@@ -70,7 +70,7 @@ class PeerRun {
       (void)process_->SignalGroup(SIGKILL);
       (void)process_->Wait(kLong);
     }
-    // (Those of a peer that has left them behind.)
+    // (A peer may have left its programs behind.)
     for (const Stamp& stamp : stamps_->Read()) {
       std::error_code gone;
       const auto exe =
@@ -183,7 +183,7 @@ absl::StatusOr<absl::Duration> TorchrunRestart(int kills) {
   const auto stamp = StampProgram();
   if (!stamp.ok()) return stamp.status();
   PeerRun run;
-  // (Of version 1.13 redirects and tee must not be 0 with Python 3.11.)
+  // (In version 1.13 redirects and tee must not be 0 with Python 3.11.)
   const absl::Status started =
       run.Start({*torchrun, "--standalone", "--redirects", "1", "--tee", "1", "--max_restarts",
                  "100", "--nproc_per_node", absl::StrCat(kGang), "--no_python", *stamp,

@@ -6,8 +6,8 @@
 
 namespace bench {
 
-// What other programs need for what the launcher does, with the same program to start (stamp.cc).
-// NotFound says how a peer that is not there is installed.
+// Measurements of other programs that do the launcher's work, with the same program to start
+// (stamp.cc). NotFound says how a peer that is not there is installed.
 
 // supervisord of Debian's package or on the PATH.
 struct Supervisord {

@@ -2,7 +2,8 @@
 
     bazel run //bench:tensorboard_benchmark -- [--rounds N] [--scale X] [--json]
 
-Each series has one point that is far above all others, in the middle. What is counted must be right; times only are shown.
+Each series has one point that is far above all others, in the middle. The counts must be right; the times are only
+shown.
 """
 
 import argparse
@@ -33,7 +34,7 @@ RUNS, STEPS, TAGS = 20, 50_000, 5
 SPIKE = 999
 APPENDED = 5
 LONG = 300  # Seconds.
-EACH_LOOK = 0.02  # Of one who waits for TensorBoard, which tells nobody.
+EACH_LOOK = 0.02  # Interval of the looks while it waits for TensorBoard, which notifies nobody.
 
 
 def children_of(pid):
@@ -56,7 +57,7 @@ def seconds_of(pid):
 
 
 class TensorBoard:
-    """One that has just been started; `server` is the data server, empty: its own."""
+    """A TensorBoard that has just been started; `server` is the data server, empty: its own."""
 
     def __init__(self, program, logdir, server, directory):
         self.log = os.path.join(directory, "tensorboard.log")

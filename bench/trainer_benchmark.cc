@@ -1,6 +1,6 @@
-// What the trainer costs beside Ray Tune, and beside the bare machine: reports in lock step,
-// trials, memory. Prints a table, or with --json the same for machines. A limit that is missed is
-// shown, not an error: the machine decides it too. Counts are exact, or it is an error.
+// Compares the trainer with Ray Tune, and with the bare machine: reports in lock step, trials,
+// memory. Prints a table, or with --json the same for machines. A limit that is missed is shown,
+// not an error: the machine decides it too. Counts are exact, or it is an error.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using Kind = Comparison::Limit::Kind;
 
-// What is measured, as numbers of a full run; `scale` makes all of them smaller.
+// The sizes of the measurements, as numbers of a full run; `scale` makes all of them smaller.
 struct Sizes {
   double scale = 1;
   bool queue = false;

@@ -53,7 +53,7 @@ absl::StatusOr<std::string> ReporterProgram() {
 
 struct Notes {
   std::int64_t first = 0, last = 0;  // Nanoseconds.
-  std::vector<double> seconds;       // Of each answer.
+  std::vector<double> seconds;       // The time of each answer.
 };
 
 absl::StatusOr<Notes> ReadNotes(const std::string& folder, int programs, int reports) {

@@ -6,9 +6,9 @@
 
 namespace bench {
 
-// What the trainer needs for what it does, each measured in a yard of its own (registry, launcher,
-// trainer and datamanager as processes) with real programs (reporter.cc). All counts are checked: a
-// trial or report too few, in the database or in a file, is an error.
+// Measurements of the trainer, each in a yard of its own (registry, launcher, trainer and
+// datamanager as processes) with real programs (reporter.cc). All counts are checked: a trial or
+// report too few, in the database or in a file, is an error.
 
 // Eight programs that report `reports` times each, in lock step.
 struct ReportRate {

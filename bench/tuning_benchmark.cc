@@ -64,7 +64,7 @@ const std::vector<Golden>& OptunaTpe() {
 
 struct GoldenGp {
   Golden row;
-  std::array<double, 4> limits;  // Of ours; 0: none.
+  std::array<double, 4> limits;  // Limits of our results; 0: no limit.
 };
 
 const std::vector<GoldenGp>& OptunaGp() {

@@ -1,5 +1,5 @@
-// What a person feels: `yard up` to ready, `yard status`, a call. Prints each median beside its
-// limit. Run it on a quiet machine; it makes a yard of its own.
+// Measures the waits that a person feels: `yard up` to ready, `yard status`, a call. Prints each
+// median beside its limit. Run it on a quiet machine; it makes a yard of its own.
 
 #include <algorithm>
 #include <cstdio>
