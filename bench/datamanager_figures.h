@@ -12,7 +12,8 @@
 namespace bench {
 
 // Measurements of the data manager, each with a process of its own in a yard of its own. All counts
-// are checked: a run or a point too few is an error. Times are those of the calls over the bus.
+// are checked: a measurement that misses a run or a point is an error and gives no figure. Times
+// are those of the calls over the bus.
 
 // Event files in a folder of their own, which is removed with it. Written when they are first
 // asked for.

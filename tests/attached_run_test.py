@@ -1,4 +1,4 @@
-"""What an attached `yard run` says while its trial waits, and what it keeps of where the trial comes from."""
+"""Tests of what an attached `yard run` says while its trial waits, and of the provenance that it keeps of the trial."""
 
 import json
 import os
@@ -68,7 +68,7 @@ class AttachedRunTest(yard_case.YardCase):
             diff = file.read()
         self.assertIn("\n-rate = 0.1\n+rate = 0.2\n", diff)
         self.assertEqual(git["diff_bytes"], len(diff))
-        # What goes on from it runs where it ran.
+        # A trial that goes on from it runs in the same directory.
         self.yard("run", "--from", "known", "--name", "cloned")
         with open(self.directory + "/runs/cloned/provenance.json") as file:
             cloned = json.load(file)

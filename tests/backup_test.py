@@ -34,7 +34,7 @@ class BackupTest(yard_case.YardCase):
         self.assertEqual({path.name for path in copy.iterdir()}, {"trainer.db", "launcher.db"})
         state = pathlib.Path(self.directory, "state")
         subprocess.run(["cp", "-a", state / "jobs", copy], check=True)
-        # What comes later is not in it; the same directory can be used again.
+        # Later trials are not in the copy; the same directory can be used again.
         self.yard("run", "--name", "later", "--", "sh", "-c", PROGRAM)
 
         _, why = self.finish(self.start_yard("call", "trainer", "Backup", '{"directory": "copy"}'), 2)

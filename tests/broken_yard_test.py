@@ -1,4 +1,4 @@
-"""What breaks a yard is told at once, with its cause and the next step, which mends it; and `yard down` ends it.
+"""A broken yard says at once what is wrong, with the cause and the next step, which mends it; and `yard down` ends it.
 
 Each way to break it is tried with each of the verbs that somebody types then. The next step is typed as it was
 printed. A class is a target of its own (tests/BUILD), so that they run side by side.
@@ -36,9 +36,9 @@ class Way:
 
     breaks: Callable  # Gets the test case.
     cause: str = ""  # A regular expression; empty: the verbs find the yard well again, or make it so.
-    # Those that say nothing of it, as they need nothing that is broken.
+    # Verbs that say nothing of it, as they need nothing that is broken.
     quiet: tuple = ()
-    # What somebody has to do before the next step helps.
+    # A person must do this before the next step helps.
     first: Callable = lambda case: None
 
 
@@ -48,7 +48,7 @@ class Yards(yard_case.YardCase):
     @classmethod
     def _services(cls, *words):
         if words[0] == "up":
-            # What is printed can be typed: with `yard` on the PATH.
+            # The printed commands can be typed: `yard` is on the PATH.
             bin_directory = pathlib.Path(cls.directory, "bin")
             bin_directory.mkdir()
             (bin_directory / "yard").symlink_to(cls.yard_program)
@@ -78,7 +78,7 @@ class Yards(yard_case.YardCase):
         os.kill(self.pid(service), number)
 
     def processes(self):
-        """What runs of this yard."""
+        """The processes of this yard that run."""
         mark = ("YARD_STATE=%s" % self.state).encode()
         found = []
         for entry in pathlib.Path("/proc").iterdir():
@@ -101,7 +101,7 @@ class Yards(yard_case.YardCase):
         self.assertEqual(self.run_yard("ps")[0], 0)
 
     def assert_gone(self, said):
-        # (One that has let go of its lock ends a moment later.)
+        # (A process that has let go of its lock ends a moment later.)
         self.await_true(lambda: not self.processes(), lambda: "%s\n%s" % (said, self.processes()))
         self.assertFalse((self.state / "wanted").exists(), said)
         code, out, err, _ = self.run_yard("status")
@@ -111,7 +111,7 @@ class Yards(yard_case.YardCase):
     def prepare(self):
         """The yard is up, and a trial and a job run."""
         if self.run_yard("up")[0] != 0:
-            # What the test before has left; it has failed, or ended what it had broken.
+            # The test before has left this; it has failed, or ended what it had broken.
             self.type("yard down; rm -rf %s/*.db* %s/wanted*" % (self.state, self.state))
             self.yard("up")
         live = [json.loads(line)["state"] for line in self.yard("ps", "--json")[0].splitlines()]
@@ -227,7 +227,7 @@ def newer(service):
 
 
 class StateTest(Yards):
-    """What a service reads when it starts is wrong."""
+    """A file that a service reads when it starts is wrong."""
 
     def test_the_launcher_cannot_start(self):
         self.check(Way(damage("launcher"), "the launcher cannot start: .*launcher.db.*not a database"))
@@ -379,7 +379,7 @@ class DiskTest(Yards):
 
 
     def test_without_an_instance_of_inotify(self):
-        # Of this user namespace alone.
+        # The limit is that of this user namespace alone.
         limit = pathlib.Path("/proc/sys/user/max_inotify_instances")
         self.type("yard down")
         before = limit.read_text()
@@ -397,7 +397,7 @@ class DiskTest(Yards):
 
 
 class FlagsTest(Yards):
-    """What `yard up` is told."""
+    """The flags of `yard up`."""
 
     def setUp(self):
         self.type("yard down; rm -f %s/wanted.*" % self.state)
@@ -441,7 +441,7 @@ class FlagsTest(Yards):
             self.assertIn("yard up --defaults: without", err)
             self.assertEqual(self.wanted(), wanted)
             self.assertEqual(self.yard("up")[1], "")
-        # One that is given goes over that, and the others stay.
+        # A flag that is given replaces the stored one, and the others stay.
         self.yard("down")
         self.yard("up", "--slots", "2")
         self.assertEqual(self.wanted(), {**wanted, "slots": 2})

@@ -11,7 +11,8 @@ import time
 
 PROGRAM = "/usr/bin/chromium"
 _PATIENCE = 60  # Seconds.
-# What the page may not do, and what went wrong in it, is kept where a test can ask for it.
+# The script keeps the page's violations of its policy, and its errors, where a test can ask for
+# them.
 _WATCH = """
 globalThis.troubles = [];
 addEventListener('securitypolicyviolation', e => troubles.push(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`));

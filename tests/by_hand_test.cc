@@ -97,7 +97,7 @@ TEST(ByHandTest, AnotherRuntimeDirectoryDoesNotMakeASecondServiceOfAState) {
     EXPECT_THAT(second.err, HasSubstr("of another yard keeps its state in " + yard.state()));
     EXPECT_THAT(second.err, HasSubstr("process " + std::to_string(first.pid())));
     EXPECT_THAT(second.err, HasSubstr(elsewhere + "/yard"));
-    // Nor is there anything to be ended.
+    // The doctor finds nothing that has to be ended, either.
     const CommandResult doctor = yard.Run({"doctor"});
     EXPECT_EQ(doctor.exit_code, 1) << doctor.out;
     EXPECT_THAT(doctor.out, HasSubstr("services run with their sockets in " + sockets));
@@ -107,7 +107,7 @@ TEST(ByHandTest, AnotherRuntimeDirectoryDoesNotMakeASecondServiceOfAState) {
   }
 }
 
-// What has come to a datagram socket that is $NOTIFY_SOCKET.
+// The messages that have come to a datagram socket, which is $NOTIFY_SOCKET.
 class Notices {
  public:
   explicit Notices(Yard& yard) : socket_(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
@@ -130,7 +130,7 @@ class Notices {
   const runtime::UniqueFd socket_;
 };
 
-// What systemd starts for a service: the lines of its unit.
+// The lines of a service's unit, which say what systemd starts.
 class Unit {
  public:
   explicit Unit(const std::string& service) {
@@ -140,7 +140,7 @@ class Unit {
     EXPECT_TRUE(text.ok()) << text.status();
     lines_ = absl::StrSplit(text.value_or(""), '\n');
   }
-  // What stands behind NAME=; empty without that line.
+  // The text behind NAME=; empty without that line.
   std::string Value(const std::string& name) const {
     for (const std::string& line : lines_) {
       if (absl::StartsWith(line, name + "=")) return line.substr(name.size() + 1);

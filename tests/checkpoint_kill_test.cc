@@ -70,7 +70,7 @@ class CheckpointKillTest : public testing::TestWithParam<const char*> {
     ASSERT_EQ(yard_.Run({"up", "--logdir", yard_.logdir()}).exit_code, 0);
     std::ofstream(yard_.directory() + "/kill.sh") << kScript;
   }
-  // What the run reported, once it is done.
+  // The values of `n` that the run has reported, once it is done.
   std::vector<int> Run(const std::string& victim, const std::string& point) {
     const std::string mark = yard_.directory() + "/hit-" + point;
     const CommandResult started =
@@ -78,7 +78,7 @@ class CheckpointKillTest : public testing::TestWithParam<const char*> {
                    "kill.sh", victim, point, mark, yard_.runtime_directory()});
     EXPECT_EQ(started.exit_code, 0) << started.err;
     EXPECT_TRUE(Yard::Eventually([&] { return std::filesystem::exists(mark); })) << point;
-    // Who asks how the yard is starts a launcher that is gone.
+    // `yard status` starts a launcher that is gone.
     EXPECT_TRUE(Yard::Eventually([&] {
       if (victim == "launcher") (void)yard_.Run({"status"});
       return yard_.Run({"wait", point}).exit_code == 0;

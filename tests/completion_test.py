@@ -11,7 +11,7 @@ import time
 from bazel.python import xml_runner
 from tests import yard_case
 
-# What a shell would run, were it not quoted.
+# A name that a shell would run, were it not quoted.
 HOSTILE = "$(touch pwned);touch pwned;`touch pwned`'\"& x"
 # `command yard`, which the scripts call, is still the program.
 ECHO = "yard() { printf '<%s>' \"$@\"; echo; }\n"
@@ -88,7 +88,7 @@ class CompletionTest(yard_case.YardCase):
             cls._services(*words)
 
     def names(self, service, request):
-        """What the service has, and whether there is more."""
+        """The names that the service has, and whether there are more."""
         reply = json.loads(self.yard("call", service, "Names", request)[0])
         return [name["name"] for name in reply["names"]], reply["more"]
 
@@ -167,7 +167,7 @@ class CompletionTest(yard_case.YardCase):
         self.complete_all(terminal)
 
     def fish(self, typed):
-        """What fish offers for it: {word: what it is}."""
+        """The words that fish offers for `typed`: {word: description}."""
         program = "yard completion fish | source; complete -C $argv[1]"
         out = self.finish(self.start("/usr/bin/fish", "--no-config", "-c", program, typed))[0]
         return dict((line.split("\t") + [""])[:2] for line in out.splitlines())

@@ -1,4 +1,5 @@
-"""What `yard show RUN --files` says of event files that are damaged, or were changed behind the yard's back."""
+"""Tests of what `yard show RUN --files` says of event files that are damaged, or were changed behind the yard's
+back."""
 
 import json
 import os
@@ -30,7 +31,7 @@ def around(middle):
 TEXT_AS_SCALAR = (field(9, field(1, field(1, b"scalars")) + field(4, 1)) +
                   field(8, field(1, 7) + field(2, b"") + field(8, b"text")))
 
-# What is in the file, the points that are left, and what is said.
+# Name of the run, content of its file, the points that are left, and the message.
 DAMAGED = [
     ("bad-payload", flipped(5, 20), 9, "1 bad payload, 42 bytes skipped, at byte 210"),
     ("bad-length", flipped(5, 0), 9, "1 bad length, 42 bytes skipped, at byte 210"),
@@ -57,7 +58,7 @@ def rewrite(path):
         file.write(points(40, 50))
 
 
-# What is done to a sound file, the points afterwards, and what is said.
+# Name of the run, the change to a sound file, the points afterwards, and the message.
 CHANGED = [
     ("shrunk", lambda path: os.truncate(path, len(points(0, 4))), 4, "1 shrunk, at byte 420"),
     ("replaced", replace, 7, "1 replaced, at byte 420"),
@@ -107,7 +108,7 @@ class DamagedRunsTest(yard_case.YardCase):
 
     def link_unreadable(self, run):
         """The path in the run, and why it cannot be read."""
-        # Whoever the test runs as may open it; to read it is an error.
+        # Any user of the test may open this file; reading it is an error.
         unreadable = pathlib.Path("/sys/class/net/lo/speed")
         try:
             unreadable.read_bytes()
@@ -128,7 +129,7 @@ class DamagedRunsTest(yard_case.YardCase):
         self.assertRegex(text, r"\nfault +%s: \d+ unreadable: cannot read .*%s: %s\n" %
                          (re.escape(FILE), re.escape(FILE), re.escape(reason)))
         self.assertEqual(text.count("\nfault"), 1, text)
-        # What there is of the run, and then what there is not.
+        # The verbs give the points that can be read, and then say what is missing.
         why = "cannot read %s: %s" % (path, reason)
         self.assertIn("\nnot whole  %s\n" % why, self.yard("show", "unreadable")[0])
         out, err = self.finish(self.start_yard("export", "unreadable", "--format", "csv"), 1)

@@ -102,7 +102,7 @@ class DataServerCase(unittest.TestCase):
 
 
 class ProcessTest(DataServerCase):
-    """What TensorBoard relies on when it starts a server."""
+    """The behaviour that TensorBoard relies on when it starts a server."""
 
     def run_to_its_end(self, *words):
         error_file = os.path.join(self.directory, "startup_error")

@@ -1,4 +1,4 @@
-"""What the pages show to be typed works as it stands there: each page is typed into a yard of its own.
+"""The commands that the pages show work as they stand there: each page is typed into a yard of its own.
 
 How a block is marked: fenced_blocks.py.
 """
@@ -30,7 +30,8 @@ SHOWN_ONLY = {
     "docs/trainables.md": "a trainer of one's own has to be built; //tests:function_trials_test does, "
                           "//trainer:trainables_page_test has the function (tools/test --check=pages)",
 }
-# What a test cannot type, in whatever page it stands, and what does: these build, or want root.
+# Commands that a test cannot type, in whatever page they stand, and the check that runs each: they
+# build, or want root.
 HELD_ELSEWHERE = {
     "python3 -m venv": "tools/test --check=install: installed.pip_installs",
     "tools/install": "tools/test --check=install",
@@ -54,7 +55,7 @@ def pages():
 
 
 def shown_commands(page):
-    """What nothing at all types."""
+    """The commands that no test and no check types."""
     return [command for command in fenced_blocks.shown_commands(read(page)) if not _held(command)]
 
 

@@ -21,7 +21,7 @@ def record(payload, length=None):
 
 
 def field(number, content):
-    """One of a protobuf message: bytes, or a number."""
+    """A field of a protobuf message: bytes, or a number."""
     is_number = isinstance(content, int)
     head = varint(number << 3 | (0 if is_number else 2))
     return head + (varint(content) if is_number else varint(len(content)) + content)
@@ -40,7 +40,7 @@ def event(step, fields, wall_time=1.0):
 
 
 def value(tag, fields):
-    """Of an event, the summary with one value."""
+    """The summary of an event, with one value."""
     return field(5, field(1, field(1, tag) + fields))
 
 

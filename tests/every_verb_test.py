@@ -29,13 +29,15 @@ from tests import yard_case
 SCHEMAS = pathlib.Path("tests/verb_schemas").absolute()
 ROWS = verb_rows.ROWS
 HOSTILE = verb_rows.HOSTILE
-# What the yard itself may tell a terminal: colours, and to erase its own live line.
+# The sequences that the yard itself may send to a terminal: colours, and to erase its own live
+# line.
 OWN_SEQUENCES = re.compile(r"\x1b\[[0-9;]*[mK]|\r")
 TURNS_AROUND = "\u061c\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def controls(data):
-    """What in `data` would drive a terminal, but for the yard's own sequences, or is no text."""
+    """The parts of `data` that would drive a terminal, but for the yard's own sequences, or that
+    are no text."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -62,7 +64,7 @@ class Terminal:
             try:
                 piece = os.read(self.master, 1 << 16)
             except OSError as error:
-                if error.errno != errno.EIO:  # What Linux says once nobody has the other end.
+                if error.errno != errno.EIO:  # The error of Linux once nobody has the other end.
                     raise
                 break
             if not piece:
@@ -101,7 +103,7 @@ class EveryVerbTest(yard_case.YardCase):
 
     @classmethod
     def make_things(cls):
-        """What the rows name: first, second; and what says and is called as nobody should."""
+        """The things that the rows name: first, second; and things with hostile names and output."""
         says = """printf 'first line\\n'; echo '{"t":"log","text":"warmed up"}' >&3; """ + verb_rows.REPORTS[2]
         cls.command("run", "--name", "first", "--label", "base", "--", "sh", "-c", says)
         cls.command("run", "--name", "second", "--seed", "1", "--", "sh", "-c",
@@ -147,7 +149,7 @@ class EveryVerbTest(yard_case.YardCase):
         return json.loads(self.yard(*words, "--json")[0])
 
     def own_environment(self):
-        """Of a yard that there is not yet, and that is down after the test."""
+        """The environment of a yard that does not exist yet, and that is down after the test."""
         directory = tempfile.mkdtemp(dir=self.directory)
         environment = {**self.environment, "YARD_STATE": directory + "/state", "XDG_RUNTIME_DIR": directory}
         self.addCleanup(subprocess.run, [self.yard_program, "down"], env=environment, capture_output=True,

@@ -38,7 +38,7 @@ ALLOCATES = "echo allocating >&2; exec python3 -c 'x = bytearray(%d << 20)'"
 
 @dataclasses.dataclass
 class Failure:
-    """What one task of three does, and what the block has to say about it."""
+    """The behaviour of one task of three, and the text that the block must have about it."""
     culprit: str
     does: str
     reason: str  # A regular expression.
@@ -191,7 +191,7 @@ class FailuresTest(JobCase):
         self.check(failure, self.finish(process, failure.exit_code)[1])
 
     def launch_program(self, *command):
-        """Of ps-0, once two workers are up."""
+        """Launches a job whose ps-0 runs `command` once two workers are up."""
         script = "echo up; exec cat $FOLDER/never"
         return self.launch_job({
             "environment": {"FOLDER": self.folder},
@@ -267,7 +267,7 @@ class MemoryGroupTest(JobCase):
         tasks["worker-%d" % culprit] = BEGINS + "echo allocating >&2; exec python3 -c '%s'" % takes
         process = self.launch(tasks, ("--memory", "64MiB"))
         out, err = process.communicate(timeout=yard_case.LONG)
-        if process.returncode == 3:  # What is not offered cannot be tried, but must be told.
+        if process.returncode == 3:  # A limit that the machine does not offer cannot be tried, but must be told.
             self.assertIn("its memory could not be limited", err)
             return
         self.assertEqual(process.returncode, 137, out + err)

@@ -54,7 +54,8 @@ def runs(block):
 
 
 def shown_commands(text):
-    """What a reader might type and nothing runs: commands in indented or shown blocks; C++, by its first line."""
+    """The commands that a reader might type and nothing runs: those in indented or shown blocks; C++, by its first
+    line."""
     found, fenced, before, indented = [], None, "", False
     kinds = {block.line: runs(block) for block in blocks(text)}
     programs = {block.line + 1 for block in blocks(text) if block.language == "cpp" and not runs(block)}

@@ -17,7 +17,7 @@ PROGRAMS = str(pathlib.Path("tests/programs").absolute())
 
 
 def lines(text):
-    """Those of all tasks, without the names of the tasks, sorted."""
+    """The lines of all tasks, without the names of the tasks, sorted."""
     return sorted(re.sub(r"^\[[^]]*\]: +", "", line) for line in text.splitlines())
 
 
@@ -99,7 +99,7 @@ listener.listen()
 
 
 class HeldPortsTest(yard_case.YardCase):
-    """What docs/jobs.md says of `hold_ports`."""
+    """The claims of docs/jobs.md about `hold_ports`."""
 
     def listen(self, option, *flags):
         set_option = option and "listener.setsockopt(socket.SOL_SOCKET, socket.%s, 1)" % option

@@ -1,4 +1,5 @@
-"""What programs print and report, and what things are called, never drives a terminal or a log."""
+"""The output and the reports of programs, and the names of things, never drive a terminal or a
+log."""
 
 import json
 import os

@@ -78,7 +78,7 @@ pid_t ParentOf(pid_t pid) {
   return 0;
 }
 
-// What `yard show` says of a trial or a job.
+// The JSON that `yard show` prints of a trial or a job.
 nlohmann::json Shown(Yard& yard, const std::string& name) {
   const std::string out = yard.Run({"show", name, "--json"}).out;
   auto shown = nlohmann::json::parse(out.substr(0, out.find('\n')), nullptr, false);
@@ -149,7 +149,7 @@ TEST_F(KillTest, KillingTheShimEndsItsAttemptWithinASecond) {
   EXPECT_THAT(show.out, HasSubstr("shim was killed"));
 }
 
-// What a listener has heard: the rows of trials, the steps of a tag, the lines of tasks.
+// The events that a listener has heard: the rows of trials, the steps of a tag, the lines of tasks.
 struct Heard {
   std::vector<int> rows;
   std::vector<std::int64_t> steps;

@@ -1,4 +1,4 @@
-"""What somebody who operates a yard has of it: metrics, log levels, logs of bounded size."""
+"""Tests of the tools for whoever operates a yard: metrics, log levels, logs of bounded size."""
 
 import json
 import os

@@ -40,7 +40,7 @@ class Socket(http.client.HTTPConnection):
 
 
 def series(body):
-    """What web/api/series_format.h says, as a list of dicts of lists."""
+    """Decodes a body in the format of web/api/series_format.h: a list of dicts of lists."""
     assert body[:4] == b"YSR1", body[:100]
     length = struct.unpack_from("<I", body, 4)[0]
     found = json.loads(body[8:8 + length])["series"]
@@ -189,7 +189,7 @@ class PageTest(yard_case.YardCase):
         self.assertEqual(self.address().port, port)
         status, _ = self.ask("GET", "/api/v1/yard", None, self.port(), Authorization="Bearer " + token)
         self.assertEqual(status, 200, "the token is as good as before")
-        # What was missed cannot be known: the page reads anew.
+        # The missed events cannot be known: the page reads anew.
         self.assertEqual(json.loads(self.stream("yard", **{"Last-Event-ID": seen})("resync")["data"]), {"topics": ["yard"]})
 
     def test_a_removed_socket_is_made_anew(self):

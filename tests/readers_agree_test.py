@@ -13,7 +13,7 @@ from tests import yard_case
 
 PROGRAMS = pathlib.Path("tests/programs").absolute()
 
-# Which of the answers of ours is that of the reader.
+# The overlap policy under which our answer is that of the reader.
 POLICIES = {"provider": "TensorBoard", "server": "RustServer", "accumulator": "TensorBoard",
             "mindinsight": "MindInsight"}
 
@@ -89,7 +89,7 @@ def never_backwards(edges):
 def in_our_terms(name, tag, ours):
     """A tag that they have read, without the differences that are meant."""
     tag = dict(tag, values=sorted(tag["values"], key=lambda value: value[0]))
-    # Of old-style values TensorBoard makes metadata itself.
+    # TensorBoard itself makes the metadata of old-style values.
     if "display_name" in tag and tag["display_name"] == name:
         tag["display_name"] = ours["display_name"]
     if "content" in tag and not ours["content"]:
@@ -112,7 +112,7 @@ class ReadersAgreeTest(yard_case.YardCase):
     maxDiff = 4000
 
     def run_peer(self, peer, program, *words):
-        """What a program of `programs/` prints in that environment."""
+        """The output of a program of `programs/` in the environment of that peer."""
         python = os.path.join(os.environ["YARD_PEERS"], peer, "bin/python")
         return self.finish(self.start(python, str(PROGRAMS / program), *map(str, words)))[0]
 
@@ -136,7 +136,7 @@ class ReadersAgreeTest(yard_case.YardCase):
                    [self.blob(run, blob) for blob in group]]
 
     def ours(self, run, overlap, python_histograms=True):
-        """What the yard reads, in the form of read_with_tensorboard.py."""
+        """The values that the yard reads, in the form of read_with_tensorboard.py."""
         seen = {}
         for tag in self.call("Tags", {"run": run})[0]["tags"]:
             seen[tag["name"]] = {
@@ -158,7 +158,7 @@ class ReadersAgreeTest(yard_case.YardCase):
             values += [[*moment(value), histogram(value)] for value in part["histograms"]]
             values += [[*moment(value), landscape(value)] for value in part["landscapes"]]
             values += self.blobs(run, part)
-        # Of several graphs one counts.
+        # If there are several graphs one counts.
         for name in [name for name, tag in seen.items() if tag["plugin"] == "graphs"]:
             graph = self.call("ReadGraph", {"run": run, "tag": name})[0]["blob"]
             seen[name]["values"] = [[*moment(graph), [self.blob(run, graph)]]]
@@ -267,7 +267,7 @@ class ReadersAgreeTest(yard_case.YardCase):
         run = self._testMethodName
         self.yard("run", "--name", run, "--", "python", "-c", TRIAL)
         self.call("Reload", {})
-        # Of its numbers we keep all 64 bits, beside the float that others read.
+        # We keep all 64 bits of its numbers, beside the float that others read.
         self.check_all(run, has_doubles=True)
         theirs = json.loads(self.run_peer("tensorflow", "read_with_tensorflow.py",
                                           os.path.join(self.directory, "runs", run)))

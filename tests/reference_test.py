@@ -8,7 +8,7 @@ from bazel.python import xml_runner
 from tools.references import pages
 
 YARD = "tools/yard/yard"
-LINES = 30  # Of a difference that are shown.
+LINES = 30  # Lines of a difference that are shown.
 
 
 class ReferenceTest(unittest.TestCase):

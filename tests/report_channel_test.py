@@ -11,7 +11,7 @@ from tests import yard_case
 
 SDK = str(pathlib.Path("sdk/python").absolute())
 
-# What a launcher of launchers starts in the end.
+# The program that a launcher of launchers starts in the end.
 INNER = """
 import os, stat, yard
 try:
@@ -114,7 +114,7 @@ class ReportChannelCase(yard_case.YardCase):
         cls.environment["PYTHONPATH"] = SDK
 
     def run_program(self, name, program, *flags):
-        """What it has printed, and the trial."""
+        """The output of the program, and its trial."""
         out, _ = self.yard("run", "--name", name, *flags, "--", "python3", "-c", program)
         return out, self.show(name)
 

@@ -76,7 +76,7 @@ class ResourceTrialsTest(ResourceCase):
         self.assertIn(both, self.yard("ps")[0])
         fourth = self.hold("fourth")
         self.await_reason("fourth", "waits for gpu behind " + third)
-        # What needs none of that does not wait.
+        # A trial that needs none of these resources does not wait.
         self.yard("run", "--resources", "slots=4", "--", "true")
 
         for service in ("launcher", "trainer", "launcher"):
@@ -169,7 +169,7 @@ class MemoryTest(ResourceCase):
                                   "'bytearray(256 << 20); raise SystemExit(3)'")
         _, err = self.finish(process, 1)
         self.assertRegex(err, r"FAILED: [^\n]*\n  \| allocating\n")
-        if "exit code 3" in err:  # What is not offered cannot be tried, but must be told.
+        if "exit code 3" in err:  # A limit that the machine does not offer cannot be tried, but must be told.
             self.assertIn("its memory could not be limited", err)
             return
         self.assertRegex(err, r"FAILED: out of memory, with a limit of 64MiB for each task "

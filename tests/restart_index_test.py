@@ -17,7 +17,8 @@ FILE = "events.out.tfevents.1.x"
 class RestartIndexTest(yard_case.YardCase):
 
     def counters(self):
-        """Of the data manager, with its pid and how much it has read, of whatever file."""
+        """The counters of the data manager, with its pid and the bytes that it has read, of
+        whatever file."""
         stats = json.loads(self.yard("call", "datamanager", "Stats", "{}")[0])
         counters = {counter["name"]: counter.get("value", 0) for counter in stats["counters"]}
         counters["pid"] = stats["pid"]

@@ -1,4 +1,4 @@
-"""What is in the data manager's memory, and how a caller changes that: `yard call datamanager ...`."""
+"""Tests of what the data manager holds in memory, and of how a caller changes that: `yard call datamanager ...`."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Which runs a yard knows of, as `yard up --datamanager include=... --datamanager exclude=...` says."""
+"""Tests of which runs a yard knows of, by `yard up --datamanager include=... --datamanager exclude=...`."""
 
 import json
 import pathlib

@@ -121,7 +121,7 @@ class Member {
         topic_(std::move(topic)) {}
   absl::Status Connect() { return subscriber_.WaitUntilConnected(kPatience); }
   absl::Status List() { return client_.Call<Registry::List>({}).status(); }
-  // Of the data manager; waits for it while it is being restarted.
+  // Asks the data manager for its statistics; waits for it while it is being restarted.
   absl::Status AskDataManager() {
     return client_
         .Call<rpc::Common::Stats>(
@@ -197,7 +197,7 @@ class SoakTest : public ::testing::Test {
     while (absl::Now() < end && !HasFatalFailure()) Round();
     listening_.clear();  // Killed.
   }
-  // What the commands have written.
+  // Removes the output of the commands.
   void ForgetOutput() {
     for (const auto& file : std::filesystem::directory_iterator(yard_.directory() + "/out")) {
       std::filesystem::remove(file.path());

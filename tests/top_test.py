@@ -32,7 +32,7 @@ class TopTest(yard_case.YardCase):
         return "trial-%d" % self.count
 
     def new_trial(self):
-        """One that has reported, and goes on."""
+        """A trial that has reported, and goes on."""
         name = self.new_name()
         self.yard("run", "--name", name, "--detach", "--grace", "100ms", "--", "sh", "-c", REPORTS)
         self.addCleanup(subprocess.run, [self.yard_program, "stop", name], env=self.environment,
@@ -69,7 +69,7 @@ class TopTest(yard_case.YardCase):
         self.tmux("send-keys", *keys)
 
     def only(self, name):
-        """What is selected is this one."""
+        """Types a search, so that only this thing is selected."""
         self.keys("/", *name, "Enter")
         self.await_screen(r"\[%s\]" % name)
 

@@ -32,7 +32,7 @@ class Reports(threading.Thread):
     def __init__(self, directory):
         super().__init__()
         self.acknowledged = 0
-        self.pids = set()  # Of the program.
+        self.pids = set()  # The pids of the program.
         self.ends = False
         for name in ("go", "done"):
             os.mkfifo(os.path.join(directory, name))

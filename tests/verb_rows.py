@@ -1,4 +1,4 @@
-"""What every_verb_test does with each verb of the yard: one row a verb. A verb without one fails the test.
+"""The rows of every_verb_test, one for each verb of the yard. A verb without a row fails the test.
 
 A new verb gets a row here, and the schema of what it prints with `--json` in verb_schemas/VERB.json.
 """
@@ -14,7 +14,7 @@ HOSTILE = "\x1b[2J\x1b]0;owned\x07\r\x9b31m\u202egnp.exe"
 
 # A program that reports twice, and ends well.
 REPORTS = ("sh", "-c", """for i in 1 2; do echo '{"t":"report","m":{"loss":'$i'.5}}' >&3; read -r ok <&3; done""")
-# One that goes on until it is told to stop.
+# A program that goes on until it is told to stop.
 GOES_ON = ("sh", "-c", "echo up; exec sleep 1000000")
 # The same, but it has reported, and ignores a signal.
 TRAINS = ("sh", "-c", """trap '' USR1; echo '{"t":"report","m":{"loss":1}}' >&3; read -r ok <&3; exec sleep 1000000""")
@@ -50,7 +50,7 @@ class Row:
     # More words whose --json has the verb's schema; they end with 0. `beside` are words of a yard that runs meanwhile.
     also_json: tuple = ()
     beside: tuple = ()
-    # What is said on stdout in a terminal, in a pipe, and on stderr: regular expressions.
+    # The output on stdout, in a terminal and in a pipe, and on stderr: regular expressions.
     says: str = "^"
     says_on_stderr: str = "^"
     # Any word may be the name of a thing, that is not there then.
@@ -68,7 +68,7 @@ class Row:
 
 
 def a_trial(case):
-    """One that has ended well."""
+    """A trial that has ended well."""
     return case.new_trial(*REPORTS)
 
 
@@ -83,7 +83,7 @@ def a_paused_trial(case):
 
 
 def a_job(case):
-    """One that is running."""
+    """A job that is running."""
     return case.new_job(*GOES_ON)
 
 
@@ -107,7 +107,7 @@ ROWS = {
                                                       ("/nowhere/" + HOSTILE,))),
     "ps": Row(("-a",), says="first", shows=((), ("-t",), ("hostile",), ("bad",)),
               also_json=(("-t", "-a"), ("first",), ("hostile_job",))),
-    # (Of the full screen top_test has the keys.)
+    # (The keys of the full screen are tested by top_test.)
     "top": Row(("--once",), takes_names=False, says=r"(?s)yard top .*trainer up", shows=(("--once", "-m", HOSTILE),)),
     "wait": Row((THING,), fresh=a_trial, says="done", in_silence_words=("--timeout", "5")),
     "stop": Row((THING,), fresh=a_job, in_silence=(4, 5)),

@@ -79,7 +79,7 @@ class YardCase(unittest.TestCase):
         return self.start(self.yard_program, *words)
 
     def finish(self, process, exit_code=0):
-        """What it has written to stdout and stderr, once it has ended as it should."""
+        """The output on stdout and stderr of `process`, once it has ended as it should."""
         try:
             out, err = process.communicate(timeout=LONG)
         except subprocess.TimeoutExpired:

@@ -16,7 +16,7 @@
 
 namespace tests {
 
-// What a command did.
+// The result of a command.
 struct CommandResult {
   int exit_code = -1;  // 128 + signal when a signal ended it.
   std::string out;
@@ -35,7 +35,7 @@ class Command {
   runtime::Subprocess& process() { return process_; }
   // Waits at most `timeout`; a command that takes longer is killed and is a failure of the test.
   CommandResult Wait(absl::Duration timeout);
-  // What it has written so far.
+  // The output that it has written so far.
   std::string Out() const;
   std::string Err() const;
 
@@ -78,7 +78,7 @@ class Yard {
 
   // `yard status --json` by service name; empty if it could not answer.
   std::map<std::string, nlohmann::json> Status();
-  // The pid of a running service, from the process that holds its lock; 0 if there is none.
+  // The pid of a running service, from the process that holds its lock; 0 if nobody holds it.
   pid_t PidOf(const std::string& service);
   // Kills (signal 9) that service and waits until it is gone and its lock free. False if it did not
   // run.

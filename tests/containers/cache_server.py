@@ -14,8 +14,8 @@ _ENTRY = re.compile(r"/(ac|cas)/([0-9a-f]{2})([0-9a-f]{62})")
 
 
 class CacheServer:
-    """Entered, it serves a --disk_cache at `url`: on the loopback, to be read only. Of the actions that were asked
-    for, `found` were there and `missing` were not."""
+    """Entered, it serves a --disk_cache at `url`: on the loopback, to be read only. `found` counts the actions that
+    were asked for and were there, `missing` those that were not there."""
 
     def __init__(self, folder=DISK_CACHE):
         self.found = self.missing = 0

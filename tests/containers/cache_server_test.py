@@ -1,4 +1,4 @@
-"""What Bazel's --remote_cache gets of a folder that its --disk_cache has filled."""
+"""Tests of what Bazel's --remote_cache gets from a folder that its --disk_cache has filled."""
 
 import http.client
 import pathlib

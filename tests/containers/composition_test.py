@@ -114,7 +114,7 @@ class CompositionTest(unittest.TestCase):
         return self.engine.attempt("docker", "exec", self.container(service), *words)
 
     def inspect(self, container, what):
-        """What the engine knows of a container, by a template."""
+        """The engine's data of a container, in the form of a template."""
         return self.engine.run("inspect", "--format", what, container).strip()
 
     def trial(self, name):

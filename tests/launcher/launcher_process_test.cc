@@ -323,8 +323,8 @@ TEST_F(LauncherProcessTest, TasksMeetAtABarrierOverTheBus) {
   ASSERT_TRUE(both[1].ok()) << both[1].status();
   EXPECT_EQ(both[0]->index + both[1]->index, 1u);
 
-  // One that waits in vain, for as long as it has said, or else until the end of its call: then the
-  // barrier is broken for the other too.
+  // A task that waits in vain does so for the time that it has given, or else until the end of its
+  // call: then the barrier is broken for the other task too.
   arrive("worker-0", "b", 50, Patient());
   EXPECT_TRUE(absl::IsDeadlineExceeded(take(1)[0].status()));
   bus::CallOptions hasty = Patient();
@@ -429,7 +429,7 @@ TEST_F(LauncherProcessTest, JobsGoOnUnderAnotherBinaryOfTheLauncher) {
     EXPECT_EQ(task.attempts[0]->exit_code, static_cast<int>(i));
     EXPECT_EQ(runtime::ReadFile(task.stdout_path, 100).value_or(""), "one\ntwo\n");
   }
-  // What starts now does so from the new place.
+  // Programs that start now do so from the new place.
   EXPECT_TRUE(Wait(Launch("true")).ok());
 }
 

@@ -104,7 +104,7 @@ def check_requests(check, client):
 
 
 def check_foreign_calls(check, client):
-    """What no TensorBoard sends costs its sender an error, and nobody else anything."""
+    """A request that no TensorBoard sends costs its sender an error, and other clients nothing."""
     check("an unknown method", code(lambda: client.raw(SERVICE + "Nothing", b""))[0] == "UNIMPLEMENTED")
     check("an unknown service", code(lambda: client.raw("/x.Y/Z", b""))[0] == "UNIMPLEMENTED")
     what = code(lambda: client.raw(SERVICE + "ListScalars", b"\xff\xff\xff"))

@@ -66,7 +66,7 @@ def add(writer, step, summary=None, wall_time=None, **fields):
 
 
 def write_series(writer):
-    """What grows from step to step."""
+    """Writes the values that grow from step to step."""
     for step in range(STEPS):
         add(writer, step, scalar.scalar_pb("loss", 1 / (step + 1), description="**falls**"))
         add(writer, step, histogram.histogram_pb("weights", numpy.random.RandomState(step).randn(500)))
@@ -92,7 +92,7 @@ def write_meshes(writer):
 
 
 def write_singles(writer):
-    """What a run has once."""
+    """Writes the values that a run has once."""
     add(writer, 0, hparams.hparams_pb({"lr": 0.1, "opt": "adam", "dropout": True}, trial_id="t1"))
     add(writer, 0, hparams.hparams_config_pb(
         [hparams.HParam("lr", hparams.RealInterval(0.0, 1.0)), hparams.HParam("opt", hparams.Discrete(["adam", "sgd"]))],
@@ -125,7 +125,7 @@ def write_numbers(writer):
 
 
 def write_bfloat16(directory):
-    """Which TensorBoard's reader in Python cannot read."""
+    """Writes a type that TensorBoard's reader in Python cannot read."""
     tensor = tensor_pb2.TensorProto(dtype=BFLOAT16, half_val=[0x3FC0])  # 1.5
     tensor.tensor_shape.SetInParent()
     writer = EventFileWriter(directory)

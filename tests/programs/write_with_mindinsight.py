@@ -10,7 +10,7 @@ from mindinsight.datavisual.proto_files import mindinsight_anf_ir_pb2 as graph_p
 from mindinsight.datavisual.proto_files import mindinsight_lineage_pb2 as lineage_pb2
 from mindinsight.datavisual.proto_files import mindinsight_summary_pb2 as summary_pb2
 
-STEPS = [*range(8), 5]  # One of them was written again.
+STEPS = [*range(8), 5]  # Step 5 is written again.
 CONTROL = 1  # An input that only comes before.
 
 
