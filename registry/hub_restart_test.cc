@@ -208,7 +208,7 @@ class HubRestartTest : public ::testing::Test {
 };
 
 TEST_F(HubRestartTest, OwnersTopicsEndCompleteAndUsersEventsCompleteOrTold) {
-  constexpr std::uint64_t kEntries = 5000;  // Of each of four topics, in two seconds.
+  constexpr std::uint64_t kEntries = 5000;  // Entries of each of four topics, in two seconds.
   runtime::Coordinator coordinator;
   const auto pool = runtime::ThreadPool::Create(&coordinator, {.threads = 2});
   const auto owners_node = MakeNode("owners");

@@ -147,7 +147,8 @@ InstanceView* RealInstanceService::ViewOf(const std::string& temporary_directory
   return (views_[temporary_directory] = std::move(view)).get();
 }
 
-// What nobody waits for and nothing lives in can be read again.
+// A directory that no call waits for and that has no live tool can be forgotten, and read again
+// later.
 bool RealInstanceService::MayForget(const std::string& temporary_directory,
                                     InstanceView* view) const {
   if (own_temporary_.ok() && temporary_directory == *own_temporary_) return false;
@@ -208,7 +209,7 @@ void RealInstanceService::Start(Writer<Registry::StartOrReuse> writer,
       Budget(writer->context(),
              request.timeout_ms == 0 ? kStartTimeout : absl::Milliseconds(request.timeout_ms));
   caller.trace = writer->context().trace;
-  // One that reads too slowly misses a line of progress, nothing else.
+  // A caller that reads too slowly misses a line of progress, nothing else.
   caller.progress = [writer](msg::StartOrReuseReplyT part) {
     (void)writer->SendPart(std::move(part));
   };

@@ -21,7 +21,8 @@ namespace registry {
 // Answers the registry's methods about tools (TensorBoard first): lists those that run, starts or
 // reuses one, stops one, writes and removes info files.
 //
-// Lives on the loop's thread; the handlers it adds go there. What the options point to outlives it.
+// Lives on the loop's thread; the handlers it adds go there. The objects that the options point to
+// outlive it.
 class InstanceService {
  public:
   struct Options {
@@ -30,7 +31,8 @@ class InstanceService {
     bus::Client* client = nullptr;  // Finds the launcher.
     ToolProbe* probe = ToolProbe::Kernel();
     uid_t uid = 0;                              // Ours.
-    std::vector<std::string> environment = {};  // Whose info directory is listed without asking.
+    std::vector<std::string> environment = {};  // Names the info directory that is listed if a
+                                                // request has no environment.
     std::string working_directory = {};
     std::function<bool()> launcher_is_there = {};  // On the loop's thread.
   };

@@ -136,7 +136,7 @@ TEST_F(InstanceServiceTest, WhatIsAnnouncedIsListedUntilItIsWithdrawn) {
   msg::WithdrawInstanceRequestT request;
   request.pid = pid;
   request.environment = environment_;
-  for (int i = 0; i < 2; ++i) {  // It is fine if there is none.
+  for (int i = 0; i < 2; ++i) {  // A missing file is no error.
     EXPECT_EQ(registry_.client().Call<Registry::WithdrawInstance>(request).status(),
               absl::OkStatus());
   }

@@ -250,8 +250,8 @@ TEST_F(LeaseProcessTest, AWatchBeginsWithASnapshotUnlessItsRevisionIsKnown) {
 }
 
 TEST_F(LeaseProcessTest, AWatcherThatIsTooSlowGetsAnotherSnapshotAndThenTheChanges) {
-  // What is sent and not read waits in several places; this is more than they and the registry
-  // keep together.
+  // Messages that are sent and not read wait in several places; this is more than they and the
+  // registry keep together.
   constexpr std::uint64_t kChanges = 4000;
   const auto big = [](std::uint64_t nonce) {
     auto request = LeaseOf("big", "0", 600'000, nonce);

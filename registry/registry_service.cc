@@ -32,7 +32,7 @@ using rpc::Registry;
 
 // So many leases with all they may say are one message: it has at most 10,000 tables.
 constexpr std::size_t kLeasesInPart = 128;
-constexpr int kLinesAtOnce = 10;  // Of the log, when many leases end together.
+constexpr int kLinesAtOnce = 10;  // Lines of the log when many leases end together.
 
 template <typename M>
 using Writer = std::shared_ptr<bus::ReplyWriter<M>>;
@@ -301,7 +301,7 @@ void RealRegistryService::TellHub(const msg::LeaseEventT& change) {
   LOG_IF(ERROR, !sent.ok()) << sent.status().message();
 }
 
-// Whoever watches a beginning of one of the paths.
+// Notifies the watchers whose prefix is a beginning of one of the paths.
 void RealRegistryService::TellWatchers(const Changes& changes) {
   std::set<std::uint64_t> concerned;
   for (const msg::LeaseEventT* change : changes) {
@@ -387,7 +387,7 @@ std::optional<msg::WatchReplyT> RealRegistryService::NextPart(Watcher& watcher) 
   if (watcher.snapshot_after.has_value()) return SnapshotPart(watcher);
   const auto changes = leases_.ChangesSince(watcher.told);
   if (!changes.has_value()) {
-    // What it has missed is not kept any more.
+    // The changes that it has missed are not kept any more.
     watcher.told = leases_.revision();
     watcher.snapshot_after = 0;
     return SnapshotPart(watcher);

@@ -35,7 +35,7 @@ class TestRegistry {
                                               const std::vector<std::string>& arguments);
   void StartMember(const std::string& name);
   runtime::Subprocess& member(const std::string& name) { return *members_.at(name); }
-  std::string Errors() const;  // Of all of them.
+  std::string Errors() const;  // Standard error of all processes.
 
   const std::string& directory() const { return directory_; }
   const runtime::Locations& locations() const { return locations_; }

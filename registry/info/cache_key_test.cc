@@ -17,7 +17,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// What a key was made of.
+// The text that a key was made of.
 std::string Datum(const absl::StatusOr<std::string>& key) {
   std::string datum;
   if (!key.ok()) return std::string(key.status().message());

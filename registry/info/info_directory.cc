@@ -181,7 +181,7 @@ absl::StatusOr<std::string_view> ReadBounded(int fd, std::int64_t size, const st
   }
   buffer->resize(static_cast<std::size_t>(size));
   std::size_t got = 0;
-  // What was appended since is not read, and no second read is spent on finding the end.
+  // Bytes that were appended since are not read, and no second read is spent on finding the end.
   while (got < buffer->size()) {
     const ssize_t some = read(fd, buffer->data() + got, buffer->size() - got);
     if (some < 0 && errno == EINTR) continue;
@@ -226,7 +226,8 @@ std::vector<absl::StatusOr<InfoFile>> ReadEntries(const std::string& path, int d
   std::atomic<std::int64_t> total = 0;
   const auto read = [&] {
     std::string buffer;
-    // Whoever takes a block finishes it, so that what is not read is at the end.
+    // A thread that takes a block finishes it, so that the files that are not read are the last
+    // ones.
     while (total <= total_size) {
       const std::size_t first = next.fetch_add(kBlock);
       if (first >= entries.size()) return;

@@ -15,10 +15,10 @@
 
 namespace registry {
 
-// What Python's tempfile.gettempdir() is for a process with this environment ("NAME=VALUE") in
-// this directory: the first of $TMPDIR, $TEMP, $TMP, /tmp, /var/tmp, /usr/tmp and the directory
-// itself in which a file can be made and written (which is tried), as an absolute path. Empty if
-// there is none. Blocks.
+// The result of Python's tempfile.gettempdir() for a process with this environment ("NAME=VALUE")
+// in this directory: the first of $TMPDIR, $TEMP, $TMP, /tmp, /var/tmp, /usr/tmp and the directory
+// itself in which a file can be made and written (which is tried), as an absolute path. Empty if no
+// file can be made in any of them. Blocks.
 std::string TemporaryDirectory(const std::vector<std::string>& environment,
                                std::string_view working_directory);
 
@@ -39,9 +39,9 @@ struct InfoFile {
   InstanceInfo info;
 };
 
-// What one GetAll() reads at most.
+// Limits of what one GetAll() reads.
 struct InfoLimits {
-  std::size_t entries = 100'000;       // Of any kind.
+  std::size_t entries = 100'000;       // Entries of any kind.
   std::int64_t total_size = 64 << 20;  // Bytes, of all info files.
 };
 
@@ -60,9 +60,9 @@ class InfoDirectory {
 
   const std::string& path() const { return path_; }
 
-  // Makes the directory unless it is there: for everybody (0777), whatever the umask, and at
-  // once. One that is there is left as it is. AlreadyExists if something else, a symbolic link
-  // too, has the name.
+  // Makes the directory unless it exists: for everybody (0777), whatever the umask, and at once. A
+  // directory that exists is left as it is. AlreadyExists if something else, for example a symbolic
+  // link, has the name.
   absl::Status Create() const;
 
   // Writes pid-PID.info, readable by everybody, in one step, and makes the directory first if it
@@ -70,12 +70,12 @@ class InfoDirectory {
   // below 1; PermissionDenied names the owner of a directory that does not let us.
   absl::Status Write(const InstanceInfo& info, std::string_view tool_version) const;
 
-  // Removes pid-PID.info. It is fine if there is none; any other error is returned.
+  // Removes pid-PID.info. A missing file is no error; any other error is returned.
   absl::Status Remove(std::int64_t pid) const;
 
-  // The valid info files, ordered by path. What is not one (or cannot be read, or vanishes) is
-  // skipped, named at VLOG level 1; beyond the limits the rest is left out with a warning. Empty if
-  // the directory is missing; an error if it cannot be read.
+  // The valid info files, ordered by path. A file that is not valid (or cannot be read, or
+  // vanishes) is skipped, and named at VLOG level 1; beyond the limits the rest is left out with a
+  // warning. Empty if the directory is missing; an error if it cannot be read.
   absl::StatusOr<std::vector<InfoFile>> GetAll() const;
 
   // One entry by its name, as GetAll() reads it. NotFound if it is gone; FailedPrecondition if it

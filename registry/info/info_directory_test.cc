@@ -56,7 +56,7 @@ class Umask {
   const mode_t before_;
 };
 
-// What is logged while it lives.
+// Collects the lines that are logged while it lives.
 class Logged : public google::LogSink {
  public:
   Logged() { google::AddLogSink(this); }

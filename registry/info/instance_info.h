@@ -9,11 +9,12 @@
 
 namespace registry {
 
-// What a running tool says of itself in its info file. Re-imagines the TensorBoardInfo of
-// TensorBoard's manager.py, whose files and ours are the same; docs/instances.md has what differs.
+// The description that a running tool gives of itself in its info file. Re-imagines the
+// TensorBoardInfo of TensorBoard's manager.py, whose files and ours are the same; docs/instances.md
+// has what differs.
 //
-// Strings are bytes as the system has them (a path, an argument). What is not UTF-8 in them goes
-// into the file as Python writes it: byte FF as \udcff.
+// Strings are bytes as the system has them (a path, an argument). Bytes in them that are not UTF-8
+// go into the file as Python writes them: byte FF as \udcff.
 struct InstanceInfo {
   std::string version;
   std::int64_t start_time = 0;  // Seconds since 1970.
@@ -22,7 +23,7 @@ struct InstanceInfo {
   std::string path_prefix;  // May be empty.
   std::string logdir;       // May be empty.
   std::string db;           // Usually empty.
-  std::string cache_key;    // Of CacheKey(); only ever compared.
+  std::string cache_key;    // Result of CacheKey(); only ever compared.
   // A name, or empty for TensorBoard. A ninth key of ours, which TensorBoard passes over.
   std::string tool = {};
 

@@ -47,7 +47,7 @@ std::string ProblemOf(const std::string& text) {
   return std::string(ParseInfo(text).status().message());
 }
 
-// What is wrong with the text once `from` is replaced by `to`.
+// The complaint about the text once `from` is replaced by `to`.
 std::string Problem(const std::string& from, const std::string& to) {
   return ProblemOf(absl::StrReplaceAll(kText, {{from, to}}));
 }

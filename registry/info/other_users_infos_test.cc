@@ -53,7 +53,7 @@ class OtherUsersInfosTest : public ::testing::Test {
     return all;
   }
   void Chmod(const std::string& path, mode_t mode) { ASSERT_EQ(chmod(path.c_str(), mode), 0); }
-  // What uid 65534 says of it.
+  // The output of a program that uid 65534 runs on the directory.
   std::string AsOther(const std::string& doing, std::int64_t pid = 0) const {
     int ends[2];
     EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);

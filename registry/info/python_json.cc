@@ -22,7 +22,7 @@ namespace registry {
 namespace {
 
 constexpr std::size_t kMaxIntegerDigits = 4300;
-constexpr std::size_t kUsualMembers = 8;  // Those of an info file.
+constexpr std::size_t kUsualMembers = 8;  // An info file has about so many.
 constexpr char kHex[] = "0123456789abcdef";
 
 bool IsHighSurrogate(char32_t point) { return point >= 0xD800 && point <= 0xDBFF; }

@@ -38,10 +38,10 @@ struct PythonJson {
 // Nesting that is accepted; Python's own limit is about 1,000 and depends on the caller.
 inline constexpr int kMaxJsonDepth = 900;
 
-// What json.loads() makes of UTF-8 text. The last of several members of one name counts, a
-// number that is too large for a double is infinite. InvalidArgument says what was expected at
-// which byte: also for text that is not UTF-8, for an integer of more than 4,300 digits (as
-// Python), and for what is nested deeper than kMaxJsonDepth.
+// Parses UTF-8 text as json.loads() does. The last of several members of one name counts, a number
+// that is too large for a double is infinite. InvalidArgument says what was expected at which byte:
+// also for text that is not UTF-8, for an integer of more than 4,300 digits (as Python), and for
+// what is nested deeper than kMaxJsonDepth.
 absl::StatusOr<PythonJson> ParsePythonJson(std::string_view text);
 
 // json.dumps(value, sort_keys=True, separators=(",", ":")).

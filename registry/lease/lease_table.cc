@@ -24,7 +24,7 @@ constexpr std::size_t kMaxLabels = 64;
 constexpr std::size_t kMaxLabelBytes = 256;
 constexpr std::size_t kMaxEndpoints = 8;
 constexpr std::size_t kMaxEndpointBytes = 256;
-// What a table and a list entry of the encoding take beside their text.
+// Bytes that a table and a list entry of the encoding take beside their text.
 constexpr std::size_t kLeaseOverhead = 256;
 constexpr std::size_t kTextOverhead = 16;
 constexpr std::size_t kLabelOverhead = 48;
@@ -287,7 +287,7 @@ LeaseTable::Found LeaseTable::List(const Page& page) const {
   return found;
 }
 
-// Of all leases of the page and those behind it, in order.
+// The ids of all leases of the page and of those behind it, in order.
 std::vector<std::uint64_t> LeaseTable::IdsOf(const Page& page) const {
   std::vector<std::uint64_t> ids;
   for (auto next = by_path_.lower_bound(page.prefix);

@@ -17,8 +17,8 @@
 
 namespace registry {
 
-// Who is alive: the leases, and numbered changes of them. Pure: time comes in with each call
-// (monotonic), nothing is waited for. Not thread safe.
+// The leases, which say which processes are alive, and numbered changes of them. Pure: time comes
+// in with each call (monotonic), nothing is waited for. Not thread safe.
 //
 // Every change has the next revision, from 1; none is ever used twice. The newest changes are kept,
 // so that a watcher that has missed some can catch up; one that has missed more starts from a
@@ -29,22 +29,22 @@ namespace registry {
 class LeaseTable {
  public:
   struct Options {
-    std::uint64_t epoch = 0;  // Of this registry; in every event.
+    std::uint64_t epoch = 0;  // The epoch of this registry; in every event.
     absl::Duration default_ttl = absl::Seconds(6);
     absl::Duration min_ttl = absl::Milliseconds(500);
     absl::Duration max_ttl = absl::Minutes(10);
-    // How often the owner calls Look(). What is over twice that was a stall of its own.
+    // How often the owner calls Look(). A longer pause than twice this was a stall of its own.
     absl::Duration look_every = absl::Milliseconds(500);
     std::size_t max_leases = 10'000;
-    // What all leases say together, encoded (about; see Check() in the source for one lease's).
-    // All of them fit into one answer of the bus then.
+    // Bytes of all leases together, encoded (about; see Check() in the source for one lease's). All
+    // of them fit into one answer of the bus then.
     std::size_t max_bytes = 32 << 20;
     // Kept for watchers: at most so many changes of at most so many bytes, and one in any case.
     std::size_t max_changes = 4096;
     std::size_t max_change_bytes = 16 << 20;
   };
   struct Page {
-    std::string_view prefix = {};  // Of "name/instance".
+    std::string_view prefix = {};  // Beginning of "name/instance".
     std::uint64_t after = 0;       // Only leases with a higher id.
     std::size_t limit = 0;         // 0: all.
   };
@@ -58,9 +58,9 @@ class LeaseTable {
   };
   explicit LeaseTable(Options options);
 
-  // Takes a lease. One of the same name and instance is replaced, with a change "replaced", unless
-  // it is of the same process (nonce): that keeps its id, and if it says the same as before, it is
-  // just renewed. `immortal`: never late.
+  // Takes a lease. A lease of the same name and instance is replaced, with a change "replaced",
+  // unless it is of the same process (nonce): that lease keeps its id, and if it says the same as
+  // before, it is just renewed. `immortal`: never late.
   // InvalidArgument for a lease that says too much or what cannot be printed, ResourceExhausted
   // when full; then everything is as it was.
   absl::StatusOr<std::uint64_t> Register(msg::LeaseT lease, absl::Duration now,

@@ -276,7 +276,7 @@ TEST_F(LeaseTableTest, OldChangesAreForgottenAndThatIsSaid) {
 }
 
 TEST_F(LeaseTableTest, RevisionsNeverRepeatOrGoBack) {
-  // Whatever happens: each change that anybody sees has the revision after the one before.
+  // In every case each change that a watcher sees has the revision after the one before.
   std::uint64_t seen = 0;
   const auto look = [&] {
     seen += ChangesAfter(seen).size();

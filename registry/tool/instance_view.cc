@@ -24,7 +24,8 @@ namespace {
 constexpr std::int64_t kClockSlack = 3;
 // Entries whose process is watched by a descriptor; the others are looked at when asked for.
 constexpr std::size_t kMaxWatched = 1024;
-// Whoever may write to the directory may fill it; what comes later is not looked at.
+// Every user who may write to the directory may fill it; entries beyond these limits are not looked
+// at.
 constexpr std::size_t kMaxEntries = 100'000;
 constexpr std::int64_t kMaxBytes = 64 << 20;
 constexpr std::int64_t kMaxForeignBytes = 1 << 20;
@@ -127,7 +128,7 @@ void InstanceView::ReadAll() {
   Listeners listeners;
   for (const InfoFile& file : *files) {
     const std::string name = file.path.substr(file.path.rfind('/') + 1);
-    // What is known of a process stays known.
+    // The known state of a process stays known.
     const auto known = before.find(name);
     if (known != before.end() && known->second.file.info == file.info) {
       entries_[name].state = known->second.state;
@@ -136,8 +137,8 @@ void InstanceView::ReadAll() {
   }
 }
 
-// Whoever may write to the directory may fill it, and may change a file as often as he likes: of
-// other users' files only so much is read at all.
+// Every user who may write to the directory may fill it, and may change a file as often as he
+// likes: other users' files are only read up to kMaxForeignBytes.
 bool InstanceView::HasRoom(const std::string& name) const {
   struct stat about = {};
   if (fstatat(directory_.get(), name.c_str(), &about, AT_SYMLINK_NOFOLLOW) != 0) return true;

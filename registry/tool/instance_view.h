@@ -49,14 +49,14 @@ class InstanceView {
   InstanceView(const InstanceView&) = delete;
   InstanceView& operator=(const InstanceView&) = delete;
 
-  const std::string& path() const { return files_.path(); }  // Of the info directory.
+  const std::string& path() const { return files_.path(); }  // Path of the info directory.
   // By file name, with every change of a file until now. The states are those of the last change;
   // see Check().
   const std::map<std::string, Entry>& Entries();
   // Looks at the processes and ports of all entries, or of those with this cache key, again.
   void Check(const std::string* cache_key = nullptr);
   // The live entry of this tool (empty: TensorBoard) with this key and the lowest port, just
-  // checked; null if there is none.
+  // checked; null if no such tool is live.
   const Entry* FindLive(const std::string& cache_key, const std::string& tool = "");
   // Removes the files of our user with this key whose process is gone, or is another one and does
   // not listen on the port either.
@@ -98,7 +98,7 @@ class InstanceView {
   runtime::UniqueFd directory_, inotify_;
   runtime::EventLoop::WatchId watch_ = 0;
   std::map<std::string, Entry> entries_;
-  std::int64_t bytes_ = 0, foreign_bytes_ = 0;  // Of the files of the entries.
+  std::int64_t bytes_ = 0, foreign_bytes_ = 0;  // Sizes of the files of the entries.
   std::map<pid_t, Process> processes_;
   std::size_t reads_ = 0;
   bool warned_ = false;

@@ -28,17 +28,17 @@ using Reply = msg::StartOrReuseReplyT;
 
 constexpr std::string_view kTensorBoard = "tensorboard";
 constexpr std::size_t kMaxToolName = 32;
-constexpr std::size_t kMaxCallers = 1024;  // Of all flights together.
+constexpr std::size_t kMaxCallers = 1024;  // Callers of all flights together.
 constexpr std::size_t kMaxStarted = 1024;  // Remembered.
 constexpr std::size_t kStreamTail = 64 * 1024;
-constexpr std::uint64_t kLogLimit = 16 << 20;  // Of each stream of a tool.
+constexpr std::uint64_t kLogLimit = 16 << 20;  // Bytes of each stream of a tool.
 // The kernel does not tell when somebody begins to listen: looked at, less and less often.
 constexpr absl::Duration kFirstLook = absl::Milliseconds(20);
 constexpr absl::Duration kLongestLook = absl::Seconds(1);
 // A tool that listens has written its info file by then. (TensorBoard's own data server listens a
 // moment before it.)
 constexpr absl::Duration kSettled = absl::Milliseconds(500);
-constexpr int kMaxCopies = 16;  // Of one key.
+constexpr int kMaxCopies = 16;  // Jobs of one key.
 
 // "tensorboard-1a2b3c4d5e6f7081": FNV-1a of the flight, the same in every process.
 std::string JobName(const std::string& tool, const std::string& flight, int copy) {
@@ -55,7 +55,7 @@ std::string ToolOf(const InstanceInfo& info) {
   return info.tool.empty() ? std::string(kTensorBoard) : info.tool;
 }
 
-// Of a flight.
+// The id of a flight.
 std::string IdOf(const std::string& temporary_directory, const std::string& tool,
                  const std::string& cache_key) {
   return absl::StrCat(temporary_directory, "\n", tool, "\n", cache_key);

@@ -21,7 +21,7 @@
 namespace registry {
 
 // The temporary directory of a caller, without symbolic links, so that each info directory has one
-// name. FailedPrecondition: there is none.
+// name. FailedPrecondition: no temporary directory can be written to.
 absl::StatusOr<std::string> TemporaryOf(const std::vector<std::string>& environment,
                                         const std::string& working_directory);
 // The message of an entry; the id is TOOL-PORT.
@@ -33,10 +33,10 @@ msg::InstanceT MessageOf(const InstanceView::Entry& entry, const std::string& jo
 //   - any number of callers of one key and info directory start one process and wait for it
 //     together; a caller whose time is over leaves it to the others and to those to come,
 //   - it acts on events of files and jobs instead of looking twice a second,
-//   - one whose info file was deleted is left alone, and another is started beside it, as there,
+//   - a tool whose info file was deleted is left alone, and another is started beside it, as there,
 //   - a tool with another name is another tool, also with the same key.
-// The job of a key has a name of its own, so that a restarted registry finds the one it had asked
-// for before. (One that is started beside it has "-2" behind that name.)
+// The job of a key has a name of its own, so that a restarted registry finds the job that it had
+// asked for before. (The job of a tool that is started beside it has "-2" behind that name.)
 //
 // On the loop's thread.
 class StartOrReuse {
@@ -91,7 +91,7 @@ class StartOrReuse {
     std::string temporary_directory;  // Holds the info directory.
     msg::StartOrReuseRequestT request;
     std::string explicit_binary;
-    std::uint64_t number = 0;  // Of this try: callbacks of an earlier one are too late.
+    std::uint64_t number = 0;  // Number of this try: callbacks of an earlier one are too late.
     int copy = 1;              // Its job: the first of this key, or one beside it.
     bool adopted = false;      // The job is one that is there already.
     absl::Duration adopted_at;
@@ -135,7 +135,8 @@ class StartOrReuse {
   std::map<CallerId, FlightId> callers_;
   CallerId last_caller_ = 0;
   std::uint64_t last_number_ = 0;
-  std::map<pid_t, std::string> jobs_;  // Of processes that live; empty: asked for, or none.
+  std::map<pid_t, std::string> jobs_;  // Jobs of live processes; empty while the launcher is asked,
+                                       // or if it knows no job.
 };
 
 }  // namespace registry

@@ -57,7 +57,7 @@ class FakeProbe : public ToolProbe {
 
   std::map<pid_t, Process> processes;
   std::set<int> ports;
-  std::map<int, pid_t> owners;  // Of ports; one that is not here is everybody's.
+  std::map<int, pid_t> owners;  // Owners of ports; a port that is not here is everybody's.
 };
 
 // A launcher whose jobs start, run and end when a test says so: "j-1", "j-2", ...
@@ -170,7 +170,7 @@ class StartOrReuseTest : public ::testing::Test {
     request.working_directory = "/";
     return request;
   }
-  // Whoever waits gets its answers here, by number.
+  // Starts a call; its answer comes into answers_ by the number that this returns.
   int Call(const msg::StartOrReuseRequestT& request, absl::Duration timeout = absl::Seconds(60)) {
     const int number = calls_++;
     ids_.push_back(0);
@@ -368,7 +368,7 @@ TEST_F(StartOrReuseTest, TellsHowFarItIs) {
   ASSERT_EQ(progress_.size(), 2u);
   EXPECT_EQ(progress_[0], "starting tensorboard");
   EXPECT_THAT(progress_[1], HasSubstr(absl::StrCat("process ", kPid, " of job j-1")));
-  Call(Request());  // Who comes later hears where it is.
+  Call(Request());  // A later caller is told how far the start is.
   EXPECT_EQ(progress_.size(), 3u);
 }
 
@@ -421,7 +421,8 @@ TEST_F(StartOrReuseTest, TheJobOfWhatAnEarlierRegistryHasStartedIsLearned) {
   EXPECT_EQ(starts_->JobOf(kPid), "");
   starts_->LearnJobs(temporary_);
   EXPECT_EQ(launcher_.followed.back(), launcher_.specs[0].name);
-  launcher_.Run(kPid + 1);  // What the launcher says of another process is not about it.
+  launcher_.Run(kPid + 1);  // A message of the launcher about another process is not about this
+                            // tool.
   EXPECT_EQ(starts_->JobOf(kPid), "");
   launcher_.Run(kPid);
   EXPECT_EQ(starts_->JobOf(kPid), "j-1");

@@ -29,7 +29,7 @@ namespace registry {
 namespace {
 
 constexpr int kListening = 10;  // TCP_LISTEN
-// Of one tool; what it has started beyond that is not looked at.
+// Processes of one tool; those that it has started beyond that are not looked at.
 constexpr std::size_t kMaxProcesses = 256;
 
 // Seconds since 1970 at which this machine was started; follows the clock when it is set.
@@ -60,7 +60,7 @@ bool AskForListeners(int socket, std::uint8_t family) {
   return send(socket, &ask, sizeof(ask), 0) == sizeof(ask);
 }
 
-// Reads one datagram of the answer. False at its end, or if there is none.
+// Reads one datagram of the answer. False at the end of the answer, or if no datagram has come.
 bool ReadListeners(int socket, uid_t uid, ToolProbe::Listeners* listeners) {
   alignas(nlmsghdr) std::array<char, 32 * 1024> buffer;
   const ssize_t size = recv(socket, buffer.data(), buffer.size(), 0);
@@ -101,7 +101,7 @@ std::uint64_t SocketOf(const std::string& descriptor) {
   return text.starts_with(kSocket) ? strtoull(name.data() + kSocket.size(), nullptr, 10) : 0;
 }
 
-// Of one process without those that it has started.
+// Looks at one process alone, without those that it has started.
 bool HoldsItself(pid_t pid, const std::set<std::uint64_t>& sockets) {
   const std::string path = absl::StrCat("/proc/", pid, "/fd");
   const Directory descriptors(opendir(path.c_str()), closedir);

@@ -10,7 +10,7 @@
 
 namespace registry {
 
-// What the kernel knows of tools: whether a process is there, and who listens. Any thread.
+// Asks the kernel about tools: whether a process is there, and which one listens. Any thread.
 class ToolProbe {
  public:
   struct Process {
@@ -26,10 +26,10 @@ class ToolProbe {
   virtual std::optional<Process> Look(pid_t pid) = 0;
   // Sockets (their inodes) that listen, by local TCP port.
   using Listeners = std::map<int, std::set<std::uint64_t>>;
-  // Those of this user, on any address.
+  // The listening sockets of this user, on any address.
   virtual Listeners ListenersOf(uid_t uid) = 0;
   // True if the process, or one that it has started, holds one of these sockets on that port (0: on
-  // any). Of a process that does not let its descriptors be seen this is believed.
+  // any). A process that does not let its descriptors be seen is believed to hold one.
   virtual bool Holds(pid_t pid, const Listeners& listeners, int port) = 0;
 };
 
