@@ -78,7 +78,7 @@ absl::Status Ring::Connect() {
 absl::StatusOr<std::vector<double>> Ring::AllReduce(const std::vector<double>& numbers) {
   std::vector<double> sum = numbers, passing = numbers, received(numbers.size());
   for (std::size_t step = 1; step < addresses_.size(); ++step) {
-    // What everybody sends at once would fill the sockets: the first one begins.
+    // If all ranks sent at once they would fill the sockets: the first rank begins.
     if (rank_ == 0) {
       if (absl::Status status = Send(passing); !status.ok()) return status;
     }

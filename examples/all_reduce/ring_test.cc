@@ -10,8 +10,8 @@
 #include "launcher/testing/child.h"
 #include "launcher/testing/multi_process_runner.h"
 
-// Each worker is a process of its own, as it will be later. What runs in it is a function of this
-// file, registered by its name; its arguments and its result travel between the processes.
+// Each worker is a process of its own, as it will be later. It runs a function of this file, which
+// is registered by its name; its arguments and its result travel between the processes.
 
 namespace all_reduce {
 namespace {

@@ -76,7 +76,7 @@ class Group:
         return mean
 
     def agree(self, go_on):
-        """What rank 0 says."""
+        """The decision of rank 0, for all ranks."""
         if self.rank > 0:
             return self._receive(self._peers[0], 1) == b"1"
         for peer in self._peers:
@@ -95,7 +95,7 @@ def share(rank, size):
 
 
 def gradient(weights, points):
-    """That of the mean squared error, and behind it the error itself."""
+    """The gradient of the mean squared error, and behind it the error itself."""
     slope, loss = [0.0] * len(weights), 0.0
     for x, target in points:
         error = sum(a * b for a, b in zip(x, weights)) - target

@@ -18,7 +18,8 @@ _BINARY = os.path.abspath(os.environ["DIGITS"])
 
 
 class Program:
-    """What holds for each of the three; `command` starts it with a number of epochs."""
+    """The tests that each of the three programs passes; `command` starts it with a number of
+    epochs."""
 
     def command(self, epochs):
         raise NotImplementedError

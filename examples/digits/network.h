@@ -25,7 +25,7 @@ class Network {
   // One pass over the examples in a new order. Returns the mean loss on the way.
   double TrainEpoch(const Examples& examples);
 
-  // The share of `examples` whose digit is the most likely one; 0 if there are none.
+  // The share of `examples` whose digit is the most likely one; 0 without examples.
   double Accuracy(const Examples& examples) const;
 
  private:
