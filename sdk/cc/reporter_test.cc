@@ -39,7 +39,7 @@ using State = Reply::State;
 constexpr char kWelcome[] = R"({"t":"welcome","v":1,"config":{},"checkpoint":null,"iteration":0})";
 const std::string kHello = R"({"t":"hello","v":1,"pid":)" + std::to_string(::getpid()) + '}';
 
-// What the yard does with one line: the bytes to send back, or "hang up".
+// The yard's reaction to one line: the bytes to send back, or "hang up".
 using Answer = std::function<std::string(const std::string& line)>;
 constexpr char kHangUp[] = "hang up";
 
@@ -589,7 +589,7 @@ TEST_F(ReporterTest, WhatANewerYardSaysBesidesIsIgnored) {
   EXPECT_EQ(stop.grace.count(), 5);
 }
 
-// What another rank of a cluster than the reporter is answered.
+// The answer to a rank of a cluster that is not the reporter.
 std::string NotTheReporter(const std::string&) {
   return R"({"t":"error","code":"FAILED_PRECONDITION","error":"rank 0 does","trial":true})"
          "\n";
@@ -897,7 +897,7 @@ TEST_F(ReporterPathTest, APathWhereNobodyListensIsAnErrorThatNamesIt) {
   EXPECT_THAT(Printed(), IsEmpty());
 }
 
-// What a program starts from where no trainer says it.
+// Tests of what a program starts from where no trainer says it.
 class StartTest : public SaveTest {
  protected:
   // With a configuration file that holds `text`.

@@ -1,9 +1,9 @@
 #ifndef SDK_CC_YARD_H_
 #define SDK_CC_YARD_H_
 
-// What a C++ training program includes to report to the yard: this file, and nothing to link.
-// Linux, C++17 or later, a standard library that has std::from_chars of double (GCC 11's has).
-// It throws nothing but std::bad_alloc.
+// A C++ training program includes this file alone to report to the yard; there is nothing to link.
+// Linux, C++17 or later, a standard library that has std::from_chars of double (GCC 11's has). It
+// throws nothing but std::bad_alloc.
 //
 //     #include "yard.h"
 //
@@ -109,7 +109,7 @@ struct Metric {
 };
 
 struct ReportOptions {
-  // What the yard draws curves over. Unset: the yard counts reports.
+  // The number over which the yard draws curves. Unset: the yard counts reports.
   std::optional<std::int64_t> step = std::nullopt;
   // This is the last report.
   bool done = false;
@@ -131,8 +131,8 @@ struct Reply {
   std::string message = {};
   // With kStop only.
   std::chrono::duration<double> grace{0};
-  // What was sent to this run (`yard tell`) since its last report, in order, each as JSON text:
-  // NumberIn() and TextIn() read it.
+  // The events that were sent to this run (`yard tell`) since its last report, in order, each as
+  // JSON text: NumberIn() and TextIn() read it.
   std::vector<std::string> events = {};
   // After Save(), and after a report with a checkpoint: where that is.
   std::string path = {};
@@ -143,8 +143,8 @@ struct Reply {
 };
 
 struct BarrierOptions {
-  // Who must come, if not all tasks of the job: names ("worker-0") and types ("worker"). Each of
-  // them has to name the same.
+  // The tasks that must come, if not all of the job: names ("worker-0") and types ("worker"). Each
+  // of these tasks has to name the same.
   std::vector<std::string> tasks = {};
   // Zero: none.
   std::chrono::duration<double> timeout{0};
@@ -157,8 +157,8 @@ struct ReporterOptions {
   std::string fd = {};
   // Path of a unix socket that is the channel where `fd` is not.
   std::string socket = {};
-  // What to start from where no trainer says it (by hand, or in a task that is not its trial's
-  // reporter): a file that holds the configuration, a JSON object of at most 4 MiB, and the
+  // The program starts from these where no trainer tells it (by hand, or in a task that is not its
+  // trial's reporter): a file that holds the configuration, a JSON object of at most 4 MiB, and the
   // directory of a checkpoint. Empty: none.
   std::string config_file = {};
   std::string checkpoint = {};
@@ -264,7 +264,7 @@ class Reporter {
   std::FILE* const out_;
 
   const pid_t pid_ = ::getpid();
-  std::uint64_t inode_ = 0;  // Of an inherited channel.
+  std::uint64_t inode_ = 0;  // Inode of an inherited channel.
 
   // Constant after construction; the channel locks itself.
   bool connected_ = false;
@@ -280,7 +280,8 @@ class Reporter {
 };
 
 // The number (true is 1, false is 0) or the text at `path`, names joined by `/`, in a JSON object
-// such as Reporter::config() or one of Reply::events. nullopt if there is none of that type.
+// such as Reporter::config() or one of Reply::events. nullopt if `path` leads to no value of that
+// type.
 std::optional<double> NumberIn(std::string_view object, std::string_view path);
 std::optional<std::string> TextIn(std::string_view object, std::string_view path);
 
@@ -569,7 +570,7 @@ inline std::vector<std::string> Elements(std::string_view text) {
   return elements;
 }
 
-// The text of the first member called `name`; empty if there is none.
+// The text of the first member called `name`; empty without such a member.
 inline std::string_view Find(const std::vector<Member>& members, std::string_view name) {
   for (const Member& member : members) {
     if (member.name == name) return member.value;
@@ -665,7 +666,7 @@ inline bool WaitFor(int fd, short events, std::optional<Clock::time_point> deadl
     }
     pollfd poll_fd = {fd, events, 0};
     const int ready = ::poll(&poll_fd, 1, wait);
-    // Whatever else is wrong, the call that follows says it best.
+    // The call that follows reports any other error best.
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
   }
 }
@@ -743,7 +744,7 @@ inline std::optional<std::string> LineChannel::error() const {
   return error_;
 }
 
-// What hello is answered with in a task that is no trial.
+// The code of the error that answers hello in a task that is no trial.
 inline constexpr std::string_view kNobodyCollects = R"("FAILED_PRECONDITION")";
 inline constexpr std::size_t kMaxFailText = 64 << 10;
 inline constexpr std::size_t kMaxConfig = 4 << 20;
@@ -804,7 +805,8 @@ inline int Connect(const std::string& path, std::string* error) {
   return failed(ErrorText(why));
 }
 
-// The JSON object in the file `path`. Returns nullopt and says why in `error` if there is none.
+// The JSON object in the file `path`. Returns nullopt and says why in `error` if it cannot be read
+// or holds no object.
 inline std::optional<std::string> ReadObject(const std::string& path, std::string* error) {
   const auto failed = [&](const std::string& why) {
     *error = "cannot read the configuration " + path + ": " + why;
@@ -863,8 +865,8 @@ inline std::string TextLine(std::string_view type, std::string_view name, std::s
   return line + '}';
 }
 
-// So that the yard, which syncs all of it again and serves others too, need not wait. What is wrong
-// with a file the yard says.
+// Syncs the files, so that the yard, which syncs all of them again and serves others too, need not
+// wait. The yard tells what is wrong with a file.
 inline void SyncTree(const std::string& directory) {
   std::error_code error;
   auto entry = std::filesystem::recursive_directory_iterator(directory, error);
@@ -896,8 +898,8 @@ inline std::string ErrorMessage(const std::vector<Member>& members) {
   return code.empty() || text.empty() ? code + text : code + ": " + text;
 }
 
-// The JSON text at `path` in `object`, empty if there is none. A name that has a `/` itself comes
-// first.
+// The JSON text at `path` in `object`, empty if `path` leads nowhere. A name that has a `/` itself
+// comes first.
 inline std::string_view ValueAt(std::string_view object, std::string_view path) {
   const auto members = ParseObject(object);
   if (!members.has_value()) return {};

@@ -35,7 +35,7 @@ class BuildWheelTest(unittest.TestCase):
         return folder
 
     def run_quietly(self, *command):
-        # What the caller has set for pip, or for Python, is none of this.
+        # The environment leaves out all settings of the caller for pip and for Python.
         environment = {"PATH": "/usr/bin:/bin", "HOME": self.directory}
         result = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                 text=True, timeout=150)

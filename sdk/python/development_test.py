@@ -46,7 +46,7 @@ class DevelopmentTest(unittest.TestCase):
     def test_its_types_are_right(self):
         code, output = self.run_there("-m", "mypy")
         self.assertEqual(code, 0, output)
-        # What a caller does wrong is seen, too.
+        # The check sees a wrong call, too.
         wrong = os.path.join(self.directory, "sdk/python/wrong.py")
         with open(wrong, "w") as file:
             file.write("import yard\nyard.Reporter().save(step='seven')\n")

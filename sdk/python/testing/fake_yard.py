@@ -47,7 +47,7 @@ class FakeYard:
     """
 
     def __init__(self, answer=obliging, listen=False):
-        self.messages = []  # What came, in order; complete after finish().
+        self.messages = []  # The messages that came, in order; complete after finish().
         self.path = self.fd = None
         self._answer = answer
         self._directory = None
@@ -66,7 +66,7 @@ class FakeYard:
 
     @property
     def spec(self):
-        """What YARD_FD says, for a program in this process."""
+        """The value of YARD_FD for a program in this process."""
         return "%d:%d" % (self.fd, os.fstat(self.fd).st_ino)
 
     def reports(self):

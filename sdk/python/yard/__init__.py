@@ -38,11 +38,12 @@ _NOBODY_COLLECTS = "FAILED_PRECONDITION"  # Answers hello in a task that is no t
 _MAX_FAIL_TEXT = 64 << 10
 _MAX_CONFIG = 4 << 20
 
-_CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # What json raises.
+_CANNOT_BE_SENT = (TypeError, ValueError, RecursionError)  # The errors that json raises.
 
 _T = TypeVar("_T")
 
-# Which process has a Reporter on the inherited socket of that inode. A forked child has it, too.
+# The process that has a Reporter on the inherited socket, by the socket's inode. A forked child has
+# it, too.
 _owners: Dict[int, int] = {}
 
 
@@ -64,7 +65,7 @@ class Reply:
     stop: bool
     reason: str  # "stop" or "pause"; empty when told to go on.
     grace_s: float  # Seconds.
-    events: List[Any]  # What was sent to this run (`yard tell`) since its last report, in order.
+    events: List[Any]  # Events sent to this run (`yard tell`) since its last report, in order.
 
     def __init__(self, stop: bool = False, reason: str = "", grace_s: float = 0.0,
                  events: Iterable[Any] = ()) -> None:
@@ -91,7 +92,7 @@ class Reporter:
     yard's trainer is restarted it just takes longer; a yard that is gone for good closes the
     channel). `log` and `heartbeat` only wait while the socket is full.
 
-    What goes wrong is raised as `Error`. A line over 1 MiB, and what the yard refuses, costs only
+    Failures are raised as `Error`. A line over 1 MiB, and one that the yard refuses, costs only
     itself. Everything else (the yard's end is gone, or does not speak the protocol) breaks the
     channel: every later call raises the same.
 
@@ -157,9 +158,9 @@ class Reporter:
                **metrics: Any) -> Reply:
         """Reports one row: numbers, strings, and mappings of them, by name. Returns a Reply.
 
-        Names that are no Python words can be given as a mapping in the first argument. What array
-        libraries hold is a number if it has one element; a masked one is NaN. The yard draws curves
-        over `step`, an integer; without one it counts reports. `done` marks the last report.
+        Names that are no Python words can be given as a mapping in the first argument. A value of
+        an array library is a number if it has one element; a masked one is NaN. The yard draws
+        curves over `step`, an integer; without one it counts reports. `done` marks the last report.
 
         `checkpoint` is a directory inside the run's ($YARD_LOGDIR), which becomes a checkpoint of
         this report, and `saved`; or `saved` itself, which then belongs to this report.
