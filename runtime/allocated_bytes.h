@@ -5,8 +5,8 @@
 
 namespace runtime {
 
-// What `new` has given out in this program and `delete` has not got back, to the byte: a program
-// that links this counts, for tests of what a structure costs. Any thread.
+// The bytes that `new` has given out in this program and `delete` has not got back, exactly. A
+// program that links this counts them, for tests of the memory that a structure takes. Any thread.
 std::size_t AllocatedBytes();
 
 }  // namespace runtime

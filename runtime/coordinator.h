@@ -19,7 +19,7 @@ namespace runtime {
 // Any thread may call any method.
 //
 // The first request to stop wins: its error, if it has one, is returned by Join(); later ones
-// are logged. Which claim of the original each test re-imagines: docs/coordinator.md.
+// are logged. docs/coordinator.md names the claim of the original that each test re-imagines.
 class Coordinator {
  public:
   using StopCallbackId = std::uint64_t;  // 0 is never one.
@@ -36,7 +36,7 @@ class Coordinator {
 
   // Another handle of the same coordinator, for a thread that may outlive this one.
   std::shared_ptr<Coordinator> Share() const;
-  // What all its deadlines use.
+  // The clock that all its deadlines use.
   Clock* clock() const;
 
   // Asks every thread to stop. Idempotent, returns at once. Between Join() and ClearStop() an

@@ -50,7 +50,7 @@ class CoordinatorTest : public testing::Test {
     return std::make_unique<Thread>(name, [gate = gate_] { gate->Wait(); });
   }
 
-  // What Join() returns when `meanwhile` happens while it waits. The clock stands still, so a
+  // The result of Join() when `meanwhile` happens while it waits. The clock stands still, so a
   // Join() that polls would never come back.
   absl::Status JoinDuring(const std::function<void()>& meanwhile, std::vector<Thread*> threads = {},
                           absl::Duration grace = absl::Minutes(2), bool ignore = false) {

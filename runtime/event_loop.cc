@@ -23,8 +23,8 @@ namespace {
 // The kernel timer is set at most this far ahead, which keeps its arithmetic from overflowing.
 constexpr absl::Duration kLongestKernelTimer = absl::Hours(1);
 
-// One of the caller's descriptors, known to Asio once, however often it is watched. Asio
-// believes to own it: it must be released before this is destroyed.
+// A descriptor of the caller, known to Asio once, however often it is watched. Asio believes to own
+// it: it must be released before this is destroyed.
 struct Source {
   Source(asio::io_context& context, int given) : fd(given), descriptor(context) {
     struct stat about {};
@@ -172,7 +172,7 @@ class AsioEventLoop : public EventLoop {
       if (context_.stopped()) return;
       function();
     }
-    // What these posted comes after descriptors and timers have had their turn.
+    // The functions that these have posted run after descriptors and timers have had their turn.
     MutexLock lock(mutex_);
     turn_comes_ = !posted_.empty();
     if (turn_comes_) asio::post(context_, [this] { RunPosted(); });

@@ -75,7 +75,7 @@ TEST(EventLoopTest, ThreadsMayPostAtAnyTime) {
   constexpr int kThreads = 4;
   constexpr int kPosts = 1000;
   const auto loop = EventLoop::Create();
-  int ran = 0;  // Of the loop's thread.
+  int ran = 0;  // Touched by the loop's thread alone.
   std::vector<std::unique_ptr<Thread>> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.push_back(std::make_unique<Thread>("poster", [&] {
@@ -175,7 +175,7 @@ class FakeTimeEventLoopTest : public testing::Test {
 
   FakeClock clock_;
   const std::unique_ptr<EventLoop> loop_ = EventLoop::Create(&clock_);
-  std::vector<std::string> fired_;  // Of the loop's thread; read after Settle().
+  std::vector<std::string> fired_;  // Written by the loop's thread; read after Settle().
   Thread runner_{"loop", [this] { loop_->Run(); }};
 };
 

@@ -23,7 +23,7 @@ namespace runtime {
 namespace {
 
 constexpr std::string_view kEndOfHead = "\r\n\r\n";
-// What a client may still send after its answer, before it is hung up on.
+// Bytes that a client may still send after its answer, before its connection is closed.
 constexpr std::size_t kMaxIgnored = 64 << 10;
 constexpr absl::Duration kRest = absl::Seconds(1);
 

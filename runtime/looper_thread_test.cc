@@ -22,7 +22,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// What the hooks of a looper did, in order; read by the test.
+// The calls of a looper's hooks, in order; read by the test.
 class Diary {
  public:
   void Write(const std::string& entry) {

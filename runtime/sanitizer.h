@@ -1,8 +1,8 @@
 #ifndef RUNTIME_SANITIZER_H_
 #define RUNTIME_SANITIZER_H_
 
-// Which sanitizer this is built with, as gcc and clang say it in different ways: defined, or not,
-// are RUNTIME_ADDRESS_SANITIZER and RUNTIME_THREAD_SANITIZER.
+// Tells which sanitizer the program is built with, as gcc and clang say it in different ways:
+// RUNTIME_ADDRESS_SANITIZER or RUNTIME_THREAD_SANITIZER is defined, or neither of them.
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RUNTIME_ADDRESS_SANITIZER

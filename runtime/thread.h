@@ -12,13 +12,13 @@
 
 namespace runtime {
 
-// One named thread. What it touches is kept alive by a shared state, so that a Thread object
-// may be destroyed while its thread still runs (the thread is then detached): join first unless
-// the process is about to leave by _exit.
+// One named thread. A shared state keeps alive what the thread touches, so that a Thread object may
+// be destroyed while its thread still runs (the thread is then detached): join first unless the
+// process is about to leave by _exit.
 class Thread {
  public:
-  // What is known of a thread; outlives the Thread and the thread itself. Any thread may call
-  // any method.
+  // The state of a thread: its name, and whether it lives; outlives the Thread and the thread
+  // itself. Any thread may call any method.
   class Life {
    public:
     const std::string& name() const { return name_; }

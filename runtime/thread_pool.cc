@@ -15,7 +15,7 @@ namespace {
 
 using Task = std::function<absl::Status()>;
 
-// What the threads work on; outlives the pool while one of them runs.
+// The queue that the threads work on; outlives the pool while one of them runs.
 class TaskQueue {
  public:
   explicit TaskQueue(const ThreadPool::Options& options) : options_(options) {}

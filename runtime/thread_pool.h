@@ -16,7 +16,7 @@ namespace runtime {
 // call any method.
 class ThreadPool {
  public:
-  enum class OnStop { kDrain, kDrop };  // What happens to queued tasks when the Coordinator stops.
+  enum class OnStop { kDrain, kDrop };  // The fate of queued tasks when the Coordinator stops.
   struct Options {
     std::string name = "pool";       // Threads are NAME-0, NAME-1, ...
     int threads = 2;                 // At least 1.

@@ -151,7 +151,7 @@ TEST_F(ThreadPoolTest, DropsItsQueueOnAStopIfAskedTo) {
                     .ok());
   }
   EXPECT_TRUE(coordinator_.RequestStop().ok());
-  EXPECT_EQ(held.use_count(), 1);  // What the tasks held is released at once.
+  EXPECT_EQ(held.use_count(), 1);  // The tasks' captures are released at once.
   gate_.Open();
   EXPECT_TRUE(coordinator_.Join().ok());
   EXPECT_EQ(ran, 0);

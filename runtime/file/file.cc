@@ -75,7 +75,7 @@ absl::Status WriteNewFile(const std::string& path, std::string_view content, Fil
   return absl::OkStatus();
 }
 
-// The lock of `fd` that stands in the way of a new one; its type is F_UNLCK if there is none.
+// The lock that stands in the way of a new lock of `fd`; its type is F_UNLCK if nothing does.
 absl::StatusOr<struct flock> CollidingLock(int fd, const std::string& path) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -92,7 +92,7 @@ bool TryLock(int fd) {
   return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
-// Whose lock `held` is; Unavailable if it does not say.
+// The pid of the process whose lock `held` is; Unavailable if it does not say.
 absl::StatusOr<pid_t> HolderOf(const struct flock& held, int fd, const std::string& path) {
   if (held.l_len > 0) return static_cast<pid_t>(held.l_len - 1);
   char text[32];

@@ -18,20 +18,21 @@ namespace runtime {
 // Reads a whole file. NotFound; ResourceExhausted if it is larger than `limit` bytes.
 absl::StatusOr<std::string> ReadFile(const std::string& path, std::size_t limit);
 
-// For whom a file or directory is that is made. (What is there already stays as it is.)
+// The mode that a file or directory gets when it is made: who may use it. (A file or directory that
+// exists keeps its mode.)
 class FileMode {
  public:
-  // Less the umask of this process.
+  // `mode`, less the umask of this process.
   FileMode(mode_t mode) : mode_(mode) {}  // NOLINT(google-explicit-constructor)
-  // Whatever the umask is.
+  // `mode` itself, whatever the umask is.
   static FileMode Exactly(mode_t mode);
-  // Of a file, or a directory, in `directory`: for those for whom that is. Of one that is not there
-  // 0644 or 0755, less the umask.
+  // The mode of a file, or a directory, in `directory`: the users who may use `directory` may use
+  // it. If `directory` does not exist 0644 or 0755, less the umask.
   static FileMode OfFileIn(const std::string& directory);
   static FileMode OfDirectoryIn(const std::string& directory);
 
   mode_t mode() const { return mode_; }
-  // Of what was made a moment ago; does nothing where the umask counts.
+  // Sets the exact mode of a file that was made a moment ago; does nothing where the umask counts.
   void Settle(int fd) const;
 
  private:
@@ -56,14 +57,14 @@ absl::Status MakePrivateDirectory(const std::string& path);
 
 // Takes an exclusive lock on a file (created 0600), for the life of the returned descriptor
 // (closed at exec; an open file description lock, so it also keeps out this process itself).
-// The holder's pid is written into it. AlreadyExists naming the holder's pid if it is held; that of
-// one that has ended is waited for, for a second at most: a program that it was starting when it
-// was killed has its descriptors until it is executed.
+// The holder's pid is written into it. AlreadyExists naming the holder's pid if it is held. A lock
+// whose holder has ended is waited for, for a second at most: a program that the holder was
+// starting when it was killed has its descriptors until it is executed.
 absl::StatusOr<UniqueFd> LockFile(const std::string& path);
 // Pid of the process that holds the lock of `path` now, without ever taking it; NotFound if
 // nobody does, or the file does not exist. Right at every moment for what LockFile() locked; a
 // program that locks by itself takes bytes 0 to its pid for the same (for a lock of the whole
-// file the pid is read from the content; Unavailable as long as there is none).
+// file the pid is read from the content; Unavailable as long as it has no pid).
 absl::StatusOr<pid_t> LockHolder(const std::string& path);
 
 // Writes all of `content` to `fd`, over short writes and EINTR.

@@ -24,7 +24,7 @@ FileLimit RaiseFileLimit() {
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
   const FileLimit before{limit.rlim_cur, limit.rlim_max};
   limit.rlim_cur = limit.rlim_max;
-  // What fails here leaves the limit as it is.
+  // A failure here leaves the limit as it is.
   const bool raised = setrlimit(RLIMIT_NOFILE, &limit) == 0;
   MakeRoom(raised ? limit.rlim_cur : before.soft);
   return before;

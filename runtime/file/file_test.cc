@@ -74,7 +74,7 @@ TEST_F(FileTest, WhatIsMadeIsLessTheUmaskUnlessItsModeIsExact) {
   EXPECT_EQ(ModeOf(in), 0750u);
   EXPECT_EQ(ModeOf(in + "/file"), 0640u);
   EXPECT_EQ(ModeOf(in + "/inner"), 0750u);
-  // What is there stays as it is.
+  // A file that exists keeps its mode.
   ASSERT_EQ(chmod((in + "/file").c_str(), 0600), 0);
   EXPECT_TRUE(OpenOrMake(in + "/file", O_RDWR, FileMode::OfFileIn(in)).valid());
   EXPECT_EQ(ModeOf(in + "/file"), 0600u);
@@ -259,7 +259,7 @@ TEST_F(FileTest, ALockThatOutlivesItsHolderForAMomentIsWaitedFor) {
     ASSERT_GE(inotify_add_watch(events.get(), path.c_str(), IN_ACCESS), 0);
     absl::StatusOr<UniqueFd> lock = absl::UnknownError("");
     Thread locker("locker", [&] { lock = LockFile(path); });
-    // Who holds it has been read.
+    // LockFile() has read the pid of the holder.
     char event[4096];
     EXPECT_GT(read(events.get(), event, sizeof event), 0);
     left.reset();

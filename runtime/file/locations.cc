@@ -90,7 +90,7 @@ absl::Status SetStateDirectory(Locations& locations) {
   return absl::OkStatus();
 }
 
-// Of this program, without the mark of one that was replaced while it runs.
+// The path of this program, without the mark of a program that was replaced while it runs.
 std::string OwnPath() {
   char path[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));

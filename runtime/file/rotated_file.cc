@@ -76,7 +76,7 @@ void RotatedFile::Retire() const {
     return;
   }
   for (int age = options_.kept - 1; age >= 0; --age) {
-    // One that has to stay must not be overwritten.
+    // A file that could not be renamed must not be overwritten.
     if (rename(old(age).c_str(), old(age + 1).c_str()) != 0 && errno != ENOENT) return;
   }
 }

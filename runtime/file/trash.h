@@ -15,8 +15,8 @@ namespace runtime {
 // another user's. Internal: the disk says no; the error names both paths.
 absl::StatusOr<std::string> MoveToTrash(const std::string& directory, const std::string& name);
 
-// Where the directory is that was moved last as that name: .trash/NAME, or the highest number of
-// it. Empty if there is none.
+// The path of the directory that was moved last as that name: .trash/NAME, or the highest number of
+// it. Empty if the trash has no such directory.
 std::string PlaceInTrash(const std::string& directory, const std::string& name);
 
 }  // namespace runtime

@@ -7,7 +7,7 @@
 
 namespace runtime {
 
-// What a service's exit code says; the command line's codes mean the same.
+// The exit codes of a service, and their meaning; the command line's codes mean the same.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;       // Everything else.
 inline constexpr int kExitUsage = 2;        // InvalidArgument: a flag or a variable is wrong.

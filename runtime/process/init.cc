@@ -138,7 +138,7 @@ absl::Status InitLogging(std::string_view service, const Locations& locations) {
   // glog keeps the pointer.
   static const std::string* const name = new std::string(service);
   google::InitGoogleLogging(name->c_str());
-  // One of a severity gets those of the higher ones too.
+  // The file of a severity gets the lines of the higher ones too.
   for (const int level : {google::GLOG_WARNING, google::GLOG_ERROR, google::GLOG_FATAL}) {
     google::SetLogDestination(level, "");
   }

@@ -18,7 +18,7 @@ namespace runtime {
 // file. Makes the directory (0700). InvalidArgument names a flag that cannot be used.
 absl::Status InitLogging(std::string_view service, const Locations& locations);
 
-// What InitLogging() says of the flags, without setting anything up.
+// The status that InitLogging() would return for the flags, without setting anything up.
 absl::Status CheckLogFlags();
 
 // Logs from `level` up from now on: "debug" (all that VLOG(1) has too), "info", "warning" or

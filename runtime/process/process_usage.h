@@ -7,8 +7,8 @@
 
 namespace runtime {
 
-// What this process has of the machine, as the kernel says; a number it does not say is 0. Any
-// thread; takes some microseconds, more with thousands of open files.
+// The resources of the machine that this process uses, as the kernel says; a number it does not say
+// is 0. Any thread; takes some microseconds, more with thousands of open files.
 struct ProcessUsage {
   absl::Duration cpu;  // User and system, of all threads since the start.
   std::uint64_t resident_bytes = 0;

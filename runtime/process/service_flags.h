@@ -11,7 +11,7 @@ namespace runtime {
 // The flags of a service, for its main(). With --check_flags among them nothing is started: the
 // process only says whether the others are right.
 
-// What --check_flags says on stdout of flags that are.
+// The line that --check_flags prints on stdout if the flags are right.
 inline constexpr std::string_view kFlagsAreRight = "the flags are right";
 
 // Parses the words of the command line into the flags. A flag that there is not, and a value that

@@ -56,7 +56,7 @@ ExitStatus RunToEnd(const Subprocess::Options& options) {
   return status.value_or(ExitStatus{.code = -1});
 }
 
-// What `options` prints on its standard output.
+// The standard output of the program that `options` starts.
 std::string OutputOf(Subprocess::Options options) {
   auto [read_end, write_end] = MakePipe();
   options.fds.emplace_back(write_end.get(), 1);

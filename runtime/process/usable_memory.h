@@ -11,12 +11,12 @@ namespace runtime {
 // The text of a small file; nothing if it cannot be read.
 using TextReader = std::function<std::optional<std::string>(const std::string& path)>;
 
-// What a process may use, in bytes: the host's memory, or less if a control group says so, its own
-// or one around it, of version 2 (memory.max, memory.high) or 1 (memory.limit_in_bytes). Reads
-// /proc/meminfo, /proc/self/cgroup, /proc/self/mountinfo and the limits that these lead to. Nothing
-// if not even the host's memory can be told.
+// The memory that a process may use, in bytes: the host's, or less if its control group, or one
+// around that, limits it, of version 2 (memory.max, memory.high) or 1 (memory.limit_in_bytes).
+// Reads /proc/meminfo, /proc/self/cgroup, /proc/self/mountinfo and the limits that these lead to.
+// Nothing if not even the host's memory can be told.
 std::optional<std::uint64_t> UsableMemory(const TextReader& read);
-// Of this process. Blocks on files of the kernel.
+// The usable memory of this process. Blocks on files of the kernel.
 std::optional<std::uint64_t> UsableMemory();
 
 }  // namespace runtime

@@ -11,14 +11,14 @@ namespace runtime {
 namespace {
 
 constexpr std::size_t kShown = 72;   // Characters of a query.
-constexpr std::size_t kBefore = 48;  // Of them at most so many before the column.
+constexpr std::size_t kBefore = 48;  // At most so many of them stand before the column.
 constexpr std::size_t kWord = 40;    // Characters of a word.
 
 // One column each.
 std::vector<std::string_view> Characters(std::string_view text) {
   std::vector<std::string_view> characters;
   while (!text.empty()) {
-    // (What is not UTF-8 is a character by itself.)
+    // (A byte that is not UTF-8 is a character by itself.)
     const std::size_t bytes = std::max<std::size_t>(Utf8Bytes(text), 1);
     const auto first = static_cast<unsigned char>(text[0]);
     const bool space = first == '\n' || first == '\t' || first == '\r';

@@ -15,9 +15,9 @@ namespace runtime {
 //     loss< & label:base
 //         ^
 //
-// `kind` is what it is called there, "query"; `offset` is a byte of `text`, or its end. Columns are
-// characters, from 1. Of a long query the part around the column is shown; what is no printable
-// character, there or in the message, is shown as "?".
+// `kind` is the name of the text in the message, "query"; `offset` is a byte of `text`, or its end.
+// Columns are characters, from 1. A long query is cut to the part around the column; anything but a
+// printable character, there or in the message, is shown as "?".
 absl::Status QueryError(std::string_view kind, std::string_view text, std::size_t offset,
                         std::string_view message);
 

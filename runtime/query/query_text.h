@@ -37,22 +37,22 @@ class QueryText {
   bool TakeSign(char sign);
 
   bool IsQuote() const { return next() == '"' || next() == '\''; }
-  // A word without quotes; empty: there is none here.
+  // A word without quotes; empty if no such word stands here.
   std::string ReadBare();
   bool ReadQuoted(std::string* word);
-  bool ReadWord(std::string* word);  // Of either kind.
+  bool ReadWord(std::string* word);  // Reads a word of either kind.
 
   struct Sign {
     Comparison comparison;
     std::string_view text;
   };
-  // One of < <= > >= = == != after white space.
+  // Takes one of < <= > >= = == != after white space.
   std::optional<Sign> TakeComparison();
 
   // Notes an error of the characters at `offset` and returns false.
   bool Fail(std::size_t offset, std::string_view message);
   const absl::Status& error() const { return error_; }
-  // Of the character at `offset`, from 1.
+  // Column of the character at `offset`, from 1.
   std::size_t ColumnOf(std::size_t offset) const;
 
  private:

@@ -23,7 +23,7 @@ namespace runtime {
 struct QueryLimits {
   static constexpr std::size_t kMaxSize = 4096;      // Bytes of the text.
   static constexpr std::size_t kMaxConditions = 64;  // In one query.
-  static constexpr int kMaxDepth = 64;               // Of "(" and "!" within each other.
+  static constexpr int kMaxDepth = 64;               // Levels of "(" and "!" within each other.
 };
 
 // Unknown: what the query asks about is not known yet.
@@ -106,7 +106,7 @@ class QueryParser {
   }
 
  private:
-  // Of several parts one of that kind.
+  // One part stays as it is; several become the children of a node of `kind`.
   static Node Join(typename Node::Kind kind, std::vector<Node> parts) {
     if (parts.size() == 1) return std::move(parts.front());
     return {.kind = kind, .children = std::move(parts)};

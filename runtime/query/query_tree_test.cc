@@ -28,7 +28,7 @@ absl::StatusOr<Node> Parse(std::string_view query) {
   });
 }
 
-// "y" holds, "n" does not, "u" is not known. What was asked is added to `asked`.
+// "y" holds, "n" does not, "u" is not known. The words that were asked for are added to `asked`.
 Answer Ask(const Node& node, std::string* asked = nullptr) {
   return node.Evaluate([&](const std::string& word) {
     if (asked != nullptr) *asked += word;

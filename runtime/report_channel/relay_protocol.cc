@@ -12,7 +12,8 @@ constexpr std::string_view kEnd = "END ";
 // The trainer stores it signed.
 constexpr std::uint64_t kLargestNumber = std::numeric_limits<std::int64_t>::max();
 
-// Takes the digits at the front of `text` away. False if there are none, or too many.
+// Takes the digits at the front of `text` away. False without digits, or if the number is too
+// large.
 bool TakeNumber(std::string_view& text, std::uint64_t& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || number > kLargestNumber) return false;

@@ -12,7 +12,7 @@ namespace runtime {
 // Longest line that a program may report, without its newline (docs/report-channel.md).
 inline constexpr std::size_t kMaxReportLine = 1 << 20;
 
-// What a shim and the trainer say to each other, line by line, each with a newline behind it:
+// The protocol of a shim and the trainer, in lines, each with a newline behind it:
 //
 //   shim                       trainer
 //   YARD1 NONCE                OK, or ERR REASON

@@ -13,8 +13,9 @@ bool WasLeftOpen(const std::string& path);
 // directory. For DatabaseSchema::trace_of_use.
 std::string FirstEntryIn(const std::string& directory);
 
-// What SQLite finds wrong with its pages (PRAGMA quick_check), a few lines joined by "; "; empty:
-// nothing. Reads all of it, by a connection of its own, while others may write. Any thread; blocks.
+// The damage that SQLite finds in the pages of the database at `path` (PRAGMA quick_check), a few
+// lines joined by "; "; empty if it finds nothing. Reads the whole file, by a connection of its
+// own, while others may write. Any thread; blocks.
 std::string DamageOf(const std::string& path);
 
 }  // namespace runtime

@@ -64,7 +64,8 @@ absl::StatusOr<std::uint64_t> CopyDatabase(const std::string& from, const std::s
     return Failed("make " + partial, strerror(errno));
   }
   absl::Status copied = CopyPages(from, partial);
-  // Of an earlier copy that somebody has opened; it must not be taken for this one's.
+  // The log may be left of an earlier copy that somebody has opened; it must not be taken for this
+  // copy's log.
   if (copied.ok()) {
     for (const char* more : {"-wal", "-shm"}) unlink((to + more).c_str());
   }

@@ -12,9 +12,10 @@
 
 namespace runtime {
 
-// Makes an empty file for a database if there is none: readable by this user alone (SQLite gives
-// its log the same mode), with a name that outlives a loss of power. True: it is new. Internal: it
-// cannot be opened, or its directory cannot be synced. Any thread; blocks for the disk.
+// Makes an empty file for a database unless the file exists: readable by this user alone (SQLite
+// gives its log the same mode), with a name that outlives a loss of power. True: it is new.
+// Internal: it cannot be opened, or its directory cannot be synced. Any thread; blocks for the
+// disk.
 absl::StatusOr<bool> MakeDatabaseFile(const std::string& path);
 
 // Is it a full disk or quota, also where SQLite calls it an input/output error (the index of its

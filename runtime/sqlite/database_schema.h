@@ -16,8 +16,9 @@ namespace runtime {
 struct DatabaseSchema {
   std::string newest;                        // Makes all tables of the newest version.
   std::vector<std::string> migrations = {};  // The first from version 1 to 2, and so on.
-  // Of a file that was there already: the path of something that only a database in use leaves, or
-  // nothing. One that is empty is refused then, and not taken for a new one. Unset: never.
+  // Returns the path of something that only a database in use leaves, or nothing. Set it for a file
+  // that was there already: if the file is empty and this returns a path, the file is refused, and
+  // not taken for a new one. Unset: an empty file is never refused.
   std::function<std::string()> trace_of_use = {};
 
   int version() const { return static_cast<int>(migrations.size()) + 1; }
@@ -25,10 +26,10 @@ struct DatabaseSchema {
 
 // Prepares a database that was just opened to be written to: with a write-ahead log that is synced
 // when it is copied, and of the newest version. An empty one gets its tables, one of an older
-// version is migrated, all in one transaction: whoever is killed meanwhile has left the file as it
-// was. Nothing is changed if it fails: FailedPrecondition for a file of a newer version, naming
-// both, and for one that has lost what was in it (trace_of_use); what SQLite fails in is its
-// exception. Any thread; blocks.
+// version is migrated, all in one transaction: a process that is killed meanwhile leaves the file
+// as it was. Nothing is changed if it fails: FailedPrecondition for a file of a newer version,
+// naming both, and for a file that has lost its content (trace_of_use); failures of SQLite are its
+// exceptions. Any thread; blocks.
 absl::Status PrepareDatabase(SQLite::Database& database, const DatabaseSchema& schema);
 
 }  // namespace runtime

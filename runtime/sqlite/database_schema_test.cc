@@ -62,7 +62,7 @@ TEST_F(DatabaseSchemaTest, AnEmptyOneIsRefusedWhereItWasInUse) {
                 testing::HasSubstr("a.db is empty, but it was in use: /state/jobs/j-1 is there"));
   }
   EXPECT_EQ(Bytes(), "") << "nothing was changed";
-  // One with tables is none that was emptied, and where nothing shows a use it is new.
+  // A file with tables was not emptied, and an empty file is new where nothing shows a use.
   MakeOld();
   SQLite::Database old = Open();
   EXPECT_EQ(PrepareDatabase(old, schema), absl::OkStatus());
@@ -129,7 +129,7 @@ TEST_F(DatabaseSchemaTest, AMigrationThatIsKilledIsDoneTheNextTime) {
   EXPECT_EXIT(
       {
         SQLite::Database database = Open();
-        // What is changed is in the log already when it dies, and not in memory alone.
+        // The changes are in the log already when it dies, and not in memory alone.
         database.exec("PRAGMA cache_size=1");
         sqlite3_create_function(database.getHandle(), "die", 0, SQLITE_UTF8, nullptr, Die, nullptr,
                                 nullptr);

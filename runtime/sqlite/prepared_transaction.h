@@ -15,7 +15,7 @@ class PreparedTransaction {
         commit_(database, "COMMIT"),
         rollback_(database, "ROLLBACK") {}
 
-  // One of them: begins here, and is undone at its end unless it was committed.
+  // A single transaction: it begins here, and is undone at its end unless it was committed.
   class Run {
    public:
     explicit Run(PreparedTransaction* of) : of_(of) { Execute(of_->begin_); }

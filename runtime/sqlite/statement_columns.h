@@ -42,7 +42,7 @@ class Binder {
     return *this;
   }
   Binder& operator<<(const std::optional<double>& value) {
-    ++index_;  // One that is not bound is NULL, as a NaN becomes.
+    ++index_;  // A parameter that is not bound is NULL, as a NaN becomes.
     if (value) statement_.bind(index_, *value);
     return *this;
   }

@@ -11,9 +11,10 @@
 namespace runtime {
 namespace {
 
-// Of the log, for which a copy is asked: as SQLite does it by itself.
+// Pages of the log after which a copy is asked for: the number that SQLite itself uses.
 constexpr int kPages = 1000;
-// More and more come than can be copied beside it, or the thread cannot.
+// From this size on the commit copies itself: commits are faster than the copies, or the thread
+// fails.
 constexpr int kMostPages = 8 * kPages;
 // To empty the log it waits so long for a commit to end.
 constexpr int kBusyMs = 1000;

@@ -14,9 +14,9 @@ struct sqlite3;
 namespace runtime {
 
 // Copies SQLite's write-ahead log into the database (a checkpoint, in its words) on a thread of its
-// own, through a connection of its own, because that waits for the disk: who commits does not.
-// Only where that thread falls far behind is it done by who commits. What it fails in is logged,
-// once a minute; it is tried again, and the log grows meanwhile.
+// own, through a connection of its own, because that waits for the disk: a thread that commits does
+// not. A thread that commits copies the log itself only if the copier falls far behind. Failures
+// are logged, once a minute; the copy is tried again, and the log grows meanwhile.
 class WalCopier {
  public:
   // The database of that path need not be there yet.
@@ -40,7 +40,7 @@ class WalCopier {
   void Run();
 
   const std::string path_;
-  int asked_at_ = 0;  // Of the thread that commits.
+  int asked_at_ = 0;  // Used by the thread that commits alone.
   Mutex mutex_;
   CondVar changed_;
   bool asked_ ABSL_GUARDED_BY(mutex_) = false;

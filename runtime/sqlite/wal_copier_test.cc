@@ -64,7 +64,7 @@ TEST_F(WalCopierTest, AFewPagesStayInTheLog) {
   EXPECT_LT(SizeOf(path_), kCopied);
 }
 
-// What is written again and again is in the log often, in the database once.
+// A page that is written again and again is in the log often, in the database once.
 TEST_F(WalCopierTest, TheLogOfOneWhoNeverStopsIsBounded) {
   Write(1);
   for (int i = 0; i < 25'000; ++i) database_.exec("UPDATE texts SET text = 'y' || substr(text, 2)");

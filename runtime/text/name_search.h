@@ -33,7 +33,7 @@ class NameSearch {
   std::string named_;                                          // Id of the best with the name.
   std::pair<bool, std::int64_t> best_;                         // Whether it lives, when created.
   std::vector<std::pair<std::string, std::string>> prefixed_;  // Id, name; the first ones.
-  std::size_t prefixed_count_ = 0;                             // Of all.
+  std::size_t prefixed_count_ = 0;                             // All ids with the prefix.
 };
 
 }  // namespace runtime

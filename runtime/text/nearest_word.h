@@ -6,8 +6,8 @@
 
 namespace runtime {
 
-// That of `words` which is nearest to `word`, if it is near enough to be meant (a third of its
-// letters is wrong at most, or one); of several the first. Else empty. Any thread.
+// The word of `words` that is nearest to `word`, if it is near enough to be meant (a third of its
+// letters is wrong at most, or one); the first if several are as near. Else empty. Any thread.
 std::string_view NearestWord(std::string_view word, const std::vector<std::string_view>& words);
 
 }  // namespace runtime

@@ -6,8 +6,8 @@
 namespace runtime {
 namespace {
 
-// What may follow a first byte: how many bytes, and the bounds of the second; the others are
-// 0x80..0xBF. Table 3-7 of the Unicode standard.
+// The bytes that may follow a first byte: their number, and the bounds of the second byte; the
+// others are 0x80..0xBF. Table 3-7 of the Unicode standard.
 struct Sequence {
   std::size_t size = 0;  // With the first byte; 0 if it cannot begin a character.
   std::uint8_t low = 0x80;
