@@ -6,6 +6,7 @@ The same files make the same bytes.
 from __future__ import annotations
 
 import base64
+import glob
 import gzip
 import hashlib
 import io
@@ -16,7 +17,8 @@ from typing import Any, Dict, List, Optional
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _NAME, _VERSION = "trainyard", "0.1"
-_MODULE = ["yard/__init__.py", "yard/py.typed"]
+MODULE = sorted(os.path.relpath(path, _HERE) for pattern in ("yard/**/*.py", "hydra_plugins/*.py", "yard/py.typed")
+                 for path in glob.glob(os.path.join(_HERE, pattern), recursive=True))
 _FOLDER = "%s-%s" % (_NAME, _VERSION)
 _METADATA = """Metadata-Version: 2.1
 Name: %s
@@ -42,7 +44,7 @@ def get_requires_for_build_wheel(config_settings: Settings = None) -> List[str]:
 def build_wheel(wheel_directory: str, config_settings: Settings = None,
                 metadata_directory: Optional[str] = None) -> str:
     """Writes the wheel into a folder and returns its name."""
-    files = {name: _read(name) for name in _MODULE}
+    files = {name: _read(name) for name in MODULE}
     files[_FOLDER + ".dist-info/METADATA"] = _METADATA.encode()
     files[_FOLDER + ".dist-info/WHEEL"] = _WHEEL.encode()
     record = _FOLDER + ".dist-info/RECORD"
@@ -60,7 +62,7 @@ def build_wheel(wheel_directory: str, config_settings: Settings = None,
 
 def build_sdist(sdist_directory: str, config_settings: Settings = None) -> str:
     """Writes the source archive into a folder and returns its name."""
-    files = {name: _read(name) for name in _MODULE + ["build_wheel.py", "pyproject.toml"]}
+    files = {name: _read(name) for name in MODULE + ["build_wheel.py", "pyproject.toml"]}
     files["PKG-INFO"] = _METADATA.encode()
     sdist = _FOLDER + ".tar.gz"
     with open(os.path.join(sdist_directory, sdist), "wb") as file, \

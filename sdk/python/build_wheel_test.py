@@ -14,8 +14,12 @@ import build_wheel
 import xml_runner
 from fake_yard import FakeYard
 
-_FILES = ["build_wheel.py", "pyproject.toml", "yard/__init__.py", "yard/py.typed"]
-_REPORT = "import yard; print(yard.__file__); yard.Reporter().report(loss=1)"
+_FILES = ["build_wheel.py", "pyproject.toml", *build_wheel.MODULE]
+_REPORT = """
+import yard; print(yard.__file__)
+from yard.integrations import shared_reporter
+shared_reporter().report(loss=1)
+"""
 
 
 class BuildWheelTest(unittest.TestCase):

@@ -3,17 +3,20 @@
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ROOT = os.path.join(_HERE, "../..")
+sys.path.insert(0, _HERE)
+import build_wheel
 import xml_runner
 
+_MODULE = ["sdk/python/" + name for name in build_wheel.MODULE]
 # As they lie in the checkout.
 _FILES = ["sdk/python/pyproject.toml", "sdk/python/build_wheel.py", "sdk/python/yard_test.py",
-          "sdk/python/testing/fake_yard.py", "sdk/python/yard/__init__.py", "sdk/python/yard/py.typed",
-          "bazel/python/xml_runner.py"]
+          "sdk/python/testing/fake_yard.py", "bazel/python/xml_runner.py", *_MODULE]
 
 
 class DevelopmentTest(unittest.TestCase):

@@ -117,14 +117,14 @@ def _say(line):
 class Peers:
     """Installs the peers while something else is compiled, and sets YARD_PEERS for the tests.
 
-    Without it, a test that needs a peer fails or skips itself.
+    Without it, a test that needs a peer fails or skips itself. `words` go with the program.
     """
 
-    def __init__(self, say, program="tools/peers"):
+    def __init__(self, say, program="tools/peers", words=()):
         self._say = say
         self._output = tempfile.TemporaryFile(mode="w+", encoding="utf-8")
         self._begin = time.monotonic()
-        self._process = subprocess.Popen([program], stdin=subprocess.DEVNULL, stdout=self._output,
+        self._process = subprocess.Popen([program, *words], stdin=subprocess.DEVNULL, stdout=self._output,
                                          stderr=subprocess.STDOUT)
 
     def are_there(self):
@@ -188,7 +188,7 @@ def main(arguments, bazel="/usr/bin/bazel"):
         if not targets:
             names = [name for name in names if name not in CONFIGS]
         if NEEDS_PEERS & set(names):
-            peers = Peers(_say)
+            peers = Peers(_say, words=["--long"] if "long" in names else [])
         for name in names:
             if name in CONFIGS:
                 room.usual(_say).make()

@@ -62,14 +62,14 @@ class TouchedTest(unittest.TestCase):
 
 
 class PeersTest(unittest.TestCase):
-    def peers(self, script):
+    def peers(self, script, words=()):
         program = os.path.join(self.enterContext(tempfile.TemporaryDirectory()), "peers")
         with open(program, "w", encoding="utf-8") as file:
             file.write("#!/bin/sh\n" + script)
         os.chmod(program, 0o755)
         self.enterContext(unittest.mock.patch.dict(os.environ, {"YARD_PEERS": "/old"}))
         self.lines = []
-        return main.Peers(self.lines.append, program)
+        return main.Peers(self.lines.append, program, words)
 
     def test_their_folder_is_the_last_line(self):
         peers = self.peers("echo installed one >&2; echo /the/folder\n")
@@ -78,6 +78,10 @@ class PeersTest(unittest.TestCase):
         self.assertTrue(peers.are_there())
         peers.wait()
         self.assertEqual(len(self.lines), 1)
+
+    def test_those_of_long_tests_are_asked_for(self):
+        self.peers('echo "/folder$*"\n', ["--long"]).wait()
+        self.assertEqual(os.environ["YARD_PEERS"], "/folder--long")
 
     def test_without_them_the_tests_are_told_so(self):
         self.peers("echo cannot install one; exit 1\n").wait()
