@@ -1,0 +1,519 @@
+#include "tuning/engine/plan_reader.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/text/nearest_word.h"
+#include "tuning/engine/plan.h"
+#include "tuning/space/config.h"
+#include "tuning/space/space.h"
+#include "tuning/stop/stopping_rule.h"
+
+namespace tuning {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+const Node* Find(const Node& map, std::string_view key) {
+  for (const auto& [name, node] : map.entries) {
+    if (name == key) return &node;
+  }
+  return nullptr;
+}
+
+std::optional<double> NumberOf(const Node& node) {
+  if (node.kind != Node::Kind::kNumber) return std::nullopt;
+  double value = 0;
+  const char* const end = node.json.data() + node.json.size();
+  const auto read = std::from_chars(node.json.data(), end, value);
+  if (read.ec != std::errc() || read.ptr != end || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+bool IsWhole(const Node& node) {
+  return node.kind == Node::Kind::kNumber && node.json.find_first_of(".eE") == std::string::npos &&
+         NumberOf(node);
+}
+
+// Without the quotes; a word of a sweep file has nothing that JSON would escape.
+std::string WordOf(const Node& node) {
+  return node.kind == Node::Kind::kText && node.json.size() >= 2
+             ? node.json.substr(1, node.json.size() - 2)
+             : node.json;
+}
+
+std::string JsonOf(const Node& node) {
+  std::string json;
+  if (node.kind == Node::Kind::kList) {
+    for (const Node& item : node.items)
+      absl::StrAppend(&json, json.empty() ? "" : ",", JsonOf(item));
+    return absl::StrCat("[", json, "]");
+  }
+  if (node.kind == Node::Kind::kMap) {
+    Config config;
+    for (const auto& [name, value] : node.entries) config.emplace_back(name, JsonOf(value));
+    return ConfigText(config);
+  }
+  return node.json;
+}
+
+class Reader {
+ public:
+  ReadPlanResult Read(const Node& file) {
+    if (file.kind != Node::Kind::kMap) {
+      Problem(file, "", "a sweep file has keys and values");
+      return std::move(result_);
+    }
+    CheckKeys(file, "", {"method",      "metric",   "metrics",    "run_cap",   "early_terminate",
+                         "parameters",  "command",  "program",    "name",      "description",
+                         "project",     "entity",   "job",        "image_uri", "controller",
+                         "apiVersion",  "kind",     "scheduler",  "seed",      "parallel",
+                         "constraints", "enqueue",  "warm_start", "budget",    "failures",
+                         "duplicates",  "order",    "trial",      "external",  "population",
+                         "python_args", "resources"});
+    for (const std::string_view key :
+         {"project", "entity", "job", "image_uri", "controller", "apiVersion", "kind"}) {
+      const Node* const node = Find(file, key);
+      if (node != nullptr) {
+        result_.notices.push_back(
+            {std::string(key), absl::StrCat(std::string(key), " means nothing here"), node->line});
+      }
+    }
+    Refuse(file, "scheduler", "is W&B's; an optimiser of your own is `external`");
+    Refuse(file, "metrics", "is not there yet: one metric is searched for");
+    Refuse(file, "constraints", "are not there yet");
+    ReadMethod(file);
+    ReadMetric(file);
+    Count(file, "", "run_cap", plan_.max_trials);
+    Count(file, "", "seed", plan_.seed);
+    std::uint64_t parallel = plan_.parallel;
+    Count(file, "", "parallel", parallel);
+    plan_.parallel = static_cast<std::size_t>(parallel);
+    ReadFailures(file);
+    plan_.duplicates = Choice(file, "", "duplicates", {"never", "allow"}) == "allow";
+    plan_.fixed_order = Choice(file, "", "order", {"arrival", "fixed"}) == "fixed";
+    ReadPopulation(file);
+    ReadStopping(file);
+    ReadParameters(file);
+    if (result_.problems.empty()) CheckPlan(file);
+    if (result_.problems.empty()) ReadEnqueue(file);
+    std::stable_sort(result_.problems.begin(), result_.problems.end(),
+                     [](const auto& a, const auto& b) { return a.line < b.line; });
+    result_.plan = std::move(plan_);
+    return std::move(result_);
+  }
+
+ private:
+  void Problem(const Node& node, std::string key, std::string what) {
+    result_.problems.push_back({std::move(key), std::move(what), node.line});
+  }
+  static std::string Path(std::string_view above, std::string_view key) {
+    return above.empty() ? std::string(key)
+                         : absl::StrCat(std::string(above), ".", std::string(key));
+  }
+
+  void CheckKeys(const Node& map, std::string_view path, const Words& known) {
+    std::set<std::string_view> seen;
+    for (const auto& [name, node] : map.entries) {
+      if (!seen.insert(name).second) Problem(node, Path(path, name), "is there twice");
+      if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+      const std::string nearest(runtime::NearestWord(name, known));
+      Problem(node, Path(path, name),
+              absl::StrCat("there is no key ", name,
+                           nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    }
+  }
+  void Refuse(const Node& file, std::string_view key, std::string_view why) {
+    const Node* const node = Find(file, key);
+    if (node == nullptr) return;
+    Problem(*node, std::string(key), absl::StrCat(std::string(key), " ", std::string(why)));
+  }
+
+  // The word at `key`, one of `words`; the first of them if the key is not there.
+  std::string Choice(const Node& map, std::string_view path, std::string_view key,
+                     const Words& words) {
+    const Node* const node = Find(map, key);
+    if (node == nullptr) return std::string(words.front());
+    const std::string word = WordOf(*node);
+    if (std::find(words.begin(), words.end(), word) != words.end()) return word;
+    const std::string nearest(runtime::NearestWord(word, words));
+    std::string all;
+    for (const std::string_view one : words) {
+      absl::StrAppend(&all, all.empty() ? "" : ", ", std::string(one));
+    }
+    Problem(*node, Path(path, key),
+            absl::StrCat(word, " is none of ", all,
+                         nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    return std::string(words.front());
+  }
+  void Number(const Node& map, std::string_view path, std::string_view key, double& value) {
+    const Node* const node = Find(map, key);
+    if (node == nullptr) return;
+    const auto number = NumberOf(*node);
+    if (!number)
+      return Problem(*node, Path(path, key), absl::StrCat(JsonOf(*node), " is no number"));
+    value = *number;
+  }
+  void Count(const Node& map, std::string_view path, std::string_view key, std::uint64_t& value) {
+    const Node* const node = Find(map, key);
+    if (node == nullptr) return;
+    double number = 0;
+    if (IsWhole(*node)) number = *NumberOf(*node);
+    if (!IsWhole(*node) || number < 0 || number > 9e15 || (number == 0 && key != "seed")) {
+      return Problem(
+          *node, Path(path, key),
+          absl::StrCat(JsonOf(*node), " is no whole number", key == "seed" ? "" : " above 0"));
+    }
+    value = static_cast<std::uint64_t>(number);
+  }
+  bool Flag(const Node& map, std::string_view path, std::string_view key, bool otherwise) {
+    const Node* const node = Find(map, key);
+    if (node == nullptr) return otherwise;
+    if (node->kind != Node::Kind::kBool) {
+      Problem(*node, Path(path, key), absl::StrCat(JsonOf(*node), " is neither true nor false"));
+    }
+    return node->json == "true";
+  }
+
+  void ReadMethod(const Node& file) {
+    static const std::map<std::string, Method> kMethods = {
+        {"bayes", Method::kBayes}, {"random", Method::kRandom},     {"grid", Method::kGrid},
+        {"sobol", Method::kSobol}, {"tpe", Method::kTpe},           {"gp", Method::kGp},
+        {"pbt", Method::kPbt},     {"external", Method::kExternal}, {"cmaes", Method::kCmaes}};
+    if (Find(file, "method") == nullptr) return Problem(file, "method", "there is no method");
+    plan_.method = kMethods.at(
+        Choice(file, "", "method",
+               {"bayes", "random", "grid", "sobol", "tpe", "gp", "pbt", "external", "cmaes"}));
+  }
+
+  void ReadMetric(const Node& file) {
+    const Node* const metric = Find(file, "metric");
+    if (metric == nullptr) {
+      if (plan_.method != Method::kGrid && plan_.method != Method::kRandom &&
+          plan_.method != Method::kSobol) {
+        Problem(file, "metric", "there is no metric, which the method looks at");
+      }
+      return;
+    }
+    if (metric->kind != Node::Kind::kMap)
+      return Problem(*metric, "metric", "has a name and a goal");
+    CheckKeys(*metric, "metric",
+              {"name", "goal", "target", "impute", "impute_while_running", "at"});
+    const Node* const name = Find(*metric, "name");
+    if (name == nullptr) {
+      Problem(*metric, "metric.name", "the metric has no name");
+    } else {
+      plan_.metric.name = WordOf(*name);
+    }
+    plan_.metric.maximize =
+        Choice(*metric, "metric", "goal", {"minimize", "maximize"}) == "maximize";
+    plan_.metric.last = Choice(*metric, "metric", "at", {"best", "last"}) == "last";
+    if (Find(*metric, "target") != nullptr) {
+      double target = 0;
+      Number(*metric, "metric", "target", target);
+      plan_.metric.target = target;
+    }
+    for (const std::string_view key : {"impute", "impute_while_running"}) {
+      const Node* const node = Find(*metric, key);
+      if (node == nullptr) continue;
+      result_.notices.push_back(
+          {Path("metric", key),
+           "failed trials count as the worst, running ones as what is expected", node->line});
+    }
+  }
+
+  void ReadFailures(const Node& file) {
+    const Node* const failures = Find(file, "failures");
+    if (failures == nullptr) return;
+    CheckKeys(*failures, "failures", {"retry", "max", "max_in_a_row"});
+    Count(*failures, "failures", "max", plan_.max_failures);
+    Count(*failures, "failures", "max_in_a_row", plan_.max_failures_in_a_row);
+  }
+
+  void ReadPopulation(const Node& file) {
+    const Node* const population = Find(file, "population");
+    if (population == nullptr) return;
+    CheckKeys(*population, "population",
+              {"members", "interval", "burn_in", "quantile", "resample"});
+    std::uint64_t members = plan_.population.members;
+    Count(*population, "population", "members", members);
+    plan_.population.members = static_cast<std::size_t>(members);
+    Number(*population, "population", "interval", plan_.population.interval);
+    Number(*population, "population", "burn_in", plan_.population.burn_in);
+    Number(*population, "population", "quantile", plan_.population.quantile);
+    Number(*population, "population", "resample", plan_.population.resample);
+  }
+
+  void ReadStopping(const Node& file) {
+    const Node* const stop = Find(file, "early_terminate");
+    if (stop == nullptr) return;
+    const std::string path = "early_terminate";
+    if (Find(*stop, "type") == nullptr) return Problem(*stop, path, "has no type");
+    const std::string type =
+        Choice(*stop, path, "type", {"none", "hyperband", "asha", "median", "sync_hyperband"});
+    const auto count = [&](std::string_view key, std::size_t& value) {
+      std::uint64_t number = value;
+      Count(*stop, path, key, number);
+      value = static_cast<std::size_t>(number);
+    };
+    if (type == "hyperband") {
+      plan_.stopping = Stopping::kBands;
+      CheckKeys(*stop, path, {"type", "min_iter", "max_iter", "s", "eta", "strict"});
+      Number(*stop, path, "eta", plan_.bands.eta);
+      plan_.bands.strict = Flag(*stop, path, "strict", true);
+      count("min_iter", plan_.bands.min_iter);
+      count("max_iter", plan_.bands.max_iter);
+      count("s", plan_.bands.s);
+    } else if (type == "asha") {
+      CheckKeys(*stop, path, {"type", "min", "max", "eta", "promote", "warmup_trials"});
+      plan_.stopping =
+          Flag(*stop, path, "promote", false) ? Stopping::kAshaPromotion : Stopping::kAsha;
+      Number(*stop, path, "min", plan_.asha.min_resource);
+      Number(*stop, path, "max", plan_.asha.max_resource);
+      Number(*stop, path, "eta", plan_.asha.eta);
+      count("warmup_trials", plan_.asha.warmup_trials);
+    } else if (type == "median") {
+      plan_.stopping = Stopping::kMedian;
+      CheckKeys(*stop, path, {"type", "min_trials", "warmup", "interval"});
+      count("min_trials", plan_.median.min_trials);
+      Number(*stop, path, "warmup", plan_.median.warmup);
+      Number(*stop, path, "interval", plan_.median.interval);
+    } else if (type == "sync_hyperband") {
+      plan_.stopping = Stopping::kHyperband;
+      CheckKeys(*stop, path, {"type", "max", "eta"});
+      Number(*stop, path, "max", plan_.hyperband.max_resource);
+      Number(*stop, path, "eta", plan_.hyperband.eta);
+    }
+    const auto rule = MakeStoppingRule(plan_);
+    if (!rule.ok()) Problem(*stop, path, std::string(rule.status().message()));
+  }
+
+  void ReadParameters(const Node& file) {
+    const Node* const parameters = Find(file, "parameters");
+    if (parameters == nullptr || parameters->kind != Node::Kind::kMap ||
+        parameters->entries.empty()) {
+      return Problem(parameters == nullptr ? file : *parameters, "parameters",
+                     "there are no parameters");
+    }
+    ReadGroup(*parameters, "parameters", "");
+    const std::size_t before = result_.problems.size();
+    if (before > 0) return;
+    SortByConditions(*parameters);
+    if (!result_.problems.empty()) return;
+    auto space = Space::Create(read_);
+    if (!space.ok()) {
+      return Problem(*parameters, "parameters", std::string(space.status().message()));
+    }
+    plan_.space = std::make_shared<const Space>(*std::move(space));
+  }
+
+  void ReadGroup(const Node& group, const std::string& path, const std::string& prefix) {
+    for (const auto& [name, node] : group.entries) {
+      const std::string whole = prefix + name;
+      if (node.kind != Node::Kind::kMap) {
+        Problem(node, Path(path, name), "says neither value, values, nor min and max");
+        continue;
+      }
+      if (const Node* const inner = Find(node, "parameters")) {
+        ReadGroup(*inner, Path(Path(path, name), "parameters"), whole + ".");
+      } else {
+        ReadParameter(node, Path(path, name), whole);
+      }
+    }
+  }
+
+  void ReadParameter(const Node& node, const std::string& path, const std::string& name) {
+    CheckKeys(node, path,
+              {"value", "values", "probabilities", "min", "max", "q", "mu", "sigma", "a", "b",
+               "distribution", "log", "ordered", "when", "parameters"});
+    if (!plan_.metric.name.empty() && name == plan_.metric.name) {
+      return Problem(node, path, "is the metric, too");
+    }
+    if (const Node* const value = Find(node, "value")) {
+      plan_.constants.emplace_back(name, JsonOf(*value));
+      return;
+    }
+    tuning::Parameter parameter = {.name = name};
+    const bool read = Find(node, "values") != nullptr ? ReadValues(node, path, parameter)
+                                                      : ReadNumbers(node, path, parameter);
+    if (!read) return;
+    ReadCondition(node, path, parameter);
+    // (One at a time, so that each has its line.)
+    tuning::Parameter alone = parameter;
+    alone.when.reset();
+    if (const auto checked = Space::Create({alone}); !checked.ok()) {
+      return Problem(node, path, std::string(checked.status().message()));
+    }
+    lines_[name] = node.line;
+    read_.push_back(std::move(parameter));
+  }
+
+  bool ReadValues(const Node& node, const std::string& path, tuning::Parameter& parameter) {
+    const Node& values = *Find(node, "values");
+    parameter.kind = Kind::kCategory;
+    if (values.kind != Node::Kind::kList) {
+      Problem(values, Path(path, "values"), "is no list");
+      return false;
+    }
+    for (const Node& item : values.items) parameter.values.push_back(JsonOf(item));
+    if (const Node* const probabilities = Find(node, "probabilities")) {
+      for (const Node& item : probabilities->items) {
+        parameter.probabilities.push_back(NumberOf(item).value_or(-1));
+      }
+    }
+    return true;
+  }
+
+  // W&B's names: q_ puts on steps, inv_ turns over, and without _values the bounds of a logarithm
+  // are its exponents.
+  bool ReadNumbers(const Node& node, const std::string& path, tuning::Parameter& parameter) {
+    const Node *const min = Find(node, "min"), *const max = Find(node, "max");
+    const bool whole = min != nullptr && max != nullptr && IsWhole(*min) && IsWhole(*max);
+    std::string name =
+        Choice(node, path, "distribution",
+               {whole ? "int_uniform" : "uniform", "uniform", "int_uniform", "q_uniform",
+                "log_uniform", "log_uniform_values", "q_log_uniform", "q_log_uniform_values",
+                "inv_log_uniform", "inv_log_uniform_values", "normal", "q_normal", "log_normal",
+                "q_log_normal", "beta", "q_beta", "constant", "categorical"});
+    if (name == "beta" || name == "q_beta" || name == "constant" || name == "categorical") {
+      Problem(node, Path(path, "distribution"),
+              name.find("beta") != std::string::npos
+                  ? absl::StrCat(name, " is not there: take uniform, or normal")
+                  : absl::StrCat(name, " needs ", name == "constant" ? "value" : "values"));
+      return false;
+    }
+    const bool steps = name.rfind("q_", 0) == 0;
+    if (steps) name = name.substr(2);
+    if (Find(node, "q") != nullptr || steps) {
+      parameter.step = 1;
+      Number(node, path, "q", parameter.step);
+    }
+    if (name == "normal" || name == "log_normal") {
+      parameter.distribution = name == "normal" ? Distribution::kNormal : Distribution::kLogNormal;
+      Number(node, path, "mu", parameter.mean);
+      Number(node, path, "sigma", parameter.deviation);
+      return true;
+    }
+    if (min == nullptr || max == nullptr) {
+      Problem(node, path, "says neither value, values, nor min and max");
+      return false;
+    }
+    Number(node, path, "min", parameter.low);
+    Number(node, path, "max", parameter.high);
+    const bool exponents = name == "log_uniform" || name == "inv_log_uniform";
+    const bool inverse = name.rfind("inv_", 0) == 0;
+    if (exponents) {
+      const double low = parameter.low, high = parameter.high;
+      parameter.low = std::exp(inverse ? -high : low);
+      parameter.high = std::exp(inverse ? -low : high);
+    }
+    if (name.find("log_uniform") != std::string::npos || Flag(node, path, "log", false)) {
+      parameter.distribution =
+          inverse ? Distribution::kInverseLogUniform : Distribution::kLogUniform;
+    }
+    const bool whole_steps = parameter.step == std::round(parameter.step);
+    if (whole && whole_steps && !exponents &&
+        (name == "int_uniform" || steps || Find(node, "log"))) {
+      parameter.kind = Kind::kInt;
+    } else if (name == "int_uniform") {
+      Problem(node, path, "int_uniform has whole bounds and steps");
+      return false;
+    }
+    return true;
+  }
+
+  void ReadCondition(const Node& node, const std::string& path, tuning::Parameter& parameter) {
+    const Node* const when = Find(node, "when");
+    if (when == nullptr) return;
+    if (when->kind != Node::Kind::kMap || when->entries.size() != 1) {
+      return Problem(*when, Path(path, "when"), "has one parameter and its values");
+    }
+    const auto& [other, values] = when->entries.front();
+    Condition condition = {.parameter = other};
+    if (values.kind == Node::Kind::kList) {
+      for (const Node& item : values.items) condition.values.push_back(JsonOf(item));
+    } else {
+      condition.values.push_back(JsonOf(values));
+    }
+    parameter.when = std::move(condition);
+  }
+
+  // Puts each parameter behind the one that it depends on.
+  void SortByConditions(const Node& parameters) {
+    std::vector<tuning::Parameter> sorted;
+    std::set<std::string> there;
+    while (!read_.empty()) {
+      const auto next = std::find_if(read_.begin(), read_.end(), [&](const auto& parameter) {
+        return !parameter.when || there.contains(parameter.when->parameter);
+      });
+      if (next == read_.end()) break;
+      there.insert(next->name);
+      sorted.push_back(std::move(*next));
+      read_.erase(next);
+    }
+    Words names;
+    for (const auto& [name, line] : lines_) names.push_back(name);
+    for (const tuning::Parameter& left : read_) {
+      const std::string& other = left.when->parameter;
+      const std::string nearest(runtime::NearestWord(other, names));
+      Node at = parameters;
+      at.line = lines_[left.name];
+      Problem(
+          at, absl::StrCat("parameters.", left.name, ".when"),
+          lines_.contains(other)
+              ? absl::StrCat(other, " depends on ", left.name, ", too, or on what does")
+              : absl::StrCat("there is no parameter ", other,
+                             nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    }
+    read_ = std::move(sorted);
+  }
+
+  void CheckPlan(const Node& file) {
+    const auto sampler = MakeSampler(plan_);
+    if (sampler.ok()) return;
+    const Node* const method = Find(file, "method");
+    Problem(method == nullptr ? file : *method, "method", std::string(sampler.status().message()));
+  }
+
+  void ReadEnqueue(const Node& file) {
+    const Node* const enqueue = Find(file, "enqueue");
+    if (enqueue == nullptr) return;
+    if (enqueue->kind != Node::Kind::kList) return Problem(*enqueue, "enqueue", "is no list");
+    for (const Node& item : enqueue->items) {
+      Config config;
+      for (const auto& [name, value] : item.entries) {
+        config.emplace_back(name, JsonOf(value));
+        if (!plan_.space->Find(name)) {
+          Problem(item, "enqueue", absl::StrCat("there is no parameter ", name));
+        }
+      }
+      const auto point = PointOf(*plan_.space, config);
+      if (!point.ok()) Problem(item, "enqueue", std::string(point.status().message()));
+      result_.enqueue.push_back(std::move(config));
+    }
+  }
+
+  Plan plan_;
+  ReadPlanResult result_;
+  std::vector<tuning::Parameter> read_;
+  std::map<std::string, int> lines_;
+};
+
+}  // namespace
+
+ReadPlanResult ReadPlan(const Node& file) { return Reader().Read(file); }
+
+}  // namespace tuning
