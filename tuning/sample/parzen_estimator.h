@@ -32,9 +32,9 @@ class ParzenEstimator {
   // One parameter in all kernels, the prior being the last.
   struct Dimension {
     const Parameter* parameter = nullptr;
-    std::size_t index = 0;           // In the space.
-    std::vector<double> center;      // A quantile, or a category's index.
-    std::vector<double> inverse_sd;  // Of a number.
+    std::size_t index = 0;                // In the space.
+    std::vector<double> center = {};      // A quantile, or a category's index.
+    std::vector<double> inverse_sd = {};  // Of a number.
     // Of a number with steps: the logarithms of the kernels' probabilities for a value.
     mutable std::map<double, std::vector<double>> masses = {};
   };

@@ -173,7 +173,9 @@ TEST(TpeSamplerTest, PointsAreWithinTheSpaceAndInactiveParametersHaveNoValue) {
     EXPECT_GE(trial.point[2], 1);
     EXPECT_LE(trial.point[2], 8);
     EXPECT_EQ(trial.point[2], std::round(trial.point[2]));
-    if (trial.point[0] == 0) EXPECT_LE(trial.point[1], 0.99);
+    if (trial.point[0] == 0) {
+      EXPECT_LE(trial.point[1], 0.99);
+    }
   }
   EXPECT_GT(sgd, 70);
 }

@@ -90,7 +90,7 @@ class Space {
  private:
   struct Gate {
     std::size_t parameter = 0;
-    std::vector<double> values;  // Of `parameter`.
+    std::vector<double> values = {};  // Of `parameter`.
   };
   explicit Space(std::vector<Parameter> parameters) : parameters_(std::move(parameters)) {}
   absl::Status AddGates();
