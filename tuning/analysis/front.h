@@ -11,8 +11,8 @@ namespace tuning {
 // A result of two objectives; smaller is better in both.
 using Pair = std::array<double, 2>;
 
-// Which of `results` no other one is better than: indices, by the first objective. Of equal ones
-// the first is there. One that has a NaN is not.
+// The indices of those `results` that no other one is better than, by the first objective. The
+// first // of equal ones is there. A result that has a NaN is not.
 std::vector<std::size_t> Front(std::span<const Pair> results);
 
 // The area of what the results are better than, up to `worst`.

@@ -44,7 +44,7 @@ std::vector<Result> Study(int trials) {
   return results;
 }
 
-// What optuna 5.0.0's PedAnovaImportanceEvaluator says of the same studies.
+// The numbers that optuna 5.0.0's PedAnovaImportanceEvaluator gives of the same studies.
 TEST(ImportanceTest, IsOptunas) {
   const auto near = [](double value) { return DoubleNear(value, 1e-9); };
   EXPECT_THAT(

@@ -1,6 +1,6 @@
-// What is always true after Apply(): a running sweep has a trial that is active, or a question that
-// is open (else it has ended); no more trials are active than Plan::parallel allows, unless it was
-// lowered; what was ordered and not confirmed can be told from the state (Open()).
+// These are always true after Apply(): a running sweep has a trial that is active, or a question
+// that is open (else it has ended); no more trials are active than Plan::parallel allows, unless it
+// was lowered; what was ordered and not confirmed can be told from the state (Open()).
 //
 // Nothing here may depend on what did not change anything: such events are not stored.
 
@@ -278,7 +278,7 @@ std::string Engine::Why(const Trial& trial, const Judgement& judgement) const {
                       shown(judgement.limit), ", the limit among ", judgement.count);
 }
 
-// Of a population: whether the trial goes on; if not, its member goes on in a new trial.
+// A member of a population: whether the trial goes on; if not, its member goes on in a new trial.
 Answer Engine::TakeOver(std::uint64_t number, const Event& event, double value) {
   const Trial& trial = trials_[number];
   // (The trial that is asked for has its number already.)
@@ -328,7 +328,7 @@ void Engine::TakeReported(const Event& event, Outcome& outcome) {
   if (event.trial >= trials_.size()) return;
   Action answer = {.kind = Action::Kind::kAnswer, .trial = event.trial};
   if (!IsActive(trials_[event.trial]) || state_ == State::kStopping) {
-    // (Who goes on with a trial of a sweep that has ended goes on alone.)
+    // (A trial of a sweep that has ended may be gone on with: it goes on alone.)
     if (IsActive(trials_[event.trial])) answer.answer = Answer::kStop;
     if (IsActive(trials_[event.trial])) answer.text = reason_;
     outcome.decided = answer.answer;
@@ -465,7 +465,7 @@ void Engine::Conclude(State state, std::string reason, Actions& actions) {
   question_.reset();
   for (const std::uint64_t number : waiting_) {
     Trial& trial = trials_[number];
-    // (One that was resumed keeps its checkpoint.)
+    // (A trial that was resumed keeps its checkpoint.)
     trial.stage = trial.attempt > 0 ? Stage::kPaused : Stage::kStopped;
     if (trial.attempt == 0) trial.reason = reason_;
   }
@@ -541,7 +541,7 @@ void Engine::TakeChange(const Event& event, Outcome& outcome) {
   const bool same_rule = HaveSameRule(*plan_, *event.plan);
   plan_ = event.plan;
   sampler_ = std::move(changed.sampler_);
-  // (What the old rule knows cannot be given to one with other levels; the same one keeps it.)
+  // (The old rule's knowledge cannot be given to one with other levels; the same one keeps it.)
   if (!same_rule) rule_ = std::move(changed.rule_);
   exhausted_.clear();
   std::size_t fit = 0, ended = 0;
@@ -627,7 +627,7 @@ void Engine::Order(std::uint64_t number, Actions& actions) {
   actions.push_back(std::move(action));
 }
 
-// Of trials that the rule has paused: those that go on wait for room, others are over.
+// The rule's paused trials: those that go on wait for room, others are over.
 void Engine::FollowRule(Actions& actions) {
   if (rule_ == nullptr || state_ != State::kRunning) return;
   while (Active() + waiting_.size() < plan_->parallel) {

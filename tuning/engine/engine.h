@@ -24,7 +24,7 @@
 
 namespace tuning {
 
-// A sweep's life. What happens comes in as events, what has to be done comes out as actions, and
+// A sweep's life. Events come in, actions come out, and
 // the same events give the same actions: so whoever stores each event that changed something, and
 // applies them to a new engine after a restart, has the same sweep as before. Then it carries out
 // Open(): what may not have been done.
@@ -46,14 +46,14 @@ class Engine {
     // Whether it has to be stored: without it later events would lead elsewhere.
     bool changed = false;
     std::vector<Action> actions = {};
-    // Of kReported, to be stored as Event::decided.
+    // The answer to kReported, to be stored as Event::decided.
     std::optional<Answer> decided = std::nullopt;
   };
-  // What cannot be, such as the end of a trial that does not run, changes nothing.
+  // An event that cannot be, such as the end of a trial that does not run, changes nothing.
   Outcome Apply(const Event& event);
-  // What has been ordered and is not known to be done.
+  // The actions that have been ordered and are not known to be done.
   std::vector<Action> Open() const;
-  // What the last kAsk asks; nothing if it has been answered. Not of Method::kExternal, whose
+  // The question of the last kAsk; nothing if it has been answered. Not of Method::kExternal, whose
   // question is the action itself.
   std::optional<Question> OpenQuestion() const;
 
@@ -82,20 +82,20 @@ class Engine {
     Config config = {};
     Stage stage = Stage::kWaiting;
     std::uint64_t attempt = 0;
-    bool is_started = false;                     // The attempt is known to have begun.
-    double resource = 0;                         // Of its last report that changed something.
+    bool is_started = false;  // The attempt is known to have begun.
+    double resource = 0;      // Its last report that changed something was there.
     std::optional<double> value = std::nullopt;  // Its best or last one, as it was reported.
     Answer answer = Answer::kContinue;           // To its last report.
     std::string reason = {};
     std::vector<Standing> standings = {};
     std::uint64_t suggested = 0;                // The event.
     std::optional<Point> point = std::nullopt;  // In the space; nothing: it does not fit any more.
-    std::uint64_t member = 0;                   // Of a population.
+    std::uint64_t member = 0;                   // A population has it under this number.
     std::uint64_t generation = 0;
     std::optional<std::uint64_t> from = std::nullopt;
     double from_resource = 0;       // Where `from` was then.
     bool is_told_to_pause = false;  // With the sweep.
-    // What the rule has said of it while it was on its way to its pause: whether it goes on.
+    // The rule's word on it while it was on its way to its pause: whether it goes on.
     std::optional<bool> fate = std::nullopt;
   };
   const std::deque<Trial>& trials() const { return trials_; }
@@ -107,7 +107,7 @@ class Engine {
   std::vector<StoppingRule::Level> Levels() const;
   // How trial `number` came to where it is: configurations, each from its resource on.
   std::vector<std::pair<double, Config>> Schedule(std::uint64_t number) const;
-  // What a sampler is told at event `basis`.
+  // The history that a sampler is told at event `basis`.
   std::vector<Observation> History(std::uint64_t basis) const;
 
  private:
@@ -164,8 +164,8 @@ class Engine {
 
   std::uint64_t events_ = 0;  // That have changed something.
   State state_ = State::kNew;
-  bool drains_ = false;        // Of kPaused.
-  State goal_ = State::kDone;  // Of kStopping.
+  bool drains_ = false;        // A kPaused sweep waits for the end of its trials.
+  State goal_ = State::kDone;  // The state after kStopping.
   std::string reason_;
   std::deque<Trial> trials_;
   std::size_t active_ = 0;

@@ -65,7 +65,7 @@ class World {
     auto outcome = engine_.Apply(event);
     event.decided = outcome.decided;
     if (outcome.changed) stored_.push_back(event);
-    // (What is not stored is known to have changed nothing.)
+    // (An event that is not stored is known to have changed nothing.)
     for (const Action& action : outcome.actions) Do(action);
     return outcome;
   }
@@ -102,7 +102,7 @@ class World {
     ++program.at;
     const auto outcome = Take(
         {.kind = Event::Kind::kReported, .trial = trial, .resource = program.at, .value = value});
-    // (Who was told to pause pauses, whatever is said to its report.)
+    // (A program that was told to pause pauses, whatever is said to its report.)
     if (*outcome.decided != Answer::kContinue) program.answer = *outcome.decided;
     return *outcome.decided;
   }
@@ -219,7 +219,7 @@ double Curve(const Point& point, double at) {
   return std::hypot(point[0] - 0.4, point[1] - 0.2) + 1 / (at + 1);
 }
 
-// Everything that may happen, in an order that the seed says. What has to hold is checked after
+// Everything that may happen, in an order that the seed says. The rules are checked after
 // each event.
 class Storm {
  public:

@@ -14,8 +14,8 @@ namespace tuning {
 
 enum class End { kDone, kStopped, kPaused, kFailed };
 
-// Something that happened to a sweep. What each kind uses stands behind it; other fields have their
-// defaults. Storing the fields is storing the event.
+// Something that happened to a sweep. The fields that a kind uses stand behind it; other fields
+// have their defaults. Storing the fields is storing the event.
 struct Event {
   enum class Kind {
     kBegin,      // The first.
@@ -37,17 +37,18 @@ struct Event {
   std::uint64_t number = 0;
   double resource = 0;
   double value = std::numeric_limits<double>::quiet_NaN();  // As it was reported.
-  // Of kPause: running trials go on to their end. Of kResume: failed trials run again.
+  // With kPause, running trials go on to their end; with kResume, failed trials run again.
   bool whether = false;
   End end = End::kDone;
-  // What the report was answered. Whoever stores the event sets it from Outcome, so that what was
-  // said stays said in every later version.
+  // The answer to the report. The trainer sets it from Outcome when it stores the event, so that
+  // what was said stays said in every later version.
   std::optional<Answer> decided = std::nullopt;
   std::string text = {};
   std::shared_ptr<const Plan> plan = nullptr;
 };
 
-// What has to be done. All but kAnswer can be done twice, and is done after the event is stored.
+// An action has to be done. All but kAnswer can be done twice, and is done after the event is
+// stored.
 struct Action {
   enum class Kind {
     kAnswer,  // trial, answer, text (why it does not go on)

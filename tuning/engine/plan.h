@@ -49,7 +49,7 @@ struct Population {
   double resample = 0.25;  // A parameter is drawn anew so often.
 };
 
-// What is wanted of a sweep.
+// A plan is what is wanted of a sweep.
 struct Plan {
   std::shared_ptr<const Space> space;
   Config constants = {};  // Given to each trial, and nothing to search for.

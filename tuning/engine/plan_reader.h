@@ -13,11 +13,11 @@ namespace tuning {
 struct Node {
   enum class Kind { kNull, kBool, kNumber, kText, kList, kMap };
   Kind kind = Kind::kNull;
-  // Of what is no list and no map: its JSON text, in which integers and other numbers differ.
+  // The JSON text of what is no list and no map; integers and other numbers differ in it.
   std::string json = "null";
   std::vector<Node> items = {};
   std::vector<std::pair<std::string, Node>> entries = {};  // In their order.
-  int line = 0;                                            // Of the file, from 1; 0: none.
+  int line = 0;                                            // The line of the file, from 1; 0: none.
 };
 
 struct Problem {
@@ -29,14 +29,15 @@ struct Problem {
 struct ReadPlanResult {
   Plan plan = {};                      // Only if there are no problems.
   std::vector<Problem> problems = {};  // All of them, in the order of the file.
-  // What is taken and means nothing here, such as W&B's `project`.
+  // Keys that are taken and mean nothing here, such as W&B's `project`.
   std::vector<Problem> notices = {};
   std::vector<Config> enqueue = {};  // To be tried first.
 };
 
 // A W&B sweep file, and what it lacks: method (cmaes is not there yet), metric, run_cap,
 // early_terminate, parameters; seed, parallel, enqueue, failures, duplicates, order, population.
-// What says how trials are run (program, command, trial, ...) is left to whoever runs them.
+// The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
+// them.
 ReadPlanResult ReadPlan(const Node& file);
 
 }  // namespace tuning

@@ -128,7 +128,7 @@ TEST(PlanReaderTest, WhatWandbLacksIsRead) {
   EXPECT_EQ(read.plan.parallel, 4u);
   EXPECT_EQ(read.plan.max_failures_in_a_row, 5u);
   EXPECT_TRUE(read.plan.duplicates);
-  // What depends on another one stands behind it.
+  // A parameter that depends on another one stands behind it.
   EXPECT_EQ((*read.plan.space)[2].name, "momentum");
   EXPECT_EQ((*read.plan.space)[0].kind, Kind::kInt);
   EXPECT_EQ((*read.plan.space)[0].distribution, Distribution::kLogUniform);

@@ -45,7 +45,7 @@ double Moved(const Parameter& parameter, double value, bool up) {
     moved = value + (up ? steps : -steps) * step;
   }
   if (!IsBounded(parameter)) return moved;
-  // (What is not whole steps from the least value is put there.)
+  // (A value that is not whole steps from the least one is put there.)
   moved = std::clamp(moved, parameter.low, parameter.high);
   return step > 0 ? parameter.FromUnit(parameter.ToUnit(moved)) : moved;
 }
@@ -71,7 +71,7 @@ std::optional<std::uint64_t> Members::Look(const Population& population, std::ui
   const auto top = std::min(
       static_cast<std::size_t>(std::ceil(static_cast<double>(count) * population.quantile)),
       count / 2);
-  // (One whose value is NaN is worse than all.)
+  // (A member whose value is NaN is worse than all.)
   const std::size_t best = std::isnan(value) ? std::max<std::size_t>(top, count > 0 ? 1 : 0) : top;
   if (best == 0) return std::nullopt;
   if (!std::isnan(value)) {

@@ -17,7 +17,7 @@
 namespace tuning {
 namespace {
 
-constexpr int kTries = 64;  // Of points drawn anew, before all are looked through.
+constexpr int kTries = 64;  // Points are drawn anew so often, before all are looked through.
 constexpr std::size_t kMostListed = 100'000;
 
 // A point with an order that NaN has, too.

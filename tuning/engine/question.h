@@ -12,7 +12,7 @@
 
 namespace tuning {
 
-// What is asked of a sampler, with all that the answer depends on: it can be answered anywhere, on
+// A question to a sampler, with all that the answer depends on: it can be answered anywhere, on
 // any thread, and the answer is the same each time.
 struct Question {
   std::shared_ptr<const Space> space;
@@ -21,7 +21,7 @@ struct Question {
   std::uint64_t seed = 0;
   bool duplicates = false;
   std::uint64_t trial = 0;
-  std::uint64_t number = 0;  // Of the question; the answer carries it.
+  std::uint64_t number = 0;  // The question's own number; the answer carries it.
   std::vector<Observation> history = {};
 
   // Nothing: there is nothing left to try. Without Question::duplicates it is none of the history.

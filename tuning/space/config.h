@@ -11,8 +11,8 @@
 
 namespace tuning {
 
-// What a trial is given: names and values as JSON texts. Unlike a point it means the same when the
-// space has changed.
+// A trial is given a configuration: names and values as JSON texts. Unlike a point it means the
+// same when the space has changed.
 using Config = std::vector<std::pair<std::string, std::string>>;
 
 // The active parameters of `point`, in the order of the space, and then `constants`.

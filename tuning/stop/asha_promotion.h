@@ -21,8 +21,8 @@ namespace tuning {
 // - A trial that would be the next to go on is not paused at all.
 // - NaN is stopped at every level.
 // - One that runs anew from nothing reports its levels for the second time, which changes nothing.
-// Levels are those of Asha. Of equal values the trial with the lower number goes on first. A value
-// type. One thread at a time.
+// Levels are those of Asha. The trial with the lower number goes on first if values are equal. A
+// value type. One thread at a time.
 class AshaPromotion {
  public:
   static absl::StatusOr<AshaPromotion> Create(Asha::Options options);
@@ -49,7 +49,7 @@ class AshaPromotion {
     std::size_t arrived = 0;
     std::size_t went_on = 0;
     std::vector<Place> places = {};   // Best first; not those that are NaN.
-    std::set<Place> candidates = {};  // Those that may go on.
+    std::set<Place> candidates = {};  // The places that may go on.
   };
   const std::vector<Level>& levels() const { return levels_; }
 

@@ -10,18 +10,19 @@
 
 namespace tuning {
 
-// What W&B calls `early_terminate: hyperband` (its engine, `sweeps` 0.3.0): values are counted, and
-// the values that all trials had as their 3rd, 9th, ... are compared. A trial is stopped if its
-// value at the last band that it has come to is worse than the one that a share of 1 / eta of them,
-// rounded down, is better than. What differs: here a trial is judged at its own reports, there
-// whenever the server looks. Values that are no finite numbers are not counted. A value type. One
-// thread at a time.
+// The rule that W&B calls `early_terminate: hyperband` (its engine, `sweeps` 0.3.0): values are
+// counted, and the values that all trials had as their 3rd, 9th, ... are compared. A trial is
+// stopped if its value at the last band that it has come to is worse than the one that a share of 1
+// / eta of them, rounded down, is better than. One thing differs: here a trial is judged at its own
+// reports, there whenever the server looks. Values that are no finite numbers are not counted. A
+// value type. One thread at a time.
 class Bands {
  public:
   struct Options {
     double eta = 3;
     bool strict = true;  // The value at the band counts; else the best until now.
-    // One of the two: bands at min_iter, min_iter eta, ..., or at max_iter / eta, max_iter / eta^2,
+    // Bands are given by one of the two: at min_iter, min_iter eta, ..., or at max_iter / eta,
+    // max_iter / eta^2,
     // ..., `s` of them.
     std::size_t min_iter = 0;
     std::size_t max_iter = 0;
@@ -52,7 +53,7 @@ class Bands {
   struct Trial {
     std::size_t count = 0;
     double best = 0;
-    std::vector<double> at_bands = {};  // Of the bands that it has come to.
+    std::vector<double> at_bands = {};  // The values at the bands that it has come to.
   };
   explicit Bands(Options options) : options_(options) {}
   void Count(Trial& trial, double value);

@@ -22,8 +22,8 @@ namespace tuning {
 // - Here a trial that ends is not waited for, and neither is one that will never begin, so that no
 //   bracket waits for ever.
 // - The last to come is not paused if it goes on.
-// NaN ranks last, and is never gone on with. Of equal values the lower number ranks first. A value
-// type. One thread at a time.
+// NaN ranks last, and is never gone on with. The lower number ranks first if values are equal. A
+// value type. One thread at a time.
 class Hyperband {
  public:
   struct Options {
@@ -49,7 +49,7 @@ class Hyperband {
   };
   // As StoppingRule::Next.
   std::optional<Fate> Next(std::uint64_t begun, bool more_come);
-  // Whatever waits is not waited for: from now on every trial goes on.
+  // Nothing that waits is waited for: from now on every trial goes on.
   void StopInstead() { off_ = true; }
 
   struct Kind {

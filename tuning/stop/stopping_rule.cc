@@ -50,7 +50,7 @@ class AshaRule : public StoppingRule {
   Asha rule_;
 };
 
-// Of a rule that pauses: AshaPromotion and Hyperband.
+// The judgement of a rule that pauses: AshaPromotion and Hyperband.
 template <typename Rule>
 Judgement JudgementOf(Rule& rule, std::uint64_t trial, double resource, double value,
                       std::optional<Answer> decided) {

@@ -18,18 +18,18 @@ namespace tuning {
 
 enum class Answer { kContinue, kStop, kPause };
 
-// What a rule says to a report. Numbers are those of the rule, so smaller is better.
+// A judgement is what a rule says to a report. Numbers are those of the rule, so smaller is better.
 struct Judgement {
   Answer answer = Answer::kContinue;
   // Whether the rule knows something that it did not know before: what is not so need not be
   // stored.
   bool changed = false;
   double level = 0;       // The resource at which it was compared.
-  std::size_t rank = 0;   // Of the value there, 1 being the best; 0: it was not ranked.
+  std::size_t rank = 0;   // The value's rank there, 1 being the best; 0: it was not ranked.
   std::size_t count = 0;  // How many it was compared with: with itself if it was ranked.
   std::size_t keeps = 0;  // So many of them go on.
   double own = std::numeric_limits<double>::quiet_NaN();
-  double limit = std::numeric_limits<double>::quiet_NaN();  // What `own` must not be worse than.
+  double limit = std::numeric_limits<double>::quiet_NaN();  // The worst that `own` may be.
 };
 
 // Decides which trials of a sweep go on. Trials count from 0 in the order in which they begin. One
@@ -45,8 +45,8 @@ class StoppingRule {
                            std::optional<Answer> decided) = 0;
   // The trial has ended, and was not paused by the rule.
   virtual void End(std::uint64_t /*trial*/) {}
-  // `begun` trials have begun, and more will if `more_come`. What becomes of a paused one now, if
-  // anything; it has been told then, and is not told again.
+  // `begun` trials have begun, and more will if `more_come`. The fate of a paused one now, if
+  // any; it has been told then, and is not told again.
   struct Fate {
     std::uint64_t trial = 0;
     bool goes_on = true;  // Or is not gone on with any more.
