@@ -46,14 +46,20 @@ std::optional<Overlap> OverlapOf(msg::Overlap overlap) {
 
 void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::int64_t last_step,
                    std::size_t limit, msg::ScalarsReplyT* reply) {
-  for (const Column& column : series.Columns(first_step, last_step, std::min(limit, kMaxColumns))) {
-    AppendPoint({column.first_step, column.last_wall_time, column.last}, reply);
-    reply->last_steps.push_back(column.last_step);
-    reply->firsts.push_back(column.first);
-    reply->mins.push_back(column.min);
-    reply->maxs.push_back(column.max);
-    reply->counts.push_back(column.count);
-  }
+  const std::vector<Column> columns =
+      series.PictureColumns(first_step, last_step, std::min(limit, kMaxColumns));
+  const auto append = [&columns](auto& list, auto member) {
+    list.reserve(list.size() + columns.size());
+    for (const Column& column : columns) list.push_back(column.*member);
+  };
+  append(reply->steps, &Column::first_step);
+  append(reply->last_steps, &Column::last_step);
+  append(reply->wall_times, &Column::last_wall_time);
+  append(reply->values, &Column::last);
+  append(reply->firsts, &Column::first);
+  append(reply->mins, &Column::min);
+  append(reply->maxs, &Column::max);
+  append(reply->counts, &Column::count);
 }
 
 absl::StatusOr<bool> PointPages::Next(const ScalarColumns& series, std::uint64_t generation,

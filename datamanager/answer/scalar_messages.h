@@ -26,7 +26,7 @@ std::optional<Overlap> OverlapOf(msg::Overlap overlap);
 inline constexpr std::size_t kMaxColumns = 16'384;
 
 // Appends at most `limit` columns, and no more than kMaxColumns, of the points with
-// first_step <= step <= last_step. `series` is sorted().
+// first_step <= step <= last_step: ScalarColumns::PictureColumns(). `series` is sorted().
 void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::int64_t last_step,
                    std::size_t limit, msg::ScalarsReplyT* reply);
 

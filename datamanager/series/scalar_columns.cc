@@ -49,7 +49,7 @@ void AddValues(Column& column, std::size_t count, Value value) {
 }
 
 Column Open(std::int64_t step, double value) {
-  return {.first_step = step, .first = value, .min = kNaN, .max = kNaN};
+  return {.first_step = step, .last_step = step, .first = value, .min = kNaN, .max = kNaN};
 }
 
 void Close(Column& column, std::int64_t step, double wall_time, double value, std::size_t added) {
@@ -108,23 +108,27 @@ struct ScalarColumns::Sealed {
 // Makes the columns of an answer from points and nodes, which come in the order of steps.
 class ScalarColumns::Builder {
  public:
-  Builder(std::int64_t first_step, std::int64_t last_step, std::size_t limit, bool one_each)
+  // `overlaps`: a node that begins in a column may end in the next one, of which it takes that
+  // part.
+  Builder(std::int64_t first_step, std::int64_t last_step, std::size_t limit, bool one_each,
+          bool overlaps)
       : origin_(first_step),
         // At least 1, and never so small that a step falls into column `limit`.
         width_(Distance(first_step, last_step) / limit + 1),
         one_column_(limit == 1),
-        one_each_(one_each) {}
+        one_each_(one_each),
+        overlaps_(overlaps) {}
 
   // Adds a node that falls into one column; false if it does not.
   bool AddWhole(const Column& node) {
     if (one_each_) return false;
     if (Holds(node.first_step)) {
-      if (!Holds(node.last_step)) return false;
+      if (!Ends(node.last_step, last_inside_)) return false;
       Join(columns_.back(), node);
       return true;
     }
     const std::uint64_t last_inside = LastInColumnOf(node.first_step);
-    if (Distance(origin_, node.last_step) > last_inside) return false;
+    if (!Ends(node.last_step, last_inside)) return false;
     last_inside_ = last_inside;
     columns_.push_back(node);
     return true;
@@ -158,7 +162,13 @@ class ScalarColumns::Builder {
  private:
   // Whether a step, none smaller than those before, falls into the open column.
   bool Holds(std::int64_t step) const {
-    return !columns_.empty() && Distance(origin_, step) <= last_inside_;
+    return !columns_.empty() &&
+           (Distance(origin_, step) <= last_inside_ || step == columns_.back().last_step);
+  }
+  // Whether a node may end at `step` in the column whose last step has that distance.
+  bool Ends(std::int64_t step, std::uint64_t last_inside) const {
+    const std::uint64_t distance = Distance(origin_, step);
+    return distance <= last_inside || (overlaps_ && distance - last_inside < width_);
   }
   // Distance of the last step that falls into the same column as `step`.
   std::uint64_t LastInColumnOf(std::int64_t step) const {
@@ -173,6 +183,7 @@ class ScalarColumns::Builder {
   const std::uint64_t width_;
   const bool one_column_;
   const bool one_each_;
+  const bool overlaps_;
   std::uint64_t last_inside_ = 0;  // Of the open column, which is the last one.
   std::vector<Column> columns_;
 };
@@ -403,12 +414,26 @@ ScalarColumns::Range ScalarColumns::Find(std::int64_t first_step, std::int64_t l
 
 std::vector<Column> ScalarColumns::Columns(std::int64_t first_step, std::int64_t last_step,
                                            std::size_t limit) const {
+  return MakeColumns(Find(first_step, last_step), limit, /*for_picture=*/false);
+}
+
+std::vector<Column> ScalarColumns::PictureColumns(std::int64_t first_step, std::int64_t last_step,
+                                                  std::size_t limit) const {
   const Range range = Find(first_step, last_step);
+  // Columns as wide as the nodes of a level, if that leaves half of them.
+  std::uint64_t nodes = range.size() / kBlockPoints;
+  if (limit == 0 || nodes <= limit) return MakeColumns(range, limit, /*for_picture=*/false);
+  while (nodes > limit) nodes /= kFanOut;
+  return MakeColumns(range, nodes >= (limit + 1) / 2 ? nodes : limit, /*for_picture=*/true);
+}
+
+std::vector<Column> ScalarColumns::MakeColumns(Range range, std::size_t limit,
+                                               bool for_picture) const {
   if (range.size() == 0 || limit == 0) return {};
   std::vector<Point> ends;
   Read(range.first, 1, &ends);
   Read(range.end - 1, 1, &ends);
-  Builder builder(ends[0].step, ends[1].step, limit, range.size() <= limit);
+  Builder builder(ends[0].step, ends[1].step, limit, range.size() <= limit, for_picture);
   AddSealed({range.first, std::min(range.end, sealed_points_)}, builder);
   const std::uint64_t tail_first = std::max(range.first, sealed_points_);
   for (std::uint64_t place = tail_first; place < range.end; ++place) {

@@ -81,6 +81,12 @@ class ScalarColumns {
   // ReduceToColumns() would.
   std::vector<Column> Columns(std::int64_t first_step, std::int64_t last_step,
                               std::size_t limit) const;
+  // The same for a picture, in a twentieth of the time: a column that would end within a node of
+  // the pyramid ends with it, less than a column's width later, so that no block is read but those
+  // in which the range begins and ends. There may be half as many columns, never more. Each is
+  // exact for the points from its first to its last step, and no two of them share a step.
+  std::vector<Column> PictureColumns(std::int64_t first_step, std::int64_t last_step,
+                                     std::size_t limit) const;
 
  private:
   struct Block;
@@ -99,6 +105,7 @@ class ScalarColumns {
   template <typename Before>
   std::uint64_t FirstNot(Before before) const;
   void AddSealed(Range range, Builder& builder) const;
+  std::vector<Column> MakeColumns(Range range, std::size_t limit, bool for_picture) const;
 
   std::unique_ptr<Point[]> tail_;
   std::unique_ptr<Sealed> sealed_;

@@ -207,6 +207,55 @@ TEST(ScalarColumnsTest, ASpikeAmongAMillionIsAlwaysThere) {
   }
 }
 
+// What PictureColumns() promises of the points between two steps.
+void ExpectPicture(const std::vector<Point>& points, const ScalarColumns& series,
+                   std::int64_t first_step, std::int64_t last_step, std::size_t limit) {
+  std::vector<Point> chosen;
+  for (const Point& point : points) {
+    if (first_step <= point.step && point.step <= last_step) chosen.push_back(point);
+  }
+  const std::vector<Column> columns = series.PictureColumns(first_step, last_step, limit);
+  ASSERT_LE(columns.size(), limit);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    ASSERT_LE(at + columns[i].count, chosen.size());
+    ASSERT_TRUE(Same(columns[i], ReduceToColumns({&chosen[at], columns[i].count}, 1)[0])) << i;
+    const bool is_apart = i == 0 || columns[i - 1].last_step < columns[i].first_step;
+    ASSERT_TRUE(is_apart || chosen.size() <= limit) << i << " shares a step";
+    at += columns[i].count;
+  }
+  ASSERT_EQ(at, limit == 0 ? 0 : chosen.size()) << "no point is left out";
+}
+
+TEST(ScalarColumnsTest, ColumnsOfAPictureLeaveNoPointOut) {
+  for (const auto& points : {Rising(200'000), Uneven(200'000, 11), Uneven(5000, 12)}) {
+    const ScalarColumns series = Build(points);
+    const std::int64_t low = points.front().step;
+    const std::int64_t high = points.back().step;
+    for (const std::size_t limit : {0, 1, 2, 7, 97, 600, 1000}) {
+      SCOPED_TRACE(testing::Message() << points.size() << " in " << limit);
+      ExpectPicture(points, series, kLow, kHigh, limit);
+      ExpectPicture(points, series, low + 37, high - 11, limit);
+      ExpectPicture(points, series, low + (high - low) / 3, low + (high - low) / 2, limit);
+      ExpectPicture(points, series, high, low, limit);
+    }
+  }
+}
+
+TEST(ScalarColumnsTest, APictureIsHalfAsFineAtWorst) {
+  const ScalarColumns series = Build(Rising(1'000'000));
+  for (std::size_t limit = 50; limit <= 4000; limit += 50) {
+    for (const std::int64_t first : {0, 1, 777, 500'000, 900'001}) {
+      const std::vector<Column> columns = series.PictureColumns(first, kHigh, limit);
+      EXPECT_GE(columns.size(), limit / 2 - 1) << "from " << first;
+      const auto width = (1'000'000 - first) / static_cast<std::int64_t>(limit) + 1;
+      for (const Column& column : columns) {
+        ASSERT_LE(column.last_step - column.first_step, 4 * width) << limit << " from " << first;
+      }
+    }
+  }
+}
+
 TEST(ScalarColumnsTest, ARangeIsExactAtBothEnds) {
   const std::vector<Point> points = Uneven(3000, 8);
   const ScalarColumns series = Build(points);
