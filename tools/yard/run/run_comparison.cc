@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/text/number_text.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/utf8.h"
-#include "tools/yard/text/number_text.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/text_width.h"
 
@@ -65,7 +65,7 @@ std::optional<std::string> MetricValue(const ComparedRun& run, const std::string
   const auto found = run.metrics.find(tag);
   if (found == run.metrics.end()) return std::nullopt;
   std::string text;
-  AppendJsonNumber(found->second.*number, &text);
+  runtime::AppendJsonNumber(found->second.*number, &text);
   return text;
 }
 

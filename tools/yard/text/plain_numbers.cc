@@ -3,7 +3,7 @@
 #include <cstddef>
 
 #include "absl/strings/numbers.h"
-#include "tools/yard/text/number_text.h"
+#include "runtime/text/number_text.h"
 
 namespace yard {
 namespace {
@@ -49,7 +49,7 @@ std::string WithPlainNumbers(std::string_view name) {
       plain += name[at++];
       continue;
     }
-    AppendNumber(number, &plain);
+    runtime::AppendNumber(number, &plain);
     at = end;
   }
   return plain;

@@ -7,10 +7,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "bus/json/point_export.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
 #include "tools/yard/run/overlap.h"
-#include "tools/yard/run/point_export.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/verbs/verbs.h"
@@ -34,7 +34,7 @@ class Export : public Verb {
 
   int Run(Context& context) override {
     if (format_.empty()) format_ = context.json ? "jsonl" : "csv";
-    const auto format = ParseExportFormat(format_);
+    const auto format = bus::ParseExportFormat(format_);
     if (!format.has_value()) {
       return Fail(context, "export",
                   absl::InvalidArgumentError(
@@ -83,18 +83,18 @@ class Export : public Verb {
 
   // False: nobody can read what is written any more.
   bool Write(Context& context, const msg::ReadScalarsReplyT& part) {
-    if (!has_header_) *context.out << ExportHeader(style_.format);
+    if (!has_header_) *context.out << bus::ExportHeader(style_.format);
     has_header_ = true;
     unreadable_ = part.undecided_runs;  // There is no query that could not be put to them.
     for (const auto& series : part.series) {
       std::string text;
-      AppendRows(style_,
-                 {.run = series->run,
-                  .tag = series->tag,
-                  .steps = series->steps,
-                  .wall_times = series->wall_times,
-                  .values = series->values},
-                 &text);
+      bus::AppendRows(style_,
+                      {.run = series->run,
+                       .tag = series->tag,
+                       .steps = series->steps,
+                       .wall_times = series->wall_times,
+                       .values = series->values},
+                      &text);
       *context.out << text;
       points_ += series->steps.size();
       if (series->incomplete) growing_.insert(series->run);
@@ -131,7 +131,7 @@ class Export : public Verb {
   std::vector<std::string> names_, tags_;
   std::string query_, pattern_, format_, steps_;
   std::string overlap_ = "raw";
-  ExportStyle style_;
+  bus::ExportStyle style_;
   std::uint64_t points_ = 0;
   std::uint64_t unreadable_ = 0;
   bool has_header_ = false;

@@ -1,4 +1,4 @@
-#include "tools/yard/run/point_export.h"
+#include "bus/json/point_export.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,11 +6,11 @@
 #include <iterator>
 
 #include "nlohmann/json.hpp"
+#include "runtime/text/number_text.h"
 #include "runtime/text/printable.h"
 #include "runtime/text/utf8.h"
-#include "tools/yard/text/number_text.h"
 
-namespace yard {
+namespace bus {
 namespace {
 
 std::string CsvField(std::string_view name, bool for_terminal) {
@@ -44,9 +44,9 @@ void AppendCsvRows(const ExportStyle& style, const ExportedPoints& points, std::
     *text += begin;
     AppendStep(points.steps[i], text);
     *text += ',';
-    AppendNumber(points.wall_times[i], text);
+    runtime::AppendNumber(points.wall_times[i], text);
     *text += ',';
-    AppendNumber(points.values[i], text);
+    runtime::AppendNumber(points.values[i], text);
     *text += "\r\n";
   }
 }
@@ -59,9 +59,9 @@ void AppendJsonRows(const ExportStyle& style, const ExportedPoints& points, std:
     *text += begin;
     AppendStep(points.steps[i], text);
     *text += ",\"wall_time\":";
-    AppendJsonNumber(points.wall_times[i], text);
+    runtime::AppendJsonNumber(points.wall_times[i], text);
     *text += ",\"value\":";
-    AppendJsonNumber(points.values[i], text);
+    runtime::AppendJsonNumber(points.values[i], text);
     *text += "}\n";
   }
 }
@@ -88,4 +88,4 @@ void AppendRows(const ExportStyle& style, const ExportedPoints& points, std::str
   }
 }
 
-}  // namespace yard
+}  // namespace bus

@@ -1,4 +1,4 @@
-#include "tools/yard/text/number_text.h"
+#include "runtime/text/number_text.h"
 
 #include <bit>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace yard {
+namespace runtime {
 namespace {
 
 std::string Text(double number) {
@@ -69,4 +69,4 @@ TEST(NumberTextTest, EveryBitComesBack) {
 }
 
 }  // namespace
-}  // namespace yard
+}  // namespace runtime

@@ -1,9 +1,9 @@
-#ifndef TOOLS_YARD_TEXT_NUMBER_TEXT_H_
-#define TOOLS_YARD_TEXT_NUMBER_TEXT_H_
+#ifndef RUNTIME_TEXT_NUMBER_TEXT_H_
+#define RUNTIME_TEXT_NUMBER_TEXT_H_
 
 #include <string>
 
-namespace yard {
+namespace runtime {
 
 // The shortest text that reads back as exactly `number`. What is not finite is "nan", "inf" and
 // "-inf", which Python, NumPy, pandas and R read.
@@ -13,6 +13,6 @@ void AppendNumber(double number, std::string* text);
 // as readers take "-0" for the integer 0.
 void AppendJsonNumber(double number, std::string* text);
 
-}  // namespace yard
+}  // namespace runtime
 
-#endif  // TOOLS_YARD_TEXT_NUMBER_TEXT_H_
+#endif  // RUNTIME_TEXT_NUMBER_TEXT_H_

@@ -1,5 +1,5 @@
-#ifndef TOOLS_YARD_RUN_POINT_EXPORT_H_
-#define TOOLS_YARD_RUN_POINT_EXPORT_H_
+#ifndef BUS_JSON_POINT_EXPORT_H_
+#define BUS_JSON_POINT_EXPORT_H_
 
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace yard {
+namespace bus {
 
 // Points as text, one row each: run, tag, step, wall_time (seconds since 1970), value. Numbers are
 // the shortest that read back exactly (number_text.h).
@@ -42,6 +42,6 @@ std::string_view ExportHeader(ExportStyle::Format format);
 // parts of bounded size has bounded text.
 void AppendRows(const ExportStyle& style, const ExportedPoints& points, std::string* text);
 
-}  // namespace yard
+}  // namespace bus
 
-#endif  // TOOLS_YARD_RUN_POINT_EXPORT_H_
+#endif  // BUS_JSON_POINT_EXPORT_H_

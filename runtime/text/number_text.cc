@@ -1,4 +1,4 @@
-#include "tools/yard/text/number_text.h"
+#include "runtime/text/number_text.h"
 
 #include <charconv>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "runtime/text/json_number.h"
 
-namespace yard {
+namespace runtime {
 namespace {
 
 void AppendFinite(double number, std::string* text) {
@@ -28,7 +28,7 @@ void AppendNumber(double number, std::string* text) {
 
 void AppendJsonNumber(double number, std::string* text) {
   if (!std::isfinite(number)) {
-    text->append("\"").append(runtime::NotFiniteWord(number)).append("\"");
+    text->append("\"").append(NotFiniteWord(number)).append("\"");
   } else if (number == 0 && std::signbit(number)) {
     *text += "-0.0";
   } else {
@@ -36,4 +36,4 @@ void AppendJsonNumber(double number, std::string* text) {
   }
 }
 
-}  // namespace yard
+}  // namespace runtime

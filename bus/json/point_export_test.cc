@@ -1,4 +1,4 @@
-#include "tools/yard/run/point_export.h"
+#include "bus/json/point_export.h"
 
 #include <cstdint>
 #include <limits>
@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace yard {
+namespace bus {
 namespace {
 
 using Format = ExportStyle::Format;
@@ -145,4 +145,4 @@ TEST(PointExportTest, ALineOfJsonIsOne) {
 }
 
 }  // namespace
-}  // namespace yard
+}  // namespace bus

@@ -1,0 +1,46 @@
+#ifndef WEB_HTTP_CONNECTION_H_
+#define WEB_HTTP_CONNECTION_H_
+
+// One client of the server (server.h), which alone uses this.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <unordered_set>
+#include <utility>
+
+#include "boost/asio/io_context.hpp"
+#include "runtime/file/unique_fd.h"
+#include "web/http/message.h"
+#include "web/http/server.h"
+
+namespace web {
+
+class OpenConnection {
+ public:
+  virtual ~OpenConnection() = default;
+  virtual void Close() = 0;  // On the server's thread.
+};
+
+// What the server, its connections and replies share; the last of them destroys it.
+struct ServerCore {
+  explicit ServerCore(HttpServer::Options server_options) : options(std::move(server_options)) {}
+
+  const HttpServer::Options options;
+  boost::asio::io_context io = boost::asio::io_context(1);
+  std::atomic<std::size_t> connections = 0;
+  std::atomic<std::uint64_t> requests = 0;
+  std::atomic<std::uint64_t> refused = 0;
+  std::atomic<std::uint64_t> turned_away = 0;
+  // Those that are not closed. Their sockets end before `io` does.
+  std::unordered_set<std::shared_ptr<OpenConnection>> open = {};
+};
+
+// Reads requests from a socket that was accepted, of that address family, and answers them, until
+// the client or a limit ends it. On the server's thread.
+void StartConnection(const std::shared_ptr<ServerCore>& core, Door door, int family,
+                     runtime::UniqueFd fd);
+
+}  // namespace web
+
+#endif  // WEB_HTTP_CONNECTION_H_
