@@ -11,12 +11,14 @@
 namespace web {
 
 // What a page may do: each is the call of the verb of that name. `kind`: "trials" (stop, pause,
-// resume, rm) or "jobs" (stop, restart, rm). The same `request_id` does it once. Answers with the
-// thing as it is then. Blocks. InvalidArgument: there is no such action; else what the service
-// says.
+// resume, rm, tell) or "jobs" (stop, restart, rm, signal). Of `body`, a "request_id" that comes
+// again does nothing again; "signal" is the number of one, and "event" what is told, any JSON.
+// Answers with the thing as it is then, {"tasks": those that got the signal} or {"number": of the
+// event}. Blocks. InvalidArgument: there is no such action, or it lacks something; else what the
+// service says.
 absl::StatusOr<nlohmann::json> DoAction(bus::Client& client, std::string_view kind,
                                         const std::string& id, std::string_view action,
-                                        const std::string& request_id);
+                                        const nlohmann::json& body);
 
 }  // namespace web
 

@@ -1,6 +1,7 @@
 #include "web/api/api.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -19,6 +20,7 @@
 #include "runtime/text/string_view.h"
 #include "web/api/actions.h"
 #include "web/api/answers.h"
+#include "web/api/export.h"
 #include "web/api/run_list.h"
 #include "web/api/series_format.h"
 #include "web/api/series_reader.h"
@@ -35,6 +37,7 @@ using nlohmann::json;
 using Segments = std::vector<std::string>;
 
 constexpr std::uint32_t kMostEndedTrials = 10'000;
+constexpr int kMostExports = 3;
 
 Response JsonResponse(const json& body) {
   return {.body = body.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"};
@@ -70,6 +73,18 @@ std::vector<std::string> ListOf(const Target& target, std::string_view name) {
 }
 
 bool IsRead(const Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+// Counts itself while it lives.
+class Counted {
+ public:
+  explicit Counted(std::atomic<int>& count) : count_(count) { ++count_; }
+  ~Counted() { --count_; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+
+ private:
+  std::atomic<int>& count_;
+};
 
 class RoutedApi : public Api {
  public:
@@ -168,10 +183,27 @@ class RoutedApi : public Api {
   void Later(Request request, Segments path, std::shared_ptr<Reply> reply) {
     const absl::Status queued =
         options_.pool->Submit([this, request = std::move(request), path = std::move(path), reply] {
-          if (!reply->IsGone()) reply->Send(AnswerOrFail(request, path));
+          if (reply->IsGone()) return absl::OkStatus();
+          if (path == Segments{"export"} && request.method == "GET") {
+            ExportPoints(request.target, reply);
+          } else {
+            reply->Send(AnswerOrFail(request, path));
+          }
           return absl::OkStatus();
         });
     if (!queued.ok()) reply->Send(ProblemOf(queued));
+  }
+
+  // An export keeps a thread of the pool for as long as its client takes; others need some, too.
+  void ExportPoints(const Target& target, const std::shared_ptr<Reply>& reply) {
+    const auto question = ParseExportQuestion(target);
+    if (!question.ok()) return reply->Send(ProblemOf(question.status()));
+    const Counted counted(exports_);
+    if (exports_ > kMostExports) {
+      return reply->Send(
+          Problem(429, absl::StrCat(kMostExports, " exports are under way already")));
+    }
+    Export(*options_.client, *question, reply);
   }
 
   Response AnswerOrFail(const Request& request, const Segments& path) {
@@ -255,11 +287,7 @@ class RoutedApi : public Api {
 
   Response Act(const Request& request, const Segments& path) const {
     const json body = json::parse(request.body, nullptr, /*allow_exceptions=*/false);
-    std::string request_id;
-    if (body.is_object() && body.contains("request_id") && body["request_id"].is_string()) {
-      request_id = body["request_id"].get<std::string>();
-    }
-    const auto done = DoAction(*options_.client, path[0], path[1], path[2], request_id);
+    const auto done = DoAction(*options_.client, path[0], path[1], path[2], body);
     LOG(INFO) << "page: " << runtime::Printable(path[2]) << " " << runtime::Printable(path[0])
               << " " << runtime::Printable(path[1]) << ", by the "
               << (request.door == Door::kSocket ? "socket" : "port") << ": "
@@ -270,6 +298,7 @@ class RoutedApi : public Api {
   const Options options_;
   const Guard guard_;
   const std::unique_ptr<RunList> runs_;
+  std::atomic<int> exports_ = 0;  // Under way.
 };
 
 }  // namespace

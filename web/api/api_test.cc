@@ -45,9 +45,9 @@ class OneReply : public Reply {
     sent_ = true;
     promise_.set_value(std::move(response));
   }
-  void Begin(Response) override {}
-  void Write(std::string) override {}
-  void End() override {}
+  void Begin(Response head) override { streamed_ = std::move(head); }
+  void Write(std::string part) override { streamed_.body += part; }
+  void End() override { Send(std::move(streamed_)); }
   std::size_t Waiting() const override { return 0; }
   bool IsGone() const override { return false; }
   void OnProgress(std::function<void()>) override {}
@@ -56,6 +56,7 @@ class OneReply : public Reply {
 
  private:
   std::promise<Response> promise_;
+  Response streamed_;
   bool sent_ = false;
 };
 
@@ -132,6 +133,8 @@ class ApiTest : public testing::Test {
   std::string address_ = "http://127.0.0.1:7710/";
   std::vector<std::string> topics_;
   std::string last_id_;
+  int signal_ = 0;
+  std::string told_;
   runtime::Coordinator coordinator_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<runtime::ThreadPool> pool_;
@@ -285,6 +288,13 @@ class ApiTest : public testing::Test {
           reply.checkpoints.push_back(std::move(checkpoint));
           return reply;
         });
+    service.Handle<Trainer::TellTrial>(
+        [this](const bus::CallContext&, const msg::TellTrialRequestT& request) {
+          told_ = request.event;
+          msg::TellTrialReplyT reply;
+          reply.number = 7;
+          return reply;
+        });
     service.Handle<Trainer::PauseTrial>(
         [](const bus::CallContext&,
            const msg::PauseTrialRequestT& request) -> absl::StatusOr<msg::PauseTrialReplyT> {
@@ -315,6 +325,13 @@ class ApiTest : public testing::Test {
           auto job = std::make_unique<msg::JobT>();
           job->id = "j-abcde";
           reply.jobs.push_back(std::move(job));
+          return reply;
+        });
+    service.Handle<Launcher::SignalJob>(
+        [this](const bus::CallContext&, const msg::SignalJobRequestT& request) {
+          signal_ = request.signal;
+          msg::SignalJobReplyT reply;
+          if (request.job == "j-abcde") reply.tasks = {"j-abcde/worker-0"};
           return reply;
         });
     service.HandleAsync<Launcher::Logs>([](const auto& writer, const auto& request) {
@@ -413,7 +430,7 @@ TEST_F(ApiTest, SeriesAreColumnsWithAllThatIsInThem) {
   const json series = SeriesText(response.body)["series"][0];
   EXPECT_EQ(series["points"], 4);
   EXPECT_THAT(Numbers(response.body, series, "min"), ElementsAre(3, 1));
-  EXPECT_EQ(series["max"], nullptr) << "they are the last ones";
+  EXPECT_FALSE(series.contains("max")) << "they are the last ones";
   EXPECT_THAT(Numbers(response.body, series, "last"), ElementsAre(4, 1));
   EXPECT_THAT(Numbers(response.body, series, "nan"), ElementsAre(0, 1));
   EXPECT_THAT(Numbers(response.body, series, "last_step"), ElementsAre(0, 2)) << "from the first";
@@ -428,6 +445,23 @@ TEST_F(ApiTest, ASmoothedCurveComesFromAllPoints) {
   EXPECT_DOUBLE_EQ(Numbers(response.body, series, "smooth")[0], 0.25 / 0.75);
 }
 
+TEST_F(ApiTest, AnotherMetricMayBeX) {
+  const Response response =
+      Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":4,"x":"acc"})");
+  const json series = SeriesText(response.body)["series"][0];
+  // It has points at the first two steps only.
+  EXPECT_THAT(Numbers(response.body, series, "x"), ElementsAre(0.5, 0.25, 0.25, 0.25));
+  const Response coarse =
+      Ask("POST", "/api/v1/series", R"({"sel":[["base","loss"]],"n":2,"x":"acc"})");
+  EXPECT_THAT(Numbers(coarse.body, SeriesText(coarse.body)["series"][0], "x"),
+              ElementsAre(0.25, 0.25))
+      << "where the column ends";
+  const Response none =
+      Ask("POST", "/api/v1/series", R"({"sel":[["sweep/a","loss"]],"n":4,"x":"acc"})");
+  EXPECT_THAT(Numbers(none.body, SeriesText(none.body)["series"][0], "x"),
+              ElementsAre(testing::IsNan()));
+}
+
 TEST_F(ApiTest, ATagOfAllRunsIsAskedForAtOnce) {
   const Response response = Ask("POST", "/api/v1/series", R"({"q":"","tag":"loss"})");
   const json series = SeriesText(response.body)["series"];
@@ -439,8 +473,8 @@ TEST_F(ApiTest, ATagOfAllRunsIsAskedForAtOnce) {
 TEST_F(ApiTest, AWrongQuestionIsSaidToBe) {
   for (const char* body :
        {"", "[]", "{}", R"({"sel":5})", R"({"sel":[["a"]]})", R"({"tag":"a","n":0})",
-        R"({"tag":"a","smooth":1})", R"({"tag":"a","x":"loss"})", R"({"tag":"a","from":"1"})",
-        R"({"sel":[["a","b"]],"tag":"a"})"}) {
+        R"({"tag":"a","smooth":1})", R"({"tag":"a","x":1})", R"({"tag":"a","y":"loss"})",
+        R"({"tag":"a","from":"1"})", R"({"sel":[["a","b"]],"tag":"a"})"}) {
     EXPECT_EQ(Ask("POST", "/api/v1/series", body).status, 400) << body;
   }
 }
@@ -511,8 +545,57 @@ TEST_F(ApiTest, AnActionIsTheCallOfItsVerb) {
   EXPECT_THAT(refused.body, HasSubstr("trial t-abcde has ended"));
   EXPECT_EQ(Ask("POST", "/api/v1/trials/t-abcde/explode", "{}").status, 400);
   EXPECT_EQ(Ask("POST", "/api/v1/services/trainer/stop", "{}").status, 400);
+  EXPECT_EQ(Ask("POST", "/api/v1/trials/t-abcde/pause", "[]").status, 400);
   EXPECT_EQ(Ask("GET", "/api/v1/trials/t-abcde/pause").status, 404);
   EXPECT_EQ(Ask("DELETE", "/api/v1/trials/t-abcde", "{}").status, 405);
+}
+
+TEST_F(ApiTest, AJobIsSentASignalAndATrialIsTold) {
+  const Response sent = Ask("POST", "/api/v1/jobs/j-abcde/signal", R"({"signal":10})");
+  EXPECT_EQ(json::parse(sent.body), json({{"tasks", {"j-abcde/worker-0"}}}));
+  EXPECT_EQ(signal_, 10);
+  const Response told =
+      Ask("POST", "/api/v1/trials/t-abcde/tell", R"({"event":{"lr":0.1}, "request_id":"a"})");
+  EXPECT_EQ(json::parse(told.body), json({{"number", 7}}));
+  EXPECT_EQ(told_, R"({"lr":0.1})");
+  for (const char* body : {"{}", R"({"signal":"TERM"})", R"({"signal":-1})", R"({"signal":65})"}) {
+    EXPECT_EQ(Ask("POST", "/api/v1/jobs/j-abcde/signal", body).status, 400) << body;
+  }
+  EXPECT_EQ(Ask("POST", "/api/v1/jobs/j-none/signal", R"({"signal":10})").status, 409);
+  EXPECT_EQ(Ask("POST", "/api/v1/trials/t-abcde/tell", "{}").status, 400);
+}
+
+TEST_F(ApiTest, EveryPointIsExported) {
+  EXPECT_EQ(
+      Ask("GET", "/api/v1/export?tag=loss&run=base").body,
+      "run,tag,step,wall_time,value\r\n"
+      "base,loss,0,1001,3\r\nbase,loss,1,1002,4\r\nbase,loss,2,1003,nan\r\nbase,loss,3,1004,1\r\n");
+  EXPECT_EQ(Ask("GET", "/api/v1/export?tag=acc&format=jsonl").body,
+            "{\"run\":\"base\",\"tag\":\"acc\",\"step\":0,\"wall_time\":1001,\"value\":0.5}\n"
+            "{\"run\":\"base\",\"tag\":\"acc\",\"step\":1,\"wall_time\":1002,\"value\":0.25}\n");
+  const std::string body = Ask("GET", "/api/v1/export?tag=acc&format=columns").body;
+  const std::string text = R"({"run":"base","tag":"acc"})";
+  ASSERT_EQ(body.substr(16, text.size()), text);
+  const auto number = [&body](std::size_t at) {
+    std::uint32_t value = 0;
+    memcpy(&value, body.data() + at, sizeof value);
+    return value;
+  };
+  EXPECT_EQ(body.substr(0, 8), std::string("YSC1\0\0\0\0", 8));
+  EXPECT_EQ(number(8), 32U) << "with spaces";
+  EXPECT_EQ(number(12), 2U);
+  std::vector<std::int64_t> steps(2);
+  std::vector<double> numbers(4);
+  ASSERT_EQ(body.size(), 48U + 16 + 32 + 8);
+  memcpy(steps.data(), body.data() + 48, 16);
+  memcpy(numbers.data(), body.data() + 64, 32);
+  EXPECT_THAT(steps, ElementsAre(0, 1));
+  EXPECT_THAT(numbers, ElementsAre(1001, 1002, 0.5, 0.25));
+  EXPECT_EQ(body.substr(96), std::string(8, 0)) << "nothing was cut off";
+  for (const char* query : {"format=xls", "from=1.5", "to=", "n=1"}) {
+    EXPECT_EQ(Ask("GET", absl::StrCat("/api/v1/export?", query)).status, 400) << query;
+  }
+  EXPECT_EQ(Ask("POST", "/api/v1/export", "{}").status, 405);
 }
 
 TEST_F(ApiTest, AStreamHasTopics) {

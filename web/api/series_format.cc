@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <map>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
@@ -17,128 +17,201 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::size_t kAlignment = 8;
-
-using nlohmann::json;
+constexpr std::size_t kHead = 8;  // "YSR1" and the length of the text.
 
 // NaN is the same as NaN.
-bool Same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 bool AllSame(const std::vector<double>& a, const std::vector<double>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), Same);
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); });
 }
 
-bool FitsFloat(const std::vector<double>& values) {
-  return std::all_of(values.begin(), values.end(), [](double value) {
-    return Same(static_cast<double>(static_cast<float>(value)), value);
-  });
+bool FitFloats(const std::vector<double>& values) {
+  // (Without a branch, so that several are looked at together.)
+  bool fit = true;
+  for (const double value : values) {
+    fit &= (static_cast<double>(static_cast<float>(value)) == value) | (value != value);
+  }
+  return fit;
 }
 
-// The arrays behind the text.
-class Arrays {
+std::size_t Aligned(std::size_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
+
+enum class Type { kDoubles, kFloats, kSteps, kDistances, kCounts };
+
+std::string_view NameOf(Type type) {
+  switch (type) {
+    case Type::kDoubles:
+      return "f64";
+    case Type::kFloats:
+      return "f32";
+    case Type::kSteps:
+      return "i64";
+    default:
+      return "u32";
+  }
+}
+
+std::size_t WidthOf(Type type) { return type == Type::kDoubles || type == Type::kSteps ? 8 : 4; }
+
+// An array of the answer: what it is made of, which is as long as the answer takes.
+struct Array {
+  Type type;
+  const char* source;
+  std::size_t source_bytes;
+  std::size_t count;
+  std::size_t at;  // Behind the text.
+
+  std::size_t bytes() const { return count * WidthOf(type); }
+};
+
+std::uint64_t HashOf(Type type, const char* bytes, std::size_t count) {
+  std::uint64_t hash = 0x9E3779B97F4A7C15u ^ static_cast<std::uint64_t>(type) ^ count << 8;
+  std::size_t i = 0;
+  for (; i + 8 <= count; i += 8) {
+    std::uint64_t word;
+    memcpy(&word, bytes + i, sizeof word);
+    hash = std::rotl((hash ^ word) * 0xD6E8FEB86659FD93u, 29);
+  }
+  for (; i < count; ++i) hash = (hash ^ static_cast<unsigned char>(bytes[i])) * 0x100000001B3u;
+  return hash;
+}
+
+template <typename To, typename From>
+void AppendConverted(const Array& array, From base, std::string& body) {
+  const std::size_t begin = body.size();
+  body.resize(begin + array.bytes());
+  char* out = body.data() + begin;
+  for (std::size_t i = 0; i < array.count; ++i) {
+    From from;
+    memcpy(&from, array.source + i * sizeof from, sizeof from);
+    const To to = static_cast<To>(from - base);
+    memcpy(out + i * sizeof to, &to, sizeof to);
+  }
+}
+
+class Answer {
  public:
-  template <typename T>
-  json Add(const char* type, const std::vector<T>& values) {
-    std::string bytes(values.size() * sizeof(T), 0);
-    if (!values.empty()) memcpy(bytes.data(), values.data(), bytes.size());
-    const auto [place, is_new] = places_.try_emplace(std::move(bytes), size_);
-    if (is_new) {
-      order_.push_back(&place->first);
-      size_ += (place->first.size() + kAlignment - 1) / kAlignment * kAlignment;
+  void Describe(const SeriesColumns& series) {
+    text_ += text_.empty() ? "{\"series\":[{" : ",{";
+    AddText("run", series.run);
+    AddText("tag", series.tag);
+    absl::StrAppend(&text_, "\"points\":", series.points,
+                    ",\"columns\":", series.first_steps.size(),
+                    ",\"generation\":", series.generation, ",");
+    AddFlag("incomplete", series.incomplete);
+    AddFlag("nan_counted", !series.nans.empty() || series.first_steps.empty());
+    AddSteps("first_step", series.first_steps);
+    if (series.last_steps != series.first_steps) AddSteps("last_step", series.last_steps);
+    AddNumbers("time", series.times);
+    if (!AllSame(series.mins, series.lasts)) AddNumbers("min", series.mins);
+    if (!AllSame(series.maxs, series.lasts)) AddNumbers("max", series.maxs);
+    AddNumbers("last", series.lasts);
+    if (std::any_of(series.nans.begin(), series.nans.end(), [](auto count) { return count > 0; })) {
+      AddArray("nan", Type::kCounts, series.nans);
     }
-    return {{"at", place->second}, {"type", type}};
+    AddNumbers("smooth", series.smooths);
+    AddNumbers("x", series.xs);
+    text_.back() = '}';
   }
 
-  json AddNumbers(const std::vector<double>& values) {
-    if (values.empty()) return nullptr;
-    if (!FitsFloat(values)) return Add("f64", values);
-    return Add("f32", std::vector<float>(values.begin(), values.end()));
-  }
-
-  // In no falling order.
-  json AddSteps(const std::vector<std::int64_t>& steps) {
-    if (steps.empty()) return nullptr;
-    const auto base = static_cast<std::uint64_t>(steps.front());
-    if (static_cast<std::uint64_t>(steps.back()) - base >
-        std::numeric_limits<std::uint32_t>::max()) {
-      return Add("i64", steps);
+  std::string Finish() {
+    text_ += text_.empty() ? "{\"series\":[]}" : "]}";
+    text_.resize(Aligned(text_.size()), ' ');  // Spaces at the end of JSON say nothing.
+    for (const auto& [place, array] : places_) {
+      const std::string digits = absl::StrCat(kHead + text_.size() + arrays_[array].at);
+      text_.replace(place + kDigits - digits.size(), digits.size(), digits);
     }
-    std::vector<std::uint32_t> distances;
-    for (const std::int64_t step : steps) {
-      distances.push_back(static_cast<std::uint32_t>(static_cast<std::uint64_t>(step) - base));
-    }
-    json array = Add("u32", distances);
-    array["base"] = absl::StrCat(steps.front());
-    return array;
-  }
-
-  void AppendTo(std::string& body) const {
-    for (const std::string* bytes : order_) {
-      body += *bytes;
-      body.resize((body.size() + kAlignment - 1) / kAlignment * kAlignment);
-    }
+    std::string body;
+    body.reserve(kHead + text_.size() + size_);
+    body += "YSR1";
+    const auto length = static_cast<std::uint32_t>(text_.size());
+    body.append(reinterpret_cast<const char*>(&length), sizeof length);
+    body += text_;
+    for (const Array& array : arrays_) Append(array, body);
+    return body;
   }
 
  private:
-  std::map<std::string, std::size_t> places_;  // By content.
-  std::vector<const std::string*> order_;
+  static constexpr std::size_t kDigits = 12;  // Room for a place, which is known at the end.
+
+  void AddText(std::string_view name, const std::string& value) {
+    text_.append("\"").append(name).append("\":");
+    text_ += nlohmann::json(value).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    text_ += ",";
+  }
+
+  void AddFlag(std::string_view name, bool value) {
+    text_.append("\"").append(name).append(value ? "\":true," : "\":false,");
+  }
+
+  template <typename T>
+  void AddArray(std::string_view name, Type type, const std::vector<T>& values) {
+    text_.append("\"").append(name).append("\":{\"type\":\"").append(NameOf(type));
+    text_ += "\",\"at\":";
+    places_.emplace_back(text_.size(), Place(type, values));
+    text_.append(kDigits, ' ');
+    if (type == Type::kDistances) absl::StrAppend(&text_, ",\"base\":\"", values.front(), "\"");
+    text_ += "},";
+  }
+
+  void AddNumbers(std::string_view name, const std::vector<double>& values) {
+    if (values.empty()) return;
+    AddArray(name, FitFloats(values) ? Type::kFloats : Type::kDoubles, values);
+  }
+
+  // In no falling order.
+  void AddSteps(std::string_view name, const std::vector<std::int64_t>& steps) {
+    if (steps.empty()) return;
+    const std::uint64_t span =
+        static_cast<std::uint64_t>(steps.back()) - static_cast<std::uint64_t>(steps.front());
+    const bool is_narrow = span <= std::numeric_limits<std::uint32_t>::max();
+    AddArray(name, is_narrow ? Type::kDistances : Type::kSteps, steps);
+  }
+
+  // Of the array with these values, which may be there already.
+  template <typename T>
+  std::size_t Place(Type type, const std::vector<T>& values) {
+    const auto* const source = reinterpret_cast<const char*>(values.data());
+    const std::size_t bytes = values.size() * sizeof(T);
+    const auto [found, is_new] = by_hash_.try_emplace(HashOf(type, source, bytes), arrays_.size());
+    if (!is_new) {
+      const Array& other = arrays_[found->second];
+      if (other.type == type && other.source_bytes == bytes &&
+          memcmp(other.source, source, bytes) == 0) {
+        return found->second;
+      }
+    }
+    arrays_.push_back({type, source, bytes, values.size(), size_});
+    size_ += Aligned(arrays_.back().bytes());
+    return arrays_.size() - 1;
+  }
+
+  static void Append(const Array& array, std::string& body) {
+    if (array.type == Type::kFloats) {
+      AppendConverted<float, double>(array, 0, body);
+    } else if (array.type == Type::kDistances) {
+      std::uint64_t base;
+      memcpy(&base, array.source, sizeof base);
+      AppendConverted<std::uint32_t, std::uint64_t>(array, base, body);
+    } else {
+      body.append(array.source, array.source_bytes);
+    }
+    body.resize(Aligned(body.size()));
+  }
+
+  std::string text_;
+  std::vector<std::pair<std::size_t, std::size_t>> places_;  // In the text, and whose.
+  std::vector<Array> arrays_;
+  std::unordered_map<std::uint64_t, std::size_t> by_hash_;
   std::size_t size_ = 0;
 };
-
-json Describe(const SeriesColumns& series, Arrays& arrays) {
-  json text = {{"run", series.run},
-               {"tag", series.tag},
-               {"points", series.points},
-               {"columns", series.first_steps.size()},
-               {"generation", series.generation},
-               {"incomplete", series.incomplete},
-               {"first_step", arrays.AddSteps(series.first_steps)},
-               {"last_step", nullptr},
-               {"time", arrays.AddNumbers(series.times)},
-               {"min", nullptr},
-               {"max", nullptr},
-               {"last", arrays.AddNumbers(series.lasts)},
-               {"nan", nullptr},
-               {"nan_counted", !series.nans.empty() || series.first_steps.empty()},
-               {"smooth", arrays.AddNumbers(series.smooths)}};
-  if (series.last_steps != series.first_steps) {
-    text["last_step"] = arrays.AddSteps(series.last_steps);
-  }
-  if (!AllSame(series.mins, series.lasts)) text["min"] = arrays.AddNumbers(series.mins);
-  if (!AllSame(series.maxs, series.lasts)) text["max"] = arrays.AddNumbers(series.maxs);
-  if (std::any_of(series.nans.begin(), series.nans.end(), [](auto count) { return count > 0; })) {
-    text["nan"] = arrays.Add("u32", series.nans);
-  }
-  return text;
-}
-
-// What stands in the text depends on how long it is: places are counted from behind it first.
-void MovePlaces(json& text, std::size_t by) {
-  for (json& series : text["series"]) {
-    for (json& member : series) {
-      if (member.is_object()) member["at"] = member["at"].get<std::size_t>() + by;
-    }
-  }
-}
 
 }  // namespace
 
 std::string EncodeSeries(std::span<const SeriesColumns> series) {
-  Arrays arrays;
-  json text = {{"series", json::array()}};
-  for (const SeriesColumns& one : series) text["series"].push_back(Describe(one, arrays));
-  const auto dump = [&] { return text.dump(-1, ' ', false, json::error_handler_t::replace); };
-  // Room for longer numbers in the moved places; spaces at the end of JSON say nothing.
-  constexpr std::size_t kLongerNumbers = 8 * 12;
-  std::size_t room = dump().size() + series.size() * kLongerNumbers + 2 * kAlignment;
-  room = room / kAlignment * kAlignment;
-  MovePlaces(text, kAlignment + room);
-  std::string body = "YSR1";
-  const auto length = static_cast<std::uint32_t>(room);
-  body.append(reinterpret_cast<const char*>(&length), sizeof length);
-  body += dump();
-  body.resize(kAlignment + room, ' ');
-  arrays.AppendTo(body);
-  return body;
+  Answer answer;
+  for (const SeriesColumns& one : series) answer.Describe(one);
+  return answer.Finish();
 }
 
 }  // namespace web

@@ -27,19 +27,22 @@ struct SeriesColumns {
   // asked for, or too many points to read.
   std::vector<std::uint32_t> nans = {};
   std::vector<double> smooths = {};
+  // The last value of the metric that is x, up to the last step; NaN: none yet. Empty: not asked
+  // for.
+  std::vector<double> xs = {};
 };
 
 // The body of an answer with series: "YSR1", the length of a JSON text as a 32-bit number, that
 // text, then arrays at multiples of 8 bytes; all is little endian. The text is
 //   {"series": [{"run": ..., "tag": ..., "points": N, "columns": N, "generation": N,
-//                "incomplete": B, "first_step": A, "last_step": A, "time": A, "min": A, "max": A,
-//                "last": A, "nan": A, "smooth": A}, ...]}
-// where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"},
-// or null. No number is rounded: f32 is taken only where every value is one, and u32 for steps,
-// with "base" (a string of digits) to be added, only where the differences are that small. Null
-// stands for last_step where it is the first one, for min and max where they are the last one, for
-// nan where there are none ("nan_counted": false: they were not counted), for smooth where it was
-// not asked for. Arrays with the same content have the same place.
+//                "incomplete": B, "nan_counted": B, "first_step": A, "last_step": A, "time": A,
+//                "min": A, "max": A, "last": A, "nan": A, "smooth": A, "x": A}, ...]}
+// where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"}.
+// No number is rounded: f32 is taken only where every value is one, and u32 for steps, with "base"
+// (a string of digits) to be added, only where the differences are that small. What is not there:
+// last_step where it is the first one, min and max where they are the last one, nan where there are
+// none ("nan_counted": false: they were not counted), smooth and x where they were not asked for.
+// Equal arrays have the same place.
 std::string EncodeSeries(std::span<const SeriesColumns> series);
 inline constexpr std::string_view kSeriesType = "application/vnd.yard.series";
 

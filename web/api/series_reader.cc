@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
+#include "bus/schema/envelope_generated.h"
 #include "nlohmann/json.hpp"
 #include "re2/re2.h"
 #include "web/api/smoothing.h"
@@ -21,6 +23,7 @@ namespace {
 using nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(30);
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 absl::Status Wrong(const std::string& what) { return absl::InvalidArgumentError(what); }
 
@@ -56,9 +59,11 @@ absl::Status ReadMember(const std::string& name, const json& value, SeriesQuesti
   if (name == "sel") return ReadSelection(value, question);
   if (name == "from") return ReadStep(value, "from", &question.first_step);
   if (name == "to") return ReadStep(value, "to", &question.last_step);
-  if (name == "q" || name == "tag") {
+  if (name == "q" || name == "tag" || name == "x") {
     if (!value.is_string()) return Wrong(absl::StrCat("\"", name, "\" is no text"));
-    (name == "q" ? question.query : question.tag) = value.get<std::string>();
+    (name == "q"   ? question.query
+     : name == "x" ? question.x
+                   : question.tag) = value.get<std::string>();
     return absl::OkStatus();
   }
   if (name == "n") {
@@ -76,9 +81,11 @@ absl::Status ReadMember(const std::string& name, const json& value, SeriesQuesti
     question.smooth = value.get<double>();
     return absl::OkStatus();
   }
-  return Wrong(absl::StrCat("there is no \"", name, "\": only sel, q, tag, from, to, n, smooth"));
+  return Wrong(
+      absl::StrCat("there is no \"", name, "\": only sel, q, tag, from, to, n, smooth, x"));
 }
 
+// Takes what is in it.
 SeriesColumns ColumnsOf(msg::ScalarsReplyT& reply) {
   return {.run = std::move(reply.run),
           .tag = std::move(reply.tag),
@@ -104,24 +111,42 @@ msg::ReadScalarsRequestT RequestFor(const SeriesQuestion& question, std::vector<
   return request;
 }
 
+// As Client::Stream(), but `take` may keep what is in a part: of many numbers no copy is made.
+absl::Status StreamScalars(bus::Client& client, msg::ReadScalarsRequestT request,
+                           const std::function<bool(msg::ReadScalarsReplyT& part)>& take) {
+  using ReadScalars = rpc::Datamanager::ReadScalars;
+  msg::EnvelopeT envelope;
+  envelope.method = std::string(ReadScalars::kInfo.name);
+  envelope.body.Set(std::move(request));
+  const auto take_body = [&take](msg::EnvelopeT part) {
+    auto* const reply = ReadScalars::ReplyOf(part.body);
+    return reply == nullptr || take(*reply);
+  };
+  auto end = client.StreamEnvelope(ReadScalars::kInfo, std::move(envelope), take_body,
+                                   {.timeout = kPatience, .wait_for_service = true});
+  if (!end.ok()) return end.status();
+  take_body(*std::move(end));
+  return absl::OkStatus();
+}
+
 absl::Status ReadColumns(bus::Client& client, const SeriesQuestion& question,
                          msg::ReadScalarsRequestT request, std::vector<SeriesColumns>& all) {
   request.columns = question.columns;
   request.selection->first_step = question.first_step;
-  const auto take = [&](const msg::ReadScalarsReplyT& part) {
+  std::size_t columns = 0;
+  const auto take = [&](msg::ReadScalarsReplyT& part) {
     for (const auto& series : part.series) {
-      if (all.size() < kMostSeries) {
-        msg::ScalarsReplyT copy = *series;
-        all.push_back(ColumnsOf(copy));
-      }
+      if (all.size() == kMostSeries) return true;
+      columns += series->steps.size();
+      all.push_back(ColumnsOf(*series));
     }
-    return true;
+    return columns <= kMostColumnsRead;
   };
-  const auto end = client.Stream<rpc::Datamanager::ReadScalars>(
-      request, take, {.timeout = kPatience, .wait_for_service = true});
-  if (!end.ok()) return end.status();
-  take(*end);
-  return absl::OkStatus();
+  const absl::Status read = StreamScalars(client, std::move(request), take);
+  if (columns <= kMostColumnsRead) return read;
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the answer has more than ", kMostColumnsRead,
+                   " columns: ask for fewer runs, or a smaller \"n\""));
 }
 
 // The tags of the run, of those, that have points which are not finite.
@@ -144,54 +169,72 @@ absl::StatusOr<std::set<std::string>> NotFinite(bus::Client& client, const std::
   return found;
 }
 
-// Adds what only the points tell, while they come in the order of steps.
-class PointReader {
- public:
-  PointReader(SeriesColumns& series, double weight)
-      : series_(series), smoother_(weight), smooths_(weight > 0) {
-    series_.nans.assign(series_.first_steps.size(), 0);
-    if (smooths_) {
-      series_.smooths.assign(series_.first_steps.size(), std::numeric_limits<double>::quiet_NaN());
-    }
-  }
-  void Add(std::int64_t step, double value) {
-    smoother_.Add(value);
-    while (at_ < series_.last_steps.size() && series_.last_steps[at_] < step) ++at_;
-    if (at_ == series_.last_steps.size() || series_.first_steps[at_] > step) return;
-    if (!std::isfinite(value)) ++series_.nans[at_];
-    if (smooths_) series_.smooths[at_] = smoother_.value();
-  }
-
- private:
-  SeriesColumns& series_;
-  Smoother smoother_;
-  const bool smooths_;
-  std::size_t at_ = 0;
-};
-
-absl::Status ReadPoints(bus::Client& client, const SeriesQuestion& question,
-                        SeriesColumns& series) {
-  PointReader reader(series, question.smooth);
-  msg::ReadScalarsRequestT request = RequestFor(question, {series.run}, series.tag);
+// Calls `add(step, value)` for every point of the tag up to the last column, in the order of steps.
+template <typename Add>
+absl::Status ReadPoints(bus::Client& client, const SeriesQuestion& question, const std::string& run,
+                        const std::string& tag, std::int64_t first_step, Add add) {
+  msg::ReadScalarsRequestT request = RequestFor(question, {run}, tag);
   request.selection->query.clear();
-  if (question.smooth == 0) request.selection->first_step = question.first_step;
-  const auto take = [&](const msg::ReadScalarsReplyT& part) {
+  request.selection->first_step = first_step;
+  return StreamScalars(client, std::move(request), [&add](msg::ReadScalarsReplyT& part) {
     for (const auto& points : part.series) {
       for (std::size_t i = 0; i < points->steps.size(); ++i) {
-        reader.Add(points->steps[i], points->values[i]);
+        add(points->steps[i], points->values[i]);
       }
     }
     return true;
+  });
+}
+
+// Points that are not finite, and the smoothed curve, of each column.
+absl::Status ReadOwnPoints(bus::Client& client, const SeriesQuestion& question,
+                           SeriesColumns& series) {
+  const std::size_t columns = series.first_steps.size();
+  const bool smooths = question.smooth > 0;
+  series.nans.assign(columns, 0);
+  if (smooths) series.smooths.assign(columns, kNaN);
+  Smoother smoother(question.smooth);
+  std::size_t at = 0;
+  const auto add = [&](std::int64_t step, double value) {
+    smoother.Add(value);
+    while (at < columns && series.last_steps[at] < step) ++at;
+    if (at == columns || series.first_steps[at] > step) return;
+    if (!std::isfinite(value)) ++series.nans[at];
+    if (smooths) series.smooths[at] = smoother.value();
   };
-  const auto end =
-      client.Stream<rpc::Datamanager::ReadScalars>(request, take, {.timeout = kPatience});
-  if (!end.ok()) return end.status();
-  take(*end);
-  return absl::OkStatus();
+  // (A smoothed curve has a past.)
+  const std::int64_t first =
+      smooths ? std::numeric_limits<std::int64_t>::min() : question.first_step;
+  return ReadPoints(client, question, series.run, series.tag, first, add);
+}
+
+// Where each column stands when another metric is x: at its last value until then.
+absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesColumns& series) {
+  const std::size_t columns = series.first_steps.size();
+  series.xs.assign(columns, kNaN);
+  double x = kNaN;
+  std::size_t at = 0;
+  const absl::Status read =
+      ReadPoints(client, question, series.run, question.x, std::numeric_limits<std::int64_t>::min(),
+                 [&](std::int64_t step, double value) {
+                   for (; at < columns && series.last_steps[at] < step; ++at) {
+                     series.xs[at] = x;
+                   }
+                   x = value;
+                 });
+  for (; at < columns; ++at) series.xs[at] = x;
+  // A run without that tag has no place for its points.
+  return absl::IsNotFound(read) ? absl::OkStatus() : read;
 }
 
 absl::Status ReadWhatOnlyPointsTell(bus::Client& client, const SeriesQuestion& question,
                                     std::vector<SeriesColumns>& all) {
+  std::uint64_t read = 0;
+  for (SeriesColumns& series : all) {
+    if (question.x.empty() || read + series.points > kMostPointsRead) break;
+    read += series.points;  // As many as it has itself, about.
+    if (auto status = ReadX(client, question, series); !status.ok()) return status;
+  }
   std::map<std::string, std::set<std::string>> tags;
   for (const SeriesColumns& series : all) tags[series.run].insert(series.tag);
   if (tags.size() > kMostRunsLookedAt) return absl::OkStatus();
@@ -201,7 +244,6 @@ absl::Status ReadWhatOnlyPointsTell(bus::Client& client, const SeriesQuestion& q
     if (!found.ok()) return found.status();
     not_finite[run] = *std::move(found);
   }
-  std::uint64_t read = 0;
   for (SeriesColumns& series : all) {
     if (question.smooth == 0 && not_finite[series.run].count(series.tag) == 0) {
       series.nans.assign(series.first_steps.size(), 0);
@@ -209,7 +251,7 @@ absl::Status ReadWhatOnlyPointsTell(bus::Client& client, const SeriesQuestion& q
     }
     if (read + series.points > kMostPointsRead) continue;
     read += series.points;
-    if (auto status = ReadPoints(client, question, series); !status.ok()) return status;
+    if (auto status = ReadOwnPoints(client, question, series); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

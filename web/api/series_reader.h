@@ -24,17 +24,21 @@ struct SeriesQuestion {
   std::int64_t last_step = std::numeric_limits<std::int64_t>::max();
   std::uint32_t columns = 600;  // At most, of each series.
   double smooth = 0;            // Weight of what was, in [0, 1); 0: the curve is not smoothed.
+  std::string x = {};           // The tag that is x; empty: steps are.
 };
-inline constexpr std::size_t kMostSeries = 1'000;
+inline constexpr std::size_t kMostSeries = 10'000;
 inline constexpr std::uint32_t kMostColumns = 4'096;
+// Of all series together.
+inline constexpr std::size_t kMostColumnsRead = 6'000'000;
 
 // From JSON: {"sel": [["run", "tag"], ...]} or {"q": "label:base", "tag": "loss"}, with "from",
-// "to", "n" and "smooth". InvalidArgument says what is wrong.
+// "to", "n", "smooth" and "x". InvalidArgument says what is wrong.
 absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body);
 
-// Asks the data manager. What has no such tag is not in the answer. Smoothed curves, and how many
-// points are not finite, come from all points up to the last column, for as many series as
-// kMostPointsRead allows. Blocks. Errors are those of the data manager.
+// Asks the data manager. What has no such tag is not in the answer. Smoothed curves, values of x,
+// and how many points are not finite, come from all points up to the last column, for as many
+// series as kMostPointsRead allows. Blocks. Errors are those of the data manager; ResourceExhausted
+// over kMostColumnsRead.
 absl::StatusOr<std::vector<SeriesColumns>> ReadSeries(bus::Client& client,
                                                       const SeriesQuestion& question);
 inline constexpr std::uint64_t kMostPointsRead = 4'000'000;

@@ -72,7 +72,7 @@ export async function askSeries(question, signal) {
   return decode(await (await request('series', { method: 'POST', body: question, signal })).arrayBuffer());
 }
 
-export const act = (kind, id, action) => ask(`${kind}/${encodeURIComponent(id)}/${action}`,
-  { method: 'POST', body: { request_id: crypto.randomUUID() } });
+export const act = (kind, id, action, more = {}) => ask(`${kind}/${encodeURIComponent(id)}/${action}`,
+  { method: 'POST', body: { ...more, request_id: crypto.randomUUID() } });
 
 export const runPath = (run, rest = '') => `runs/${encodeURIComponent(run)}${rest}`;

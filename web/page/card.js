@@ -1,7 +1,7 @@
 // A chart with its name, legend and buttons.
 
 import { html, useEffect, useRef, useState } from './preact-htm.js';
-import { Chart, cursor, nearest, toCsv, toSvg, xOf, xText } from './chart.js';
+import { Chart, cursor, isMetric, nearest, toCsv, toSvg, xOf, xText } from './chart.js';
 import { askSeries } from './api.js';
 import { paced } from './live.js';
 import { number, plural } from './format.js';
@@ -63,11 +63,12 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
     const width = plot.current ? plot.current.clientWidth : 600;
     const question = { n: Math.max(50, Math.min(2000, Math.round(width * (window.devicePixelRatio || 1)))) };
     // (Steps are asked for; on other axes all of them are, and the chart shows a part.)
+    if (isMetric(mode)) question.x = mode.slice(2);
     if (range && mode === 'step') { question.from = Math.floor(range[0]); question.to = Math.ceil(range[1]); }
     try {
       const [lines, behind] = await Promise.all([
         runs.length === 0 ? [] : askSeries({ ...question, smooth, sel: runs.map(run => [run.run, tag]) }, abort.signal),
-        cloud === null ? [] : askSeries({ ...question, n: Math.min(300, question.n), q: cloud, tag }, abort.signal),
+        cloud === null ? [] : askSeries({ ...question, n: Math.min(300, question.n), q: cloud, tag }, abort.signal), // (Of 10,000 runs at most.)
       ]);
       if (abort.signal.aborted) return;
       setSeries({ lines, cloud: behind });
@@ -208,11 +209,12 @@ function Numbers({ lines, mode }) {
 }
 
 // How all charts of a view are drawn; kept in the address.
-export function ChartOptions({ options, set }) {
+export function ChartOptions({ options, set, tags = [] }) {
   const put = (name, value) => set({ ...options, [name]: value });
   return html`<div class="options" role="group" aria-label="charts">
     <label>x <select value=${options.mode} onChange=${event => put('mode', event.target.value)}>
       <option value="step">step</option><option value="relative">time since the start</option><option value="time">time of day</option>
+      ${[...new Set([...tags, ...(isMetric(options.mode) ? [options.mode.slice(2)] : [])])].slice(0, 500).map(tag => html`<option key=${tag} value=${`m:${tag}`}>${tag}</option>`)}
     </select></label>
     <label><input type="checkbox" checked=${options.logX} onChange=${event => put('logX', event.target.checked)} /> log x</label>
     <label><input type="checkbox" checked=${options.log} onChange=${event => put('log', event.target.checked)} /> log y</label>

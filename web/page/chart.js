@@ -14,8 +14,12 @@ export const cursor = {
   watch(watcher) { watchers.add(watcher); return () => watchers.delete(watcher); },
 };
 
+// What x is: 'step', 'relative', 'time', or 'm:TAG' where another metric is.
+export const isMetric = mode => mode.startsWith('m:');
+
 // x of a column's last point, and of its first.
 export function xOf(line, mode, i) {
+  if (isMetric(mode)) return line.x ? line.x[i] : NaN;
   if (mode === 'time') return line.time[i] * 1000;
   if (mode === 'relative') return line.time[i] - line.time[0];
   return line.last[i];
@@ -26,6 +30,7 @@ function xBegin(line, mode, i) {
 
 // The column that is nearest to x; -1 without columns.
 export function nearest(line, mode, x) {
+  if (isMetric(mode)) return nearestAnywhere(line, mode, x);
   let low = 0, high = line.n - 1;
   if (high < 0) return -1;
   while (low < high) {
@@ -34,6 +39,16 @@ export function nearest(line, mode, x) {
   }
   if (low > 0 && x - xOf(line, mode, low - 1) < xOf(line, mode, low) - x) return low - 1;
   return low;
+}
+
+// A metric goes to and fro: the newest of those that are as near.
+function nearestAnywhere(line, mode, x) {
+  let best = -1, distance = Infinity;
+  for (let i = 0; i < line.n; ++i) {
+    const away = Math.abs(xOf(line, mode, i) - x);
+    if (away <= distance) { best = i; distance = away; }
+  }
+  return best;
 }
 
 function niceStep(span, most) {
@@ -71,11 +86,11 @@ export function ticks(low, high, most, mode, log) {
 export function xText(x, mode) {
   if (mode === 'relative') return duration(x);
   if (mode === 'time') return new Date(x).toLocaleString('sv-SE').slice(5);
-  return number(Math.round(x));
+  return isMetric(mode) ? `${mode.slice(2)} ${number(x)}` : number(Math.round(x));
 }
 const xTick = (x, mode, step) => mode === 'time'
   ? new Date(x).toLocaleString('sv-SE').slice(...(step >= 86400000 ? [5, 10] : [11, step >= 60000 ? 16 : 19]))
-  : mode === 'relative' ? duration(x) : Math.abs(x) >= 1e6 ? x.toExponential(1).replace('.0', '').replace('e+', 'e') : number(x);
+  : mode === 'relative' ? duration(x) : isMetric(mode) ? number(Number(x.toPrecision(12))) : Math.abs(x) >= 1e6 ? x.toExponential(1).replace('.0', '').replace('e+', 'e') : number(x);
 
 export class Chart {
   constructor(plot, over) {
@@ -109,7 +124,7 @@ export class Chart {
       for (let i = 0; i < line.n; ++i) {
         const begin = xBegin(line, mode, i), end = xOf(line, mode, i);
         if (range && (end < range[0] || begin > range[1])) continue;
-        if (logX && !(end > 0)) continue;
+        if (!Number.isFinite(end) || (logX && !(end > 0))) continue;
         x0 = Math.min(x0, logX && !(begin > 0) ? end : begin);
         x1 = Math.max(x1, end);
         for (const y of [line.min[i], line.max[i]]) {
@@ -201,7 +216,7 @@ export class Chart {
     let open = false;
     for (let i = 0; i < line.n; ++i) {
       const x = xOf(line, mode, i), y = values[i];
-      if (!Number.isFinite(y) || (log && !(y > 0)) || (logX && !(x > 0))) { open = false; continue; }
+      if (!Number.isFinite(x) || !Number.isFinite(y) || (log && !(y > 0)) || (logX && !(x > 0))) { open = false; continue; }
       if (open) context.lineTo(view.x(x), view.y(y)); else context.moveTo(view.x(x), view.y(y));
       open = true;
     }
@@ -220,7 +235,7 @@ export class Chart {
       if (!(low < high) || (log && !(high > 0))) continue;
       if (log && !(low > 0)) low = view.y0;
       const end = xOf(line, mode, i), begin = xBegin(line, mode, i);
-      if (logX && !(end > 0)) continue;
+      if (!Number.isFinite(end) || (logX && !(end > 0))) continue;
       const left = view.x(logX && !(begin > 0) ? end : begin), right = view.x(end);
       context.fillRect(left - 0.5, view.y(high), Math.max(1.2, right - left), Math.max(1, view.y(low) - view.y(high)));
     }
@@ -242,6 +257,7 @@ export class Chart {
     for (let i = 0; line.nan && i < line.n; ++i) {
       if (line.nan[i] === 0) continue;
       const x = view.x(xOf(line, mode, i)), y = TOP + view.h - 1;
+      if (!Number.isFinite(x)) continue;
       context.beginPath();
       context.moveTo(x - 4, y);
       context.lineTo(x + 4, y);
@@ -266,10 +282,10 @@ export class Chart {
       let before = null;
       for (let i = 0; i < line.n; ++i) {
         const x = xOf(line, mode, i);
-        if (!Number.isFinite(line.min[i]) || (log && !(line.min[i] > 0)) || (logX && !(x > 0))) { before = null; continue; }
+        if (!Number.isFinite(x) || !Number.isFinite(line.min[i]) || (log && !(line.min[i] > 0)) || (logX && !(x > 0))) { before = null; continue; }
         const px = Math.round(view.x(x) * scale), y = row(Number.isFinite(line.value[i]) ? line.value[i] : line.max[i]);
         span(px, row(line.max[i]), row(line.min[i]));
-        if (before) {
+        if (before && px > before.px) {
           let last = before.y;
           for (let at = Math.max(0, before.px + 1); at < Math.min(px, W); ++at) {
             const middle = Math.round(before.y + (y - before.y) * (at - before.px) / (px - before.px));
@@ -343,7 +359,7 @@ export function toSvg(chart, title) {
       let d = '', open = false;
       for (let i = 0; i < line.n; ++i) {
         const x = xOf(line, mode, i), y = values[i];
-        if (!Number.isFinite(y) || (log && !(y > 0)) || (logX && !(x > 0))) { open = false; continue; }
+        if (!Number.isFinite(x) || !Number.isFinite(y) || (log && !(y > 0)) || (logX && !(x > 0))) { open = false; continue; }
         d += `${open ? 'L' : 'M'}${view.x(x).toFixed(2)} ${view.y(y).toFixed(2)}`;
         open = true;
       }
@@ -351,7 +367,7 @@ export function toSvg(chart, title) {
     };
     let band = '';
     for (let i = 0; i < line.n; ++i) {
-      if (!(line.min[i] < line.max[i]) || (log && !(line.min[i] > 0))) continue;
+      if (!(line.min[i] < line.max[i]) || (log && !(line.min[i] > 0)) || !Number.isFinite(xOf(line, mode, i))) continue;
       band += `M${view.x(xOf(line, mode, i)).toFixed(2)} ${view.y(line.max[i]).toFixed(2)}V${view.y(line.min[i]).toFixed(2)}`;
     }
     if (band) parts.push(`<path d="${band}" stroke="${line.colour}" opacity=".3"/>`);
@@ -370,11 +386,12 @@ const quote = text => /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` 
 
 // What is drawn: a row for each column of each curve.
 export function toCsv(lines) {
-  const rows = ['run,tag,first_step,last_step,wall_time,min,max,last,smoothed,not_finite'];
+  const rows = ['run,tag,first_step,last_step,wall_time,min,max,last,smoothed,not_finite,x'];
   for (const line of lines) {
     for (let i = 0; i < line.n; ++i) {
       rows.push([quote(line.run), quote(line.tag), line.first[i], line.last[i], line.time[i], line.min[i], line.max[i],
-        line.value[i], line.smooth ? line.smooth[i] : '', line.nan ? line.nan[i] : line.nanCounted ? 0 : ''].join(','));
+        line.value[i], line.smooth ? line.smooth[i] : '', line.nan ? line.nan[i] : line.nanCounted ? 0 : '',
+        line.x ? line.x[i] : ''].join(','));
     }
   }
   return rows.join('\n') + '\n';

@@ -62,15 +62,19 @@ export const optionsTo = options => ({
   x: options.mode === 'step' ? '' : options.mode, y: options.log ? 'log' : '', lx: options.logX ? '1' : '', s: options.smooth || '',
 });
 
-// Asks before something is done, and names what it is done to.
-export function Confirm({ what, thing, run, close }) {
+// Asks before something is done, and names what it is done to. `field`: {label, value, options}, which `run` gets; or null.
+export function Confirm({ what, thing, field = null, run, close }) {
   const dialog = useRef();
+  const [value, setValue] = useState(field ? field.value : '');
   const [error, setError] = useState(null);
   useEffect(() => dialog.current.showModal(), []);
   const sure = async () => {
-    try { await run(); close(); } catch (problem) { setError(problem); }
+    try { await run(value); close(); } catch (problem) { setError(problem); }
   };
   return html`<dialog ref=${dialog} onClose=${close}><p>${what} <b>${thing}</b>?</p>
+    ${field && html`<p><label>${field.label} ${field.options
+    ? html`<select value=${value} onChange=${event => setValue(event.target.value)}>${field.options.map(one => html`<option key=${one} value=${one}>${one}</option>`)}</select>`
+    : html`<input value=${value} spellcheck="false" onInput=${event => setValue(event.target.value)} />`}</label></p>`}
     ${error && html`<${Trouble} error=${error} />`}
     <p class="buttons"><button onClick=${close}>no</button> <button class="sure" onClick=${sure}>${what.toLowerCase()}</button></p></dialog>`;
 }

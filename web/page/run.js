@@ -59,10 +59,21 @@ function has(run, tab) {
 }
 
 const ACTIONS = {
-  running: ['stop', 'pause'], pending: ['stop', 'pause'], stopping: ['stop'], paused: ['resume', 'stop'], stopped: ['resume', 'rm'],
+  running: ['stop', 'pause', 'tell', 'signal'], pending: ['stop', 'pause'], stopping: ['stop'], paused: ['resume', 'stop'], stopped: ['resume', 'rm'],
   failed: ['resume', 'rm'], done: ['rm'],
 };
-const WORDS = { stop: 'Stop', pause: 'Pause', resume: 'Resume', rm: 'Remove' };
+const WORDS = { stop: 'Stop', pause: 'Pause', resume: 'Resume', rm: 'Remove', tell: 'Tell', signal: 'Signal' };
+const SIGNALS = { SIGUSR1: 10, SIGUSR2: 12, SIGHUP: 1, SIGINT: 2, SIGQUIT: 3, SIGTERM: 15, SIGCONT: 18, SIGSTOP: 19 };
+// What is asked for beside a yes.
+const FIELDS = {
+  tell: { label: 'JSON, which it reads with its next report', value: '{"lr": 0.001}' },
+  signal: { label: 'signal', value: 'SIGUSR1', options: Object.keys(SIGNALS) },
+};
+// A signal is for the tasks of the trial's job.
+function doAction(trial, action, value) {
+  if (action === 'signal') return act('jobs', trial.job, action, { signal: SIGNALS[value] });
+  return act('trials', trial.id, action, action === 'tell' ? { event: JSON.parse(value) } : {});
+}
 
 function Head({ run, name, changed }) {
   const [asked, setAsked] = useState(null);
@@ -79,7 +90,8 @@ function Head({ run, name, changed }) {
     ${trial && trial.error_lines && trial.error_lines.length > 0 && html`<pre class="last-words">${trial.error_lines.map(line => html`<${AnsiText} text=${line + '\n'} />`)}</pre>`}
     <p class="buttons">${(ACTIONS[state] || []).map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
       <${Link} class="button" to=${`/runs?sel=${encodeURIComponent(run.run || name)}`}>compare<//></p>
-    ${asked && html`<${Confirm} what=${WORDS[asked]} thing=${trial.name} run=${() => act('trials', trial.id, asked).then(changed)} close=${() => setAsked(null)} />`}
+    ${asked && html`<${Confirm} what=${WORDS[asked]} thing=${trial.name} field=${FIELDS[asked]}
+      run=${async value => { await doAction(trial, asked, value); changed(); }} close=${() => setAsked(null)} />`}
   </header>`;
 }
 
@@ -117,7 +129,7 @@ function Charts({ run, there, query, set }) {
   const one = [{ run, colour: colour(0), dash: [] }];
   return html`<div><p class="bar"><input type="search" aria-label="tags" placeholder="tags" value=${filter} onInput=${event => set({ tags: event.target.value })} />
       <span class="faint">${plural(scalars.length, 'tag')}${others > 0 ? `, and ${others} that are no scalars` : ''}</span></p>
-    <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} />
+    <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${tags.filter(tag => tag.scalar).map(tag => tag.tag)} />
     ${[...groups].sort(([a], [b]) => a < b ? -1 : 1).map(([title, names]) => html`<details open key=${title}>
       <summary>${title || 'metrics'} <small>${names.length}</small></summary>
       <div class="cards">${names.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${one} options=${options} changed=${watch.changed} />`)}</div></details>`)}

@@ -51,7 +51,7 @@ export function Runs() {
           ${selected.length > 0 && html` · ${number(selected.length)} selected <button onClick=${() => set({ sel: '' })}>none</button>`}</p>
       </section>
       <section class="right" aria-label="charts">
-        <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} />
+        <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${names.tags} />
         <p class="pins"><${TagPicker} tags=${names.tags.filter(tag => !tags.includes(tag))} add=${tag => set({ pin: textOf([...tags, tag]) })} />
           <label><input type="checkbox" checked=${cloud} onChange=${event => set({ cloud: event.target.checked ? '1' : '' })} /> all runs behind</label></p>
         ${tags.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${runs} cloud=${cloud ? q : null} options=${options} changed=${changed}

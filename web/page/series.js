@@ -17,7 +17,7 @@ function steps(buffer, place, count) {
   return out;
 }
 
-// [{run, tag, points, incomplete, n, first, last (steps), time, min, max, value, nan, smooth}]
+// [{run, tag, points, incomplete, n, first, last (steps), time, min, max, value, nan, smooth, x}]
 export function decode(buffer) {
   const head = new Uint8Array(buffer, 0, 8);
   if (String.fromCharCode(...head.subarray(0, 4)) !== 'YSR1') throw new Error('the answer is no series');
@@ -33,7 +33,7 @@ export function decode(buffer) {
       time: read(buffer, series.time, n) || new Float64Array(0),
       value, min: read(buffer, series.min, n) || value, max: read(buffer, series.max, n) || value,
       nan: read(buffer, series.nan, n), nanCounted: series.nan_counted,
-      smooth: read(buffer, series.smooth, n),
+      smooth: read(buffer, series.smooth, n), x: read(buffer, series.x, n),
     };
   });
 }
