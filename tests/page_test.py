@@ -13,6 +13,7 @@ import urllib.parse
 
 from bazel.python import xml_runner
 from tests import yard_case
+from yard import points
 
 # One report for each line that it is told on its log channel is not needed: it reports, and waits for a file.
 REPORTS = r"""
@@ -57,7 +58,7 @@ def series(body):
 
 
 def columns(body):
-    """What web/api/export.h says, as a list of dicts of lists; fails where it was cut off."""
+    """Reads arrays of web/api/export.h as dicts of lists; fails where they were cut off."""
     assert body[:8] == b"YSC1\0\0\0\0", body[:100]
     blocks, at = [], 8
     while True:
@@ -186,6 +187,25 @@ class PageTest(yard_case.YardCase):
         (part,) = columns(self.ask("GET", "/api/v1/export?run=exported&tag=loss&format=columns&from=%d&to=%d" % (first, last))[1])
         self.assertEqual(part["values"], block["values"][10:20])
         self.assertEqual(self.ask("GET", "/api/v1/export?run=none")[0], 404)
+
+    def test_the_python_module_reads_every_point(self):
+        self.run_program("read-back", 300)
+        self.yard("call", "datamanager", "Reload", "{}")
+        (loss,) = points.read(runs=["read-back"], tags=["loss"], socket_file=self.socket_path())
+        rows = list(csv.DictReader(io.StringIO(self.yard("export", "read-back", "-m", "loss")[0])))
+        self.assertEqual((loss.run, loss.tag, len(loss.values)), ("read-back", "loss", 300))
+        self.assertEqual(list(loss.steps), [int(row["step"]) for row in rows])
+        self.assertEqual(list(loss.values), [float(row["value"]) for row in rows])
+        self.assertEqual(list(loss.times), [float(row["wall_time"]) for row in rows])
+        with self.assertRaisesRegex(ValueError, "none"):
+            list(points.read(runs=["none"], socket_file=self.socket_path()))
+        whole = self.ask("GET", "/api/v1/export?run=read-back&tag=loss&format=columns")[1]
+        self.assertEqual(list(points.read_blocks(io.BytesIO(whole))), [loss])
+        # (A long series comes in several blocks.)
+        (twice,) = points.read_blocks(io.BytesIO(whole[:-8] + whole[8:]))
+        self.assertEqual(list(twice.values), 2 * list(loss.values))
+        with self.assertRaises(EOFError):
+            list(points.read_blocks(io.BytesIO(whole[:-8])))
 
     def test_another_metric_may_be_x(self):
         self.run_program("crossed", 20)

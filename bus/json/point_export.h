@@ -35,7 +35,7 @@ struct ExportedPoints {
   std::span<const double> values;
 };
 
-// What comes before the first row; nothing for JSON.
+// The line before the first row; JSON has none.
 std::string_view ExportHeader(ExportStyle::Format format);
 
 // Appends a row for each point: at most 128 bytes beside the names, so that a caller who passes

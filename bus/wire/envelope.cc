@@ -10,7 +10,7 @@ namespace bus {
 namespace {
 
 constexpr std::size_t kMaxStatusBytes = 16 << 10;
-constexpr std::size_t kMaxKeptBytes = 64 << 10;
+constexpr std::size_t kMaxKeptBytes = 1 << 20;  // A part of a stream fits in it.
 
 }  // namespace
 

@@ -407,7 +407,8 @@ std::uint64_t ScalarColumns::FirstNot(Before before) const {
 
 ScalarColumns::Range ScalarColumns::Find(std::int64_t first_step, std::int64_t last_step) const {
   assert(sorted());
-  if (first_step > last_step) return {};
+  if (first_step > last_step || empty()) return {};
+  if (first_step <= StepAt(0) && last_step >= last_step_) return {0, size()};
   return {FirstNot([&](std::int64_t step) { return step < first_step; }),
           FirstNot([&](std::int64_t step) { return step <= last_step; })};
 }
@@ -427,13 +428,21 @@ std::vector<Column> ScalarColumns::PictureColumns(std::int64_t first_step, std::
   return MakeColumns(range, nodes >= (limit + 1) / 2 ? nodes : limit, /*for_picture=*/true);
 }
 
+// Both ends are known without reading a block.
+std::int64_t ScalarColumns::StepAt(std::uint64_t place) const {
+  if (place + 1 == size()) return last_step_;
+  if (place >= sealed_points_) return tail_[place - sealed_points_].step;
+  if (place == 0) return sealed_->levels[0].front().first_step;
+  std::vector<Point> points;
+  Read(place, 1, &points);
+  return points.front().step;
+}
+
 std::vector<Column> ScalarColumns::MakeColumns(Range range, std::size_t limit,
                                                bool for_picture) const {
   if (range.size() == 0 || limit == 0) return {};
-  std::vector<Point> ends;
-  Read(range.first, 1, &ends);
-  Read(range.end - 1, 1, &ends);
-  Builder builder(ends[0].step, ends[1].step, limit, range.size() <= limit, for_picture);
+  Builder builder(StepAt(range.first), StepAt(range.end - 1), limit, range.size() <= limit,
+                  for_picture);
   AddSealed({range.first, std::min(range.end, sealed_points_)}, builder);
   const std::uint64_t tail_first = std::max(range.first, sealed_points_);
   for (std::uint64_t place = tail_first; place < range.end; ++place) {

@@ -104,6 +104,7 @@ class ScalarColumns {
   // The first place whose step is not before the one that is looked for, as `before` says.
   template <typename Before>
   std::uint64_t FirstNot(Before before) const;
+  std::int64_t StepAt(std::uint64_t place) const;
   void AddSealed(Range range, Builder& builder) const;
   std::vector<Column> MakeColumns(Range range, std::size_t limit, bool for_picture) const;
 

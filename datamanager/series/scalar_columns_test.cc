@@ -207,7 +207,7 @@ TEST(ScalarColumnsTest, ASpikeAmongAMillionIsAlwaysThere) {
   }
 }
 
-// What PictureColumns() promises of the points between two steps.
+// PictureColumns() keeps its promises for the points between two steps.
 void ExpectPicture(const std::vector<Point>& points, const ScalarColumns& series,
                    std::int64_t first_step, std::int64_t last_step, std::size_t limit) {
   std::vector<Point> chosen;

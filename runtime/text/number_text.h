@@ -5,7 +5,8 @@
 
 namespace runtime {
 
-// The shortest text that reads back as exactly `number`. What is not finite is "nan", "inf" and
+// The shortest text that reads back as exactly `number`. A number that is not finite is "nan",
+// "inf" and
 // "-inf", which Python, NumPy, pandas and R read.
 void AppendNumber(double number, std::string* text);
 

@@ -42,7 +42,7 @@ absl::StatusOr<json> OfJob(bus::Client& client, const std::string& id,
 
 absl::StatusOr<json> Signal(bus::Client& client, const std::string& id, const json& body,
                             const std::string& request_id) {
-  // (Which numbers are signals the launcher says.)
+  // (The launcher says which numbers are signals.)
   constexpr unsigned kMost = 64;
   const json signal = body.value("signal", json());
   if (!signal.is_number_unsigned() || signal.get<unsigned>() > kMost) {

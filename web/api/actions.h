@@ -11,8 +11,8 @@
 namespace web {
 
 // What a page may do: each is the call of the verb of that name. `kind`: "trials" (stop, pause,
-// resume, rm, tell) or "jobs" (stop, restart, rm, signal). Of `body`, a "request_id" that comes
-// again does nothing again; "signal" is the number of one, and "event" what is told, any JSON.
+// resume, rm, tell) or "jobs" (stop, restart, rm, signal). A "request_id" of `body` that
+// comes again does nothing again; "signal" is the number of one, and "event" any JSON to be told.
 // Answers with the thing as it is then, {"tasks": those that got the signal} or {"number": of the
 // event}. Blocks. InvalidArgument: there is no such action, or it lacks something; else what the
 // service says.

@@ -95,7 +95,7 @@ class Writer {
   bool has_begun() const { return has_begun_; }
 
  private:
-  // What stands before the first part.
+  // Begins the answer, and returns what stands before the first part.
   std::string Begin() {
     if (std::exchange(has_begun_, true)) return "";
     reply_->Begin({.type = std::string(TypeOf(question_))});

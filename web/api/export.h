@@ -43,8 +43,8 @@ std::string ColumnsHeader();
 void AppendColumnBlock(const msg::ScalarsReplyT& points, std::string& body);
 std::string ColumnsEnd();
 
-// Answers with what the data manager sends, no faster than the client takes it. What goes wrong
-// before the first point is a problem; later it ends the connection. Blocks.
+// Answers with what the data manager sends, no faster than the client takes it. An error
+// before the first point is a problem; a later one ends the connection. Blocks.
 void Export(bus::Client& client, const ExportQuestion& question,
             const std::shared_ptr<Reply>& reply);
 

@@ -12,6 +12,7 @@
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/mutex.h"
+#include "runtime/thread.h"
 #include "web/api/run_rows.h"
 
 namespace web {
@@ -57,68 +58,43 @@ class Reader {
     return absl::OkStatus();
   }
 
-  void TrialStates(Table& table) {
-    const auto trials = Call<rpc::Trainer::Trials>({});
-    table.has_trainer = trials.ok();
-    if (!trials.ok()) return;
-    std::unordered_map<std::string, const msg::TrialT*> by_id;
-    for (const auto& trial : trials->trials) by_id[trial->id] = trial.get();
-    for (RunRow& row : table.rows) {
-      const auto found = by_id.find(row.run.trial);
-      if (found == by_id.end()) continue;
-      row.trial_state = bus::StateName(found->second->state);
-      row.reason = found->second->reason;
-    }
-  }
+  absl::StatusOr<msg::TrialsReplyT> Trials() { return Call<rpc::Trainer::Trials>({}); }
 
-  absl::Status Metrics(const std::string& query, const std::set<std::string>& tags, Table& table) {
-    if (tags.empty()) return absl::OkStatus();
+  // One column of each tag of each run.
+  absl::StatusOr<std::vector<msg::ReadScalarsReplyT>> Metrics(const std::string& query,
+                                                              const std::set<std::string>& tags) {
+    std::vector<msg::ReadScalarsReplyT> parts;
+    if (tags.empty()) return parts;
     msg::ReadScalarsRequestT request;
     request.columns = 1;
     request.selection = std::make_unique<msg::SelectionT>();
     request.selection->query = query;
     request.selection->tags = {tags.begin(), tags.end()};
-    const auto rows = RowsByName(table);
-    const auto take = [&](const msg::ReadScalarsReplyT& part) {
-      for (const auto& series : part.series) {
-        const auto row = rows.find(series->run);
-        if (row == rows.end() || series->values.empty()) continue;
-        row->second->metrics[series->tag] = {
-            .last = series->values.back(), .min = series->mins.back(), .max = series->maxs.back()};
-      }
+    const auto take = [&parts](const msg::ReadScalarsReplyT& part) {
+      parts.push_back(part);
       return true;
     };
-    const auto end = client_.Stream<rpc::Datamanager::ReadScalars>(
+    auto end = client_.Stream<rpc::Datamanager::ReadScalars>(
         request, take, {.timeout = kPatience, .wait_for_service = true});
     if (!end.ok()) return end.status();
-    take(*end);
-    return absl::OkStatus();
+    parts.push_back(*std::move(end));
+    return parts;
   }
 
-  absl::Status Parameters(const std::string& query, const std::set<std::string>& names,
-                          Table& table) {
-    if (names.empty()) return absl::OkStatus();
-    const auto rows = RowsByName(table);
+  absl::StatusOr<std::vector<msg::HParamsReplyT>> Parameters(const std::string& query,
+                                                             const std::set<std::string>& names) {
+    std::vector<msg::HParamsReplyT> pages;
+    if (names.empty()) return pages;
     msg::HParamsRequestT request;
     request.selection = std::make_unique<msg::SelectionT>();
     request.selection->query = query;
     do {
       auto page = Call<rpc::Datamanager::HParams>(request);
       if (!page.ok()) return page.status();
-      for (const auto& run : page->runs) {
-        const auto row = rows.find(run->run);
-        if (row == rows.end()) continue;
-        for (const auto& parameter : run->hparams) {
-          if (names.count(parameter->key) == 0) continue;
-          json value = json::parse(parameter->value, nullptr, /*allow_exceptions=*/false);
-          // Of several sources the first counts.
-          row->second->parameters.try_emplace(
-              parameter->key, value.is_discarded() ? json(parameter->value) : std::move(value));
-        }
-      }
       request.after = page->next;
+      pages.push_back(*std::move(page));
     } while (!request.after.empty());
-    return absl::OkStatus();
+    return pages;
   }
 
  private:
@@ -126,14 +102,49 @@ class Reader {
   absl::StatusOr<typename M::ReplyT> Call(const typename M::RequestT& request) {
     return client_.Call<M>(request, {.timeout = kPatience, .wait_for_service = true});
   }
-  static std::unordered_map<std::string, RunRow*> RowsByName(Table& table) {
-    std::unordered_map<std::string, RunRow*> rows;
-    for (RunRow& row : table.rows) rows[row.run.name] = &row;
-    return rows;
-  }
-
   bus::Client& client_;
 };
+
+using RowsByName = std::unordered_map<std::string, RunRow*>;
+
+void AddTrials(const msg::TrialsReplyT& trials, Table& table) {
+  std::unordered_map<std::string, const msg::TrialT*> by_id;
+  for (const auto& trial : trials.trials) by_id[trial->id] = trial.get();
+  for (RunRow& row : table.rows) {
+    const auto found = by_id.find(row.run.trial);
+    if (found == by_id.end()) continue;
+    row.trial_state = bus::StateName(found->second->state);
+    row.reason = found->second->reason;
+  }
+}
+
+void AddMetrics(const std::vector<msg::ReadScalarsReplyT>& parts, const RowsByName& rows) {
+  for (const auto& part : parts) {
+    for (const auto& series : part.series) {
+      const auto row = rows.find(series->run);
+      if (row == rows.end() || series->values.empty()) continue;
+      row->second->metrics[series->tag] = {
+          .last = series->values.back(), .min = series->mins.back(), .max = series->maxs.back()};
+    }
+  }
+}
+
+void AddParameters(const std::vector<msg::HParamsReplyT>& pages, const std::set<std::string>& names,
+                   const RowsByName& rows) {
+  for (const auto& page : pages) {
+    for (const auto& run : page.runs) {
+      const auto row = rows.find(run->run);
+      if (row == rows.end()) continue;
+      for (const auto& parameter : run->hparams) {
+        if (names.count(parameter->key) == 0) continue;
+        json value = json::parse(parameter->value, nullptr, /*allow_exceptions=*/false);
+        // Of several sources the first counts.
+        row->second->parameters.try_emplace(
+            parameter->key, value.is_discarded() ? json(parameter->value) : std::move(value));
+      }
+    }
+  }
+}
 
 absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
                                                        const RunsQuestion& question) {
@@ -150,11 +161,29 @@ absl::StatusOr<std::shared_ptr<const Table>> ReadTable(bus::Client& client,
   }
   for (const std::string& name : question.columns) table->columns.push_back(RunColumn::Parse(name));
   Reader reader(client);
-  if (auto read = reader.Runs(question.query, *table); !read.ok()) return read;
-  reader.TrialStates(*table);
-  if (!table->rows.empty()) {
-    if (auto read = reader.Metrics(question.query, tags, *table); !read.ok()) return read;
-    if (auto read = reader.Parameters(question.query, parameters, *table); !read.ok()) return read;
+  // None of the questions waits for the answer to another.
+  absl::StatusOr<msg::TrialsReplyT> trials;
+  absl::StatusOr<std::vector<msg::ReadScalarsReplyT>> metrics;
+  absl::StatusOr<std::vector<msg::HParamsReplyT>> configs;
+  runtime::Thread metrics_thread("web-metrics",
+                                 [&] { metrics = reader.Metrics(question.query, tags); });
+  runtime::Thread configs_thread("web-configs", [&] {
+    configs = reader.Parameters(question.query, parameters);
+    trials = reader.Trials();
+  });
+  const absl::Status runs = reader.Runs(question.query, *table);
+  metrics_thread.Join();
+  configs_thread.Join();
+  if (!runs.ok()) return runs;
+  table->has_trainer = trials.ok();
+  if (trials.ok()) AddTrials(*trials, *table);
+  RowsByName rows;
+  for (RunRow& row : table->rows) rows[row.run.name] = &row;
+  if (!rows.empty()) {
+    if (!metrics.ok()) return metrics.status();
+    if (!configs.ok()) return configs.status();
+    AddMetrics(*metrics, rows);
+    AddParameters(*configs, parameters, rows);
   }
   if (!question.sort.empty()) SortRows(question.sort, table->rows);
   return table;

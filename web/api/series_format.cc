@@ -168,7 +168,7 @@ class Answer {
     AddArray(name, is_narrow ? Type::kDistances : Type::kSteps, steps);
   }
 
-  // Of the array with these values, which may be there already.
+  // Returns the place of the array with these values, which may be there already.
   template <typename T>
   std::size_t Place(Type type, const std::vector<T>& values) {
     const auto* const source = reinterpret_cast<const char*>(values.data());

@@ -39,7 +39,7 @@ struct SeriesColumns {
 //                "min": A, "max": A, "last": A, "nan": A, "smooth": A, "x": A}, ...]}
 // where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"}.
 // No number is rounded: f32 is taken only where every value is one, and u32 for steps, with "base"
-// (a string of digits) to be added, only where the differences are that small. What is not there:
+// (a string of digits) to be added, only where the differences are that small. These are left out:
 // last_step where it is the first one, min and max where they are the last one, nan where there are
 // none ("nan_counted": false: they were not counted), smooth and x where they were not asked for.
 // Equal arrays have the same place.

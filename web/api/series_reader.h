@@ -28,7 +28,7 @@ struct SeriesQuestion {
 };
 inline constexpr std::size_t kMostSeries = 10'000;
 inline constexpr std::uint32_t kMostColumns = 4'096;
-// Of all series together.
+// All series together have at most so many.
 inline constexpr std::size_t kMostColumnsRead = 6'000'000;
 
 // From JSON: {"sel": [["run", "tag"], ...]} or {"q": "label:base", "tag": "loss"}, with "from",

@@ -33,8 +33,9 @@ class Reply {
   virtual std::size_t Waiting() const = 0;
   // The client has left: what is written now goes nowhere.
   virtual bool IsGone() const = 0;
-  // `progress` runs on the server's thread whenever everything queued has been sent (soon, if it has
-  // been already), and once when the client has left. It must not block, and is dropped after End().
+  // `progress` runs on the server's thread whenever everything queued has been sent (soon, if it
+  // has been already), and once when the client has left. It must not block, and is dropped after
+  // End().
   virtual void OnProgress(std::function<void()> progress) = 0;
 };
 

@@ -68,7 +68,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
     try {
       const [lines, behind] = await Promise.all([
         runs.length === 0 ? [] : askSeries({ ...question, smooth, sel: runs.map(run => [run.run, tag]) }, abort.signal),
-        cloud === null ? [] : askSeries({ ...question, n: Math.min(300, question.n), q: cloud, tag }, abort.signal), // (Of 10,000 runs at most.)
+        cloud === null ? [] : askSeries({ ...question, n: Math.min(300, question.n), q: cloud, tag }, abort.signal),
       ]);
       if (abort.signal.aborted) return;
       setSeries({ lines, cloud: behind });

@@ -14,7 +14,7 @@ export const cursor = {
   watch(watcher) { watchers.add(watcher); return () => watchers.delete(watcher); },
 };
 
-// What x is: 'step', 'relative', 'time', or 'm:TAG' where another metric is.
+// A mode says what x is: 'step', 'relative', 'time', or 'm:TAG' where another metric is.
 export const isMetric = mode => mode.startsWith('m:');
 
 // x of a column's last point, and of its first.
