@@ -130,6 +130,11 @@ class Page:
     def troubles(self):
         return self.evaluate("globalThis.troubles || []")
 
+    def heap(self):
+        """Bytes that the page's scripts keep."""
+        self._call("HeapProfiler.collectGarbage")
+        return self._call("Runtime.getHeapUsage")["usedSize"]
+
     def picture(self, path):
         data = self._call("Page.captureScreenshot", format="png")["data"]
         with open(path, "wb") as file:

@@ -43,7 +43,7 @@ class PageBrowserTest(yard_case.YardCase):
     @classmethod
     def setUpClass(cls):
         if not os.path.exists(browser.PROGRAM):
-            what = "there is no %s: tools/setup --browser installs it" % browser.PROGRAM
+            what = "there is no %s: tools/setup installs it" % browser.PROGRAM
             raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
         super().setUpClass()
         cls.pictures = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", cls.directory)

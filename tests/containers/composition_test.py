@@ -182,6 +182,15 @@ class CompositionTest(unittest.TestCase):
                         "the trainer's container is not started again: " + killed.stdout)
         self.await_true(lambda: self.yard_ends_with(0, "status", "--check"), "the trainer does not come back")
 
+    def test_the_page_is_published_on_this_machine_alone(self):
+        for service in SERVICES:
+            bindings = json.loads(self.inspect(self.container(service), "{{json .HostConfig.PortBindings}}"))
+            expected = {"7710/tcp": [{"HostIp": "127.0.0.1", "HostPort": "7710"}]} if service == "web" else {}
+            self.assertEqual(bindings or {}, expected, service)
+        ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:7710/healthz').read().decode())"
+        self.assertEqual(self.inside("web", "python3", "-c", ask).stdout.split(), ["ok"])
+        self.assertIn("http://127.0.0.1:7710/#k=", self.yard("ui", "--print"))
+
     def test_services_are_nobody_special(self):
         for service in SERVICES:
             self.assertEqual(self.inside(service, "id", "-u").stdout, "1000\n")
