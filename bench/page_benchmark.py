@@ -141,7 +141,7 @@ def write_runs(logdir, runs, points):
 
 def time_answers(yard, tag, figures):
     columns = "cols=%s,min:%s,max:%s,config.a,config.b,config.c,config.d,config.e" % (tag, tag, tag)
-    # (What is kept for a moment does not count: the order is another each time.)
+    # (The service keeps a table for a moment; each of these is another one.)
     took = [yard.ask("GET", "runs?limit=100&sort=%s%s&%s,config.n%d" % ("-" * (i % 2), tag, columns, i))[0] for i in range(20)]
     figures["/runs of all runs, sorted by a metric, p95, ms"] = p95(took)
     took = [yard.ask("POST", "series", {"q": "", "tag": tag, "n": COLUMNS})[0] for _ in range(20)]

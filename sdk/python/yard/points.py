@@ -38,7 +38,7 @@ class Series(NamedTuple):
 
 
 def socket_path() -> str:
-    """Of the yard's web service; $YARD_HTTP, or in the yard's runtime directory."""
+    """Returns the path of the web service: $YARD_HTTP, or the one in the yard's runtime directory."""
     given = os.environ.get("YARD_HTTP")
     if given:
         return given
