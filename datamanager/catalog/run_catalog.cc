@@ -213,6 +213,8 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   {
     MutexLock lock(mutex_);
     if (!unreadable.root) scanned_ = true;
+    scan_ended_ = true;
+    no_wait_for_scan_.SignalAll();
     unreadable_ = unreadable;
   }
   EndLingering();
@@ -368,10 +370,8 @@ std::vector<std::string> RunCatalog::TakeGrown(const std::string& run) {
 
 void RunCatalog::WhenLoaded(std::function<void()> done) { scheduler_->WhenLoaded(std::move(done)); }
 
-namespace {
-
 // One thread waits for what another says once.
-struct Latch {
+struct RunCatalog::Latch {
   runtime::Mutex mutex;
   runtime::CondVar changed;
   bool open ABSL_GUARDED_BY(mutex) = false;
@@ -391,7 +391,25 @@ struct Latch {
   }
 };
 
-}  // namespace
+void RunCatalog::Stop() {
+  stopping_ = true;
+  std::set<std::shared_ptr<Latch>> waiting;
+  {
+    MutexLock lock(mutex_);
+    waiting.swap(waiting_);
+    no_wait_for_scan_.SignalAll();
+  }
+  for (const std::shared_ptr<Latch>& latch : waiting) latch->Open();
+}
+
+bool RunCatalog::AwaitScan(absl::Duration timeout) const {
+  const absl::Duration deadline = options_.clock->Monotonic() + timeout;
+  MutexLock lock(mutex_);
+  while (!scan_ended_ && !stopping_) {
+    if (!options_.clock->WaitUntil(no_wait_for_scan_, mutex_, deadline)) break;
+  }
+  return scan_ended_;
+}
 
 bool RunCatalog::AwaitLoaded(absl::Duration timeout) {
   const auto latch = std::make_shared<Latch>();
@@ -791,10 +809,19 @@ absl::Status RunCatalog::LookWithin(absl::Duration timeout, Request request, con
     if (!absl::IsUnavailable(status) || !scanned()) return status;
     request.whole = true;
     const auto latch = std::make_shared<Latch>();
-    WhenReady(request, [latch] { latch->Open(); });
-    if (!latch->Await(options_.clock, deadline)) {
-      return absl::DeadlineExceededError(status.message());
+    {
+      MutexLock lock(mutex_);
+      if (stopping_) return absl::CancelledError("the process ends");
+      waiting_.insert(latch);
     }
+    WhenReady(request, [latch] { latch->Open(); });
+    const bool ready = latch->Await(options_.clock, deadline);
+    {
+      MutexLock lock(mutex_);
+      waiting_.erase(latch);
+    }
+    if (stopping_) return absl::CancelledError("the process ends");
+    if (!ready) return absl::DeadlineExceededError(status.message());
   }
 }
 

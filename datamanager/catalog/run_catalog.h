@@ -154,8 +154,9 @@ class RunCatalog : public RunSource {
   void ReadOnLater();
   // Writes indexes of runs, for `timeout` and one run more at most. Blocks.
   void WriteIndexes(RunIndexes::Which which, absl::Duration timeout);
-  // The process ends: what is read of all runs one after the other ends with the next one.
-  void Stop() { stopping_ = true; }
+  // The process ends: what is read of all runs one after the other ends with the next one, and
+  // nobody waits any longer.
+  void Stop();
   // Calls `done` once all work that is known now has been done, has failed or was forgotten.
   void WhenLoaded(std::function<void()> done);
   // What WhenLoaded() tells, waited for. False: it took longer.
@@ -164,6 +165,9 @@ class RunCatalog : public RunSource {
   std::atomic<std::size_t>* looked_into() { return &looked_into_; }
   // The first scan is over: which runs there are is known.
   bool scanned() const;
+  // Blocks until a scan has ended, if only to find that the directory cannot be read; false: it
+  // takes longer, or the process ends.
+  bool AwaitScan(absl::Duration timeout) const;
   // Unavailable before that, with the progress.
   absl::Status CheckScanned() const;
 
@@ -183,7 +187,8 @@ class RunCatalog : public RunSource {
   eventlog::OpenFileBound* open_files() const override { return &open_files_; }
   std::int64_t NowUs() const override { return absl::ToUnixMicros(options_.clock->Now()); }
   absl::Duration Monotonic() const { return options_.clock->Monotonic(); }
-  // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded.
+  // Look(), after waiting for it: blocks until `timeout`, which is DeadlineExceeded. Cancelled: the
+  // process ends.
   absl::Status LookWithin(absl::Duration timeout, Request request, const Use& use);
 
   // Loads the run before what nobody asks for, and counts as an access; returns at once.
@@ -216,6 +221,7 @@ class RunCatalog : public RunSource {
 
  private:
   class Run;
+  struct Latch;
   using RunPtr = std::shared_ptr<Run>;
   using Cache = DetailCache<KeptPoints>;
 
@@ -276,6 +282,9 @@ class RunCatalog : public RunSource {
   std::map<std::string, std::set<std::string>> grown_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> later_ ABSL_GUARDED_BY(mutex_);  // Runs with files for ReadOnLater().
   bool scanned_ ABSL_GUARDED_BY(mutex_) = false;
+  bool scan_ended_ ABSL_GUARDED_BY(mutex_) = false;
+  mutable runtime::CondVar no_wait_for_scan_;  // It has ended, or the process is to end.
+  std::set<std::shared_ptr<Latch>> waiting_ ABSL_GUARDED_BY(mutex_);  // In LookWithin().
   ManagerStatus status_ ABSL_GUARDED_BY(mutex_);
   RunTree::Unreadable unreadable_ ABSL_GUARDED_BY(mutex_);
   std::uint64_t loads_begun_ ABSL_GUARDED_BY(mutex_) = 0;

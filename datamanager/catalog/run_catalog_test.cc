@@ -30,6 +30,7 @@
 #include "runtime/clock.h"
 #include "runtime/fake_clock.h"
 #include "runtime/mutex.h"
+#include "runtime/thread.h"
 
 namespace datamanager {
 namespace {
@@ -652,6 +653,27 @@ TEST_F(RunCatalogTest, TheRestOfWhatIsAskedForWhileItIsLoadedGoesBeforeAllElse) 
     std::filesystem::remove_all(root_ + "/r");
     tree_->Rescan();
   }
+}
+
+TEST_F(RunCatalogTest, NobodyWaitsAnyLongerWhenTheProcessEnds) {
+  const auto catalog = CatalogOfSmallSteps();
+  bool scanned = true;
+  {
+    const auto empty = CatalogOfSmallSteps();
+    runtime::Thread waits("waits", [&] { scanned = empty->AwaitScan(kLong); });
+    empty->Stop();
+    waits.Join();
+  }
+  EXPECT_FALSE(scanned);
+  HoldTheLoad(*catalog);
+  absl::Status waited;
+  runtime::Thread reader("reader", [&] {
+    waited = catalog->LookWithin(kLong, Points("r"), [](const auto&) { return absl::OkStatus(); });
+  });
+  catalog->Stop();
+  reader.Join();
+  EXPECT_TRUE(absl::IsCancelled(waited)) << waited;
+  gates_.Open("held");
 }
 
 TEST_F(RunCatalogTest, ALookAtWhatHasChangedThatFailsLeavesTheReloadThatIsUnderWay) {
