@@ -464,6 +464,15 @@ absl::StatusOr<std::vector<BlobView>> ReadBlobs(ValueKind kind, std::string_view
   }
 }
 
+absl::StatusOr<std::size_t> CountBlobs(ValueKind kind, std::string_view plugin,
+                                       std::string_view bytes) {
+  const auto blobs = ReadBlobs(kind, plugin, bytes);
+  if (!blobs.ok()) return blobs.status();
+  const bool images =
+      kind == ValueKind::kImage || kind == ValueKind::kMindSporeImage || plugin == "images";
+  return blobs->size() + (images ? 2 : 0);
+}
+
 absl::StatusOr<PrCurve> ReadPrCurve(std::string_view tensor) {
   return Parsed<PrCurve>("a precision-recall curve", [&](PrCurve* curve) {
     const TensorView view = OrThrow(TensorView::OfTensorFlow(tensor), "it is no tensor");

@@ -70,6 +70,10 @@ inline constexpr std::size_t kMaxBlobs = 100'000;
 // plugin each string.
 absl::StatusOr<std::vector<BlobView>> ReadBlobs(ValueKind kind, std::string_view plugin,
                                                 std::string_view bytes);
+// How many there are as TensorBoard counts them: of images two more, as their width and height come
+// first, as text.
+absl::StatusOr<std::size_t> CountBlobs(ValueKind kind, std::string_view plugin,
+                                       std::string_view bytes);
 
 // A tensor [6, thresholds] of the plugin "pr_curves".
 struct PrCurve {

@@ -32,7 +32,7 @@ namespace datamanager {
 namespace {
 
 constexpr std::string_view kMagic = "YARDINDX";
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kHeaderBytes = 28;
 
 template <typename T>
@@ -374,7 +374,10 @@ void PutTag(std::string& out, const IndexedTag& tag, bool has_points) {
   PutSummary(out, tag.summary);
   PutMarks(out, tag.marks);
   PutSummary(out, tag.value_summary);
-  if (tag.value_summary.points > 0) PutMarks(out, tag.value_marks);
+  if (tag.value_summary.points > 0) {
+    PutMarks(out, tag.value_marks);
+    Put(out, tag.most_blobs);
+  }
   Put(out, has_points ? 1 : 0);
 }
 
@@ -392,7 +395,10 @@ IndexedTag GetTag(Bytes& bytes) {
   tag.summary = GetSummary(bytes);
   tag.marks = GetMarks(bytes);
   tag.value_summary = GetSummary(bytes);
-  if (tag.value_summary.points > 0) tag.value_marks = GetMarks(bytes);
+  if (tag.value_summary.points > 0) {
+    tag.value_marks = GetMarks(bytes);
+    tag.most_blobs = bytes.Small<std::uint32_t>();
+  }
   tag.has_points = bytes.Number(1) != 0;
   return tag;
 }

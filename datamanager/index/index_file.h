@@ -92,6 +92,7 @@ struct IndexedTag {
   // Of values that are no scalars: of their steps and times alone.
   ScalarSummary value_summary;
   SeriesMarks value_marks;
+  std::uint32_t most_blobs = 0;  // In one of them.
   // The points and values are in the index too. If not, only the summaries are known of them.
   bool has_points = false;
 };

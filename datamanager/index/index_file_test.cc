@@ -107,6 +107,7 @@ std::vector<Series> SomeTags() {
   image.tag.data_class = 3;
   image.tag.settled = true;
   image.tag.value_marks.age = 4;
+  image.tag.most_blobs = 12;
   for (int i = 0; i < 5; ++i) {
     image.tag.value_summary.Add({-i, 0.5, 0});
     image.values.Append({.step = -i,
@@ -181,7 +182,7 @@ bool Same(const IndexedTag& a, const IndexedTag& b) {
          a.display_name == b.display_name && a.description == b.description &&
          a.content == b.content && a.settled == b.settled && Same(a.summary, b.summary) &&
          Same(a.marks, b.marks) && Same(a.value_summary, b.value_summary) &&
-         Same(a.value_marks, b.value_marks);
+         Same(a.value_marks, b.value_marks) && a.most_blobs == b.most_blobs;
 }
 
 // Whether everything that is read out of these bytes is as it was; anything that is refused is no

@@ -223,6 +223,7 @@ bool RunData::TakeTag(const IndexedTag& from, ScalarColumns points, ValueSeries 
     tag.values = std::make_unique<Values>();
     tag.values->summary = from.value_summary;
     tag.values->marks = from.value_marks.Copy();
+    tag.values->most_blobs = from.most_blobs;
     tag.values->places = std::move(places);
     values_ += from.value_summary.points;
     last_step_ = std::max(last_step_, from.value_summary.last_step);
@@ -257,6 +258,7 @@ IndexedTag RunData::ToIndex(TagId id) const {
   if (tag.values != nullptr) {
     index.value_summary = tag.values->summary;
     index.value_marks = tag.values->marks.Copy();
+    index.most_blobs = tag.values->most_blobs;
   }
   return index;
 }
@@ -289,13 +291,14 @@ void RunData::TakeNewerContent(TagId id, const eventlog::SummaryValue& value, do
   if (is_other) SetOwnKind(std::move(newer), &tag);
 }
 
-void RunData::AddValue(TagId id, const ValuePlace& value, std::uint32_t age) {
+void RunData::AddValue(TagId id, const ValuePlace& value, std::uint32_t age, std::uint32_t blobs) {
   Tag& tag = *tags_[id];
   ChangeOf(id, tag);
   if (tag.values == nullptr) tag.values = std::make_unique<Values>();
   Values& values = *tag.values;
   purges_.Note(values.summary, value.step, age, &values.marks);
   values.summary.Add({value.step, value.wall_time, 0});
+  values.most_blobs = std::max(values.most_blobs, blobs);
   ++values_;
   NoteStep(value.step, value.wall_time);
   if (keeps_points_ && level_) values.places.Append(value);
@@ -338,6 +341,7 @@ bool RunData::Append(RunData&& part, std::uint32_t age) {
     }
     purges_.NoteSecondPart(values.summary, age, &values.marks);
     values.summary.Append(more.values->summary);
+    values.most_blobs = std::max(values.most_blobs, more.values->most_blobs);
     if (!keep) continue;
     for (const ValuePlace& place : more.values->places.all()) values.places.Append(place);
   }

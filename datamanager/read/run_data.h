@@ -87,7 +87,8 @@ class RunData {
     // Of their steps and times alone; the numbers about values mean nothing.
     ScalarSummary summary;
     SeriesMarks marks;
-    ValueSeries places;  // In file order. All of them if the run is cached.
+    std::uint32_t most_blobs = 0;  // In one value, if it is a sequence of blobs (CountBlobs()).
+    ValueSeries places;            // In file order. All of them if the run is cached.
   };
   struct Tag {
     const eventlog::TagKind* kind = nullptr;  // What it is, shared.
@@ -232,7 +233,8 @@ class RunData {
     if (keeps_points_ && level_) tag.points.Append(point);
     if (collect_) change.fresh.push_back(point);
   }
-  void AddValue(TagId id, const ValuePlace& value, std::uint32_t age);
+  // `blobs`: how many are in it, if it is a sequence of them.
+  void AddValue(TagId id, const ValuePlace& value, std::uint32_t age, std::uint32_t blobs = 0);
   // One that was counted before.
   void AddPointAgain(TagId id, const Point& point) {
     Tag& tag = *tags_[id];
