@@ -1,6 +1,7 @@
 """TensorBoard, the real one, reads its runs by our data server, whatever becomes of that."""
 
 import contextlib
+import ctypes
 import json
 import os
 import pathlib
@@ -156,6 +157,44 @@ class ProcessTest(DataServerCase):
         process.stdin.close()
         self.await_true(lambda: not is_alive(again), "the server lives on")
         process.stderr.close()
+
+
+class FirstStepsTest(DataServerCase):
+    """TensorBoard looks for the port 10 ms after the start, and then only every half second."""
+
+    MOST_CALLS = 600  # 404 in an ordinary build, all but a few of which load libraries.
+    PTRACE_TRACEME, PTRACE_SYSCALL, PTRACE_SETOPTIONS = 0, 24, 0x4200
+    OPTIONS = 1 | 1 << 20  # A stop at a system call can be told apart; the child ends with this process.
+    AT_CALL = signal.SIGTRAP | 0x80
+
+    def test_few_system_calls_come_before_the_port(self):
+        libc = ctypes.CDLL(None, use_errno=True)
+        os.makedirs(self.logdir)
+        port_file = os.path.join(self.directory, "port")
+        stdin, held = os.pipe()
+        self.addCleanup(os.close, held)
+        child = os.fork()
+        if child == 0:
+            os.dup2(stdin, 0)
+            os.close(held)
+            libc.ptrace(self.PTRACE_TRACEME, 0, 0, 0)
+            os.execv(self.server, [self.server, "--logdir=" + self.logdir, "--port=0", "--port-file=" + port_file,
+                                   "--die-after-stdin"])
+        os.close(stdin)
+        stops = 0
+        _, status = os.waitpid(child, 0)
+        self.assertTrue(os.WIFSTOPPED(status), "this machine lets nobody trace a child")
+        libc.ptrace(self.PTRACE_SETOPTIONS, child, 0, ctypes.c_void_p(self.OPTIONS))
+        while not (os.path.exists(port_file) and os.path.getsize(port_file) > 0):
+            self.assertEqual(libc.ptrace(self.PTRACE_SYSCALL, child, 0, 0), 0, os.strerror(ctypes.get_errno()))
+            _, status = os.waitpid(child, 0)
+            self.assertTrue(os.WIFSTOPPED(status), "it has ended")
+            stops += os.WSTOPSIG(status) == self.AT_CALL
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        # Each has a stop before it and one behind it.
+        self.assertLess(stops / 2, self.MOST_CALLS)
+        self.assertGreater(stops / 2, 20)
 
 
 class PeerCase(DataServerCase):

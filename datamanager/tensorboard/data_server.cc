@@ -17,7 +17,7 @@
 #include "datamanager/catalog/run_updaters.h"
 #include "datamanager/find/run_follower.h"
 #include "datamanager/find/run_tree.h"
-#include "datamanager/tensorboard/grpc_framing.h"
+#include "datamanager/tensorboard/call_threads.h"
 #include "datamanager/tensorboard/h2_server.h"
 #include "datamanager/tensorboard/provider.h"
 #include "datamanager/tensorboard/stdin_watch.h"
@@ -25,33 +25,11 @@
 #include "runtime/coordinator.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/file_limit.h"
-#include "runtime/thread_pool.h"
 
 namespace datamanager::tensorboard {
 namespace {
 
-// Those that wait for a run hold up no list.
-constexpr int kListThreads = 2;
-constexpr int kReadThreads = 8;
-constexpr std::size_t kMostCalls = 1024;  // That wait for a thread, of each kind.
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
-
-using Handler = std::function<void(std::string path, std::string message, H2Server::Reply reply)>;
-
-// Answers at once what needs no effort, the rest on the threads for it.
-Handler AnswerOn(Provider* provider, runtime::ThreadPool* lists, runtime::ThreadPool* reads) {
-  return [provider, lists, reads](std::string path, std::string message, H2Server::Reply reply) {
-    const Provider::Effort effort = Provider::EffortOf(path);
-    if (effort == Provider::Effort::kNone) return reply(provider->Answer(path, message));
-    runtime::ThreadPool* const pool = effort == Provider::Effort::kList ? lists : reads;
-    const absl::Status taken =
-        pool->Submit([provider, path = std::move(path), message = std::move(message), reply] {
-          reply(provider->Answer(path, message));
-          return absl::OkStatus();
-        });
-    if (!taken.ok()) reply({taken, {}});
-  };
-}
 
 // What there is has been read.
 void Say(const RunCatalog& catalog) {
@@ -62,8 +40,7 @@ void Say(const RunCatalog& catalog) {
 }
 
 absl::StatusOr<std::unique_ptr<RunFollower>> Follow(const ServerFlags& flags, int threads,
-                                                    runtime::EventLoop* loop, RunCatalog* catalog,
-                                                    Provider* provider) {
+                                                    runtime::EventLoop* loop, RunCatalog* catalog) {
   RunTree::Options tree;
   tree.root = flags.logdir;
   tree.threads = threads;
@@ -72,11 +49,9 @@ absl::StatusOr<std::unique_ptr<RunFollower>> Follow(const ServerFlags& flags, in
       loop, {.tree = std::move(tree), .reload_interval = flags.reload},
       {.scan_began = [catalog] { catalog->ScanBegan(); },
        .found =
-           [catalog, provider, says = flags.verbose > 0](RunFollower::Look look, const auto& delta,
-                                                         auto runs,
-                                                         const auto& unreadable) mutable {
+           [catalog, says = flags.verbose > 0](RunFollower::Look look, const auto& delta, auto runs,
+                                               const auto& unreadable) mutable {
              catalog->Found(delta, runs, unreadable, look == RunFollower::Look::kListing);
-             provider->Scanned();
              if (std::exchange(says, false)) catalog->WhenLoaded([catalog] { Say(*catalog); });
            },
        .grown = [catalog](const auto& run, const auto& files) { catalog->Grown(run, files); }});
@@ -96,28 +71,21 @@ absl::Status Serve(const ServerFlags& flags, std::vector<runtime::UniqueFd> sock
        .open_files = eventlog::OpenFileBound::For(*threads, limit.hard)});
   if (!catalog.ok()) return catalog.status();
   AddUpdaters(catalog->get());
-  const std::unique_ptr<Provider> provider = Provider::Create({.catalog = catalog->get(),
-                                                               .logdir = flags.logdir,
-                                                               .overlap = flags.overlap,
-                                                               .samples = flags.samples});
   runtime::Coordinator coordinator;
-  const auto lists = runtime::ThreadPool::Create(
-      &coordinator, {.name = "list", .threads = kListThreads, .queue_limit = kMostCalls});
-  const auto reads = runtime::ThreadPool::Create(
-      &coordinator, {.name = "read", .threads = kReadThreads, .queue_limit = kMostCalls});
+  CallThreads calls(&coordinator);
   const auto loop = runtime::EventLoop::Create();
   const auto server =
       H2Server::Create({.loop = loop.get(),
                         .listeners = std::move(sockets),
-                        .on_call = AnswerOn(provider.get(), lists.get(), reads.get())});
-  const auto follower = Follow(flags, *threads, loop.get(), catalog->get(), provider.get());
+                        .on_call = calls.AnswersOf(Provider::Create({.catalog = catalog->get(),
+                                                                     .logdir = flags.logdir,
+                                                                     .overlap = flags.overlap,
+                                                                     .samples = flags.samples}))});
+  const auto follower = Follow(flags, *threads, loop.get(), catalog->get());
   if (!follower.ok()) return follower.status();
   std::function<void()> tidy = [&] {
-    // (A pool that has too much to do is asked again.)
-    (void)reads->Submit([&catalog] {
-      (*catalog)->EndLingering();
-      return absl::OkStatus();
-    });
+    // (Threads that have too much to do are asked again.)
+    (void)calls.Run([&catalog] { (*catalog)->EndLingering(); });
     loop->RunAfter(kTidiesEvery, tidy);
   };
   loop->Post(tidy);

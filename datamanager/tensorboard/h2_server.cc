@@ -42,18 +42,25 @@ struct Connection {
 
 class Server : public H2Server, public std::enable_shared_from_this<Server> {
  public:
-  explicit Server(Options options) : options_(std::move(options)) {}
+  explicit Server(Options options)
+      : listeners_(std::move(options.listeners)), options_(std::move(options)) {}
 
   void Start() {
-    for (const UniqueFd& listener : options_.listeners) Listen(listener.get());
+    for (const UniqueFd& listener : listeners_) Listen(listener.get());
+  }
+
+  void StopListening(std::function<void()> last_gone) override {
+    ListenNoMore();
+    listeners_.clear();
+    last_gone_ = std::move(last_gone);
+    SayLastIsGone();
   }
 
   // Lets go of all; what is on its way to the loop finds that.
   void Close() {
     closed_ = true;
     while (!connections_.empty()) HangUp(connections_.begin()->first);
-    for (const auto& [fd, watch] : watches_) options_.loop->Unwatch(watch);
-    if (rest_ != 0) options_.loop->Cancel(rest_);
+    ListenNoMore();
   }
 
  private:
@@ -62,6 +69,20 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
   void Listen(int fd) {
     watches_[fd] =
         options_.loop->Watch(fd, EventLoop::Readiness::kReadable, [this, fd] { Accept(fd); });
+  }
+
+  void ListenNoMore() {
+    for (const auto& [fd, watch] : watches_) options_.loop->Unwatch(watch);
+    watches_.clear();
+    if (rest_ != 0) options_.loop->Cancel(std::exchange(rest_, 0));
+  }
+
+  void SayLastIsGone() {
+    if (!connections_.empty() || closed_ || last_gone_ == nullptr) return;
+    options_.loop->Post([self = weak_from_this()] {
+      const auto server = self.lock();
+      if (server != nullptr && !server->closed_) std::exchange(server->last_gone_, nullptr)();
+    });
   }
 
   void Accept(int listener) {
@@ -88,8 +109,7 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
   }
 
   void Rest() {
-    for (const auto& [fd, watch] : watches_) options_.loop->Unwatch(watch);
-    watches_.clear();
+    ListenNoMore();
     rest_ = options_.loop->RunAfter(kRest, [this] {
       rest_ = 0;
       Start();
@@ -110,6 +130,7 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
     if (connection.writable != 0) options_.loop->Unwatch(connection.writable);
     if (connection.stall != 0) options_.loop->Cancel(connection.stall);
     connections_.erase(found);
+    SayLastIsGone();
   }
 
   void Read(ConnectionId id) {
@@ -209,8 +230,10 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
     return bytes;
   }
 
+  std::vector<UniqueFd> listeners_;
   const Options options_;
   bool closed_ = false;
+  std::function<void()> last_gone_;
   std::map<int, EventLoop::WatchId> watches_;  // Of listeners.
   EventLoop::TimerId rest_ = 0;
   std::map<ConnectionId, Connection> connections_;
@@ -223,6 +246,9 @@ class Owner : public H2Server {
  public:
   explicit Owner(std::shared_ptr<Server> server) : server_(std::move(server)) {}
   ~Owner() override { server_->Close(); }
+  void StopListening(std::function<void()> last_gone) override {
+    server_->StopListening(std::move(last_gone));
+  }
 
  private:
   const std::shared_ptr<Server> server_;

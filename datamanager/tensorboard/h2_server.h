@@ -21,11 +21,12 @@ class H2Server {
  public:
   // Sends the answer of one call, once. Any thread; also when the server is gone.
   using Reply = std::function<void(GrpcAnswer answer)>;
+  // A call: its path and its message. On the loop's thread; must not block.
+  using OnCall = std::function<void(std::string path, std::string message, Reply reply)>;
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the server.
     std::vector<runtime::UniqueFd> listeners = {};
-    // A call: its path and its message. On the loop's thread; must not block.
-    std::function<void(std::string path, std::string message, Reply reply)> on_call = {};
+    OnCall on_call = {};
     std::size_t max_connections = 64;
     // Of all answers together; an answer beyond that becomes ResourceExhausted.
     std::size_t max_unsent_bytes = std::size_t{512} << 20;
@@ -36,6 +37,10 @@ class H2Server {
   // Before the loop runs, or on its thread; so is the destruction.
   static std::unique_ptr<H2Server> Create(Options options);
   virtual ~H2Server() = default;
+
+  // Closes the listeners. Calls `last_gone` once nobody is connected any more, not from within. On
+  // the loop's thread.
+  virtual void StopListening(std::function<void()> last_gone) = 0;
 };
 
 }  // namespace datamanager::tensorboard

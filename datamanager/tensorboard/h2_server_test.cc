@@ -7,16 +7,20 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "datamanager/tensorboard/grpc_framing.h"
 #include "datamanager/tensorboard/loopback_sockets.h"
 #include "runtime/event_loop.h"
+#include "runtime/fake_clock.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/thread.h"
 
@@ -25,6 +29,7 @@ namespace {
 
 using runtime::UniqueFd;
 
+constexpr std::chrono::seconds kLong(60);
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 class H2ServerTest : public ::testing::Test {
@@ -35,18 +40,19 @@ class H2ServerTest : public ::testing::Test {
     if (thread_ != nullptr) thread_->Join();
   }
 
-  void Start(std::size_t max_connections) {
+  // Answers a call with its path, or the one named "/large" with kLarge bytes.
+  void Start(H2Server::Options options) {
     auto sockets = ListenAt("127.0.0.1", 0).value();
     port_ = sockets.port;
-    server_ = H2Server::Create({.loop = loop_.get(),
-                                .listeners = std::move(sockets.sockets),
-                                .on_call =
-                                    [](std::string path, std::string, H2Server::Reply reply) {
-                                      GrpcAnswer answer;
-                                      AppendFrame(path, &answer.frames);
-                                      reply(std::move(answer));
-                                    },
-                                .max_connections = max_connections});
+    options.loop = loop_.get();
+    options.listeners = std::move(sockets.sockets);
+    options.on_call = [this](std::string path, std::string, H2Server::Reply reply) {
+      GrpcAnswer answer;
+      AppendFrame(path == "/large" ? std::string(kLarge, 'x') : path, &answer.frames);
+      reply(std::move(answer));
+      if (!std::exchange(called_, true)) call_.set_value();
+    };
+    server_ = H2Server::Create(std::move(options));
     thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
   }
 
@@ -63,6 +69,13 @@ class H2ServerTest : public ::testing::Test {
               static_cast<ssize_t>(says.size()));
     return fd;
   }
+  // The first call has been answered, as far as its client takes it.
+  void AwaitCall() {
+    ASSERT_EQ(call_.get_future().wait_for(kLong), std::future_status::ready);
+    std::promise<void> answered;
+    loop_->Post([&] { answered.set_value(); });
+    ASSERT_EQ(answered.get_future().wait_for(kLong), std::future_status::ready);
+  }
   // What comes until it hangs up.
   static std::string ReadAll(const UniqueFd& fd) {
     std::string all;
@@ -73,7 +86,13 @@ class H2ServerTest : public ::testing::Test {
     return all;
   }
 
-  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
+  // More than all windows and buffers of a connection take.
+  static constexpr std::size_t kLarge = std::size_t{32} << 20;
+
+  runtime::FakeClock clock_;
+  const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
+  bool called_ = false;  // Of the loop's thread.
+  std::promise<void> call_;
   std::unique_ptr<H2Server> server_;
   std::unique_ptr<runtime::Thread> thread_;
   int port_ = 0;
@@ -84,7 +103,7 @@ constexpr std::size_t kType = 3;
 constexpr char kSettings = 4;
 
 TEST_F(H2ServerTest, SpeaksToWhoBeginsWithThePreface) {
-  Start(4);
+  Start({});
   const UniqueFd client = Connect(kPreface);
   char head[9];
   ASSERT_EQ(recv(client.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
@@ -92,13 +111,13 @@ TEST_F(H2ServerTest, SpeaksToWhoBeginsWithThePreface) {
 }
 
 TEST_F(H2ServerTest, HangsUpOnWhoSpeaksSomethingElse) {
-  Start(4);
+  Start({});
   const UniqueFd browser = Connect("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(ReadAll(browser).find("HTTP/1.1"), std::string::npos);
 }
 
 TEST_F(H2ServerTest, OfTooManyTheMostSilentGoes) {
-  Start(1);
+  Start({.max_connections = 1});
   const UniqueFd first = Connect(kPreface);
   char head[9];
   ASSERT_EQ(recv(first.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
@@ -106,6 +125,76 @@ TEST_F(H2ServerTest, OfTooManyTheMostSilentGoes) {
   (void)ReadAll(first);  // Ends.
   ASSERT_EQ(recv(second.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
   EXPECT_EQ(head[kType], kSettings);
+}
+
+// A connection that asks for `path` on streams 1, 3, ... , with empty settings of its own. The
+// header fields stand in HPACK's static table, but for the path.
+std::string Calls(std::string_view path, int count) {
+  const auto frame = [](std::size_t size, char type, char flags, char stream) {
+    return std::string{
+        '\0',  static_cast<char>(size >> 8), static_cast<char>(size), type, flags, '\0', '\0', '\0',
+        stream};
+  };
+  std::string said(kPreface);
+  said += frame(0, kSettings, 0, 0);
+  constexpr char kHeaders = 1, kData = 0, kEndHeaders = 4, kEndStream = 1;
+  std::string fields = "\x83\x86";  // :method POST, :scheme http
+  fields += std::string{'\x04', static_cast<char>(path.size())} + std::string(path);
+  fields += std::string{'\x01', '\x01'} + "x";  // :authority
+  std::string message;
+  AppendFrame("", &message);
+  for (int i = 0; i < count; ++i) {
+    const char stream = static_cast<char>(2 * i + 1);
+    said += frame(fields.size(), kHeaders, kEndHeaders, stream) + fields;
+    said += frame(message.size(), kData, kEndStream, stream) + message;
+  }
+  return said;
+}
+
+TEST_F(H2ServerTest, AnswersThatNobodyReadsHaveABound) {
+  Start({.max_unsent_bytes = kLarge + kLarge / 2});
+  const UniqueFd client = Connect(Calls("/large", 2));
+  // The second is refused: its stream ends with the headers that begin it.
+  constexpr char kHeaders = 1, kEndStream = 1;
+  for (;;) {
+    unsigned char head[9];
+    ASSERT_EQ(recv(client.get(), head, sizeof head, MSG_WAITALL),
+              static_cast<ssize_t>(sizeof head));
+    std::string body(std::size_t{head[0]} << 16 | std::size_t{head[1]} << 8 | head[2], '\0');
+    ASSERT_EQ(recv(client.get(), body.data(), body.size(), MSG_WAITALL),
+              static_cast<ssize_t>(body.size()));
+    if (head[kType] != kHeaders || head[8] != 3) continue;
+    EXPECT_TRUE((head[4] & kEndStream) != 0);
+    break;
+  }
+}
+
+TEST_F(H2ServerTest, HangsUpOnWhoTakesNothing) {
+  Start({.stall_limit = absl::Seconds(60)});
+  const UniqueFd client = Connect(Calls("/large", 1));
+  char head[9];
+  ASSERT_EQ(recv(client.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
+  // Its window has 64 KiB; the rest waits. Then time passes.
+  AwaitCall();
+  clock_.Advance(absl::Seconds(61));
+  (void)ReadAll(client);  // Ends.
+}
+
+TEST_F(H2ServerTest, WhoIsConnectedStaysWhenItListensNoMore) {
+  Start({});
+  const UniqueFd client = Connect(kPreface);
+  char head[9];
+  ASSERT_EQ(recv(client.get(), head, sizeof head, MSG_WAITALL), static_cast<ssize_t>(sizeof head));
+  std::promise<void> gone;
+  loop_->Post([&] { server_->StopListening([&] { gone.set_value(); }); });
+  const std::string call = Calls("/x", 1).substr(kPreface.size());
+  ASSERT_EQ(send(client.get(), call.data(), call.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(call.size()));
+  AwaitCall();
+  auto last_gone = gone.get_future();
+  EXPECT_EQ(last_gone.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  shutdown(client.get(), SHUT_RDWR);
+  EXPECT_EQ(last_gone.wait_for(kLong), std::future_status::ready);
 }
 
 }  // namespace

@@ -31,6 +31,9 @@ class Provider {
     // A list waits so long for the first scan, a read for all it reads.
     absl::Duration list_patience = absl::Seconds(1);
     absl::Duration read_patience = absl::Seconds(25);
+    // Of one message; TensorBoard takes 256 MiB. Where more is asked for, each series has fewer
+    // values; what is too much all the same is ResourceExhausted.
+    std::uint64_t most_answer_bytes = 64'000'000;
   };
   // What a call costs who answers it.
   enum class Effort : std::uint8_t {
@@ -46,8 +49,6 @@ class Provider {
   static Effort EffortOf(std::string_view path);
   // Blocks; any thread, several at once.
   virtual GrpcAnswer Answer(std::string_view path, std::string_view message) = 0;
-  // The first scan has ended, or a later one. Any thread.
-  virtual void Scanned() = 0;
 };
 
 }  // namespace datamanager::tensorboard

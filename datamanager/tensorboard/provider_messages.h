@@ -133,7 +133,6 @@ std::string TensorMessage(std::int32_t type, std::span<const std::int64_t> shape
 // hyperparameters has started. `start_time`: seconds since 1970.
 std::string SessionStartContent(std::span<const ConfigFacts> hparams, std::string_view group,
                                 double start_time);
-inline constexpr std::string_view kSessionStartTag = "_hparams_/session_start_info";
 
 }  // namespace datamanager::tensorboard
 

@@ -28,6 +28,7 @@
 #include "datamanager/tensorboard/grpc_framing.h"
 #include "datamanager/tensorboard/provider_messages.h"
 #include "eventlog/event.h"
+#include "eventlog/hparams_content.h"
 #include "eventlog/record.h"
 #include "eventlog/testing/protobuf_bytes.h"
 #include "protozero/pbf_reader.hpp"
@@ -44,6 +45,7 @@ using ::testing::Pair;
 using ::testing::SizeIs;
 
 constexpr absl::Duration kLong = absl::Seconds(60);
+constexpr std::string_view kStart = eventlog::kHParamsStartTag;
 constexpr std::string_view kService = "/tensorboard.data.TensorBoardDataProvider/";
 
 // --- Files ---
@@ -117,7 +119,8 @@ class ProviderTest : public ::testing::Test {
   }
 
   // Reads all there is, and serves it.
-  void Start(SampleCounts samples = {}, Overlap overlap = Overlap::kLastWrite) {
+  void Start(SampleCounts samples = {}, Overlap overlap = Overlap::kLastWrite,
+             std::uint64_t most_answer_bytes = Provider::Options().most_answer_bytes) {
     catalog_ = RunCatalog::Create({.root = root_, .load_threads = 1}).value();
     AddUpdaters(catalog_.get());
     provider_ = Provider::Create({.catalog = catalog_.get(),
@@ -125,7 +128,8 @@ class ProviderTest : public ::testing::Test {
                                   .overlap = overlap,
                                   .samples = std::move(samples),
                                   .list_patience = absl::ZeroDuration(),
-                                  .read_patience = kLong});
+                                  .read_patience = kLong,
+                                  .most_answer_bytes = most_answer_bytes});
     RunTree::Options options;
     options.root = root_;
     tree_ = std::make_unique<RunTree>(options);
@@ -134,7 +138,6 @@ class ProviderTest : public ::testing::Test {
   void Scan() {
     const RunTree::Delta delta = tree_->Rescan();
     catalog_->Found(delta, tree_->runs());
-    provider_->Scanned();
     ASSERT_TRUE(catalog_->AwaitLoaded(kLong));
   }
 
@@ -344,18 +347,17 @@ TEST_F(ProviderTest, ParametersOfATrialAreHyperparameters) {
   Append("trial", Scalar(1, "loss", 1));
   Append("trial", R"({"lr": 0.5, "net": {"depth": 3}})", "params.json");
   Append("other", Scalar(1, "loss", 1));
-  Append("own", Value(0, std::string(kSessionStartTag), Metadata("hparams", "theirs")));
+  Append("own", Value(0, std::string(kStart), Metadata("hparams", "theirs")));
   Append("own", R"({"lr": 0.5})", "params.json");
   Start();
   EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"hparams", "scalars"}));
   const Runs listed = SeriesOf("ListTensors", Plugin("hparams"));
   ASSERT_THAT(listed, SizeIs(2));
-  const std::string trial = listed.at("trial").at(std::string(kSessionStartTag)).entry;
+  const std::string trial = listed.at("trial").at(std::string(kStart)).entry;
   EXPECT_THAT(trial, HasSubstr("net/depth"));
-  EXPECT_THAT(listed.at("own").at(std::string(kSessionStartTag)).entry, HasSubstr("theirs"));
+  EXPECT_THAT(listed.at("own").at(std::string(kStart)).entry, HasSubstr("theirs"));
   const Runs read = SeriesOf("ReadTensors", Plugin("hparams") + Points(1));
-  EXPECT_THAT(read.at("trial").at(std::string(kSessionStartTag)).values,
-              ElementsAre(EmptyTensor()));
+  EXPECT_THAT(read.at("trial").at(std::string(kStart)).values, ElementsAre(EmptyTensor()));
 }
 
 TEST_F(ProviderTest, RunsOfMindSporeAreShownByTensorBoardsPlugins) {
@@ -367,13 +369,18 @@ TEST_F(ProviderTest, RunsOfMindSporeAreShownByTensorBoardsPlugins) {
   const std::string image =
       pb::Bytes(4, pb::Number(1, 3) + pb::Number(2, 2) + pb::Number(3, 3) + pb::Bytes(4, "png"));
   const std::string bucket = pb::Double(1, 0.5) + pb::Double(2, 0.25) + pb::Number(3, 7);
+  std::string graph;
+  eventlog::AppendRecord(
+      pb::Double(1, 100) + pb::Bytes(4, pb::Bytes(1, pb::Bytes(2, "1") + pb::Bytes(3, "ReLU"))),
+      &graph);
   Append("r",
-         head + event(1, pb::Bytes(1, "loss") + pb::Float(3, 0.5)) +
+         head + graph + event(1, pb::Bytes(1, "loss") + pb::Float(3, 0.5)) +
              event(1, pb::Bytes(1, "input") + image) +
              event(1, pb::Bytes(1, "weight") + pb::Bytes(9, pb::Bytes(1, bucket))),
          "run.out.events.summary.1700000000.host");
   Start();
-  EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"histograms", "images", "scalars"}));
+  EXPECT_EQ(MessageOf("ListPlugins", ""),
+            PluginsMessage({"graphs", "histograms", "images", "scalars"}));
   EXPECT_THAT(Floats(SeriesOf("ReadScalars", Plugin("scalars") + Points(9))["r"]["loss/scalar"]),
               ElementsAre(0.5f));
   EXPECT_THAT(SeriesOf("ListBlobSequences", Plugin("images"))["r"]["input/image"].entry,
@@ -383,6 +390,47 @@ TEST_F(ProviderTest, RunsOfMindSporeAreShownByTensorBoardsPlugins) {
   EXPECT_THAT(
       SeriesOf("ReadTensors", Plugin("histograms") + Points(9))["r"]["weight/histogram"].values,
       ElementsAre(TensorMessage(2, shape, row)));
+}
+
+TEST_F(ProviderTest, ACommandsArgumentsAreHyperparameters) {
+  Append("trial", Scalar(1, "loss", 1));
+  Append("trial", R"({"trial": "t-1", "argv": ["train.py", "--lr", "0.25"]})", "provenance.json");
+  Start();
+  const std::string entry =
+      SeriesOf("ListTensors", Plugin("hparams")).at("trial").at(std::string(kStart)).entry;
+  EXPECT_THAT(entry, HasSubstr("lr"));
+  EXPECT_THAT(entry, HasSubstr("train.py"));
+}
+
+TEST_F(ProviderTest, TheMostBlobsOfAllValuesAreKnown) {
+  std::string bytes;
+  for (int step = 0; step < 300; ++step) {
+    const std::vector<std::string> strings(step == 7 ? 12 : 3, "1");
+    bytes += Value(step, "input", Metadata("images") + Strings(strings));
+  }
+  Append("r", bytes);
+  Start();
+  EXPECT_THAT(SeriesOf("ListBlobSequences", Plugin("images")).at("r").at("input").entry,
+              HasSubstr("\x18\x0c"));
+}
+
+TEST_F(ProviderTest, NoAnswerIsLargerThanItMayBe) {
+  std::string bytes;
+  for (int step = 0; step < 40; ++step) {
+    bytes += Value(step, "note", Metadata("text") + Strings({std::string(1000, 'x')}));
+    bytes += Scalar(step, "loss", step);
+  }
+  Append("a", bytes);
+  Append("b", bytes);
+  Start({{"text", std::nullopt}}, Overlap::kLastWrite, 20'000);
+  const std::string text = MessageOf("ReadTensors", Plugin("text") + Points(0));
+  EXPECT_LE(text.size(), 20'000u);
+  EXPECT_GE(text.size(), 10'000u);
+  // What does not fit at all is said.
+  Start({}, Overlap::kLastWrite, 100);
+  EXPECT_EQ(Ask("ReadScalars", Plugin("scalars") + Points(40)).status.code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_LE(Provider::Options().most_answer_bytes, 64'000'000u);
 }
 
 TEST_F(ProviderTest, StepsThatWereWrittenAgainFollowThePolicy) {

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "datamanager/series/value_series.h"
+#include "datamanager/tensorboard/mindspore_graph.h"
 #include "datamanager/tensorboard/provider_messages.h"
 #include "eventlog/number_type.h"
 #include "eventlog/tensor_view.h"
@@ -58,6 +59,7 @@ std::string_view ShownPlugin(const RunData::Tag& tag, bool mindspore) {
   if (plugin == "scalar") return "scalars";
   if (plugin == "image") return "images";
   if (plugin == "histogram") return "histograms";
+  if (plugin == "graph") return "graphs";
   return plugin;
 }
 
@@ -124,10 +126,7 @@ absl::StatusOr<std::string> TensorOf(std::uint8_t form, std::string_view bytes) 
 absl::StatusOr<std::size_t> BlobCount(std::uint8_t form, std::string_view plugin,
                                       std::string_view bytes) {
   if (EventKindOf(form).has_value()) return 1;
-  const ValueKind kind = KindOf(form);
-  const auto blobs = eventlog::ReadBlobs(kind, plugin, bytes);
-  if (!blobs.ok()) return blobs.status();
-  return blobs->size() + (IsImage(kind, plugin) ? 2 : 0);
+  return eventlog::CountBlobs(KindOf(form), plugin, bytes);
 }
 
 absl::StatusOr<std::string> BlobAt(std::uint8_t form, std::string_view plugin,
@@ -137,6 +136,7 @@ absl::StatusOr<std::string> BlobAt(std::uint8_t form, std::string_view plugin,
   };
   if (const auto event = EventKindOf(form); event.has_value()) {
     if (index > 0) return none();
+    if (*event == EventKind::kMindSporeGraph) return GraphDefOf(bytes);
     if (*event != EventKind::kRunMetadata) return std::string(bytes);
     const auto metadata = eventlog::ReadTaggedRunMetadata(bytes);
     if (!metadata.ok()) return metadata.status();

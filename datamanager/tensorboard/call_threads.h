@@ -1,0 +1,33 @@
+#ifndef DATAMANAGER_TENSORBOARD_CALL_THREADS_H_
+#define DATAMANAGER_TENSORBOARD_CALL_THREADS_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "datamanager/tensorboard/h2_server.h"
+#include "datamanager/tensorboard/provider.h"
+#include "runtime/coordinator.h"
+#include "runtime/thread_pool.h"
+
+namespace datamanager::tensorboard {
+
+// Threads on which providers answer calls: some for lists and others for what is read, so that who
+// waits for a run holds up no list. What needs no effort is answered at once, whatever they do.
+class CallThreads {
+ public:
+  // `coordinator` is not owned. The threads end when it stops; the destructor waits for them.
+  explicit CallThreads(runtime::Coordinator* coordinator);
+
+  // What a server does with calls. The threads outlive the server.
+  H2Server::OnCall AnswersOf(std::shared_ptr<Provider> provider);
+  // Runs something else that is as quick as a list. ResourceExhausted: too much waits.
+  absl::Status Run(std::function<void()> work);
+
+ private:
+  const std::unique_ptr<runtime::ThreadPool> lists_, reads_;
+};
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_CALL_THREADS_H_

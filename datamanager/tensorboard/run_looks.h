@@ -1,0 +1,56 @@
+#ifndef DATAMANAGER_TENSORBOARD_RUN_LOOKS_H_
+#define DATAMANAGER_TENSORBOARD_RUN_LOOKS_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/read/run_data.h"
+#include "datamanager/tensorboard/provider_messages.h"
+#include "eventlog/event.h"
+
+namespace datamanager::tensorboard {
+
+// Looks at runs, each under its lock, one at a time: what is done there is quick. Any thread.
+class RunLooks {
+ public:
+  using View = RunSource::View;
+  using Use = std::function<void(const View& view)>;
+
+  // A list waits so long, a read for all it reads. `catalog` is not owned.
+  RunLooks(RunCatalog* catalog, absl::Duration list_patience, absl::Duration read_patience)
+      : catalog_(*catalog), list_patience_(list_patience), read_patience_(read_patience) {}
+
+  RunCatalog& catalog() const { return catalog_; }
+  // For Whole().
+  absl::Duration ListDeadline() const { return catalog_.Monotonic() + list_patience_; }
+  absl::Duration ReadDeadline() const { return catalog_.Monotonic() + read_patience_; }
+
+  // Which runs there are is known, or is not for a while.
+  void AwaitScan() const { catalog_.AwaitScan(list_patience_); }
+  // With what is known of the run now; not at all if that is nothing.
+  void Now(const std::string& run, const Use& use) const;
+  // With all points of the run; with those there are, if it takes longer.
+  void Whole(const std::string& run, absl::Duration deadline, const Use& use) const;
+
+ private:
+  RunCatalog& catalog_;
+  const absl::Duration list_patience_;
+  const absl::Duration read_patience_;
+};
+
+// The run has a summary file of MindSpore.
+bool HasMindSpore(const ListedRun& run);
+
+// Calls `use` with each tag that the request is about, in the order of their names. Names of tags
+// are any bytes in the catalog and UTF-8 in a message: what is compared with a filter is what a
+// list has said.
+void ForEachTag(const RunSource::View& view, const SeriesRequest& request,
+                eventlog::DataClass data_class,
+                const std::function<void(RunData::TagId, const RunData::Tag&)>& use);
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_RUN_LOOKS_H_

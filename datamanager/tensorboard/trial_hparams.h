@@ -1,0 +1,41 @@
+#ifndef DATAMANAGER_TENSORBOARD_TRIAL_HPARAMS_H_
+#define DATAMANAGER_TENSORBOARD_TRIAL_HPARAMS_H_
+
+#include <memory>
+#include <string>
+
+#include "datamanager/answer/run_facts_of.h"
+#include "datamanager/catalog/run_catalog.h"
+#include "datamanager/catalog/run_source.h"
+#include "datamanager/tensorboard/provider_messages.h"
+#include "eventlog/event.h"
+
+namespace datamanager::tensorboard {
+
+// The row of a run in the HPARAMS tab whose program never heard of it: what a program that knows
+// the plugin "hparams" would have written of the parameters that are known without the run's events
+// (datamanager/brief/run_parameters.h). Any thread.
+class TrialHParams {
+ public:
+  // Of a request for such tags: whether the run's files leave room for them. Within a look.
+  TrialHParams(const RunSource::View& view, const SeriesRequest& request,
+               eventlog::DataClass data_class);
+  TrialHParams() = default;  // They do not.
+
+  // Adds them to an answer, in which the run has begun: that lists, or one that reads. Nothing if
+  // the run has no parameters.
+  void AddTo(const RunCatalog& catalog, const std::string& run, const SeriesRequest& request,
+             SeriesMessage* answer) const;
+
+  // Null: there are none.
+  static std::unique_ptr<const BriefFacts> ParametersOf(const RunCatalog& catalog,
+                                                        const std::string& run);
+
+ private:
+  bool shown_ = false;
+  double start_time_ = 0;
+};
+
+}  // namespace datamanager::tensorboard
+
+#endif  // DATAMANAGER_TENSORBOARD_TRIAL_HPARAMS_H_
