@@ -31,6 +31,7 @@
 #include "datamanager/point_topics.h"
 #include "datamanager/removal_methods.h"
 #include "datamanager/service_methods.h"
+#include "datamanager/tensorboard/socket_taker.h"
 #include "eventlog/open_file_bound.h"
 #include "runtime/event_loop.h"
 #include "runtime/file/file_limit.h"
@@ -172,7 +173,22 @@ int Run() {
          }
          return runs;
        }});
-  (*process)->OnStop([&catalog] { catalog.Stop(); });
+  // Data servers of TensorBoard that show the same runs leave it to this process.
+  const std::string tensorboard = (*process)->locations().runtime_directory + "/tensorboard";
+  auto taker = datamanager::tensorboard::SocketTaker::Create(
+      {.loop = (*process)->loop(),
+       .coordinator = (*process)->coordinator(),
+       .catalog = &catalog,
+       .path = tensorboard,
+       .reload_interval = absl::GetFlag(FLAGS_reload_interval),
+       .all_runs = absl::GetFlag(FLAGS_include).empty() && absl::GetFlag(FLAGS_exclude).empty()});
+  if (!taker.ok()) return runtime::ReportAndExitCode("datamanager", taker.status());
+  (*process)->KeepSocket("ipc://" + tensorboard, [&taker] { return (*taker)->ListenAgain(); });
+  (*process)->AddGauge("tensorboards", [&taker] { return (*taker)->taken(); });
+  (*process)->OnStop([&catalog, &taker] {
+    catalog.Stop();
+    (*taker)->Stop();
+  });
   datamanager::ServeIndexes(process->get(), &catalog, indexes.get(),
                             absl::GetFlag(FLAGS_stop_grace));
   runtime::EventLoop* const loop = (*process)->loop();

@@ -1,7 +1,10 @@
 """The real TensorBoard and the yard find, list and reuse each other's instances; its pages have what trials report."""
 
+import contextlib
 import json
 import os
+import signal
+import urllib.error
 import urllib.request
 
 from bazel.python import xml_runner
@@ -30,6 +33,11 @@ class TensorBoardTest(yard_case.YardCase):
         rows = map(json.loads, self.yard("status", "--json")[0].splitlines())
         return [row for row in rows if "tool" in row]
 
+    @staticmethod
+    def children_of(pid):
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+            return [int(child) for child in file.read().split()]
+
     def test_its_manager_lists_and_reuses_what_the_yard_started(self):
         words = ["--logdir", "runs", "--port", "0"]
         address = self.yard("tensorboard", *words)[0].strip()
@@ -39,9 +47,8 @@ class TensorBoardTest(yard_case.YardCase):
             self.assertIn("GrpcDataProvider", json.load(answer)["debug"]["data_provider"])
         tool, = self.tools()
         self.assertEqual(tool["url"], address)
-        with open("/proc/%d/task/%d/children" % (tool["pid"], tool["pid"]), encoding="ascii") as file:
-            server, = file.read().split()
-        self.assertEqual(os.path.basename(os.readlink("/proc/%s/exe" % server)), "yard-data-server")
+        server, = self.children_of(tool["pid"])
+        self.assertEqual(os.path.basename(os.readlink("/proc/%d/exe" % server)), "yard-data-server")
         listed = self.python(GET_ALL).split()
         self.assertEqual(listed, [str(tool["pid"]), str(tool["port"]), "runs", tool["cache_key"]])
         self.assertIn("pid %d" % tool["pid"], self.python(LIST))
@@ -65,6 +72,46 @@ class TensorBoardTest(yard_case.YardCase):
         self.await_true(lambda: "eval/loss" in ask("tags").get("reports", {}), lambda: ask("tags"))
         (_, step, value), = ask("scalars?run=reports&tag=eval%2Floss")
         self.assertEqual((step, value), (1, 0.5))
+
+    def test_the_yards_data_manager_reads_for_it(self):
+        report = """echo '{"t":"report","m":{"eval":{"loss":0.5}}}' >&3; read reply <&3"""
+        self.yard("run", "--name", "read-once", "--", "sh", "-c", report)
+        address = self.yard("tensorboard", "--logdir", "runs", "--port", "0", "--window_title", "read")[0].strip()
+        tool, = self.tools()
+        self.addCleanup(self.yard, "stop", tool["id"])
+        parent, = self.children_of(tool["pid"])
+
+        def shows_it():
+            # (What it has asked when a server ends fails.)
+            with contextlib.suppress(urllib.error.HTTPError):
+                with urllib.request.urlopen(address + "data/runs", timeout=yard_case.LONG) as answer:
+                    return "read-once" in json.load(answer)
+            return False
+
+        def data_manager():
+            rows = map(json.loads, self.yard("status", "--json")[0].splitlines())
+            return next(row for row in rows if row.get("service") == "datamanager")
+
+        self.await_true(shows_it, "no run")
+        # What TensorBoard has started has started nothing itself.
+        self.assertEqual(self.children_of(parent), [])
+        before = data_manager()["pid"]
+        os.kill(before, signal.SIGKILL)
+        self.await_true(lambda: self.children_of(parent), "it does not read itself")
+        self.await_true(shows_it, "it does not come back")
+        self.await_true(lambda: data_manager()["state"] == "up" and data_manager()["pid"] != before, data_manager)
+        # When it has to begin anew, it asks the yard again.
+        os.kill(self.children_of(parent)[0], signal.SIGKILL)
+        self.await_true(shows_it, "it does not come back from its own")
+        self.await_true(lambda: not self.children_of(parent), "it does not ask the yard again")
+
+    def test_it_reads_other_runs_itself(self):
+        os.makedirs(os.path.join(self.directory, "other"), exist_ok=True)
+        self.yard("tensorboard", "--logdir", "other", "--port", "0")
+        tool, = self.tools()
+        self.addCleanup(self.yard, "stop", tool["id"])
+        parent, = self.children_of(tool["pid"])
+        self.await_true(lambda: self.children_of(parent), "it has started no server")
 
     def test_the_yard_lists_and_reuses_what_its_manager_started(self):
         words = ["--logdir", "runs", "--port", "0"]

@@ -11,10 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "datamanager/tensorboard/data_server.h"
 #include "datamanager/tensorboard/loopback_sockets.h"
 #include "datamanager/tensorboard/restarting_parent.h"
 #include "datamanager/tensorboard/server_flags.h"
+#include "datamanager/tensorboard/socket_packet.h"
 #include "glog/logging.h"
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
@@ -50,6 +52,12 @@ std::string ErrorFileOf(const std::vector<std::string>& words) {
     if (word.starts_with(kFlag)) return word.substr(kFlag.size());
   }
   return "";
+}
+
+// What this was started with, for who has another working directory: of a flag the last counts.
+std::string YardLine(std::vector<std::string> words, const std::string& logdir) {
+  words.push_back("--logdir=" + runtime::AbsolutePath(logdir));
+  return datamanager::tensorboard::LineOf(words);
 }
 
 bool WritePort(const std::string& path, int port) {
@@ -100,6 +108,13 @@ int main(int argc, char** argv) {
   } else if (!WritePort(flags->port_file, sockets->port)) {
     return Fail(flags->error_file, absl::StrCat("cannot write ", flags->port_file), kNoPortFile);
   }
-  _exit(datamanager::tensorboard::RunServerAgainAndAgain(words, *std::move(sockets),
-                                                         flags->die_after_stdin));
+  const auto locations = runtime::Locations::FromEnvironment();
+  // What is read once and not followed is not what a data manager has.
+  const bool asks_yard = locations.ok() && flags->reload > absl::ZeroDuration();
+  _exit(datamanager::tensorboard::RunServerAgainAndAgain(
+      {.words = words,
+       .sockets = *std::move(sockets),
+       .die_after_stdin = flags->die_after_stdin,
+       .yard = asks_yard ? locations->runtime_directory + "/tensorboard" : "",
+       .yard_line = YardLine(words, flags->logdir)}));
 }

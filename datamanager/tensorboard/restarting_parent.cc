@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "datamanager/tensorboard/socket_giver.h"
 #include "datamanager/tensorboard/stdin_watch.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
@@ -22,6 +24,7 @@
 #include "runtime/process/exit_code.h"
 #include "runtime/process/stop_signal.h"
 #include "runtime/process/subprocess.h"
+#include "runtime/text/string_view.h"
 
 namespace datamanager::tensorboard {
 namespace {
@@ -43,11 +46,11 @@ std::vector<std::string> Environment() {
 
 class Parent {
  public:
-  Parent(std::span<const std::string> words, LoopbackSockets sockets, bool die_after_stdin)
-      : sockets_(std::move(sockets)), die_after_stdin_(die_after_stdin) {
+  explicit Parent(ServedBehind server)
+      : options_(std::move(server)), sockets_(options_.sockets.sockets) {
     words_.push_back("yard-data-server");
-    words_.insert(words_.end(), words.begin(), words.end());
-    words_.push_back(absl::StrCat("--inherited-sockets=", sockets_.sockets.size()));
+    words_.insert(words_.end(), options_.words.begin(), options_.words.end());
+    words_.push_back(absl::StrCat("--inherited-sockets=", sockets_.size()));
     words_.push_back("--die-after-stdin");
   }
 
@@ -56,7 +59,7 @@ class Parent {
         loop_.get(), [this](int signal) { Leave(kSignalled + signal); },
         [this](int signal) { Leave(kSignalled + signal); });
     if (!signals.ok()) return runtime::ReportAndExitCode("yard-data-server", signals.status());
-    if (die_after_stdin_) {
+    if (options_.die_after_stdin) {
       WhenStdinEnds([this] { loop_->Post([this] { Leave(runtime::kExitOk); }); });
     } else if (absl::Status made = MakeStdin(); !made.ok()) {
       return runtime::ReportAndExitCode("yard-data-server", made);
@@ -77,17 +80,41 @@ class Parent {
   }
 
   void Start() {
+    started_ = clock_->Monotonic();
+    if (!AskYard()) StartServer();
+  }
+
+  // False: nobody is there to ask.
+  bool AskYard() {
+    if (options_.yard.empty()) return false;
+    SocketGiver::Options options = {
+        .loop = loop_.get(),
+        .path = options_.yard,
+        .line = options_.yard_line,
+        .ended = [this](std::string_view why, bool served) { YardEnded(why, served); }};
+    for (const runtime::UniqueFd& socket : sockets_) options.sockets.push_back(socket.get());
+    yard_ = SocketGiver::Give(std::move(options));
+    return yard_ != nullptr;
+  }
+
+  // It served, and may have been started again; or it does not.
+  void YardEnded(std::string_view why, bool served) {
+    yard_.reset();
+    if (!served) return StartServer();
+    StartLater(absl::StrCat("the yard's data manager serves it no more: ", runtime::Absl(why)));
+  }
+
+  void StartServer() {
     std::vector<std::pair<int, int>> fds = {
         {stdin_.valid() ? stdin_.get() : STDIN_FILENO, STDIN_FILENO},
         {STDOUT_FILENO, STDOUT_FILENO},
         {STDERR_FILENO, STDERR_FILENO}};
     int next = kFirstSocket;
-    for (const runtime::UniqueFd& socket : sockets_.sockets) fds.emplace_back(socket.get(), next++);
+    for (const runtime::UniqueFd& socket : sockets_) fds.emplace_back(socket.get(), next++);
     auto server = runtime::Subprocess::Start({.argv = words_,
                                               .program = "/proc/self/exe",
                                               .environment = Environment(),
                                               .fds = std::move(fds)});
-    started_ = clock_->Monotonic();
     if (!server.ok())
       return StartLater(absl::StrCat("cannot be started: ", server.status().message()));
     server_.emplace(*std::move(server));
@@ -114,6 +141,7 @@ class Parent {
 
   void Leave(int exit_code) {
     exit_code_ = exit_code;
+    yard_.reset();
     if (server_.has_value()) {
       loop_->Unwatch(watch_);
       // It has nothing that could be lost.
@@ -126,10 +154,11 @@ class Parent {
 
   runtime::Clock* const clock_ = runtime::Clock::Real();
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create();
-  const LoopbackSockets sockets_;
-  const bool die_after_stdin_;
+  const ServedBehind options_;
+  const std::vector<runtime::UniqueFd>& sockets_;
   std::vector<std::string> words_;
   runtime::UniqueFd stdin_, held_;
+  std::unique_ptr<SocketGiver> yard_;  // It serves, or is asked; there is no server then.
   std::optional<runtime::Subprocess> server_;
   runtime::EventLoop::WatchId watch_ = 0;
   absl::Duration started_;
@@ -139,12 +168,11 @@ class Parent {
 
 }  // namespace
 
-int RunServerAgainAndAgain(std::span<const std::string> words, LoopbackSockets sockets,
-                           bool die_after_stdin) {
+int RunServerAgainAndAgain(ServedBehind server) {
   const absl::Status blocked = runtime::StopSignal::BlockInThisThread();
   if (!blocked.ok()) return runtime::ReportAndExitCode("yard-data-server", blocked);
   // (Never destroyed: the thread that waits for stdin has it.)
-  auto* const parent = new Parent(words, std::move(sockets), die_after_stdin);
+  auto* const parent = new Parent(std::move(server));
   return parent->Run();
 }
 

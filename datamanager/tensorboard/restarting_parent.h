@@ -1,8 +1,8 @@
 #ifndef DATAMANAGER_TENSORBOARD_RESTARTING_PARENT_H_
 #define DATAMANAGER_TENSORBOARD_RESTARTING_PARENT_H_
 
-#include <span>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "datamanager/tensorboard/loopback_sockets.h"
@@ -14,12 +14,22 @@ namespace datamanager::tensorboard {
 // program again, behind it: a client that calls meanwhile waits in the kernel, and finds the next
 // one.
 //
+// If `yard` is not empty, a data manager that listens there is asked first to serve in its place
+// (socket_giver.h); `yard_line` is what it is told. If it does not, or has ended, the server is
+// started.
+//
 // Runs the server with these words and the sockets from descriptor 3 on, and again when it has
 // died, until stdin ends if `die_after_stdin`, or SIGTERM or SIGINT comes. Returns the exit code.
 // Before there are other threads. If this process is killed, its server goes on as long as stdin
 // does, or else ends.
-int RunServerAgainAndAgain(std::span<const std::string> words, LoopbackSockets sockets,
-                           bool die_after_stdin);
+struct ServedBehind {
+  std::vector<std::string> words = {};
+  LoopbackSockets sockets = {};
+  bool die_after_stdin = false;
+  std::string yard = {};  // RUNTIME/tensorboard.
+  std::string yard_line = {};
+};
+int RunServerAgainAndAgain(ServedBehind server);
 
 // How long to wait before a server that has died is started again: not at all if it lived for a
 // minute; else the longer, the more of them have died, up to 5 s.
