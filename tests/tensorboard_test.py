@@ -82,7 +82,7 @@ class TensorBoardTest(yard_case.YardCase):
         parent, = self.children_of(tool["pid"])
 
         def shows_it():
-            # (What it has asked when a server ends fails.)
+            # (A request fails if the server ends that it has reached.)
             with contextlib.suppress(urllib.error.HTTPError):
                 with urllib.request.urlopen(address + "data/runs", timeout=yard_case.LONG) as answer:
                     return "read-once" in json.load(answer)
@@ -93,7 +93,7 @@ class TensorBoardTest(yard_case.YardCase):
             return next(row for row in rows if row.get("service") == "datamanager")
 
         self.await_true(shows_it, "no run")
-        # What TensorBoard has started has started nothing itself.
+        # Its child, the parent of data servers, has started none.
         self.assertEqual(self.children_of(parent), [])
         before = data_manager()["pid"]
         os.kill(before, signal.SIGKILL)

@@ -19,7 +19,7 @@ class CallThreads {
   // `coordinator` is not owned. The threads end when it stops; the destructor waits for them.
   explicit CallThreads(runtime::Coordinator* coordinator);
 
-  // What a server does with calls. The threads outlive the server.
+  // A server does this with calls. The threads outlive the server.
   H2Server::OnCall AnswersOf(std::shared_ptr<Provider> provider);
   // Runs something else that is as quick as a list. ResourceExhausted: too much waits.
   absl::Status Run(std::function<void()> work);

@@ -21,7 +21,7 @@ namespace {
 constexpr std::chrono::seconds kLong(60);
 constexpr char kService[] = "/tensorboard.data.TensorBoardDataProvider/";
 
-// One whose every call but GetExperiment waits until it is let go.
+// Every call but GetExperiment waits until the test lets it go.
 class HeldProvider : public Provider {
  public:
   explicit HeldProvider(std::shared_future<void> let_go) : let_go_(std::move(let_go)) {}

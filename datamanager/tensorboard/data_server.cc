@@ -31,7 +31,7 @@ namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
 
-// What there is has been read.
+// Says that all there is has been read.
 void Say(const RunCatalog& catalog) {
   const RunCatalog::Stats stats = catalog.GetStats();
   fprintf(stderr, "yard-data-server: has read %llu records of %llu runs\n",

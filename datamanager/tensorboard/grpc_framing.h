@@ -12,7 +12,7 @@
 
 namespace datamanager::tensorboard {
 
-// What a call is answered: messages, framed one after the other, or an error.
+// The answer of a call: messages, framed one after the other, or an error.
 struct GrpcAnswer {
   absl::Status status = absl::OkStatus();
   std::string frames;

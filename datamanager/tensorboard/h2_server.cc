@@ -36,7 +36,7 @@ struct Connection {
   EventLoop::WatchId readable = 0, writable = 0;
   EventLoop::TimerId stall = 0;
   std::string out;
-  std::size_t sent = 0;     // Of `out`.
+  std::size_t sent = 0;     // Bytes of `out`.
   std::uint64_t heard = 0;  // When it was heard last: a larger number is later.
 };
 
@@ -234,14 +234,14 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
   const Options options_;
   bool closed_ = false;
   std::function<void()> last_gone_;
-  std::map<int, EventLoop::WatchId> watches_;  // Of listeners.
+  std::map<int, EventLoop::WatchId> watches_;  // The listeners'.
   EventLoop::TimerId rest_ = 0;
   std::map<ConnectionId, Connection> connections_;
   ConnectionId last_connection_ = 0;
   std::uint64_t moment_ = 0;
 };
 
-// Whoever replies late may keep the server for a moment, and nothing of the loop then.
+// A late reply may keep the server for a moment, and nothing of the loop then.
 class Owner : public H2Server {
  public:
   explicit Owner(std::shared_ptr<Server> server) : server_(std::move(server)) {}

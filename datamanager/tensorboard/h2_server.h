@@ -15,8 +15,8 @@
 namespace datamanager::tensorboard {
 
 // Serves gRPC over HTTP/2 on sockets that listen already, for programs of this machine; it knows no
-// message. What clients can make it keep has bounds: connections (of those that are too many the
-// one that was silent longest goes), requests (H2Session), and answers that wait to be sent.
+// message. It bounds what clients can make it keep: connections (of too many, the one that was
+// silent longest goes), requests (H2Session), and answers that wait to be sent.
 class H2Server {
  public:
   // Sends the answer of one call, once. Any thread; also when the server is gone.

@@ -76,7 +76,7 @@ class H2ServerTest : public ::testing::Test {
     loop_->Post([&] { answered.set_value(); });
     ASSERT_EQ(answered.get_future().wait_for(kLong), std::future_status::ready);
   }
-  // What comes until it hangs up.
+  // Reads until it hangs up.
   static std::string ReadAll(const UniqueFd& fd) {
     std::string all;
     char buffer[4096];
@@ -91,7 +91,7 @@ class H2ServerTest : public ::testing::Test {
 
   runtime::FakeClock clock_;
   const std::unique_ptr<runtime::EventLoop> loop_ = runtime::EventLoop::Create(&clock_);
-  bool called_ = false;  // Of the loop's thread.
+  bool called_ = false;  // The loop's thread has it.
   std::promise<void> call_;
   std::unique_ptr<H2Server> server_;
   std::unique_ptr<runtime::Thread> thread_;

@@ -26,7 +26,7 @@ namespace {
 
 using datamanager::tensorboard::ServerFlags;
 
-// What TensorBoard's own server ends with.
+// TensorBoard's own server ends with these.
 constexpr int kWrongFlags = 2;
 constexpr int kNoPortFile = 1;
 constexpr int kNoSuchLogdir = 8;
@@ -54,7 +54,7 @@ std::string ErrorFileOf(const std::vector<std::string>& words) {
   return "";
 }
 
-// What this was started with, for who has another working directory: of a flag the last counts.
+// The words of this program, for a reader in another working directory: the last of a flag counts.
 std::string YardLine(std::vector<std::string> words, const std::string& logdir) {
   words.push_back("--logdir=" + runtime::AbsolutePath(logdir));
   return datamanager::tensorboard::LineOf(words);
@@ -109,7 +109,7 @@ int main(int argc, char** argv) {
     return Fail(flags->error_file, absl::StrCat("cannot write ", flags->port_file), kNoPortFile);
   }
   const auto locations = runtime::Locations::FromEnvironment();
-  // What is read once and not followed is not what a data manager has.
+  // A data manager follows its runs, and cannot serve who reads them once.
   const bool asks_yard = locations.ok() && flags->reload > absl::ZeroDuration();
   _exit(datamanager::tensorboard::RunServerAgainAndAgain(
       {.words = words,

@@ -1,12 +1,13 @@
 #include "datamanager/tensorboard/mindspore_graph.h"
 
+#include <cstdint>
+#include <functional>
 #include <map>
-#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "eventlog/graph_nodes.h"
 #include "protozero/pbf_writer.hpp"
-#include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
 // Nodes are read twice: inputs call them by ids, which become names only when all are known.

@@ -95,7 +95,7 @@ std::vector<std::size_t> ChooseEvenly(std::size_t count, std::uint64_t limit);
 // each series if that many are wanted and there is room.
 inline constexpr std::uint64_t kMostPoints = 100'000;
 inline constexpr std::uint64_t kFewestPoints = 50;
-inline constexpr std::uint64_t kMostPointsInMessage = 2'700'000;  // Of 22 bytes at most: 59 MB.
+inline constexpr std::uint64_t kMostPointsInMessage = 2'700'000;  // 59 MB, if each takes 22 bytes.
 std::uint64_t PointsOfEach(std::uint64_t wanted, std::uint64_t series, bool said_by_user);
 
 }  // namespace datamanager::tensorboard

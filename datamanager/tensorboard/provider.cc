@@ -119,7 +119,7 @@ class RealProvider : public Provider {
     double start_time = 0;
   };
 
-  // Those that have something, the oldest first: the order of their colours.
+  // Runs that have something, the oldest first: the order of their colours.
   std::vector<Run> Runs() {
     looks_.AwaitScan();
     std::vector<Run> runs;

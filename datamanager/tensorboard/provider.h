@@ -31,11 +31,11 @@ class Provider {
     // A list waits so long for the first scan, a read for all it reads.
     absl::Duration list_patience = absl::Seconds(1);
     absl::Duration read_patience = absl::Seconds(25);
-    // Of one message; TensorBoard takes 256 MiB. Where more is asked for, each series has fewer
-    // values; what is too much all the same is ResourceExhausted.
+    // A message has no more; TensorBoard takes 256 MiB. Each series has fewer values where that is
+    // needed; an answer that is too large all the same is ResourceExhausted.
     std::uint64_t most_answer_bytes = 64'000'000;
   };
-  // What a call costs who answers it.
+  // A call costs this to who answers it.
   enum class Effort : std::uint8_t {
     kNone,  // Nothing: on any thread.
     kList,  // Waits for no file.

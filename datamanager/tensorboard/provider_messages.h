@@ -77,7 +77,7 @@ struct RunRow {
 std::string RunsMessage(std::span<const RunRow> runs);
 std::string BlobMessage(std::string_view data);
 
-// What a list says of a series.
+// A list says this of a series.
 struct SeriesInfo {
   std::int64_t max_step = 0;
   double max_wall_time = 0;

@@ -80,7 +80,7 @@ struct Series {
   std::vector<std::int64_t> steps;
   std::vector<double> wall_times;
   std::vector<std::string> values;
-  std::string entry;  // Of an answer that lists, as it is.
+  std::string entry;  // An entry of a list, as it is.
 };
 using Runs = std::map<std::string, std::map<std::string, Series>>;
 
@@ -426,7 +426,13 @@ TEST_F(ProviderTest, NoAnswerIsLargerThanItMayBe) {
   const std::string text = MessageOf("ReadTensors", Plugin("text") + Points(0));
   EXPECT_LE(text.size(), 20'000u);
   EXPECT_GE(text.size(), 10'000u);
-  // What does not fit at all is said.
+  // A value that does not fit into any answer is left out.
+  Append("large", Value(1, "note", Metadata("text") + Strings({std::string(30'000, 'x')})));
+  Scan();
+  const std::string large = pb::Bytes(3, pb::Bytes(1, pb::Bytes(1, "large")));
+  EXPECT_THAT(SeriesOf("ReadTensors", Plugin("text") + Points(1) + large)["large"]["note"].steps,
+              IsEmpty());
+  // An answer that does not fit at all says so.
   Start({}, Overlap::kLastWrite, 100);
   EXPECT_EQ(Ask("ReadScalars", Plugin("scalars") + Points(40)).status.code(),
             absl::StatusCode::kResourceExhausted);

@@ -28,7 +28,7 @@ class RunLooks {
   absl::Duration ListDeadline() const { return catalog_.Monotonic() + list_patience_; }
   absl::Duration ReadDeadline() const { return catalog_.Monotonic() + read_patience_; }
 
-  // Which runs there are is known, or is not for a while.
+  // Waits until it is known which runs there are, or for a while.
   void AwaitScan() const { catalog_.AwaitScan(list_patience_); }
   // With what is known of the run now; not at all if that is nothing.
   void Now(const std::string& run, const Use& use) const;

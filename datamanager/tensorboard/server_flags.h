@@ -40,7 +40,7 @@ struct ServerFlags {
 // The words behind the program's name. InvalidArgument names the flag.
 absl::StatusOr<ServerFlags> ParseServerFlags(std::span<const std::string> words);
 
-// What --help says.
+// The text of --help.
 std::string_view ServerUsage();
 
 }  // namespace datamanager::tensorboard

@@ -1,9 +1,10 @@
 #include "datamanager/tensorboard/socket_giver.h"
 
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "datamanager/tensorboard/socket_packet.h"
 #include "runtime/file/unique_fd.h"
 

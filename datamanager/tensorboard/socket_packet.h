@@ -12,7 +12,7 @@
 
 namespace datamanager::tensorboard {
 
-// What the parent of a data server and a data manager of the yard say to each other on
+// The parent of a data server and a data manager of the yard speak so to each other on
 // RUNTIME/tensorboard, a unix socket that keeps packets apart (SOCK_SEQPACKET).
 //
 // The parent sends one packet: a line, the words it was started with, and the sockets it listens
@@ -27,7 +27,7 @@ inline constexpr std::string_view kTaken = "ok";
 
 // False: it did not arrive. Does not block.
 bool SendPacket(int connection, std::string_view text, std::span<const int> sockets = {});
-// What has come; nothing: the connection has ended, or brought more than fits into a packet.
+// The packet that has come; nothing: the connection has ended, or brought more than fits into one.
 std::optional<SocketPacket> ReceivePacket(int connection);
 
 // Listens at `path`, for this user alone; what is there is replaced. Unavailable names the path.

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,7 +33,7 @@ using runtime::UniqueFd;
 
 // After a failure to accept: there is no descriptor, say.
 constexpr absl::Duration kRest = absl::Milliseconds(100);
-// Of one TensorBoard, which reads what it asks for.
+// A TensorBoard reads what it asks for.
 constexpr std::size_t kMostUnsent = std::size_t{256} << 20;
 
 bool IsSameDirectory(const std::string& a, const std::string& b) {
@@ -219,7 +219,7 @@ class Taker : public SocketTaker, public std::enable_shared_from_this<Taker> {
   GiverId last_id_ = 0;
 };
 
-// What was found out late may keep the taker for a moment, and nothing of the loop then.
+// A late finding may keep the taker for a moment, and nothing of the loop then.
 class Owner : public SocketTaker {
  public:
   explicit Owner(std::shared_ptr<Taker> taker) : taker_(std::move(taker)) {}

@@ -26,8 +26,7 @@ class SocketTaker {
   static constexpr std::size_t kMost = 16;
   struct Options {
     runtime::EventLoop* loop = nullptr;           // Not owned, as the others.
-    runtime::Coordinator* coordinator = nullptr;  // Of the threads; there are none before they are
-                                                  // needed.
+    runtime::Coordinator* coordinator = nullptr;  // The threads', which begin when they are needed.
     RunCatalog* catalog = nullptr;
     std::string path = {};           // RUNTIME/tensorboard.
     absl::Duration reload_interval;  // How often the catalog's directories are looked at.
@@ -44,7 +43,7 @@ class SocketTaker {
   virtual absl::Status ListenAgain() = 0;
   // On the loop's thread. Serves nobody any more, who is told so.
   virtual void Stop() = 0;
-  // Whose sockets it serves. Any thread.
+  // The number of givers whose sockets it serves. Any thread.
   virtual std::size_t taken() const = 0;
 };
 

@@ -6,7 +6,7 @@
 namespace datamanager::tensorboard {
 
 // Calls `ended` once stdin has ended, on a thread of its own that lives until then: stdin may be
-// anything, also what cannot be waited for otherwise. What comes before the end is dropped.
+// anything, also what cannot be waited for otherwise. It drops what comes before the end.
 void WhenStdinEnds(std::function<void()> ended);
 
 }  // namespace datamanager::tensorboard

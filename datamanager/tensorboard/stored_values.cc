@@ -24,7 +24,7 @@ namespace {
 using eventlog::DataClass;
 using View = RunSource::View;
 
-constexpr std::size_t kChunk = std::size_t{8} << 20;  // Of a blob.
+constexpr std::size_t kChunk = std::size_t{8} << 20;  // A message has so much of a blob.
 
 // A series whose values are in files, and what is needed to read them without the run's lock.
 struct StoredSeries {
@@ -47,7 +47,7 @@ StoredSeries Store(const View& view, RunData::TagId id, const RunData::Tag& tag,
   return series;
 }
 
-// Fewer than are wanted if they would not fit into so many bytes; the last at least.
+// Chooses fewer than are wanted if they would not fit into so many bytes, or none.
 std::vector<std::size_t> Choose(const StoredSeries& series, std::uint64_t wanted,
                                 DataClass data_class, std::uint64_t room) {
   for (std::uint64_t limit = std::min<std::uint64_t>(wanted, series.places.size());;
@@ -58,7 +58,8 @@ std::vector<std::size_t> Choose(const StoredSeries& series, std::uint64_t wanted
       // A histogram of the old style grows by half; of a blob there is a key of 200 bytes.
       bytes += data_class == DataClass::kTensor ? series.places[place].length * 3 / 2 + 64 : 800;
     }
-    if (bytes <= room || limit <= 1) return chosen;
+    if (bytes <= room) return chosen;
+    if (limit <= 1) return {};
   }
 }
 
@@ -132,7 +133,7 @@ void StoredValues::AddRun(const std::string& run, const SeriesRequest& request,
       if (!bytes.ok()) continue;
       auto value = data_class == DataClass::kTensor ? TensorOf(place.form, *bytes)
                                                     : BlobKeys(run, series, place, *bytes);
-      // What a file does not hold any more, or never did, is nothing to show.
+      // A file may not hold it any more, or never did.
       if (!value.ok()) continue;
       values.steps.push_back(place.step);
       values.wall_times.push_back(place.wall_time);

@@ -21,7 +21,7 @@ class StoredValues {
   struct Options {
     const RunLooks* looks = nullptr;  // Not owned.
     Overlap overlap = Overlap::kLastWrite;
-    // Of values in an answer; beyond it each series has fewer, and one at least.
+    // The values in an answer have no more: each series has fewer where that is needed, or none.
     std::uint64_t most_bytes = std::uint64_t{60} << 20;
   };
   explicit StoredValues(Options options) : options_(options) {}

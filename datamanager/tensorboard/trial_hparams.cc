@@ -1,5 +1,7 @@
 #include "datamanager/tensorboard/trial_hparams.h"
 
+#include <utility>
+
 #include "eventlog/hparams_content.h"
 
 namespace datamanager::tensorboard {

@@ -17,7 +17,7 @@ namespace datamanager::tensorboard {
 // (datamanager/brief/run_parameters.h). Any thread.
 class TrialHParams {
  public:
-  // Of a request for such tags: whether the run's files leave room for them. Within a look.
+  // Looks whether a request is for such tags, and the run's files have none. Within a look.
   TrialHParams(const RunSource::View& view, const SeriesRequest& request,
                eventlog::DataClass data_class);
   TrialHParams() = default;  // They do not.
@@ -27,7 +27,7 @@ class TrialHParams {
   void AddTo(const RunCatalog& catalog, const std::string& run, const SeriesRequest& request,
              SeriesMessage* answer) const;
 
-  // Null: there are none.
+  // Returns null if there are none.
   static std::unique_ptr<const BriefFacts> ParametersOf(const RunCatalog& catalog,
                                                         const std::string& run);
 
