@@ -154,6 +154,10 @@ class PageBrowserTest(yard_case.YardCase):
         for tab in ("attempts", "files"):
             self.go("/run/base?tab=" + tab, "document.querySelector('[role=tabpanel] table')")
             self.picture(tab)
+        # Another metric is x: as many curves, and another axis.
+        self.go("/run/base?x=m:train/accuracy", "document.querySelector('.options select').value === 'm:train/accuracy'")
+        self.await_ink("train/loss")
+        self.picture("metric-x")
 
     def test_dragging_asks_for_a_part_of_the_curve(self):
         self.go("/run/base", "document.querySelectorAll('figure').length === 4")

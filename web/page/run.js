@@ -24,9 +24,14 @@ export function Run({ name }) {
     });
     return () => { end(); read.stop(); };
   }, [name]);
+  const chosen = query.get('tab') || 'charts', isThere = Boolean(run);
+  useEffect(() => {
+    const tab = document.getElementById(`tab-${chosen}`);
+    if (tab) tab.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [chosen, isThere]);
   if (!run) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
   const tabs = TABS.filter(tab => tab === 'charts' || tab === 'parameters' || has(run, tab));
-  const tab = tabs.includes(query.get('tab')) ? query.get('tab') : 'charts';
+  const tab = tabs.includes(chosen) ? chosen : 'charts';
   const key = event => {
     const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!by) return;
