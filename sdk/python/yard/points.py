@@ -62,7 +62,7 @@ def read(runs: Sequence[str] = (), tags: Sequence[str] = (), query: str = "", fi
         if response.status != 200:
             raise ValueError(_reason(response.read()) or "the yard answers with %d" % response.status)
         try:
-            yield from read_blocks(response)  # type: ignore[arg-type]
+            yield from read_blocks(response)
         except http.client.IncompleteRead as error:
             raise EOFError("the points were cut off: read them again") from error
     finally:
@@ -86,8 +86,9 @@ def read_blocks(file: BinaryIO) -> Iterator[Series]:
                 numbers.byteswap()
         # A long series comes in several blocks, one after the other.
         if before is not None and before[:2] == block[:2]:
-            for whole, part in zip(before[2:], block[2:]):
-                whole.extend(part)
+            before.steps.extend(block.steps)
+            before.times.extend(block.times)
+            before.values.extend(block.values)
             continue
         if before is not None:
             yield before
