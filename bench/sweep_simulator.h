@@ -1,0 +1,25 @@
+#ifndef BENCH_SWEEP_SIMULATOR_H_
+#define BENCH_SWEEP_SIMULATOR_H_
+
+#include <cstdint>
+
+#include "tuning/engine/plan.h"
+
+namespace bench {
+
+// A sweep of made-up trainings on eight workers, in simulated time: 81 epochs each, with losses
+// that fall by a power of the epoch, some slow ones ending well, noise on each report and epochs of
+// different cost. Configurations are random ones, the same for every rule.
+struct SimulatedSweep {
+  double seconds = 0;        // Until a trial has come to the target; or the limit.
+  std::uint64_t epochs = 0;  // Until then; each is a report.
+};
+inline constexpr double kSimulatedLimit = 2592;
+
+SimulatedSweep SimulateSweep(tuning::Stopping stopping, std::uint64_t seed, double target);
+// The loss that the best 1 % of the configurations of this seed end below.
+double SimulatedTarget(std::uint64_t seed);
+
+}  // namespace bench
+
+#endif  // BENCH_SWEEP_SIMULATOR_H_
