@@ -26,7 +26,7 @@ using tuning::Draws;
 
 constexpr int kEpochs = 81;
 constexpr std::size_t kWorkers = 8;
-constexpr std::uint64_t kSample = 1500;  // Of final losses, for the target.
+constexpr std::uint64_t kSample = 1500;  // The target is taken from so many final losses.
 
 double Normal(Draws& draws) { return tuning::NormalQuantile(draws.Uniform() + 0x1.0p-54); }
 

@@ -43,7 +43,7 @@ using Kind = Comparison::Limit::Kind;
 
 constexpr std::uint64_t kFirstSeed = 100;  // Not those on which anything was chosen.
 constexpr std::uint64_t kSeeds = 30;
-constexpr std::uint64_t kGpSeeds = 10;  // They take longer.
+constexpr std::uint64_t kGpSeeds = 30;
 constexpr std::array<std::size_t, 4> kAfter = {25, 50, 100, 200};
 
 struct Golden {

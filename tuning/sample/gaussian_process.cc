@@ -137,6 +137,11 @@ void GaussianProcess::Fit() {
   Condition();
 }
 
+void GaussianProcess::Shorten(double factor) {
+  logs_.head(dimensions()).array() += 2 * std::log(factor);
+  Condition();
+}
+
 void GaussianProcess::Condition() {
   MatrixXd covariance = MatrixXd::Zero(size(), size());
   for (Index j = 0; j < dimensions(); ++j) {

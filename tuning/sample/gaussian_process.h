@@ -21,6 +21,9 @@ class GaussianProcess {
   // points the last kMostFitted decide, since the time grows with the third power.
   void Fit();
   static constexpr Eigen::Index kMostFitted = 150;
+  // Makes the fitted lengths shorter by this factor: what is known of a point is believed less far
+  // from it. The process is conditioned anew.
+  void Shorten(double factor);
   // Adds points, with the values that are expected there; lengths, scale and noise stay. The least
   // value of all.
   double Believe(const Eigen::MatrixXd& points);

@@ -36,7 +36,7 @@ using Eigen::VectorXd;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::uint64_t kExploresEach = 5;
-constexpr double kDemanded = 0.5;        // In deviations of all values.
+constexpr double kShorter = 4;           // By so much the lengths are, then.
 constexpr int kRounds = 3;               // Of climbing, numbers and then values in turn.
 constexpr std::size_t kMostValues = 32;  // Of a parameter that are tried one by one.
 constexpr double kNearest = 1e-3;        // The least reach of a candidate near the best point.
@@ -159,15 +159,16 @@ class GpSampler : public Sampler {
     const VectorXd values = Standardised(results.values);
     GaussianProcess process(Rows(results.points), values, categories_);
     process.Fit();
+    // Now and then less is believed of places far from all points, so that the search leaves a
+    // valley that is not the deepest.
+    if (number % kExploresEach == kExploresEach - 1) process.Shorten(kShorter);
     std::vector<const Point*> running;
     for (const Observation& trial : history) {
       if (trial.state == TrialState::kRunning) running.push_back(&trial.point);
     }
     // What is believed of running trials is what has to be improved on, too: else all would go
     // where one does.
-    // Now and then more is demanded, so that the search leaves a valley that is not the deepest.
-    const double demanded = number % kExploresEach == kExploresEach - 1 ? kDemanded : 0;
-    const double least = process.Believe(Rows(running)) - demanded;
+    const double least = process.Believe(Rows(running));
     Index best = 0;
     values.minCoeff(&best);
     const VectorXd found =

@@ -118,6 +118,20 @@ TEST(GaussianProcessTest, GoesThroughItsPointsAndKnowsItsSlopes) {
   }
 }
 
+TEST(GaussianProcessTest, ShorterLengthsExpectMoreFarFromAllPoints) {
+  MatrixXd points(5, 1);
+  points << 0.0, 0.1, 0.2, 0.3, 0.4;
+  VectorXd values(5);
+  values << -1.4, -0.7, 0.0, 0.7, 1.4;
+  GaussianProcess process(points, values, {false});
+  process.Fit();
+  const VectorXd far{{0.6}};
+  const double before = process.LogExpectedImprovement(far, -1.4, nullptr);
+  process.Shorten(4);
+  EXPECT_GT(process.LogExpectedImprovement(far, -1.4, nullptr), before + 1);
+  EXPECT_THAT(process.Mean(VectorXd{{0.2}}), DoubleNear(0, 0.2));
+}
+
 TEST(GaussianProcessTest, NothingMoreIsExpectedWhereSomethingRuns) {
   MatrixXd points(4, 1);
   points << 0.0, 0.2, 0.8, 1.0;
