@@ -777,6 +777,48 @@ TEST(EngineTest, AMemberOfAPopulationTakesOverFromABetterOne) {
   EXPECT_TRUE(has_clone);
 }
 
+// What is gained in an epoch depends on how near x is to a place that moves, so no fixed x is
+// right.
+double Gain(double x, double epoch) {
+  const double distance = x - (0.1 + 0.8 * epoch / 40);
+  return 1 - 4 * distance * distance;
+}
+
+TEST(EngineTest, APopulationFollowsAScheduleThatNoFixedConfigurationHas) {
+  double fixed = 0;
+  for (double x = 0; x <= 1; x += 0.01) {
+    double sum = 0;
+    for (int epoch = 1; epoch <= 40; ++epoch) sum += Gain(x, epoch);
+    fixed = std::max(fixed, sum);
+  }
+  int better = 0;
+  for (std::uint64_t seed = 100; seed < 120; ++seed) {
+    Plan plan = Small();
+    plan.method = Method::kPbt;
+    plan.metric = {.name = "score", .maximize = true};
+    plan.seed = seed;
+    plan.parallel = 8;
+    plan.max_trials = 0;
+    plan.population = {.members = 8, .interval = 2};
+    World world(plan);
+    std::map<std::uint64_t, std::map<double, double>> scores;  // By trial and epoch.
+    for (int i = 0; i < 100000 && !world.IsOver(); ++i) {
+      while (world.AnswerQuestion()) {
+      }
+      for (const auto& [trial, at] : world.Running()) {
+        const auto& its = world.engine().trials()[trial];
+        if (!scores.contains(trial)) scores[trial][at] = its.from ? scores[*its.from][at] : 0;
+        const double score = scores[trial][at] + Gain(its.point->at(0), at + 1);
+        scores[trial][at + 1] = score;
+        world.Advance(trial, 40, [&](const Point&, double) { return score; });
+      }
+    }
+    const auto best = world.engine().Best();
+    better += *world.engine().trials()[*best].value > fixed ? 1 : 0;
+  }
+  EXPECT_GE(better, 17);
+}
+
 TEST(EngineTest, WhoGoesOnWithATrialThatWasStoppedEarlyIsListenedTo) {
   Plan plan = Small();
   plan.stopping = Stopping::kAsha;
