@@ -777,7 +777,7 @@ TEST(EngineTest, AMemberOfAPopulationTakesOverFromABetterOne) {
   EXPECT_TRUE(has_clone);
 }
 
-// What is gained in an epoch depends on how near x is to a place that moves, so no fixed x is
+// The gain of an epoch depends on how near x is to a place that moves, so no fixed x is
 // right.
 double Gain(double x, double epoch) {
   const double distance = x - (0.1 + 0.8 * epoch / 40);

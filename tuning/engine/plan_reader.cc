@@ -442,7 +442,7 @@ class Reader {
       return Problem(*when, Path(path, "when"), "has one parameter and its values");
     }
     const auto& [other, values] = when->entries.front();
-    Condition condition = {.parameter = other};
+    Condition condition = {.parameter = other, .values = {}};
     if (values.kind == Node::Kind::kList) {
       for (const Node& item : values.items) condition.values.push_back(JsonOf(item));
     } else {
