@@ -11,6 +11,7 @@
 #include "bus/call/loop_methods.h"
 #include "bus/call/name_list.h"
 #include "bus/call/reply_stream.h"
+#include "bus/json/annotations.h"
 #include "bus/process/environment_view.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
@@ -97,6 +98,17 @@ absl::StatusOr<msg::TellTrialReplyT> TellTrial(Trials* trials, const bus::CallCo
   return reply;
 }
 
+absl::StatusOr<msg::AnnotateReplyT> Annotate(Trials* trials, const bus::CallContext&,
+                                             const msg::AnnotateRequestT& request) {
+  auto id = trials->Find(request.run);
+  if (!id.ok()) return id.status();
+  const auto trial = trials->Annotate(*id, request);
+  if (!trial.ok()) return trial.status();
+  return bus::AnnotateReply(
+      trial->name,
+      {.labels = trial->labels, .note = trial->note, .display_name = trial->display_name});
+}
+
 absl::StatusOr<msg::EndsReplyT> Ends(Trials* trials, const bus::CallContext&,
                                      const msg::EndsRequestT& request) {
   return EndsOfTrials(*trials, request);
@@ -181,6 +193,7 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials)
   Add<Trainer::ResumeTrial>(methods, trials, ResumeTrial);
   Add<Trainer::RemoveTrial>(methods, trials, RemoveTrial);
   Add<Trainer::TellTrial>(methods, trials, TellTrial);
+  Add<Common::Annotate>(methods, trials, Annotate);
   Add<Common::Names>(methods, trials, Names);
   Add<Common::Ends>(methods, trials, Ends);
   Add<Common::Since>(methods, trials, Since);

@@ -1,54 +1,24 @@
 #include "trainer/run/run_provenance.h"
 
-#include <set>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "bus/json/annotations.h"
 #include "runtime/file/file.h"
 #include "runtime/text/string_view.h"
-#include "runtime/text/utf8.h"
 #include "trainer/report/json_text.h"
+#include "trainer/run/run_annotations.h"
 
 namespace trainer {
 namespace {
 
 constexpr std::size_t kMaxProvenance = 512 << 10;
-constexpr std::size_t kMaxLabels = 64;
-constexpr std::size_t kMaxLabel = 256;
 constexpr std::size_t kMaxGroup = 200;
 
 absl::Status TooLong(std::string_view field, std::size_t size, std::size_t limit) {
   return absl::InvalidArgumentError(
       absl::StrCat(runtime::Absl(field), " has ", size, " bytes, more than ", limit));
-}
-
-bool HasControlCharacter(const std::string& text) {
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) return true;
-  }
-  return false;
-}
-
-absl::Status CheckLabels(const std::vector<std::string>& labels) {
-  if (labels.size() > kMaxLabels) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there are ", labels.size(), " labels, more than ", kMaxLabels));
-  }
-  std::set<std::string> known;
-  for (const std::string& label : labels) {
-    std::string_view problem;
-    if (label.empty()) problem = "it is empty";
-    if (label.size() > kMaxLabel) problem = "it has more than 256 bytes";
-    if (HasControlCharacter(label)) problem = "it holds a control character";
-    if (runtime::ValidUtf8(label) != label) problem = "it is not UTF-8";
-    if (!known.insert(label).second) problem = "it is there twice";
-    if (problem.empty()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("label ", Quote(label.substr(0, kMaxLabel)), ": ", runtime::Absl(problem)));
-  }
-  return absl::OkStatus();
 }
 
 // JSON: what the run is in this yard.
@@ -65,7 +35,7 @@ std::string OwnMembers(const std::string& trial, const msg::TrialOptionsT& optio
 }  // namespace
 
 absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
-  if (auto status = CheckLabels(options.labels); !status.ok()) return status;
+  if (auto status = bus::CheckAnnotations(AnnotationsOf(options)); !status.ok()) return status;
   if (options.group.size() > kMaxGroup) return TooLong("group", options.group.size(), kMaxGroup);
   if (options.fail_fast && options.group.empty()) {
     return absl::InvalidArgumentError("fail_fast needs a group: the trials it is about");

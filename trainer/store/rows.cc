@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxOptions = 16 << 20;
 
-// None of a trial that is older than they are, and none of bytes that are damaged.
-msg::TrialOptionsT UnpackOptions(const std::string& bytes) {
-  msg::TrialOptionsT options;
-  const auto received = bus::Receive(
-      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, kMaxOptions);
-  const auto* request = received.ok() ? (*received)->body_as_RunTrialRequest() : nullptr;
-  if (request != nullptr && request->options() != nullptr) request->options()->UnPackTo(&options);
-  return options;
-}
-
 }  // namespace
 
 std::string PackOptions(const msg::TrialOptionsT& options) {
@@ -36,6 +26,15 @@ std::string PackOptions(const msg::TrialOptionsT& options) {
   const bus::Frame frame = bus::Encode(envelope);
   const auto bytes = frame.bytes();
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+msg::TrialOptionsT UnpackOptions(const std::string& bytes) {
+  msg::TrialOptionsT options;
+  const auto received = bus::Receive(
+      {reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}, kMaxOptions);
+  const auto* request = received.ok() ? (*received)->body_as_RunTrialRequest() : nullptr;
+  if (request != nullptr && request->options() != nullptr) request->options()->UnPackTo(&options);
+  return options;
 }
 
 ResultRow ReadRow(SQLite::Statement& statement) {

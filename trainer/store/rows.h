@@ -40,6 +40,8 @@ CheckpointRow ReadCheckpoint(SQLite::Statement& statement);
 
 // The options of a trial as a message, which is verified when it is read.
 std::string PackOptions(const msg::TrialOptionsT& options);
+// None of a trial that is older than they are, and none of bytes that are damaged.
+msg::TrialOptionsT UnpackOptions(const std::string& bytes);
 
 }  // namespace trainer
 

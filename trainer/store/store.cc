@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -20,6 +21,7 @@
 #include "runtime/sqlite/prepared_transaction.h"
 #include "runtime/sqlite/statement_columns.h"
 #include "runtime/sqlite/wal_copier.h"
+#include "trainer/run/run_annotations.h"
 #include "trainer/store/recent_reports.h"
 #include "trainer/store/rows.h"
 #include "trainer/store/schema.h"
@@ -348,6 +350,24 @@ class SqliteStore : public Store {
                                "(ended_us > 0 AND ended_us < ?) FROM trials WHERE number = trial)");
       runtime::Binder(remove) << ended_before_us;
       remove.exec();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::Status Annotate(std::int64_t trial, const msg::TrialOptionsT& annotations) override {
+    return Try("annotate a trial", [&] {
+      // The trial at hand has not all of its options any more.
+      std::optional<msg::TrialOptionsT> options;
+      {
+        SQLite::Statement select(database_, "SELECT options FROM trials WHERE number = ?");
+        runtime::Binder(select) << trial;
+        if (select.executeStep()) options = UnpackOptions(runtime::Reader(select).Bytes());
+      }
+      if (!options) return absl::NotFoundError(absl::StrCat("no trial has the number ", trial));
+      CopyAnnotations(annotations, &*options);
+      SQLite::Statement update(database_, "UPDATE trials SET options = ? WHERE number = ?");
+      runtime::Binder(update).Bytes(PackOptions(*options)) << trial;
+      update.exec();
       return absl::OkStatus();
     });
   }

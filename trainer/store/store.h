@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/schema/trainer_generated.h"
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/report/result_row.h"
 #include "trainer/run/failure_text.h"
@@ -119,6 +120,10 @@ class Store {
   // (recent_reports.h).
   virtual bool IsUntidy() const = 0;
   virtual absl::Status Tidy() = 0;
+
+  // Its options have these annotations (CopyAnnotations()) from now on; all else in them stays.
+  // NotFound.
+  virtual absl::Status Annotate(std::int64_t trial, const msg::TrialOptionsT& annotations) = 0;
 
   // Row 0 if the trial has none.
   virtual absl::StatusOr<ResultRow> LastRow(std::int64_t trial) = 0;

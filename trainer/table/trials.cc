@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "bus/call/call_retry.h"
+#include "bus/json/annotations.h"
 #include "bus/schema/launcher_generated.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
@@ -34,6 +35,7 @@
 #include "trainer/run/experiment_id.h"
 #include "trainer/run/failure_text.h"
 #include "trainer/run/result_files.h"
+#include "trainer/run/run_annotations.h"
 #include "trainer/run/run_files.h"
 #include "trainer/run/run_mode.h"
 #include "trainer/run/run_provenance.h"
@@ -323,6 +325,20 @@ class TrialsImpl : public Trials {
     return number;
   }
 
+  absl::StatusOr<msg::TrialT> Annotate(const std::string& id,
+                                       const msg::AnnotateRequestT& request) override {
+    const auto found = table_.ById(id);
+    if (!found.ok()) return found.status();
+    Trial* const trial = *found;
+    const bus::Annotations before = AnnotationsOf(trial->record.spec.options);
+    auto wanted = bus::Annotated(before, request);
+    if (!wanted.ok()) return wanted.status();
+    if (*wanted == before) return view_.Shown(*trial);
+    if (auto status = KeepAnnotations(*trial, *std::move(wanted)); !status.ok()) return status;
+    news_.Announce(*trial);
+    return view_.Shown(*trial);
+  }
+
   absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const override {
     const auto number = table_.NumberOf(id);
     if (!number.ok()) return number.status();
@@ -455,6 +471,7 @@ class TrialsImpl : public Trials {
       const absl::Status repaired = trial.reports->RepairFiles();
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
     }
+    RepairAnnotations(trial.record);
     const bool may_have_failed = trial.record.launching || trial.record.attempt > 1;
     if (!rests && may_have_failed) WriteErrorFile(trial.record);
     return absl::OkStatus();
@@ -480,7 +497,7 @@ class TrialsImpl : public Trials {
       unchecked_.pop_front();
       const Trial* const at_hand = table_.AtHand(number);
       const bool lives = at_hand != nullptr && !HasEnded(at_hand->record);
-      if (!lives && HasShortFiles(number)) WriteFilesLate(number);
+      if (!lives) CheckFilesOf(number);
     }
     if (unchecked_.empty()) {
       (void)malloc_trim(0);  // Of what was read, and the list.
@@ -491,12 +508,16 @@ class TrialsImpl : public Trials {
     });
   }
 
-  // Or may have, as the store cannot be read now.
-  bool HasShortFiles(std::int64_t number) const {
+  void CheckFilesOf(std::int64_t number) {
     const auto record = options_.store->LoadTrial(number);
-    if (!record.ok()) return !absl::IsNotFound(record.status());  // It was forgotten meanwhile.
-    const auto last = options_.store->LastRow(number);
-    const RunFiles files({.directory = record->spec.run_directory, .run = record->run});
+    if (absl::IsNotFound(record.status())) return;  // It was forgotten meanwhile.
+    // (Or may be, as the store cannot be read now.)
+    if (!record.ok() || HasShortFiles(*record)) WriteFilesLate(number);
+    if (record.ok()) RepairAnnotations(*record);
+  }
+  bool HasShortFiles(const TrialRecord& record) const {
+    const auto last = options_.store->LastRow(record.number);
+    const RunFiles files({.directory = record.spec.run_directory, .run = record.run});
     return !last.ok() || files.AreShorterThan(last->ends);
   }
 
@@ -589,6 +610,34 @@ class TrialsImpl : public Trials {
     trial.record = std::move(changed);
     sync_.Soon();
     return status;
+  }
+
+  // Annotations are stored and written to the directory; if one of the two fails, neither is kept.
+  absl::Status KeepAnnotations(Trial& trial, bus::Annotations annotations) {
+    msg::TrialOptionsT& options = trial.record.spec.options;
+    msg::TrialOptionsT before, after;
+    CopyAnnotations(options, &before);
+    SetAnnotations(std::move(annotations), &after);
+    if (auto status = options_.store->Annotate(trial.record.number, after); !status.ok()) {
+      ++store_errors_;
+      return status;
+    }
+    Fault("annotated");
+    auto written = BringAnnotationsUpToDate(trial.record.spec.run_directory, after);
+    if (!written.ok()) {
+      const absl::Status undone = options_.store->Annotate(trial.record.number, before);
+      if (undone.ok()) return written;
+      LOG(ERROR) << "trial " << trial.record.id() << ": " << undone;
+    }
+    CopyAnnotations(after, &options);
+    sync_.Soon();
+    return written;
+  }
+  // A trainer may have been killed between the two.
+  static void RepairAnnotations(const TrialRecord& record) {
+    const absl::Status written =
+        BringAnnotationsUpToDate(record.spec.run_directory, record.spec.options);
+    LOG_IF(ERROR, !written.ok()) << "trial " << record.id() << ": " << written;
   }
 
   // As SaveNow(), but a full disk stops nobody from stopping: it is stored later.
@@ -951,7 +1000,9 @@ class TrialsImpl : public Trials {
     auto status = runtime::WriteFileAtomically(spec.run_directory + "/params.json", *params,
                                                runtime::FileMode::OfFileIn(spec.run_directory));
     if (!status.ok()) return status;
-    return WriteProvenance(spec.run_directory, record.id(), spec.options);
+    status = WriteProvenance(spec.run_directory, record.id(), spec.options);
+    if (status.ok()) status = BringAnnotationsUpToDate(spec.run_directory, spec.options);
+    return status;
   }
 
   void MakeRunner(Trial& trial) {

@@ -126,6 +126,12 @@ class Trials : public LineReceiver {
   virtual absl::StatusOr<std::int64_t> Tell(const std::string& id, const std::string& event,
                                             const std::string& request_id) = 0;
 
+  // Changes what people say of a trial, also of one that has ended, by its exact id: all of what is
+  // asked for, or nothing. NotFound. InvalidArgument: what would come of it is refused.
+  // FailedPrecondition: its directory takes no files.
+  virtual absl::StatusOr<msg::TrialT> Annotate(const std::string& id,
+                                               const msg::AnnotateRequestT& request) = 0;
+
   // Everything that is known of a trial by its exact id; NotFound. Reads its reports, a piece at a
   // time: `done` may be called later, on the loop's thread; not at all once this has gone.
   virtual void Details(const std::string& id,

@@ -42,6 +42,8 @@ msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
   message.priority = record.spec.options.priority;
   message.labels = record.spec.options.labels;
   message.group = record.spec.options.group;
+  message.note = record.spec.options.note;
+  message.display_name = record.spec.options.display_name;
   return message;
 }
 

@@ -150,6 +150,7 @@ absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const s
     auto status = CheckLabelsAndProvenance(*request.options);
     if (!status.ok()) return status;
     spec.options = *request.options;
+    spec.options.annotated = !spec.options.note.empty() || !spec.options.display_name.empty();
   }
   if (auto status = CheckCheckpointOptions(spec.options); !status.ok()) return status;
   if (auto status = CheckTasks(spec.options); !status.ok()) return status;
