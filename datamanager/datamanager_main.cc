@@ -18,6 +18,7 @@
 #include "bus/event/publisher.h"
 #include "bus/process/service_process.h"
 #include "bus/schema/envelope_generated.h"
+#include "datamanager/annotation_methods.h"
 #include "datamanager/cache_methods.h"
 #include "datamanager/catalog/index_parts.h"
 #include "datamanager/catalog/load_scheduler.h"
@@ -158,6 +159,14 @@ int Run() {
                                 .pool = (*process)->pool(),
                                 .load_threads = *threads,
                                 .reload_interval = absl::GetFlag(FLAGS_reload_interval)});
+  datamanager::AddAnnotationMethods(
+      (*process)->service(),
+      {.client = (*process)->client(),
+       .find = [&catalog](const std::string& run) -> absl::StatusOr<datamanager::BriefItemPtr> {
+         auto name = catalog.FindName(run);
+         if (!name.ok()) return name.status();
+         return catalog.Brief(*name);
+       }});
   datamanager::AddRemovalMethods(
       (*process)->service(),
       {.client = (*process)->client(),

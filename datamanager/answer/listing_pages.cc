@@ -289,10 +289,10 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
       continue;
     }
     auto run = std::make_unique<msg::RunT>(RunMessage(info));
-    if (brief.labels() != nullptr) {
-      run->labels = brief.labels()->labels;
-      run->trial = brief.labels()->trial;
-    }
+    run->labels = brief.said().labels;
+    run->note = brief.said().note;
+    run->display_name = brief.said().display_name;
+    if (brief.labels() != nullptr) run->trial = brief.labels()->trial;
     if (request.with_plugins) {
       LookNow(source, name, [&](const RunSource::View& view) {
         run->plugins = PluginsOf(view.data, &room_for_names);
@@ -306,7 +306,8 @@ absl::StatusOr<msg::RunsReplyT> RunsPage(const msg::RunsRequestT& request,
       }
     }
     last = Place::Of(info);
-    bytes += kBytesOfATable + 2 * run->directory.size() + run->why_failed.size();
+    bytes += kBytesOfATable + 2 * run->directory.size() + run->why_failed.size() +
+             run->note.size() + run->display_name.size();
     reply.runs.push_back(std::move(run));
   }
   return reply;

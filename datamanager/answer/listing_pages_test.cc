@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/json/annotations.h"
 #include "bus/schema/datamanager_generated.h"
 #include "datamanager/brief/brief_item.h"
 #include "datamanager/brief/run_labels.h"
@@ -155,6 +156,28 @@ TEST_F(ListingPagesTest, LabelsAreThoseOfTheTrial) {
   ASSERT_THAT(NamesOf(page), ElementsAre("b"));
   EXPECT_THAT(page->runs[0]->labels, ElementsAre("best"));
   EXPECT_EQ(page->runs[0]->trial, "t-1");
+}
+
+TEST_F(ListingPagesTest, WhatPeopleSayGoesOverWhatTheTrialWasStartedWith) {
+  Make({"a", "b"});
+  auto labels = std::make_shared<RunLabels>();
+  labels->labels = {"base"};
+  ASSERT_TRUE(source_.item("b").Set<RunLabels>(kTrialKey, labels).ok());
+  auto said = std::make_shared<bus::Annotations>();
+  said->labels = {"best"};
+  said->note = "a plateau\nat the end";
+  said->display_name = "The best one";
+  ASSERT_TRUE(source_.item("b").Set<bus::Annotations>(kAnnotationsKey, said).ok());
+  for (const char* query : {"label:best", "note:plateau", "name:best", "name:^b$"}) {
+    const auto page = Page([&](auto* r) { r->query = query; });
+    ASSERT_THAT(NamesOf(page), ElementsAre("b")) << query;
+    EXPECT_THAT(page->runs[0]->labels, ElementsAre("best"));
+    EXPECT_EQ(page->runs[0]->note, "a plateau\nat the end");
+    EXPECT_EQ(page->runs[0]->display_name, "The best one");
+  }
+  for (const char* query : {"label:base", "note:^$", "name:plateau"}) {
+    EXPECT_THAT(NamesOf(Page([&](auto* r) { r->query = query; })), IsEmpty()) << query;
+  }
 }
 
 TEST_F(ListingPagesTest, EveryKnownPluginHasAList) {

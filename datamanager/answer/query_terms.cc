@@ -36,9 +36,7 @@ void ForEachName(RunSource& source, std::span<const std::string> names, const st
   for (const ConfigFacts& fact : brief.parameters()) visit(Term::Kind::kParameter, fact.name);
   const PluginFacts plugin = PluginFactsOf(source, names, run);
   for (const ConfigFacts& fact : plugin.config.facts()) visit(Term::Kind::kParameter, fact.name);
-  if (brief.labels() != nullptr) {
-    for (const std::string& label : brief.labels()->labels) visit(Term::Kind::kLabel, label);
-  }
+  for (const std::string& label : brief.said().labels) visit(Term::Kind::kLabel, label);
   (void)source.Look(
       {.run = run, .need = RunSource::Need::kCounts, .cached_only = true, .take_part = true},
       [&](const RunSource::View& view) {

@@ -47,6 +47,12 @@ BriefFacts::BriefFacts(const BriefItem& item)
   std::span<const ConfigFacts> configured, command;
   if (config_ != nullptr) configured = config_->facts();
   if (labels_ != nullptr) command = labels_->command.facts();
+  const auto annotations = Content<bus::Annotations>(item, kAnnotationsKey);
+  if (annotations != nullptr) {
+    said_ = *annotations;
+  } else if (labels_ != nullptr) {
+    said_.labels = labels_->labels;
+  }
   const auto lineage = Content<RunLineage>(item, BriefCache::kLineage);
   if (lineage != nullptr && !lineage->train.empty()) lineage_ = LineageParameters(lineage->train);
   const std::span<const ConfigFacts> sources[] = {configured, command, lineage_.facts()};
@@ -60,7 +66,9 @@ RunFacts BriefFacts::Facts(CacheState state) const {
   facts.bytes = listed_->bytes;
   facts.files = listed_->files.size();
   facts.state = state;
-  facts.labels = labels_ == nullptr ? std::span<const std::string>() : labels_->labels;
+  facts.display_name = said_.display_name;
+  facts.note = said_.note;
+  facts.labels = said_.labels;
   facts.config = parameters_;
   return facts;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bus/json/annotations.h"
 #include "datamanager/brief/brief_item.h"
 #include "datamanager/brief/run_config.h"
 #include "datamanager/brief/run_labels.h"
@@ -30,6 +31,9 @@ class BriefFacts {
   // Null: not known. A run whose files were looked for and are not there has none.
   const RunLabels* labels() const { return labels_.get(); }
   const RunConfig* config() const { return config_.get(); }
+  // Labels, note and display name, as annotations.json has them, else the labels that the trial was
+  // started with.
+  const bus::Annotations& said() const { return said_; }
   // The parameters that are known without its files (run_parameters.h).
   std::span<const ConfigFacts> parameters() const { return parameters_; }
   // All of them are of MindSpore's lineage.
@@ -44,6 +48,7 @@ class BriefFacts {
   ListedRunPtr listed_;
   std::shared_ptr<const RunLabels> labels_;
   std::shared_ptr<const RunConfig> config_;
+  bus::Annotations said_;
   RunConfig lineage_;
   std::vector<ConfigFacts> parameters_;  // Views into the three above.
 };

@@ -24,6 +24,7 @@ namespace datamanager {
 // Content of a BriefItem, beside BriefCache::kLineage (run_lineage.h).
 inline constexpr std::string_view kTrialKey = "trial";    // RunLabels, of provenance.json.
 inline constexpr std::string_view kConfigKey = "config";  // RunConfig, of params.json.
+inline constexpr std::string_view kAnnotationsKey = "annotations";  // bus::Annotations.
 
 // Any thread may call any method.
 class RunSource {

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "bus/json/annotations.h"
 #include "datamanager/brief/brief_cache.h"
 #include "datamanager/brief/run_config.h"
 #include "datamanager/brief/run_file_updater.h"
@@ -20,6 +21,10 @@ void AddUpdaters(RunCatalog* catalog) {
   brief.Register(UpdaterFromFile<RunConfig>(
       {.key = std::string(kConfigKey), .name = "params.json", .limit = RunConfig::kMaxSize},
       &RunConfig::Parse));
+  brief.Register(UpdaterFromFile<bus::Annotations>({.key = std::string(kAnnotationsKey),
+                                                    .name = std::string(bus::Annotations::kFile),
+                                                    .limit = bus::Annotations::kMaxBytes},
+                                                   &bus::ParseAnnotations));
 }
 
 }  // namespace datamanager

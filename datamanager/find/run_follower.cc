@@ -10,6 +10,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/json/annotations.h"
 #include "datamanager/find/file_kind.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
@@ -249,7 +250,9 @@ class Follower final : public RunFollower {
     std::map<std::string, std::vector<std::string>> grown;
     for (const DirectoryWatcher::Change& change : changes) {
       const bool file = ParseFileName(change.name).kind != FileKind::kNone;
-      structure |= change.structure && (change.is_directory || file || change.name.empty());
+      // A user waits for a change of annotations, too.
+      const bool seen = file || change.name == bus::Annotations::kFile;
+      structure |= change.structure && (change.is_directory || seen || change.name.empty());
       if (!file || change.is_directory) continue;
       const auto run = run_of_directory_.find(change.directory);
       if (run != run_of_directory_.end()) {

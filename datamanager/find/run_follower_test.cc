@@ -266,6 +266,16 @@ TEST_F(RunFollowerTest, OneAppendAmongAThousandRunsCostsOneLook) {
   EXPECT_EQ(source_.looks()[root_ + "/run-7/" + kFile], 1);
 }
 
+TEST_F(RunFollowerTest, WhatPeopleSayOfARunIsToldAtOnce) {
+  Append("r");
+  Start();
+  AwaitQuiet();
+  const std::string path = root_ + "/r/annotations.json";
+  std::ofstream(path + ".tmp") << "{}";
+  std::filesystem::rename(path + ".tmp", path);
+  EXPECT_TRUE(Await([&]() ABSL_NO_THREAD_SAFETY_ANALYSIS { return looked_at_["r"] > 0; }));
+}
+
 TEST_F(RunFollowerTest, ARunInNewDirectoriesIsFoundAndFollowed) {
   std::filesystem::create_directories(root_);
   Start();

@@ -37,6 +37,8 @@ struct ConfigFacts {
 
 struct RunFacts {
   std::string_view name;
+  std::string_view display_name;  // Empty, as the note: it has none.
+  std::string_view note;
   std::int64_t update_us = 0;  // Microseconds since 1970.
   std::uint64_t bytes = 0;     // Of its files.
   std::uint64_t files = 0;

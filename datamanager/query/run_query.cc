@@ -45,6 +45,7 @@ enum class Subject {
   // Looked for.
   kLabel,
   kName,
+  kNote,
   kTag,
   kPlugin,
   kState,
@@ -61,10 +62,10 @@ constexpr Word<Subject> kCounts[] = {{"steps", Subject::kSteps}, {"points", Subj
                                      {"bytes", Subject::kBytes}, {"faults", Subject::kFaults},
                                      {"age", Subject::kAge}};
 
-constexpr Word<Subject> kFields[] = {{"label", Subject::kLabel}, {"name", Subject::kName},
-                                     {"tag", Subject::kTag},     {"plugin", Subject::kPlugin},
-                                     {"state", Subject::kState}, {"last", Subject::kLast},
-                                     {"min", Subject::kMin},     {"max", Subject::kMax}};
+constexpr Word<Subject> kFields[] = {
+    {"label", Subject::kLabel}, {"name", Subject::kName},     {"note", Subject::kNote},
+    {"tag", Subject::kTag},     {"plugin", Subject::kPlugin}, {"state", Subject::kState},
+    {"last", Subject::kLast},   {"min", Subject::kMin},       {"max", Subject::kMax}};
 
 constexpr Word<CacheState> kStates[] = {{"not-cached", CacheState::kNotCached},
                                         {"caching", CacheState::kCaching},
@@ -158,7 +159,7 @@ struct RunQuery::Condition {
   std::string name;                    // Of a tag or of a configured value.
   std::optional<double> number;        // What it is compared with; kConfig: if it looks like one.
   std::string text;                    // kConfig: as written. kLabel, kPlugin: what is looked for.
-  std::optional<NamePattern> pattern;  // kName, kTag.
+  std::optional<NamePattern> pattern;  // kName, kNote, kTag.
   CacheState state = CacheState::kNotCached;  // kState.
 };
 
@@ -202,8 +203,8 @@ class RunQuery::Parser {
     if (!subject.has_value()) {
       return text_.Fail(start,
                         absl::StrCat(QuotedWord(field + ":"),
-                                     " is none of label: name: tag: plugin: state: last: min: "
-                                     "max: (a tag with a colon stands in quotes)"));
+                                     " is none of label: name: note: tag: plugin: state: last: "
+                                     "min: max: (a tag with a colon stands in quotes)"));
     }
     if (rest.empty()) text_.SkipSpaces();
     const std::size_t rest_start = text_.at() - rest.size();
@@ -212,7 +213,7 @@ class RunQuery::Parser {
       return text_.Fail(rest_start, absl::StrCat("expected a word behind ", field, ":"));
     if (IsOfATag(*subject)) return ReadNumberCondition(*subject, std::move(rest), condition);
     condition->subject = *subject;
-    if (*subject == Subject::kName || *subject == Subject::kTag) {
+    if (*subject == Subject::kName || *subject == Subject::kNote || *subject == Subject::kTag) {
       auto pattern = NamePattern::Compile(rest);
       if (!pattern.ok()) {
         return text_.Fail(rest_start, absl::StrCat("bad pattern: ", pattern.status().message()));
@@ -330,7 +331,10 @@ Answer RunQuery::AskOne(const Condition& condition, const RunFacts& run, std::in
       return AnswerOf(std::find(run.labels->begin(), run.labels->end(), condition.text) !=
                       run.labels->end());
     case Subject::kName:
-      return AnswerOf(condition.pattern->Matches(run.name));
+      return AnswerOf(condition.pattern->Matches(run.name) ||
+                      (!run.display_name.empty() && condition.pattern->Matches(run.display_name)));
+    case Subject::kNote:
+      return AnswerOf(!run.note.empty() && condition.pattern->Matches(run.note));
     case Subject::kTag:
       return AnswerOf(std::any_of(run.tags.begin(), run.tags.end(), [&](const TagFacts& tag) {
         return condition.pattern->Matches(tag.name);

@@ -20,7 +20,7 @@ using Answer = runtime::Answer;
 //
 //   condition = NUMBER_OF OP NUMBER | config.NAME OP VALUE | FIELD:TEXT   (run_parameters.h)
 //   NUMBER_OF = TAG | last:TAG | min:TAG | max:TAG | steps | points | tags | files | bytes | faults
-//   | age FIELD = label | name | tag | plugin | state       OP = < <= > >= = !=
+//   | age FIELD = label | name | note | tag | plugin | state      OP = < <= > >= = !=
 //
 // Connectives, words and limits are those of every query (runtime/query/query_tree.h and
 // query_text.h); "==" is the same as "=", and a name in quotes is always a tag's.

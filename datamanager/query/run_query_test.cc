@@ -295,7 +295,9 @@ TEST(RunQueryTest, AnErrorSaysWhereAndWhy) {
       {"loss<1 &&& a<1", 10, "expected a condition like loss<0.1 or label:base"},
       {"!", 2, "expected a condition like loss<0.1 or label:base"},
       {"()", 2, "expected a condition like loss<0.1 or label:base"},
-      {"lable:base", 1, "\"lable:\" is none of label: name: tag: plugin: state: last: min: max:"},
+      {"lable:base", 1,
+       "\"lable:\" is none of label: name: note: tag: plugin: state: last: min: "
+       "max:"},
       {"label:", 7, "expected a word behind label:"},
       {"label: & a<1", 8, "expected a word behind label:"},
       {"name:a[b", 6, "bad pattern: missing ]: [b"},
