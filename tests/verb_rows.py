@@ -125,6 +125,7 @@ ROWS = {
         ("hostile",), ("bad",), ("hostile_job",), ("hostile", "--run"), ("hostile", "--files"), (HOSTILE,)), also_json=(
             ("hostile_job",), ("hostile_job/worker-0",), ("first", "--run"), ("first", "--files"),
             ("first", "--environment"), ("hostile_job", "--environment"))),
+    "set": Row((THING, "--label", "+best", "--note", "said"), fresh=a_trial, says="labels best  with a note"),
     "logs": Row(("first",), says="first line", shows=(("hostile",), ("hostile", "-f"), ("bad",), ("hostile_job",))),
     "watch": Row(("first",), says=r"loss 2.5", shows=(("hostile",),), in_silence_words=("--timeout", "5")),
     "plot": Row(("first", "-m", "loss"), says="loss", shows=(("hostile",), (HOSTILE,))),

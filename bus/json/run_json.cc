@@ -61,6 +61,8 @@ json RunToJson(const msg::RunT& run) {
               {"generation", run.generation},
               {"state", WordsOf(msg::EnumNameCacheState(run.cache), '_')},
               {"labels", run.labels},
+              {"note", TextOrNull(run.note)},
+              {"display_name", TextOrNull(run.display_name)},
               {"tags", nullptr},
               {"points", nullptr},
               {"last_step", nullptr}};

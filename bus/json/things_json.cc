@@ -166,6 +166,10 @@ nlohmann::json PidToJson(std::int64_t pid) {
   return pid == 0 ? nlohmann::json() : nlohmann::json(pid);
 }
 
+nlohmann::json TextOrNull(const std::string& text) {
+  return text.empty() ? nlohmann::json() : nlohmann::json(text);
+}
+
 nlohmann::json ToJson(const msg::TrialT& trial) {
   return {{"id", trial.id},
           {"kind", "trial"},
@@ -188,6 +192,8 @@ nlohmann::json ToJson(const msg::TrialT& trial) {
           {"pause_requested", trial.pause_requested},
           {"priority", trial.priority},
           {"labels", trial.labels},
+          {"note", TextOrNull(trial.note)},
+          {"display_name", TextOrNull(trial.display_name)},
           {"group", trial.group},
           {"checkpoint", trial.checkpoint},
           {"checkpoint_iteration", trial.checkpoint_iteration}};

@@ -28,6 +28,8 @@ nlohmann::json NumberToJson(double value);
 // "ISO 8601 UTC" of microseconds since 1970, and a process's number; null for 0, which is none.
 nlohmann::json TimeToJson(std::int64_t microseconds);
 nlohmann::json PidToJson(std::int64_t pid);
+// Null for an empty one.
+nlohmann::json TextOrNull(const std::string& text);
 // The same time as text; empty for 0.
 std::string IsoTime(std::int64_t microseconds);
 // "running", "done", "failed", ...

@@ -25,6 +25,9 @@ constexpr std::string_view kTrial = "trial", kJob = "job", kTask = "task", kRun 
                            kMethod = "method";
 const Value kValues[] = {
     {"rm", "thing", {kTrial, kJob, kRun}},
+    {"set", "label", {}},
+    {"set", "note", {}},
+    {"set", "name", {}},
     {"show", "thing", {kTrial, kJob, kTask, kRun}},
     {"stop", "thing", {kTrial, kJob, kTask, kTool}},
     {"wait", "thing", {kTrial, kJob}},

@@ -67,6 +67,9 @@ TEST(WhatMayFollowTest, NamesAreOfTheKindThatTheVerbTakes) {
   EXPECT_THAT(KindsAfter({"call", ""}), ElementsAre("service"));
   EXPECT_THAT(KindsAfter({"call", "launcher", ""}), ElementsAre("method"));
   EXPECT_THAT(KindsAfter({"run", "--from", ""}), ElementsAre("trial"));
+  EXPECT_THAT(KindsAfter({"set", ""}), ElementsAre("run", "trial"));
+  EXPECT_THAT(KindsAfter({"set", "first", "--note", ""}), IsEmpty());
+  EXPECT_THAT(After({"set", "first", "--la"}), ElementsAre("--label"));
   EXPECT_THAT(KindsAfter({"signal", "train", ""}), IsEmpty());
   EXPECT_THAT(After({"signal", "train", "SIGU"}), ElementsAre("SIGUSR1", "SIGUSR2"));
 }

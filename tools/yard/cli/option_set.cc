@@ -22,6 +22,10 @@ void OptionSet::Flag(const char* name, bool& value, const char* help) {
 void OptionSet::Add(const char* name, std::string& value, const char* help, Need need) {
   app_->add_option(name, value, help)->required(need == Need::kRequired);
 }
+void OptionSet::Add(const char* name, std::optional<std::string>& value, const char* help) {
+  app_->add_option_function<std::string>(
+      name, [&value](const std::string& text) { value = text; }, help);
+}
 void OptionSet::Add(const char* name, double& value, const char* help) {
   app_->add_option(name, value, help)->check(IsTime);
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class OptionSet {
 
   void Flag(const char* name, bool& value, const char* help);
   void Add(const char* name, std::string& value, const char* help, Need need = Need::kOptional);
+  // Nothing: it was not given.
+  void Add(const char* name, std::optional<std::string>& value, const char* help);
   // Seconds: from 0 to 1e9.
   void Add(const char* name, double& value, const char* help);
   void Add(const char* name, int& value, const char* help);

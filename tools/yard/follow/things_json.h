@@ -14,6 +14,7 @@ using bus::MetricNumbers;
 using bus::MetricsToJson;
 using bus::NumberToJson;
 using bus::PidToJson;
+using bus::TextOrNull;
 using bus::TimeToJson;
 using bus::ToJson;
 

@@ -54,9 +54,10 @@ std::set<std::string> Names(std::span<const ComparedRun> runs, Map ComparedRun::
   return names;
 }
 
-std::optional<std::string> ConfigValue(const ComparedRun& run, const std::string& name) {
-  const auto found = run.config.find(name);
-  if (found == run.config.end()) return std::nullopt;
+std::optional<std::string> ValueOf(const std::map<std::string, std::string>& values,
+                                   const std::string& name) {
+  const auto found = values.find(name);
+  if (found == values.end()) return std::nullopt;
   return found->second;
 }
 
@@ -137,9 +138,15 @@ RunComparison CompareRuns(std::span<const ComparedRun> runs, bool all) {
     comparison.rows.push_back(
         {.name = std::move(name), .values = std::move(values), .differs = differs});
   };
+  std::size_t same_said = 0;
+  for (const std::string& name : Names(runs, &ComparedRun::said)) {
+    Values values;
+    for (const ComparedRun& run : runs) values.push_back(ValueOf(run.said, name));
+    add(name + ":", std::move(values), &same_said);
+  }
   for (const std::string& name : Names(runs, &ComparedRun::config)) {
     Values values;
-    for (const ComparedRun& run : runs) values.push_back(ConfigValue(run, name));
+    for (const ComparedRun& run : runs) values.push_back(ValueOf(run.config, name));
     add("config." + name, std::move(values), &comparison.same_config);
   }
   constexpr std::pair<const char*, double ComparedRun::Metric::*> kNumbers[] = {

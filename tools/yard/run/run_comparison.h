@@ -21,13 +21,15 @@ struct ComparedRun {
     double max = std::numeric_limits<double>::quiet_NaN();
   };
   std::string name;
+  std::map<std::string, std::string> said;    // "label", "name", "note"; values are JSON.
   std::map<std::string, std::string> config;  // Values are JSON; what is none is a string.
   std::map<std::string, Metric> metrics;      // By tag.
 };
 
 // One thing, in all runs.
 struct ComparisonRow {
-  // As in a query about runs: "config.lr", "loss" for the last value, "min:loss", "max:loss".
+  // As in a query about runs: "config.lr", "loss" for the last value, "min:loss", "max:loss"; or
+  // what people say: "label:", "name:", "note:".
   std::string name;
   // JSON, one for each run; nothing where a run does not have it.
   std::vector<std::optional<std::string>> values;
@@ -36,7 +38,7 @@ struct ComparisonRow {
 
 struct RunComparison {
   std::vector<std::string> runs;
-  // Those that differ, or all: the configuration, then the metrics, by name.
+  // Rows that differ, or all: annotations, the configuration, the metrics, by name.
   std::vector<ComparisonRow> rows;
   std::size_t same_config = 0;   // How much is the same in all runs, whether or not it is shown.
   std::size_t same_metrics = 0;  // Of the rows for metrics.

@@ -62,6 +62,16 @@ TEST(RunComparisonTest, AllIsThereIfAskedFor) {
   EXPECT_EQ(comparison.same_metrics, 3U);
 }
 
+TEST(RunComparisonTest, WhatPeopleSayComesFirst) {
+  std::vector<ComparedRun> runs = {RunOf("a", {{"lr", "1"}}, {}), RunOf("b", {{"lr", "2"}}, {})};
+  runs[0].said = {{"label", "[\"base\"]"}, {"note", "\"same\""}};
+  runs[1].said = {{"name", "\"The best\""}, {"note", "\"same\""}};
+  const RunComparison comparison = CompareRuns(runs, false);
+  EXPECT_THAT(NamesOf(comparison), ElementsAre("label:", "name:", "config.lr"));
+  EXPECT_THAT(comparison.rows[0].values, ElementsAre("[\"base\"]", std::nullopt));
+  EXPECT_THAT(comparison.rows[1].values, ElementsAre(std::nullopt, "\"The best\""));
+}
+
 TEST(RunComparisonTest, NothingDiffersInNoneOrOne) {
   EXPECT_THAT(CompareRuns({}, true).rows, IsEmpty());
   const std::vector<ComparedRun> one = {RunOf("a", {{"lr", "1"}}, {{"loss", {1, 2, 3}}})};

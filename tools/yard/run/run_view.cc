@@ -10,14 +10,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "runtime/counted.h"
 #include "runtime/text/printable.h"
+#include "runtime/text/string_view.h"
 #include "tools/yard/text/table.h"
+#include "tools/yard/text/text_width.h"
 
 namespace yard {
 namespace {
 
 constexpr char kUnknown[] = "-";
+constexpr int kNoteWidth = 40;
 
 void AddLine(std::string_view key, std::string_view value, std::string* text) {
   if (!value.empty()) {
@@ -62,17 +66,28 @@ bool IsDamage(msg::FaultKind kind) {
   }
 }
 
+// Its first line, or what fits of it.
+std::string NoteCell(const std::string& note) {
+  const std::size_t end = std::min(note.find('\n'), note.size());
+  std::string line = FitText(runtime::Printable(note.substr(0, end)), kNoteWidth);
+  return end < note.size() ? line + " ..." : line;
+}
+
 }  // namespace
 
 std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now, int width) {
-  bool labels = false, faults = false;
+  bool names = false, labels = false, notes = false, faults = false;
   for (const auto& run : runs) {
+    names = names || !run->display_name.empty();
     labels = labels || !run->labels.empty();
+    notes = notes || !run->note.empty();
     faults = faults || run->bad_records > 0;
   }
   std::vector<std::string> headers = {"RUN", ">UPDATED", ">TAGS", ">POINTS", ">LAST STEP", ">SIZE"};
   if (faults) headers.emplace_back(">BAD RECORDS");
+  if (names) headers.emplace_back("NAME");
   if (labels) headers.emplace_back("LABELS");
+  if (notes) headers.emplace_back("NOTE");
   Table table(headers);
   for (const auto& run : runs) {
     const bool counted = bus::IsCounted(*run);
@@ -84,7 +99,9 @@ std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Tim
         counted && run->points > 0 ? absl::StrCat(run->last_step) : kUnknown,
         ShortBytes(run->bytes)};
     if (faults) cells.push_back(absl::StrCat(run->bad_records));
+    if (names) cells.push_back(run->display_name);
     if (labels) cells.push_back(absl::StrJoin(run->labels, " "));
+    if (notes) cells.push_back(NoteCell(run->note));
     table.AddRow(std::move(cells));
   }
   return table.ToString(width);
@@ -95,7 +112,11 @@ std::string RunText(const msg::RunT& run, absl::TimeZone zone) {
   AddLine("run", run.name, &text);
   AddLine("in", run.directory, &text);
   AddLine("trial", run.trial, &text);
+  AddLine("called", run.display_name, &text);
   for (const std::string& label : run.labels) AddLine("label", label, &text);
+  for (const auto line : absl::StrSplit(run.note, '\n')) {
+    AddLine("note", runtime::Std(line), &text);
+  }
   AddLine("created", LocalTime(run.create_us, zone), &text);
   AddLine("updated", LocalTime(run.update_us, zone), &text);
   AddLine("files",

@@ -16,8 +16,8 @@ namespace yard {
 // comes from names and files is made Printable(). `width` of a table: of the terminal, or 0
 // (Table::ToString). Pure functions; any thread.
 
-// A line for each run: what is not known yet is "-". There are columns for labels and for bad
-// records if any run has some.
+// A line for each run: what is not known yet is "-". There are columns for names,
+// labels, notes (their first lines) and bad records if any run has some.
 std::string RunTable(std::span<const std::unique_ptr<msg::RunT>> runs, absl::Time now,
                      int width = 0);
 // Lines that begin with a key of ten columns, as in `yard show`.

@@ -101,6 +101,23 @@ TEST(RunViewTest, ARunSaysWhatIsSpecialOfIt) {
   }
 }
 
+TEST(RunViewTest, WhatPeopleSayIsShownAndDrivesNoTerminal) {
+  std::vector<std::unique_ptr<msg::RunT>> runs;
+  runs.push_back(MakeRun("first"));
+  runs[0]->display_name = "The best";
+  runs[0]->note = "lr\x1b[2J too high\nsecond line";
+  const std::string table = RunTable(runs, Later());
+  EXPECT_THAT(table, HasSubstr("NAME      NOTE\n"));
+  EXPECT_THAT(table, HasSubstr("The best  lr\\x1B[2J too high ...\n"));
+  const std::string text = RunText(*runs[0]);
+  EXPECT_THAT(text, HasSubstr("called     The best\n"));
+  EXPECT_THAT(text, HasSubstr("note       lr\\x1B[2J too high\nnote       second line\n"));
+  const nlohmann::json json = RunToJson(*runs[0]);
+  EXPECT_EQ(json["display_name"], "The best");
+  EXPECT_EQ(json["note"], runs[0]->note);
+  EXPECT_EQ(RunToJson(*MakeRun("second"))["note"], nullptr);
+}
+
 TEST(RunViewTest, OnlyScalarsHaveNumbers) {
   std::vector<std::unique_ptr<msg::TagT>> tags;
   tags.push_back(MakeTag("loss", "scalars"));

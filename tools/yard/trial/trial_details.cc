@@ -167,7 +167,11 @@ std::string DetailsText(const msg::TrialDetailsReplyT& details, int width, absl:
     for (const auto& [key, value] : resources.items()) {
       AddLine(text, key.c_str(), ValueLine(value));
     }
+    AddLine(text, "called", options.display_name);
     AddLine(text, "labels", absl::StrJoin(options.labels, ", "));
+    for (const auto line : absl::StrSplit(options.note, '\n')) {
+      AddLine(text, "note", std::string(line));
+    }
     AddLine(text, "group", options.group);
     if (options.priority != 0) AddLine(text, "priority", absl::StrCat(options.priority));
     AddLine(text, "stops at", BoundsLine(options.stop));

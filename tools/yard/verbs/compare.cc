@@ -82,8 +82,23 @@ class Compare : public Verb {
     const auto losses = reader.Losses(read);
     if (!losses.ok()) return losses.status();
     for (const std::string& loss : *losses) *context.err << loss << "\n";
+    if (auto status = ReadWhatIsSaid(reader, &runs); !status.ok()) return status;
     if (auto status = ReadConfigs(reader, names, &runs); !status.ok()) return status;
     return runs;
+  }
+
+  static absl::Status ReadWhatIsSaid(RunReader& reader, std::vector<ComparedRun>* runs) {
+    for (ComparedRun& run : *runs) {
+      const auto listed = reader.Run(run.name);
+      if (!listed.ok()) return listed.status();
+      const auto say = [&](const char* what, const nlohmann::json& value) {
+        if (!value.empty()) run.said[what] = value.dump();
+      };
+      say("label", listed->labels);
+      say("name", TextOrNull(listed->display_name));
+      say("note", TextOrNull(listed->note));
+    }
+    return absl::OkStatus();
   }
 
   static absl::Status ReadConfigs(RunReader& reader, const std::vector<std::string>& names,

@@ -29,6 +29,7 @@ std::unique_ptr<Verb> MakeResume();
 std::unique_ptr<Verb> MakeRm();
 std::unique_ptr<Verb> MakeRun();
 std::unique_ptr<Verb> MakeRuns();
+std::unique_ptr<Verb> MakeSet();
 std::unique_ptr<Verb> MakeShow();
 std::unique_ptr<Verb> MakeSignal();
 std::unique_ptr<Verb> MakeStatus();
