@@ -1,9 +1,14 @@
 #include "web/api/actions.h"
 
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/json/things_json.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/string_view.h"
@@ -70,6 +75,47 @@ absl::StatusOr<json> Tell(bus::Client& client, const std::string& id, const json
   return json{{"number", reply->number}};
 }
 
+// A member of the body that need not be there.
+template <typename T>
+absl::Status Read(const json& body, const char* name, T* value, bool* is_set = nullptr) {
+  const auto member = body.is_object() ? body.find(name) : body.end();
+  if (!body.is_object() || member == body.end()) return absl::OkStatus();
+  bool fits = member->is_string();
+  if constexpr (!std::is_same_v<T, std::string>) {
+    fits = member->is_array() && std::all_of(member->begin(), member->end(),
+                                             [](const json& one) { return one.is_string(); });
+  }
+  if (!fits) return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is of another type"));
+  *value = member->get<T>();
+  if (is_set != nullptr) *is_set = true;
+  return absl::OkStatus();
+}
+
+// The data manager does not know a trial that has no run yet.
+absl::StatusOr<json> Annotate(bus::Client& client, bool is_trial, const std::string& id,
+                              const json& body, const std::string& request_id) {
+  msg::AnnotateRequestT request;
+  request.run = id;
+  absl::Status good = Read(body, "add_labels", &request.add_labels);
+  good.Update(Read(body, "remove_labels", &request.remove_labels));
+  good.Update(Read(body, "note", &request.note, &request.set_note));
+  good.Update(Read(body, "display_name", &request.display_name, &request.set_display_name));
+  if (!good.ok()) return good;
+  bus::CallOptions options = Options(request_id);
+  options.service = is_trial ? "trainer" : "datamanager";
+  auto reply = client.Call<rpc::Common::Annotate>(request, options);
+  if (absl::IsNotFound(reply.status()) && !is_trial) {
+    options.service = "trainer";
+    auto of_trial = client.Call<rpc::Common::Annotate>(request, options);
+    if (of_trial.ok()) reply = std::move(of_trial);
+  }
+  if (!reply.ok()) return reply.status();
+  return json{{"run", reply->run},
+              {"labels", reply->labels},
+              {"note", bus::TextOrNull(reply->note)},
+              {"display_name", bus::TextOrNull(reply->display_name)}};
+}
+
 }  // namespace
 
 absl::StatusOr<json> DoAction(bus::Client& client, std::string_view kind, const std::string& id,
@@ -77,6 +123,9 @@ absl::StatusOr<json> DoAction(bus::Client& client, std::string_view kind, const 
   if (!body.is_object()) return absl::InvalidArgumentError("the body is no JSON object");
   const json given_id = body.value("request_id", json());
   const std::string request_id = given_id.is_string() ? given_id.get<std::string>() : "";
+  if (action == "set" && (kind == "trials" || kind == "runs")) {
+    return Annotate(client, kind == "trials", id, body, request_id);
+  }
   if (kind == "trials") {
     if (action == "stop") return OfTrial<rpc::Trainer::StopTrial>(client, id, request_id);
     if (action == "pause") return OfTrial<rpc::Trainer::PauseTrial>(client, id, request_id);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/schema/common_methods.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/schema/launcher_methods.h"
@@ -76,6 +77,8 @@ class ApiTest : public testing::Test {
     ServeDatamanager();
     ServeTrainer();
     ServeLauncher();
+    ServeAnnotate("trainer", "t-abcde");
+    ServeAnnotate("datamanager", "copied");
   }
   ~ApiTest() override {
     pool_.reset();
@@ -300,6 +303,20 @@ class ApiTest : public testing::Test {
            const msg::PauseTrialRequestT& request) -> absl::StatusOr<msg::PauseTrialReplyT> {
           if (request.trial != "t-abcde") return absl::NotFoundError("no such trial");
           return absl::FailedPreconditionError("trial t-abcde has ended");
+        });
+  }
+
+  // The run is that of nobody; of a trial only the trainer knows.
+  void ServeAnnotate(const std::string& name, const std::string& known) {
+    services_.Add(name).Handle<rpc::Common::Annotate>(
+        [name, known](const bus::CallContext&,
+                      const msg::AnnotateRequestT& request) -> absl::StatusOr<msg::AnnotateReplyT> {
+          if (request.run != known) return absl::NotFoundError("no run " + request.run);
+          msg::AnnotateReplyT reply;
+          reply.run = name + " " + request.run;
+          reply.labels = request.add_labels;
+          reply.note = request.set_note ? "set to " + request.note : "";
+          return reply;
         });
   }
 
@@ -596,6 +613,25 @@ TEST_F(ApiTest, EveryPointIsExported) {
     EXPECT_EQ(Ask("GET", absl::StrCat("/api/v1/export?", query)).status, 400) << query;
   }
   EXPECT_EQ(Ask("POST", "/api/v1/export", "{}").status, 405);
+}
+
+TEST_F(ApiTest, WhatPeopleSayIsSetByWhomeverHasTheRun) {
+  const auto set = [&](const std::string& path, const std::string& body) {
+    const Response response = Ask("POST", "/api/v1/" + path + "/set", body);
+    return absl::StrCat(response.status, " ", response.body);
+  };
+  EXPECT_EQ(set("runs/copied", R"({"add_labels": ["best"]})"),
+            "200 {\"display_name\":null,\"labels\":[\"best\"],\"note\":null,\"run\":"
+            "\"datamanager copied\"}\n");
+  EXPECT_THAT(set("runs/t-abcde", R"({"note": ""})"), HasSubstr("\"trainer t-abcde\""))
+      << "it has no run yet";
+  EXPECT_THAT(set("trials/t-abcde", R"({"note": "x"})"), HasSubstr("\"note\":\"set to x\""));
+  EXPECT_THAT(set("runs/nobody", "{}"), HasSubstr("404"));
+  EXPECT_THAT(set("jobs/j-abcde", "{}"), HasSubstr("400"));
+  for (const char* body : {R"({"note": 1})", R"({"add_labels": "best"})",
+                           R"({"remove_labels": [1]})", R"({"display_name": {}})"}) {
+    EXPECT_THAT(set("runs/copied", body), HasSubstr("is of another type")) << body;
+  }
 }
 
 TEST_F(ApiTest, AStreamHasTopics) {

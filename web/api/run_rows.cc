@@ -14,8 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 9> kFields = {
-    "run", "created", "updated", "last_step", "points", "tags", "bytes", "labels", "trial_state"};
+constexpr std::array<std::string_view, 11> kFields = {
+    "run",   "created", "updated", "last_step",    "points",     "tags",
+    "bytes", "labels",  "note",    "display_name", "trial_state"};
 
 json MetricCell(const RunRow& row, const RunColumn& column) {
   const auto found = row.metrics.find(column.name);
@@ -38,6 +39,8 @@ json FieldCell(const RunRow& row, const std::string& name) {
   if (name == "bytes") return run.bytes;
   if (name == "trial_state") return row.trial_state.empty() ? json() : json(row.trial_state);
   if (name == "labels") return run.labels.empty() ? json() : json(run.labels);
+  if (name == "note") return bus::TextOrNull(run.note);
+  if (name == "display_name") return bus::TextOrNull(run.display_name);
   if (!bus::IsCounted(run)) return nullptr;
   if (name == "tags") return run.tags;
   if (name == "points") return run.points;

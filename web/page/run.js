@@ -84,20 +84,51 @@ function Head({ run, name, changed }) {
   const [asked, setAsked] = useState(null);
   const trial = run.trial;
   const state = trial ? trial.state : '';
-  return html`<header class="head"><h1 title=${run.run || name}>${run.run || (trial && trial.name) || name}</h1>
+  const own = run.run || (trial && trial.name) || name;
+  // (A trial without a run has annotations of its own.)
+  const said = run.run ? run : trial || run;
+  return html`<header class="head"><h1 title=${own}>${said.display_name || own}${said.display_name && html` <small class="faint">${own}</small>`}</h1>
     <p class="facts">${state && html`<span class="state ${state}">${sign(state)} ${state}</span>`}
       ${run.last_step !== null && run.last_step !== undefined && html`<span>step <b>${number(run.last_step)}</b></span>`}
       ${trial && trial.started && html`<span>${trial.ended ? 'ran' : 'running'} for ${duration((Date.parse(trial.ended || new Date().toISOString()) - Date.parse(trial.started)) / 1000)}</span>`}
       ${run.updated && html`<span>changed ${age(run.updated)} ago</span>`}
-      ${(run.labels || []).map(label => html`<span class="label">${label}</span>`)}
+      ${(said.labels || []).map(label => html`<span class="label">${label}</span>`)}
       ${run.missing && html`<span class="error">${run.missing.join(', ')} does not answer</span>`}</p>
+    ${said.note && html`<p class="note">${said.note}</p>`}
     ${trial && trial.reason && html`<p class="why ${state}">${trial.reason}</p>`}
     ${trial && trial.error_lines && trial.error_lines.length > 0 && html`<pre class="last-words">${trial.error_lines.map(line => html`<${AnsiText} text=${line + '\n'} />`)}</pre>`}
     <p class="buttons">${(ACTIONS[state] || []).map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
+      <button onClick=${() => setAsked('set')}>edit</button>
       <${Link} class="button" to=${`/runs?sel=${encodeURIComponent(run.run || name)}`}>compare<//></p>
-    ${asked && html`<${Confirm} what=${WORDS[asked]} thing=${trial.name} field=${FIELDS[asked]}
+    ${asked === 'set' && html`<${Edit} thing=${own} said=${said} run=${change => act(run.run ? 'runs' : 'trials', run.run || trial.id, 'set', change).then(changed)}
+      close=${() => setAsked(null)} />`}
+    ${asked && asked !== 'set' && html`<${Confirm} what=${WORDS[asked]} thing=${trial.name} field=${FIELDS[asked]}
       run=${async value => { await doAction(trial, asked, value); changed(); }} close=${() => setAsked(null)} />`}
   </header>`;
+}
+
+// Name, labels and note. Only what was changed is sent: somebody else may change the rest.
+function Edit({ thing, said, run, close }) {
+  const dialog = useRef();
+  const before = useRef({ name: said.display_name || '', labels: said.labels || [], note: said.note || '' }).current;
+  const [name, setName] = useState(before.name), [labels, setLabels] = useState(before.labels.join(', ')), [note, setNote] = useState(before.note);
+  const [error, setError] = useState(null);
+  useEffect(() => dialog.current.showModal(), []);
+  const save = async event => {
+    event.preventDefault();
+    // (A label with a comma stays whole as long as nobody touches the line.)
+    const after = labels === before.labels.join(', ') ? before.labels : labels.split(',').map(label => label.trim()).filter(Boolean);
+    const change = { add_labels: after.filter(label => !before.labels.includes(label)), remove_labels: before.labels.filter(label => !after.includes(label)) };
+    if (name !== before.name) change.display_name = name;
+    if (note !== before.note) change.note = note;
+    try { await run(change); close(); } catch (problem) { setError(problem); }
+  };
+  return html`<dialog ref=${dialog} class="edit" aria-label="edit ${thing}" onClose=${close}><form onSubmit=${save}>
+    <label>name <input value=${name} placeholder=${thing} maxlength="256" onInput=${event => setName(event.target.value)} /></label>
+    <label>labels <input value=${labels} placeholder="base, best" onInput=${event => setLabels(event.target.value)} /></label>
+    <label>note <textarea rows="6" maxlength="4096" value=${note} onInput=${event => setNote(event.target.value)}></textarea></label>
+    ${error && html`<${Trouble} error=${error} />`}
+    <p class="buttons"><button type="button" onClick=${close}>cancel</button> <button class="sure">save</button></p></form></dialog>`;
 }
 
 function Charts({ run, there, query, set }) {

@@ -8,7 +8,7 @@ import { Card, ChartOptions } from './card.js';
 import { Link, listOf, optionsOf, optionsTo, textOf, Trouble, useAddress, useNow } from './parts.js';
 
 const ROW = 34, PAGE = 100;
-const FIELDS = { updated: 'changed', created: 'created', last_step: 'step', points: 'points', bytes: 'size', labels: 'labels', trial_state: 'state' };
+const FIELDS = { updated: 'changed', created: 'created', last_step: 'step', points: 'points', bytes: 'size', labels: 'labels', note: 'note', trial_state: 'state' };
 const STANDARD = 'trial_state,updated,last_step';
 const MOST_DRAWN = 50;
 
@@ -147,7 +147,7 @@ function Table({ table, cols, sort, sortBy, selected, toggle, runs }) {
       class=${selected.includes(row.run) ? 'selected' : ''}>
       <td class="pick"><input type="checkbox" tabindex="-1" aria-label="select ${row.run}" checked=${selected.includes(row.run)} onChange=${() => toggle(row.run)} />
         <i style=${{ background: drawn ? drawn.colour : 'transparent' }}></i></td>
-      <td class="run"><${Link} to=${`/run/${encodeURIComponent(row.run)}`} title=${row.run} tabindex="-1">${row.run}<//></td>
+      <td class="run"><${Link} to=${`/run/${encodeURIComponent(row.run)}`} title=${row.run} tabindex="-1">${row.display_name || row.run}<//></td>
       ${cols.map(name => html`<td key=${name} class=${isNumber(name) ? 'n' : ''}>${cell(row, name)}</td>`)}</tr>`);
   }
   return html`<div class="table" ref=${box} onScroll=${event => setTop(event.currentTarget.scrollTop)} onKeyDown=${key}>
@@ -157,11 +157,12 @@ function Table({ table, cols, sort, sortBy, selected, toggle, runs }) {
     ${table.known && table.match === 0 && html`<p class="empty">${table.total === 0 ? html`No runs yet: <code>yard run -- PROGRAM</code>` : 'No run is so.'}</p>`}</div>`;
 }
 
-const isNumber = name => name !== 'labels' && name !== 'trial_state' && name !== 'run';
+const isNumber = name => name !== 'labels' && name !== 'note' && name !== 'trial_state' && name !== 'run';
 
 function cell(row, name) {
   if (name === 'trial_state') return row.trial_state ? html`<span class="state ${row.trial_state}" title=${row.reason || ''}>${sign(row.trial_state)} ${row.trial_state}</span>` : '';
   if (name === 'labels') return (row.labels || []).map(label => html`<span class="label">${label}</span>`);
+  if (name === 'note') return row.note ? html`<span title=${row.note}>${row.note.split('\n', 1)[0].slice(0, 60)}</span>` : '';
   if (name === 'updated' || name === 'created') return age(row[name]);
   if (name === 'bytes') return bytes(row.bytes);
   return number(name in FIELDS ? row[name] : (row.cols || {})[name]);
@@ -192,7 +193,7 @@ function QueryBar({ q, set, names }) {
   useEffect(() => setText(q), [q]);
   const before = open && input.current ? text.slice(0, input.current.selectionStart) : '';
   const word = /[^\s()&|!<>=]*$/.exec(before)[0];
-  const all = [...names.tags, ...names.parameters.map(name => `config.${name}`), 'steps', 'points', 'age', 'bytes', 'label:', 'name:', 'tag:', 'min:', 'max:'];
+  const all = [...names.tags, ...names.parameters.map(name => `config.${name}`), 'steps', 'points', 'age', 'bytes', 'label:', 'name:', 'note:', 'tag:', 'min:', 'max:'];
   const found = open && word ? all.filter(name => name.startsWith(word) && name !== word).slice(0, 8) : [];
   const accept = name => {
     const from = before.length - word.length;
