@@ -22,6 +22,7 @@
 #include "launcher/job/supervisor.h"
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/process/metrics_port.h"
 #include "runtime/process/subprocess.h"
 #include "runtime/text/string_view.h"
 
@@ -71,6 +72,7 @@ std::optional<Wanted> ReadWanted(const std::string& path) {
   const auto shared = json.find("flags");
   if (shared == json.end() || !shared->is_object()) return wanted;
   for (const auto& [service, list] : shared->items()) add(list, service);
+  runtime::LeaveOneMetricsPort(&wanted.flags);
   return wanted;
 }
 

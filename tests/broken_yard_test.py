@@ -491,7 +491,7 @@ class FlagsTest(Yards):
             port = taken.getsockname()[1]
             code, out, err, seconds = self.run_yard("up", "--metrics_port", str(port))
         self.assertEqual(code, 4, out + err)
-        self.assertRegex(err, r"^yard up: the registry cannot start: --metrics_port: .*%d.*\n$" % port)
+        self.assertRegex(err, r"^yard up: the web cannot start: --metrics_port: .*%d.*\n$" % port)
         self.assertLessEqual(seconds, 5, err)
         self.assertFalse((self.state / "wanted").exists())
         self.assertEqual(self.processes(), [])

@@ -2,6 +2,7 @@
 // nothing but who may use its port.
 
 #include <atomic>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -9,6 +10,8 @@
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
 #include "bus/process/service_process.h"
@@ -23,6 +26,9 @@
 #include "web/events/bus_topics.h"
 #include "web/events/event_streams.h"
 #include "web/http/server.h"
+#include "web/metrics/metrics_handler.h"
+#include "web/metrics/yard_facts.h"
+#include "web/metrics/yard_metrics.h"
 #include "web/session/sessions.h"
 
 ABSL_FLAG(std::string, page, "on", "Serve the page on a port: on or off; the socket stays.");
@@ -30,6 +36,8 @@ ABSL_FLAG(int, port, 0, "Port of the page; 0: 7710, or another one if that is ta
 ABSL_FLAG(std::string, address, "127.0.0.1,::1",
           "Addresses to serve the page on; others than of this machine need --allow_remote.");
 ABSL_FLAG(bool, allow_remote, false, "Serve on an address that others can reach, without TLS.");
+ABSL_FLAG(int, metrics_port, 0,
+          "Port on 127.0.0.1 for Prometheus, for the whole yard: /metrics, and /healthz; 0: none.");
 ABSL_FLAG(std::string, hosts, "", "Names of this machine, besides localhost, that a URL may have.");
 ABSL_FLAG(absl::Duration, stop_grace, absl::Seconds(5), "How long a graceful stop may take.");
 ABSL_FLAG(std::string, supervisor, "",
@@ -40,6 +48,10 @@ namespace {
 
 // Most of its work is waiting for other services.
 constexpr int kThreads = 8;
+constexpr int kMostPort = 65'535;
+constexpr std::size_t kMostScrapers = 8;
+// A service that does not answer sooner is down for Prometheus, which itself waits for 10 s.
+constexpr absl::Duration kScrapePatience = absl::Seconds(3);
 
 bus::ServiceProcess::Options ProcessOptions() {
   return {.name = "web",
@@ -58,7 +70,32 @@ web::DoorOptions DoorFlags() {
 
 absl::Status CheckFlags() {
   if (absl::Status good = web::CheckDoors(DoorFlags()); !good.ok()) return good;
+  const int port = absl::GetFlag(FLAGS_metrics_port);
+  if (port < 0 || port > kMostPort) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics_port is ", port, "; it must be from 1 to ", kMostPort));
+  }
   return bus::ServiceProcess::CheckFlags(ProcessOptions());
+}
+
+// Null without a port.
+absl::StatusOr<std::unique_ptr<web::HttpServer>> ServeMetrics(bus::ServiceProcess* process) {
+  const int port = absl::GetFlag(FLAGS_metrics_port);
+  if (port == 0) return std::unique_ptr<web::HttpServer>();
+  auto server = web::HttpServer::Start(
+      {.addresses = {"127.0.0.1"},
+       .port = port,
+       .max_connections = kMostScrapers,
+       .handler = web::MetricsHandler({.pool = process->pool(), .text = [process] {
+                                         return web::YardMetricsText(web::ReadYardFacts(
+                                             *process->client(), kScrapePatience));
+                                       }})});
+  if (!server.ok()) {
+    return absl::Status(server.status().code(),
+                        absl::StrCat("--metrics_port: ", server.status().message()));
+  }
+  LOG(INFO) << "metrics at http://127.0.0.1:" << port << "/metrics";
+  return server;
 }
 
 int Run() {
@@ -107,6 +144,8 @@ int Run() {
                                  api->Handle(std::move(request), std::move(reply));
                                });
   if (!server.ok()) return runtime::ReportAndExitCode("web", server.status());
+  const auto metrics = ServeMetrics(process->get());
+  if (!metrics.ok()) return runtime::ReportAndExitCode("web", metrics.status());
   port = (*server)->port();
   if (port != 0) LOG(INFO) << "the page is at " << web::AddressOf(port);
   (*process)->AddGauge("connections", [&] { return (*server)->GetStats().connections; });

@@ -9,13 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_replace.h"
-#include "runtime/text/string_view.h"
 
 namespace bus {
 namespace {
-
-using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
 std::string Seconds(std::uint64_t microseconds) {
   return absl::StrFormat("%d.%06d", microseconds / 1'000'000, microseconds % 1'000'000);
@@ -30,45 +26,34 @@ std::string NameOf(std::string_view counter) {
   return "trainyard_" + name;
 }
 
-// Metrics one after another; all samples of one have to stand together.
-class Text {
+// The samples of one service.
+class Samples {
  public:
-  explicit Text(std::string service) : service_(std::move(service)) {}
+  using Labels = PrometheusPage::Labels;
+
+  Samples(std::string service, PrometheusPage* page) : service_(std::move(service)), page_(page) {}
 
   void Begin(std::string_view name, std::string_view type, std::string_view help) {
-    name_ = std::string(name);
-    absl::StrAppend(&text_, "# HELP ", name_, " ",
-                    absl::StrReplaceAll(runtime::Absl(help), {{"\\", "\\\\"}, {"\n", "\\n"}}),
-                    "\n# TYPE ", name_, " ", runtime::Absl(type), "\n");
+    page_->Begin(name, type, help);
   }
-  void Sample(const std::string& value, const Labels& labels = {}, std::string_view suffix = "") {
-    absl::StrAppend(&text_, name_, runtime::Absl(suffix), "{service=\"", Escaped(service_), "\"");
-    for (const auto& [label, content] : labels) {
-      absl::StrAppend(&text_, ",", runtime::Absl(label), "=\"", Escaped(content), "\"");
-    }
-    absl::StrAppend(&text_, "} ", value, "\n");
-  }
-  void Sample(std::uint64_t value, const Labels& labels = {}, std::string_view suffix = "") {
-    Sample(absl::StrCat(value), labels, suffix);
+  template <typename Value>
+  void Sample(Value value, const Labels& labels = {}, std::string_view suffix = "") {
+    Labels all = {{"service", service_}};
+    all.insert(all.end(), labels.begin(), labels.end());
+    page_->Sample(value, all, suffix);
   }
   template <typename Value>
   void One(std::string_view name, std::string_view type, std::string_view help, Value value) {
     Begin(name, type, help);
     Sample(value);
   }
-  std::string Take() { return std::move(text_); }
 
  private:
-  static std::string Escaped(const std::string& value) {
-    return absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}});
-  }
-
   const std::string service_;
-  std::string text_;
-  std::string name_;
+  PrometheusPage* const page_;
 };
 
-void AddProcess(const msg::StatsReplyT& stats, Text* text) {
+void AddProcess(const msg::StatsReplyT& stats, Samples* text) {
   text->One("process_cpu_seconds_total", "counter", "Processor time since the start.",
             Seconds(stats.cpu_us));
   text->One("process_resident_memory_bytes", "gauge", "Memory that is resident.", stats.rss_bytes);
@@ -78,12 +63,12 @@ void AddProcess(const msg::StatsReplyT& stats, Text* text) {
   text->One("process_start_time_seconds", "gauge", "When it was started, seconds since 1970.",
             Seconds(static_cast<std::uint64_t>(stats.started_us)));
   text->Begin("trainyard_info", "gauge", "1; what runs.");
-  text->Sample(1, {{"version", stats.version}, {"log_level", stats.log_level}});
+  text->Sample(std::uint64_t{1}, {{"version", stats.version}, {"log_level", stats.log_level}});
   text->One("trainyard_stop_requested", "gauge", "1 while it stops.",
             std::uint64_t{stats.stop_requested});
 }
 
-void AddPools(const msg::StatsReplyT& stats, Text* text) {
+void AddPools(const msg::StatsReplyT& stats, Samples* text) {
   const auto add = [&](std::string_view name, std::string_view type, std::string_view help,
                        auto value) {
     text->Begin(name, type, help);
@@ -109,7 +94,7 @@ void AddPools(const msg::StatsReplyT& stats, Text* text) {
   }
 }
 
-void AddCalls(const msg::StatsReplyT& stats, Text* text) {
+void AddCalls(const msg::StatsReplyT& stats, Samples* text) {
   text->Begin("trainyard_call_errors_total", "counter", "Calls answered with an error.");
   for (const auto& method : stats.histograms) {
     text->Sample(method->errors, {{"method", method->name}});
@@ -132,7 +117,7 @@ void AddCalls(const msg::StatsReplyT& stats, Text* text) {
   }
 }
 
-void AddCounters(const msg::StatsReplyT& stats, Text* text) {
+void AddCounters(const msg::StatsReplyT& stats, Samples* text) {
   for (const auto& counter : stats.counters) {
     const std::string help =
         counter->help.empty() ? absl::StrCat("\"", counter->name, "\" of Stats.") : counter->help;
@@ -143,13 +128,18 @@ void AddCounters(const msg::StatsReplyT& stats, Text* text) {
 
 }  // namespace
 
+void AddStats(const msg::StatsReplyT& stats, PrometheusPage* page) {
+  Samples samples(stats.service, page);
+  AddProcess(stats, &samples);
+  AddPools(stats, &samples);
+  AddCalls(stats, &samples);
+  AddCounters(stats, &samples);
+}
+
 std::string PrometheusText(const msg::StatsReplyT& stats) {
-  Text text(stats.service);
-  AddProcess(stats, &text);
-  AddPools(stats, &text);
-  AddCalls(stats, &text);
-  AddCounters(stats, &text);
-  return text.Take();
+  PrometheusPage page;
+  AddStats(stats, &page);
+  return page.Take();
 }
 
 }  // namespace bus

@@ -3,19 +3,19 @@
 
 #include <string>
 
+#include "bus/process/prometheus_page.h"
 #include "bus/schema/common_generated.h"
 
 namespace bus {
 
-// A service's Stats in Prometheus' text format 0.0.4, UTF-8. Every sample has the label `service`.
-// What Prometheus' own clients report of a process has their names (process_cpu_seconds_total); all
-// else begins with trainyard_: a counter "bus.bytes_sent" is trainyard_bus_bytes_sent_total, a
-// gauge "leases" trainyard_leases, the latencies of methods
+// Adds a service's Stats to a page in Prometheus' text format 0.0.4, UTF-8. Every sample has the
+// label `service`. What Prometheus' own clients report of a process has their names
+// (process_cpu_seconds_total); all else begins with trainyard_: a counter "bus.bytes_sent" is
+// trainyard_bus_bytes_sent_total, a gauge "leases" trainyard_leases, the latencies of methods
 // trainyard_call_duration_seconds{method}.
+void AddStats(const msg::StatsReplyT& stats, PrometheusPage* page);
+// A page of it alone.
 std::string PrometheusText(const msg::StatsReplyT& stats);
-
-// The Content-Type of it.
-inline constexpr char kPrometheusType[] = "text/plain; version=0.0.4; charset=utf-8";
 
 }  // namespace bus
 

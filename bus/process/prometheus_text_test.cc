@@ -89,6 +89,23 @@ TEST(PrometheusTextTest, BucketsAreCumulativeAndInSeconds) {
   EXPECT_THAT(text, HasSubstr("\ntrainyard_call_errors_total" + labels + "} 2\n"));
 }
 
+TEST(PrometheusTextTest, SamplesOfSeveralServicesStandTogether) {
+  PrometheusPage page;
+  msg::StatsReplyT stats = Stats();
+  AddCounter(&stats, "trials", true, "The first help counts.");
+  AddStats(stats, &page);
+  stats.service = "web";
+  stats.counters.front()->help = "Another help.";
+  AddStats(stats, &page);
+  const std::string text = page.Take();
+  EXPECT_THAT(text, HasSubstr("# TYPE process_open_fds gauge\n"
+                              "process_open_fds{service=\"trainer\"} 7\n"
+                              "process_open_fds{service=\"web\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("The first help counts."));
+  EXPECT_THAT(text, Not(HasSubstr("Another help.")));
+  EXPECT_EQ(page.Take(), "") << "it begins anew";
+}
+
 TEST(PrometheusTextTest, LabelsAreEscaped) {
   msg::StatsReplyT stats = Stats();
   stats.service = "a\"b\\c\nd";

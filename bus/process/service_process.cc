@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/flags/flag.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -23,7 +22,6 @@
 #include "bus/wire/version.h"
 #include "glog/logging.h"
 #include "runtime/file/file.h"
-#include "runtime/http_responder.h"
 #include "runtime/mutex.h"
 #include "runtime/process/exit_code.h"
 #include "runtime/process/init.h"
@@ -33,17 +31,12 @@
 #include "runtime/text/random_id.h"
 #include "runtime/thread.h"
 
-ABSL_FLAG(int, metrics_port, 0,
-          "Port on 127.0.0.1 for Prometheus: /metrics, and /healthz; 0: none.");
-
 namespace bus {
 namespace {
 
 constexpr absl::Duration kRevokeTimeout = absl::Milliseconds(300);
 constexpr absl::Duration kReplyTime = absl::Milliseconds(20);
 constexpr int kInterrupted = 130;
-
-constexpr int kMostPort = 65535;
 
 // How often a service looks whether its files are there, and how many looks later it touches them,
 // so that a cleaner of temporary files sees that they are used. (Watched they would take one of a
@@ -57,13 +50,6 @@ absl::Status CheckListen(const std::string& endpoint) {
       absl::StrCat("cannot listen on ", endpoint,
                    ": only ipc:// is served; tcp:// needs keys for those who "
                    "may connect, which this version does not have"));
-}
-
-absl::Status CheckMetricsPort() {
-  const int port = absl::GetFlag(FLAGS_metrics_port);
-  if (port >= 0 && port <= kMostPort) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--metrics_port is ", port, "; it must be from 1 to ", kMostPort));
 }
 
 void TellSupervisor(const char* state) {
@@ -103,7 +89,6 @@ class RealServiceProcess : public ServiceProcess {
   absl::Status TakeLocks();
   absl::Status Open();
   void HandleCommonMethods();
-  absl::Status ServeMetrics();
   void Register();
   void SayReady();
   void WriteReadyFile();
@@ -145,7 +130,6 @@ class RealServiceProcess : public ServiceProcess {
   std::unique_ptr<Client> client_;
   std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<StatsSource> stats_;
-  std::unique_ptr<runtime::HttpResponder> metrics_;
   std::unique_ptr<Registration> registration_;
   std::unique_ptr<runtime::Thread> stop_watch_;
 
@@ -244,7 +228,7 @@ absl::Status RealServiceProcess::Open() {
                                                               .node = node_.get(),
                                                               .methods = service_.get()});
   HandleCommonMethods();
-  return ServeMetrics();
+  return absl::OkStatus();
 }
 
 void RealServiceProcess::HandleCommonMethods() {
@@ -274,31 +258,6 @@ void RealServiceProcess::HandleCommonMethods() {
       });
 }
 
-absl::Status RealServiceProcess::ServeMetrics() {
-  const int port = absl::GetFlag(FLAGS_metrics_port);
-  if (port == 0) return absl::OkStatus();
-  if (absl::Status good = CheckMetricsPort(); !good.ok()) return good;
-  using Page = runtime::HttpResponder::Page;
-  auto server = runtime::HttpResponder::Start(
-      {.loop = loop_.get(),
-       .port = port,
-       .pages = {{"/metrics",
-                  [this] {
-                    return Page{.type = kPrometheusType, .body = PrometheusText(stats_->Gather())};
-                  }},
-                 {"/healthz", [this] {
-                    return stopping_ ? Page{.status = 503, .body = "stopping\n"}
-                                     : Page{.body = "ok\n"};
-                  }}}});
-  if (!server.ok()) {
-    return absl::Status(server.status().code(),
-                        absl::StrCat("--metrics_port: ", server.status().message()));
-  }
-  metrics_ = *std::move(server);
-  LOG(INFO) << "metrics at http://127.0.0.1:" << port << "/metrics";
-  return absl::OkStatus();
-}
-
 RealServiceProcess::~RealServiceProcess() {
   (void)coordinator_.RequestStop();
   if (service_ != nullptr) service_->Stop();
@@ -308,7 +267,6 @@ RealServiceProcess::~RealServiceProcess() {
     stopping_ = left_ = true;
   }
   pool_.reset();
-  metrics_.reset();
   registration_.reset();
   service_.reset();
   publisher_.reset();
@@ -517,7 +475,6 @@ int RealServiceProcess::Join() {
 
 absl::Status ServiceProcess::CheckFlags(const Options& options) {
   if (absl::Status good = runtime::CheckLogFlags(); !good.ok()) return good;
-  if (absl::Status good = CheckMetricsPort(); !good.ok()) return good;
   return CheckListen(options.listen);
 }
 

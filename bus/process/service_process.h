@@ -21,9 +21,8 @@ namespace bus {
 // What every service's main() does, in this order: signals blocked before any thread, logging,
 // locations, the service's lock (a second copy ends with AlreadyExists naming the first: exit
 // 6), clock, event loop, coordinator, pool, node, socket, and then registration, the ready line
-// and file, run, stop. A main() makes it, adds its components and methods, and returns Run(). What
-// every service answers (Stats, Metrics, SetLogLevel, Shutdown; with --metrics_port /metrics and
-// /healthz over HTTP) is there.
+// and file, run, stop. A main() makes it, adds its components and methods, and returns Run(). It
+// serves the methods of every service (Stats, Metrics, SetLogLevel, Shutdown).
 class ServiceProcess {
  public:
   struct Options {

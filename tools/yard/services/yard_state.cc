@@ -24,6 +24,7 @@
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/exit_code.h"
+#include "runtime/process/metrics_port.h"
 #include "runtime/text/string_view.h"
 #include "tools/yard/services/health.h"
 #include "tools/yard/services/service_output.h"
@@ -186,6 +187,7 @@ absl::StatusOr<std::optional<Wanted>> ReadWantedFile(const std::string& path) {
     for (const std::string_view service : kServices) {
       if (flags->contains(service)) read_list(*flags, service, &wanted.flags[std::string(service)]);
     }
+    runtime::LeaveOneMetricsPort(&wanted.flags);
   }
   if (json.contains("slots") && json["slots"].is_number_unsigned()) {
     wanted.slots =
@@ -267,19 +269,16 @@ std::string WordsOf(const Wanted& wanted) {
     const auto found = wanted.flags.find(service);
     return found == wanted.flags.end() ? std::vector<std::string>() : found->second;
   };
-  // The registry has what all of them have, and the first port.
-  for (const std::string& flag : flags_of("registry")) {
-    constexpr std::string_view kPort = "metrics_port=";
-    flag.starts_with(kPort) ? add("--metrics_port", flag.substr(kPort.size()))
-                            : add("--service", flag);
-  }
+  // The registry has what all of them have.
+  for (const std::string& flag : flags_of("registry")) add("--service", flag);
   for (const std::string& flag : flags_of("trainer")) {
     constexpr std::string_view kKept = "keep_trials=";
     if (flag.starts_with(kKept)) add("--keep_trials", flag.substr(kKept.size()));
   }
   for (const std::string& flag : flags_of("web")) {
-    constexpr std::string_view kPage = "page=";
+    constexpr std::string_view kPage = "page=", kPort = "metrics_port=";
     if (flag.starts_with(kPage)) add("--page", flag.substr(kPage.size()));
+    if (flag.starts_with(kPort)) add("--metrics_port", flag.substr(kPort.size()));
   }
   return absl::StrJoin(words, " ");
 }

@@ -198,15 +198,15 @@ TEST_F(YardStateTest, ServicesOfThisStateWithSocketsElsewhereAreNamed) {
 TEST_F(YardStateTest, WhatTheYardWasOutlivesIt) {
   EXPECT_FALSE(ReadLastWanted(locations()).has_value());
   EXPECT_TRUE(RetireWanted(locations(), false).ok());
-  const Wanted wanted{
-      .logdir = "/a b",
-      .trainer = "/t",
-      .resources = {"gpu=0,1"},
-      .datamanager = {"cache_mb=7"},
-      .flags = {{"registry", {"log_level=debug", "metrics_port=9464"}},
-                {"trainer", {"log_level=debug", "metrics_port=9467", "keep_trials=3"}}},
-      .slots = 2,
-      .logdir_was_given = true};
+  const Wanted wanted{.logdir = "/a b",
+                      .trainer = "/t",
+                      .resources = {"gpu=0,1"},
+                      .datamanager = {"cache_mb=7"},
+                      .flags = {{"registry", {"log_level=debug"}},
+                                {"trainer", {"log_level=debug", "keep_trials=3"}},
+                                {"web", {"log_level=debug", "metrics_port=9464"}}},
+                      .slots = 2,
+                      .logdir_was_given = true};
   ASSERT_TRUE(WriteWanted(locations(), wanted).ok());
   ASSERT_TRUE(RetireWanted(locations(), true).ok());
   EXPECT_FALSE(ReadWanted(locations())->has_value());
@@ -218,7 +218,7 @@ TEST_F(YardStateTest, WhatTheYardWasOutlivesIt) {
   EXPECT_FALSE(ReadLastWanted(locations())->kept);
   EXPECT_EQ(WordsOf(wanted),
             "--logdir '/a b' --trainer /t --slots 2 --resources gpu=0,1 --datamanager cache_mb=7 "
-            "--service log_level=debug --metrics_port 9464 --keep_trials 3");
+            "--service log_level=debug --keep_trials 3 --metrics_port 9464");
   EXPECT_EQ(WordsOf({.logdir = "/a"}), "");
 }
 

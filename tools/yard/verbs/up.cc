@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -33,7 +32,7 @@ namespace yard {
 namespace {
 
 // One for each service from here on.
-constexpr int kLastMetricsPort = 65'535 - static_cast<int>(std::size(kServices)) + 1;
+constexpr int kLastPort = 65'535;
 
 class Up : public Verb {
  public:
@@ -50,7 +49,7 @@ class Up : public Verb {
     options.Add("--service", service_,
                 "A flag of every service: log_level=debug; may be repeated.");
     options.Add("--metrics_port", metrics_port_,
-                "Serve Prometheus: registry here, launcher, datamanager, trainer, web next.");
+                "A port for Prometheus, for the whole yard: /metrics.");
     options.Add("--page", page_, "on or off: the page in a browser (default: on; see: yard ui).");
     options.Flag("--defaults", defaults_, "Forget what the last `yard up` was told.");
     options.Flag("--upgrade", upgrade_,
@@ -184,9 +183,9 @@ class Up : public Verb {
     std::map<std::string, std::vector<std::string>> flags;
     int port = 0;
     if (!metrics_port_.empty() &&
-        (!absl::SimpleAtoi(metrics_port_, &port) || port < 1 || port > kLastMetricsPort)) {
-      return absl::InvalidArgumentError(absl::StrCat("--metrics_port ", metrics_port_,
-                                                     " is no number from 1 to ", kLastMetricsPort));
+        (!absl::SimpleAtoi(metrics_port_, &port) || port < 1 || port > kLastPort)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--metrics_port ", metrics_port_, " is no number from 1 to ", kLastPort));
     }
     int keep_trials = 0;
     if (!keep_trials_.empty() &&
@@ -196,10 +195,8 @@ class Up : public Verb {
     }
     for (const std::string_view service : kServices) {
       if (!service_.empty()) flags[std::string(service)] = service_;
-      if (port != 0) {
-        flags[std::string(service)].push_back(absl::StrCat("metrics_port=", port++));
-      }
     }
+    if (port != 0) flags["web"].push_back(absl::StrCat("metrics_port=", port));
     if (keep_trials != 0) flags["trainer"].push_back(absl::StrCat("keep_trials=", keep_trials));
     if (!page_.empty() && page_ != "on" && page_ != "off") {
       return absl::InvalidArgumentError(absl::StrCat("--page ", page_, " is neither on nor off"));

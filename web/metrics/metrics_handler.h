@@ -1,0 +1,30 @@
+#ifndef WEB_METRICS_METRICS_HANDLER_H_
+#define WEB_METRICS_METRICS_HANDLER_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/thread_pool.h"
+#include "web/http/message.h"
+#include "web/http/server.h"
+
+namespace web {
+
+struct MetricsHandlerOptions {
+  runtime::ThreadPool* pool = nullptr;  // Not owned; outlives the handler.
+  std::function<std::string()> text;    // May block.
+  // As for Guard.
+  std::vector<std::string> hosts = {};
+};
+
+// Answers requests of the port for Prometheus: GET /metrics with `text`, and /healthz. A request
+// has to name this machine as its host, and needs no token. At most one text is made at a time: who
+// asks meanwhile is told to come again (503).
+std::function<void(Request request, std::shared_ptr<Reply> reply)> MetricsHandler(
+    MetricsHandlerOptions options);
+
+}  // namespace web
+
+#endif  // WEB_METRICS_METRICS_HANDLER_H_

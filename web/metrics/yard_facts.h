@@ -1,0 +1,30 @@
+#ifndef WEB_METRICS_YARD_FACTS_H_
+#define WEB_METRICS_YARD_FACTS_H_
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/time/time.h"
+#include "bus/call/client.h"
+#include "bus/schema/common_generated.h"
+#include "bus/schema/launcher_generated.h"
+#include "bus/schema/trainer_generated.h"
+
+namespace web {
+
+// Answers of the services at one moment. A service that has not answered has none here.
+struct YardFacts {
+  std::map<std::string, std::optional<msg::StatsReplyT>> stats;  // By service, all there should be.
+  std::optional<msg::ServicesReplyT> kept;                       // By the launcher.
+  std::optional<msg::JobsReplyT> jobs;                           // Live jobs.
+  std::optional<msg::UsageReplyT> usage;
+  std::optional<msg::TrialsReplyT> trials;  // Live ones, and the newest ended ones.
+};
+
+// Asks all of them at once. Blocks, no longer than `patience` and a moment.
+YardFacts ReadYardFacts(bus::Client& client, absl::Duration patience);
+
+}  // namespace web
+
+#endif  // WEB_METRICS_YARD_FACTS_H_

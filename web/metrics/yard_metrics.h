@@ -1,0 +1,18 @@
+#ifndef WEB_METRICS_YARD_METRICS_H_
+#define WEB_METRICS_YARD_METRICS_H_
+
+#include <string>
+
+#include "web/metrics/yard_facts.h"
+
+namespace web {
+
+// The whole yard in Prometheus' text format: what each service counts (prometheus_text.h), and of
+// services, tasks, trials and GPUs whether they are up, restarts, state, processor time, memory,
+// bytes from and to disks, GPUs and reports (docs/operating.md). A value that is not known has no
+// sample. Pure.
+std::string YardMetricsText(const YardFacts& facts);
+
+}  // namespace web
+
+#endif  // WEB_METRICS_YARD_METRICS_H_
