@@ -172,13 +172,14 @@ class Keeper : public ServiceKeeper {
 
   void OnDirectory() {
     alignas(inotify_event) char buffer[4096];
-    bool ours = false, removed = false;
+    bool ours = false, removed = false, asked = false;
     for (ssize_t got; (got = read(inotify_.get(), buffer, sizeof buffer)) > 0;) {
       for (ssize_t at = 0; at < got;) {
         const auto* event = reinterpret_cast<const inotify_event*>(buffer + at);
         removed = removed || (event->mask & IN_IGNORED) != 0;
         ours = ours || (event->mask & IN_Q_OVERFLOW) != 0 ||
                (event->len > 0 && MattersToUs(event->name));
+        asked = asked || (event->len > 0 && std::string_view(event->name) == "wanted");
         at += static_cast<ssize_t>(sizeof(inotify_event) + event->len);
       }
     }
@@ -187,7 +188,17 @@ class Keeper : public ServiceKeeper {
       LOG(WARNING) << "a directory of the yard was removed"
                    << (again.ok() ? "" : absl::StrCat(": ", again.message()));
     }
+    if (asked) EndPauses();
     if (ours || removed) Look();
+  }
+
+  // A person asks for the yard, perhaps after mending what kept a service from starting: the next
+  // try is now.
+  void EndPauses() {
+    for (Kept& service : services_) {
+      options_.loop->Cancel(std::exchange(service.timer, 0));
+      service.quick_failures = 0;
+    }
   }
 
   void Look() {

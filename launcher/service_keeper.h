@@ -24,7 +24,8 @@ namespace launcher {
 //
 // A service that holds its lock is adopted and watched, as soon as it takes it, whoever started
 // it; one that does not is started, in a session of its own, so that it outlives the launcher. One
-// that dies is started again at once, then with a growing delay up to 5 s. A registry whose ready
+// that dies is started again at once, then with a growing delay up to 5 s, which ends when the file
+// is written again. A registry whose ready
 // file says "supervisor=external" is left alone. Without the file nothing is started.
 class ServiceKeeper {
  public:

@@ -18,7 +18,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "runtime/clock.h"
 #include "runtime/event_loop.h"
+#include "runtime/fake_clock.h"
 #include "runtime/file/file.h"
 #include "runtime/file/locations.h"
 #include "runtime/mutex.h"
@@ -47,7 +49,7 @@ signal.pause()
 
 class ServiceKeeperTest : public ::testing::Test {
  protected:
-  ServiceKeeperTest() {
+  explicit ServiceKeeperTest(runtime::Clock* clock = runtime::Clock::Real()) : clock_(clock) {
     char name[] = "/tmp/yskXXXXXX";
     folder_ = mkdtemp(name);
     for (const char* part : {"/run", "/state", "/bin"}) {
@@ -58,7 +60,7 @@ class ServiceKeeperTest : public ::testing::Test {
     for (const char* service : {"registry", "datamanager", "trainer", "web", "mine"}) {
       EXPECT_TRUE(runtime::WriteFileAtomically(folder_ + "/bin/" + service, script, 0700).ok());
     }
-    loop_ = runtime::EventLoop::Create();
+    loop_ = runtime::EventLoop::Create(clock_);
     thread_ = std::make_unique<runtime::Thread>("loop", [this] { loop_->Run(); });
   }
   ~ServiceKeeperTest() override {
@@ -87,6 +89,7 @@ class ServiceKeeperTest : public ::testing::Test {
     OnLoop([&] {
       ServiceKeeper::Options options;
       options.loop = loop_.get();
+      options.clock = clock_;
       options.locations.runtime_directory = folder_ + "/run";
       options.locations.state_directory = folder_ + "/state";
       options.environment = {"PATH=/usr/bin:/bin"};
@@ -156,6 +159,7 @@ class ServiceKeeperTest : public ::testing::Test {
   }
   std::string Starts() { return runtime::ReadFile(folder_ + "/run/starts", 10000).value_or(""); }
 
+  runtime::Clock* const clock_;
   std::string folder_;
   std::unique_ptr<runtime::EventLoop> loop_;
   std::unique_ptr<runtime::Thread> thread_;
@@ -196,6 +200,32 @@ TEST_F(ServiceKeeperTest, StartsAKilledOneAgain) {
   EXPECT_NE(second, first);
   EXPECT_EQ(Services()["datamanager"].restarts, 1u);
   EXPECT_EQ(Services()["datamanager"].pid, second);
+}
+
+struct StoppedTime {
+  runtime::FakeClock clock;
+};
+// No delay ends by itself.
+class StoppedKeeperTest : private StoppedTime, public ServiceKeeperTest {
+ protected:
+  StoppedKeeperTest() : ServiceKeeperTest(&clock) {}
+};
+
+TEST_F(StoppedKeeperTest, AFileThatIsWrittenAgainEndsTheDelay) {
+  const std::string program = folder_ + "/bin/web";
+  const std::string good = runtime::ReadFile(program, 10'000).value_or("");
+  ASSERT_TRUE(runtime::WriteFileAtomically(program, "#!/bin/sh\nexit 1\n", 0700).ok());
+  WriteWanted();
+  Open();
+  // The first try, and the one at once after it; the next has a delay.
+  ASSERT_TRUE(Await([&] {
+    auto web = Services()["web"];
+    return web.restarts == 2 && web.state == msg::TaskState::Exited;
+  }));
+  ASSERT_TRUE(runtime::WriteFileAtomically(program, good, 0700).ok());
+  EXPECT_EQ(Holder("web"), 0);
+  WriteWanted();
+  AwaitHolder("web");
 }
 
 TEST_F(ServiceKeeperTest, TheNextLauncherAdoptsAndWatchesThem) {

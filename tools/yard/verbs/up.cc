@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -110,6 +111,12 @@ class Up : public Verb {
  private:
   static bool AnyRuns(const Context& context) {
     return std::any_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
+      return HolderOf(context.locations, service) != 0;
+    });
+  }
+
+  static bool AllRun(const Context& context) {
+    return std::all_of(std::begin(kServices), std::end(kServices), [&](std::string_view service) {
       return HolderOf(context.locations, service) != 0;
     });
   }
@@ -296,9 +303,11 @@ class Up : public Verb {
     const absl::Status written =
         noted == wanted ? absl::OkStatus() : WriteWanted(context.locations, wanted);
     if (!written.ok()) return Fail(context, "up", WithNextStep(context, written));
+    // The launcher tries at once what is missing when the file is written again.
+    if (noted == wanted && was_up && !AllRun(context)) (void)WriteWanted(context.locations, wanted);
     Awaited awaited{.services = {std::begin(kServices), std::end(kServices)}};
     for (const std::string& service : awaited.services) {
-      awaited.output_begins[service] = was_up ? 0 : OutputEnd(context.locations, service);
+      awaited.output_begins[service] = OutputEnd(context.locations, service);
     }
     absl::Status ready;
     for (const char* service : {"registry", "launcher"}) {
@@ -321,7 +330,7 @@ class Up : public Verb {
                              });
     }
     if (!ready.ok()) {
-      if (!was_up) TakeBack(context, noted, &awaited);
+      if (!was_up) TakeBack(context, ready, noted, &awaited);
       return Fail(context, "up", ready);
     }
     if (const int upgraded = Upgrade(context, wanted); upgraded != kDone) return upgraded;
@@ -346,13 +355,14 @@ class Up : public Verb {
                  << ", as the last `yard up` was told (yard up --defaults: without)\n";
   }
 
-  // A yard without one of those that this command has started would not come up later either: it
-  // is wanted no more than it was before.
-  static void TakeBack(Context& context, const std::optional<Wanted>& noted, Awaited* awaited) {
+  // A yard without one of those that this command has started would not come up later either, nor
+  // would one with a flag that a service refuses: it is wanted no more than it was before.
+  static void TakeBack(Context& context, const absl::Status& why,
+                       const std::optional<Wanted>& noted, Awaited* awaited) {
     const bool one_ended =
         std::any_of(awaited->started.begin(), awaited->started.end(),
                     [](auto& one) { return one.second.Wait(absl::ZeroDuration()).ok(); });
-    if (!one_ended) return;
+    if (!one_ended && !absl::StrContains(why.message(), " cannot start: --")) return;
     if (noted) {
       (void)WriteWanted(context.locations, *noted);
     } else {
@@ -360,7 +370,7 @@ class Up : public Verb {
     }
     for (auto& [service, process] : awaited->started) (void)process.Signal(SIGTERM);
     for (auto& [service, process] : awaited->started) {
-      if (!process.Wait(absl::Seconds(2)).ok()) (void)process.Signal(SIGKILL);
+      if (!process.Wait(absl::Seconds(5)).ok()) (void)process.Signal(SIGKILL);
     }
   }
 
