@@ -231,9 +231,11 @@ class Taker {
           data_.AddValueAgain(id, place);
         } else {
           ++file_->points;
-          TakeContent(id, *kind, value, event.wall_time);
+          const std::uint32_t blobs = BlobsIn(*kind, value, form);
+          TakeContent(id, *kind, value,
+                      event.wall_time);  // `kind` may be another one from here on.
           if (data_.keeps_points()) place.crc = eventlog::Crc32c(value.bytes);
-          data_.AddValue(id, place, file_->age, BlobsIn(*kind, value, form));
+          data_.AddValue(id, place, file_->age, blobs);
         }
         return;
       }

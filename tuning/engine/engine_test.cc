@@ -125,7 +125,9 @@ class World {
     if (program.answer == Answer::kStop) return End(trial, tuning::End::kStopped);
     if (program.answer == Answer::kPause) return End(trial, tuning::End::kPaused);
     if (program.at >= length) return End(trial, tuning::End::kDone);
-    Report(trial, curve(*engine_.trials()[trial].point, program.at + 1));
+    // A changed space has no point for a trial that does not fit into it; its program goes on.
+    const auto& point = engine_.trials()[trial].point;
+    Report(trial, point.has_value() ? curve(*point, program.at + 1) : 10);
   }
 
   std::map<std::uint64_t, double> Running() const {

@@ -29,7 +29,7 @@
 namespace yard {
 namespace {
 
-constexpr absl::Duration kPatience = absl::Seconds(5);
+constexpr absl::Duration kPatience = absl::Seconds(10);
 constexpr std::size_t kMostSaid = 64 << 10;
 
 // A service's program that looks at its flags.
