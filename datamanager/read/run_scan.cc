@@ -232,8 +232,7 @@ class Taker {
         } else {
           ++file_->points;
           const std::uint32_t blobs = BlobsIn(*kind, value, form);
-          TakeContent(id, *kind, value,
-                      event.wall_time);  // `kind` may be another one from here on.
+          TakeContent(id, *kind, value, event.wall_time);  // It may replace `*kind`.
           if (data_.keeps_points()) place.crc = eventlog::Crc32c(value.bytes);
           data_.AddValue(id, place, file_->age, blobs);
         }

@@ -12,8 +12,9 @@
 
 namespace datamanager::tensorboard {
 
-// Threads on which providers answer calls: some for lists and others for what is read, so that who
-// waits for a run holds up no list. What needs no effort is answered at once, whatever they do.
+// Threads on which providers answer calls: some for lists and others for reads, so that a call
+// that waits for a run holds up no list. Cheap calls are answered at once, whatever these threads
+// do.
 class CallThreads {
  public:
   // `coordinator` is not owned. The threads end when it stops; the destructor waits for them.

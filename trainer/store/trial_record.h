@@ -11,7 +11,7 @@
 
 namespace trainer {
 
-// What was asked for; nothing of it changes but what people say of the trial (Store::Annotate()).
+// The request for a trial. Only labels, note and display name change (Store::Annotate()).
 struct TrialSpec {
   std::string name;  // Of the run's directory: one path segment.
   std::vector<std::string> argv;

@@ -65,7 +65,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   void Start(std::shared_ptr<Core> core);
   void Close() override;
 
-  // What a Reply does, of the request with that number; another one's is ignored.
+  // A Reply calls these for its request, by number; calls for another request are ignored.
   void Send(std::uint64_t request, Response response);
   void Begin(std::uint64_t request, const Response& head);
   void Write(std::uint64_t request, std::string part);

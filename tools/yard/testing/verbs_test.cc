@@ -145,7 +145,7 @@ class DoctorTest : public VerbsTest {
   }
 };
 
-// What docs/health.md says that it looks at, without what is in parentheses.
+// The checks that docs/health.md lists, without words in parentheses.
 std::set<std::string> DocumentedChecks() {
   std::ifstream page("docs/health.md");
   std::set<std::string> checks;

@@ -32,7 +32,6 @@
 namespace yard {
 namespace {
 
-// One for each service from here on.
 constexpr int kLastPort = 65'535;
 
 class Up : public Verb {
