@@ -8,7 +8,7 @@ import sqlite3
 import threading
 
 from bazel.python import xml_runner
-from tests import yard_case
+from tests import provided, yard_case
 
 SERVICES = ("registry", "launcher", "datamanager", "trainer", "web")
 PROGRAMS = ("tools/yard/yard", "launcher/yard-shim", *("%s/%s" % (name, name) for name in SERVICES))
@@ -48,6 +48,18 @@ class Reports(threading.Thread):
             self.pids.add(int(pid))
             self.acknowledged += 1
         os.close(self._go)
+
+    def end(self):
+        """The number of reports, after the last of which the program gets an end of file."""
+        self.ends = True
+        self.join(yard_case.LONG)
+        assert not self.is_alive(), "the program does not report"
+        return self.acknowledged
+
+
+def reported_by(directory, run):
+    with open(os.path.join(directory, "runs", run, "result.json")) as results:
+        return [json.loads(line)["loss"] for line in results]
 
 
 class UpgradeTest(yard_case.YardCase):
@@ -107,13 +119,9 @@ class UpgradeTest(yard_case.YardCase):
             self.install(release)
             self.upgrade(reports)
             self.assertEqual(len(reports.pids), 1, "the program was started again")
-        reports.ends = True
-        reports.join(yard_case.LONG)
-        self.assertFalse(reports.is_alive())
+        number = reports.end()
         self.yard("wait", "first", "--timeout", str(yard_case.LONG))
-        with open(os.path.join(self.directory, "runs", "first", "result.json")) as results:
-            steps = [json.loads(line)["loss"] for line in results]
-        self.assertEqual(steps, list(range(1, reports.acknowledged + 1)))
+        self.assertEqual(reported_by(self.directory, "first"), list(range(1, number + 1)))
 
         # A step back, to programs that are older than the state: they refuse it by name.
         self.yard("down")
@@ -133,6 +141,89 @@ class UpgradeTest(yard_case.YardCase):
         database.close()
         self.up("--timeout", str(yard_case.LONG))
         self.assertIn("first", self.yard("ps", "-a")[0])
+
+
+# A task of a job: it waits for a line, and ends as that says.
+TASK = """
+read -r code <end
+exit "$code"
+"""
+
+
+class OlderProgramsTest(yard_case.YardCase):
+    """A trial and a job of the programs of an older commit go on under those of this tree."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.prefix = provided.folder("YARD_OLD_PREFIX", "an installation of an older commit (tools/install)")
+        super().setUpClass()
+
+    def write(self, name, text):
+        with open(os.path.join(self.directory, name), "w") as file:
+            file.write(text)
+
+    def show(self, name):
+        return json.loads(self.yard("show", name, "--json")[0].splitlines()[0])
+
+    def programs(self):
+        """The folders in which the programs of the running services are."""
+        lines = [json.loads(line) for line in self.yard("status", "--json")[0].splitlines()]
+        pids = {line["service"]: line["pid"] for line in lines if line["service"] in SERVICES and line["pid"]}
+        # (Older programs have no web service.)
+        self.assertLessEqual(set(SERVICES) - {"web"}, set(pids))
+        return {os.path.dirname(os.readlink("/proc/%d/exe" % pid)) for pid in pids.values()}
+
+    def attempts(self, job):
+        """The number and the pid of each attempt of each task."""
+        return [[(attempt["number"], attempt["pid"]) for attempt in task["attempts"]]
+                for task in self.show(job)["tasks"]]
+
+    def points(self, run):
+        points = [json.loads(line) for line in self.yard("export", run, "--json")[0].splitlines()]
+        return [point["value"] for point in points if point["tag"] == "loss"]
+
+    def test_a_trial_and_a_job_go_on_and_end_under_the_programs_of_this_tree(self):
+        self.write("program.sh", PROGRAM)
+        self.write("task.sh", TASK)
+        os.mkfifo(os.path.join(self.directory, "end"))
+        reports = Reports(self.directory)
+        self.yard("run", "--name", "ended", "--", "sh", "-c", "echo '{\"t\":\"report\",\"m\":{\"loss\":1}}' >&3")
+        self.yard("run", "--detach", "--name", "first", "--", "sh", "program.sh")
+        self.yard("launch", "--detach", "--name", "job", "--worker", "2", "--", "sh", "task.sh")
+        reports.start()
+        self.await_true(lambda: reports.acknowledged >= 3, "the program does not report")
+        self.await_true(lambda: [task["state"] for task in self.show("job")["tasks"]] == ["running"] * 2,
+                        "the job does not run")
+        trial = self.show("first")
+        before = {job: self.attempts(job) for job in (trial["job"], "job")}
+        self.assertEqual(before[trial["job"]], [[(1, min(reports.pids))]])
+        old_programs = self.programs()
+        self.assertEqual({os.path.commonpath([self.prefix, folder]) for folder in old_programs}, {self.prefix})
+
+        # The program goes on to report meanwhile, and waits for its answer.
+        self.yard("down", "--keep")
+        type(self).yard_program = str(pathlib.Path(yard_case.YARD).absolute())
+        count = reports.acknowledged
+        self.yard("up")
+        self.assertFalse(self.programs() & old_programs)
+        self.await_true(lambda: reports.acknowledged > count + 2, "no report comes under the programs of this tree")
+        self.assertEqual({job: self.attempts(job) for job in before}, before)
+        self.assertEqual({line["state"]: line["name"] for line in map(self.show, ("ended", "first"))},
+                         {"done": "ended", "running": "first"})
+        self.assertEqual(self.show("first")["id"], trial["id"])
+
+        number = reports.end()
+        self.yard("wait", "first", "--timeout", str(yard_case.LONG))
+        with open(os.path.join(self.directory, "end"), "w") as end:
+            end.write("0\n7\n")
+        self.finish(self.start_yard("wait", "job", "--timeout", str(yard_case.LONG)), 1)
+        self.assertEqual({job: self.attempts(job) for job in before}, before)
+        self.assertEqual(len(reports.pids), 1, "the program was started again")
+        self.assertEqual(reported_by(self.directory, "first"), list(range(1, number + 1)))
+        self.assertEqual(self.show("first")["reports"], number)
+        codes = [task["attempts"][0]["exit_code"] for task in self.show("job")["tasks"]]
+        self.assertEqual(sorted(codes), [0, 7])
+        self.await_true(lambda: self.points("first") == list(range(1, number + 1)), "not all points are there")
 
 
 if __name__ == "__main__":

@@ -28,9 +28,11 @@ class YardCase(unittest.TestCase):
 
     `peer` names the environment of $YARD_PEERS whose programs are first on PATH; empty: none is needed.
     `up_words` go with `yard up`. `variables` are added to the environment of all.
+    `prefix` is where the programs are installed that start the yard; empty: those that Bazel has built.
     """
 
     peer = ""
+    prefix = ""
     up_words = ()
     variables = {}
 
@@ -57,7 +59,7 @@ class YardCase(unittest.TestCase):
             "TSAN_OPTIONS": os.environ.get("TSAN_OPTIONS", ""),
             **cls.variables,
         }
-        cls.yard_program = str(pathlib.Path(YARD).absolute())
+        cls.yard_program = str(pathlib.Path(cls.prefix, "bin/yard") if cls.prefix else pathlib.Path(YARD).absolute())
         cls._services("up", *cls.up_words)
         cls.addClassCleanup(cls._services, "down")
 

@@ -12,6 +12,9 @@ import urllib.parse
 import xml.etree.ElementTree as ElementTree
 from dataclasses import dataclass, field
 
+# How the reason of a skipped case begins that needs something which nobody has to have (tests/provided.py).
+NOT_RUN = "not run: "
+
 # A retried or repeated test has one result for each of these; the last attempt counts.
 Run = collections.namedtuple("Run", "label run shard")
 
@@ -28,11 +31,13 @@ class Verdict:
     passed: int = 0
     failures: list = field(default_factory=list)  # of Failure
     skipped: list = field(default_factory=list)  # of names
+    not_run: list = field(default_factory=list)  # of names with what they need, which may be missing
 
     def add(self, other):
         self.passed += other.passed
         self.failures += other.failures
         self.skipped += other.skipped
+        self.not_run += other.not_run
 
     def count_skips_as_failures(self):
         self.failures += [Failure(name + " (skipped)") for name in self.skipped]
@@ -126,7 +131,7 @@ def judge(events, tag_filter=TagFilter(), read_file=None):
 
 
 def cases(xml):
-    """(name, state) of each case of a JUnit file; state is "passed", "failed" or "skipped"."""
+    """(name, state) of each case of a JUnit file; state is "passed", "failed", "skipped", or why it was "not run: "."""
     found = []
     for case in ElementTree.fromstring(xml).iter("testcase"):
         suite = case.get("classname")
@@ -135,7 +140,8 @@ def cases(xml):
             state = "failed"
         elif (case.find("skipped") is not None or case.get("status") == "notrun"
               or case.get("result") == "skipped"):
-            state = "skipped"
+            reason = case.find("skipped").get("message", "") if case.find("skipped") is not None else ""
+            state = reason if reason.startswith(NOT_RUN) else "skipped"
         else:
             state = "passed"
         found.append((name, state))
@@ -157,6 +163,8 @@ def _judge_result(run, result, read_file):
             verdict.passed += 1
         elif state == "failed":
             verdict.failures.append(Failure(full, log))
+        elif state.startswith(NOT_RUN):
+            verdict.not_run.append(f"{full}: {state[len(NOT_RUN):]}")
         else:
             verdict.skipped.append(full)
     if result.status in ("PASSED", "FLAKY"):

@@ -112,6 +112,14 @@ class BuildEventsTest(unittest.TestCase):
         self.assertEqual(verdict.summary(), "1 passed, 1 failed")
         self.assertEqual(names(verdict.failures), ["//a:x_test S.Skips (skipped)"])
 
+    def test_what_needs_something_that_may_be_missing_is_named_and_is_no_failure(self):
+        not_run = '<testcase classname="S" name="Old" status="run"><skipped message="not run: X is not set: why"/></testcase>'
+        verdict = judge([configured("//a:x_test"), result("//a:x_test"), finished("SUCCESS")],
+                        {"/logs/a/x_test/1-1-1.xml": PASS + SKIP + not_run})
+        self.assertEqual(verdict.not_run, ["//a:x_test S.Old: X is not set: why"])
+        verdict.count_skips_as_failures()
+        self.assertEqual(names(verdict.failures), ["//a:x_test S.Skips (skipped)"])
+
     def test_a_test_with_no_case_fails(self):
         verdict = judge([configured("//a:x_test"), result("//a:x_test"), finished("SUCCESS")],
                         {"/logs/a/x_test/1-1-1.xml": ""})

@@ -158,6 +158,10 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(lines[0], "skipped: //a:b S.C")
         self.assertEqual(lines[-2:], ["failed: //a:b S.C (skipped)", "1 passed, 1 failed"])
 
+    def test_what_was_not_run_is_said_and_is_no_failure_under_ci(self):
+        self.assertEqual(report(Verdict(passed=1, not_run=["//a:b S.C: X is not set"]), ci=True),
+                         ["not run: //a:b S.C: X is not set", "1 passed, 0 failed"])
+
     def test_one_explanation_is_shown_once(self):
         lines = report(Verdict(failures=[Failure("a", text="the same"), Failure("b", text="the same")]))
         self.assertEqual(lines.count("the same"), 1)

@@ -86,6 +86,7 @@ class Stages:
         if name != "default":
             verdict.failures = [Failure(f"{name}: {f.name}", f.log, f.text) for f in verdict.failures]
             verdict.skipped = [f"{name}: {skipped}" for skipped in verdict.skipped]
+            verdict.not_run = [f"{name}: {why}" for why in verdict.not_run]
         return verdict
 
     def _gcc(self):
