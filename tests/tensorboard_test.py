@@ -1,6 +1,7 @@
 """The real TensorBoard and the yard find, list and reuse each other's instances; its pages have what trials report."""
 
 import contextlib
+import datetime
 import json
 import os
 import signal
@@ -72,6 +73,32 @@ class TensorBoardTest(yard_case.YardCase):
         self.await_true(lambda: "eval/loss" in ask("tags").get("reports", {}), lambda: ask("tags"))
         (_, step, value), = ask("scalars?run=reports&tag=eval%2Floss")
         self.assertEqual((step, value), (1, 0.5))
+
+    def test_its_hparams_tab_has_how_each_trial_ended(self):
+        report = """echo '{"t":"report","m":{"loss":0.5}}' >&3; read reply <&3; exit %d"""
+        self.yard("run", "--name", "good", "--", "sh", "-c", report % 0, "sh", "--lr=0.25")
+        self.finish(self.start_yard("run", "--name", "bad", "--", "sh", "-c", report % 3, "sh", "--lr=0.5"), 1)
+        address = self.yard("tensorboard", "--logdir", "runs", "--port", "0", "--window_title", "hparams")[0].strip()
+        tool, = self.tools()
+        self.addCleanup(self.yard, "stop", tool["id"])
+        wanted = {"experimentName": "", "startIndex": 0, "sliceSize": 100, "colParams": [], "allowedStatuses": [
+            "STATUS_UNKNOWN", "STATUS_SUCCESS", "STATUS_FAILURE", "STATUS_RUNNING"]}
+        request = urllib.request.Request(address + "data/plugin/hparams/session_groups", json.dumps(wanted).encode(),
+                                         {"Content-Type": "application/json"})
+
+        def sessions():
+            with contextlib.suppress(urllib.error.HTTPError):
+                with urllib.request.urlopen(request, timeout=yard_case.LONG) as answer:
+                    groups = json.load(answer)["sessionGroups"]
+                    return {group["sessions"][0]["name"]: (group["hparams"].get("lr"), group["sessions"][0]) for group in groups}
+            return {}
+
+        self.await_true(lambda: {"good", "bad"} <= set(sessions()), "no row")
+        for name, rate, status in (("good", 0.25, "STATUS_SUCCESS"), ("bad", 0.5, "STATUS_FAILURE")):
+            ended = json.loads(self.yard("show", name, "--json")[0].splitlines()[0])["ended"]
+            shown_rate, session = sessions()[name]
+            self.assertEqual((shown_rate, session["status"]), (rate, status))
+            self.assertAlmostEqual(session["endTimeSecs"], datetime.datetime.fromisoformat(ended).timestamp(), 3)
 
     def test_the_yards_data_manager_reads_for_it(self):
         report = """echo '{"t":"report","m":{"eval":{"loss":0.5}}}' >&3; read reply <&3"""

@@ -25,6 +25,7 @@ namespace datamanager {
 inline constexpr std::string_view kTrialKey = "trial";    // RunLabels, of provenance.json.
 inline constexpr std::string_view kConfigKey = "config";  // RunConfig, of params.json.
 inline constexpr std::string_view kAnnotationsKey = "annotations";  // bus::Annotations.
+inline constexpr std::string_view kOutcomeKey = "outcome";          // bus::RunOutcome.
 
 // Any thread may call any method.
 class RunSource {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bus/json/annotations.h"
+#include "bus/json/run_outcome.h"
 #include "datamanager/brief/brief_cache.h"
 #include "datamanager/brief/run_config.h"
 #include "datamanager/brief/run_file_updater.h"
@@ -25,6 +26,10 @@ void AddUpdaters(RunCatalog* catalog) {
                                                     .name = std::string(bus::Annotations::kFile),
                                                     .limit = bus::Annotations::kMaxBytes},
                                                    &bus::ParseAnnotations));
+  brief.Register(UpdaterFromFile<bus::RunOutcome>({.key = std::string(kOutcomeKey),
+                                                   .name = std::string(bus::RunOutcome::kFile),
+                                                   .limit = bus::RunOutcome::kMaxBytes},
+                                                  &bus::ParseRunOutcome));
 }
 
 }  // namespace datamanager

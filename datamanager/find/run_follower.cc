@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "bus/json/annotations.h"
+#include "bus/json/run_outcome.h"
 #include "datamanager/find/file_kind.h"
 #include "glog/logging.h"
 #include "runtime/mutex.h"
@@ -250,8 +251,9 @@ class Follower final : public RunFollower {
     std::map<std::string, std::vector<std::string>> grown;
     for (const DirectoryWatcher::Change& change : changes) {
       const bool file = ParseFileName(change.name).kind != FileKind::kNone;
-      // A user waits for a change of annotations, too.
-      const bool seen = file || change.name == bus::Annotations::kFile;
+      // A user waits for a change of annotations, too, and for the end of a trial.
+      const bool seen =
+          file || change.name == bus::Annotations::kFile || change.name == bus::RunOutcome::kFile;
       structure |= change.structure && (change.is_directory || seen || change.name.empty());
       if (!file || change.is_directory) continue;
       const auto run = run_of_directory_.find(change.directory);

@@ -369,4 +369,13 @@ std::string SessionStartContent(std::span<const ConfigFacts> hparams, std::strin
   return bytes;
 }
 
+std::string SessionEndContent(eventlog::HParamsContent::Status status, double end_time) {
+  std::string bytes;
+  pbf_writer plugin(bytes);
+  pbf_writer session(plugin, 4);
+  session.add_enum(1, static_cast<std::int32_t>(status));
+  session.add_double(2, end_time);
+  return bytes;
+}
+
 }  // namespace datamanager::tensorboard

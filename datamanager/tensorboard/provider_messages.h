@@ -19,6 +19,7 @@
 #include "datamanager/query/run_facts.h"
 #include "datamanager/series/columns.h"
 #include "eventlog/event.h"
+#include "eventlog/hparams_content.h"
 
 namespace datamanager::tensorboard {
 
@@ -133,6 +134,8 @@ std::string TensorMessage(std::int32_t type, std::span<const std::int64_t> shape
 // hyperparameters has started. `start_time`: seconds since 1970.
 std::string SessionStartContent(std::span<const ConfigFacts> hparams, std::string_view group,
                                 double start_time);
+// The same: that the session has ended. `end_time`: seconds since 1970.
+std::string SessionEndContent(eventlog::HParamsContent::Status status, double end_time);
 
 }  // namespace datamanager::tensorboard
 

@@ -12,6 +12,7 @@
 #include "datamanager/query/run_facts.h"
 #include "datamanager/series/columns.h"
 #include "eventlog/event.h"
+#include "eventlog/hparams_content.h"
 
 // Bytes that are compared were written by TensorBoard's own classes (protobuf 6, Python).
 
@@ -178,6 +179,17 @@ TEST(HParamsTest, ValuesHaveTheirTypes) {
                 "\x0a\x0d\x0a\x03opt\x12\x06\x1a\x04"
                 "adam"
                 "\x29\0\0\0\0\0\0\0\x40"));
+}
+
+TEST(HParamsTest, AnEndIsReadAsItWasWritten) {
+  for (const auto status :
+       {eventlog::HParamsContent::Status::kUnknown, eventlog::HParamsContent::Status::kFailure}) {
+    const auto read = eventlog::ReadHParamsContent(SessionEndContent(status, 1.5));
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(read->kind, eventlog::HParamsContent::Kind::kSessionEnd);
+    EXPECT_EQ(read->status, status);
+    EXPECT_EQ(read->end_time, 1.5);
+  }
 }
 
 }  // namespace

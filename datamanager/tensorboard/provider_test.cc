@@ -37,6 +37,7 @@ namespace datamanager::tensorboard {
 namespace {
 
 namespace pb = eventlog::testing;
+using eventlog::HParamsContent;
 using protozero::pbf_reader;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -46,6 +47,7 @@ using ::testing::SizeIs;
 
 constexpr absl::Duration kLong = absl::Seconds(60);
 constexpr std::string_view kStart = eventlog::kHParamsStartTag;
+constexpr std::string_view kEnd = eventlog::kHParamsEndTag;
 constexpr std::string_view kService = "/tensorboard.data.TensorBoardDataProvider/";
 
 // --- Files ---
@@ -358,6 +360,44 @@ TEST_F(ProviderTest, ParametersOfATrialAreHyperparameters) {
   EXPECT_THAT(listed.at("own").at(std::string(kStart)).entry, HasSubstr("theirs"));
   const Runs read = SeriesOf("ReadTensors", Plugin("hparams") + Points(1));
   EXPECT_THAT(read.at("trial").at(std::string(kStart)).values, ElementsAre(EmptyTensor()));
+}
+
+TEST_F(ProviderTest, TheEndOfATrialIsThatOfItsSession) {
+  const auto outcome = [](const std::string& state) {
+    return R"({"state": ")" + state + R"(", "ended": "2026-11-27T04:47:49.5Z"})";
+  };
+  for (const std::string state : {"done", "failed", "stopped", "running"}) {
+    Append(state, Scalar(1, "loss", 1));
+    Append(state, R"({"lr": 0.5})", "params.json");
+    if (state != "running") Append(state, outcome(state), "outcome.json");
+  }
+  // It says itself that it began, and its end or not.
+  Append("began", Value(0, std::string(kStart), Metadata("hparams", "theirs")));
+  Append("began", outcome("done"), "outcome.json");
+  Append("ended", Value(0, std::string(kStart), Metadata("hparams", "theirs")));
+  Append("ended", Value(1, std::string(kEnd), Metadata("hparams", "their end")));
+  Append("ended", outcome("failed"), "outcome.json");
+  // Nothing is known of its parameters: it has no row.
+  Append("other", Scalar(1, "loss", 1));
+  Append("other", outcome("done"), "outcome.json");
+  Start();
+  const Runs listed = SeriesOf("ListTensors", Plugin("hparams"));
+  const auto end = [](HParamsContent::Status status) {
+    return HasSubstr(SessionEndContent(status, 1795754869.5));
+  };
+  const std::string tag(kEnd);
+  EXPECT_THAT(listed.at("done").at(tag).entry, end(HParamsContent::Status::kSuccess));
+  EXPECT_THAT(listed.at("failed").at(tag).entry, end(HParamsContent::Status::kFailure));
+  EXPECT_THAT(listed.at("stopped").at(tag).entry, end(HParamsContent::Status::kUnknown));
+  EXPECT_EQ(listed.at("running").count(tag), 0u);
+  EXPECT_THAT(listed.at("began").at(tag).entry, end(HParamsContent::Status::kSuccess));
+  EXPECT_THAT(listed.at("ended").at(tag).entry, HasSubstr("their end"));
+  EXPECT_EQ(listed.count("other"), 0u);
+  const Runs read = SeriesOf("ReadTensors", Plugin("hparams") + Points(1));
+  EXPECT_THAT(read.at("done").at(tag).values, ElementsAre(EmptyTensor()));
+  const std::string only = pb::Bytes(3, pb::Bytes(2, pb::Bytes(1, tag)));
+  EXPECT_THAT(SeriesOf("ListTensors", Plugin("hparams") + only).at("done"),
+              ElementsAre(Pair(tag, ::testing::_)));
 }
 
 TEST_F(ProviderTest, RunsOfMindSporeAreShownByTensorBoardsPlugins) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "datamanager/answer/run_facts_of.h"
 #include "datamanager/catalog/run_catalog.h"
@@ -14,7 +15,8 @@ namespace datamanager::tensorboard {
 
 // The row of a run in the HPARAMS tab whose program never heard of it: what a program that knows
 // the plugin "hparams" would have written of the parameters that are known without the run's events
-// (datamanager/brief/run_parameters.h). Any thread.
+// (datamanager/brief/run_parameters.h), and of how its trial has ended (bus/json/run_outcome.h).
+// Any thread.
 class TrialHParams {
  public:
   // Looks whether a request is for such tags, and the run's files have none. Within a look.
@@ -32,7 +34,9 @@ class TrialHParams {
                                                         const std::string& run);
 
  private:
-  bool shown_ = false;
+  bool lacks_start_ = false;  // In its files.
+  bool adds_start_ = false;   // If it has parameters.
+  bool adds_end_ = false;     // If its trial has ended.
   double start_time_ = 0;
 };
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "bus/json/run_outcome.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
@@ -294,6 +295,46 @@ TEST_F(TrialLifeTest, AFailedOrStoppedOneGoesOnInItsDirectory) {
   EXPECT_THAT(File("f/result.json"), HasSubstr(R"("training_iteration":1)"));
   EndJob("j-3", 0, 1);
   EXPECT_EQ(Get(failed).state, TrialState::Done);
+}
+
+TEST_F(TrialLifeTest, ItsDirectorySaysHowItHasEnded) {
+  const auto outcome = [this](const std::string& run) {
+    return bus::ParseRunOutcome(File(run + "/outcome.json"));
+  };
+  const std::string done = Run(Request("done")), failed = Run(Request("failed"));
+  EXPECT_EQ(File("done/outcome.json"), "missing");
+  EndJob("j-1", 0, 0);
+  EndJob("j-2", 3, 0);
+  ASSERT_TRUE(outcome("done").ok()) << outcome("done").status();
+  EXPECT_EQ(*outcome("done"), (bus::RunOutcome{.state = "done", .ended_us = Get(done).ended_us}));
+  EXPECT_EQ(*outcome("failed"),
+            (bus::RunOutcome{
+                .state = "failed", .reason = "exit code 3", .ended_us = Get(failed).ended_us}));
+  // It is paused, and then stopped while it rests.
+  const std::string rests = Run(Request("rests"));
+  ASSERT_TRUE(Pause(rests).ok());
+  EndJob("j-3", 0, 0);
+  EXPECT_EQ(Get(rests).state, TrialState::Paused);
+  EXPECT_EQ(File("rests/outcome.json"), "missing");
+  On([&] { ASSERT_TRUE(trials_->Stop(rests, absl::ZeroDuration(), "").ok()); });
+  ASSERT_TRUE(outcome("rests").ok()) << outcome("rests").status();
+  EXPECT_EQ(outcome("rests")->state, "stopped");
+  // A trial that goes on has none.
+  ASSERT_TRUE(Resume(rests).ok());
+  EXPECT_EQ(File("rests/outcome.json"), "missing");
+}
+
+TEST_F(TrialLifeTest, ATrainerThatWasKilledBeforeItWroteHowOneEndedDoesSoAtItsNextStart) {
+  const std::string ended = Run(Request("ended")), live = Run(Request("live"));
+  EndJob("j-1", 0, 0);
+  const std::string text = File("ended/outcome.json");
+  Kill();
+  std::filesystem::remove(Path("ended/outcome.json"));
+  ASSERT_TRUE(runtime::WriteFileAtomically(Path("live/outcome.json"), text, 0644).ok());
+  Start();
+  On([&] { trials_->Resume(); });
+  EXPECT_EQ(File("ended/outcome.json"), text);
+  EXPECT_EQ(File("live/outcome.json"), "missing");
 }
 
 TEST_F(TrialLifeTest, FailFastPausesTheOthersOfTheGroup) {

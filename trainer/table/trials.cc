@@ -34,6 +34,7 @@
 #include "trainer/report/output_format.h"
 #include "trainer/run/experiment_id.h"
 #include "trainer/run/failure_text.h"
+#include "trainer/run/outcome_file.h"
 #include "trainer/run/result_files.h"
 #include "trainer/run/run_annotations.h"
 #include "trainer/run/run_files.h"
@@ -228,6 +229,7 @@ class TrialsImpl : public Trials {
     trial->stop_trace = trace;
     if (waits) {
       BringFilesUpToDate(*trial);
+      WriteOutcome(trial->record);
       Forget(*trial);
     } else {
       BeginStop(*trial);
@@ -288,6 +290,8 @@ class TrialsImpl : public Trials {
     }
     const std::string nonce = trial->record.nonce;
     if (auto status = SaveNow(*trial, std::move(changed)); !status.ok()) return status;
+    Fault("after resume");
+    if (had_ended) WriteOutcome(trial->record);
     options_.loop->Cancel(std::exchange(trial->stop_timer, 0));
     trial->stop_trace.clear();
     nonces_.Forget(nonce);
@@ -472,6 +476,7 @@ class TrialsImpl : public Trials {
       LOG_IF(ERROR, !repaired.ok()) << "trial " << trial.record.id() << ": " << repaired;
     }
     RepairAnnotations(trial.record);
+    WriteOutcome(trial.record);
     const bool may_have_failed = trial.record.launching || trial.record.attempt > 1;
     if (!rests && may_have_failed) WriteErrorFile(trial.record);
     return absl::OkStatus();
@@ -513,7 +518,9 @@ class TrialsImpl : public Trials {
     if (absl::IsNotFound(record.status())) return;  // It was forgotten meanwhile.
     // (Or may be, as the store cannot be read now.)
     if (!record.ok() || HasShortFiles(*record)) WriteFilesLate(number);
-    if (record.ok()) RepairAnnotations(*record);
+    if (!record.ok()) return;
+    RepairAnnotations(*record);
+    WriteOutcome(*record);
   }
   bool HasShortFiles(const TrialRecord& record) const {
     const auto last = options_.store->LastRow(record.number);
@@ -689,6 +696,7 @@ class TrialsImpl : public Trials {
       Trial& trial = **found;
       BringFilesUpToDate(trial);
       if (trial.record.launching || trial.record.attempt > 1) WriteErrorFile(trial.record);
+      WriteOutcome(trial.record);
     }
     if (late.empty()) return;
     options_.loop->Post([this, late = std::move(late), alive = alive_] {
@@ -1285,6 +1293,7 @@ class TrialsImpl : public Trials {
               << TraceWords(changed);
     SaveSometime(trial, std::move(changed));
     Fault("after end");
+    WriteOutcome(trial.record);
     Forget(trial);
     news_.Announce(trial);
     for (Trial* const other : paused) ActOnPause(*other);
@@ -1335,6 +1344,14 @@ class TrialsImpl : public Trials {
       status = runtime::WriteFileAtomically(directory + "/error.txt", RenderFailures(*failures),
                                             runtime::FileMode::OfFileIn(directory));
     }
+    LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
+    if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
+  }
+
+  // After the state is stored, so that the file never says what the store does not.
+  void WriteOutcome(const TrialRecord& record) {
+    if (unsaved_.count(record.number) != 0) return WriteFilesLate(record.number);
+    const absl::Status status = BringOutcomeUpToDate(record.spec.run_directory, OutcomeOf(record));
     LOG_IF(ERROR, !status.ok()) << "trial " << record.id() << ": " << status;
     if (absl::IsResourceExhausted(status)) WriteFilesLate(record.number);
   }

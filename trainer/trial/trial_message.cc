@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "bus/json/things_json.h"
 #include "trainer/report/newest_metrics.h"
 
 namespace trainer {
@@ -45,6 +46,12 @@ msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
   message.note = record.spec.options.note;
   message.display_name = record.spec.options.display_name;
   return message;
+}
+
+std::optional<bus::RunOutcome> OutcomeOf(const TrialRecord& record) {
+  if (!HasEnded(record)) return std::nullopt;
+  return bus::RunOutcome{
+      .state = bus::StateName(record.state), .reason = record.reason, .ended_us = record.ended_us};
 }
 
 msg::TrialDetailsReplyT DetailsMessage(const TrialRecord& record, msg::TrialT shown,

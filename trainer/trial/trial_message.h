@@ -2,8 +2,10 @@
 #define TRAINER_TRIAL_TRIAL_MESSAGE_H_
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "bus/json/run_outcome.h"
 #include "bus/schema/trainer_generated.h"
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/report/metric_statistics.h"
@@ -19,6 +21,8 @@ msg::TrialT WholeMessage(const TrialRecord& record, const ResultRow& last,
 // Without what may be large: argv, metrics, lines of errors, labels.
 msg::TrialT BriefMessage(const TrialRecord& record, const ResultRow& last,
                          const CheckpointRow& newest);
+// How it has ended; nothing while it has not.
+std::optional<bus::RunOutcome> OutcomeOf(const TrialRecord& record);
 // All that is known of it; `shown` is its message.
 msg::TrialDetailsReplyT DetailsMessage(const TrialRecord& record, msg::TrialT shown,
                                        const MetricStatistics& statistics,
