@@ -118,6 +118,7 @@ void MergeTagKind(const SummaryValue& value, TagKind* kind) {
   const bool has_metadata = value.metadata.data() != nullptr;
   if (!has_metadata && implied.empty() && value.plugin.empty()) return;
   kind->settled = true;
+  kind->implied = !implied.empty();
   // A field of the texts with a wrong wire type is no reason to lose the value: what was read
   // until then stays.
   if (has_metadata) (void)wire::Guarded("metadata", [&] { ReadTexts(value.metadata, kind); });

@@ -27,6 +27,7 @@ struct TagKind {
   std::string description;   // Markdown.
   std::string content;       // Of the plugin alone: hparams, mesh, pr_curves (value_decoder.h).
   bool settled = false;      // Metadata was there, or implied: nothing changes any more.
+  bool implied = false;      // By a value of the old style, whether there was metadata or not.
 };
 
 // Longer texts are cut, and longer content is left out: what a tag has is kept in memory for ever.

@@ -33,12 +33,8 @@ DIFFERENCES = (
     r"scalars of scalars (resumed|disorder)/loss: steps",
     # Numbers that NumPy does not have.
     r"scalars of scalars bfloat16: read",
-    # Histograms of the old style keep their empty buckets.
-    r"tensors of histograms old/weights: values",
     # Runs without anything.
     r"run (header_only|empty_file): listed",
-    # Display names that TensorBoard makes up.
-    r"scalars of scalars old/.*: display_name",
 )
 
 

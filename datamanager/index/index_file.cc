@@ -32,7 +32,6 @@ namespace datamanager {
 namespace {
 
 constexpr std::string_view kMagic = "YARDINDX";
-constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kHeaderBytes = 28;
 
 template <typename T>
@@ -370,7 +369,7 @@ void PutTag(std::string& out, const IndexedTag& tag, bool has_points) {
   PutText(out, tag.display_name);
   PutText(out, tag.description);
   PutText(out, tag.content);
-  Put(out, tag.settled ? 1 : 0);
+  Put(out, (tag.settled ? 1u : 0u) | (tag.implied ? 2u : 0u));
   PutSummary(out, tag.summary);
   PutMarks(out, tag.marks);
   PutSummary(out, tag.value_summary);
@@ -391,7 +390,9 @@ IndexedTag GetTag(Bytes& bytes) {
   tag.display_name = bytes.Text();
   tag.description = bytes.Text();
   tag.content = bytes.Text();
-  tag.settled = bytes.Number(1) != 0;
+  const std::uint64_t bits = bytes.Number(3);
+  tag.settled = (bits & 1) != 0;
+  tag.implied = (bits & 2) != 0;
   tag.summary = GetSummary(bytes);
   tag.marks = GetMarks(bytes);
   tag.value_summary = GetSummary(bytes);
@@ -405,7 +406,7 @@ IndexedTag GetTag(Bytes& bytes) {
 
 std::string RenderHeader(std::string_view head) {
   std::string header(kMagic);
-  PutFixed(header, kVersion);
+  PutFixed(header, kIndexVersion);
   PutFixed(header, eventlog::Crc32c(head));
   PutFixed(header, static_cast<std::uint64_t>(head.size()));
   PutFixed(header, eventlog::Crc32c(header));
@@ -425,9 +426,9 @@ absl::StatusOr<std::uint64_t> HeadLength(std::string_view index) {
     return Damaged("its header is damaged");
   }
   const auto version = GetFixed<std::uint32_t>(index.data() + 8);
-  if (version != kVersion) {
+  if (version != kIndexVersion) {
     return absl::FailedPreconditionError(
-        absl::StrCat("reading an index: its format is version ", version, ", not ", kVersion));
+        absl::StrCat("reading an index: its format is version ", version, ", not ", kIndexVersion));
   }
   return GetFixed<std::uint64_t>(index.data() + 16);
 }

@@ -40,6 +40,8 @@
 
 namespace datamanager {
 
+// Raised with each change of the format.
+inline constexpr std::uint32_t kIndexVersion = 4;
 inline constexpr std::size_t kMaxIndexBytes = std::size_t{1} << 30;
 
 // One file of the run, as it was, and how far it had been read.
@@ -87,6 +89,7 @@ struct IndexedTag {
   std::string description;
   std::string content;   // Of the plugin, as it is.
   bool settled = false;  // All of these stay as they are.
+  bool implied = false;  // By a value of the old style.
   ScalarSummary summary;
   SeriesMarks marks;
   // Of values that are no scalars: of their steps and times alone.

@@ -44,7 +44,7 @@ void Put(std::string& out, T value) {
 
 std::string Seal(std::string_view head, std::string_view data) {
   std::string index = "YARDINDX";
-  Put(index, std::uint32_t{3});
+  Put(index, datamanager::kIndexVersion);
   Put(index, eventlog::Crc32c(head));
   Put(index, static_cast<std::uint64_t>(head.size()));
   Put(index, eventlog::Crc32c(index));

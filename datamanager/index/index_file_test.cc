@@ -106,6 +106,7 @@ std::vector<Series> SomeTags() {
   image.tag.plugin = "images";
   image.tag.data_class = 3;
   image.tag.settled = true;
+  image.tag.implied = true;
   image.tag.value_marks.age = 4;
   image.tag.most_blobs = 12;
   for (int i = 0; i < 5; ++i) {
@@ -137,7 +138,8 @@ std::string Render(const IndexedRun& run, const std::vector<Series>& all) {
 }
 
 // As Render() does, so that what stands behind the checksums is looked at.
-std::string Seal(const std::string& head, const std::string& data, std::uint32_t version = 2) {
+std::string Seal(const std::string& head, const std::string& data,
+                 std::uint32_t version = kIndexVersion) {
   std::string index = "YARDINDX";
   const auto put = [&](auto value) {
     index.append(reinterpret_cast<const char*>(&value), sizeof(value));
@@ -180,9 +182,10 @@ bool Same(const SeriesMarks& a, const SeriesMarks& b) {
 bool Same(const IndexedTag& a, const IndexedTag& b) {
   return a.name == b.name && a.plugin == b.plugin && a.data_class == b.data_class &&
          a.display_name == b.display_name && a.description == b.description &&
-         a.content == b.content && a.settled == b.settled && Same(a.summary, b.summary) &&
-         Same(a.marks, b.marks) && Same(a.value_summary, b.value_summary) &&
-         Same(a.value_marks, b.value_marks) && a.most_blobs == b.most_blobs;
+         a.content == b.content && a.settled == b.settled && a.implied == b.implied &&
+         Same(a.summary, b.summary) && Same(a.marks, b.marks) &&
+         Same(a.value_summary, b.value_summary) && Same(a.value_marks, b.value_marks) &&
+         a.most_blobs == b.most_blobs;
 }
 
 // Whether everything that is read out of these bytes is as it was; anything that is refused is no
@@ -306,6 +309,7 @@ TEST_F(IndexFileTest, WhatMakesNoSenseIsRefusedOrWithinBounds) {
   std::memcpy(&length, good.data() + 16, 8);
   const std::string head = good.substr(kHeaderBytes, length);
   const std::string data = good.substr(kHeaderBytes + length);
+  ASSERT_TRUE(IndexReader::Parse(Seal(head, data)).ok());
   std::size_t refused = 0;
   for (std::size_t at = 0; at < head.size(); ++at) {
     for (const int flip : {0x01, 0x40, 0x80, 0xFF}) {

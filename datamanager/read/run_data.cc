@@ -21,7 +21,7 @@ constexpr std::uint8_t kEventForm = 0x80;
 bool Same(const TagKind& a, const TagKind& b) {
   return a.settled == b.settled && a.data_class == b.data_class && a.plugin == b.plugin &&
          a.display_name == b.display_name && a.description == b.description &&
-         a.content == b.content;
+         a.content == b.content && a.implied == b.implied;
 }
 
 std::size_t BytesOf(const TagKind& kind) {
@@ -212,7 +212,8 @@ bool RunData::TakeTag(const IndexedTag& from, ScalarColumns points, ValueSeries 
                       .display_name = from.display_name,
                       .description = from.description,
                       .content = from.content,
-                      .settled = true});
+                      .settled = true,
+                      .implied = from.implied});
   }
   tag.summary = from.summary;
   tag.marks = from.marks.Copy();
@@ -253,6 +254,7 @@ IndexedTag RunData::ToIndex(TagId id) const {
   index.description = tag.kind->description;
   index.content = tag.kind->content;
   index.settled = tag.kind->settled;
+  index.implied = tag.kind->implied;
   index.summary = tag.summary;
   index.marks = tag.marks.Copy();
   if (tag.values != nullptr) {

@@ -163,10 +163,9 @@ class RealProvider : public Provider {
     for (const Run& run : Runs()) {
       looks_.Now(run.name, [&](const View& view) {
         const bool mindspore = HasMindSpore(view.listed);
-        for (const RunData::TagId id : view.data.TagsByName()) {
-          const RunData::Tag& tag = view.data.tag(id);
-          if (ShownClass(tag) == DataClass::kUnknown) continue;
-          names.insert(runtime::LossyUtf8(ShownPlugin(tag, mindspore)));
+        // (Also of tags without a value: a plugin may read its files itself, or all are damaged.)
+        for (RunData::TagId id = 0; id < view.data.tag_count(); ++id) {
+          names.insert(runtime::LossyUtf8(ShownPlugin(view.data.tag(id), mindspore)));
         }
       });
       if (TrialHParams::ParametersOf(looks_.catalog(), run.name) != nullptr)

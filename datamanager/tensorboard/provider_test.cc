@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -332,6 +333,44 @@ TEST_F(ProviderTest, ImagesAreReadByTheirKeys) {
   EXPECT_EQ(read(0, 1), "2");
   EXPECT_EQ(read(0, 2), "one");
   EXPECT_EQ(read(1, 2), std::string(9 << 20, 'x'));
+}
+
+TEST_F(ProviderTest, ATagOfTheOldStyleIsCalledAsTensorBoardCallsIt) {
+  // A scalar of the new style is a float tensor.
+  const std::string number = pb::Bytes(8, pb::Number(1, 1) + pb::Bytes(2, "") + pb::Float(5, 2));
+  Append("r", Scalar(1, "old", 1) + Value(1, "new", Metadata("scalars") + number));
+  Start();
+  Runs listed = SeriesOf("ListScalars", Plugin("scalars"));
+  EXPECT_THAT(listed["r"]["old"].entry, HasSubstr("\x12\x03old"));
+  EXPECT_THAT(listed["r"]["new"].entry, ::testing::Not(HasSubstr("\x12\x03new")));
+}
+
+TEST_F(ProviderTest, AHistogramOfTheOldStyleIsShownWithoutEmptyBucketsAtItsEnds) {
+  const auto doubles = [](std::initializer_list<double> numbers) {
+    std::string bytes;
+    for (const double number : numbers) bytes += pb::DoubleBytes(number);
+    return bytes;
+  };
+  const std::string histogram = pb::Double(1, 1.5) + pb::Double(2, 3.5) + pb::Double(3, 3) +
+                                pb::Bytes(6, doubles({1, 2, 3, 4, 5})) +
+                                pb::Bytes(7, doubles({0, 1, 0, 2, 0}));
+  Append("r", Value(1, "weights", pb::Bytes(5, histogram)));
+  Start();
+  std::string rows;
+  for (const float number : {1.5f, 2.0f, 1.0f, 2.0f, 3.0f, 0.0f, 3.0f, 3.5f, 2.0f}) {
+    rows += pb::FloatBytes(number);
+  }
+  const std::int64_t shape[] = {3, 3};
+  EXPECT_THAT(SeriesOf("ReadTensors", Plugin("histograms") + Points(9))["r"]["weights"].values,
+              ElementsAre(TensorMessage(1, shape, rows)));
+}
+
+TEST_F(ProviderTest, APluginWithoutAnySeriesIsListed) {
+  // A plugin that reads its files itself, and one all of whose values are damaged.
+  Append("r", Value(1, "hello", Metadata("greeter")) + Value(1, "bad", Metadata("scalars")) +
+                  Value(1, "note", Metadata("text") + Strings({"x"})));
+  Start();
+  EXPECT_EQ(MessageOf("ListPlugins", ""), PluginsMessage({"greeter", "scalars", "text"}));
 }
 
 TEST_F(ProviderTest, AKeyOfWhatIsGoneIsNotFound) {

@@ -37,14 +37,17 @@ ValueKind FirstKind(const RunData::Tag& tag) {
   return KindOf(tag.values->places.all().front().form);
 }
 
-std::string HistogramTensor(const eventlog::HistogramValue& histogram) {
+template <typename Number>
+std::string HistogramTensor(const eventlog::HistogramValue& histogram, NumberType type) {
   std::string content;
   for (std::size_t i = 0; i < histogram.counts.size(); ++i) {
-    const std::array row = {histogram.lefts[i], histogram.rights[i], histogram.counts[i]};
+    const std::array row = {static_cast<Number>(histogram.lefts[i]),
+                            static_cast<Number>(histogram.rights[i]),
+                            static_cast<Number>(histogram.counts[i])};
     content.append(reinterpret_cast<const char*>(row.data()), sizeof row);
   }
   const std::int64_t shape[] = {static_cast<std::int64_t>(histogram.counts.size()), 3};
-  return TensorMessage(eventlog::TensorFlowNumber(NumberType::kFloat64), shape, content);
+  return TensorMessage(eventlog::TensorFlowNumber(type), shape, content);
 }
 
 bool IsImage(ValueKind kind, std::string_view plugin) {
@@ -87,14 +90,7 @@ std::string_view ShownContent(const RunData::Tag& tag) {
 
 std::string_view ShownDisplayName(const RunData::Tag& tag, std::string_view name) {
   if (!tag.kind->display_name.empty()) return tag.kind->display_name;
-  switch (FirstKind(tag)) {
-    case ValueKind::kImage:
-    case ValueKind::kAudio:
-    case ValueKind::kHistogram:
-      return name;
-    default:
-      return {};
-  }
+  return tag.kind->implied ? name : std::string_view();
 }
 
 absl::StatusOr<std::string> TensorOf(std::uint8_t form, std::string_view bytes) {
@@ -109,7 +105,11 @@ absl::StatusOr<std::string> TensorOf(std::uint8_t form, std::string_view bytes) 
     case ValueKind::kMindSporeHistogram: {
       const auto histogram = eventlog::ReadHistogram(kind, bytes);
       if (!histogram.ok()) return histogram.status();
-      return HistogramTensor(*histogram);
+      if (kind == ValueKind::kMindSporeHistogram) {
+        return HistogramTensor<double>(*histogram, NumberType::kFloat64);
+      }
+      return HistogramTensor<float>(eventlog::AsTensorBoardShowsIt(*histogram),
+                                    NumberType::kFloat32);
     }
     case ValueKind::kMindSporeTensor: {
       const auto tensor = eventlog::ReadTensor(kind, bytes);

@@ -4,9 +4,8 @@
 // Values as TensorBoard's dashboards want them: new style, whatever stands in the file. Pure; any
 // thread.
 //
-// As data_compat.py does it for TensorBoard, with this difference: a histogram of the old style
-// keeps its empty buckets at both ends. MindSpore's values become those of the plugins that show
-// the same.
+// As data_compat.py does it for TensorBoard. MindSpore's values become those of the plugins that
+// show the same.
 
 #include <cstddef>
 #include <cstdint>

@@ -55,7 +55,8 @@ std::vector<std::size_t> Choose(const StoredSeries& series, std::uint64_t wanted
     std::vector<std::size_t> chosen = ChooseEvenly(series.places.size(), limit);
     std::uint64_t bytes = 0;
     for (const std::size_t place : chosen) {
-      // A histogram of the old style grows by half; of a blob there is a key of 200 bytes.
+      // A histogram of the old style grows by less than half; of a blob there is a key of 200
+      // bytes.
       bytes += data_class == DataClass::kTensor ? series.places[place].length * 3 / 2 + 64 : 800;
     }
     if (bytes <= room) return chosen;
