@@ -15,6 +15,7 @@
 #include "bus/schema/common_methods.h"
 #include "bus/wire/topic.h"
 #include "glog/logging.h"
+#include "launcher/gpu/gpu_meter.h"
 #include "launcher/job/job_names.h"
 #include "launcher/job/job_row.h"
 #include "launcher/job_calls.h"
@@ -180,8 +181,13 @@ absl::StatusOr<std::string> UsagePrefix(const Parts& parts, const std::string& j
 }
 
 void AddUsage(const bus::LoopMethods& methods, const Parts& parts, runtime::ThreadPool* pool) {
+  UsageMeter::Options options;
+  options.gpus = [gpus = std::make_shared<GpuMeter>()](bool with_processes) {
+    return gpus->Measure(with_processes);
+  };
   methods.Serve<rpc::Launcher::Usage>(
-      [parts, pool, meter = std::make_shared<UsageMeter>()](auto writer, const auto& request) {
+      [parts, pool, meter = std::make_shared<UsageMeter>(std::move(options))](auto writer,
+                                                                              const auto& request) {
         auto prefix = UsagePrefix(parts, request.job);
         if (!prefix.ok()) return writer->Finish(prefix.status());
         const absl::Status submitted =

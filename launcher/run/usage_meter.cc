@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "launcher/gpu/visible_gpus.h"
 #include "launcher/process/process_table.h"
 #include "runtime/file/file.h"
 #include "runtime/process/usable_memory.h"
@@ -23,6 +26,8 @@ namespace launcher {
 namespace {
 
 constexpr std::size_t kMaxFile = 64 * 1024;
+constexpr std::size_t kMaxEnvironment = 4 << 20;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;  // No process has so many.
 
 // What one account of a control group says; nothing where it has none.
 struct GroupAccount {
@@ -83,6 +88,18 @@ std::vector<const ProcessRow*> TreeOf(const ProcessTree& processes, const Proces
   return tree;
 }
 
+// The value behind `name` ("NAME=") in a process's environment; nothing: it has none.
+std::optional<std::string> EntryOf(const std::string& path, std::string_view name) {
+  const auto environment = runtime::ReadFile(path, kMaxEnvironment);
+  if (!environment.ok()) return std::nullopt;
+  for (const absl::string_view entry : absl::StrSplit(*environment, '\0')) {
+    if (absl::StartsWith(entry, runtime::Absl(name))) {
+      return std::string(entry.substr(name.size()));
+    }
+  }
+  return std::nullopt;
+}
+
 std::uint32_t UsableCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0)
@@ -114,9 +131,16 @@ void UsageMeter::Look(const std::vector<RunningAttempt>& attempts) {
   last_.measured_us = absl::ToUnixMicros(options_.clock->Now());
   last_.cores = cores_;
   last_.memory_bytes = memory_bytes_;
+  bool is_any_unknown = false;
+  for (const RunningAttempt& attempt : attempts) {
+    const auto known = known_.find(attempt.folder);
+    if (known == known_.end() || !known->second.visible_gpus.has_value()) is_any_unknown = true;
+  }
+  GpuMeter::Reply gpus;
+  if (options_.gpus) gpus = options_.gpus(is_any_unknown);
   const std::vector<ProcessRow> table = ReadProcesses(options_.proc);
   const ProcessTree processes(table);
-  std::map<std::string, std::vector<std::string>> cgroups;
+  std::map<std::string, Known> known;
   for (const RunningAttempt& attempt : attempts) {
     const ProcessRow* const program = processes.Find(attempt.pid);
     if (program == nullptr || program->start_ticks != attempt.start_ticks) continue;
@@ -125,30 +149,82 @@ void UsageMeter::Look(const std::vector<RunningAttempt>& attempts) {
     usage->attempt = attempt.number;
     usage->source = "proc";
     std::uint64_t ticks = 0, pages = 0;
+    std::vector<pid_t> tree;
     for (const ProcessRow* row : TreeOf(processes, *program, &ticks)) {
       ticks += row->cpu_ticks + row->children_cpu_ticks;
+      tree.push_back(row->pid);
       if (row->over) continue;
       pages += row->resident_pages;
       ++usage->processes;
     }
     usage->cpu_us = ticks * tick_us_;
     usage->rss_bytes = pages * page_bytes_;
-    const auto known = cgroups_.find(attempt.folder);
-    auto& groups = cgroups[attempt.folder];
-    groups = known != cgroups_.end() ? known->second : options_.cgroups_of(attempt.folder);
-    // Those that keep no account are not asked again.
-    std::erase_if(groups, [&](const std::string& cgroup) {
-      const GroupAccount account = AccountOf(cgroup);
-      if (account.cpu_us.has_value()) {
-        usage->cpu_us = *account.cpu_us;
-        usage->source = "cgroup";
-      }
-      if (account.memory_bytes.has_value()) usage->rss_bytes = *account.memory_bytes;
-      return !account.cpu_us.has_value() && !account.memory_bytes.has_value();
-    });
+    const auto before = known_.find(attempt.folder);
+    Known& mine = known[attempt.folder];
+    if (before != known_.end()) {
+      mine = std::move(before->second);
+    } else {
+      mine.cgroups = options_.cgroups_of(attempt.folder);
+    }
+    LookAtGroups(mine, *usage);
+    LookAtDisks(tree, mine, *usage);
+    LookAtGpus(attempt, tree, gpus.figures, mine, *usage);
     last_.tasks.push_back(std::move(usage));
   }
-  cgroups_ = std::move(cgroups);
+  known_ = std::move(known);
+  for (msg::GpuUsageT& gpu : gpus.figures.gpus) {
+    last_.gpus.push_back(std::make_unique<msg::GpuUsageT>(std::move(gpu)));
+  }
+  last_.why_no_gpus = std::move(gpus.why_none);
+}
+
+void UsageMeter::LookAtGroups(Known& known, msg::TaskUsageT& usage) const {
+  // Those that keep no account are not asked again.
+  std::erase_if(known.cgroups, [&](const std::string& cgroup) {
+    const GroupAccount account = AccountOf(cgroup);
+    if (account.cpu_us.has_value()) {
+      usage.cpu_us = *account.cpu_us;
+      usage.source = "cgroup";
+    }
+    if (account.memory_bytes.has_value()) usage.rss_bytes = *account.memory_bytes;
+    return !account.cpu_us.has_value() && !account.memory_bytes.has_value();
+  });
+}
+
+// The account of a process has the children that it has waited for, too. (A control group's would
+// count a disk below a disk twice.)
+void UsageMeter::LookAtDisks(const std::vector<pid_t>& tree, Known& known,
+                             msg::TaskUsageT& usage) const {
+  std::uint64_t read = 0, written = 0;
+  for (const pid_t pid : tree) {
+    const std::string account = Text(absl::StrCat(options_.proc, "/", pid, "/io"));
+    const auto its_read = ValueOf(account, "read_bytes:");
+    const auto its_written = ValueOf(account, "write_bytes:");
+    if (!its_read.has_value() || !its_written.has_value()) continue;
+    usage.io_known = true;
+    read += std::min(*its_read, kMaxBytes);
+    written += std::min(*its_written, kMaxBytes);
+  }
+  usage.read_bytes = known.read_bytes = std::max(known.read_bytes, read);
+  usage.written_bytes = known.written_bytes = std::max(known.written_bytes, written);
+}
+
+void UsageMeter::LookAtGpus(const RunningAttempt& attempt, const std::vector<pid_t>& tree,
+                            const GpuFigures& figures, Known& known, msg::TaskUsageT& usage) const {
+  if (figures.gpus.empty()) return;
+  if (!std::exchange(known.has_read_environment, true)) {
+    known.visible_gpus =
+        EntryOf(absl::StrCat(options_.proc, "/", attempt.pid, "/environ"), "CUDA_VISIBLE_DEVICES=");
+  }
+  if (known.visible_gpus.has_value()) {
+    usage.gpus = VisibleGpus(*known.visible_gpus, figures.gpus);
+    return;
+  }
+  std::set<std::uint32_t> used;
+  for (const GpuProcess& process : figures.processes) {
+    if (std::count(tree.begin(), tree.end(), process.pid) > 0) used.insert(process.gpu);
+  }
+  usage.gpus.assign(used.begin(), used.end());
 }
 
 }  // namespace launcher

@@ -12,6 +12,8 @@
 
 #include "absl/time/time.h"
 #include "bus/schema/launcher_generated.h"
+#include "launcher/gpu/gpu_meter.h"
+#include "launcher/gpu/nvml.h"
 #include "launcher/run/tree_mark.h"
 #include "runtime/clock.h"
 #include "runtime/mutex.h"
@@ -27,10 +29,17 @@ struct RunningAttempt {
   std::string folder;  // The attempt's own (docs/launcher.md).
 };
 
-// What tasks use: processor time, memory and processes of everything that a task has started and
-// that still runs. Measured when somebody asks, by one look at /proc for all tasks together and a
-// few small files for each control group; who asks again within `pace` gets the same answer. Any
-// thread. Blocks on files of the kernel.
+// Measures the use of tasks: processor time, memory, bytes from and to disks, and processes of
+// everything that a task has started and that still runs, and its GPUs. Measured when somebody
+// asks, by one look at /proc for all tasks together and a few small files for each process and
+// control group; who asks again within `pace` gets the same answer. Any thread. Blocks on files of
+// the kernel.
+//
+// A figure that /proc does not say, or a process that is gone, is left out. Bytes of disks never
+// run back: a process that has ended with nobody but its shim to wait for it keeps those of before.
+//
+// A task has the GPUs that $CUDA_VISIBLE_DEVICES named when its program began; without it, those on
+// which one of its processes computes, as the driver says.
 //
 // A shim is the subreaper of its task, so all that the task has started is below it, and what it
 // has waited for is counted by the kernel. A control group's own account is preferred where there
@@ -44,6 +53,8 @@ class UsageMeter {
     // Directories of the control groups that only an attempt's processes are in.
     std::function<std::vector<std::string>(const std::string& folder)> cgroups_of =
         [](const std::string& folder) { return ReadTreeMark(folder).cgroups; };
+    // GpuMeter::Measure(). Unset: nobody says anything of GPUs.
+    std::function<GpuMeter::Reply(bool with_processes)> gpus = {};
   };
   explicit UsageMeter(Options options);
   UsageMeter() : UsageMeter(Options()) {}
@@ -52,7 +63,19 @@ class UsageMeter {
   msg::UsageReplyT Measure(const std::vector<RunningAttempt>& attempts);
 
  private:
+  // Kept for an attempt while it runs.
+  struct Known {
+    std::vector<std::string> cgroups;  // That keep accounts.
+    std::optional<std::string> visible_gpus;
+    bool has_read_environment = false;
+    std::uint64_t read_bytes = 0, written_bytes = 0;
+  };
+
   void Look(const std::vector<RunningAttempt>& attempts) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void LookAtGroups(Known& known, msg::TaskUsageT& usage) const;
+  void LookAtDisks(const std::vector<pid_t>& tree, Known& known, msg::TaskUsageT& usage) const;
+  void LookAtGpus(const RunningAttempt& attempt, const std::vector<pid_t>& tree,
+                  const GpuFigures& figures, Known& known, msg::TaskUsageT& usage) const;
 
   const Options options_;
   const std::uint64_t tick_us_, page_bytes_;
@@ -61,8 +84,7 @@ class UsageMeter {
   runtime::Mutex mutex_;
   msg::UsageReplyT last_ ABSL_GUARDED_BY(mutex_);
   std::optional<absl::Duration> looked_ ABSL_GUARDED_BY(mutex_);  // By Monotonic().
-  // By folder: what Options::cgroups_of said, as far as it keeps accounts.
-  std::map<std::string, std::vector<std::string>> cgroups_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Known> known_ ABSL_GUARDED_BY(mutex_);    // By folder.
 };
 
 }  // namespace launcher

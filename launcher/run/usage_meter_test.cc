@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "launcher/fixtures/testing_table.h"
+#include "launcher/gpu/gpu_meter.h"
 #include "launcher/job/job_row.h"
 #include "launcher/process/process_table.h"
 #include "launcher/run/job_table.h"
@@ -57,10 +59,31 @@ class UsageMeterTest : public ::testing::Test {
     return UsageMeter({.proc = folder_ + "/proc",
                        .clock = &clock_,
                        .pace = pace,
-                       .cgroups_of = [this](const std::string& attempt) {
-                         asked_.push_back(attempt);
-                         return groups_;
-                       }});
+                       .cgroups_of =
+                           [this](const std::string& attempt) {
+                             asked_.push_back(attempt);
+                             return groups_;
+                           },
+                       .gpus =
+                           [this](bool with_processes) {
+                             GpuMeter::Reply reply = gpus_;
+                             if (!with_processes) reply.figures.processes.clear();
+                             asked_for_processes_.push_back(with_processes);
+                             return reply;
+                           }});
+  }
+  void AddDisks(pid_t pid, std::uint64_t read, std::uint64_t written) {
+    Write(absl::StrCat("proc/", pid, "/io"),
+          absl::StrCat("rchar: 1\nwchar: 2\nsyscr: 3\nsyscw: 4\nread_bytes: ", read,
+                       "\nwrite_bytes: ", written, "\ncancelled_write_bytes: 5\n"));
+  }
+  void AddGpus(std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      msg::GpuUsageT gpu;
+      gpu.index = i;
+      gpu.utilisation = 10 * i;
+      gpus_.figures.gpus.push_back(gpu);
+    }
   }
   static RunningAttempt Attempt(pid_t pid, const std::string& task = "j-abcde/worker-0") {
     return {.task = task, .number = 2, .pid = pid, .start_ticks = 7, .folder = "attempt-" + task};
@@ -69,6 +92,8 @@ class UsageMeterTest : public ::testing::Test {
   std::string folder_;
   runtime::FakeClock clock_;
   std::vector<std::string> groups_, asked_;
+  GpuMeter::Reply gpus_;
+  std::vector<bool> asked_for_processes_;
   const std::uint64_t tick_us_ = 1'000'000 / static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   const std::uint64_t page_ = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 };
@@ -186,6 +211,120 @@ TEST_F(UsageMeterTest, AsksForAnAttemptsControlGroupsOnce) {
   // It has forgotten the one that has ended.
   meter.Measure({Attempt(41, "a")});
   EXPECT_THAT(asked_, SizeIs(3));
+}
+
+TEST_F(UsageMeterTest, SumsUpBytesOfDisks) {
+  Add({.pid = 40, .parent = 1, .name = "yard-shim"});
+  AddDisks(40, 1'000'000, 1'000'000);
+  Add({.pid = 41, .parent = 40});
+  AddDisks(41, 4096, 8192);
+  Add({.pid = 42, .parent = 41});
+  AddDisks(42, 100, 200);
+  Add({.pid = 43, .parent = 41});  // Another user's: nobody may read what it does.
+  UsageMeter meter = Meter(absl::ZeroDuration());
+  const auto first = meter.Measure({Attempt(41)});
+  EXPECT_TRUE(first.tasks[0]->io_known);
+  EXPECT_EQ(first.tasks[0]->read_bytes, 4196u);
+  EXPECT_EQ(first.tasks[0]->written_bytes, 8392u);
+  // One is gone that its shim has waited for.
+  std::filesystem::remove_all(folder_ + "/proc/42");
+  AddDisks(41, 4097, 9000);
+  const auto second = meter.Measure({Attempt(41)});
+  EXPECT_EQ(second.tasks[0]->read_bytes, 4196u);
+  EXPECT_EQ(second.tasks[0]->written_bytes, 9000u);
+}
+
+TEST_F(UsageMeterTest, WhatCannotBeReadOrIsNonsenseIsUnknown) {
+  Add({.pid = 40, .parent = 1});
+  Add({.pid = 41, .parent = 40, .cpu = 3, .pages = 1});
+  const std::string texts[] = {"",
+                               "read_bytes: \nwrite_bytes: 1\n",
+                               "read_bytes: -1\nwrite_bytes: -1\n",
+                               "read_bytes: 99999999999999999999\nwrite_bytes: 2\n",
+                               "read_bytes 1\nwrite_bytes 2\n",
+                               std::string("\0\0\n\xff: \x01", 7),
+                               std::string(100'000, 'x')};
+  for (const std::string& text : texts) {
+    Write("proc/41/io", text);
+    UsageMeter meter = Meter();
+    const auto reply = meter.Measure({Attempt(41)});
+    ASSERT_THAT(reply.tasks, SizeIs(1));
+    EXPECT_FALSE(reply.tasks[0]->io_known) << text;
+    EXPECT_EQ(reply.tasks[0]->cpu_us, 3 * tick_us_);
+  }
+  Write("proc/41/io", "read_bytes: 18446744073709551615\nwrite_bytes: 2\n");
+  Add({.pid = 42, .parent = 41});
+  AddDisks(42, 18'446'744'073'709'551'615u, 1);
+  UsageMeter meter = Meter();
+  // (They do not wrap around.)
+  EXPECT_GT(meter.Measure({Attempt(41)}).tasks[0]->read_bytes, std::uint64_t{1} << 56);
+}
+
+TEST_F(UsageMeterTest, NonsenseInProcIsNoProcess) {
+  Add({.pid = 40, .parent = 1});
+  Add({.pid = 41, .parent = 40, .cpu = 3});
+  Write("proc/42/stat", "");
+  Write("proc/43/stat", "43 (a");
+  Write("proc/44/stat", "44 (b) S 40 1 1 0 -1");
+  Write("proc/45/stat", "45 ()))) S x y z\n");
+  Write("proc/46/stat", std::string(10'000, ')'));
+  Write("proc/99999999999999999999/stat", "1 (c) S 40 1 1\n");
+  Write("proc/48", "a file");
+  UsageMeter meter = Meter();
+  const auto reply = meter.Measure({Attempt(41)});
+  ASSERT_THAT(reply.tasks, SizeIs(1));
+  EXPECT_EQ(reply.tasks[0]->processes, 1u);
+  EXPECT_EQ(reply.tasks[0]->cpu_us, 3 * tick_us_);
+}
+
+TEST_F(UsageMeterTest, ATaskHasTheGpusThatItWasGiven) {
+  AddGpus(4);
+  Add({.pid = 40, .parent = 1});
+  Add({.pid = 41, .parent = 40});
+  // The driver says that it computes on yet another one.
+  gpus_.figures.processes = {{41, 3}};
+  Write("proc/41/environ", std::string("A=1\0CUDA_VISIBLE_DEVICES=2,0\0B=2\0", 34));
+  UsageMeter meter = Meter(absl::ZeroDuration());
+  const auto reply = meter.Measure({Attempt(41)});
+  EXPECT_THAT(reply.tasks[0]->gpus, ElementsAre(2, 0));
+  ASSERT_THAT(reply.gpus, SizeIs(4));
+  EXPECT_EQ(reply.gpus[3]->utilisation, 30);
+  // It was its program's when that began.
+  Write("proc/41/environ", std::string("CUDA_VISIBLE_DEVICES=1\0", 23));
+  EXPECT_THAT(meter.Measure({Attempt(41)}).tasks[0]->gpus, ElementsAre(2, 0));
+  // Nobody else is asked about then.
+  EXPECT_THAT(asked_for_processes_, ElementsAre(true, false));
+}
+
+TEST_F(UsageMeterTest, WithoutSuchAWordATaskHasTheGpusOnWhichItComputes) {
+  AddGpus(4);
+  Add({.pid = 40, .parent = 1});
+  Add({.pid = 41, .parent = 40});
+  Add({.pid = 42, .parent = 41});
+  Write("proc/41/environ", std::string("MY_CUDA_VISIBLE_DEVICES=1\0", 26));
+  gpus_.figures.processes = {{42, 3}, {42, 1}, {41, 3}, {99, 0}};
+  UsageMeter meter = Meter(absl::ZeroDuration());
+  EXPECT_THAT(meter.Measure({Attempt(41)}).tasks[0]->gpus, ElementsAre(1, 3));
+  gpus_.figures.processes.clear();
+  EXPECT_THAT(meter.Measure({Attempt(41)}).tasks[0]->gpus, IsEmpty());
+}
+
+TEST_F(UsageMeterTest, ATaskFromWhichAllGpusAreHiddenHasNone) {
+  AddGpus(1);
+  Add({.pid = 40, .parent = 1});
+  Add({.pid = 41, .parent = 40});
+  Write("proc/41/environ", std::string("CUDA_VISIBLE_DEVICES=\0", 22));
+  gpus_.figures.processes = {{41, 0}};
+  UsageMeter meter = Meter();
+  EXPECT_THAT(meter.Measure({Attempt(41)}).tasks[0]->gpus, IsEmpty());
+}
+
+TEST_F(UsageMeterTest, SaysWhyThereAreNoGpus) {
+  Add({.pid = 40, .parent = 1});
+  Add({.pid = 41, .parent = 40});
+  gpus_.why_none = "Driver Not Loaded";
+  UsageMeter meter = Meter();
+  EXPECT_EQ(meter.Measure({Attempt(41)}).why_no_gpus, "Driver Not Loaded");
 }
 
 TEST(UsageOfARealTaskTest, HasWhatEndedAndWhatTheTaskHasLeftAlone) {
