@@ -12,10 +12,14 @@
 #include <utility>
 
 #include "absl/time/time.h"
+#include "bus/call/client.h"
 #include "bus/launcher_client/job_control.h"
 #include "bus/launcher_client/launcher_jobs.h"
 #include "bus/process/backup_method.h"
+#include "bus/schema/launcher_generated.h"
+#include "bus/schema/launcher_methods.h"
 #include "glog/logging.h"
+#include "runtime/event_loop.h"
 #include "runtime/file/file.h"
 #include "runtime/sqlite/database_check.h"
 #include "runtime/text/printable.h"
@@ -31,6 +35,8 @@ namespace {
 
 // Nobody sees a file or a plot change more often.
 constexpr absl::Duration kSpreadEvery = absl::Milliseconds(20);
+// A launcher that is being replaced costs a measurement.
+constexpr absl::Duration kUsagePatience = absl::Seconds(10);
 
 std::string HostName() {
   char name[256] = "";
@@ -101,6 +107,8 @@ class TrainerServiceImpl : public TrainerService {
          .sync_background = [thread = sync_thread_.get()](
                                 std::function<void()> work) { RunOn(thread, std::move(work)); },
          .spread_every = kSpreadEvery,
+         .usage = [client = process->client(),
+                   loop = process->loop()](auto done) { AskUsage(client, loop, std::move(done)); },
          .on_event = [publisher = process->publisher()](
                          msg::TrialEventT event) { Publish(publisher, std::move(event)); }});
     if (!trials.ok()) return trials.status();
@@ -122,6 +130,18 @@ class TrainerServiceImpl : public TrainerService {
     const std::string topic = TopicOfTrial(event.trial->id);
     const absl::Status published = publisher->PublishEnvelope(topic, EnvelopeOf(std::move(event)));
     LOG_IF(WARNING, !published.ok()) << published;
+  }
+
+  using UsageReply = absl::StatusOr<msg::UsageReplyT>;
+  static void AskUsage(bus::Client* client, runtime::EventLoop* loop,
+                       std::function<void(UsageReply)> done) {
+    client->Start<rpc::Launcher::Usage>({}, nullptr,
+                                        [loop, done = std::move(done)](UsageReply reply) {
+                                          auto kept =
+                                              std::make_shared<UsageReply>(std::move(reply));
+                                          loop->Post([done, kept] { done(std::move(*kept)); });
+                                        },
+                                        {.timeout = kUsagePatience});
   }
 
   // At the end of the process nobody waits for it any more; when too much is queued it is done

@@ -24,6 +24,8 @@ json FaultToJson(const msg::FaultT& fault) {
 
 bool IsCounted(const msg::RunT& run) { return run.counted || run.tags > 0; }
 
+bool IsSystemMetric(std::string_view tag) { return tag.starts_with("sys/"); }
+
 bool IsScalar(const msg::TagT& tag) {
   return tag.data_class == msg::DataClass::Scalar ||
          (tag.data_class == msg::DataClass::Unknown &&

@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "bus/schema/datamanager_generated.h"
 #include "nlohmann/json.hpp"
@@ -25,6 +26,9 @@ nlohmann::json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults
 bool IsCounted(const msg::RunT& run);
 // It has numbers: min, max, last.
 bool IsScalar(const msg::TagT& tag);
+// The yard itself has measured it ("sys/cpu_percent", docs/trainer_files.md). It is shown to those
+// who ask for it, not beside what programs report.
+bool IsSystemMetric(std::string_view tag);
 // "mindspore lineage"
 std::string FormatName(msg::FileFormat format);
 // "BadPayload" is "bad payload", or with an underscore.

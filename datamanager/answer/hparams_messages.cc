@@ -103,7 +103,8 @@ msg::RunHParamsT HParamsMessage(const HParamsSources& sources) {
   TakeParameters(sources, &message);
   if (message.group.empty()) message.group = runtime::LossyUtf8(sources.group);
   for (const TagFacts& tag : sources.tags) {
-    if (!tag.scalar) continue;
+    // (How a program's machine was used is no result of the trial.)
+    if (!tag.scalar || tag.name.starts_with("sys/")) continue;
     if (message.metrics.size() == kMaxMetrics) break;
     Add(runtime::LossyUtf8(tag.name), NumberAsJson(tag.last), &message.metrics);
   }

@@ -119,6 +119,7 @@ TEST(HParamsMessagesTest, TheLastValueOfEachScalarIsAMetric) {
       {.name = "bad", .plugin = "scalars", .scalar = true, .last = NAN},
       {.name = "image", .plugin = "images"},
       {.name = "loss", .plugin = "scalars", .scalar = true, .last = 0.1},
+      {.name = "sys/cpu_percent", .plugin = "scalars", .scalar = true, .last = 50},
       {.name = "up", .plugin = "scalars", .scalar = true, .last = -INFINITY},
   };
   HParamsSources sources;

@@ -43,6 +43,7 @@
 #include "trainer/store/store_sync.h"
 #include "trainer/store/trial_record.h"
 #include "trainer/table/ended_trials.h"
+#include "trainer/table/system_curves.h"
 #include "trainer/table/trial_news.h"
 #include "trainer/table/trial_removals.h"
 #include "trainer/table/trial_table.h"
@@ -113,6 +114,7 @@ class TrialsImpl : public Trials {
                [this] { return static_cast<std::size_t>(running_.load()); }}),
         news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
                options_.on_event}),
+        curves_({options_.loop, options_.clock, &table_, options_.usage}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
                    [this] { sync_.Soon(); }, options_.fault}) {}
   ~TrialsImpl() override {
@@ -157,6 +159,7 @@ class TrialsImpl : public Trials {
           trial.running_since = absl::Microseconds(trial.record.attempt_began_us);
         }
         trial.runner->TakeUp(trial.record.job);
+        curves_.Repair(trial);
         FollowOutput(trial);
         trial.said_done = trial.reports->progress().done;
         if (IsToLeave(trial)) BeginStop(trial);
@@ -167,6 +170,7 @@ class TrialsImpl : public Trials {
         Launch(trial);
       }
     }
+    curves_.Watch();
     StartNext();
     CheckEndedFiles();
   }
@@ -1082,6 +1086,7 @@ class TrialsImpl : public Trials {
     trial.last_heard = options_.clock->Monotonic();
     SaveSometime(trial, std::move(changed));
     Watch(trial);
+    curves_.Watch();
     news_.Announce(trial);
   }
 
@@ -1550,6 +1555,7 @@ class TrialsImpl : public Trials {
   RoomWaits room_waits_;
   const TrialView view_;
   TrialNews news_;
+  SystemCurves curves_;
   TrialRemovals removals_;
   std::function<void(const AttemptKey&)> wanted_;
   runtime::EventLoop::TimerId store_timer_ = 0;

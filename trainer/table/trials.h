@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/launcher_client/job_control.h"
+#include "bus/schema/launcher_generated.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
@@ -67,6 +68,8 @@ class Trials : public LineReceiver {
     // that is so together, at its end, so that one that reports often costs little. Zero: each at
     // once.
     absl::Duration spread_every = absl::ZeroDuration();
+    // Asks the launcher what the tasks of all trials use (system_curves.h). Unset: nobody asks.
+    std::function<void(std::function<void(absl::StatusOr<msg::UsageReplyT>)> done)> usage = {};
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};

@@ -38,6 +38,7 @@ using bus::RunToJson;
 using bus::TagToJson;
 
 using bus::IsScalar;
+using bus::IsSystemMetric;
 using bus::WordsOf;
 
 }  // namespace yard

@@ -227,6 +227,19 @@ TEST_F(ShowRunTest, ARunIsShownWithItsTags) {
   EXPECT_EQ(objects[0]["min"], 1);
 }
 
+TEST_F(ShowRunTest, SystemMetricsAreCountedAndListedInJson) {
+  AddThree();
+  yard_.AddSeries({.run = "first", .tag = "sys/cpu_percent", .values = {50}});
+  yard_.AddSeries({.run = "first", .tag = "sys/gpu0/power_watts", .values = {100}});
+  yard_.Start();
+  const auto result = yard_.Run({"show", "first"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, Not(HasSubstr("sys/cpu_percent")));
+  EXPECT_THAT(result.out, HasSubstr("system     2 metrics: yard plot first --tags sys/\n"));
+  EXPECT_THAT(Values(Objects(yard_.Run({"show", "first", "--json"}).out), "tag"),
+              ElementsAre("loss", "eval/accuracy", "sys/cpu_percent", "sys/gpu0/power_watts"));
+}
+
 TEST_F(ShowRunTest, WhatATrialHasWrittenIsShownOnRequest) {
   AddThree();
   yard_.AddTrial("t-abcde", "first", msg::TrialState::Done);
@@ -384,6 +397,22 @@ TEST_F(PlotRunsTest, APlotDrawsTheFirstScalarWhereNothingIsCalledLoss) {
   EXPECT_EQ(images.err, "yard plot: run images has no scalars, but 1 tag of images\n");
 }
 
+TEST_F(PlotRunsTest, SystemMetricsAreDrawnWhenTheyAreAskedFor) {
+  yard_.AddSeries({.run = "trial", .tag = "a/first", .values = {1, 2}});
+  yard_.AddSeries(
+      {.run = "trial", .tag = "sys/cpu_percent", .values = {1, 2, 3}, .steps = {0, 1, 1}});
+  yard_.AddSeries({.run = "silent", .tag = "sys/loss", .values = {1}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"plot", "trial", "--timeout", "0"}).out, HasSubstr("a/first\n"));
+  const auto silent = yard_.Run({"plot", "silent", "--timeout", "0"});
+  EXPECT_EQ(silent.err, "yard plot: run silent has system metrics alone: --tags sys/ draws them\n");
+  const auto asked = yard_.Run({"plot", "trial", "--tags", "sys/", "--timeout", "0"});
+  EXPECT_EQ(asked.code, kDone);
+  EXPECT_THAT(asked.out, HasSubstr("sys/cpu_percent\n"));
+  EXPECT_THAT(asked.out, HasSubstr("3 points"));
+  EXPECT_EQ(asked.err, "");
+}
+
 TEST_F(PlotRunsTest, ARunWithoutTheTagIsNamedAndTheOthersAreDrawn) {
   AddThree();
   yard_.AddQuery("label:all", {"first", "second", "third"});
@@ -416,6 +445,16 @@ TEST_F(PlotRunsTest, APlotSaysWhatIsOddAboutItsPoints) {
 // ---- compare
 
 using CompareTest = RunVerbsTest;
+
+TEST_F(CompareTest, SystemMetricsAreComparedWhenTheyAreAskedFor) {
+  AddThree();
+  yard_.AddSeries({.run = "first", .tag = "sys/cpu_percent", .values = {50}});
+  yard_.AddSeries({.run = "second", .tag = "sys/cpu_percent", .values = {60}});
+  yard_.Start();
+  EXPECT_THAT(yard_.Run({"compare", "first", "second"}).out, Not(HasSubstr("sys/")));
+  EXPECT_THAT(yard_.Run({"compare", "first", "second", "--tags", "cpu"}).out,
+              HasSubstr("sys/cpu_percent"));
+}
 
 TEST_F(CompareTest, ShowsOnlyWhatDiffers) {
   AddThree();

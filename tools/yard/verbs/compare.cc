@@ -25,7 +25,7 @@ class Compare : public Verb {
   void Declare(OptionSet& options) override {
     options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.");
     options.Add("--query", query_, "Also the runs it is true of: 'label:base & loss<0.1'.");
-    options.Add("--tags", pattern_, "Only metrics that it finds (RE2).");
+    options.Add("--tags", pattern_, "Only metrics that it finds (RE2); without it none of sys/.");
     options.Flag("--all", all_, "Also what is the same in all of them.");
   }
 
@@ -75,7 +75,7 @@ class Compare : public Verb {
       ComparedRun& run = runs.emplace_back();
       run.name = name;
       for (const auto& tag : tags->tags) {
-        if (!IsScalar(*tag)) continue;
+        if (!IsScalar(*tag) || (pattern_.empty() && IsSystemMetric(tag->name))) continue;
         run.metrics[tag->name] = {.last = tag->last, .min = tag->min, .max = tag->max};
       }
     }

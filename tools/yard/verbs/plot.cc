@@ -39,11 +39,12 @@ constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking aga
 // What was read of one that has ended is all there is, so long after.
 constexpr absl::Duration kSettled = absl::Seconds(2);
 
-// What to draw when nobody says: the loss, else the first scalar; empty if there is none.
+// What to draw when nobody says: the loss, else the first scalar that a program has reported; empty
+// if there is none.
 std::string DefaultTag(const msg::TagsReplyT& reply) {
   std::string first, loss;
   for (const auto& tag : reply.tags) {
-    if (!IsScalar(*tag)) continue;
+    if (!IsScalar(*tag) || IsSystemMetric(tag->name)) continue;
     if (tag->name == "loss") return tag->name;
     if (first.empty()) first = tag->name;
     if (loss.empty() && absl::EndsWith(tag->name, "loss")) loss = tag->name;
@@ -54,7 +55,12 @@ std::string DefaultTag(const msg::TagsReplyT& reply) {
 std::string NoScalars(const msg::TagsReplyT& reply) {
   if (reply.tags.empty()) return absl::StrCat("run ", reply.run, " has no points yet");
   std::set<std::string> plugins;
-  for (const auto& tag : reply.tags) plugins.insert(tag->plugin);
+  for (const auto& tag : reply.tags) {
+    if (IsSystemMetric(tag->name)) {
+      return absl::StrCat("run ", reply.run, " has system metrics alone: --tags sys/ draws them");
+    }
+    plugins.insert(tag->plugin);
+  }
   return absl::StrCat("run ", reply.run, " has no scalars, but ",
                       runtime::Counted(reply.tags.size(), "tag"), " of ",
                       absl::StrJoin(plugins, ", "));
@@ -330,7 +336,8 @@ class Plot : public Verb {
                    << " are at step " << reply.steps.front() << "\n";
       return;
     }
-    if (overlap_ != msg::Overlap::Raw) return;
+    // (Several measurements may be of one step.)
+    if (overlap_ != msg::Overlap::Raw || IsSystemMetric(reply.tag)) return;
     request.overlap = msg::Overlap::LastWrite;
     request.columns = 1;
     const auto kept = client.Call<rpc::Datamanager::Scalars>(request, Patient());

@@ -234,7 +234,7 @@ class Show : public Verb {
   }
 
   static absl::Status ShowTags(Context& context, RunReader& reader, const msg::RunT& run) {
-    const auto tags = reader.Tags(run.name, "", context.json ? kAllTags : kTags);
+    auto tags = reader.Tags(run.name, "", context.json ? kAllTags : kTags);
     if (!tags.ok()) {
       if (!context.json && absl::IsDataLoss(tags.status()))
         *context.out << RunText(run, context.zone());
@@ -247,10 +247,16 @@ class Show : public Verb {
     }
     *context.out << RunText(run, context.zone()) << Damage(reader, run.name);
     ShowParameters(context, reader, run.name);
+    const auto more = tags->total - std::min<std::uint64_t>(tags->total, tags->tags.size());
+    const auto measured =
+        std::erase_if(tags->tags, [](const auto& tag) { return IsSystemMetric(tag->name); });
     *context.out << TagTable(tags->tags, context.out_width());
-    if (tags->total > tags->tags.size()) {
-      *context.out << "and " << runtime::Counted(tags->total - tags->tags.size(), "tag")
-                   << " more (--json lists all)\n";
+    if (more > 0) {
+      *context.out << "and " << runtime::Counted(more, "tag") << " more (--json lists all)\n";
+    }
+    if (measured > 0) {
+      *context.out << "system     " << runtime::Counted(measured, "metric") << ": "
+                   << YardCommand("plot", run.name) << " --tags sys/\n";
     }
     *context.out << "next       " << YardCommand("plot", run.name) << "\n";
     return absl::OkStatus();
