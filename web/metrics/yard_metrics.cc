@@ -67,14 +67,18 @@ std::vector<TaskFacts> TasksOf(const YardFacts& facts) {
   return tasks;
 }
 
-// Indices of the GPUs that it has: "gpu=0,2" of its resources.
+// Indices of the GPUs that it has: "gpu=0,2" of its resources, else those that the launcher knows
+// of.
 std::vector<std::string> GpusOf(const TaskFacts& one) {
   for (const std::string& resource : one.task->resources) {
     absl::string_view members = resource;
     if (absl::ConsumePrefix(&members, "gpu="))
       return absl::StrSplit(members, ',', absl::SkipEmpty());
   }
-  return {};
+  std::vector<std::string> gpus;
+  if (one.usage == nullptr) return gpus;
+  for (const std::uint32_t gpu : one.usage->gpus) gpus.push_back(absl::StrCat(gpu));
+  return gpus;
 }
 
 Labels LabelsOf(const TaskFacts& one) {
@@ -200,6 +204,11 @@ void AddTrials(const YardFacts& facts, const std::vector<TaskFacts>& tasks, Prom
            [](const TrialUsage& usage) { return absl::StrCat(usage.gpus); });
 }
 
+// NaN of one that does not say it.
+double MemoryOf(const msg::GpuUsageT& gpu, std::uint64_t bytes) {
+  return gpu.memory_total_bytes > 0 ? static_cast<double>(bytes) : std::nan("");
+}
+
 void AddGpus(const YardFacts& facts, PrometheusPage& page) {
   if (!facts.usage.has_value()) return;
   const auto add = [&](std::string_view name, std::string_view help,
@@ -215,9 +224,9 @@ void AddGpus(const YardFacts& facts, PrometheusPage& page) {
   add("trainyard_gpu_utilisation_ratio", "How busy it is, from 0 to 1.",
       [](const msg::GpuUsageT& gpu) { return gpu.utilisation / 100; });
   add("trainyard_gpu_memory_used_bytes", "Its memory that is in use.",
-      [](const msg::GpuUsageT& gpu) { return static_cast<double>(gpu.memory_bytes); });
+      [](const msg::GpuUsageT& gpu) { return MemoryOf(gpu, gpu.memory_bytes); });
   add("trainyard_gpu_memory_bytes", "Its memory.",
-      [](const msg::GpuUsageT& gpu) { return static_cast<double>(gpu.memory_total_bytes); });
+      [](const msg::GpuUsageT& gpu) { return MemoryOf(gpu, gpu.memory_total_bytes); });
   add("trainyard_gpu_temperature_celsius", "How warm it is.",
       [](const msg::GpuUsageT& gpu) { return gpu.temperature; });
   add("trainyard_gpu_power_watts", "What it takes.",

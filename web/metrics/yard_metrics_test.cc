@@ -65,15 +65,21 @@ YardFacts Facts() {
   facts.usage->tasks.back()->io_known = true;
   facts.usage->tasks.back()->read_bytes = 5;
   facts.usage->tasks.push_back(Usage("j-t-1/worker-1", 17));
+  facts.usage->tasks.back()->gpus = {3};
   auto gpu = std::make_unique<msg::GpuUsageT>();
   gpu->index = 2;
   gpu->uuid = "GPU-1";
   gpu->name = "H100";
   gpu->utilisation = 50;
   gpu->memory_bytes = 85'899'345'920;
+  gpu->memory_total_bytes = 2 * gpu->memory_bytes;
   gpu->temperature = 41;
   gpu->power = std::numeric_limits<double>::quiet_NaN();
   facts.usage->gpus.push_back(std::move(gpu));
+  auto lost = std::make_unique<msg::GpuUsageT>();
+  lost->index = 3;
+  lost->utilisation = lost->temperature = lost->power = std::numeric_limits<double>::quiet_NaN();
+  facts.usage->gpus.push_back(std::move(lost));
   facts.trials.emplace().trials.push_back(Trial("t-1", msg::TrialState::Running));
   facts.trials->trials.push_back(Trial("t-2", msg::TrialState::Failed));
   return facts;
@@ -107,7 +113,8 @@ TEST(YardMetricsTest, SaysWhatTasksUse) {
         "trainyard_task_processes" + first + "} 3\n",
         "trainyard_task_read_bytes_total" + first + "} 5\n",
         "trainyard_task_gpu" + first + ",gpu=\"0\"} 1\n",
-        "trainyard_task_gpu" + first + ",gpu=\"2\"} 1\n"}) {
+        "trainyard_task_gpu" + first + ",gpu=\"2\"} 1\n",
+        "trainyard_task_gpu" + second + ",gpu=\"3\"} 1\n"}) {
     EXPECT_THAT(text, HasSubstr("\n" + line));
   }
   EXPECT_THAT(text, Not(HasSubstr("trainyard_task_read_bytes_total" + second)))
@@ -125,7 +132,7 @@ TEST(YardMetricsTest, ATrialUsesWhatItsTasksUse) {
         "trainyard_trial_restarts_total" + runs + "} 2\n",
         "trainyard_trial_cpu_seconds_total" + runs + "} 3.000000\n",
         "trainyard_trial_memory_bytes" + runs + "} 1017\n",
-        "trainyard_trial_gpus" + runs + "} 2\n"}) {
+        "trainyard_trial_gpus" + runs + "} 3\n"}) {
     EXPECT_THAT(text, HasSubstr("\n" + line));
   }
   EXPECT_THAT(text, Not(HasSubstr("trainyard_trial_memory_bytes" + failed)));
@@ -136,7 +143,9 @@ TEST(YardMetricsTest, AGpuSaysWhatItKnows) {
   const std::string gpu = "{gpu=\"2\",uuid=\"GPU-1\",model=\"H100\"} ";
   EXPECT_THAT(text, HasSubstr("\ntrainyard_gpu_utilisation_ratio" + gpu + "0.5\n"));
   EXPECT_THAT(text, HasSubstr("\ntrainyard_gpu_memory_used_bytes" + gpu + "85899345920\n"));
+  EXPECT_THAT(text, HasSubstr("\ntrainyard_gpu_memory_bytes" + gpu + "171798691840\n"));
   EXPECT_THAT(text, Not(HasSubstr("trainyard_gpu_power_watts")));
+  EXPECT_THAT(text, Not(HasSubstr("gpu=\"3\",uuid"))) << "it says nothing";
 }
 
 TEST(YardMetricsTest, WithoutAnAnswerThereIsWhoDidNotAnswer) {

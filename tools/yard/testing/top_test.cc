@@ -1,5 +1,6 @@
 // `yard top` for a file or a script; its full screen is tested by tests/top_test.
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -59,14 +60,43 @@ TEST_F(TopTest, WhatTasksUse) {
   usage.tasks[0]->task = "j-tasks/worker-0";
   usage.tasks[0]->rss_bytes = 50'000'000;
   usage.tasks[0]->source = "proc";
+  usage.tasks[0]->io_known = true;
+  usage.tasks[0]->read_bytes = 11;
+  usage.tasks[0]->written_bytes = 12;
+  usage.tasks[0]->gpus = {0};
+  for (const bool says_much : {true, false}) {
+    auto gpu = std::make_unique<msg::GpuUsageT>();
+    gpu->index = says_much ? 0 : 1;
+    gpu->uuid = "GPU-1";
+    gpu->utilisation = says_much ? 42 : NAN;
+    gpu->memory_bytes = 5;
+    gpu->memory_total_bytes = says_much ? 10 : 0;
+    gpu->temperature = gpu->power = NAN;
+    usage.gpus.push_back(std::move(gpu));
+  }
   yard_.SetUsage(std::move(usage));
   yard_.Start();
-  EXPECT_THAT(yard_.Run({"top", "--once"}).out, AllOf(HasSubstr("1 task "), HasSubstr("50.0 MB")));
+  EXPECT_THAT(yard_.Run({"top", "--once"}).out,
+              AllOf(HasSubstr("1 task "), HasSubstr("50.0 MB"), HasSubstr("gpu 42% of 100%")));
   const auto result = yard_.Run({"top", "--json"});
   EXPECT_EQ(result.code, kDone) << result.err;
   const json frame = json::parse(result.out);
   EXPECT_EQ(frame["usage"]["tasks"][0]["rss_bytes"], 50'000'000);
   EXPECT_EQ(frame["usage"]["cores"], 4);
+  EXPECT_EQ(frame["usage"]["tasks"][0]["read_bytes"], 11);
+  EXPECT_EQ(frame["usage"]["tasks"][0]["written_bytes"], 12);
+  EXPECT_EQ(frame["usage"]["tasks"][0]["gpus"], json::array({0}));
+  EXPECT_EQ(frame["usage"]["gpus"][0], json({{"gpu", 0},
+                                             {"uuid", "GPU-1"},
+                                             {"model", ""},
+                                             {"utilization_percent", 42.0},
+                                             {"memory_bytes", 5},
+                                             {"memory_total_bytes", 10},
+                                             {"temperature_celsius", nullptr},
+                                             {"power_watts", nullptr}}));
+  EXPECT_EQ(frame["usage"]["gpus"][1]["utilization_percent"], nullptr);
+  EXPECT_EQ(frame["usage"]["gpus"][1]["memory_bytes"], nullptr);
+  EXPECT_EQ(frame["usage"]["why_no_gpus"], nullptr);
   EXPECT_EQ(frame["services"].size(), 5u);
   EXPECT_EQ(frame["trials"][0]["id"], "t-abcde");
   EXPECT_EQ(frame["jobs"].size(), 2u);

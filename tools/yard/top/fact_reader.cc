@@ -19,7 +19,7 @@
 #include "tools/yard/services/leases.h"
 #include "tools/yard/text/task_names.h"
 #include "tools/yard/text/whole_lines.h"
-#include "tools/yard/top/cpu_rates.h"
+#include "tools/yard/top/usage_rates.h"
 
 namespace yard::top {
 namespace {
@@ -96,7 +96,7 @@ class Reader : public FactReader {
     facts.trials = trials_.all();
     facts.jobs = jobs_.all();
     facts.usage = usage_;
-    facts.cores = rates_.Take(usage_);
+    facts.rates = rates_.Take(usage_);
     facts.trial = subject.trial;
     facts.reports.assign(reports_.begin(), reports_.end());
     facts.output_of = subject.output_of;
@@ -261,7 +261,7 @@ class Reader : public FactReader {
   Known<msg::TrialT> trials_;
   Known<msg::JobT> jobs_;
   msg::UsageReplyT usage_;
-  CpuRates rates_;
+  UsageRates rates_;
   std::string reports_of_;
   std::deque<msg::ResultRowT> reports_;
   std::atomic<bool> given_up_ = false;

@@ -2,7 +2,6 @@
 #define TOOLS_YARD_TOP_FACTS_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "absl/time/time.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/services/service_rows.h"
+#include "tools/yard/top/usage_rates.h"
 
 namespace yard::top {
 
@@ -21,7 +21,7 @@ struct Facts {
   std::vector<msg::TrialT> trials;
   std::vector<msg::JobT> jobs;
   msg::UsageReplyT usage;
-  std::map<std::string, double> cores;  // By task: how many it uses, where that is known.
+  Rates rates;
   absl::Status why;  // Who does not answer; then what is known of before is still here.
 
   // Of what is looked at.

@@ -1,27 +1,26 @@
 #include "tools/yard/top/facts_json.h"
 
+#include "bus/json/usage_json.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/text/table.h"
 
 namespace yard::top {
 namespace {
 
+// With the rates, which are known from two looks.
 nlohmann::json UsageJson(const Facts& facts) {
-  nlohmann::json tasks = nlohmann::json::array();
-  for (const auto& task : facts.usage.tasks) {
-    const auto cores = facts.cores.find(task->task);
-    tasks.push_back(
-        {{"task", task->task},
-         {"attempt", task->attempt},
-         {"cores", cores == facts.cores.end() ? nlohmann::json() : nlohmann::json(cores->second)},
-         {"cpu_s", static_cast<double>(task->cpu_us) / 1e6},
-         {"rss_bytes", task->rss_bytes},
-         {"processes", task->processes},
-         {"source", task->source}});
+  nlohmann::json usage = bus::ToJson(facts.usage);
+  for (nlohmann::json& row : usage["tasks"]) {
+    const auto task = row["task"].get<std::string>();
+    const auto cores = facts.rates.cores.find(task);
+    const auto disk = facts.rates.disks.find(task);
+    const bool has_cores = cores != facts.rates.cores.end();
+    const bool has_disk = disk != facts.rates.disks.end();
+    row["cores"] = has_cores ? nlohmann::json(cores->second) : nlohmann::json();
+    row["read_bytes_per_s"] = has_disk ? nlohmann::json(disk->second.read) : nlohmann::json();
+    row["written_bytes_per_s"] = has_disk ? nlohmann::json(disk->second.written) : nlohmann::json();
   }
-  return {{"cores", facts.usage.cores},
-          {"memory_bytes", facts.usage.memory_bytes},
-          {"tasks", std::move(tasks)}};
+  return usage;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "tools/yard/top/rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -34,11 +35,21 @@ absl::Duration Since(const Facts& facts, std::int64_t begin_us, std::int64_t end
 
 // Whether a task's use is known; then it is added.
 void AddUse(const Facts& facts, const UsageByTask& usage, const std::string& task, TableRow* row) {
-  if (const auto cores = facts.cores.find(task); cores != facts.cores.end()) {
+  if (const auto cores = facts.rates.cores.find(task); cores != facts.rates.cores.end()) {
     row->cores = row->cores.value_or(0) + cores->second;
   }
-  if (const auto used = usage.find(task); used != usage.end()) {
-    row->memory_bytes = row->memory_bytes.value_or(0) + used->second->rss_bytes;
+  if (const auto disk = facts.rates.disks.find(task); disk != facts.rates.disks.end()) {
+    row->disk_bytes_per_s =
+        row->disk_bytes_per_s.value_or(0) + disk->second.read + disk->second.written;
+  }
+  const auto used = usage.find(task);
+  if (used == usage.end()) return;
+  row->memory_bytes = row->memory_bytes.value_or(0) + used->second->rss_bytes;
+  for (const auto& gpu : facts.usage.gpus) {
+    const auto& its = used->second->gpus;
+    const bool has_it = std::find(its.begin(), its.end(), gpu->index) != its.end();
+    if (!has_it || std::isnan(gpu->utilisation)) continue;
+    row->gpu_percent = row->gpu_percent.value_or(0) + gpu->utilisation;
   }
 }
 

@@ -24,6 +24,8 @@ struct TableRow {
   std::optional<absl::Duration> age = {};
   std::optional<double> cores = {};
   std::optional<std::uint64_t> memory_bytes = {};
+  std::optional<double> disk_bytes_per_s = {};  // Read and written.
+  std::optional<double> gpu_percent = {};       // 100 for each of its GPUs.
   std::uint32_t restarts = 0;
   std::string note = {};     // Why it waits or has ended.
   std::string metrics = {};  // A JSON object; of a trial.

@@ -32,6 +32,11 @@ constexpr const char* kHelp[] = {
     "q                quit; nothing is stopped",
 };
 
+// The columns beside those that are always there.
+struct Shown {
+  bool gpu = false, disk = false;
+};
+
 // One column of the table; `right` aligned.
 struct Column {
   const char* title;
@@ -39,11 +44,19 @@ struct Column {
   bool right;
 };
 
+constexpr Column kGpu = {"GPU", 5, true}, kDisk = {"DISK/S", 9, true};
+// That a screen must have for the next column.
+constexpr int kForGpu = 60, kForDisk = 100;
+
 // The name takes what it may, the details what is left.
-std::vector<Column> Columns(int width) {
-  std::vector<Column> columns = {{"NAME", 0, false},   {"STATE", 9, false}, {"AGE", 7, true},
-                                 {"CPU", 6, true},     {"MEMORY", 9, true}, {"RESTARTS", 8, true},
-                                 {"DETAILS", 0, false}};
+std::vector<Column> Columns(int width, const Shown& shown) {
+  std::vector<Column> columns = {
+      {"NAME", 0, false}, {"STATE", 9, false}, {"AGE", 7, true}, {"CPU", 6, true}};
+  if (shown.gpu) columns.push_back(kGpu);
+  columns.push_back({"MEMORY", 9, true});
+  if (shown.disk) columns.push_back(kDisk);
+  columns.push_back({"RESTARTS", 8, true});
+  columns.push_back({"DETAILS", 0, false});
   int fixed = 1;
   for (const Column& column : columns) fixed += column.width + 1;
   columns.front().width = std::clamp((width - fixed) * 6 / 10, 12, 40);
@@ -76,6 +89,19 @@ Style StyleOf(const TableRow& row) {
 
 std::string Count(std::size_t count, const std::string& what) {
   return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+// "  gpu 42% of 200%"; nothing where nobody says anything of one.
+std::string GpuWords(const Facts& facts) {
+  double percent = 0;
+  std::size_t known = 0;
+  for (const auto& gpu : facts.usage.gpus) {
+    if (std::isnan(gpu->utilisation)) continue;
+    percent += gpu->utilisation;
+    ++known;
+  }
+  if (known == 0) return {};
+  return absl::StrCat("  gpu ", Percent(percent / 100), " of ", known * 100, "%");
 }
 
 class Drawing {
@@ -117,7 +143,7 @@ class Drawing {
       std::size_t tasks = 0;
       double cores = 0;
       std::uint64_t memory = 0;
-      for (const auto& [task, used] : facts->cores) cores += used;
+      for (const auto& [task, used] : facts->rates.cores) cores += used;
       for (const auto& task : facts->usage.tasks) memory += task->rss_bytes;
       tasks = facts->usage.tasks.size();
       absl::StrAppend(&text, "  ", Count(tasks, "task"), "  cpu ", Percent(cores));
@@ -126,6 +152,7 @@ class Drawing {
       if (facts->usage.memory_bytes > 0) {
         absl::StrAppend(&text, " of ", ShortBytes(facts->usage.memory_bytes));
       }
+      absl::StrAppend(&text, GpuWords(*facts));
     }
     const int end = screen_.Put(0, 0, text, Style::kReverse);
     if (model_.facts() != nullptr) {
@@ -151,11 +178,16 @@ class Drawing {
 
   void DrawTable(int first, int last) {
     if (first >= last) return;
-    const std::vector<Column> columns = Columns(screen_.width());
+    const auto& rows = model_.rows();
+    const auto any = [&](auto has) { return std::any_of(rows.begin(), rows.end(), has); };
+    const Shown shown = {screen_.width() >= kForGpu &&
+                             any([](const auto& row) { return row.gpu_percent.has_value(); }),
+                         screen_.width() >= kForDisk &&
+                             any([](const auto& row) { return row.disk_bytes_per_s.has_value(); })};
+    const std::vector<Column> columns = Columns(screen_.width(), shown);
     std::vector<std::string> titles;
     for (const Column& column : columns) titles.emplace_back(column.title);
     DrawCells(first++, columns, titles, Style::kBold);
-    const auto& rows = model_.rows();
     if (rows.empty() && first < last) {
       screen_.Put(first, 1,
                   model_.filter().empty() ? "nothing runs; next: yard run -- PROGRAM ..."
@@ -165,19 +197,24 @@ class Drawing {
     // The page that the selected one is on.
     const auto page = static_cast<std::size_t>(last - first);
     for (std::size_t i = model_.place() / page * page; i < rows.size() && first < last; ++i) {
-      DrawRow(first++, columns, rows[i], i == model_.place());
+      DrawRow(first++, columns, shown, rows[i], i == model_.place());
     }
   }
 
-  void DrawRow(int row, const std::vector<Column>& columns, const TableRow& thing, bool selected) {
-    const std::vector<std::string> cells = {
-        NameCell(thing),
-        thing.state,
-        thing.age.has_value() ? ShortDuration(*thing.age) : "-",
-        thing.cores.has_value() ? Percent(*thing.cores) : "-",
-        thing.memory_bytes.has_value() ? ShortBytes(*thing.memory_bytes) : "-",
-        absl::StrCat(thing.restarts),
-        Details(thing, model_.metric())};
+  void DrawRow(int row, const std::vector<Column>& columns, const Shown& shown,
+               const TableRow& thing, bool selected) {
+    std::vector<std::string> cells = {NameCell(thing), thing.state,
+                                      thing.age.has_value() ? ShortDuration(*thing.age) : "-",
+                                      thing.cores.has_value() ? Percent(*thing.cores) : "-"};
+    const auto& gpu = thing.gpu_percent;
+    if (shown.gpu) cells.push_back(gpu.has_value() ? Percent(*gpu / 100) : "-");
+    cells.push_back(thing.memory_bytes.has_value() ? ShortBytes(*thing.memory_bytes) : "-");
+    const auto& disk = thing.disk_bytes_per_s;
+    if (shown.disk) {
+      cells.push_back(disk.has_value() ? ShortBytes(static_cast<std::uint64_t>(*disk)) : "-");
+    }
+    cells.push_back(absl::StrCat(thing.restarts));
+    cells.push_back(Details(thing, model_.metric()));
     DrawCells(row, columns, cells, StyleOf(thing));
     if (!selected || !options_.keys) return;
     screen_.Put(row, 0, ">");

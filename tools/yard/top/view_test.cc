@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
@@ -70,7 +71,7 @@ std::shared_ptr<Facts> SomeFacts() {
     usage->task = task;
     usage->rss_bytes = static_cast<std::uint64_t>(rss);
     facts->usage.tasks.push_back(std::move(usage));
-    facts->cores[task] = cores;
+    facts->rates.cores[task] = cores;
   }
   facts->usage.cores = 2;
   facts->usage.memory_bytes = 8'000'000'000;
@@ -114,6 +115,38 @@ TEST_F(ViewTest, ShowsServicesTrialsJobsAndTasks) {
  loss █▃▁  0.333333 to 1
  q quit  / filter  l logs  m metric  s stop  r restart  ? help
 )");
+}
+
+TEST_F(ViewTest, DisksAndGpusHaveColumnsWhereThereAreAny) {
+  const auto facts = SomeFacts();
+  facts->rates.disks["j-trial/worker-0"] = {1'500'000, 500'000};
+  facts->rates.disks["j-train/worker-0"] = {0, 0};
+  for (const double percent : {70.0, 80.0, static_cast<double>(NAN)}) {
+    auto gpu = std::make_unique<msg::GpuUsageT>();
+    gpu->index = static_cast<std::uint32_t>(facts->usage.gpus.size());
+    gpu->utilisation = percent;
+    facts->usage.gpus.push_back(std::move(gpu));
+  }
+  facts->usage.tasks[0]->gpus = {0, 1};
+  facts->usage.tasks[1]->gpus = {2};  // Nobody knows what it does.
+  Model model;
+  model.Take(facts);
+  const std::string wide = Shown(model, 110, 9);
+  EXPECT_EQ(
+      wide,
+      R"( yard top  3 tasks  cpu 140% of 200%  mem 322.0 MB of 8.0 GB  gpu 150% of 200%                       22:13:20
+ registry up  launcher up  datamanager up  trainer up, 2 restarts
+ NAME                         STATE         AGE    CPU   GPU    MEMORY    DISK/S RESTARTS DETAILS
+>t-abcde first                running     1 min    98%  150%  212.0 MB    2.0 MB        1 loss 0.25
+ j-train train                running    10 min    42%     -  110.0 MB       0 B        0
+   worker-0                   running     1 min    40%     -   50.0 MB       0 B        0
+   worker-1                   running     1 min     2%     -   60.0 MB         -        1
+
+ q quit  / filter  l logs  m metric  s stop  r restart  ? help
+)");
+  EXPECT_EQ(Shown(model, 80, 9).find("DISK/S"), std::string::npos);
+  EXPECT_NE(Shown(model, 80, 9).find(" GPU "), std::string::npos);
+  EXPECT_EQ(Shown(model_, 200, 9).find("DISK/S"), std::string::npos);
 }
 
 TEST_F(ViewTest, SmallScreensLeaveOutWhatIsLessImportant) {
