@@ -155,13 +155,15 @@ class Server : public H2Server, public std::enable_shared_from_this<Server> {
   void Write(ConnectionId id) {
     Connection& connection = connections_.at(id);
     bool moved = false;
-    for (std::size_t written = 0; written < kPortion;) {
+    for (std::size_t written = 0;;) {
       if (connection.sent == connection.out.size()) {
         connection.out.clear();
         connection.sent = 0;
         connection.session->Produce(kPortion, &connection.out);
         if (connection.out.empty()) break;
       }
+      if (written >= kPortion)
+        break;  // (The next portion is in `out`: the loop comes back for it.)
       const ssize_t size = send(connection.socket.get(), connection.out.data() + connection.sent,
                                 connection.out.size() - connection.sent, MSG_NOSIGNAL);
       if (size < 0 && errno == EINTR) continue;

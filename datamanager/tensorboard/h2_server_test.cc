@@ -169,6 +169,27 @@ TEST_F(H2ServerTest, AnswersThatNobodyReadsHaveABound) {
   }
 }
 
+TEST_F(H2ServerTest, AClientWhoseWindowsAreLargeGetsAllWithoutAnotherWord) {
+  Start({});
+  // SETTINGS_INITIAL_WINDOW_SIZE and a WINDOW_UPDATE of the connection, as large as they may be.
+  constexpr char kWindowUpdate = 8;
+  const std::string setting = {'\0', '\4', '\x7f', '\xff', '\xff', '\xff'};
+  const std::string increment = {'\x7f', '\0', '\0', '\0'};
+  std::string said = Calls("/large", 1);
+  said.insert(kPreface.size(),
+              std::string{'\0', '\0', '\6', kSettings, '\0', '\0', '\0', '\0', '\0'} + setting +
+                  std::string{'\0', '\0', '\4', kWindowUpdate, '\0', '\0', '\0', '\0', '\0'} +
+                  increment);
+  const UniqueFd client = Connect(said);
+  std::size_t received = 0;
+  std::string buffer(1 << 20, '\0');
+  while (received < kLarge) {
+    const ssize_t size = read(client.get(), buffer.data(), buffer.size());
+    ASSERT_GT(size, 0) << "after " << received << " bytes";
+    received += static_cast<std::size_t>(size);
+  }
+}
+
 TEST_F(H2ServerTest, HangsUpOnWhoTakesNothing) {
   Start({.stall_limit = absl::Seconds(60)});
   const UniqueFd client = Connect(Calls("/large", 1));
