@@ -34,6 +34,8 @@ struct Sizes {
   int finished() const { return Of(1'000); }
   int ended() const { return Of(10'000); }
   int queued() const { return Of(1'600); }
+  int measured() const { return Of(50); }
+  absl::Duration measured_time() const { return absl::Seconds(60) * scale; }
   int ray_reports() const { return Of(500); }
   int ray_trials() const { return Of(4); }
 };
@@ -121,6 +123,17 @@ void AddRestart(Comparison& comparison, const Sizes& sizes) {
                      "restart: known trial", "", {Kind::kValueAtMost, 2});
 }
 
+void AddSystemMetrics(Comparison& comparison, const Sizes& sizes) {
+  const int trials = sizes.measured();
+  comparison.Add("system metrics", [=]() -> absl::StatusOr<double> {
+    const auto share = MeasureSystemMetrics(trials, sizes.measured_time());
+    if (!share.ok()) return share.status();
+    return *share * 100;
+  });
+  comparison.Compare(absl::StrCat("system metrics of ", trials, " trials, all services"),
+                     "% of a core", "system metrics", "", {Kind::kValueAtMost, 0.5});
+}
+
 void AddRay(Comparison& comparison, const Sizes& sizes) {
   const auto ray =
       Together<RayFigures>::Of([=] { return MeasureRay(sizes.ray_reports(), sizes.ray_trials()); });
@@ -160,6 +173,7 @@ int main(int argc, char** argv) {
     bench::AddTrials(comparison, sizes);
     bench::AddMemory(comparison, sizes);
     bench::AddRestart(comparison, sizes);
+    bench::AddSystemMetrics(comparison, sizes);
     bench::AddRay(comparison, sizes);
     if (sizes.queue) bench::AddQueue(comparison, sizes);
     return absl::OkStatus();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,7 @@
 #include "bus/call/client.h"
 #include "bus/schema/common_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "eventlog/record.h"
 #include "runtime/file/locations.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
@@ -156,6 +158,37 @@ class TrainerYard {
     return all;
   }
 
+  // The processor time of all services during that time.
+  double ShareOfACore(absl::Duration time) const {
+    const auto used = [&] {
+      absl::Duration all;
+      for (const pid_t pid : yard_->Services()) all += ProcessorTime(pid);
+      return all;
+    };
+    const absl::Duration begin = MonotonicNow(), before = used();
+    absl::SleepFor(time);
+    return absl::FDivDuration(used() - before, MonotonicNow() - begin);
+  }
+  // Until each of so many runs has so many measurements of the system.
+  absl::Status AwaitPoints(int runs, int points) const {
+    const absl::Duration deadline = MonotonicNow() + kLong;
+    for (;;) {
+      int ready = 0;
+      std::error_code error;
+      for (const auto& entry :
+           std::filesystem::recursive_directory_iterator(directory() + "/runs", error)) {
+        const bool is_it = entry.path().filename().string().find("-sys.") != std::string::npos;
+        if (is_it && RecordsOf(entry.path()) > points) ++ready;
+      }
+      if (ready == runs) return absl::OkStatus();
+      if (MonotonicNow() > deadline) {
+        return absl::DeadlineExceededError(
+            absl::StrCat(ready, " of ", runs, " runs have system metrics"));
+      }
+      absl::SleepFor(kLook * 20);
+    }
+  }
+
   static msg::RunTrialRequestT TrialOf(std::vector<std::string> argv) {
     msg::RunTrialRequestT request;
     request.argv = std::move(argv);
@@ -226,6 +259,18 @@ class TrainerYard {
     return pid.status();
   }
   bus::Client& client() { return yard_->client(); }
+  // Sound ones, the first of the file too.
+  static int RecordsOf(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    int count = 0;
+    for (std::size_t at = 0; at < bytes.size(); ++count) {
+      const auto record = eventlog::ParseRecord(std::string_view(bytes).substr(at));
+      if (record.state != eventlog::ParsedRecord::State::kRecord) break;
+      at += record.size;
+    }
+    return count;
+  }
   static std::int64_t LinesOf(const std::string& path) {
     std::ifstream file(path);
     std::string line;
@@ -441,6 +486,25 @@ absl::StatusOr<RestartFigures> MeasureRestart(int ended_trials) {
   if (!notes.ok()) return notes.status();
   figures.wait = absl::Seconds(*std::max_element(notes->seconds.begin(), notes->seconds.end()));
   return figures;
+}
+
+absl::StatusOr<double> MeasureSystemMetrics(int trials, absl::Duration time) {
+  auto started = TrainerYard::Start(trials);
+  if (!started.ok()) return started.status();
+  TrainerYard& yard = **started;
+  absl::SleepFor(kRest);
+  const double alone = yard.ShareOfACore(time);
+  for (int i = 0; i < trials; ++i) {
+    if (auto id = yard.Run(TrainerYard::TrialOf({"/bin/sleep", "1000"})); !id.ok()) {
+      return id.status();
+    }
+  }
+  // Each has a point, and a rate with the next one.
+  if (auto first = yard.AwaitPoints(trials, 1); !first.ok()) return first;
+  const double with_trials = yard.ShareOfACore(time);
+  const auto least = static_cast<int>(time / absl::Seconds(6));
+  if (auto all = yard.AwaitPoints(trials, 1 + least); !all.ok()) return all;
+  return with_trials - alone;
 }
 
 absl::StatusOr<absl::Duration> MeasureQueue(int trials) {

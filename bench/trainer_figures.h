@@ -47,6 +47,11 @@ struct RestartFigures {
 };
 absl::StatusOr<RestartFigures> MeasureRestart(int ended_trials);
 
+// The processor time of all services together, in shares of a core, for `trials` programs that do
+// nothing: what it costs to measure and to store what they use, and all else that they do, over
+// `time`, less what the same services use without a trial. Each run must have its points.
+absl::StatusOr<double> MeasureSystemMetrics(int trials, absl::Duration time);
+
 // So many trials of one second on 16 slots: from the first call to the last end.
 absl::StatusOr<absl::Duration> MeasureQueue(int trials);
 

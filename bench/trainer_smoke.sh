@@ -6,7 +6,7 @@ set -euo pipefail
 YARD_PEERS=/nonexistent "$1" --rounds=1 --scale=0.01 --queue --json | /usr/bin/python3 -c '
 import json, sys
 figures = json.load(sys.stdin)["figures"]
-assert len(figures) == 14, len(figures)
+assert len(figures) == 15, len(figures)
 for figure in figures:
     assert "ours" in figure, figure
     is_beside_ray = figure.get("peer_name", "").startswith("Ray")

@@ -38,7 +38,8 @@ if end == "stays":
 
 
 class PageBrowserTest(yard_case.YardCase):
-    variables = {"HOSTILE": HOSTILE}
+    # (The launcher finds two GPUs there.)
+    variables = {"HOSTILE": HOSTILE, "LD_LIBRARY_PATH": os.path.abspath("launcher/gpu/testing"), "CUDA_VISIBLE_DEVICES": "1"}
 
     @classmethod
     def setUpClass(cls):
@@ -104,7 +105,10 @@ class PageBrowserTest(yard_case.YardCase):
     def test_home(self):
         self.go("/", "document.querySelector('.trials')")
         text = self.text()
-        for word in ("registry", "launcher", "datamanager", "trainer", "web", "goes-on", "broken", "exit code 3"):
+        self.page.wait("document.querySelector('section[aria-label=GPUs] tbody tr:nth-child(2)')")
+        text = self.text()
+        for word in ("registry", "launcher", "datamanager", "trainer", "web", "goes-on", "broken", "exit code 3",
+                     "Fake GPU", "20 %", "2.0 GB of 16 GB", "51 °C", "102 W"):
             self.assertIn(word, text)
         self.picture("home")
         self.page.evaluate("[...document.querySelectorAll('button')].find(b => b.textContent === 'seen').click()")
@@ -134,6 +138,23 @@ class PageBrowserTest(yard_case.YardCase):
         self.page.wait("location.search.includes('sel=sweep-a')")
         self.page.key("Enter")
         self.page.wait("location.pathname === '/run/sweep-a'")
+
+    def test_system_curves_stand_beside_the_loss(self):
+        self.go("/run/goes-on", "[...document.querySelectorAll('summary')].some(s => s.textContent.startsWith('sys '))")
+        figure = "[...document.querySelectorAll('figure')].find(f => f.querySelector('b').textContent === '%s')"
+        # They come by themselves, each few seconds; only what is near the screen is asked for.
+        for tag in ("sys/cpu_percent", "sys/gpu0/memory_bytes", "sys/memory_bytes"):
+            self.page.wait(figure % tag)
+            self.page.evaluate((figure % tag) + ".scrollIntoView()")
+            self.await_ink(tag)
+        groups = self.page.evaluate("[...document.querySelectorAll('summary')].map(s => s.textContent.split(' ')[0])")
+        self.assertEqual(groups[-1], "sys")
+        self.assertIn("2 GB", self.page.evaluate((figure % "sys/gpu0/memory_bytes") + ".querySelector('.legend').textContent"))
+        self.page.evaluate((figure % "sys/cpu_percent") + ".scrollIntoView()")
+        self.picture("system")
+        # The table of runs draws what programs report.
+        self.go("/runs?q=name:goes-on", "document.querySelectorAll('figure').length > 0")
+        self.assertEqual(self.page.evaluate("[...document.querySelectorAll('figure b')].filter(b => b.textContent.startsWith('sys/')).length"), 0)
 
     def test_many_runs_are_a_cloud(self):
         self.go("/runs?cloud=1&sel=base&pin=train/loss", "document.querySelector('.legend .faint')")

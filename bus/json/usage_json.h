@@ -6,7 +6,7 @@
 
 namespace bus {
 
-// What a task, or a GPU, does now, with what is not known as null.
+// The figures of a task, or of a GPU; null is not known.
 nlohmann::json ToJson(const msg::TaskUsageT& task);
 nlohmann::json ToJson(const msg::GpuUsageT& gpu);
 // "cores", "memory_bytes", "tasks", "gpus", "why_no_gpus".

@@ -22,7 +22,7 @@ namespace launcher {
 
 namespace {
 
-// What the thread does with the driver, and what it says of it.
+// The driver, as the thread asks it, and what is logged of it.
 class Driver {
  public:
   explicit Driver(const GpuMeter::Options& options) : options_(options) {}

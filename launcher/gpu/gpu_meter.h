@@ -10,12 +10,12 @@
 
 namespace launcher {
 
-// What GPUs do, from a driver that may be missing, fail, or never answer: none of that costs more
+// Measures GPUs by a driver that may be missing, fail, or never answer: none of that costs more
 // than the figures. The driver is asked on a thread of the meter's own, which begins with the first
 // question. Any thread; a question waits for `patience` at most, and not at all while an earlier
 // one has no answer yet.
 //
-// What is wrong is logged when it begins, once, and so is its end. After a failure the library is
+// A fault is logged when it begins, once, and so is its end. After a failure the library is
 // loaded again, at the earliest after `again`.
 class GpuMeter {
  public:
@@ -36,7 +36,7 @@ class GpuMeter {
 
   struct Reply {
     GpuFigures figures;    // The newest.
-    std::string why_none;  // Why there are none, in words; empty: there are.
+    std::string why_none;  // Words, if there are no figures; else empty.
   };
   Reply Measure(bool with_processes);
 

@@ -165,7 +165,7 @@ TEST_F(GpuMeterTest, ADriverThatHangsKeepsNobodyWaiting) {
   ASSERT_TRUE(clock_.AwaitWaiters(1));
   clock_.Advance(absl::Milliseconds(200));
   asks.join();
-  // What is known of just before is still good.
+  // The figures of just before are still good.
   EXPECT_THAT(first.figures.gpus, SizeIs(2));
   // (The clock stands still: a wait would not end.)
   clock_.Advance(absl::Seconds(12));

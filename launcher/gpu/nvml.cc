@@ -24,7 +24,7 @@ struct Utilization {
 struct Memory {
   unsigned long long total = 0, free = 0, used = 0;
 };
-// Of nvmlDeviceGetComputeRunningProcesses_v2 and _v3.
+// (nvmlDeviceGetComputeRunningProcesses_v2 and _v3 have the same.)
 struct ProcessInfo {
   unsigned pid = 0;
   unsigned long long used_memory = 0;

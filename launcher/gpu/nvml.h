@@ -19,7 +19,7 @@ struct GpuProcess {
   std::uint32_t gpu = 0;
 };
 
-// What the driver says of all GPUs of the machine.
+// All GPUs of the machine, as the driver has them.
 struct GpuFigures {
   // In the driver's order (of the bus). A figure that the driver does not say is NaN, or 0 of both
   // memories; a GPU that does not answer has its index alone.

@@ -19,7 +19,7 @@ struct SystemValue {
   double value = 0;
 };
 
-// What the tasks of a trial use, from one measurement to the next:
+// Turns two measurements of a trial's tasks into system metrics:
 //
 //   sys/cpu_percent                100 for each core, the mean since the measurement before
 //   sys/memory_bytes               resident
@@ -33,8 +33,8 @@ struct SystemValue {
 // (W&B has the first as proc.cpu, MLflow has them for the whole machine.)
 class AttemptUsage {
  public:
-  // `tasks` are those of `usage` that are the trial's, by rank. What a figure needs and the
-  // measurement before did not have, or what is not known, is left out.
+  // `tasks` are those of `usage` that are the trial's, by rank. A figure
+  // that is not known, or that needs what the measurement before did not have, is left out.
   std::vector<SystemValue> Take(const msg::UsageReplyT& usage,
                                 const std::vector<const msg::TaskUsageT*>& tasks);
 

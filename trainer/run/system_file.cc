@@ -25,11 +25,11 @@ constexpr std::size_t kPiece = 1 << 20;
 // No measurement is as long.
 constexpr std::uint64_t kMaxPayload = kPiece / 2;
 
-// Behind the last sound record of the file; -1, with errno: it cannot be read. What is damaged
-// between sound records stays: a reader leaves it out by itself.
+// Behind the last sound record of the file; -1, with errno: it cannot be read. A damaged record
+// between sound ones stays: a reader leaves it out by itself.
 std::int64_t SoundSize(int fd) {
   std::string bytes;
-  std::int64_t begin = 0, sound = 0;  // Of `bytes` in the file; behind the last sound record.
+  std::int64_t begin = 0, sound = 0;  // Place of `bytes`; end of the last sound record.
   std::size_t at = 0;
   while (true) {
     const auto record = eventlog::ParseRecord(std::string_view(bytes).substr(at), kMaxPayload);
@@ -144,7 +144,7 @@ absl::Status SystemFile::Append(double wall_time, std::int64_t step,
   bytes += eventlog::RenderScalars(wall_time, step, scalars, eventlog::ScalarWidth::kDouble);
   if (!WriteAll(fd.get(), bytes, size_)) {
     const int error = errno;
-    // (What cannot be cut off now is before the next record.)
+    // (A rest that cannot be cut off now is before the next record.)
     const bool is_cut = ftruncate(fd.get(), size_) == 0;
     if (!is_cut) size_ = -1;
     return Error("append to", error);

@@ -14,8 +14,8 @@
 namespace trainer {
 
 // The event file of a run's system metrics, beside that of its reports: measurements are no
-// reports, so they are in no database and in no other file. The trainer alone writes it. What is in
-// it is the truth of it: a torn record at its end is cut off before the next one is appended, and a
+// reports, so they are in no database and in no other file. The trainer alone writes it. Its bytes
+// are the truth of it: a torn record at its end is cut off before the next one is appended, and a
 // loss of power costs the last measurements. The file is made with the first of them, and no
 // descriptor is kept. One thread; every method blocks for the disk.
 //
@@ -37,7 +37,7 @@ class SystemFile {
   // the file as it was.
   absl::Status Append(double wall_time, std::int64_t step,
                       std::span<const eventlog::Scalar> scalars);
-  // What was found that somebody else must have done, since the last time; in sentences.
+  // Faults that somebody else must have made, found since the last time; in sentences.
   std::vector<std::string> TakeNotices();
 
  private:

@@ -46,7 +46,7 @@ class SystemFileTest : public ::testing::Test {
   void Put(const std::string& bytes) const {
     std::ofstream(Path(), std::ios::binary | std::ios::trunc) << bytes;
   }
-  // Of all sound events, "STEP TAG=VALUE ..."; what follows damage is read on.
+  // All sound events, "STEP TAG=VALUE ..."; damage is read over.
   std::vector<std::string> Events() const {
     std::vector<std::string> events;
     const std::string bytes = Bytes();

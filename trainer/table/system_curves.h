@@ -29,8 +29,8 @@ namespace trainer {
 // for the disk of the runs.
 class SystemCurves {
  public:
-  // Of a young run; one that is older has a point a thousandth of its age, at least one a minute:
-  // 20 MB a month at most.
+  // A young run has a point so often, an older one each thousandth of its age, at least one a
+  // minute: 20 MB a month at most.
   static constexpr absl::Duration kEvery = absl::Seconds(5);
   static constexpr absl::Duration kSeldom = absl::Minutes(1);
 
@@ -49,7 +49,7 @@ class SystemCurves {
 
   // A trial runs from now on.
   void Watch();
-  // What an earlier trainer has left of the trial's file.
+  // Repairs what an earlier trainer has left of the trial's file.
   void Repair(const Trial& trial);
 
  private:

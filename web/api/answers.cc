@@ -15,6 +15,7 @@
 #include "absl/time/time.h"
 #include "bus/json/run_json.h"
 #include "bus/json/things_json.h"
+#include "bus/json/usage_json.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/registry_methods.h"
@@ -284,6 +285,12 @@ absl::StatusOr<json> YardAnswer(bus::Client& client) {
   AddTrials(client, text);
   AddData(client, text);
   return text;
+}
+
+absl::StatusOr<json> UsageAnswer(bus::Client& client) {
+  const auto usage = Call<rpc::Launcher::Usage>(client, {});
+  if (!usage.ok()) return usage.status();
+  return bus::ToJson(*usage);
 }
 
 absl::StatusOr<json> RunAnswer(bus::Client& client, const std::string& name) {

@@ -18,6 +18,8 @@ namespace web {
 // Is everything alive? Services, live trials with the run that each writes, trials that failed
 // lately, what the data manager has, room on the disk.
 absl::StatusOr<nlohmann::json> YardAnswer(bus::Client& client);
+// Figures of tasks and GPUs, as of now. Unavailable: the launcher does not answer.
+absl::StatusOr<nlohmann::json> UsageAnswer(bus::Client& client);
 // All that is known of a run, by its name or the id of its trial: parameters, trial, attempts,
 // checkpoints, statistics, provenance, files and their faults.
 absl::StatusOr<nlohmann::json> RunAnswer(bus::Client& client, const std::string& name);

@@ -225,6 +225,7 @@ class RoutedApi : public Api {
                                                   : NoSuchRoute();
     }
     if (path == Segments{"yard"}) return JsonResponse(YardAnswer(*options_.client));
+    if (path == Segments{"usage"}) return JsonResponse(UsageAnswer(*options_.client));
     if (path == Segments{"runs"}) return Runs(request.target);
     if (path == Segments{"trials"}) return Trials(request.target);
     if (path.size() == 2 && (path[0] == "runs" || path[0] == "trials")) {

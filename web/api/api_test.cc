@@ -334,6 +334,22 @@ class ApiTest : public testing::Test {
       }
       return reply;
     });
+    service.Handle<Launcher::Usage>([](const bus::CallContext&, const auto&) {
+      msg::UsageReplyT reply;
+      reply.cores = 2;
+      reply.tasks.push_back(std::make_unique<msg::TaskUsageT>());
+      reply.tasks[0]->task = "j-abcde/worker-0";
+      reply.tasks[0]->rss_bytes = 7;
+      reply.tasks[0]->gpus = {0};
+      for (int i = 0; i < 2; ++i) {
+        reply.gpus.push_back(std::make_unique<msg::GpuUsageT>());
+        reply.gpus[i]->index = i;
+        reply.gpus[i]->utilisation = reply.gpus[i]->temperature = reply.gpus[i]->power = NAN;
+      }
+      reply.gpus[0]->utilisation = 42;
+      reply.gpus[0]->memory_total_bytes = 9;
+      return reply;
+    });
     service.Handle<Launcher::Jobs>(
         [](const bus::CallContext&,
            const msg::JobsRequestT& request) -> absl::StatusOr<msg::JobsReplyT> {
@@ -520,6 +536,17 @@ TEST_F(ApiTest, TheYardSaysWhoIsThereAndWhatHasFailed) {
   EXPECT_EQ(yard["live"].size(), 0U);
   EXPECT_GT(yard["disk"]["total"], 0);
   EXPECT_EQ(yard.count("missing"), 0U);
+}
+
+TEST_F(ApiTest, UsageIsWhatTheLauncherMeasures) {
+  const json usage = Get("usage");
+  EXPECT_EQ(usage["cores"], 2);
+  EXPECT_EQ(usage["tasks"][0]["rss_bytes"], 7);
+  EXPECT_EQ(usage["tasks"][0]["read_bytes"], nullptr) << "not known";
+  EXPECT_EQ(usage["gpus"][0]["utilization_percent"], 42);
+  EXPECT_EQ(usage["gpus"][0]["memory_bytes"], 0);
+  EXPECT_EQ(usage["gpus"][1]["utilization_percent"], nullptr);
+  EXPECT_EQ(usage["gpus"][1]["memory_bytes"], nullptr);
 }
 
 TEST_F(ApiTest, ThroughThePortATokenIsNeeded) {

@@ -4,7 +4,7 @@ import { html, useEffect, useRef, useState } from './preact-htm.js';
 import { Chart, cursor, isMetric, nearest, toCsv, toSvg, xOf, xText } from './chart.js';
 import { askSeries } from './api.js';
 import { paced } from './live.js';
-import { number, plural } from './format.js';
+import { number, plural, textOfTag } from './format.js';
 
 function save(name, content, type) {
   const link = document.createElement('a');
@@ -95,7 +95,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
   useEffect(() => {
     if (table) return;
     if (!chart.current || chart.current.plot !== plot.current) chart.current = new Chart(plot.current, over.current);
-    chart.current.set({ lines, cloud: series.cloud, mode, log, logX, range });
+    chart.current.set({ lines, cloud: series.cloud, mode, log, logX, range, text: textOfTag(tag) });
   });
   useEffect(() => {
     const redraw = () => chart.current && chart.current.draw();
@@ -189,7 +189,7 @@ export function Card({ tag, runs, cloud = null, options, changed, height = 200, 
         const count = line.nan ? line.nan.reduce((sum, one) => sum + one, 0) : 0;
         return html`<li key=${line.run}><i style=${{ background: line.colour }}></i>
           ${runs.length > 1 && html`<span class="name" title=${line.name}>${line.name}</span>`}
-          <span class="value">${i < 0 ? '–' : number((line.smooth || line.value)[i])}</span>
+          <span class="value">${i < 0 ? '–' : textOfTag(tag)((line.smooth || line.value)[i])}</span>
           ${!shown && line.incomplete && html`<em>being read</em>`}
           ${!shown && count > 0 && html`<em>▲ ${number(count)} not finite</em>`}</li>`;
       })}

@@ -196,7 +196,7 @@ export class Chart {
       context.moveTo(LEFT, at);
       context.lineTo(LEFT + view.w, at);
       context.stroke();
-      context.fillText(number(Number(y.toPrecision(12))), LEFT - 6, at);
+      context.fillText((this.data.text || number)(Number(y.toPrecision(12))), LEFT - 6, at);
     }
     context.textBaseline = 'alphabetic';
     context.textAlign = 'center';
@@ -348,7 +348,7 @@ export function toSvg(chart, title) {
   const parts = [];
   for (const y of ticks(view.y0, view.y1, view.h / 34, 'step', log)) {
     parts.push(`<path d="M${LEFT} ${view.y(y).toFixed(1)}h${view.w}" stroke="#ddd"/>`,
-      `<text x="${LEFT - 6}" y="${(view.y(y) + 4).toFixed(1)}" text-anchor="end">${escape(number(Number(y.toPrecision(12))))}</text>`);
+      `<text x="${LEFT - 6}" y="${(view.y(y) + 4).toFixed(1)}" text-anchor="end">${escape((chart.data.text || number)(Number(y.toPrecision(12))))}</text>`);
   }
   const list = ticks(view.x0, view.x1, view.w / 78, mode, logX);
   for (const x of list) {

@@ -11,12 +11,22 @@ export function number(value) {
   return String(Number(value.toPrecision(5)));
 }
 
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+function scaled(count) {
+  let unit = 0;
+  while (Math.abs(count) >= 1000 && unit < UNITS.length - 1) { count /= 1000; ++unit; }
+  return [count, unit];
+}
 export function bytes(count) {
   if (count === null || count === undefined) return '–';
-  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  let unit = 0;
-  while (count >= 1000 && unit < units.length - 1) { count /= 1000; ++unit; }
-  return `${unit === 0 ? count : count.toFixed(count < 10 ? 1 : 0)} ${units[unit]}`;
+  const [value, unit] = scaled(count);
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${UNITS[unit]}`;
+}
+// With as many digits as numbers have.
+function bytesInFull(count) {
+  if (!Number.isFinite(count)) return number(count);
+  const [value, unit] = scaled(count);
+  return `${Number(value.toPrecision(5))} ${UNITS[unit]}`;
 }
 
 export function duration(seconds) {
@@ -49,8 +59,15 @@ const SIGNS = {
 };
 export const sign = state => SIGNS[state] || '·';
 
+// The yard has measured it; no program has reported it.
+export const isSystem = tag => tag.startsWith('sys/');
+
+// A value of this tag, on an axis and in a legend.
+export const textOfTag = tag => isSystem(tag) && /_bytes(_per_s)?$/.test(tag) ? bytesInFull : number;
+
 // "train/loss" belongs to "train"; what has no slash to the first group.
 export function group(tag) {
+  if (isSystem(tag)) return 'sys';
   const slash = tag.lastIndexOf('/');
   return slash < 0 ? '' : tag.slice(0, slash);
 }

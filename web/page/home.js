@@ -14,6 +14,7 @@ export function Home() {
   const [error, setError] = useState(null);
   const [seen, setSeen] = useState(seenBefore);
   useNow(1000);
+  const gpus = useGpus();
   useEffect(() => {
     const read = paced(1000, () => ask('yard').then(answer => { setYard(answer); setError(null); }, setError));
     read();
@@ -54,6 +55,7 @@ export function Home() {
       <ul class="rows">${waiting.slice(0, 100).map(trial => html`<li key=${trial.id}><span class="sign" aria-hidden="true">${sign(trial.state)}</span>
         <${Link} to=${runAddress(trial)}>${trial.name}<//> <span class="reason">${trial.reason || (trial.state === 'paused' ? 'paused' : 'waits for a slot')}</span>
         <span class="faint">for ${age(trial.created)}</span></li>`)}</ul></section>`}
+    ${gpus.length > 0 && html`<${Gpus} gpus=${gpus} />`}
     <section aria-label="disk"><h2>Runs</h2><p class="facts">${yard.data ? html`
         <span><b>${number(yard.data.runs)}</b> runs in <code>${yard.data.logdir}</code></span>
         ${yard.data.total_bytes > yard.data.read_bytes && html`<span>${bytes(yard.data.read_bytes)} of ${bytes(yard.data.total_bytes)} read</span>`}
@@ -75,6 +77,29 @@ function lateness(trial) {
   if (!trial.started || !trial.updated || trial.reports < 3 || trial.state !== 'running') return '';
   const usual = (Date.parse(trial.updated) - Date.parse(trial.started)) / trial.reports;
   return Date.now() - Date.parse(trial.updated) > Math.max(30000, 10 * usual) ? 'late' : '';
+}
+
+// Each few seconds while somebody looks: they are on no topic.
+function useGpus() {
+  const [gpus, setGpus] = useState([]);
+  useEffect(() => {
+    const read = () => document.hidden || ask('usage').then(usage => setGpus(usage.gpus), () => setGpus([]));
+    read();
+    const timer = setInterval(read, 5000);
+    return () => clearInterval(timer);
+  }, []);
+  return gpus;
+}
+
+function Gpus({ gpus }) {
+  const figure = (value, unit) => value === null ? '–' : `${number(Math.round(value))} ${unit}`;
+  return html`<section aria-label="GPUs"><h2>GPUs <small>${number(gpus.length)}</small></h2>
+    <table class="trials"><thead><tr><th>GPU</th><th class="n">busy</th><th class="n">memory</th><th class="n">temperature</th><th class="n">power</th></tr></thead>
+    <tbody>${gpus.map(gpu => html`<tr key=${gpu.gpu}><td title=${gpu.uuid}>${gpu.gpu} ${gpu.model || html`<span class="error">does not answer</span>`}</td>
+      <td class="n" data-label="busy">${figure(gpu.utilization_percent, '%')}</td>
+      <td class="n" data-label="memory">${gpu.memory_total_bytes === null ? '–' : `${bytes(gpu.memory_bytes)} of ${bytes(gpu.memory_total_bytes)}`}</td>
+      <td class="n" data-label="temperature">${figure(gpu.temperature_celsius, '°C')}</td>
+      <td class="n" data-label="power">${figure(gpu.power_watts, 'W')}</td></tr>`)}</tbody></table></section>`;
 }
 
 function Services({ services, missing }) {

@@ -166,7 +166,7 @@ function Charts({ run, there, query, set }) {
   return html`<div><p class="bar"><input type="search" aria-label="tags" placeholder="tags" value=${filter} onInput=${event => set({ tags: event.target.value })} />
       <span class="faint">${plural(scalars.length, 'tag')}${others > 0 ? `, and ${others} that are no scalars` : ''}</span></p>
     <${ChartOptions} options=${options} set=${next => set(optionsTo(next))} tags=${tags.filter(tag => tag.scalar).map(tag => tag.tag)} />
-    ${[...groups].sort(([a], [b]) => a < b ? -1 : 1).map(([title, names]) => html`<details open key=${title}>
+    ${[...groups].sort(([a], [b]) => (a === 'sys') - (b === 'sys') || (a < b ? -1 : 1)).map(([title, names]) => html`<details open key=${title}>
       <summary>${title || 'metrics'} <small>${names.length}</small></summary>
       <div class="cards">${names.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${one} options=${options} changed=${watch.changed} />`)}</div></details>`)}
     ${scalars.length === 0 && html`<p class="empty">${filter ? 'No tag is called so.' : 'No scalars.'}</p>`}</div>`;

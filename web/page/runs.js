@@ -3,7 +3,7 @@
 import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
 import { ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
-import { age, bytes, colour, dash, number, plural, sign } from './format.js';
+import { age, bytes, colour, dash, isSystem, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
 import { Link, listOf, optionsOf, optionsTo, textOf, Trouble, useAddress, useNow } from './parts.js';
 
@@ -26,7 +26,7 @@ export function Runs() {
     : table.rows.slice(0, 8).filter(Boolean).map(row => row.run);
   const runs = drawn.map((run, place) => ({ run, colour: colour(place), dash: dash(place) }));
   const runKey = drawn.join('\n');
-  const tags = pins.length > 0 ? pins : names.tags.slice(0, 4);
+  const tags = pins.length > 0 ? pins : names.tags.filter(tag => !isSystem(tag)).slice(0, 4);
   const changed = useMemo(() => {
     const listeners = new Set();
     const end = drawn.length === 0 ? null : subscribe(drawn.slice(0, 60).map(run => `run:${run}`), (name, data) => {
@@ -183,7 +183,7 @@ function useNames(run) {
 }
 
 // What most people look at comes first.
-const interest = tag => /loss/i.test(tag) ? 0 : /acc|score|reward|f1|auc/i.test(tag) ? 1 : tag.startsWith('sys/') ? 3 : 2;
+const interest = tag => isSystem(tag) ? 3 : /loss/i.test(tag) ? 0 : /acc|score|reward|f1|auc/i.test(tag) ? 1 : 2;
 
 function QueryBar({ q, set, names }) {
   const [text, setText] = useState(q);

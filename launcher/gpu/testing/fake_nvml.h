@@ -7,7 +7,7 @@ namespace launcher {
 
 // How the fake library behaves; its function FakeNvml() returns the one that there is in a process.
 struct FakeNvmlState {
-  // What calls return: 0, or an error of NVML.
+  // Results of calls: 0, or an error of NVML.
   std::atomic<int> init_result{0}, count_result{0};
   std::atomic<int> lost{-1};         // The GPU that has fallen off the bus.
   std::atomic<int> says_little{-1};  // The GPU that supports no figure but its memory.
