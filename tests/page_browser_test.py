@@ -219,7 +219,11 @@ class PageBrowserTest(yard_case.YardCase):
         self.await_ink("train/loss")
         step = "document.querySelector('.facts b').textContent.replaceAll(',', '')"
         before = int(self.page.evaluate(step))
-        self.page.wait("Number(%s) > %d" % (step, before + 5))
+        # Only points come with each report: all of the run is asked for each 5 s.
+        self.page.evaluate("performance.clearResourceTimings()")
+        self.page.wait("Number(%s) > %d" % (step, before + 15))
+        asked = self.page.evaluate("performance.getEntriesByType('resource').filter(one => one.name.endsWith('/runs/goes-on')).length")
+        self.assertLessEqual(asked, 2)
         self.picture("live")
 
     def test_kills_cost_a_pause_and_no_point(self):

@@ -14,15 +14,30 @@ export function Run({ name }) {
   const [run, setRun] = useState(null);
   const [error, setError] = useState(null);
   useNow(1000);
-  const reader = useRef();
+  const reader = useRef(), shown = useRef();
+  shown.current = run;
   useEffect(() => {
     setRun(null);
     const read = reader.current = paced(1000, () => ask(runPath(name)).then(answer => { setRun(answer); setError(null); }, setError));
     read();
+    // A report changes the step and the statistics: the trainer, which has reports to answer, is not asked for all of it each time.
+    const seldom = paced(5000, read);
+    let newest = null;
+    const count = paced(1000, () => newest && setRun(now => now && { ...now, updated: new Date(1000 * newest.time).toISOString(),
+      last_step: Math.max(newest.step, now.last_step ?? newest.step) }));
     const end = subscribe(['yard', `run:${name}`], (event, data) => {
-      if (event !== 'trial' || !data.run || data.run === name) read();
+      if (event === 'points') {
+        if (data.steps.length > 0) newest = { step: data.steps.at(-1), time: data.times.at(-1) };
+        count();
+        return seldom();
+      }
+      const trial = shown.current && shown.current.trial;
+      if (event !== 'trial' || !trial) return read();
+      if (data.id !== trial.id) return;
+      const isReport = ['state', 'attempt', 'reason', 'job'].every(field => data[field] === trial[field]);
+      return isReport ? seldom() : read();
     });
-    return () => { end(); read.stop(); };
+    return () => { end(); read.stop(); seldom.stop(); count.stop(); };
   }, [name]);
   const chosen = query.get('tab') || 'charts', isThere = Boolean(run);
   useEffect(() => {
