@@ -14,6 +14,7 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import statistics
 import struct
 import subprocess
@@ -33,6 +34,7 @@ OURS = os.path.join(ROOT, "datamanager/tensorboard/yard-data-server")
 RUNS, STEPS, TAGS = 20, 50_000, 5
 SPIKE = 999
 APPENDED = 5
+STARTS = 9
 LONG = 300  # Seconds.
 EACH_LOOK = 0.02  # Interval of the looks while it waits for TensorBoard, which notifies nobody.
 
@@ -144,6 +146,92 @@ def measure(program, logdir, server, steps, last_step, directory):
     return figures, last_step
 
 
+class ExperimentCalls:
+    """A connection that calls GetExperiment, the one call with a deadline, by HTTP/2 as TensorBoard does."""
+
+    HEADERS, DATA, SETTINGS, PING, WINDOW_UPDATE, END_STREAM, END_HEADERS, ACK = 1, 0, 4, 6, 8, 1, 4, 1
+    WINDOW = 0x7fff0000  # More than all answers together have.
+
+    def __init__(self, port):
+        self.socket = socket.create_connection(("127.0.0.1", port), LONG)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.stream = -1
+        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + self.frame(self.SETTINGS, 0, 0, b"") +
+                            self.frame(self.WINDOW_UPDATE, 0, 0, struct.pack(">I", self.WINDOW)))
+
+    @staticmethod
+    def frame(kind, flags, stream, body):
+        return struct.pack(">I", len(body))[1:] + struct.pack(">BBI", kind, flags, stream) + body
+
+    def take(self, size):
+        taken = b""
+        while len(taken) < size:
+            some = self.socket.recv(size - len(taken))
+            if not some:
+                sys.exit("the server has hung up")
+            taken += some
+        return taken
+
+    def milliseconds(self):
+        """That an answer takes."""
+        self.stream += 2
+        fields = b"\x83\x86"  # :method POST, :scheme http, then literals.
+        for name, value in ((b":path", b"/tensorboard.data.TensorBoardDataProvider/GetExperiment"), (b":authority", b"localhost"),
+                            (b"content-type", b"application/grpc"), (b"te", b"trailers")):
+            fields += b"\0" + bytes([len(name)]) + name + bytes([len(value)]) + value
+        began = time.monotonic()
+        self.socket.sendall(self.frame(self.HEADERS, self.END_HEADERS, self.stream, fields) +
+                            self.frame(self.DATA, self.END_STREAM, self.stream, bytes(5)))
+        while True:
+            head = self.take(9)
+            body = self.take(int.from_bytes(head[:3], "big"))
+            kind, flags, stream = head[3], head[4], int.from_bytes(head[5:], "big")
+            if kind in (self.SETTINGS, self.PING) and not flags & self.ACK:
+                self.socket.sendall(self.frame(kind, self.ACK, 0, b"" if kind == self.SETTINGS else body))
+            if stream == self.stream and flags & self.END_STREAM and kind in (self.HEADERS, self.DATA):
+                return 1000 * (time.monotonic() - began)
+
+
+def text_of(path):
+    with contextlib.suppress(FileNotFoundError), open(path, encoding="utf-8") as file:
+        return file.read()
+    return ""
+
+
+@contextlib.contextmanager
+def data_server(server, logdir, directory):
+    """The port of a server without a TensorBoard, the milliseconds from its exec until it was written, and its log."""
+    port_file, log = os.path.join(directory, "port"), os.path.join(directory, "server.log")
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(port_file)
+    with open(log, "w", encoding="utf-8") as file:
+        process = subprocess.Popen([server, "--logdir=" + logdir, "--reload=5", "--port=0", "--port-file=" + port_file,
+                                    "--die-after-stdin", "--verbose"], stdin=subprocess.PIPE, stdout=file, stderr=file)
+    began = time.monotonic()  # (Popen returns when the program has been executed.)
+    while not text_of(port_file).endswith("\n"):
+        if process.poll() is not None:
+            sys.exit("the data server has ended:\n" + text_of(log))
+    until_port = 1000 * (time.monotonic() - began)
+    yield int(text_of(port_file)), until_port, log
+    process.stdin.close()
+    process.wait()
+
+
+def measure_start(server, logdir, directory):
+    """Figures of the first moments of a data server, which TensorBoard waits for."""
+    until_port, slowest = [], 0
+    for _ in range(STARTS):
+        with data_server(server, logdir, directory) as (_, took, _):
+            until_port.append(took)
+    with data_server(server, logdir, directory) as (port, _, log):
+        calls = ExperimentCalls(port)
+        # (As ours says that it has read all, and as TensorBoard's does.)
+        while not re.search("has read|Finished load cycle", text_of(log)):
+            slowest = max(slowest, calls.milliseconds())
+    return {"from exec to the port file, ms (limit 10)": statistics.median(until_port),
+            "slowest GetExperiment during the load, ms (limit 50)": slowest}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=3)
@@ -156,6 +244,7 @@ def main():
         print("not installed: tools/peers tensorboard")
         return
     steps = int(STEPS * flags.scale)
+    (theirs,) = pathlib.Path(peers, "tensorboard").glob("lib/*/site-packages/tensorboard_data_server/bin/server")
     directory = tempfile.mkdtemp(prefix="tensorboard-benchmark-")
     try:
         logdir = os.path.join(directory, "runs")
@@ -164,7 +253,9 @@ def main():
         last_step, rows = steps - 1, {}
         for _ in range(flags.rounds):
             for name, server in (("ours", OURS), ("theirs", "")):
-                figures, last_step = measure(program, logdir, server, steps, last_step, directory)
+                figures = measure_start(server or str(theirs), logdir, directory)
+                later, last_step = measure(program, logdir, server, steps, last_step, directory)
+                figures.update(later)
                 for figure, value in figures.items():
                     rows.setdefault(figure, {}).setdefault(name, []).append(value)
     finally:

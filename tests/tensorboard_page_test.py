@@ -64,7 +64,7 @@ class TensorBoardPageTest(data_server_test.PeerCase):
         cls.addClassCleanup(cls.browser.close)
 
     def columns(self, tab):
-        """Those of the tab's chart, once it is drawn."""
+        """The columns of the tab's chart that its spikes reach, once it is drawn."""
         other = self.browser.page()
         page = self.browser.page()  # (The last one is in front; what is behind it draws nothing.)
         page.open(self.page)

@@ -3,7 +3,7 @@
     run_tensorboards_tests.py SOURCE FILE [SERVER]
 
 SOURCE is a checkout of TensorBoard, FILE a test in it, SERVER a program that TensorBoard may start as its data server.
-Prints a JSON object: the state of each case ("passed", "failed", "skipped"), and "why" of what has failed. Whatever asks
+Prints a JSON object: the state of each case ("passed", "failed", "skipped"), and "why" of what has failed. A test that asks
 for TensorBoard's own provider of a log directory gets one that asks the server. (TensorFlow wants a process for each file.)
 """
 
