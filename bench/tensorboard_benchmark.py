@@ -33,7 +33,7 @@ WRITER = os.path.join(ROOT, "bench/write_event_files")
 OURS = os.path.join(ROOT, "datamanager/tensorboard/yard-data-server")
 RUNS, STEPS, TAGS = 20, 50_000, 5
 SPIKE = 999
-APPENDED = 5
+APPENDED, APPENDED_OURS = 5, 100  # Its own server takes five seconds for each.
 STARTS = 9
 LONG = 300  # Seconds.
 EACH_LOOK = 0.02  # Interval of the looks while it waits for TensorBoard, which notifies nobody.
@@ -109,17 +109,50 @@ class TensorBoard:
             self.points(run, min(of_run))[-1][1] >= steps - 1 for run, of_run in tags.items())
 
 
-def append(logdir, step):
+def point(step):
+    """A record of it."""
     number = struct.pack("<Bf", 0x15, step)
-    record = event_records.event(step, event_records.value(b"train/loss", number), 1_700_000_000.0 + step)
+    return event_records.event(step, event_records.value(b"train/loss", number), 1_700_000_000.0 + step)
+
+
+def append(logdir, step):
     with open(pathlib.Path(logdir, "run_000", "events.out.tfevents.1700000000.host0.1000.0"), "ab") as file:
-        file.write(record)
+        file.write(point(step))
+
+
+def measure_runs(tensorboard, logdir, is_ours):
+    """Figures of a run that comes, whose file is replaced by a longer one (which is noticed by ours alone), and that goes."""
+    path = pathlib.Path(logdir, "new", "events.out.tfevents.1700000000.host")
+
+    def milliseconds(change, condition):
+        began = time.monotonic()
+        change()
+        tensorboard.await_true(condition)
+        return 1000 * (time.monotonic() - began)
+
+    def come():
+        path.parent.mkdir()
+        path.write_bytes(point(1))
+
+    def replace():
+        path.with_name("copy").write_bytes(point(2) + point(3))
+        path.with_name("copy").rename(path)
+
+    figures = {"from a new run to the answer, ms (limit 500)": milliseconds(come, lambda: "new" in tensorboard.ask("runs"))}
+    if is_ours:
+        figures["from a replaced file to the answer, ms (limit 500)"] = milliseconds(
+            replace, lambda: [shown[1] for shown in tensorboard.points("new", "train/loss")] == [2, 3])
+    figures["from the removal of a run to the answer, ms (limit 500)"] = milliseconds(
+        lambda: shutil.rmtree(path.parent), lambda: "new" not in tensorboard.ask("runs"))
+    return figures
 
 
 def measure(program, logdir, server, steps, last_step, directory):
     """Figures of one TensorBoard, and the step that was written last."""
     with TensorBoard(program, logdir, server, directory) as tensorboard:
-        figures = {"until it is whole, s": tensorboard.await_true(lambda: tensorboard.is_whole(steps))}
+        first = tensorboard.await_true(lambda: tensorboard.ask("logdir"))
+        whole = tensorboard.await_true(lambda: tensorboard.is_whole(steps))
+        figures = {"until it is whole, s": whole, "from the first answer until then, s (limit 0.5)": whole - first}
         if "GrpcDataProvider" not in tensorboard.ask("environment")["debug"]["data_provider"]:
             sys.exit("TensorBoard has fallen back to its reader in Python")
         tags = tensorboard.ask("plugin/scalars/tags")
@@ -128,16 +161,18 @@ def measure(program, logdir, server, steps, last_step, directory):
         figures["spikes shown, %"] = 100 * statistics.mean(any(point[2] >= SPIKE for point in points) for points in shown)
         figures["first points shown, %"] = 100 * statistics.mean(points[0][1] == 0 for points in shown)
         servers = children_of(tensorboard.process.pid)
-        figures["memory of the server, MB"] = sum(map(kilobytes_of, servers)) / 1000
+        figures["memory of the server, MB (limit 60)"] = sum(map(kilobytes_of, servers)) / 1000
         figures["time on a processor of the server, s"] = sum(map(seconds_of, servers))
         waits = []
-        for _ in range(APPENDED):
+        for _ in range(APPENDED_OURS if server else APPENDED):
             last_step += 1
             began = time.monotonic()
             append(logdir, last_step)
             tensorboard.await_true(lambda: tensorboard.points("run_000", "train/loss")[-1][1] == last_step)
             waits.append(time.monotonic() - began)
         figures["from an append to the answer, ms"] = 1000 * statistics.median(waits)
+        figures["the same, 99th percentile, ms (limit 100)"] = 1000 * statistics.quantiles(waits, n=100, method="inclusive")[98]
+        figures.update(measure_runs(tensorboard, logdir, bool(server)))
         if server:
             began = time.monotonic()
             os.kill(servers[1], signal.SIGKILL)

@@ -130,7 +130,7 @@ TEST(PointChoiceTest, DoesNotMoveTheSmoothedLine) {
   const auto line = Smoothed(chosen);
   double bias = 0;
   for (std::size_t i = 50; i < line.size(); ++i) bias += line[i] - mean(chosen[i].step);
-  EXPECT_LT(std::abs(bias / static_cast<double>(line.size() - 50)), 0.04);
+  EXPECT_LT(std::abs(bias / static_cast<double>(line.size() - 50)), 0.03);
 }
 
 TEST(PointChoiceTest, ShowsWhereNumbersBeginToBeNone) {
