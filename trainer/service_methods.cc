@@ -39,6 +39,9 @@ std::string RequestId(const bus::CallContext& context) {
 
 absl::StatusOr<msg::RunTrialReplyT> RunTrial(Trials* trials, const bus::CallContext& context,
                                              const msg::RunTrialRequestT& request) {
+  if (request.options != nullptr && !request.options->sweep.empty()) {
+    return absl::InvalidArgumentError("options.sweep is set by the trainer alone: use RunSweep");
+  }
   return WithTrial<msg::RunTrialReplyT>(trials->Run(RequestId(context), request, context.trace));
 }
 
@@ -109,20 +112,19 @@ absl::StatusOr<msg::AnnotateReplyT> Annotate(Trials* trials, const bus::CallCont
       {.labels = trial->labels, .note = trial->note, .display_name = trial->display_name});
 }
 
-absl::StatusOr<msg::EndsReplyT> Ends(Trials* trials, const bus::CallContext&,
-                                     const msg::EndsRequestT& request) {
-  return EndsOfTrials(*trials, request);
-}
-
-absl::StatusOr<msg::SinceReplyT> Since(Trials* trials, const bus::CallContext&,
-                                       const msg::SinceRequestT& request) {
-  return TrialsSince(*trials, request);
-}
-
-absl::StatusOr<msg::NamesReplyT> Names(Trials* trials, const bus::CallContext&,
-                                       const msg::NamesRequestT& request) {
+msg::NamesReplyT Names(const Trials& trials, const Sweeps& sweeps,
+                       const msg::NamesRequestT& request) {
   bus::NameList names(request);
-  trials->VisitNames([&](std::string_view id, std::string_view name, msg::TrialState state) {
+  if (names.Wants("sweep")) {
+    for (const msg::SweepT& sweep : sweeps.List(false)) {
+      const std::string word = absl::AsciiStrToLower(msg::EnumNameSweepState(sweep.state));
+      names.Add("sweep", sweep.name, word);
+      if (sweep.id != sweep.name && !names.prefix().empty()) {
+        names.Add("sweep", sweep.id, sweep.name);
+      }
+    }
+  }
+  trials.VisitNames([&](std::string_view id, std::string_view name, msg::TrialState state) {
     const std::string word = absl::AsciiStrToLower(msg::EnumNameTrialState(state));
     names.Add("trial", name, word);
     // Of what has a name the id too, once somebody types one.
@@ -184,7 +186,7 @@ void Follow(Trials* trials, runtime::EventLoop* loop, const msg::FollowTrialRequ
 
 }  // namespace
 
-void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials) {
+void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials, Sweeps* sweeps) {
   const bus::LoopMethods methods(service, loop);
   Add<Trainer::RunTrial>(methods, trials, RunTrial);
   Add<Trainer::Trials>(methods, trials, List);
@@ -194,9 +196,15 @@ void AddMethods(bus::Service* service, runtime::EventLoop* loop, Trials* trials)
   Add<Trainer::RemoveTrial>(methods, trials, RemoveTrial);
   Add<Trainer::TellTrial>(methods, trials, TellTrial);
   Add<Common::Annotate>(methods, trials, Annotate);
-  Add<Common::Names>(methods, trials, Names);
-  Add<Common::Ends>(methods, trials, Ends);
-  Add<Common::Since>(methods, trials, Since);
+  methods.Answer<Common::Names>([=](const bus::CallContext&, const msg::NamesRequestT& request) {
+    return absl::StatusOr<msg::NamesReplyT>(Names(*trials, *sweeps, request));
+  });
+  methods.Answer<Common::Ends>([=](const bus::CallContext&, const msg::EndsRequestT& request) {
+    return absl::StatusOr<msg::EndsReplyT>(EndsOfTrials(*trials, *sweeps, request));
+  });
+  methods.Answer<Common::Since>([=](const bus::CallContext&, const msg::SinceRequestT& request) {
+    return TrialsSince(*trials, *sweeps, request);
+  });
   methods.Serve<Trainer::TrialDetails>(
       [=](auto writer, const auto& request) { Details(trials, request, std::move(writer)); });
   methods.Serve<Trainer::FollowTrial>(

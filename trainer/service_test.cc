@@ -33,6 +33,8 @@
 #include "trainer/report/line_receiver.h"
 #include "trainer/service_methods.h"
 #include "trainer/store/store.h"
+#include "trainer/sweep/sweeps.h"
+#include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/loop_thread.h"
 #include "trainer/testing/relay_client.h"
@@ -66,6 +68,7 @@ class ServiceTest : public testing::Test {
     loop_.Stop();
     relay_.reset();
     trials_.reset();
+    sweeps_.reset();
     jobs_.reset();
     trainer_client_.reset();
     std::filesystem::remove_all(directory_);
@@ -141,21 +144,31 @@ class ServiceTest : public testing::Test {
     trainer_client_ = std::make_unique<bus::Client>(trainer_node_.get());
     store_ = *Store::Open(directory_ + "/trainer.db");
     jobs_ = bus::MakeLauncherJobs(trainer_client_.get(), loop_.loop());
-    trials_ =
-        *Trials::Open({.loop = loop_.loop(),
-                       .store = store_.get(),
-                       .jobs = jobs_.get(),
-                       .logdir = directory_ + "/runs",
-                       .relay = directory_ + "/relay",
-                       .hostname = "host",
-                       .slots = 4,
-                       .on_event = [this](msg::TrialEventT event) { Hear(std::move(event)); }});
+    sweeps_ = *Sweeps::Open({.loop = loop_.loop(),
+                             .store = store_.get(),
+                             .logdir = directory_ + "/runs",
+                             .slots = 4,
+                             .on_event = [this](msg::SweepEventT event) {
+                               const std::string topic = TopicOfTrial(event.sweep->id);
+                               published_[topic].push_back(EnvelopeOf(std::move(event)));
+                             }});
+    trials_ = *Trials::Open({.loop = loop_.loop(),
+                             .store = store_.get(),
+                             .jobs = jobs_.get(),
+                             .logdir = directory_ + "/runs",
+                             .relay = directory_ + "/relay",
+                             .hostname = "host",
+                             .slots = 4,
+                             .on_event = [this](msg::TrialEventT event) { Hear(std::move(event)); },
+                             .judge = sweeps_.get()});
     loop_.Call([&] {
+      sweeps_->Resume(trials_.get());
       relay_ = *Relay::Listen(
           {.loop = loop_.loop(), .receiver = trials_.get(), .socket_path = directory_ + "/relay"});
     });
     service_ = MakeService(trainer_node_.get(), "trainer");
-    AddMethods(service_.get(), loop_.loop(), trials_.get());
+    AddMethods(service_.get(), loop_.loop(), trials_.get(), sweeps_.get());
+    AddSweepMethods(service_.get(), loop_.loop(), sweeps_.get());
     ASSERT_TRUE(service_->Start().ok());
   }
 
@@ -264,6 +277,7 @@ class ServiceTest : public testing::Test {
   LoopThread loop_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<bus::JobControl> jobs_;
+  std::unique_ptr<Sweeps> sweeps_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;
 

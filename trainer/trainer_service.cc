@@ -27,6 +27,8 @@
 #include "trainer/attempt/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store/store.h"
+#include "trainer/sweep/sweeps.h"
+#include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"
 #include "trainer/trial_topics.h"
 
@@ -91,6 +93,28 @@ class TrainerServiceImpl : public TrainerService {
         {.name = "sync", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});
     if (was_left_open) RunOn(disk_threads_.get(), [this, database] { Check(database); });
     jobs_ = bus::MakeLauncherJobs(process->client(), process->loop(), process->clock());
+    const auto background = [threads = disk_threads_.get()](std::function<void()> work) {
+      RunOn(threads, std::move(work));
+    };
+    // Of their own, too: a suggestion may take long, and a checkpoint must not wait for it.
+    sweep_thread_ = runtime::ThreadPool::Create(
+        process->coordinator(),
+        {.name = "sweep", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});
+    auto sweeps = Sweeps::Open(
+        {.loop = process->loop(),
+         .clock = process->clock(),
+         .store = store_.get(),
+         .logdir = options.logdir,
+         .slots = Slots(options.slots),
+         .background = [thread = sweep_thread_.get()](
+                           std::function<void()> work) { RunOn(thread, std::move(work)); },
+         .on_event =
+             [publisher = process->publisher()](msg::SweepEventT event) {
+               const std::string topic = TopicOfTrial(event.sweep->id);
+               Publish(publisher, topic, EnvelopeOf(std::move(event)));
+             }});
+    if (!sweeps.ok()) return sweeps.status();
+    sweeps_ = *std::move(sweeps);
     auto trials = Trials::Open(
         {.loop = process->loop(),
          .clock = process->clock(),
@@ -102,15 +126,18 @@ class TrainerServiceImpl : public TrainerService {
          .slots = Slots(options.slots),
          .executable = std::filesystem::read_symlink("/proc/self/exe", unknown),
          .keep_trials = static_cast<std::size_t>(options.keep_trials),
-         .background = [threads = disk_threads_.get()](
-                           std::function<void()> work) { RunOn(threads, std::move(work)); },
+         .background = background,
          .sync_background = [thread = sync_thread_.get()](
                                 std::function<void()> work) { RunOn(thread, std::move(work)); },
          .spread_every = kSpreadEvery,
          .usage = [client = process->client(),
                    loop = process->loop()](auto done) { AskUsage(client, loop, std::move(done)); },
-         .on_event = [publisher = process->publisher()](
-                         msg::TrialEventT event) { Publish(publisher, std::move(event)); }});
+         .on_event =
+             [publisher = process->publisher()](msg::TrialEventT event) {
+               const std::string topic = TopicOfTrial(event.trial->id);
+               Publish(publisher, topic, EnvelopeOf(std::move(event)));
+             },
+         .judge = sweeps_.get()});
     if (!trials.ok()) return trials.status();
     trials_ = *std::move(trials);
     auto relay = Relay::Listen(
@@ -118,17 +145,21 @@ class TrainerServiceImpl : public TrainerService {
     if (!relay.ok()) return relay.status();
     relay_ = *std::move(relay);
     process->KeepSocket("ipc://" + relay_path, [this] { return relay_->ListenAgain(); });
-    AddMethods(process->service(), process->loop(), trials_.get());
+    AddMethods(process->service(), process->loop(), trials_.get(), sweeps_.get());
+    AddSweepMethods(process->service(), process->loop(), sweeps_.get());
     bus::AddBackupMethod(process->service(), store_->path());
     AddCounters(process);
-    process->loop()->Post([this] { trials_->Resume(); });
+    process->loop()->Post([this] {
+      trials_->Resume();
+      sweeps_->Resume(trials_.get());
+    });
     return absl::OkStatus();
   }
 
  private:
-  static void Publish(bus::Publisher* publisher, msg::TrialEventT event) {
-    const std::string topic = TopicOfTrial(event.trial->id);
-    const absl::Status published = publisher->PublishEnvelope(topic, EnvelopeOf(std::move(event)));
+  static void Publish(bus::Publisher* publisher, const std::string& topic,
+                      msg::EnvelopeT envelope) {
+    const absl::Status published = publisher->PublishEnvelope(topic, std::move(envelope));
     LOG_IF(WARNING, !published.ok()) << published;
   }
 
@@ -180,8 +211,9 @@ class TrainerServiceImpl : public TrainerService {
   // Destroyed in the opposite order: what uses comes after what is used.
   std::atomic<bool> damaged_{false};
   std::unique_ptr<Store> store_;
-  std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_;
+  std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_, sweep_thread_;
   std::unique_ptr<bus::JobControl> jobs_;
+  std::unique_ptr<Sweeps> sweeps_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;
 };

@@ -24,6 +24,8 @@ msg::Span RowSpan(std::uint64_t row,
 }
 msg::Span NewsSpan(std::uint64_t reports) { return {0, reports, reports}; }
 
+const msg::Span kSweepNews(0, 0, 0);
+
 // Empty if it is no topic of a trial.
 std::string TrialOf(std::string_view topic) {
   const std::string_view root = "t/";
@@ -73,6 +75,13 @@ class Answer {
     }
     auto more = AddRows(wanted);
     return more.ok() && *more ? AddNews(wanted) : more;
+  }
+
+  // The news of a sweep.
+  bool Add(const std::string& topic, msg::SweepT sweep) {
+    msg::SweepEventT event;
+    event.sweep = std::make_unique<msg::SweepT>(std::move(sweep));
+    return page_.Add(topic, kSweepNews, std::move(event));
   }
 
   msg::SinceReplyT Take() {
@@ -140,9 +149,18 @@ msg::EnvelopeT EnvelopeOf(msg::TrialEventT event) {
   return envelope;
 }
 
-msg::EndsReplyT EndsOfTrials(const Trials& trials, const msg::EndsRequestT& request) {
+msg::EnvelopeT EnvelopeOf(msg::SweepEventT event) {
+  msg::EnvelopeT envelope;
+  envelope.span = std::make_unique<msg::Span>(kSweepNews);
+  envelope.body.Set(std::move(event));
+  return envelope;
+}
+
+msg::EndsReplyT EndsOfTrials(const Trials& trials, const Sweeps& sweeps,
+                             const msg::EndsRequestT& request) {
   std::map<std::string, std::int64_t> ends;
   for (const auto& [id, extent] : trials.Extents()) ends[TopicOfTrial(id)] = extent.reports;
+  for (const msg::SweepT& sweep : sweeps.List(false)) ends[TopicOfTrial(sweep.id)] = 0;
   bus::EndsPage page(request);
   for (const auto& [topic, reports] : ends) {
     if (!page.Add(topic, 0, static_cast<std::uint64_t>(reports))) break;
@@ -150,7 +168,8 @@ msg::EndsReplyT EndsOfTrials(const Trials& trials, const msg::EndsRequestT& requ
   return page.Take();
 }
 
-absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const msg::SinceRequestT& request) {
+absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const Sweeps& sweeps,
+                                             const msg::SinceRequestT& request) {
   std::vector<Wanted> all = WantedBy(request, trials);
   const auto at_end = std::stable_partition(all.begin(), all.end(), [](const Wanted& wanted) {
     return wanted.after < wanted.extent.reports;
@@ -162,7 +181,11 @@ absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const msg::SinceReq
   for (const Wanted& wanted : all) {
     const auto more = answer.Add(wanted);
     if (!more.ok()) return more.status();
-    if (!*more) break;
+    if (!*more) return answer.Take();
+  }
+  for (const auto& place : request.places) {
+    auto sweep = sweeps.Get(TrialOf(place->topic));
+    if (sweep.ok() && !answer.Add(place->topic, *std::move(sweep))) break;
   }
   return answer.Take();
 }

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "bus/schema/envelope_generated.h"
+#include "trainer/sweep/sweeps.h"
 #include "trainer/table/trials.h"
 
 namespace trainer {
@@ -17,14 +18,19 @@ std::string TopicOfTrial(const std::string& id);
 // An event of Trials::Options::on_event as it is published, with its span: the rows it carries, or
 // (n, n] after n reports if it carries none.
 msg::EnvelopeT EnvelopeOf(msg::TrialEventT event);
+// The same of a sweep's topic, `t/SWEEP/`, which has no record: a change is news, and is told again
+// as the sweep as it is now.
+msg::EnvelopeT EnvelopeOf(msg::SweepEventT event);
 
 // The answers of Common.Ends and Common.Since. On the loop's thread.
-msg::EndsReplyT EndsOfTrials(const Trials& trials, const msg::EndsRequestT& request);
+msg::EndsReplyT EndsOfTrials(const Trials& trials, const Sweeps& sweeps,
+                             const msg::EndsRequestT& request);
 // Of each known topic the rows behind its place, as events without a trial, then one event with
 // the trial (without metrics and argv of over 4 KiB). Topics with rows come first, the others
 // after them, the last changed one first: a page without any row has no next one, so that of
 // several hundred such topics those that changed last are told.
-absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const msg::SinceRequestT& request);
+absl::StatusOr<msg::SinceReplyT> TrialsSince(Trials& trials, const Sweeps& sweeps,
+                                             const msg::SinceRequestT& request);
 
 }  // namespace trainer
 

@@ -25,6 +25,7 @@
 #include "trainer/store/recent_reports.h"
 #include "trainer/store/rows.h"
 #include "trainer/store/schema.h"
+#include "trainer/store/sweep_rows.h"
 
 namespace trainer {
 namespace {
@@ -179,8 +180,47 @@ class SqliteStore : public Store {
       for (const CheckpointRow& row : batch.checkpoints) WriteCheckpoint(row);
       for (const CheckpointRow& row : batch.forgotten_checkpoints) ForgetCheckpoint(row);
       for (const StoreBatch::Delivery& delivery : batch.deliveries) WriteDelivery(delivery);
+      for (const SweepRecord& sweep : batch.sweeps) UpdateSweep(database_, sweep);
+      for (const SweepEventRow& event : batch.sweep_events) InsertSweepEvent(database_, event);
       transaction.Commit();
       recent_->Committed();
+      return absl::OkStatus();
+    });
+  }
+
+  absl::StatusOr<std::int64_t> InsertSweep(const SweepRecord& sweep,
+                                           std::vector<SweepEventRow> first) override {
+    std::int64_t number = 0;
+    auto status = Try(absl::StrCat("add sweep ", sweep.id), [&] {
+      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+      number = trainer::InsertSweep(database_, sweep);
+      for (SweepEventRow& event : first) {
+        event.sweep = number;
+        InsertSweepEvent(database_, event);
+      }
+      transaction.commit();
+      return absl::OkStatus();
+    });
+    if (!status.ok()) return status;
+    return number;
+  }
+
+  absl::Status ForEachSweep(const std::function<absl::Status(SweepRecord)>& take) override {
+    return Try("read the sweeps", [&] { return trainer::ForEachSweep(database_, take); });
+  }
+
+  absl::Status ForEachSweepEvent(
+      std::int64_t sweep, const std::function<absl::Status(SweepEventRow)>& take) override {
+    return Try("read the events of a sweep",
+               [&] { return trainer::ForEachSweepEvent(database_, sweep, take); });
+  }
+
+  absl::Status DeleteSweep(std::int64_t sweep) override {
+    return Try("remove a sweep", [&] {
+      SQLite::Transaction transaction(database_, SQLite::TransactionBehavior::IMMEDIATE);
+      trainer::DeleteSweep(database_, sweep);
+      transaction.commit();
+      log_copier_.Empty();
       return absl::OkStatus();
     });
   }

@@ -15,6 +15,7 @@
 #include "trainer/checkpoint/checkpoint_row.h"
 #include "trainer/report/result_row.h"
 #include "trainer/run/failure_text.h"
+#include "trainer/store/sweep_rows.h"
 #include "trainer/store/trial_record.h"
 
 namespace trainer {
@@ -58,6 +59,8 @@ struct StoreBatch {
   std::vector<CheckpointRow> checkpoints;
   std::vector<CheckpointRow> forgotten_checkpoints;  // By trial and number.
   std::vector<Delivery> deliveries;
+  std::vector<SweepRecord> sweeps;  // Known ones, changed (UpdateSweep()).
+  std::vector<SweepEventRow> sweep_events;
   bool durable = false;  // Survives a loss of power once it is written.
 };
 
@@ -116,6 +119,15 @@ class Store {
   // order of their numbers); ResourceExhausted: disk full. (That goes for every method that writes.
   // Its log is then emptied as far as there is room for that.)
   virtual absl::Status Write(const StoreBatch& batch) = 0;
+  // A sweep with its first events; returns its number. AlreadyExists if the id or the request id is
+  // taken.
+  virtual absl::StatusOr<std::int64_t> InsertSweep(const SweepRecord& sweep,
+                                                   std::vector<SweepEventRow> first) = 0;
+  // Oldest first, until an error; they may read the store meanwhile.
+  virtual absl::Status ForEachSweep(const std::function<absl::Status(SweepRecord)>& take) = 0;
+  virtual absl::Status ForEachSweepEvent(
+      std::int64_t sweep, const std::function<absl::Status(SweepEventRow)>& take) = 0;
+  virtual absl::Status DeleteSweep(std::int64_t sweep) = 0;
   // It is time to Tidy(), when nobody waits for an answer: to put what was written in its places
   // (recent_reports.h).
   virtual bool IsUntidy() const = 0;

@@ -161,6 +161,7 @@ TEST_F(StoreTest, TakesOverTheFileOfTheFirstVersion) {
     database.exec("ALTER TABLE trials RENAME COLUMN attempt_began_us TO attempt_started_us");
     database.exec("DROP TABLE checkpoints; DROP TABLE csv_columns; DROP TABLE failures");
     database.exec("DROP TABLE events; DROP TABLE removals; DROP TABLE recent");
+    database.exec("DROP TABLE sweeps; DROP TABLE sweep_events");
     database.exec("INSERT INTO reports VALUES (1, 1, 1, 0, 0, 1, 1, 0, 0, 0, '{}', 1, 2, 3)");
     database.exec("UPDATE trials SET attempt = 3");
     database.exec("PRAGMA user_version=1");

@@ -25,6 +25,7 @@ void TrialNews::Announce(Trial& trial) {
     options_.on_event(std::move(event));
   }
   for (const auto& callback : ObserversOf(trial)) callback(nullptr);
+  if (options_.on_changed) options_.on_changed(trial.record);
 }
 
 void TrialNews::AnnounceRows(const Trial& trial, const std::vector<ResultRow>& rows) {

@@ -37,6 +37,7 @@ class TrialNews {
     // As in Trials::Options, as the next.
     absl::Duration spread_every;
     std::function<void(msg::TrialEventT)> on_event;
+    std::function<void(const TrialRecord& record)> on_changed = {};  // A change of state, to one.
   };
   explicit TrialNews(Options options) : options_(std::move(options)) {}
   // What is not in the files yet is written; nobody is told.

@@ -113,7 +113,12 @@ class TrialsImpl : public Trials {
         view_({&table_, &room_waits_, static_cast<std::size_t>(options_.slots),
                [this] { return static_cast<std::size_t>(running_.load()); }}),
         news_({options_.loop, options_.clock, &table_, &view_, options_.spread_every,
-               options_.on_event}),
+               options_.on_event,
+               [this](const TrialRecord& record) {
+                 const bool is_judged =
+                     options_.judge != nullptr && !record.spec.options.sweep.empty();
+                 if (is_judged) options_.judge->Changed(record);
+               }}),
         curves_({options_.loop, options_.clock, &table_, options_.usage}),
         removals_({options_.store, &table_, &view_, [this](std::int64_t number) { Drop(number); },
                    [this] { sync_.Soon(); }, options_.fault}) {}
@@ -223,12 +228,20 @@ class TrialsImpl : public Trials {
 
   absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                    const std::string& trace) override {
+    return Stop(id, grace, "", trace);
+  }
+  absl::StatusOr<msg::TrialT> StopBecause(const std::string& id, const std::string& why,
+                                          const std::string& trace) override {
+    return Stop(id, absl::ZeroDuration(), why, trace);
+  }
+  absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
+                                   const std::string& why, const std::string& trace) {
     const auto found = table_.ById(id);
     if (!found.ok()) return found.status();
     Trial* const trial = *found;
     if (HasEnded(trial->record)) return view_.Whole(*trial);
     TrialRecord changed = trial->record;
-    const bool waits = OrderStop(changed, grace, NowMicros());
+    const bool waits = OrderStop(changed, grace, NowMicros(), why);
     if (auto status = SaveOrder(*trial, std::move(changed)); !status.ok()) return status;
     trial->stop_trace = trace;
     if (waits) {
@@ -411,6 +424,8 @@ class TrialsImpl : public Trials {
     Fault("before commit");
     const absl::Status stored = StoreLines(batch);
     Fault("after commit");
+    if (options_.judge != nullptr && stored.ok()) options_.judge->Committed();
+    if (options_.judge != nullptr && !stored.ok()) options_.judge->Abandon();
     std::map<std::int64_t, absl::Status> failed;
     for (const std::int64_t number : touched) {
       const absl::Status status = Conclude(table_.At(number), stored);
@@ -434,7 +449,8 @@ class TrialsImpl : public Trials {
   // ---- What is known of trials.
 
   absl::StatusOr<std::unique_ptr<TrialReports>> LoadReports(const TrialRecord& record) {
-    TrialReports::Options options = {.store = options_.store, .fault = options_.fault};
+    TrialReports::Options options = {
+        .store = options_.store, .fault = options_.fault, .judge = options_.judge};
     options.on_ready = [this, number = record.number] {
       const Trial* const ready = table_.AtHand(number);
       if (ready == nullptr) return;
@@ -871,9 +887,11 @@ class TrialsImpl : public Trials {
     trial.record.expelled = progress.expelled;
     trial.record.criterion = progress.criterion;
     trial.record.earlier_metrics = progress.earlier_metrics;
+    const bool is_judged = OrderAsJudged(trial.record, progress.verdict);
     // A late report of one that is paused stops nothing.
     if (trial.runner == nullptr) return;
-    if ((!was_to_end && trial.record.is_to_end()) || is_done) BeginStop(trial);
+    if ((!was_to_end && trial.record.is_to_end()) || is_done || is_judged) BeginStop(trial);
+    if (is_judged) news_.Announce(trial);
   }
 
   // ---- Details.

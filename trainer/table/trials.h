@@ -21,6 +21,7 @@
 #include "trainer/report/line_receiver.h"
 #include "trainer/report/result_row.h"
 #include "trainer/store/store.h"
+#include "trainer/trial/report_judge.h"
 
 namespace trainer {
 
@@ -73,6 +74,7 @@ class Trials : public LineReceiver {
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};
+    ReportJudge* judge = nullptr;  // Of trials that belong to a sweep; outlives it.
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };
@@ -109,6 +111,9 @@ class Trials : public LineReceiver {
   // the trial's own).
   virtual absl::StatusOr<msg::TrialT> Stop(const std::string& id, absl::Duration grace,
                                            const std::string& trace) = 0;
+  // The same for a reason of the caller's.
+  virtual absl::StatusOr<msg::TrialT> StopBecause(const std::string& id, const std::string& why,
+                                                  const std::string& trace) = 0;
   // Takes it off its slot, or out of the queue, until ResumeTrial(): its next report is answered
   // so, it may save, and is stopped from outside after its grace time. That counts as no failure.
   // A paused one stays as it is. FailedPrecondition: it has ended, or stops.

@@ -18,6 +18,7 @@ TrialsFixture::TrialsFixture() {
   options_.slots = 2;
 }
 
+// (A derived one that has something beside the trials kills them itself.)
 TrialsFixture::~TrialsFixture() {
   if (loop_ != nullptr) Kill();
   killed_.clear();
@@ -36,16 +37,21 @@ void TrialsFixture::Start() {
   options.clock = &clock_;
   options.store = store_.get();
   options.jobs = &jobs_;
+  BeforeOpen(options);
   auto trials = Trials::Open(std::move(options));
   ASSERT_TRUE(trials.ok()) << trials.status();
   trials_ = *std::move(trials);
   if (on_wanted_) trials_->OnWanted(on_wanted_);
-  On([&] { trials_->Resume(); });
+  On([&] {
+    trials_->Resume();
+    AfterResume();
+  });
 }
 
 void TrialsFixture::Kill() {
   loop_->Stop();
   trials_.reset();
+  AfterKill();
   if (keeps_stores_open_) killed_.push_back(std::move(store_));
   store_.reset();
   loop_.reset();

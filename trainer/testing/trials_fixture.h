@@ -34,6 +34,12 @@ class TrialsFixture : public testing::Test {
   // As by SIGKILL: nothing is said to anybody.
   void Kill();
   void Restart();
+  // What stands beside the trials. The first is called once the store is open and the options are
+  // filled in, the second on the loop's thread in the turn in which the trials have been resumed,
+  // the last after they have gone.
+  virtual void BeforeOpen(Trials::Options&) {}
+  virtual void AfterResume() {}
+  virtual void AfterKill() {}
   // Runs `body` on the loop's thread, and what it has posted.
   void On(const std::function<void()>& body);
   void Advance(absl::Duration step);

@@ -15,6 +15,7 @@
 #include "trainer/report/report_line.h"
 #include "trainer/run/result_files.h"
 #include "trainer/run/run_mode.h"
+#include "trainer/trial/trial_transitions.h"
 
 namespace trainer {
 namespace {
@@ -79,11 +80,6 @@ RunIdentity IdentityOf(const TrialRecord& trial) {
   RunIdentity run = trial.run;
   run.name = trial.spec.name;
   return run;
-}
-
-// A paused trial's program may say more until it has ended.
-bool IsToPause(const TrialRecord& trial) {
-  return trial.pause_requested || trial.state == msg::TrialState::Paused;
 }
 
 bool MustStop(const TrialRecord& trial, bool is_to_end) {
@@ -476,7 +472,10 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
     path = *std::move(saved);
   }
   const bool ends_it = judges && !draft.criterion.empty();
-  if (KeepEarlierMetrics(row) || ends_it) AddTrial(trial, batch);
+  if (judges) AskJudge(row, trial, batch);
+  if (KeepEarlierMetrics(row) || ends_it || draft.verdict.kind != Verdict::Kind::kContinue) {
+    AddTrial(trial, batch);
+  }
   // The trial ends with this row.
   row.done = row.done || !draft.criterion.empty();
   if (criteria_.window_size() > 0) criteria_.Remember(JudgedFields(run_, row), draft.window);
@@ -490,9 +489,12 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
   draft_rows_.push_back(row);
   batch.rows.push_back({trial.number, std::move(row)});
   const bool is_to_end = was_to_end || !draft.criterion.empty();
-  const bool stops = MustStop(trial, is_to_end);
+  const TrialRecord* told = &trial;
+  std::optional<TrialRecord> drafted;
+  if (draft.verdict.kind != Verdict::Kind::kContinue) told = &drafted.emplace(Drafted(trial));
+  const bool stops = MustStop(*told, is_to_end);
   draft.stop_told = draft.stop_told || stops;
-  if (stops) return StopAnswer(report, trial, is_to_end);
+  if (stops) return StopAnswer(report, *told, is_to_end);
   // What is told after the end is for an attempt that goes on.
   if (HasEnded(trial)) return OkLine(report.seq, {}, path);
   return OkLine(report.seq, events_.TakeFor(trial.attempt, number, batch), path);
@@ -542,6 +544,13 @@ absl::Status TrialReports::Judge(const ReportLine& report, const ResultRow& row)
   return verdict.status();
 }
 
+void TrialReports::AskJudge(const ResultRow& row, const TrialRecord& trial, StoreBatch& batch) {
+  Progress& draft = Draft();
+  if (options_.judge == nullptr || trial.spec.options.sweep.empty()) return;
+  if (draft.verdict.kind != Verdict::Kind::kContinue) return;
+  draft.verdict = options_.judge->Judge(trial, row, JudgedFields(run_, row), batch);
+}
+
 void TrialReports::Decide(const TrialRecord& trial) {
   progress_.failure = trial.failure;
   progress_.expelled = trial.expelled;
@@ -549,13 +558,29 @@ void TrialReports::Decide(const TrialRecord& trial) {
   progress_.earlier_metrics = trial.earlier_metrics;
 }
 
-void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
+TrialRecord TrialReports::Drafted(const TrialRecord& trial) {
   TrialRecord changed = trial;
   changed.failure = Draft().failure;
   changed.expelled = Draft().expelled;
   changed.criterion = Draft().criterion;
   changed.earlier_metrics = Draft().earlier_metrics;
-  batch.trials.push_back(std::move(changed));
+  OrderAsJudged(changed, Draft().verdict);
+  return changed;
+}
+
+void TrialReports::AddTrial(const TrialRecord& trial, StoreBatch& batch) {
+  batch.trials.push_back(Drafted(trial));
+}
+
+bool OrderAsJudged(TrialRecord& record, const Verdict& verdict) {
+  const bool leaves = record.stop_requested || IsToPause(record) || HasEnded(record);
+  if (verdict.kind == Verdict::Kind::kContinue || leaves) return false;
+  if (verdict.kind == Verdict::Kind::kStop) {
+    OrderStop(record, absl::ZeroDuration(), 0, verdict.reason);
+  } else {
+    OrderPause(record, verdict.reason);
+  }
+  return true;
 }
 
 absl::StatusOr<std::string> TrialReports::BeginCheckpoint(const ReportLine& line,

@@ -20,6 +20,7 @@
 #include "trainer/run/run_files.h"
 #include "trainer/store/store.h"
 #include "trainer/store/trial_record.h"
+#include "trainer/trial/report_judge.h"
 #include "trainer/trial/trial_checkpoints.h"
 #include "trainer/trial/trial_events.h"
 
@@ -42,6 +43,7 @@ class TrialReports {
   struct Options {
     Store* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
+    ReportJudge* judge = nullptr;  // Of trials that have one; not owned.
     // For what takes long; unset: here and now.
     CheckpointPreparation::Background background = {};
     // See TrialCheckpoints.
@@ -75,6 +77,8 @@ class TrialReports {
     std::vector<CheckpointRow> pending;
     bool saves_first = false;  // It has saved before its first report.
     bool step_said = false;    // The last report said its step.
+    // What the judge has said to the attempt's reports.
+    Verdict verdict;
     // The attempt was told to stop; after that it may save once.
     bool stop_told = false;
     bool saved_after_stop = false;
@@ -192,9 +196,13 @@ class TrialReports {
   // Whether the trial goes on after this row; says so in the draft. An error: the report does not
   // count.
   absl::Status Judge(const struct ReportLine& report, const ResultRow& row);
+  // The same of the judge's word, and stores it.
+  void AskJudge(const ResultRow& row, const TrialRecord& trial, StoreBatch& batch);
   absl::Status LoadWindow();
   // The trial as the draft has it.
   void AddTrial(const TrialRecord& trial, StoreBatch& batch);
+  // The trial as it is once the draft is stored.
+  TrialRecord Drafted(const TrialRecord& trial);
 
   const Options options_;
   const std::int64_t trial_;
@@ -224,6 +232,10 @@ class TrialReports {
   std::size_t fresh_bytes_ = 0;    // Of their metrics.
   std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
 };
+
+// The record of a running trial is changed as the verdict on a report says; true if it was not to
+// stop or pause already.
+bool OrderAsJudged(TrialRecord& record, const Verdict& verdict);
 
 }  // namespace trainer
 

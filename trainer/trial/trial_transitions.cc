@@ -54,7 +54,8 @@ std::string WhyItIsStopped(const TrialRecord& record, bool said_done) {
   return record.stop_requested ? "the trial was asked to stop" : "the trial was asked to pause";
 }
 
-bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us) {
+bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us,
+               const std::string& why) {
   record.stop_requested = true;
   record.pause_requested = false;
   record.stop_grace_ms =
@@ -62,10 +63,12 @@ bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us) {
   if (Waits(record) || record.state == TrialState::Paused) {
     record.state = TrialState::Stopped;
     record.reason = record.started_us == 0 ? "stopped before it started" : "it was asked to stop";
+    if (!why.empty()) record.reason = why;
     record.ended_us = now_us;
     return true;
   }
   if (record.state == TrialState::Running) record.state = TrialState::Stopping;
+  record.reason = why;
   return false;
 }
 
@@ -114,7 +117,7 @@ Outcome AfterAttempt(const TrialRecord& record, bool said_done, AttemptEnd end) 
   }
   if (!record.criterion.empty()) return Ended(TrialState::Done, {true, record.criterion, {}});
   if (record.stop_requested) {
-    end.reason = "it was asked to stop";
+    end.reason = record.reason.empty() ? "it was asked to stop" : record.reason;
     return Ended(TrialState::Stopped, std::move(end));
   }
   if (said_done) {

@@ -30,8 +30,10 @@ absl::Duration GraceOf(const TrialRecord& record);
 // Why its program is stopped from outside.
 std::string WhyItIsStopped(const TrialRecord& record, bool said_done);
 
-// It is asked to stop: true if it has ended by that, as it only waited. `grace` zero: its own.
-bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us);
+// It is asked to stop: true if it has ended by that, as it only waited. `grace` zero: its own;
+// `why` empty: it was asked to.
+bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us,
+               const std::string& why = "");
 // It is asked to pause; one that waits is paused by that.
 void OrderPause(TrialRecord& record, std::string why);
 // One that is paused, stopped or has failed goes on, with all its restarts; true if that is a new

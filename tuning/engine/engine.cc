@@ -172,6 +172,9 @@ Engine::Outcome Engine::Apply(const Event& event) {
     case Event::Kind::kSpent:
       TakeSpent(event, outcome);
       break;
+    case Event::Kind::kFail:
+      TakeFail(event, outcome);
+      break;
   }
   if (outcome.changed) {
     Fill(outcome.actions);
@@ -523,6 +526,12 @@ void Engine::TakeStop(const Event& event, Outcome& outcome) {
   if (!IsOpenEnded()) return;
   outcome.changed = true;
   Conclude(State::kStopped, event.text.empty() ? "stopped" : event.text, outcome.actions);
+}
+
+void Engine::TakeFail(const Event& event, Outcome& outcome) {
+  if (!IsOpenEnded()) return;
+  outcome.changed = true;
+  Conclude(State::kFailed, event.text, outcome.actions);
 }
 
 void Engine::TakeSpent(const Event& event, Outcome& outcome) {

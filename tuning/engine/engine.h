@@ -135,6 +135,7 @@ class Engine {
   void TakeEnqueue(const Event& event, Outcome& outcome);
   void TakeLearn(const Event& event, Outcome& outcome);
   void TakeSpent(const Event& event, Outcome& outcome);
+  void TakeFail(const Event& event, Outcome& outcome);
 
   // Orders what there is room for, and ends what has nothing more to do.
   void Fill(std::vector<Action>& actions);

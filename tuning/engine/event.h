@@ -31,6 +31,7 @@ struct Event {
     kEnqueue,    // text (a configuration that is tried next)
     kLearn,      // text (a configuration), value: known from somewhere else
     kSpent,      // text (what is spent): no more trials begin
+    kFail,       // text (why): it cannot go on
   };
   Kind kind = Kind::kBegin;
   std::uint64_t trial = 0;

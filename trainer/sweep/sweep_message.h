@@ -1,0 +1,30 @@
+#ifndef TRAINER_SWEEP_SWEEP_MESSAGE_H_
+#define TRAINER_SWEEP_SWEEP_MESSAGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bus/schema/trainer_generated.h"
+#include "trainer/store/sweep_rows.h"
+#include "trainer/sweep/sweep.h"
+
+namespace trainer {
+
+// What a sweep and its trials are shown as.
+msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep);
+msg::SweepTrialT SweepTrialMessage(const SweepRecord& record, const Sweep& sweep,
+                                   std::uint64_t trial);
+// Trials that an event after `seq` has changed, in the order of their numbers.
+std::vector<std::unique_ptr<msg::SweepTrialT>> TrialsChangedAfter(const SweepRecord& record,
+                                                                  const Sweep& sweep,
+                                                                  std::int64_t seq);
+msg::SweepDetailsReplyT SweepDetailsMessage(const SweepRecord& record, const Sweep& sweep);
+
+// The name of trial `number` of a sweep of that name: NAME-0007.
+std::string NameOfSweepTrial(const std::string& sweep, std::uint64_t number);
+
+}  // namespace trainer
+
+#endif  // TRAINER_SWEEP_SWEEP_MESSAGE_H_

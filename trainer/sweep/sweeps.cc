@@ -1,0 +1,823 @@
+#include "trainer/sweep/sweeps.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "glog/logging.h"
+#include "runtime/text/name_search.h"
+#include "runtime/text/printable.h"
+#include "runtime/text/random_id.h"
+#include "runtime/text/string_view.h"
+#include "trainer/sweep/sweep.h"
+#include "trainer/sweep/sweep_message.h"
+#include "trainer/sweep/sweep_plan.h"
+#include "trainer/sweep/sweep_trial_request.h"
+#include "trainer/trial/trial_request.h"
+#include "tuning/engine/engine.h"
+#include "tuning/engine/question.h"
+
+// Always true between two callbacks, for a sweep that has not ended:
+// - what its engine knows is what the store has, but for reports between Judge() and Committed();
+//   after an error of the store it has no engine, until a timer has loaded it again.
+// - each action that its engine has ordered is done, or in `todo`, or its question is being
+//   answered (`asking`).
+
+namespace trainer {
+namespace {
+
+using tuning::Action;
+using tuning::Engine;
+using tuning::Event;
+using Stage = tuning::Engine::Stage;
+
+constexpr absl::Duration kRetry = absl::Seconds(1);
+// A question that has ended the trainer so often is not asked again.
+constexpr std::int64_t kMostTries = 3;
+constexpr int kRemovedPerTurn = 8;
+// Retries of removals are answered for so many.
+constexpr std::size_t kRemovalsKept = 100;
+
+bool MayTryAgain(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsUnavailable(status);
+}
+
+class SweepsImpl : public Sweeps {
+ public:
+  explicit SweepsImpl(Options options) : options_(std::move(options)) {}
+  ~SweepsImpl() override {
+    for (auto& [id, entry] : entries_) {
+      options_.loop->Cancel(entry.retry_timer);
+      options_.loop->Cancel(entry.budget_timer);
+    }
+    *alive_ = false;
+  }
+
+  absl::Status Load() {
+    return options_.store->ForEachSweep([&](SweepRecord record) -> absl::Status {
+      const std::string id = record.id;
+      Entry& entry = entries_[id];
+      entry.record = std::move(record);
+      order_.push_back(id);
+      if (entry.record.ended_us != 0) return absl::OkStatus();
+      LoadEngine(entry);
+      return absl::OkStatus();
+    });
+  }
+
+  void Resume(Trials* trials) override {
+    trials_ = trials;
+    for (const std::string& id : order_) {
+      Entry& entry = entries_.at(id);
+      if (entry.record.ended_us != 0) continue;
+      if (entry.sweep == nullptr) {
+        RetryLater(entry);
+        continue;
+      }
+      TakeUp(entry);
+    }
+  }
+
+  absl::StatusOr<msg::SweepT> Run(const std::string& request_id,
+                                  const msg::RunSweepRequestT& request,
+                                  const std::string& trace) override {
+    for (const auto& [id, entry] : entries_) {
+      if (entry.record.request_id == request_id) return Shown(entry);
+    }
+    SweepRecord record;
+    record.id = FreeId();
+    record.name = request.name.empty() ? record.id : request.name;
+    record.request_id = request_id;
+    record.request = request;
+    record.trace = trace;
+    record.created_us = NowMicros();
+    if (auto status = CheckRunName(record.name); !status.ok()) return status;
+    for (const auto& [id, entry] : entries_) {
+      if (entry.record.name != record.name) continue;
+      return absl::AlreadyExistsError(
+          absl::StrCat("the name ", record.name, " is taken by sweep ", id,
+                       ": choose another --name, or remove that one: yard rm ", id));
+    }
+    auto plan = WithParallel(request.plan, static_cast<std::size_t>(options_.slots));
+    if (!plan.ok()) return plan.status();
+    record.request.plan = *std::move(plan);
+    std::vector<SweepEventRow> events;
+    auto sweep = Sweep::Begin(record, record.created_us, events);
+    if (!sweep.ok()) return sweep.status();
+    if (auto status = CheckTemplate(record, (*sweep)->engine()); !status.ok()) return status;
+    const auto number = options_.store->InsertSweep(record, events);
+    if (!number.ok()) return number.status();
+    record.number = *number;
+    Fault("sweep inserted");
+    const std::string id = record.id;
+    order_.push_back(id);
+    Entry& entry = entries_[id];
+    entry.record = std::move(record);
+    LOG(INFO) << "sweep " << id << " (" << runtime::Printable(entry.record.name) << ") begins";
+    LoadEngine(entry);
+    if (entry.sweep == nullptr) {
+      RetryLater(entry);
+    } else {
+      TakeUp(entry);
+    }
+    return Shown(entry);
+  }
+
+  absl::StatusOr<std::string> Find(std::string_view name) const override {
+    runtime::NameSearch search(name);
+    for (const auto& [id, entry] : entries_) {
+      search.LookAt(entry.record.ended_us == 0, entry.record.number, id, entry.record.name);
+    }
+    return search.Found(absl::StrCat("no sweep is called ", runtime::Absl(name)));
+  }
+
+  absl::StatusOr<msg::SweepT> Get(const std::string& id) const override {
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) return NoSweep(id);
+    return Shown(found->second);
+  }
+
+  std::vector<msg::SweepT> List(bool live_only) const override {
+    std::vector<msg::SweepT> sweeps;
+    for (const std::string& id : order_) {
+      const Entry& entry = entries_.at(id);
+      if (live_only && entry.record.ended_us != 0) continue;
+      sweeps.push_back(Shown(entry));
+    }
+    return sweeps;
+  }
+
+  absl::StatusOr<msg::SweepDetailsReplyT> Details(const std::string& id) override {
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr) return NoSweep(id);
+    const auto sweep = AtHand(*entry);
+    if (!sweep.ok()) return sweep.status();
+    return SweepDetailsMessage(entry->record, **sweep);
+  }
+
+  absl::StatusOr<msg::FollowSweepReplyT> Since(const std::string& id,
+                                               std::uint64_t event) override {
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr) return NoSweep(id);
+    const auto sweep = AtHand(*entry);
+    if (!sweep.ok()) return sweep.status();
+    msg::FollowSweepReplyT reply;
+    reply.sweep = std::make_unique<msg::SweepT>(SweepMessage(entry->record, **sweep));
+    const auto seq = static_cast<std::int64_t>(std::min(event, reply.sweep->events));
+    reply.trials = TrialsChangedAfter(entry->record, **sweep, seq);
+    return reply;
+  }
+
+  absl::StatusOr<msg::SweepT> Change(const std::string& id, const msg::ChangeSweepRequestT& request,
+                                     const std::string& request_id,
+                                     const std::string& trace) override {
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr) return NoSweep(id);
+    const auto had_ended = entry->record.ended_us != 0;
+    auto sweep = AtHand(*entry);
+    if (!sweep.ok()) return sweep.status();
+    if ((*sweep)->HasRequest(request_id)) return Shown(*entry);
+    std::string plan;
+    auto event = EventFrom(*entry, **sweep, request, plan);
+    if (!event.ok()) return event.status();
+    StoreBatch batch;
+    const Engine::Outcome outcome =
+        (*sweep)->Apply(*std::move(event), NowMicros(), batch, plan, request_id);
+    if (!outcome.changed) {
+      for (const Action& action : outcome.actions) {
+        if (action.kind == Action::Kind::kNotice) return absl::InvalidArgumentError(action.text);
+      }
+      return Shown(*entry);
+    }
+    const bool goes_on = had_ended && !HasEnded((*sweep)->engine());
+    SweepRecord record = entry->record;
+    if (had_ended) {
+      record.ended_us = goes_on ? 0 : record.ended_us;
+      record.summary = SweepMessage(record, **sweep);
+      batch.sweeps.push_back(record);
+    }
+    if (auto status = options_.store->Write(batch); !status.ok()) {
+      Lose(*entry);
+      return status;
+    }
+    Fault("sweep changed");
+    entry->record = std::move(record);
+    if (goes_on) entry->sweep = *sweep;
+    LOG(INFO) << "sweep " << id << ": " << msg::EnumNameSweepOrder(request.order)
+              << (trace.empty() ? "" : " (trace ") << runtime::Printable(trace)
+              << (trace.empty() ? "" : ")");
+    TellLater(id);
+    if (goes_on) TakeUp(*entry);
+    if (!goes_on && entry->sweep != nullptr) Order(*entry, outcome.actions);
+    return Shown(*entry);
+  }
+
+  void Remove(const std::string& id, const std::string& request_id,
+              std::function<void(absl::StatusOr<msg::SweepT>)> done) override {
+    const auto removed = removed_.find(request_id);
+    if (removed != removed_.end()) return done(removed->second);
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr) return done(NoSweep(id));
+    if (entry->record.ended_us == 0) {
+      return done(absl::FailedPreconditionError(absl::StrCat(
+          "cannot remove sweep ", id, ": it has not ended. Next step: yard stop ", id)));
+    }
+    const auto sweep = AtHand(*entry);
+    if (!sweep.ok()) return done(sweep.status());
+    std::deque<std::string> trials;
+    for (std::uint64_t trial = 0; trial < (*sweep)->engine().trials().size(); ++trial) {
+      if (!(*sweep)->facts(trial).id.empty()) trials.push_back((*sweep)->facts(trial).id);
+    }
+    RemoveTrials(id, request_id, std::move(trials), std::move(done));
+  }
+
+  ObserverId Observe(const std::string& id, std::function<void()> changed) override {
+    observers_[++last_observer_] = {id, std::move(changed)};
+    return last_observer_;
+  }
+  void Forget(ObserverId observer) override { observers_.erase(observer); }
+
+  // ---- Reports.
+
+  Verdict Judge(const TrialRecord& trial, const ResultRow& row, const std::vector<Metric>& fields,
+                StoreBatch& batch) override {
+    Entry* const entry = EntryOf(trial.spec.options.sweep);
+    if (entry == nullptr || entry->sweep == nullptr) return {};
+    const std::string& name = entry->sweep->engine().plan().metric.name;
+    const auto metric = std::find_if(fields.begin(), fields.end(), [&](const Metric& field) {
+      return field.name == name && field.number.has_value();
+    });
+    if (metric == fields.end()) return {};
+    const Engine::Outcome outcome = entry->sweep->Apply({.kind = Event::Kind::kReported,
+                                                         .trial = trial.spec.options.sweep_trial,
+                                                         .resource = static_cast<double>(row.step),
+                                                         .value = *metric->number},
+                                                        NowMicros(), batch);
+    Verdict verdict;
+    for (const Action& action : outcome.actions) {
+      if (action.kind != Action::Kind::kAnswer) {
+        entry->drafted.push_back(action);
+      } else if (action.answer != tuning::Answer::kContinue) {
+        verdict.kind =
+            action.answer == tuning::Answer::kStop ? Verdict::Kind::kStop : Verdict::Kind::kPause;
+        verdict.reason = action.text;
+      }
+    }
+    if (outcome.changed) drafts_.insert(entry->record.id);
+    return verdict;
+  }
+
+  void Committed() override {
+    for (const std::string& id : std::exchange(drafts_, {})) {
+      Entry& entry = entries_.at(id);
+      Order(entry, std::exchange(entry.drafted, {}));
+      TellLater(id);
+    }
+  }
+
+  void Abandon() override {
+    for (const std::string& id : std::exchange(drafts_, {})) Lose(entries_.at(id));
+  }
+
+  void Changed(const TrialRecord& trial) override {
+    changed_.insert({trial.spec.options.sweep, trial.spec.options.sweep_trial});
+    if (changed_.size() > 1) return;
+    Post([this] {
+      for (const auto& [id, number] : std::exchange(changed_, {})) {
+        Entry* const entry = EntryOf(id);
+        if (entry == nullptr || entry->sweep == nullptr) continue;
+        if (number < entry->sweep->engine().trials().size()) LookAt(*entry, number);
+        Act(*entry);
+      }
+    });
+  }
+
+ private:
+  struct Entry {
+    SweepRecord record;
+    // Of one that has not ended; null after an error of the store.
+    std::shared_ptr<Sweep> sweep;
+    std::deque<Action> todo;
+    std::vector<Action> drafted;          // Ordered by reports that are not stored yet.
+    bool acts = false;                    // Act() is at work, or will be soon.
+    std::optional<std::uint64_t> asking;  // The number of the question that is being answered.
+    std::int64_t told = 0;                // The last event that on_event has had.
+    runtime::EventLoop::TimerId retry_timer = 0, budget_timer = 0;
+  };
+  struct Observer {
+    std::string id;
+    std::function<void()> changed;
+  };
+
+  static absl::Status NoSweep(const std::string& id) {
+    return absl::NotFoundError(absl::StrCat("no sweep ", id));
+  }
+  static bool HasEnded(const Engine& engine) {
+    const Engine::State state = engine.state();
+    return state == Engine::State::kDone || state == Engine::State::kStopped ||
+           state == Engine::State::kFailed;
+  }
+  std::int64_t NowMicros() const { return absl::ToUnixMicros(options_.clock->Now()); }
+  void Fault(std::string_view point) {
+    if (options_.fault) options_.fault(point);
+  }
+  void Post(std::function<void()> work) {
+    options_.loop->Post([work = std::move(work), alive = alive_] {
+      if (*alive) work();
+    });
+  }
+
+  Entry* EntryOf(const std::string& id) {
+    const auto found = entries_.find(id);
+    return found == entries_.end() ? nullptr : &found->second;
+  }
+  std::string FreeId() const {
+    for (;;) {
+      std::string id = runtime::RandomName("s-");
+      if (!entries_.contains(id)) return id;
+    }
+  }
+  static msg::SweepT Shown(const Entry& entry) {
+    if (entry.sweep != nullptr) return SweepMessage(entry.record, *entry.sweep);
+    msg::SweepT shown = entry.record.summary;
+    shown.id = entry.record.id;
+    shown.name = entry.record.name;
+    shown.created_us = entry.record.created_us;
+    shown.ended_us = entry.record.ended_us;
+    if (entry.record.ended_us == 0) shown.reason = "its events cannot be read now";
+    return shown;
+  }
+
+  // Of one that has ended it is loaded for the caller alone.
+  absl::StatusOr<std::shared_ptr<Sweep>> AtHand(const Entry& entry) {
+    if (entry.sweep != nullptr) return entry.sweep;
+    auto loaded = Sweep::Load(entry.record, *options_.store);
+    if (!loaded.ok()) return loaded.status();
+    return std::shared_ptr<Sweep>(*std::move(loaded));
+  }
+
+  void LoadEngine(Entry& entry) {
+    auto loaded = Sweep::Load(entry.record, *options_.store);
+    LOG_IF(ERROR, !loaded.ok()) << "sweep " << entry.record.id << ": " << loaded.status();
+    entry.sweep = loaded.ok() ? std::shared_ptr<Sweep>(*std::move(loaded)) : nullptr;
+  }
+
+  // What its trials are to begin with can be made, and there is room for the first.
+  absl::Status CheckTemplate(const SweepRecord& record, const Engine& engine) const {
+    tuning::Config config;
+    if (!engine.trials().empty()) {
+      config = engine.trials().front().config;
+    } else if (const auto question = engine.OpenQuestion()) {
+      config = question->Answer().value_or(tuning::Config());
+    }
+    auto request = SweepTrialRequest(record, 0, config, "", options_.logdir);
+    if (!request.ok()) return request.status();
+    const auto spec = SpecFrom(*request, record.id, options_.logdir);
+    if (!spec.ok()) return spec.status();
+    return CheckDirectoryIsFree(spec->run_directory);
+  }
+
+  absl::StatusOr<Event> EventFrom(const Entry& entry, const Sweep& sweep,
+                                  const msg::ChangeSweepRequestT& request, std::string& plan) {
+    const std::string& id = entry.record.id;
+    const Engine& engine = sweep.engine();
+    Event event;
+    event.whether = request.whether;
+    const auto refuse = [&](std::string_view what) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("cannot ", runtime::Absl(what), " sweep ", id, ": it ",
+                       HasEnded(engine) ? "has ended" : "is stopping"));
+    };
+    const bool is_over = HasEnded(engine) || engine.state() == Engine::State::kStopping;
+    switch (request.order) {
+      case msg::SweepOrder::Stop:
+        event.kind = Event::Kind::kStop;
+        event.text = "it was asked to stop";
+        return event;
+      case msg::SweepOrder::Pause:
+        if (is_over) return refuse("pause");
+        event.kind = Event::Kind::kPause;
+        return event;
+      case msg::SweepOrder::Resume:
+        if (engine.state() == Engine::State::kStopping) return refuse("resume");
+        event.kind = Event::Kind::kResume;
+        return event;
+      case msg::SweepOrder::Change: {
+        if (engine.state() == Engine::State::kStopping) return refuse("change");
+        auto whole = WithParallel(request.plan, engine.plan().parallel);
+        if (!whole.ok()) return whole.status();
+        auto read = ReadSweepPlan(*whole);
+        if (!read.ok()) return read.status();
+        if (auto made = Engine::Create(read->plan); !made.ok()) return made.status();
+        plan = *std::move(whole);
+        event.kind = Event::Kind::kChange;
+        event.text = request.source;
+        event.plan = read->plan;
+        return event;
+      }
+      case msg::SweepOrder::Enqueue: {
+        if (is_over) return refuse("enqueue into");
+        auto config = tuning::ParseConfig(request.config);
+        if (!config.ok()) return config.status();
+        event.kind = Event::Kind::kEnqueue;
+        event.text = request.config;
+        return event;
+      }
+      case msg::SweepOrder::Remove:
+        break;
+    }
+    return absl::InvalidArgumentError("there is no such order");
+  }
+
+  // ---- What has to be done.
+
+  // After its engine is loaded.
+  void TakeUp(Entry& entry) {
+    entry.todo.clear();
+    entry.drafted.clear();
+    WatchBudget(entry);
+    for (std::uint64_t trial = 0; trial < entry.sweep->engine().trials().size(); ++trial) {
+      LookAt(entry, trial);
+      if (entry.sweep == nullptr) return;
+    }
+    Order(entry, entry.sweep->engine().Open());
+  }
+
+  // The store has not taken what its engine knows.
+  void Lose(Entry& entry) {
+    if (entry.record.ended_us != 0) return;
+    entry.sweep = nullptr;
+    entry.todo.clear();
+    entry.drafted.clear();
+    RetryLater(entry);
+  }
+
+  void RetryLater(Entry& entry) {
+    if (entry.retry_timer != 0) return;
+    entry.retry_timer = options_.loop->RunAfter(kRetry, [this, id = entry.record.id] {
+      Entry& late = entries_.at(id);
+      late.retry_timer = 0;
+      if (late.sweep != nullptr) return Act(late);
+      LoadEngine(late);
+      if (late.sweep == nullptr) return RetryLater(late);
+      TakeUp(late);
+    });
+  }
+
+  // Not in the midst of what the trials are doing.
+  void Order(Entry& entry, const std::vector<Action>& actions) {
+    entry.todo.insert(entry.todo.end(), actions.begin(), actions.end());
+    if (entry.todo.empty() || std::exchange(entry.acts, true)) return;
+    Post([this, id = entry.record.id] {
+      Entry* const now = EntryOf(id);
+      if (now == nullptr) return;
+      now->acts = false;
+      Act(*now);
+    });
+  }
+
+  // Takes what happened, and adds what it orders. If the store does not take it, it is seen again
+  // when the sweep is loaded again.
+  void Take(Entry& entry, Event event) {
+    StoreBatch batch;
+    const Engine::Outcome outcome = entry.sweep->Apply(std::move(event), NowMicros(), batch);
+    if (outcome.changed) {
+      if (const auto status = options_.store->Write(batch); !status.ok()) {
+        LOG_EVERY_N(ERROR, 20) << "sweep " << entry.record.id << ": " << status;
+        return Lose(entry);
+      }
+      Fault("sweep event stored");
+      TellLater(entry.record.id);
+    }
+    entry.todo.insert(entry.todo.end(), outcome.actions.begin(), outcome.actions.end());
+  }
+
+  void Act(Entry& entry) {
+    if (entry.acts || trials_ == nullptr) return;
+    entry.acts = true;
+    while (entry.sweep != nullptr && !entry.todo.empty()) {
+      const Action action = entry.todo.front();
+      const absl::Status done = Do(entry, action);
+      if (!done.ok()) {
+        LOG_EVERY_N(ERROR, 20) << "sweep " << entry.record.id << " waits: " << done;
+        RetryLater(entry);
+        break;
+      }
+      if (entry.sweep != nullptr && !entry.todo.empty()) entry.todo.pop_front();
+    }
+    entry.acts = false;
+  }
+
+  // An error: it is to be done again, later. What it orders stands behind it in `todo`.
+  absl::Status Do(Entry& entry, const Action& action) {
+    const bool is_known = action.trial < entry.sweep->engine().trials().size();
+    switch (action.kind) {
+      case Action::Kind::kStart:
+        return is_known ? StartTrial(entry, action) : absl::OkStatus();
+      case Action::Kind::kResume:
+        return is_known ? ResumeTrial(entry, action) : absl::OkStatus();
+      case Action::Kind::kPause: {
+        if (!is_known || entry.sweep->facts(action.trial).id.empty()) return absl::OkStatus();
+        const auto paused =
+            trials_->PauseTrial(entry.sweep->facts(action.trial).id, entry.record.trace);
+        return MayTryAgain(paused.status()) ? paused.status() : absl::OkStatus();
+      }
+      case Action::Kind::kStop: {
+        if (!is_known || entry.sweep->facts(action.trial).id.empty()) return absl::OkStatus();
+        const auto stopped = trials_->StopBecause(entry.sweep->facts(action.trial).id, action.text,
+                                                  entry.record.trace);
+        return MayTryAgain(stopped.status()) ? stopped.status() : absl::OkStatus();
+      }
+      case Action::Kind::kAsk:
+        return Ask(entry, action);
+      case Action::Kind::kFinish:
+        return Finish(entry);
+      case Action::Kind::kNotice:
+        LOG(INFO) << "sweep " << entry.record.id << ": " << runtime::Printable(action.text);
+        return absl::OkStatus();
+      case Action::Kind::kAnswer:
+        return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status StartTrial(Entry& entry, const Action& action) {
+    const Engine::Trial& trial = entry.sweep->engine().trials()[action.trial];
+    if (trial.stage != Stage::kRunning || trial.is_started) return absl::OkStatus();
+    const std::string from = action.from ? entry.sweep->facts(*action.from).id : "";
+    auto request =
+        SweepTrialRequest(entry.record, action.trial, trial.config, from, options_.logdir);
+    if (!request.ok()) return TakeRefusal(entry, action, request.status());
+    const auto started = trials_->Run(absl::StrCat(entry.record.id, "/", action.trial, "/1"),
+                                      *request, entry.record.trace);
+    if (MayTryAgain(started.status())) return started.status();
+    Fault("sweep trial inserted");
+    if (!started.ok()) return TakeRefusal(entry, action, started.status());
+    Take(entry, {.kind = Event::Kind::kStarted,
+                 .trial = action.trial,
+                 .number = action.number,
+                 .text = started->id});
+    // It may have ended already, when it was started by an earlier trainer.
+    if (entry.sweep != nullptr) LookAt(entry, action.trial);
+    return absl::OkStatus();
+  }
+
+  absl::Status ResumeTrial(Entry& entry, const Action& action) {
+    const Engine::Trial& trial = entry.sweep->engine().trials()[action.trial];
+    if (trial.stage != Stage::kRunning || trial.is_started) return absl::OkStatus();
+    const auto resumed = trials_->ResumeTrial(entry.sweep->facts(action.trial).id);
+    // It is about to pause: it can go on after that.
+    if (absl::IsFailedPrecondition(resumed.status()) && IsPausing(entry, action.trial)) {
+      return resumed.status();
+    }
+    if (MayTryAgain(resumed.status())) return resumed.status();
+    if (!resumed.ok()) return TakeRefusal(entry, action, resumed.status());
+    const bool has_checkpoint = !resumed->checkpoint.empty();
+    Take(entry, {.kind = Event::Kind::kStarted,
+                 .trial = action.trial,
+                 .number = action.number,
+                 .resource = has_checkpoint ? trial.resource : 0});
+    if (entry.sweep != nullptr) LookAt(entry, action.trial);
+    return absl::OkStatus();
+  }
+  bool IsPausing(const Entry& entry, std::uint64_t trial) const {
+    const auto shown = trials_->Get(entry.sweep->facts(trial).id);
+    return shown.ok() && shown->pause_requested && shown->state != msg::TrialState::Paused;
+  }
+
+  absl::Status TakeRefusal(Entry& entry, const Action& action, const absl::Status& why) {
+    LOG(ERROR) << "sweep " << entry.record.id << " cannot start trial " << action.trial << ": "
+               << why;
+    Take(entry, {.kind = Event::Kind::kEnded,
+                 .trial = action.trial,
+                 .end = tuning::End::kFailed,
+                 .text = absl::StrCat("it could not be started: ", why.message())});
+    return absl::OkStatus();
+  }
+
+  // Tells its engine what the trial has become meanwhile.
+  void LookAt(Entry& entry, std::uint64_t number) {
+    const Engine::Trial& trial = entry.sweep->engine().trials()[number];
+    const std::string& id = entry.sweep->facts(number).id;
+    if (id.empty() || trials_ == nullptr) return;
+    const bool runs = trial.stage == Stage::kRunning;
+    if (runs && !trial.is_started) return;  // It is to be started, or resumed.
+    const auto shown = trials_->Get(id);
+    Event event = {.kind = Event::Kind::kEnded, .trial = number};
+    if (!shown.ok()) {
+      if (!absl::IsNotFound(shown.status()) || !runs) return;
+      event.end = tuning::End::kFailed;
+      event.text = "its trial was removed";
+    } else if (shown->state == msg::TrialState::Paused) {
+      // (It was told to pause before it was told to stop.)
+      if (trial.stage == Stage::kStoppedEarly) {
+        entry.todo.push_back({.kind = Action::Kind::kStop, .trial = number, .text = trial.reason});
+      }
+      if (!runs) return;
+      event.end = tuning::End::kPaused;
+      event.text = shown->reason;
+    } else if (trainer::HasEnded(shown->state)) {
+      if (!runs && trial.stage != Stage::kPaused) return;
+      const msg::TrialState state = shown->state;
+      event.end = state == msg::TrialState::Done      ? tuning::End::kDone
+                  : state == msg::TrialState::Stopped ? tuning::End::kStopped
+                                                      : tuning::End::kFailed;
+      event.text = shown->reason;
+      if (event.end == tuning::End::kFailed && !shown->error_lines.empty()) {
+        absl::StrAppend(&event.text, ": ", shown->error_lines.back());
+      }
+    } else {
+      // Somebody has resumed it.
+      if (runs || trial.stage == Stage::kWaiting) return;
+      event.kind = Event::Kind::kStarted;
+      event.number = trial.attempt + 1;
+    }
+    Take(entry, std::move(event));
+  }
+
+  // ---- Suggestions.
+
+  absl::Status Ask(Entry& entry, const Action& action) {
+    auto question = entry.sweep->engine().OpenQuestion();
+    if (!question || question->number != action.number || entry.asking == action.number) {
+      return absl::OkStatus();
+    }
+    const auto number = static_cast<std::int64_t>(action.number);
+    const bool is_again = entry.record.asked == number && entry.record.tries > 0;
+    const bool was_tried_here = asked_here_[entry.record.id] == number;
+    if (is_again && !was_tried_here && entry.record.tries >= kMostTries) {
+      Take(entry, {.kind = Event::Kind::kFail,
+                   .text = absl::StrCat("its sampler has ended the trainer ", kMostTries,
+                                        " times at trial ", action.trial)});
+      return absl::OkStatus();
+    }
+    if (!was_tried_here) {
+      SweepRecord changed = entry.record;
+      changed.tries = is_again ? changed.tries + 1 : 1;
+      changed.asked = number;
+      StoreBatch batch;
+      batch.sweeps.push_back(changed);
+      if (auto status = options_.store->Write(batch); !status.ok()) return status;
+      entry.record = std::move(changed);
+      asked_here_[entry.record.id] = number;
+    }
+    entry.asking = action.number;
+    auto answer = std::make_shared<std::optional<tuning::Config>>();
+    auto asked = std::make_shared<tuning::Question>(*std::move(question));
+    auto work = [asked, answer] { *answer = asked->Answer(); };
+    auto done = [this, id = entry.record.id, asked, answer] {
+      Entry* const now = EntryOf(id);
+      if (now == nullptr || now->asking != asked->number) return;
+      now->asking.reset();
+      if (now->sweep == nullptr) return;
+      Take(*now, {.kind = *answer ? Event::Kind::kSuggested : Event::Kind::kExhausted,
+                  .trial = asked->trial,
+                  .number = asked->number,
+                  .text = *answer ? tuning::ConfigText(**answer) : ""});
+      Act(*now);
+    };
+    Fault("sweep asks");
+    if (!options_.background) {
+      work();
+      Post(std::move(done));
+      return absl::OkStatus();
+    }
+    options_.background(
+        [work = std::move(work), done = std::move(done), loop = options_.loop, alive = alive_] {
+          work();
+          loop->Post([done, alive] {
+            if (*alive) done();
+          });
+        });
+    return absl::OkStatus();
+  }
+
+  // ---- Its end.
+
+  absl::Status Finish(Entry& entry) {
+    if (entry.record.ended_us != 0) return absl::OkStatus();
+    SweepRecord changed = entry.record;
+    changed.ended_us = NowMicros();
+    changed.summary = SweepMessage(changed, *entry.sweep);
+    StoreBatch batch;
+    batch.sweeps.push_back(changed);
+    if (auto status = options_.store->Write(batch); !status.ok()) return status;
+    Fault("sweep finished");
+    entry.record = std::move(changed);
+    options_.loop->Cancel(std::exchange(entry.budget_timer, 0));
+    LOG(INFO) << "sweep " << entry.record.id << " is "
+              << msg::EnumNameSweepState(entry.record.summary.state) << ": "
+              << runtime::Printable(entry.record.summary.reason);
+    dirty_.insert(entry.record.id);
+    Tell(entry.record.id);
+    entry.sweep = nullptr;
+    entry.todo.clear();
+    asked_here_.erase(entry.record.id);
+    return absl::OkStatus();
+  }
+
+  void WatchBudget(Entry& entry) {
+    options_.loop->Cancel(std::exchange(entry.budget_timer, 0));
+    const std::uint64_t budget_ms = entry.record.request.time_budget_ms;
+    if (budget_ms == 0) return;
+    const absl::Duration budget = absl::Milliseconds(budget_ms);
+    const absl::Duration used =
+        options_.clock->Now() - absl::FromUnixMicros(entry.record.created_us);
+    const absl::Duration left = std::max(absl::ZeroDuration(), budget - used);
+    entry.budget_timer = options_.loop->RunAfter(left, [this, id = entry.record.id, budget] {
+      Entry& spent = entries_.at(id);
+      spent.budget_timer = 0;
+      if (spent.sweep == nullptr) return WatchBudget(spent);
+      Take(spent,
+           {.kind = Event::Kind::kSpent,
+            .text = absl::StrCat("its time of ", absl::FormatDuration(budget), " is spent")});
+      Act(spent);
+    });
+  }
+
+  void RemoveTrials(const std::string& id, const std::string& request_id,
+                    std::deque<std::string> trials,
+                    std::function<void(absl::StatusOr<msg::SweepT>)> done) {
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr || entry->record.ended_us == 0) {
+      return done(absl::AbortedError(absl::StrCat("sweep ", id, " was resumed or removed")));
+    }
+    for (int i = 0; i < kRemovedPerTurn && !trials.empty(); ++i) {
+      const auto removed =
+          trials_->RemoveTrial(trials.front(), absl::StrCat(request_id, "/", trials.front()));
+      if (!removed.ok() && !absl::IsNotFound(removed.status())) return done(removed.status());
+      trials.pop_front();
+    }
+    if (!trials.empty()) {
+      return Post([this, id, request_id, trials = std::move(trials), done = std::move(done)] {
+        RemoveTrials(id, request_id, trials, done);
+      });
+    }
+    if (auto status = options_.store->DeleteSweep(entry->record.number); !status.ok()) {
+      return done(status);
+    }
+    const msg::SweepT was = Shown(*entry);
+    if (removed_.size() >= kRemovalsKept) removed_.clear();
+    removed_.emplace(request_id, was);
+    entries_.erase(id);
+    std::erase(order_, id);
+    done(was);
+  }
+
+  // ---- Who is told.
+
+  // Once for what happens in a turn of the loop.
+  void TellLater(const std::string& id) {
+    if (!dirty_.insert(id).second) return;
+    Post([this, id] { Tell(id); });
+  }
+
+  void Tell(const std::string& id) {
+    if (dirty_.erase(id) == 0) return;
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr) return;
+    if (options_.on_event && entry->sweep != nullptr) {
+      msg::SweepEventT event;
+      event.sweep = std::make_unique<msg::SweepT>(Shown(*entry));
+      event.trials = TrialsChangedAfter(entry->record, *entry->sweep, entry->told);
+      entry->told = entry->sweep->events();
+      options_.on_event(std::move(event));
+    }
+    // A callback may forget any of them.
+    std::vector<std::function<void()>> callbacks;
+    for (const auto& [observer, one] : observers_) {
+      if (one.id == id) callbacks.push_back(one.changed);
+    }
+    for (const auto& callback : callbacks) callback();
+  }
+
+  const Options options_;
+  Trials* trials_ = nullptr;
+  std::map<std::string, Entry> entries_;
+  std::vector<std::string> order_;  // Ids, oldest first.
+  std::set<std::string> drafts_;    // Sweeps with reports that are not stored yet.
+  std::set<std::pair<std::string, std::uint64_t>> changed_;  // Trials to be looked at.
+  std::set<std::string> dirty_;                              // Sweeps to be told of.
+  // The question of each sweep that this trainer has begun to answer.
+  std::map<std::string, std::int64_t> asked_here_;
+  std::map<std::string, msg::SweepT> removed_;  // By request id.
+  std::map<ObserverId, Observer> observers_;
+  ObserverId last_observer_ = 0;
+  const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Sweeps>> Sweeps::Open(Options options) {
+  auto sweeps = std::make_unique<SweepsImpl>(std::move(options));
+  if (auto status = sweeps->Load(); !status.ok()) return status;
+  return sweeps;
+}
+
+}  // namespace trainer

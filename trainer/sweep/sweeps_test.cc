@@ -1,0 +1,563 @@
+// Sweeps over trials whose programs the test plays: a launcher and a clock that behave.
+
+#include "trainer/sweep/sweeps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "runtime/file/file.h"
+#include "trainer/report/json_text.h"
+#include "trainer/store/store.h"
+#include "trainer/table/trials.h"
+#include "trainer/testing/trials_fixture.h"
+
+namespace trainer {
+namespace {
+
+using msg::SweepOrder;
+using msg::SweepStage;
+using msg::SweepState;
+using msg::TrialState;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr char kRandom[] =
+    R"({"method":"random","metric":{"name":"loss"},"run_cap":6,"parallel":2,"seed":3,)"
+    R"("parameters":{"x":{"min":0.0,"max":1.0}}})";
+constexpr char kAsha[] =
+    R"({"method":"random","metric":{"name":"loss"},"run_cap":9,"parallel":3,"seed":3,)"
+    R"("early_terminate":{"type":"asha","min":1,"max":9,"eta":3},)"
+    R"("parameters":{"x":{"min":0.0,"max":1.0}}})";
+
+class SweepsTest : public TrialsFixture {
+ protected:
+  SweepsTest() {
+    options_.slots = 4;
+    Start();
+  }
+  ~SweepsTest() override {
+    if (loop_ != nullptr) Kill();
+  }
+
+  void BeforeOpen(Trials::Options& options) override {
+    auto sweeps =
+        Sweeps::Open({.loop = options.loop,
+                      .clock = options.clock,
+                      .store = options.store,
+                      .logdir = options.logdir,
+                      .slots = options.slots,
+                      .on_event = [this](msg::SweepEventT event) { heard_.push_back(event); }});
+    ASSERT_TRUE(sweeps.ok()) << sweeps.status();
+    sweeps_ = *std::move(sweeps);
+    options.judge = sweeps_.get();
+  }
+  void AfterResume() override { sweeps_->Resume(trials_.get()); }
+  void AfterKill() override { sweeps_.reset(); }
+
+  static msg::RunSweepRequestT Asked(const std::string& plan, const std::string& name = "study") {
+    msg::RunSweepRequestT request;
+    request.name = name;
+    request.plan = plan;
+    request.trial = std::make_unique<msg::RunTrialRequestT>(Request());
+    return request;
+  }
+  absl::StatusOr<msg::SweepT> TryBegin(const msg::RunSweepRequestT& request,
+                                       const std::string& request_id = "") {
+    absl::StatusOr<msg::SweepT> sweep;
+    const std::string id = request_id.empty() ? absl::StrCat("sweep-", ++requests_) : request_id;
+    On([&] { sweep = sweeps_->Run(id, request, "trace"); });
+    return sweep;
+  }
+  std::string Begin(const std::string& plan, const std::string& name = "study") {
+    const auto sweep = TryBegin(Asked(plan, name));
+    EXPECT_TRUE(sweep.ok()) << sweep.status();
+    return sweep.ok() ? sweep->id : "";
+  }
+  msg::SweepT Sweep(const std::string& id) {
+    absl::StatusOr<msg::SweepT> sweep;
+    On([&] { sweep = sweeps_->Get(id); });
+    EXPECT_TRUE(sweep.ok()) << sweep.status();
+    return sweep.ok() ? *std::move(sweep) : msg::SweepT();
+  }
+  msg::SweepDetailsReplyT Details(const std::string& id) {
+    absl::StatusOr<msg::SweepDetailsReplyT> details;
+    On([&] { details = sweeps_->Details(id); });
+    EXPECT_TRUE(details.ok()) << details.status();
+    return details.ok() ? *std::move(details) : msg::SweepDetailsReplyT();
+  }
+  absl::StatusOr<msg::SweepT> Change(const std::string& id, SweepOrder order, bool whether = false,
+                                     const std::string& text = "",
+                                     const std::string& request_id = "") {
+    msg::ChangeSweepRequestT request;
+    request.sweep = id;
+    request.order = order;
+    request.whether = whether;
+    if (order == SweepOrder::Change) request.plan = text;
+    if (order == SweepOrder::Enqueue) request.config = text;
+    absl::StatusOr<msg::SweepT> sweep;
+    const std::string unique =
+        request_id.empty() ? absl::StrCat("order-", ++requests_) : request_id;
+    On([&] { sweep = sweeps_->Change(id, request, unique, "trace"); });
+    return sweep;
+  }
+
+  // ---- Programs.
+
+  static double XOf(const FakeJobs::Job& job) {
+    for (const std::string& word : job.spec.argv) {
+      if (absl::StartsWith(word, "--x=")) return std::stod(word.substr(4));
+    }
+    return 0;
+  }
+  std::string NameOf(const FakeJobs::Job& job) {
+    for (const auto& label : job.spec.labels) {
+      if (label->key == "trial_name") return label->value;
+    }
+    return "";
+  }
+  // A program goes one step: reports, or ends. Its report's value is that of `curve` at its step.
+  using Curve = std::function<double(double x, int step)>;
+  void Step(const std::string& id, int length, const Curve& curve) {
+    FakeJobs::Job& job = jobs_.jobs.at(id);
+    int& lines = lines_[id];
+    const bool was_told = told_[id] == "stop" || told_[id] == "pause";
+    if (was_told || lines >= length) {
+      SayEnd(id, numbers_[id]);
+      jobs_.End(id, 0);
+      loop_->Settle();
+      return;
+    }
+    const int first = first_steps_[NameOf(job)];
+    ++lines;
+    if (saves_) Save(id);
+    const double loss = curve(XOf(job), first + lines);
+    const std::string answer =
+        Say(id, ++numbers_[id],
+            absl::StrCat(R"({"t":"report","seq":1,"step":)", first + lines, R"(,"m":{"loss":)",
+                         std::isnan(loss) ? "NaN" : absl::StrCat(loss), "}}"));
+    for (const char* const word : {"stop", "pause"}) {
+      if (absl::StrContains(answer, absl::StrCat("\"t\":\"", word, "\""))) told_[id] = word;
+    }
+    if (told_[id] == "pause" && keeps_steps_) first_steps_[NameOf(job)] = first + lines;
+    answers_[id].push_back(answer);
+  }
+  void Save(const std::string& id) {
+    const std::string answer = Say(id, ++numbers_[id], R"({"t":"ckpt_begin"})");
+    const std::size_t begin = answer.find("\"path\":\"") + 8;
+    const std::string path = answer.substr(begin, answer.find('"', begin) - begin);
+    std::ofstream(path + "/w") << "w";
+    Say(id, ++numbers_[id], absl::StrCat(R"({"t":"ckpt_end","path":")", path, "\"}"));
+  }
+  // It says nothing and ends so.
+  void End(const std::string& id, int exit_code) {
+    SayEnd(id, numbers_[id]);
+    jobs_.End(id, exit_code);
+    loop_->Settle();
+  }
+  // All programs in turn, until nothing runs any more.
+  void RunAll(int length, const Curve& curve) {
+    for (int i = 0; i < 10'000; ++i) {
+      std::vector<std::string> running;
+      for (const auto& [id, job] : jobs_.jobs) {
+        if (!job.ended) running.push_back(id);
+      }
+      if (running.empty()) return;
+      for (const std::string& id : running) {
+        if (!jobs_.jobs.at(id).ended) Step(id, length, curve);
+      }
+    }
+    ADD_FAILURE() << "the programs do not end";
+  }
+  static msg::RunSweepRequestT WithArgs(const std::string& plan, const std::string& name) {
+    auto request = Asked(plan, name);
+    request.trial->argv = {"prog", "${args}"};
+    return request;
+  }
+  std::string BeginWithArgs(const std::string& plan, const std::string& name = "study") {
+    const auto sweep = TryBegin(WithArgs(plan, name));
+    EXPECT_TRUE(sweep.ok()) << sweep.status();
+    return sweep.ok() ? sweep->id : "";
+  }
+  static double Parabola(double x, int step) { return (x - 0.3) * (x - 0.3) + 1.0 / step; }
+
+  std::unique_ptr<Sweeps> sweeps_;
+  std::vector<msg::SweepEventT> heard_;
+  std::map<std::string, int> lines_, numbers_;  // Reports, and all lines, of each job.
+  bool saves_ = false;                          // Programs save before each report.
+  std::map<std::string, std::string> told_;
+  std::map<std::string, std::vector<std::string>> answers_;
+  std::map<std::string, int> first_steps_;
+  bool keeps_steps_ = false;  // Programs go on after a pause, as from a checkpoint.
+};
+
+TEST_F(SweepsTest, RunsAsManyTrialsAsThePlanSaysAndNoMoreAtOnce) {
+  const std::string id = BeginWithArgs(kRandom);
+  EXPECT_EQ(jobs_.jobs.size(), 2u);
+  RunAll(3, Parabola);
+  const msg::SweepT sweep = Sweep(id);
+  EXPECT_EQ(sweep.state, SweepState::Done);
+  EXPECT_EQ(sweep.trials, 6u);
+  EXPECT_EQ(sweep.done, 6u);
+  EXPECT_EQ(sweep.reason, "all 6 trials have ended");
+  EXPECT_NE(sweep.ended_us, 0);
+  ASSERT_NE(sweep.best, nullptr);
+  double best = 1e9;
+  for (const auto& trial : Details(id).trials) {
+    EXPECT_EQ(trial->stage, SweepStage::Done);
+    best = std::min(best, trial->value);
+  }
+  EXPECT_EQ(sweep.best->value, best);
+}
+
+TEST_F(SweepsTest, ATrialIsATrialAsAnyOtherWithItsNameConfigurationAndLabels) {
+  const std::string id = BeginWithArgs(kRandom);
+  const std::string trial = Details(id).trials.front()->trial;
+  const msg::TrialT shown = Get(trial);
+  EXPECT_EQ(shown.name, "study-0000");
+  EXPECT_EQ(shown.group, id);
+  EXPECT_THAT(shown.labels, Contains("sweep=study"));
+  EXPECT_THAT(shown.argv, ElementsAre("prog", HasSubstr("--x=")));
+  const auto params = runtime::ReadFile(directory_ + "/runs/study-0000/params.json", 1 << 20);
+  ASSERT_TRUE(params.ok());
+  EXPECT_THAT(*params, HasSubstr("\"x\": "));
+}
+
+TEST_F(SweepsTest, AReportThatReachesALevelIsAnsweredWithTheVerdict) {
+  const std::string id = BeginWithArgs(kAsha);
+  RunAll(9, [](double x, int) { return x; });
+  const auto details = Details(id);
+  EXPECT_EQ(details.sweep->state, SweepState::Done);
+  EXPECT_GT(details.sweep->stopped_early, 0u);
+  for (const auto& trial : details.trials) {
+    const msg::TrialT shown = Get(trial->trial);
+    const std::string& job = shown.job;
+    if (trial->stage != SweepStage::StoppedEarly) {
+      EXPECT_EQ(shown.state, TrialState::Done);
+      continue;
+    }
+    EXPECT_EQ(shown.state, TrialState::Stopped);
+    EXPECT_THAT(shown.reason, HasSubstr("stopped at "));
+    EXPECT_THAT(shown.reason, HasSubstr("loss"));
+    EXPECT_EQ(shown.reason, trial->reason);
+    // The last answer says it, and no report came after that.
+    EXPECT_THAT(answers_[job].back(), HasSubstr("\"t\":\"stop\""));
+    EXPECT_EQ(static_cast<std::int64_t>(answers_[job].size()),
+              static_cast<std::int64_t>(shown.reports));
+  }
+  EXPECT_EQ(details.levels.size(), 2u);
+}
+
+TEST_F(SweepsTest, AVerdictToPauseTakesTheTrialOffItsSlotAndThoseThatAreGoodGoOn) {
+  keeps_steps_ = true;
+  const std::string id = BeginWithArgs(
+      R"({"method":"random","metric":{"name":"loss"},"run_cap":9,"parallel":3,"seed":3,)"
+      R"("early_terminate":{"type":"asha","min":1,"max":9,"eta":3,"promote":true},)"
+      R"("parameters":{"x":{"min":0.0,"max":1.0}}})");
+  RunAll(9, [](double x, int) { return x; });
+  const msg::SweepT sweep = Sweep(id);
+  EXPECT_EQ(sweep.state, SweepState::Done) << sweep.reason;
+  EXPECT_EQ(sweep.trials, 9u);
+  EXPECT_EQ(sweep.paused, 0u);
+  EXPECT_GT(sweep.stopped_early, 0u);
+  EXPECT_GT(jobs_.jobs.size(), 9u) << "nothing was gone on with";
+  // What was paused and is not gone on with is stopped, not left over.
+  for (const auto& trial : Details(id).trials) {
+    EXPECT_NE(Get(trial->trial).state, TrialState::Paused);
+  }
+}
+
+TEST_F(SweepsTest, ATrialThatWasStoppedEarlyCanBeResumedAlone) {
+  const std::string id = BeginWithArgs(kAsha);
+  RunAll(9, [](double x, int) { return x; });
+  std::string stopped;
+  for (const auto& trial : Details(id).trials) {
+    if (trial->stage == SweepStage::StoppedEarly) stopped = trial->trial;
+  }
+  ASSERT_FALSE(stopped.empty());
+  On([&] { EXPECT_TRUE(trials_->ResumeTrial(stopped).ok()); });
+  const std::string job = Get(stopped).job;
+  EXPECT_THAT(Say(job, 1, R"({"t":"report","seq":1,"step":1,"m":{"loss":99}})"),
+              HasSubstr("\"t\":\"ok\""));
+  SayEnd(job, 1);
+  jobs_.End(job, 0);
+  EXPECT_EQ(Get(stopped).state, TrialState::Done);
+}
+
+TEST_F(SweepsTest, NaNAtALevelStopsTheTrialAndIsNoValue) {
+  const std::string id = BeginWithArgs(kAsha);
+  RunAll(9, [](double x, int step) { return x > 0.5 && step >= 3 ? std::nan("") : x; });
+  const auto details = Details(id);
+  EXPECT_EQ(details.sweep->state, SweepState::Done);
+  ASSERT_NE(details.sweep->best, nullptr);
+  EXPECT_LE(details.sweep->best->value, 0.5);
+}
+
+TEST_F(SweepsTest, TheSameRequestIsTheSameSweepAndAnotherOfTheNameIsRefused) {
+  const auto first = TryBegin(Asked(kRandom), "r-1");
+  const auto again = TryBegin(Asked(kRandom), "r-1");
+  ASSERT_TRUE(first.ok() && again.ok());
+  EXPECT_EQ(first->id, again->id);
+  const auto other = TryBegin(Asked(kRandom), "r-2");
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_THAT(other.status().message(), HasSubstr(first->id));
+  Restart();
+  const auto later = TryBegin(Asked(kRandom), "r-1");
+  ASSERT_TRUE(later.ok());
+  EXPECT_EQ(first->id, later->id);
+}
+
+TEST_F(SweepsTest, APlanThatIsWrongIsRefusedWithAllThatIsWrong) {
+  for (const auto& [plan, words] : std::vector<std::pair<std::string, std::string>>{
+           {"", "the plan"},
+           {"[]", "no JSON object"},
+           {R"({"method":"random"})", "parameters"},
+           {R"({"method":"randum","metric":{"name":"a"},"parameters":{"x":{"min":2,"max":1}}})",
+            "random"},
+           {R"({"method":"external","metric":{"name":"a"},"parameters":{"x":{"min":0,"max":1}}})",
+            "external"}}) {
+    const auto refused = TryBegin(Asked(plan));
+    ASSERT_FALSE(refused.ok()) << plan;
+    EXPECT_THAT(refused.status().message(), HasSubstr(words)) << plan;
+  }
+  auto request = Asked(kRandom);
+  request.trial->argv.clear();
+  EXPECT_THAT(TryBegin(request).status().message(), HasSubstr("no program to run"));
+  std::filesystem::create_directories(directory_ + "/runs/study-0000");
+  std::ofstream(directory_ + "/runs/study-0000/result.json") << "{}";
+  EXPECT_EQ(TryBegin(Asked(kRandom)).status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_TRUE(jobs_.jobs.empty());
+}
+
+TEST_F(SweepsTest, AKillAtAnyMomentChangesNothingOfWhatASweepDoes) {
+  const auto configs = [&](bool kills) {
+    const std::string name = kills ? "killed" : "whole";
+    const std::string id = BeginWithArgs(
+        absl::StrCat(R"({"method":"tpe","metric":{"name":"loss"},"run_cap":30,"parallel":1,)",
+                     R"("seed":3,"early_terminate":{"type":"asha","min":1,"max":9,"eta":3},)",
+                     R"("parameters":{"x":{"min":0.0,"max":1.0},"y":{"values":["a","b"]}}})"),
+        name);
+    for (int i = 0; i < 2'000; ++i) {
+      std::string running;
+      for (const auto& [job, what] : jobs_.jobs) {
+        if (!what.ended) running = job;
+      }
+      if (running.empty()) break;
+      Step(running, 9, Parabola);
+      if (kills && i % 3 == 0) Restart();
+    }
+    std::vector<std::string> all;
+    for (const auto& trial : Details(id).trials) {
+      all.push_back(absl::StrCat(trial->config, " ", trial->value, " ",
+                                 msg::EnumNameSweepStage(trial->stage), " ", trial->reason));
+    }
+    EXPECT_EQ(Sweep(id).state, SweepState::Done);
+    return all;
+  };
+  const auto whole = configs(false);
+  EXPECT_EQ(whole.size(), 30u);
+  EXPECT_EQ(configs(true), whole);
+}
+
+TEST_F(SweepsTest, FailuresInARowEndItWithTheFirstOnesReason) {
+  const std::string id =
+      BeginWithArgs(R"({"method":"random","metric":{"name":"loss"},"run_cap":50,"parallel":1,)"
+                    R"("failures":{"max_in_a_row":5},"parameters":{"x":{"min":0.0,"max":1.0}}})");
+  for (int i = 1; i <= 5; ++i) {
+    const std::string job = absl::StrCat("j-", i);
+    ASSERT_TRUE(jobs_.jobs.contains(job)) << i;
+    End(job, 7);
+  }
+  const msg::SweepT sweep = Sweep(id);
+  EXPECT_EQ(sweep.state, SweepState::Failed);
+  EXPECT_EQ(sweep.failed, 5u);
+  EXPECT_THAT(sweep.reason, HasSubstr("5 trials in a row have failed"));
+  EXPECT_THAT(sweep.reason, HasSubstr("exit code 7"));
+  EXPECT_EQ(jobs_.jobs.size(), 5u);
+}
+
+TEST_F(SweepsTest, AFiniteSpaceIsExhausted) {
+  const std::string id =
+      BeginWithArgs(R"({"method":"grid","metric":{"name":"loss"},"run_cap":100,"parallel":3,)"
+                    R"("parameters":{"x":{"values":[1,2,3,4]},"y":{"values":["a","b","c"]}}})");
+  RunAll(1, Parabola);
+  const auto details = Details(id);
+  EXPECT_EQ(details.sweep->state, SweepState::Done);
+  EXPECT_EQ(details.sweep->reason, "all 12 combinations were tried");
+  std::set<std::string> configs;
+  for (const auto& trial : details.trials) configs.insert(trial->config);
+  EXPECT_EQ(configs.size(), 12u);
+}
+
+TEST_F(SweepsTest, PauseAndResumeGoOnWithTheSameTrials) {
+  const std::string id = BeginWithArgs(kRandom);
+  Step("j-1", 5, Parabola);
+  Step("j-2", 5, Parabola);
+  ASSERT_TRUE(Change(id, SweepOrder::Pause).ok());
+  EXPECT_EQ(Sweep(id).state, SweepState::Paused);
+  RunAll(5, Parabola);
+  EXPECT_EQ(Sweep(id).paused, 2u);
+  EXPECT_EQ(Sweep(id).trials, 2u);
+  Restart();
+  EXPECT_EQ(jobs_.jobs.size(), 2u);
+  ASSERT_TRUE(Change(id, SweepOrder::Resume).ok());
+  RunAll(5, Parabola);
+  EXPECT_EQ(Sweep(id).state, SweepState::Done);
+  EXPECT_EQ(Sweep(id).done, 6u);
+}
+
+TEST_F(SweepsTest, StopEndsItsTrialsAndResumeGoesOn) {
+  const std::string id = BeginWithArgs(kRandom);
+  ASSERT_TRUE(Change(id, SweepOrder::Stop).ok());
+  EXPECT_EQ(Sweep(id).state, SweepState::Stopping);
+  // They have said nothing: they are told from outside.
+  for (const char* const job : {"j-1", "j-2"}) End(job, 1);
+  EXPECT_EQ(Sweep(id).state, SweepState::Stopped);
+  EXPECT_THAT(Get(Details(id).trials.front()->trial).reason, HasSubstr("asked to stop"));
+  EXPECT_EQ(Change(id, SweepOrder::Pause).status().code(), absl::StatusCode::kFailedPrecondition);
+  ASSERT_TRUE(Change(id, SweepOrder::Resume).ok());
+  EXPECT_EQ(Sweep(id).state, SweepState::Running);
+  RunAll(1, Parabola);
+  EXPECT_EQ(Sweep(id).state, SweepState::Done);
+}
+
+TEST_F(SweepsTest, WhatIsEnqueuedIsTriedNextOnceForEachRequest) {
+  const std::string id = BeginWithArgs(kRandom);
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Change(id, SweepOrder::Enqueue, false, R"({"x":0.125})", "e-1").ok());
+  }
+  const auto wrong = Change(id, SweepOrder::Enqueue, false, R"({"x":7})");
+  EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
+  RunAll(1, Parabola);
+  std::vector<std::string> configs;
+  for (const auto& trial : Details(id).trials) configs.push_back(trial->config);
+  EXPECT_EQ(std::count(configs.begin(), configs.end(), R"({"x":0.125})"), 1);
+}
+
+TEST_F(SweepsTest, AChangedPlanCountsFromTheNextSuggestionOn) {
+  const std::string id = BeginWithArgs(kRandom);
+  const auto changed = Change(id, SweepOrder::Change, false,
+                              R"({"method":"tpe","metric":{"name":"loss"},"run_cap":8,"seed":3,)"
+                              R"("parameters":{"x":{"min":5.0,"max":6.0}}})");
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->method, "tpe");
+  EXPECT_EQ(changed->parallel, 2u);
+  RunAll(1, Parabola);
+  EXPECT_EQ(Sweep(id).trials, 8u);
+  EXPECT_EQ(Sweep(id).state, SweepState::Done);
+  int in_new = 0;
+  for (const auto& trial : Details(id).trials)
+    in_new += trial->config.find("5.") != std::string::npos;
+  EXPECT_GE(in_new, 5);
+}
+
+TEST_F(SweepsTest, ItsTimeIsSpent) {
+  auto request = WithArgs(kRandom, "study");
+  request.time_budget_ms = 60'000;
+  const std::string id = TryBegin(request)->id;
+  Advance(absl::Seconds(30));
+  Restart();
+  Advance(absl::Seconds(31));
+  RunAll(1, Parabola);
+  EXPECT_EQ(Sweep(id).state, SweepState::Done);
+  EXPECT_EQ(Sweep(id).trials, 2u);
+  EXPECT_EQ(Sweep(id).reason, "its time of 1m is spent");
+}
+
+TEST_F(SweepsTest, SomebodyMayStopATrialOfIt) {
+  const std::string id = BeginWithArgs(kRandom);
+  Stop(Details(id).trials.front()->trial);
+  End("j-1", 1);
+  RunAll(1, Parabola);
+  const auto details = Details(id);
+  EXPECT_EQ(details.sweep->state, SweepState::Done);
+  EXPECT_EQ(details.trials.front()->stage, SweepStage::Stopped);
+  EXPECT_EQ(details.sweep->done, 5u);
+}
+
+TEST_F(SweepsTest, ARemovedSweepTakesItsTrialsAlong) {
+  const std::string id = BeginWithArgs(kRandom);
+  const auto remove = [&](const std::string& request_id) {
+    absl::StatusOr<msg::SweepT> removed = absl::UnknownError("not called");
+    On([&] {
+      sweeps_->Remove(id, request_id, [&](absl::StatusOr<msg::SweepT> reply) { removed = reply; });
+    });
+    loop_->Settle();
+    return removed;
+  };
+  EXPECT_EQ(remove("x").status().code(), absl::StatusCode::kFailedPrecondition);
+  RunAll(1, Parabola);
+  const auto removed = remove("rm");
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  EXPECT_EQ(removed->id, id);
+  EXPECT_TRUE(remove("rm").ok());
+  On([&] { EXPECT_TRUE(trials_->List({}).empty()); });
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/runs/study-0000"));
+  Restart();
+  On([&] { EXPECT_TRUE(sweeps_->List(false).empty()); });
+}
+
+TEST_F(SweepsTest, WhoFollowsHearsEachChangeAndTheEnd) {
+  const std::string id = BeginWithArgs(kRandom);
+  RunAll(2, Parabola);
+  ASSERT_FALSE(heard_.empty());
+  EXPECT_EQ(heard_.back().sweep->state, SweepState::Done);
+  std::set<std::uint64_t> trials;
+  for (const auto& event : heard_) {
+    for (const auto& trial : event.trials) trials.insert(trial->number);
+  }
+  EXPECT_EQ(trials.size(), 6u);
+  const std::uint64_t events = Sweep(id).events;
+  On([&] {
+    const auto last = sweeps_->Since(id, events - 1);
+    ASSERT_TRUE(last.ok());
+    EXPECT_FALSE(last->trials.empty());
+    EXPECT_TRUE(sweeps_->Since(id, events)->trials.empty());
+  });
+}
+
+TEST_F(SweepsTest, AMemberOfAPopulationStartsFromTheCheckpointOfABetterOne) {
+  const std::string id = BeginWithArgs(
+      R"({"method":"pbt","metric":{"name":"loss"},"run_cap":12,"parallel":4,"seed":3,)"
+      R"("population":{"members":4,"interval":2},"parameters":{"x":{"min":0.0,"max":1.0}}})");
+  saves_ = true;
+  RunAll(6, [](double x, int) { return x; });
+  const auto details = Details(id);
+  EXPECT_GT(details.sweep->trials, 4u) << "nobody took over";
+  for (const auto& trial : details.trials) {
+    if (!trial->has_from) continue;
+    EXPECT_GT(trial->generation, 0u);
+    ASSERT_FALSE(trial->trial.empty()) << trial->reason;
+    EXPECT_NE(Get(trial->trial).checkpoint, "");
+  }
+}
+
+TEST_F(SweepsTest, FindsByIdNameAndPrefix) {
+  const std::string id = Begin(kRandom);
+  On([&] {
+    EXPECT_EQ(sweeps_->Find("study").value_or(""), id);
+    EXPECT_EQ(sweeps_->Find(id).value_or(""), id);
+    EXPECT_EQ(sweeps_->Find(id.substr(0, 4)).value_or(""), id);
+    EXPECT_THAT(sweeps_->Find("nope").status().message(), HasSubstr("nope"));
+  });
+}
+
+}  // namespace
+}  // namespace trainer
