@@ -96,7 +96,8 @@ class TrainerServiceImpl : public TrainerService {
     const auto background = [threads = disk_threads_.get()](std::function<void()> work) {
       RunOn(threads, std::move(work));
     };
-    // Of their own, too: a suggestion may take long, and a checkpoint must not wait for it.
+    // Sweeps have a thread of their own, too: a suggestion may take long, and no checkpoint waits
+    // for it.
     sweep_thread_ = runtime::ThreadPool::Create(
         process->coordinator(),
         {.name = "sweep", .threads = 1, .on_stop = runtime::ThreadPool::OnStop::kDrop});

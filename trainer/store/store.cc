@@ -209,8 +209,8 @@ class SqliteStore : public Store {
     return Try("read the sweeps", [&] { return trainer::ForEachSweep(database_, take); });
   }
 
-  absl::Status ForEachSweepEvent(
-      std::int64_t sweep, const std::function<absl::Status(SweepEventRow)>& take) override {
+  absl::Status ForEachSweepEvent(std::int64_t sweep,
+                                 const std::function<absl::Status(SweepEventRow)>& take) override {
     return Try("read the events of a sweep",
                [&] { return trainer::ForEachSweepEvent(database_, sweep, take); });
   }

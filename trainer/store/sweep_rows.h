@@ -20,7 +20,7 @@ struct SweepRecord {
   std::string name;
   std::string request_id;         // Unique; of the call that made it.
   msg::RunSweepRequestT request;  // The template of its trials has an environment: never shown.
-  std::string trace;              // Of that call; goes with what is asked for its trials.
+  std::string trace;              // The call's trace; it goes with what is asked for its trials.
   std::int64_t created_us = 0;
   std::int64_t ended_us = 0;  // 0: it has not ended.
   // As it was shown when it ended; a sweep that has not ended is shown from its events.
@@ -45,7 +45,7 @@ struct SweepEventRow {
   std::int64_t decided = -1;  // -1: no answer.
   std::string text;
   std::string plan;        // A JSON object; empty: none.
-  std::string request_id;  // Of the call that it came from; empty: of none.
+  std::string request_id;  // The call that it came from; empty: none.
   std::int64_t time_us = 0;
 };
 

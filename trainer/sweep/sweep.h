@@ -17,12 +17,12 @@
 
 namespace trainer {
 
-// One sweep at hand: its engine, and what the engine does not know of its trials. What is applied
-// goes into a batch; the sweep is behind the store until that is written, and ahead of it if it
-// cannot be, when it has to be loaded again. On the loop's thread.
+// One sweep at hand: its engine, and what the engine does not know of its trials. Events that are
+// applied go into a batch. If the batch cannot be written, the sweep is ahead of the store, and has
+// to be loaded again. On the loop's thread.
 class Sweep {
  public:
-  // What happened to a trial, beside what the engine knows.
+  // The facts of a trial that the engine does not know.
   struct TrialFacts {
     std::string id;  // Empty: it was never started.
     std::int64_t started_us = 0, ended_us = 0;
@@ -36,7 +36,7 @@ class Sweep {
   // From its stored events.
   static absl::StatusOr<std::unique_ptr<Sweep>> Load(const SweepRecord& record, Store& store);
 
-  // What came of an event is in `batch` if it changed something. `plan_json`: of kChange.
+  // The event is in `batch` if it changed something. `plan_json`: of kChange.
   tuning::Engine::Outcome Apply(tuning::Event event, std::int64_t now_us, StoreBatch& batch,
                                 const std::string& plan_json = "",
                                 const std::string& request_id = "");
@@ -50,7 +50,7 @@ class Sweep {
   const std::string& source() const { return source_; }
   // A call with that id has done its work.
   bool HasRequest(const std::string& request_id) const { return requests_.contains(request_id); }
-  // What was noticed last; empty: nothing.
+  // The engine's last notice; empty: none.
   const std::string& notice() const { return notice_; }
 
  private:

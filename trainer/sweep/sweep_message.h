@@ -12,7 +12,7 @@
 
 namespace trainer {
 
-// What a sweep and its trials are shown as.
+// A sweep and its trials as they are shown.
 msg::SweepT SweepMessage(const SweepRecord& record, const Sweep& sweep);
 msg::SweepTrialT SweepTrialMessage(const SweepRecord& record, const Sweep& sweep,
                                    std::uint64_t trial);

@@ -13,7 +13,7 @@
 
 namespace trainer {
 
-// What is wanted of a sweep, as a request has it.
+// A plan with what a request has beside it.
 struct SweepPlan {
   std::shared_ptr<const tuning::Plan> plan;
   std::vector<tuning::Config> enqueue = {};  // To be tried first.

@@ -11,7 +11,7 @@
 
 namespace trainer {
 
-// What trial `number` of the sweep is asked for with: the sweep's template, with a name, a
+// The request for trial `number` of the sweep is the sweep's template, with a name, a
 // configuration and a command of its own. `from`: the id of the trial whose newest checkpoint it
 // starts from; empty: none. `logdir`: the trainer's. InvalidArgument: the configuration cannot be
 // written into the command.

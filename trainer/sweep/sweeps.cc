@@ -301,7 +301,7 @@ class SweepsImpl : public Sweeps {
  private:
   struct Entry {
     SweepRecord record;
-    // Of one that has not ended; null after an error of the store.
+    // A sweep that has ended has none; null after an error of the store.
     std::shared_ptr<Sweep> sweep;
     std::deque<Action> todo;
     std::vector<Action> drafted;          // Ordered by reports that are not stored yet.
@@ -354,7 +354,7 @@ class SweepsImpl : public Sweeps {
     return shown;
   }
 
-  // Of one that has ended it is loaded for the caller alone.
+  // An ended sweep is loaded for the caller alone.
   absl::StatusOr<std::shared_ptr<Sweep>> AtHand(const Entry& entry) {
     if (entry.sweep != nullptr) return entry.sweep;
     auto loaded = Sweep::Load(entry.record, *options_.store);
@@ -368,7 +368,7 @@ class SweepsImpl : public Sweeps {
     entry.sweep = loaded.ok() ? std::shared_ptr<Sweep>(*std::move(loaded)) : nullptr;
   }
 
-  // What its trials are to begin with can be made, and there is room for the first.
+  // The request for the first trial can be made, and its directory is free.
   absl::Status CheckTemplate(const SweepRecord& record, const Engine& engine) const {
     tuning::Config config;
     if (!engine.trials().empty()) {
@@ -514,7 +514,7 @@ class SweepsImpl : public Sweeps {
     entry.acts = false;
   }
 
-  // An error: it is to be done again, later. What it orders stands behind it in `todo`.
+  // An error: it is to be done again, later. Actions that it leads to stand behind it in `todo`.
   absl::Status Do(Entry& entry, const Action& action) {
     const bool is_known = action.trial < entry.sweep->engine().trials().size();
     switch (action.kind) {

@@ -70,7 +70,7 @@ class Sweeps : public ReportJudge {
   virtual std::vector<msg::SweepT> List(bool live_only) const = 0;  // Oldest first.
   // By its exact id; NotFound. Reads the events of a sweep that has ended.
   virtual absl::StatusOr<msg::SweepDetailsReplyT> Details(const std::string& id) = 0;
-  // What has changed after its event `event`: the sweep, and its trials.
+  // The sweep, and its trials that have changed after its event `event`.
   virtual absl::StatusOr<msg::FollowSweepReplyT> Since(const std::string& id,
                                                        std::uint64_t event) = 0;
 

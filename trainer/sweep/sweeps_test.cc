@@ -278,7 +278,7 @@ TEST_F(SweepsTest, AVerdictToPauseTakesTheTrialOffItsSlotAndThoseThatAreGoodGoOn
   EXPECT_EQ(sweep.paused, 0u);
   EXPECT_GT(sweep.stopped_early, 0u);
   EXPECT_GT(jobs_.jobs.size(), 9u) << "nothing was gone on with";
-  // What was paused and is not gone on with is stopped, not left over.
+  // Paused trials that do not go on are stopped, not left over.
   for (const auto& trial : Details(id).trials) {
     EXPECT_NE(Get(trial->trial).state, TrialState::Paused);
   }

@@ -74,7 +74,7 @@ class Trials : public LineReceiver {
     // An acknowledged report, readable by RowsAfter() already; a change of state. In the order of
     // rows, always with the trial. Optional.
     std::function<void(msg::TrialEventT)> on_event = {};
-    ReportJudge* judge = nullptr;  // Of trials that belong to a sweep; outlives it.
+    ReportJudge* judge = nullptr;  // It judges the trials that belong to a sweep; it outlives this.
     // Called at each named point between two durable steps: a test kills itself there.
     std::function<void(std::string_view point)> fault = {};
   };

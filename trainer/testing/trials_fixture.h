@@ -34,9 +34,9 @@ class TrialsFixture : public testing::Test {
   // As by SIGKILL: nothing is said to anybody.
   void Kill();
   void Restart();
-  // What stands beside the trials. The first is called once the store is open and the options are
-  // filled in, the second on the loop's thread in the turn in which the trials have been resumed,
-  // the last after they have gone.
+  // A derived fixture may have something beside the trials. The first is called once the store is
+  // open and the options are filled in, the second on the loop's thread in the turn in which the
+  // trials have been resumed, the last after they have gone.
   virtual void BeforeOpen(Trials::Options&) {}
   virtual void AfterResume() {}
   virtual void AfterKill() {}

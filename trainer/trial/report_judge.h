@@ -18,7 +18,8 @@ struct Verdict {
   std::string reason = {};
 };
 
-// Whoever has started trials, and says of each of their reports whether the trial goes on: a sweep.
+// A judge has started trials (it is a sweep), and says of each of their reports whether the trial
+// goes on.
 // On the loop's thread.
 class ReportJudge {
  public:

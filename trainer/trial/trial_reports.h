@@ -77,7 +77,7 @@ class TrialReports {
     std::vector<CheckpointRow> pending;
     bool saves_first = false;  // It has saved before its first report.
     bool step_said = false;    // The last report said its step.
-    // What the judge has said to the attempt's reports.
+    // The judge's word on the attempt's reports.
     Verdict verdict;
     // The attempt was told to stop; after that it may save once.
     bool stop_told = false;
