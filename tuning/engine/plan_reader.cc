@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -55,21 +56,6 @@ std::string WordOf(const Node& node) {
              : node.json;
 }
 
-std::string JsonOf(const Node& node) {
-  std::string json;
-  if (node.kind == Node::Kind::kList) {
-    for (const Node& item : node.items)
-      absl::StrAppend(&json, json.empty() ? "" : ",", JsonOf(item));
-    return absl::StrCat("[", json, "]");
-  }
-  if (node.kind == Node::Kind::kMap) {
-    Config config;
-    for (const auto& [name, value] : node.entries) config.emplace_back(name, JsonOf(value));
-    return ConfigText(config);
-  }
-  return node.json;
-}
-
 class Reader {
  public:
   ReadPlanResult Read(const Node& file) {
@@ -88,8 +74,9 @@ class Reader {
          {"project", "entity", "job", "image_uri", "controller", "apiVersion", "kind"}) {
       const Node* const node = Find(file, key);
       if (node != nullptr) {
-        result_.notices.push_back(
-            {std::string(key), absl::StrCat(std::string(key), " means nothing here"), node->line});
+        result_.notices.push_back({std::string(key),
+                                   absl::StrCat(std::string(key), " means nothing here"),
+                                   node->line, node->column});
       }
     }
     Refuse(file, "scheduler", "is W&B's; an optimiser of your own is `external`");
@@ -111,14 +98,16 @@ class Reader {
     if (result_.problems.empty()) CheckPlan(file);
     if (result_.problems.empty()) ReadEnqueue(file);
     std::stable_sort(result_.problems.begin(), result_.problems.end(),
-                     [](const auto& a, const auto& b) { return a.line < b.line; });
+                     [](const auto& a, const auto& b) {
+                       return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+                     });
     result_.plan = std::move(plan_);
     return std::move(result_);
   }
 
  private:
   void Problem(const Node& node, std::string key, std::string what) {
-    result_.problems.push_back({std::move(key), std::move(what), node.line});
+    result_.problems.push_back({std::move(key), std::move(what), node.line, node.column});
   }
   static std::string Path(std::string_view above, std::string_view key) {
     return above.empty() ? std::string(key)
@@ -164,7 +153,7 @@ class Reader {
     if (node == nullptr) return;
     const auto number = NumberOf(*node);
     if (!number)
-      return Problem(*node, Path(path, key), absl::StrCat(JsonOf(*node), " is no number"));
+      return Problem(*node, Path(path, key), absl::StrCat(NodeJson(*node), " is no number"));
     value = *number;
   }
   void Count(const Node& map, std::string_view path, std::string_view key, std::uint64_t& value) {
@@ -175,7 +164,7 @@ class Reader {
     if (!IsWhole(*node) || number < 0 || number > 9e15 || (number == 0 && key != "seed")) {
       return Problem(
           *node, Path(path, key),
-          absl::StrCat(JsonOf(*node), " is no whole number", key == "seed" ? "" : " above 0"));
+          absl::StrCat(NodeJson(*node), " is no whole number", key == "seed" ? "" : " above 0"));
     }
     value = static_cast<std::uint64_t>(number);
   }
@@ -183,7 +172,7 @@ class Reader {
     const Node* const node = Find(map, key);
     if (node == nullptr) return otherwise;
     if (node->kind != Node::Kind::kBool) {
-      Problem(*node, Path(path, key), absl::StrCat(JsonOf(*node), " is neither true nor false"));
+      Problem(*node, Path(path, key), absl::StrCat(NodeJson(*node), " is neither true nor false"));
     }
     return node->json == "true";
   }
@@ -231,7 +220,8 @@ class Reader {
       if (node == nullptr) continue;
       result_.notices.push_back(
           {Path("metric", key),
-           "failed trials count as the worst, running ones as what is expected", node->line});
+           "failed trials count as the worst, running ones as what is expected", node->line,
+           node->column});
     }
   }
 
@@ -343,7 +333,7 @@ class Reader {
       return Problem(node, path, "is the metric, too");
     }
     if (const Node* const value = Find(node, "value")) {
-      plan_.constants.emplace_back(name, JsonOf(*value));
+      plan_.constants.emplace_back(name, NodeJson(*value));
       return;
     }
     tuning::Parameter parameter = {.name = name};
@@ -357,7 +347,7 @@ class Reader {
     if (const auto checked = Space::Create({alone}); !checked.ok()) {
       return Problem(node, path, std::string(checked.status().message()));
     }
-    lines_[name] = node.line;
+    lines_[name] = {node.line, node.column};
     read_.push_back(std::move(parameter));
   }
 
@@ -368,7 +358,7 @@ class Reader {
       Problem(values, Path(path, "values"), "is no list");
       return false;
     }
-    for (const Node& item : values.items) parameter.values.push_back(JsonOf(item));
+    for (const Node& item : values.items) parameter.values.push_back(NodeJson(item));
     if (const Node* const probabilities = Find(node, "probabilities")) {
       for (const Node& item : probabilities->items) {
         parameter.probabilities.push_back(NumberOf(item).value_or(-1));
@@ -444,9 +434,9 @@ class Reader {
     const auto& [other, values] = when->entries.front();
     Condition condition = {.parameter = other, .values = {}};
     if (values.kind == Node::Kind::kList) {
-      for (const Node& item : values.items) condition.values.push_back(JsonOf(item));
+      for (const Node& item : values.items) condition.values.push_back(NodeJson(item));
     } else {
-      condition.values.push_back(JsonOf(values));
+      condition.values.push_back(NodeJson(values));
     }
     parameter.when = std::move(condition);
   }
@@ -465,12 +455,12 @@ class Reader {
       read_.erase(next);
     }
     Words names;
-    for (const auto& [name, line] : lines_) names.push_back(name);
+    for (const auto& [name, place] : lines_) names.push_back(name);
     for (const tuning::Parameter& left : read_) {
       const std::string& other = left.when->parameter;
       const std::string nearest(runtime::NearestWord(other, names));
       Node at = parameters;
-      at.line = lines_[left.name];
+      std::tie(at.line, at.column) = lines_[left.name];
       Problem(
           at, absl::StrCat("parameters.", left.name, ".when"),
           lines_.contains(other)
@@ -495,7 +485,7 @@ class Reader {
     for (const Node& item : enqueue->items) {
       Config config;
       for (const auto& [name, value] : item.entries) {
-        config.emplace_back(name, JsonOf(value));
+        config.emplace_back(name, NodeJson(value));
         if (!plan_.space->Find(name)) {
           Problem(item, "enqueue", absl::StrCat("there is no parameter ", name));
         }
@@ -509,10 +499,25 @@ class Reader {
   Plan plan_;
   ReadPlanResult result_;
   std::vector<tuning::Parameter> read_;
-  std::map<std::string, int> lines_;
+  std::map<std::string, std::pair<int, int>> lines_;
 };
 
 }  // namespace
+
+std::string NodeJson(const Node& node) {
+  std::string json;
+  if (node.kind == Node::Kind::kList) {
+    for (const Node& item : node.items)
+      absl::StrAppend(&json, json.empty() ? "" : ",", NodeJson(item));
+    return absl::StrCat("[", json, "]");
+  }
+  if (node.kind == Node::Kind::kMap) {
+    Config config;
+    for (const auto& [name, value] : node.entries) config.emplace_back(name, NodeJson(value));
+    return ConfigText(config);
+  }
+  return node.json;
+}
 
 ReadPlanResult ReadPlan(const Node& file) { return Reader().Read(file); }
 

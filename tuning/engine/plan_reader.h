@@ -17,13 +17,18 @@ struct Node {
   std::string json = "null";
   std::vector<Node> items = {};
   std::vector<std::pair<std::string, Node>> entries = {};  // In their order.
-  int line = 0;                                            // The line of the file, from 1; 0: none.
+  int line = 0;  // Where it begins in the file, from 1; 0: nowhere.
+  int column = 0;
 };
+
+// The node as JSON on one line: keys in their order, numbers as they were written.
+std::string NodeJson(const Node& node);
 
 struct Problem {
   std::string key = {};  // Such as parameters.lr.min.
   std::string what = {};
   int line = 0;
+  int column = 0;
 };
 
 struct ReadPlanResult {

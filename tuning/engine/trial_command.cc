@@ -116,12 +116,37 @@ bool IsConfigMacro(std::string_view word) {
   return std::find(macros.begin(), macros.end(), word) != macros.end();
 }
 
+// `word` with {NAME} replaced.
+std::string Filled(std::string_view word, const std::vector<Argument>& config) {
+  std::string filled;
+  while (!word.empty()) {
+    const bool is_quoted = word.substr(0, 2) == "{{";
+    const std::string_view begin = is_quoted ? "{{" : "{", end = is_quoted ? "}}" : "}";
+    const auto argument = std::find_if(config.begin(), config.end(), [&](const auto& one) {
+      return word.size() > begin.size() && word[0] == '{' &&
+             word.substr(begin.size(), one.name.size()) == one.name &&
+             word.substr(begin.size() + one.name.size(), end.size()) == end;
+    });
+    if (argument == config.end()) {
+      filled += word.front();
+      word.remove_prefix(1);
+      continue;
+    }
+    filled += is_quoted ? absl::StrCat("{", argument->name, "}") : argument->value;
+    word.remove_prefix(begin.size() + argument->name.size() + end.size());
+  }
+  return filled;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> TrialCommand(const std::vector<std::string>& words,
                                                       const Config& config,
                                                       const TrialCommandOptions& options) {
-  if (!HasConfigMacro(words)) return words;
+  const bool has_braces = std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word.find('{') != std::string::npos;
+  });
+  if (!has_braces) return words;
   std::vector<Argument> arguments;
   for (const auto& [name, text] : config) {
     auto argument = ArgumentOf(name, text, options.python_args);
@@ -130,7 +155,7 @@ absl::StatusOr<std::vector<std::string>> TrialCommand(const std::vector<std::str
   }
   std::vector<std::string> argv;
   for (const std::string& word : words) {
-    std::vector<std::string> meant = {word};
+    std::vector<std::string> meant = {Filled(word, arguments)};
     if (word == "${args}") meant = Prefixed("--", arguments);
     if (word == "${args_no_hyphens}") meant = Prefixed("", arguments);
     if (word == "${args_append_hydra}") meant = Prefixed("+", arguments);

@@ -28,15 +28,16 @@ struct TrialCommandOptions {
 //   ${args_override_hydra}    ++lr=0.1 ++flip=true
 //   ${args_json}              {"lr":0.1,"flip":true}, one word
 //   ${args_json_file}         TrialCommandOptions::config_file
-// Other words stay. InvalidArgument names the parameter whose value cannot be in a command (it is
-// no JSON, or has a NUL), or the macro that has no file.
+// In other words {NAME} is that parameter's value, and {{NAME}} is {NAME}, as in the words of `yard
+// run`; braces around anything else stay. InvalidArgument names the parameter whose value cannot be
+// in a command (it is no JSON, or has a NUL), or the macro that has no file.
 absl::StatusOr<std::vector<std::string>> TrialCommand(const std::vector<std::string>& words,
                                                       const Config& config,
                                                       const TrialCommandOptions& options);
 
 // The macros above.
 const std::vector<std::string_view>& ConfigMacros();
-// Whether a configuration makes a difference to the command.
+// Whether one of `words` is a macro of them.
 bool HasConfigMacro(const std::vector<std::string>& words);
 
 }  // namespace tuning

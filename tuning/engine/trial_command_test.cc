@@ -71,6 +71,12 @@ TEST(TrialCommandTest, WhatCannotBeInACommandIsNamed) {
   EXPECT_THAT(std::string(no_file.status().message()), HasSubstr("stands for no file"));
 }
 
+TEST(TrialCommandTest, NamesInBracesAreTheirValuesInOtherWords) {
+  EXPECT_THAT(Command({"t", "--lr={lr}:{model.act}", "{cut}", "{{lr}}", "{other} {} {lr", "{"}),
+              ElementsAre("t", "--lr=1e-05:relu", "false", "{lr}", "{other} {} {lr", "{"));
+  EXPECT_THAT(Command({"{flip}"}, true), ElementsAre("True"));
+}
+
 TEST(TrialCommandTest, AConfigurationMakesADifferenceOnlyToAMacro) {
   EXPECT_TRUE(HasConfigMacro({"a", "${args_json}"}));
   EXPECT_FALSE(HasConfigMacro({"a", "${program}", "--x=${args}"}));
