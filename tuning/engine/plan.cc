@@ -64,7 +64,7 @@ absl::StatusOr<std::unique_ptr<Sampler>> SamplerOf(const Plan& plan) {
     case Method::kPbt:
       return MakeRandomSampler(space, plan.seed);
     case Method::kCmaes:
-      return absl::UnimplementedError("the method cmaes is not there yet");
+      return absl::UnimplementedError("the method cmaes is not there yet: take bayes");
     case Method::kExternal:
       return nullptr;
   }

@@ -81,7 +81,7 @@ class Reader {
     }
     Refuse(file, "scheduler", "is W&B's; an optimiser of your own is `external`");
     Refuse(file, "metrics", "is not there yet: one metric is searched for");
-    Refuse(file, "constraints", "are not there yet");
+    Refuse(file, "constraints", "are not there yet: `when` keeps a parameter to values of another");
     ReadMethod(file);
     ReadMetric(file);
     Count(file, "", "run_cap", plan_.max_trials);

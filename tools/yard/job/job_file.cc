@@ -1,14 +1,7 @@
 #include "tools/yard/job/job_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,9 +9,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/file/unique_fd.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/cli/node_reader.h"
+#include "tools/yard/cli/typed_file.h"
 #include "tools/yard/job/task_keys.h"
 #include "tools/yard/text/quantities.h"
 #include "tools/yard/text/yaml.h"
@@ -246,21 +239,6 @@ void Collect(std::span<const NodeKey<Target>> keys, bool of_task_type, std::vect
   }
 }
 
-// One byte more than a job may have, at most. Waits for a pipe.
-absl::StatusOr<std::string> ReadText(int fd, const std::string& path) {
-  std::string text;
-  std::array<char, 16 * 1024> chunk;
-  while (text.size() <= kMaxYamlBytes) {
-    const ssize_t got =
-        read(fd, chunk.data(), std::min(chunk.size(), kMaxYamlBytes + 1 - text.size()));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return absl::ErrnoToStatus(errno, absl::StrCat("reading ", path));
-    if (got == 0) break;
-    text.append(chunk.data(), static_cast<std::size_t>(got));
-  }
-  return text;
-}
-
 }  // namespace
 
 absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file,
@@ -279,17 +257,9 @@ absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file
 }
 
 absl::StatusOr<JobDraft> ReadJob(const std::string& file, const std::string& working_directory) {
-  const bool is_stdin = file == "-";
-  const auto path = std::filesystem::path(working_directory) / file;
-  const runtime::UniqueFd opened(is_stdin ? -1 : open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const int fd = is_stdin ? STDIN_FILENO : opened.get();
-  if (fd < 0) return absl::ErrnoToStatus(errno, absl::StrCat("opening ", path.string()));
-  auto text = ReadText(fd, path.string());
-  if (!text.ok()) return text.status();
-  struct stat about = {};
-  const bool has_place = !is_stdin && fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-  return ParseJob(*text, is_stdin ? "stdin" : file,
-                  has_place ? path.parent_path().string() : working_directory);
+  const auto read = ReadTypedFile(file, working_directory, kMaxYamlBytes);
+  if (!read.ok()) return read.status();
+  return ParseJob(read->text, read->name, read->directory);
 }
 
 absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& values,

@@ -39,6 +39,13 @@ void TaskCountFlags::DeclareHidden(OptionSet& options) {
   options.Hidden("--task", tasks_);
 }
 
+bool TaskCountFlags::SetDefault(const std::string& flag, const std::vector<std::string>& values) {
+  if (flag != "task") return false;
+  const bool is_given = chief_ || evaluator_ || !worker_.empty() || !ps_.empty() || !tasks_.empty();
+  if (!is_given) tasks_ = values;
+  return true;
+}
+
 absl::StatusOr<std::vector<TaskCountFlags::Count>> TaskCountFlags::Counts() const {
   struct Given {
     std::string flag, type, text;

@@ -18,6 +18,8 @@ class TaskCountFlags {
   void Declare(OptionSet& options);
   // Help has none.
   void DeclareHidden(OptionSet& options);
+  // Sets --task ("task") if no count was given. False: it is another flag.
+  bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
 
   struct Count {
     std::string type;

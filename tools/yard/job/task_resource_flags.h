@@ -18,6 +18,8 @@ class TaskResourceFlags {
  public:
   // Help has no lines for them.
   void DeclareHidden(OptionSet& options);
+  // Sets a flag, named without its dashes, that was not given. False: it is none of these.
+  bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
   // Sets what was given for every task type of the draft; one without types gets a worker, if
   // anything was. InvalidArgument begins with the flag.
   absl::Status Apply(JobDraft* draft) const;

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -142,11 +143,16 @@ absl::Status SetResources(const TaskResourceFlags& flags, msg::TrialOptionsT* op
 
 void TrialFlags::Declare(OptionSet& options) {
   options.Add("--grid", grid_, "NAME=V1,V2: a trial for each combination; {NAME} is its value.");
-  options.Hidden("--function", function_);
-  options.Hidden("--output", output_);
   options.Hidden("--configs", configs_);
   options.HiddenFlag("--fail_fast", fail_fast_);
   options.Hidden("--from", from_);
+  DeclareForSweep(options);
+  options.Footer(kOthers);
+}
+
+void TrialFlags::DeclareForSweep(OptionSet& options) {
+  options.Hidden("--function", function_);
+  options.Hidden("--output", output_);
   options.Hidden("--restore", restore_);
   options.Hidden("--priority", priority_);
   options.Hidden("--label", labels_);
@@ -164,7 +170,35 @@ void TrialFlags::Declare(OptionSet& options) {
   options.Hidden("--checkpoint_bytes", checkpoint_bytes_);
   options.HiddenFlag("--durable", durable_);
   options.HiddenFlag("--share_gpu", share_gpu_);
-  options.Footer(kOthers);
+}
+
+bool TrialFlags::SetDefault(const std::string& flag, const std::vector<std::string>& values) {
+  const std::map<std::string, std::string*> texts = {{"function", &function_},
+                                                     {"output", &output_},
+                                                     {"restore", &restore_},
+                                                     {"priority", &priority_},
+                                                     {"plateau", &plateau_},
+                                                     {"time_budget", &time_budget_},
+                                                     {"heartbeat", &heartbeat_},
+                                                     {"grace", &grace_},
+                                                     {"max_run_time", &max_run_time_},
+                                                     {"keep_checkpoints", &keep_checkpoints_},
+                                                     {"checkpoint_metric", &checkpoint_metric_},
+                                                     {"checkpoint_bytes", &checkpoint_bytes_}};
+  const std::map<std::string, std::vector<std::string>*> lists = {
+      {"label", &labels_}, {"stop", &stop_}, {"required_metric", &required_metrics_}};
+  const std::map<std::string, bool*> switches = {{"durable", &durable_},
+                                                 {"share_gpu", &share_gpu_}};
+  if (const auto text = texts.find(flag); text != texts.end()) {
+    if (text->second->empty() && !values.empty()) *text->second = values.back();
+  } else if (const auto list = lists.find(flag); list != lists.end()) {
+    if (list->second->empty()) *list->second = values;
+  } else if (const auto is_on = switches.find(flag); is_on != switches.end()) {
+    *is_on->second = *is_on->second || (!values.empty() && values.back() == "true");
+  } else {
+    return resources_.SetDefault(flag, values) || tasks_.SetDefault(flag, values);
+  }
+  return true;
 }
 
 absl::StatusOr<msg::TrialOptionsT> TrialFlags::Options(const std::string& working_directory) const {

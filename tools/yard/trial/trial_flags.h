@@ -19,6 +19,11 @@ class TrialFlags {
  public:
   // Help has a line for --grid, and names some of the others.
   void Declare(OptionSet& options);
+  // Those of them that each trial of a sweep may have, and none of help.
+  void DeclareForSweep(OptionSet& options);
+  // Sets a flag, named without its dashes, that the command line has not given; a switch is "true".
+  // False: a sweep's trials have no such flag.
+  bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
 
   // What the trainer is asked for, but for provenance and group. Relative paths begin in
   // `working_directory`. InvalidArgument begins with the flag. (What a criterion means, the
