@@ -20,17 +20,24 @@ struct Value {
   std::vector<std::string_view> kinds;
   std::vector<std::string_view> words = {};
 };
-constexpr std::string_view kTrial = "trial", kJob = "job", kTask = "task", kRun = "run",
-                           kTag = "tag", kService = "service", kTool = "tool", kTopic = "topic",
-                           kMethod = "method";
+constexpr std::string_view kTrial = "trial", kSweep = "sweep", kJob = "job", kTask = "task",
+                           kRun = "run", kTag = "tag", kService = "service", kTool = "tool",
+                           kTopic = "topic", kMethod = "method";
 const Value kValues[] = {
-    {"rm", "thing", {kTrial, kJob, kRun}},
+    {"rm", "thing", {kTrial, kSweep, kJob, kRun}},
     {"set", "label", {}},
     {"set", "note", {}},
     {"set", "name", {}},
-    {"show", "thing", {kTrial, kJob, kTask, kRun}},
-    {"stop", "thing", {kTrial, kJob, kTask, kTool}},
-    {"wait", "thing", {kTrial, kJob}},
+    {"show", "thing", {kTrial, kSweep, kJob, kTask, kRun}},
+    {"stop", "thing", {kTrial, kSweep, kJob, kTask, kTool}},
+    {"wait", "thing", {kTrial, kSweep, kJob}},
+    {"watch", "trial", {kTrial, kSweep}},
+    {"pause", "trial", {kTrial, kSweep}},
+    {"resume", "trial", {kTrial, kSweep}},
+    {"plot", "run", {kRun, kTrial, kSweep}},
+    {"export", "run", {kRun, kTrial, kSweep}},
+    {"sweep", "change", {kSweep}},
+    {"sweep", "enqueue", {kSweep}},
     {"pub", "json", {}, {"-"}},
     {"", "thing", {kTrial, kJob, kTask}},
     {"", "trial", {kTrial}},

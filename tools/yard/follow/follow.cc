@@ -80,6 +80,17 @@ absl::StatusOr<msg::TrialT> FindTrial(bus::Client& client, const std::string& na
   return *reply->trials.front();
 }
 
+absl::StatusOr<msg::SweepT> FindSweep(bus::Client& client, const std::string& name) {
+  msg::SweepsRequestT request;
+  request.sweep = name;
+  auto reply = client.Call<rpc::Trainer::Sweeps>(request, Patient());
+  // An older trainer has none.
+  if (absl::IsUnimplemented(reply.status())) return absl::NotFoundError("no sweeps");
+  if (!reply.ok()) return reply.status();
+  if (reply->sweeps.empty()) return absl::NotFoundError(absl::StrCat("no sweep ", name));
+  return std::move(*reply->sweeps.front());
+}
+
 absl::StatusOr<msg::JobT> FindJob(bus::Client& client, const std::string& name) {
   msg::JobsRequestT request;
   request.job = name;
@@ -101,23 +112,43 @@ bus::CallOptions Patient(absl::Duration timeout) {
 
 namespace {
 
+template <typename T>
+absl::StatusOr<Thing> AsThing(absl::StatusOr<T> found, std::optional<T> Thing::*member) {
+  if (!found.ok()) return found.status();
+  Thing thing;
+  thing.*member = *std::move(found);
+  return thing;
+}
+
+bool IsLive(const Thing& thing) {
+  return thing.trial   ? !HasEnded(thing.trial->state)
+         : thing.sweep ? !HasEnded(thing.sweep->state)
+                       : !HasEnded(thing.job->state);
+}
+
+// The one of that kind; the place of a task in it does not matter.
+absl::StatusOr<Thing> FindOfKind(bus::Client& client, const std::string& name, char kind) {
+  if (kind == 't') return AsThing(FindTrial(client, name), &Thing::trial);
+  if (kind == 's') return AsThing(FindSweep(client, name), &Thing::sweep);
+  const bool is_id = absl::StartsWith(name, "j-");
+  return AsThing(FindJob(client, is_id ? name.substr(0, name.find('/')) : name), &Thing::job);
+}
+
+// What a name is, is decided here: of those that have it, the first one, or the first that lives.
 absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name, Prefer prefer) {
   auto client = context.client();
   if (!client.ok()) return client.status();
-  if (!absl::StartsWith(name, "j-")) {
-    auto trial = FindTrial(**client, name);
-    if (trial.ok() && prefer == Prefer::kLive && HasEnded(trial->state)) {
-      if (auto job = FindJob(**client, name); job.ok() && !HasEnded(job->state)) {
-        return Thing{.trial = std::nullopt, .job = *std::move(job)};
-      }
+  std::optional<Thing> ended;
+  for (const char kind : std::string_view(absl::StartsWith(name, "j-") ? "j" : "tsj")) {
+    auto thing = FindOfKind(**client, name, kind);
+    if (thing.ok() && (prefer == Prefer::kTrial || IsLive(*thing))) return thing;
+    if (thing.ok() && !ended) ended = *std::move(thing);
+    // (Who has found something is not told that another service is away.)
+    if (!thing.ok() && !absl::IsNotFound(thing.status()) && !ended) {
+      return AsLookup(thing.status());
     }
-    if (trial.ok()) return Thing{.trial = *std::move(trial), .job = std::nullopt};
-    if (!absl::IsNotFound(trial.status())) return AsLookup(trial.status());
   }
-  const std::string job_name = name.substr(0, name.find('/'));
-  auto job = FindJob(**client, absl::StartsWith(name, "j-") ? job_name : name);
-  if (job.ok()) return Thing{.trial = std::nullopt, .job = *std::move(job)};
-  if (!absl::IsNotFound(job.status())) return AsLookup(job.status());
+  if (ended) return *std::move(ended);
   return absl::NotFoundError(
       absl::StrCat("no trial or job ", name, "; `yard ps --all` lists them"));
 }
@@ -129,7 +160,8 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefe
   auto client = context.client();
   if (!absl::IsNotFound(thing.status()) || !client.ok()) return thing;
   std::vector<std::string> names;
-  for (const msg::NameT& known : LiveNames(**client, {"trial", "job", "run"}, "", "", kNames)) {
+  for (const msg::NameT& known :
+       LiveNames(**client, {"trial", "sweep", "job", "run"}, "", "", kNames)) {
     // A number in a name may be spelled otherwise than it was typed.
     const bool is_other = known.name != name && known.kind != "run";
     if (is_other && WithPlainNumbers(known.name) == WithPlainNumbers(name)) {
@@ -180,6 +212,33 @@ std::string PauseNote::Take(const msg::FollowTrialReplyT& part) {
   was_paused_ = is_paused;
   if (!is_new) return "";
   return absl::StrCat(trial.id, " is paused; yard resume ", trial.id, " lets it go on");
+}
+
+absl::StatusOr<msg::SweepT> FollowSweep(
+    Context& context, const std::string& sweep, std::uint64_t from_event, absl::Duration timeout,
+    const std::function<bool(const msg::FollowSweepReplyT& part)>& on_part, const Say& say) {
+  auto client = context.client();
+  if (!client.ok()) return client.status();
+  Outage outage(context, timeout, say);
+  msg::FollowSweepRequestT request;
+  request.sweep = sweep;
+  request.from_event = from_event;
+  const auto take = [&](const msg::FollowSweepReplyT& part) {
+    outage.Over();
+    const bool go_on = on_part(part);
+    if (part.sweep != nullptr) request.from_event = part.sweep->events;
+    return go_on;
+  };
+  for (;;) {
+    auto end = (*client)->Stream<rpc::Trainer::FollowSweep>(request, take, Within(outage.Left()));
+    if (end.ok()) {
+      if (end->sweep == nullptr) return absl::InternalError("the trainer sent no sweep");
+      (void)take(*end);
+      return std::move(*end->sweep);
+    }
+    if (!Broke(end.status())) return AsLookup(end.status());
+    if (absl::Status next = outage.Next("trainer", end.status()); !next.ok()) return next;
+  }
 }
 
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
@@ -247,10 +306,19 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
   }
 }
 
+namespace {
+
+absl::Status IsSweep(const std::string& name, const std::string& what) {
+  return absl::FailedPreconditionError(absl::StrCat(name, " is a sweep: ", what));
+}
+
+}  // namespace
+
 absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& name) {
   const std::string job = name.substr(0, name.find('/'));
   auto thing = FindThing(context, job);
   if (!thing.ok()) return thing.status();
+  if (thing->sweep) return IsSweep(name, "yard show names its trials");
   const std::string& id = thing->trial.has_value() ? thing->trial->job : thing->job->id;
   if (id.empty()) return absl::NotFoundError(absl::StrCat(name, " has not started yet"));
   return id + name.substr(job.size());
@@ -266,9 +334,10 @@ absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name
     auto client = context.client();
     if (!client.ok()) return client.status();
     if (auto ended = FindJob(**client, job); ended.ok()) {
-      thing = Thing{.trial = std::nullopt, .job = *std::move(ended)};
+      thing = Thing{.job = *std::move(ended)};
     }
   }
+  if (thing->sweep) return IsSweep(name, absl::StrCat("the trainer ", why_not));
   if (thing->trial.has_value()) {
     return absl::FailedPreconditionError(absl::StrCat(name, " is a trial: the trainer ", why_not));
   }
@@ -280,12 +349,15 @@ absl::StatusOr<std::string> FindTrial(Context& context, const std::string& name,
   const auto thing = FindThing(context, name, Prefer::kTrial);
   if (!thing.ok()) return thing.status();
   if (thing->trial.has_value()) return thing->trial->id;
+  if (thing->sweep) return IsSweep(name, "only a trial " + what);
   return absl::FailedPreconditionError(absl::StrCat(name, " is a job: only a trial ", what));
 }
 
 bool HasEnded(msg::TrialState state) {
   return state >= msg::TrialState::Done && state != msg::TrialState::Paused;
 }
+bool HasEnded(msg::SweepState state) { return state >= msg::SweepState::Done; }
+bool HasEnded(msg::SweepStage stage) { return stage >= msg::SweepStage::Done; }
 bool HasEnded(msg::TaskState state) { return state >= msg::TaskState::Exited; }
 
 bool IsOfTrial(const msg::JobT& job) {

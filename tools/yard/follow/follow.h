@@ -9,23 +9,25 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/call/client.h"
+#include "bus/json/sweep_json.h"
 #include "bus/json/things_json.h"
 #include "bus/schema/envelope_generated.h"
 #include "tools/yard/cli/context.h"
 
 namespace yard {
 
-// A trial or a job: exactly one is set.
+// A trial, a sweep or a job: exactly one is set.
 struct Thing {
-  std::optional<msg::TrialT> trial;
-  std::optional<msg::JobT> job;
+  std::optional<msg::TrialT> trial = std::nullopt;
+  std::optional<msg::SweepT> sweep = std::nullopt;
+  std::optional<msg::JobT> job = std::nullopt;
 
-  const std::string& id() const { return trial.has_value() ? trial->id : job->id; }
+  const std::string& id() const { return trial ? trial->id : sweep ? sweep->id : job->id; }
 };
 
-// Which one, if a trial and a job have the same name.
+// Which one, if several have the same name.
 enum class Prefer {
-  kLive,   // The one that has not ended, else the trial.
+  kLive,   // The one that has not ended, else the trial, else the sweep.
   kTrial,  // The trial: a run, or something else that no job has, is meant.
 };
 // By id, unique prefix of one, or name. NotFound, also for an ambiguous name (with the matches).
@@ -33,13 +35,13 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name,
                                 Prefer prefer = Prefer::kLive);
 
 // The id of a job, or of its task: "NAME/worker-1" becomes "j-abcde/worker-1". Of a trial, that of
-// its job.
+// its job. FailedPrecondition for a sweep.
 absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& name);
-// The same, but FailedPrecondition for a trial: "NAME is a trial: the trainer WHY_NOT".
+// The same, but FailedPrecondition for a trial, too: "NAME is a trial: the trainer WHY_NOT".
 absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name,
                                        const std::string& why_not);
 
-// The id of a trial; FailedPrecondition for a job: "NAME is a job: only a trial WHAT".
+// The id of a trial; FailedPrecondition for others: "NAME is a job: only a trial WHAT".
 absl::StatusOr<std::string> FindTrial(Context& context, const std::string& name,
                                       const std::string& what);
 
@@ -72,6 +74,12 @@ class PauseNote {
   bool was_paused_ = false;
 };
 
+// As FollowTrial, a sweep until it has ended: `on_part` gets it and its trials that have changed
+// since event `from_event`.
+absl::StatusOr<msg::SweepT> FollowSweep(
+    Context& context, const std::string& sweep, std::uint64_t from_event, absl::Duration timeout,
+    const std::function<bool(const msg::FollowSweepReplyT& part)>& on_part, const Say& say = {});
+
 // As FollowTrial, a job until it has ended.
 absl::StatusOr<msg::JobT> FollowJob(Context& context, const std::string& job,
                                     absl::Duration timeout, const Say& say = {});
@@ -84,6 +92,9 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
 
 using bus::StateName;
 bool HasEnded(msg::TrialState state);
+bool HasEnded(msg::SweepState state);
+// Of a trial of a sweep: nothing more comes of it unless somebody asks for it.
+bool HasEnded(msg::SweepStage stage);
 bool HasEnded(msg::TaskState state);
 // Its trial tells of it.
 bool IsOfTrial(const msg::JobT& job);

@@ -22,7 +22,7 @@ struct Answers {
 };
 
 std::string ServiceWith(std::string_view kind) {
-  if (kind == "trial") return "trainer";
+  if (kind == "trial" || kind == "sweep") return "trainer";
   if (kind == "job" || kind == "task") return "launcher";
   if (kind == "run" || kind == "tag") return "datamanager";
   return "registry";

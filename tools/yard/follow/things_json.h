@@ -3,13 +3,14 @@
 
 #include <string>
 
+#include "bus/json/sweep_json.h"
 #include "bus/json/things_json.h"
 #include "nlohmann/json.hpp"
 #include "tools/yard/cli/context.h"
 
 namespace yard {
 
-// What `--json` prints for a trial and a job.
+// What `--json` prints for a trial, a sweep and a job.
 using bus::MetricNumbers;
 using bus::MetricsToJson;
 using bus::NumberToJson;

@@ -347,6 +347,7 @@ void FakeYard::ServeTrainer() {
         }
         return reply;
       });
+  ServeSweeps(&service);
   service.HandleAsync<Trainer::FollowTrial>([this](auto writer, const auto& request) {
     MutexLock lock(mutex_);
     const auto found = FindThingIn(trials_, request.trial, kTrialOf, kNoTrial);

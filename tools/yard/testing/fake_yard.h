@@ -64,6 +64,9 @@ class FakeYard {
   void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
   // The first one is what a launch starts. One that has not ended ends well when it is waited for.
   void AddJob(msg::JobT job);
+  // The first one is what `yard sweep` starts. One that has not ended ends, as Done, when it is
+  // followed; `levels` and so on are as they stand.
+  void AddSweep(msg::SweepDetailsReplyT details);
   // Output of a job's one task.
   void AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes);
   // Of one of its tasks: "j-abcde/worker-1".
@@ -137,12 +140,15 @@ class FakeYard {
   const runtime::Locations& locations() const { return context_.locations; }
   // What `yard run` asked for, last.
   msg::RunTrialRequestT last_run();
+  // What `yard sweep` asked for, last.
+  msg::RunSweepRequestT last_sweep();
+  msg::ChangeSweepRequestT last_change();
   // What `yard launch` asked for, last.
   msg::JobSpecT last_launch();
   // What `yard logs` asked for, last.
   msg::LogsRequestT last_logs();
   // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
-  // "pause t-abcde", "tell 1 to t-abcde", "remove run first 7 nested force".
+  // "pause t-abcde", "tell 1 to t-abcde", "Stop s-abcde", "remove run first 7 nested force".
   std::vector<std::string> asked();
   // How long each answer with names was still waited for when it was asked for.
   std::vector<absl::Duration> names_waits();
@@ -167,6 +173,7 @@ class FakeYard {
   void ServeControl(bus::Service* service);
   absl::StatusOr<int> FindJob(const std::string& name) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void ServeTrainer();
+  void ServeSweeps(bus::Service* service);
   // Notes what was asked for a trial; it is in `state` then, if there is one. `refusal` ("pause
   // trial $0"): what cannot be done with one that is done.
   template <typename Reply>
@@ -215,11 +222,14 @@ class FakeYard {
   runtime::Mutex mutex_;
   runtime::CondVar changed_;
   std::vector<Held> trials_ ABSL_GUARDED_BY(mutex_);
+  std::vector<msg::SweepDetailsReplyT> sweeps_ ABSL_GUARDED_BY(mutex_);
   std::vector<msg::JobT> jobs_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, std::vector<msg::LogsReplyT>> output_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> stopped_ ABSL_GUARDED_BY(mutex_);
   std::size_t listed_ ABSL_GUARDED_BY(mutex_) = 0;
   msg::RunTrialRequestT last_run_ ABSL_GUARDED_BY(mutex_);
+  msg::RunSweepRequestT last_sweep_ ABSL_GUARDED_BY(mutex_);
+  msg::ChangeSweepRequestT last_change_ ABSL_GUARDED_BY(mutex_);
   msg::JobSpecT last_launch_ ABSL_GUARDED_BY(mutex_);
   msg::LogsRequestT last_logs_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> asked_ ABSL_GUARDED_BY(mutex_);

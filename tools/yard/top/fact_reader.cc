@@ -41,6 +41,7 @@ struct Answers {
   runtime::CondVar changed;
   int pending ABSL_GUARDED_BY(mutex) = 0;
   absl::StatusOr<msg::ServicesReplyT> services;
+  absl::StatusOr<msg::SweepsReplyT> sweeps;
   absl::StatusOr<msg::TrialsReplyT> trials;
   absl::StatusOr<msg::JobsReplyT> jobs;
   absl::StatusOr<msg::UsageReplyT> usage;
@@ -93,6 +94,7 @@ class Reader : public FactReader {
     Note(leases.status(), &facts.why);
     Take(*answers, &facts);
     TakeReports(*answers, subject);
+    facts.sweeps = sweeps_.all();
     facts.trials = trials_.all();
     facts.jobs = jobs_.all();
     facts.usage = usage_;
@@ -113,6 +115,11 @@ class Reader : public FactReader {
       msg::RestartJobRequestT request;
       request.job = order.id;
       done = (*client)->Call<rpc::Launcher::RestartJob>(request, Patient(kOrderPatience)).status();
+    } else if (order.is_sweep) {
+      msg::ChangeSweepRequestT request;
+      request.sweep = order.id;
+      request.order = msg::SweepOrder::Stop;
+      done = (*client)->Call<rpc::Trainer::ChangeSweep>(request, Patient(kOrderPatience)).status();
     } else if (order.is_trial) {
       msg::StopTrialRequestT request;
       request.trial = order.id;
@@ -157,6 +164,7 @@ class Reader : public FactReader {
     msg::TrialsRequestT trials;
     trials.newest_ended = kEndedKept;
     Start<rpc::Trainer::Trials>(client, answers, trials, &Answers::trials);
+    Start<rpc::Trainer::Sweeps>(client, answers, {}, &Answers::sweeps);
     msg::JobsRequestT jobs;
     jobs.newest_ended = kEndedKept;
     Start<rpc::Launcher::Jobs>(client, answers, jobs, &Answers::jobs);
@@ -222,6 +230,8 @@ class Reader : public FactReader {
     for (const absl::Status& status : {answers.trials.status(), answers.jobs.status()}) {
       Note(status, &facts->why);
     }
+    // (An older trainer has none.)
+    if (answers.sweeps.ok()) sweeps_.Take(answers.sweeps->sweeps);
     if (answers.trials.ok()) trials_.Take(answers.trials->trials);
     if (answers.jobs.ok()) jobs_.Take(answers.jobs->jobs);
     if (answers.usage.ok()) usage_ = std::move(*answers.usage);
@@ -258,6 +268,7 @@ class Reader : public FactReader {
   }
 
   Context& context_;
+  Known<msg::SweepT> sweeps_;
   Known<msg::TrialT> trials_;
   Known<msg::JobT> jobs_;
   msg::UsageReplyT usage_;

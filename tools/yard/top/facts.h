@@ -18,6 +18,7 @@ struct Facts {
   absl::Time at;
   std::vector<ServiceRow> services;
   // Those that have not ended, oldest first, then those that have ended while somebody looked on.
+  std::vector<msg::SweepT> sweeps;
   std::vector<msg::TrialT> trials;
   std::vector<msg::JobT> jobs;
   msg::UsageReplyT usage;

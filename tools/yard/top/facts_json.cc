@@ -26,17 +26,20 @@ nlohmann::json UsageJson(const Facts& facts) {
 }  // namespace
 
 nlohmann::json ToJson(const Facts& facts) {
-  nlohmann::json services = nlohmann::json::array(), trials = services, jobs = services;
+  nlohmann::json services = nlohmann::json::array(), sweeps = services, trials = services,
+                 jobs = services;
   for (const ServiceRow& row : facts.services) {
     services.push_back({{"service", row.service},
                         {"state", row.state},
                         {"pid", PidToJson(row.pid)},
                         {"restarts", row.restarts}});
   }
+  for (const msg::SweepT& sweep : facts.sweeps) sweeps.push_back(yard::ToJson(sweep));
   for (const msg::TrialT& trial : facts.trials) trials.push_back(yard::ToJson(trial));
   for (const msg::JobT& job : facts.jobs) jobs.push_back(yard::ToJson(job));
   return {{"time", TimeToJson(absl::ToUnixMicros(facts.at))},
           {"services", std::move(services)},
+          {"sweeps", std::move(sweeps)},
           {"trials", std::move(trials)},
           {"jobs", std::move(jobs)},
           {"usage", UsageJson(facts)}};

@@ -150,7 +150,11 @@ void Model::Ask(Order::Kind kind) {
   if (kind == Order::Kind::kStop && !is_trial && !row->subject.trial.empty()) {
     return Say(absl::StrCat(NameOf(*row), " is of a trial: stop ", row->subject.trial));
   }
-  asked_ = {kind, row->id, is_trial};
+  const bool is_sweep = row->kind == TableRow::Kind::kSweep;
+  if (kind == Order::Kind::kRestart && is_sweep) {
+    return Say(absl::StrCat(NameOf(*row), " is a sweep: the trainer starts its trials itself"));
+  }
+  asked_ = {kind, row->id, is_trial, is_sweep};
   asked_name_ = NameOf(*row);
   mode_ = Mode::kConfirm;
 }

@@ -18,6 +18,7 @@ struct Order {
   Kind kind = Kind::kNone;
   std::string id = {};  // Of what is to be stopped or restarted.
   bool is_trial = false;
+  bool is_sweep = false;
   bool operator==(const Order&) const = default;
 };
 

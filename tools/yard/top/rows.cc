@@ -13,6 +13,7 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/follow/trial_words.h"
+#include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/task_names.h"
 
 namespace yard::top {
@@ -84,6 +85,20 @@ TableRow RowOf(const Facts& facts, const msg::TrialT& trial, const msg::JobT* jo
   return row;
 }
 
+TableRow RowOf(const Facts& facts, const msg::SweepT& sweep) {
+  TableRow row{.kind = TableRow::Kind::kSweep, .id = sweep.id, .name = sweep.name};
+  row.state = StateName(sweep.state);
+  row.has_ended = HasEnded(sweep.state);
+  row.has_failed = sweep.state == msg::SweepState::Failed;
+  if (sweep.created_us != 0) row.age = Since(facts, sweep.created_us, sweep.ended_us);
+  const std::string best = SweepBest(sweep);
+  row.note = absl::StrCat(best.empty() ? "" : absl::StrCat("best ", best, "  "), SweepCounts(sweep),
+                          sweep.reason.empty() ? "" : "; ", sweep.reason);
+  row.title = TitleOf(sweep.id, sweep.name);
+  row.words = Words({row.id, row.name, row.state});
+  return row;
+}
+
 TableRow RowOf(const Facts& facts, const msg::JobT& job, const TrialWords& words) {
   TableRow row{.kind = TableRow::Kind::kJob, .id = job.id, .name = job.name};
   row.state = StateName(job.state);
@@ -145,6 +160,7 @@ std::vector<TableRow> RowsOf(const Facts& facts) {
     words.Add(job);
   }
   std::vector<TableRow> rows;
+  for (const msg::SweepT& sweep : facts.sweeps) rows.push_back(RowOf(facts, sweep));
   for (const msg::TrialT& trial : facts.trials) {
     const auto job = jobs.find(trial.job);
     const msg::JobT* const its = job == jobs.end() ? nullptr : job->second;

@@ -11,9 +11,9 @@
 
 namespace yard::top {
 
-// A line of the table: a trial, a job that is no trial's, or one task of several.
+// A line of the table: a sweep, a trial, a job that is no trial's, or one task of several.
 struct TableRow {
-  enum class Kind { kTrial, kJob, kTask };
+  enum class Kind { kTrial, kJob, kTask, kSweep };
 
   Kind kind = Kind::kTrial;
   std::string id = {};  // "j-abcde/worker-1" for a task.

@@ -10,9 +10,13 @@
 #include "bus/json/point_export.h"
 #include "bus/schema/datamanager_methods.h"
 #include "runtime/counted.h"
+#include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/things_json.h"
 #include "tools/yard/run/overlap.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_orders.h"
+#include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -23,7 +27,7 @@ constexpr std::size_t kMostRuns = 10'000;
 class Export : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.");
+    options.Add("run", names_, "Runs, trials or sweeps: names, ids or unique prefixes.");
     options.Add("--query", query_, "Also the runs it is true of: 'label:base & loss<0.1'.");
     options.Add("-m,--metric", tags_, "A tag; again for more (default: all).");
     options.Add("--tags", pattern_, "Only tags that it finds (RE2).");
@@ -41,6 +45,10 @@ class Export : public Verb {
                       absl::StrCat("--format ", format_, " is neither csv nor jsonl")));
     }
     style_ = {.format = *format, .for_terminal = context.out_is_terminal};
+    if (names_.size() == 1 && query_.empty()) {
+      const auto thing = FindThing(context, names_[0], Prefer::kTrial);
+      if (thing.ok() && thing->sweep.has_value()) return ExportSweep(context, thing->id());
+    }
     RunReader reader(context, "export");
     auto request = Request(reader);
     if (!request.ok()) return Fail(context, "export", request.status());
@@ -50,6 +58,26 @@ class Export : public Verb {
   }
 
  private:
+  // A row a trial.
+  int ExportSweep(Context& context, const std::string& sweep) const {
+    const auto details = SweepDetails(context, sweep);
+    if (!details.ok()) return Fail(context, "export", details.status());
+    std::vector<const msg::SweepTrialT*> trials;
+    for (const auto& trial : details->trials) trials.push_back(trial.get());
+    if (style_.format == bus::ExportStyle::Format::kCsv) {
+      *context.out << SweepCsv(trials, style_.for_terminal);
+    } else {
+      for (const auto* trial : trials) PrintJson(context, ToJson(*trial));
+    }
+    context.out->flush();
+    if (!context.out->good()) {
+      return Fail(context, "export",
+                  absl::InternalError("cannot write the trials; is the disk full?"));
+    }
+    *context.err << runtime::Counted(trials.size(), "trial") << "\n";
+    return kDone;
+  }
+
   absl::StatusOr<msg::ReadScalarsRequestT> Request(RunReader& reader) const {
     msg::ReadScalarsRequestT request;
     request.selection = std::make_unique<msg::SelectionT>();

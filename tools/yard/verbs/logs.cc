@@ -182,6 +182,10 @@ class Logs : public Verb {
   absl::Status Print(Context& context, const std::string& name, msg::LogsRequestT request) const {
     auto thing = FindThing(context, name);
     if (!thing.ok()) return thing.status();
+    if (thing->sweep.has_value()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          name, " is a sweep: its trials have output; yard show ", thing->id(), " names them"));
+    }
     request.job = thing->trial.has_value() ? thing->trial->job : TaskOrJob(*thing, name);
     if (request.job.empty()) {
       return absl::NotFoundError(absl::StrCat(thing->id(), " has not started yet"));

@@ -8,6 +8,7 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -16,8 +17,10 @@ namespace {
 class Pause : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("trial", names_, "Trials that wait or run: ids, unique prefixes or names.",
+    options.Add("trial", names_,
+                "Trials that wait or run, and sweeps: ids, unique prefixes or names.",
                 OptionSet::Need::kRequired);
+    options.Flag("--drain", drain_, "Of a sweep: its running trials go on to their end.");
     options.Add("--timeout", timeout_, "Seconds to wait for it (default: no limit); then exit 5.");
   }
 
@@ -32,12 +35,23 @@ class Pause : public Verb {
 
  private:
   int PauseOne(Context& context, const std::string& name) const {
-    const auto id = FindTrial(context, name, "can be paused");
-    if (!id.ok()) return Fail(context, "pause", id.status());
+    const auto thing = FindThing(context, name, Prefer::kTrial);
+    if (!thing.ok()) return Fail(context, "pause", thing.status());
+    if (thing->sweep.has_value()) {
+      const auto sweep = OrderSweep(context, thing->id(), msg::SweepOrder::Pause, drain_);
+      if (!sweep.ok()) return Fail(context, "pause", sweep.status());
+      PrintSweep(context, *sweep);
+      return kDone;
+    }
+    if (!thing->trial.has_value()) {
+      return Fail(context, "pause",
+                  absl::FailedPreconditionError(
+                      absl::StrCat(name, " is a job: only a trial or a sweep can be paused")));
+    }
     auto client = context.client();
     if (!client.ok()) return Fail(context, "pause", client.status());
     msg::PauseTrialRequestT request;
-    request.trial = *id;
+    request.trial = thing->id();
     auto reply = (*client)->Call<rpc::Trainer::PauseTrial>(request, Patient());
     if (!reply.ok()) return Fail(context, "pause", reply.status());
     if (reply->trial == nullptr) {
@@ -71,6 +85,7 @@ class Pause : public Verb {
   }
 
   std::vector<std::string> names_;
+  bool drain_ = false;
   double timeout_ = 0;
 };
 

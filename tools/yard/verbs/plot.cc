@@ -26,6 +26,8 @@
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/run/run_view.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_orders.h"
+#include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/braille_plot.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -76,7 +78,7 @@ std::string NotFinite(std::uint64_t count, std::uint64_t points) {
 class Plot : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("run", names_, "Runs, or trials: names, ids or unique prefixes.");
+    options.Add("run", names_, "Runs, trials or sweeps: names, ids or unique prefixes.");
     options.Add("--query", query_, "Also the runs it is true of: 'label:base & loss<0.1'.");
     // One value each, so that a run may follow.
     options.Add("-m,--metric", tags_, "A tag; again for one more chart (default: loss).");
@@ -105,6 +107,11 @@ class Plot : public Verb {
     const absl::Duration deadline =
         context.clock->Monotonic() + absl::Seconds(std::max(timeout_, 0.0));
     std::vector<msg::TagsReplyT> runs;
+    if (query_.empty()) {
+      const auto sweeps = SweepsNamed(context);
+      if (!sweeps.ok()) return Fail(context, "plot", sweeps.status());
+      if (!sweeps->empty()) return Done(context, DrawSweeps(context, *sweeps));
+    }
     for (const std::string& name : names_) {
       auto run = WaitForRun(context, **client, name, deadline);
       if (names_.size() > 1 && absl::IsDataLoss(run.status())) {
@@ -138,6 +145,68 @@ class Plot : public Verb {
   }
 
  private:
+  static int Done(Context& context, const absl::Status& status) {
+    return status.ok() ? kDone : Fail(context, "plot", status);
+  }
+
+  // If the first name is a sweep, all have to be; none: it is none.
+  absl::StatusOr<std::vector<msg::SweepT>> SweepsNamed(Context& context) const {
+    std::vector<msg::SweepT> sweeps;
+    for (const std::string& name : names_) {
+      auto thing = FindThing(context, name, Prefer::kTrial);
+      const bool is_sweep = thing.ok() && thing->sweep.has_value();
+      if (!is_sweep && sweeps.empty()) return sweeps;
+      if (!is_sweep) {
+        return absl::InvalidArgumentError(absl::StrCat(name, " is no sweep, and ", names_[0],
+                                                       " is one: a chart is of runs or of sweeps"));
+      }
+      sweeps.push_back(*std::move(thing->sweep));
+    }
+    return sweeps;
+  }
+
+  // The best value so far over the trials that have ended, in the order of their ends.
+  absl::Status DrawSweeps(Context& context, const std::vector<msg::SweepT>& sweeps) const {
+    std::vector<PlotCurve> curves;
+    for (const msg::SweepT& sweep : sweeps) {
+      const auto details = SweepDetails(context, sweep.id);
+      if (!details.ok()) return details.status();
+      const std::vector<SweepProgress> progress = ProgressOf(*details);
+      if (progress.empty() && !context.json) {
+        return absl::NotFoundError(
+            absl::StrCat("no trial of ", sweep.name, " has ended with a value yet"));
+      }
+      PlotCurve curve{.label = sweep.name,
+                      .behind = absl::StrCat("  best ", SweepBest(*details->sweep), ", ",
+                                             runtime::Counted(progress.size(), "trial")),
+                      .columns = {}};
+      nlohmann::json points = nlohmann::json::array();
+      for (std::size_t i = 0; i < progress.size(); ++i) {
+        const auto x = static_cast<double>(i + 1);
+        const double y = progress[i].best;
+        curve.columns.push_back(
+            {.first_x = x, .last_x = x, .first = y, .last = y, .min = y, .max = y});
+        points.push_back({{"ended", i + 1},
+                          {"trial", TextOrNull(progress[i].trial->trial)},
+                          {"name", progress[i].trial->name},
+                          {"value", NumberToJson(progress[i].trial->value)},
+                          {"best", NumberToJson(y)}});
+      }
+      curves.push_back(std::move(curve));
+      if (context.json) {
+        PrintJson(context, {{"sweep", sweep.id},
+                            {"name", sweep.name},
+                            {"metric", TextOrNull(sweep.metric)},
+                            {"points", std::move(points)}});
+      }
+    }
+    if (context.json) return absl::OkStatus();
+    const std::string metric = sweeps[0].metric.empty() ? "value" : sweeps[0].metric;
+    *context.out << DrawPlot(curves,
+                             Options(context, absl::StrCat("best ", metric, " over ended trials")));
+    return absl::OkStatus();
+  }
+
   // What could be read of them is drawn.
   absl::Status SayWhatIsMissing(Context& context, const std::vector<msg::TagsReplyT>& runs) {
     std::vector<std::string> names;

@@ -14,6 +14,7 @@
 #include "tools/yard/follow/trial_words.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_state.h"
+#include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/task_names.h"
 #include "tools/yard/verbs/verbs.h"
@@ -127,7 +128,14 @@ class Ps : public Verb {
     auto trials = (*client)->Call<rpc::Trainer::Trials>({}, Patient());
     if (!trials.ok()) return Fail(context, "ps", trials.status());
     Limit(&trials->trials);
-    ShowThings(context, *trials, *jobs);
+    auto sweeps = (*client)->Call<rpc::Trainer::Sweeps>({}, Patient());
+    // (An older trainer has none.)
+    if (!sweeps.ok() && !absl::IsUnimplemented(sweeps.status())) {
+      return Fail(context, "ps", sweeps.status());
+    }
+    if (!sweeps.ok()) sweeps = msg::SweepsReplyT();
+    Limit(&sweeps->sweeps);
+    ShowThings(context, *sweeps, *trials, *jobs);
     return kDone;
   }
 
@@ -153,12 +161,25 @@ class Ps : public Verb {
     return kDone;
   }
 
-  void ShowThings(Context& context, const msg::TrialsReplyT& trials,
-                  const msg::JobsReplyT& jobs) const {
+  void ShowThings(Context& context, const msg::SweepsReplyT& sweeps,
+                  const msg::TrialsReplyT& trials, const msg::JobsReplyT& jobs) const {
     Table table({"ID", "NAME", "STATE", ">REPORTS", ">AGE", "METRICS", ">TASKS", "WHY"});
     const std::int64_t now = absl::ToUnixMicros(context.clock->Now());
     std::map<std::string, const msg::JobT*> by_id;
     for (const auto& job : jobs.jobs) by_id.emplace(job->id, job.get());
+    for (const auto& sweep : sweeps.sweeps) {
+      if (context.json) {
+        PrintJson(context, ToJson(*sweep));
+        continue;
+      }
+      const std::string best = SweepBest(*sweep);
+      table.AddRow({sweep->id, sweep->name, StateName(sweep->state), "-",
+                    ShortDuration(absl::Microseconds(now - sweep->created_us)),
+                    best.empty() ? "" : "best " + best, "-",
+                    Short(absl::StrCat(SweepCounts(*sweep), sweep->reason.empty() ? "" : "; ",
+                                       sweep->reason),
+                          100)});
+    }
     for (const auto& trial : trials.trials) {
       if (context.json) {
         PrintJson(context, ToJson(*trial));

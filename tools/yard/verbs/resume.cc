@@ -1,11 +1,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -14,8 +16,10 @@ namespace {
 class Resume : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("trial", names_, "Paused, stopped or failed trials: ids, unique prefixes or names.",
+    options.Add("trial", names_,
+                "Paused, stopped or failed trials, and sweeps: ids, unique prefixes or names.",
                 OptionSet::Need::kRequired);
+    options.Flag("--failed", failed_, "Of a sweep: its failed trials run again.");
   }
 
   int Run(Context& context) override {
@@ -28,13 +32,24 @@ class Resume : public Verb {
   }
 
  private:
-  static int ResumeOne(Context& context, const std::string& name) {
-    const auto id = FindTrial(context, name, "can be resumed");
-    if (!id.ok()) return Fail(context, "resume", id.status());
+  int ResumeOne(Context& context, const std::string& name) const {
+    const auto thing = FindThing(context, name, Prefer::kTrial);
+    if (!thing.ok()) return Fail(context, "resume", thing.status());
+    if (thing->sweep.has_value()) {
+      const auto sweep = OrderSweep(context, thing->id(), msg::SweepOrder::Resume, failed_);
+      if (!sweep.ok()) return Fail(context, "resume", sweep.status());
+      PrintSweep(context, *sweep);
+      return kDone;
+    }
+    if (!thing->trial.has_value()) {
+      return Fail(context, "resume",
+                  absl::FailedPreconditionError(
+                      absl::StrCat(name, " is a job: only a trial or a sweep can be resumed")));
+    }
     auto client = context.client();
     if (!client.ok()) return Fail(context, "resume", client.status());
     msg::ResumeTrialRequestT request;
-    request.trial = *id;
+    request.trial = thing->id();
     const auto reply = (*client)->Call<rpc::Trainer::ResumeTrial>(request, Patient());
     if (!reply.ok()) return Fail(context, "resume", reply.status());
     if (reply->trial == nullptr) {
@@ -52,6 +67,7 @@ class Resume : public Verb {
   }
 
   std::vector<std::string> names_;
+  bool failed_ = false;
 };
 
 }  // namespace

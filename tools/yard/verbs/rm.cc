@@ -7,11 +7,13 @@
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
+#include "runtime/counted.h"
 #include "runtime/text/printable.h"
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/run/run_reader.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -24,7 +26,7 @@ class Rm : public Verb {
  public:
   void Declare(OptionSet& options) override {
     options.Add("thing", names_,
-                "Ended trials and jobs (ids, unique prefixes or names), and runs (names).",
+                "Ended trials, sweeps and jobs (ids, unique prefixes or names), and runs (names).",
                 OptionSet::Need::kRequired);
     options.Flag("--nested", nested_, "Also the runs below a run.");
     options.Flag("--force", force_, "A run even if the trainer cannot be asked whose it is.");
@@ -46,6 +48,7 @@ class Rm : public Verb {
       return RemoveRun(context, name, thing.status());
     }
     if (!thing.ok()) return Fail(context, "rm", thing.status());
+    if (thing->sweep.has_value()) return RemoveSweep(context, *thing->sweep);
     if (thing->job.has_value() && name.find('/') != std::string::npos) {
       return Fail(context, "rm",
                   absl::InvalidArgumentError("a task is not removed alone; name its job"));
@@ -63,6 +66,19 @@ class Rm : public Verb {
       PrintJson(context, {{"id", job}, {"removed", true}});
     } else {
       *context.out << job << " removed\n";
+    }
+    return kDone;
+  }
+
+  // With all its trials.
+  static int RemoveSweep(Context& context, const msg::SweepT& sweep) {
+    const auto removed = OrderSweep(context, sweep.id, msg::SweepOrder::Remove);
+    if (!removed.ok()) return Fail(context, "rm", removed.status());
+    if (context.json) {
+      PrintJson(context, {{"id", sweep.id}, {"removed", true}, {"trials", removed->trials}});
+    } else {
+      *context.out << sweep.id << " removed, with its "
+                   << runtime::Counted(removed->trials, "trial") << "\n";
     }
     return kDone;
   }

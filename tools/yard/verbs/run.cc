@@ -21,6 +21,7 @@
 #include "tools/yard/cli/callers_path.h"
 #include "tools/yard/event/timely_lines.h"
 #include "tools/yard/follow/follow.h"
+#include "tools/yard/follow/live_screen.h"
 #include "tools/yard/follow/request_room.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/job/callers_process.h"
@@ -29,7 +30,6 @@
 #include "tools/yard/text/line_printer.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/task_names.h"
-#include "tools/yard/text/text_width.h"
 #include "tools/yard/trial/config_text.h"
 #include "tools/yard/trial/provenance.h"
 #include "tools/yard/trial/provenance_request.h"
@@ -56,74 +56,10 @@ std::string Title(const msg::TrialT& trial) {
                                 : absl::StrCat(trial.id, " ", runtime::Printable(trial.name));
 }
 
-// The terminal of an attached run: the program's output, and one live line below it.
-class Screen {
- public:
-  explicit Screen(Context& context) : context_(context), live_(context.err_is_terminal) {}
-
-  void Output(msg::LogStream stream, std::string_view bytes) {
-    MutexLock lock(mutex_);
-    Clear();
-    // With --json, stdout is for JSON alone.
-    const bool out = stream == msg::LogStream::Stdout && !context_.json;
-    std::ostream& to = out ? *context_.out : *context_.err;
-    to.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    to.flush();
-    at_line_start_ = bytes.empty() || bytes.back() == '\n';
-    Draw();
-  }
-  // A line of our own.
-  void Say(const std::string& text) {
-    MutexLock lock(mutex_);
-    Clear();
-    if (!at_line_start_ && live_) *context_.err << "\n";
-    *context_.err << text << "\n" << std::flush;
-    at_line_start_ = true;
-    Draw();
-  }
-  void Object(const nlohmann::json& object) {
-    MutexLock lock(mutex_);
-    PrintJson(context_, object);
-  }
-  void SetLine(const std::string& line) {
-    MutexLock lock(mutex_);
-    Clear();
-    line_ = runtime::Printable(line);
-    Draw();
-  }
-  // Removes the live line; nothing is drawn any more.
-  void Close() {
-    MutexLock lock(mutex_);
-    Clear();
-    // What follows begins a line of its own, where somebody reads both.
-    if (!at_line_start_ && live_) *context_.err << std::endl;
-    live_ = false;
-  }
-
- private:
-  void Clear() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (live_ && drawn_) *context_.err << "\r\x1b[K" << std::flush;
-    drawn_ = false;
-  }
-  void Draw() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    // In the middle of the program's own line there is no place for ours.
-    if (!live_ || line_.empty() || !at_line_start_) return;
-    *context_.err << FitText(line_, std::max(context_.width - 1, 10)) << std::flush;
-    drawn_ = true;
-  }
-
-  Context& context_;
-  Mutex mutex_;
-  bool live_ ABSL_GUARDED_BY(mutex_);
-  bool drawn_ ABSL_GUARDED_BY(mutex_) = false;
-  bool at_line_start_ ABSL_GUARDED_BY(mutex_) = true;
-  std::string line_ ABSL_GUARDED_BY(mutex_);
-};
-
 // The output of a cluster on a screen: whole lines with the names of their tasks.
 class TaskLines {
  public:
-  TaskLines(const Context& context, Screen* screen)
+  TaskLines(const Context& context, LiveScreen* screen)
       : out_is_terminal_(context.out_is_terminal),
         err_is_terminal_(context.err_is_terminal),
         screen_(screen),
@@ -143,7 +79,7 @@ class TaskLines {
   }
 
   const bool out_is_terminal_, err_is_terminal_;
-  Screen* const screen_;
+  LiveScreen* const screen_;
   TimelyLines lines_;
 };
 
@@ -151,7 +87,7 @@ class TaskLines {
 // is, or that of a cluster line by line.
 class OutputFollower {
  public:
-  OutputFollower(Context& context, Screen* screen, bool is_cluster)
+  OutputFollower(Context& context, LiveScreen* screen, bool is_cluster)
       : context_(context), screen_(screen), is_cluster_(is_cluster) {
     thread_ = std::thread([this] { Work(); });
   }
@@ -228,7 +164,7 @@ class OutputFollower {
   }
 
   Context& context_;
-  Screen* const screen_;
+  LiveScreen* const screen_;
   const bool is_cluster_;
   Mutex mutex_;
   runtime::CondVar changed_;
@@ -411,7 +347,7 @@ class RunVerb : public Verb {
 
   int Attach(Context& context, bus::Client& client, const msg::TrialT& trial) {
     if (!context.json) *context.err << Title(trial) << " started\n";
-    Screen screen(context);
+    LiveScreen screen(context);
     HandleInterrupt(context, client, trial.id, &screen);
     OutputFollower output(context, &screen, is_cluster_);
     const absl::Duration begin = context.clock->Monotonic();
@@ -445,7 +381,7 @@ class RunVerb : public Verb {
 
   // The first Ctrl-C asks the trial to stop, the second leaves it running.
   void HandleInterrupt(Context& context, bus::Client& client, const std::string& trial,
-                       Screen* screen) {
+                       LiveScreen* screen) {
     context.interrupt->Handle([this, &client, trial, screen] {
       if (interrupted_.exchange(true)) {
         screen->Say(absl::StrCat("\nleft running: yard logs ", trial, " -f   yard stop ", trial));
@@ -463,7 +399,7 @@ class RunVerb : public Verb {
   }
 
   // As `yard ps` has it, once for each reason.
-  void SayWhyItWaits(Screen& screen, const msg::TrialT& trial) {
+  void SayWhyItWaits(LiveScreen& screen, const msg::TrialT& trial) {
     const bool may_wait =
         trial.state == msg::TrialState::Pending || trial.state == msg::TrialState::Running;
     std::string why = may_wait ? trial.reason : "";
@@ -473,7 +409,7 @@ class RunVerb : public Verb {
     why_it_waits_ = std::move(why);
   }
 
-  void Show(Context& context, Screen& screen, const msg::FollowTrialReplyT& part,
+  void Show(Context& context, LiveScreen& screen, const msg::FollowTrialReplyT& part,
             absl::Duration elapsed) {
     for (const auto& row : part.rows) {
       ++rows_;

@@ -74,9 +74,10 @@ class Set : public Verb {
   static absl::StatusOr<msg::AnnotateReplyT> Annotate(Context& context, const std::string& name,
                                                       msg::AnnotateRequestT change) {
     const auto thing = FindThing(context, name, Prefer::kTrial);
-    if (thing.ok() && thing->job.has_value()) {
+    if (thing.ok() && !thing->trial.has_value()) {
       return absl::FailedPreconditionError(
-          absl::StrCat(name, " is a job: only trials and runs have labels, a note and a name"));
+          absl::StrCat(name, " is a ", thing->sweep ? "sweep" : "job",
+                       ": only trials and runs have labels, a note and a name"));
     }
     if (!thing.ok() && !absl::IsNotFound(thing.status())) return thing.status();
     bus::CallOptions options = Patient();

@@ -23,6 +23,8 @@
 #include "tools/yard/run/run_view.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/yard_command.h"
+#include "tools/yard/sweep/sweep_orders.h"
+#include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/text/text_width.h"
 #include "tools/yard/trial/trial_details.h"
@@ -43,10 +45,11 @@ constexpr int kParameterWidth = 160;
 class Show : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", name_, "A trial (and its log), a job, a task or a run.",
+    options.Add("thing", name_, "A trial (and its log), a sweep, a job, a task or a run.",
                 OptionSet::Need::kRequired);
     options.Flag("--run", run_, "Show the run that a trial has written: its tags.");
     options.Flag("--files", files_, "The files of a run or a trial, and what is wrong with them.");
+    options.Flag("--schedule", schedule_, "How the best trial of a sweep came to where it is.");
     options.Flag("--environment", environment_,
                  "Show the environment of a trial or job, without secrets.");
   }
@@ -54,6 +57,12 @@ class Show : public Verb {
   int Run(Context& context) override {
     if (run_ || files_) return ShowRun(context, absl::OkStatus());
     auto thing = FindThing(context, name_);
+    if (thing.ok() && thing->sweep.has_value()) return ShowSweep(context, *thing->sweep);
+    if (thing.ok() && schedule_) {
+      return Fail(context, "show",
+                  absl::FailedPreconditionError(
+                      absl::StrCat(name_, " is no sweep: only a sweep has a schedule")));
+    }
     if (thing.ok() && environment_) return ShowEnvironment(context, *thing);
     if (thing.ok() && thing->trial.has_value()) return ShowTrial(context, *thing->trial);
     if (thing.ok()) {
@@ -106,6 +115,24 @@ class Show : public Verb {
       object[entry.substr(0, equals)] = entry.substr(std::min(equals + 1, entry.size()));
     }
     if (context.json) PrintJson(context, {{"id", thing.id()}, {"environment", object}});
+    return kDone;
+  }
+
+  int ShowSweep(Context& context, const msg::SweepT& sweep) const {
+    if (environment_) {
+      return Fail(context, "show",
+                  absl::FailedPreconditionError(
+                      absl::StrCat(name_, " is a sweep: each of its trials has an environment")));
+    }
+    const auto details = SweepDetails(context, sweep.id);
+    if (!details.ok()) return Fail(context, "show", details.status());
+    if (context.json) {
+      PrintJson(context, ToJson(*details));
+    } else if (schedule_) {
+      *context.out << SweepSchedule(*details);
+    } else {
+      *context.out << SweepReport(*details, {.width = context.out_width(), .zone = context.zone()});
+    }
     return kDone;
   }
 
@@ -317,7 +344,7 @@ class Show : public Verb {
   }
 
   std::string name_;
-  bool run_ = false, files_ = false, environment_ = false;
+  bool run_ = false, files_ = false, environment_ = false, schedule_ = false;
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
 #include "tools/yard/services/instances.h"
+#include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -23,9 +24,10 @@ constexpr absl::Duration kToolTimeout = absl::Seconds(15);
 class Stop : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_,
-                "Trials, jobs, tasks: ids, unique prefixes or names; tools: ids (yard status).",
-                OptionSet::Need::kRequired);
+    options.Add(
+        "thing", names_,
+        "Trials, sweeps, jobs, tasks: ids, unique prefixes or names; tools: ids (yard status).",
+        OptionSet::Need::kRequired);
     options.Add("--grace", grace_, "Seconds until it is killed (default: its own, 10).");
     options.Add("--timeout", timeout_, "Seconds to wait for its end (default: no limit).");
   }
@@ -51,6 +53,7 @@ class Stop : public Verb {
       return tool.has_value() ? *tool : Fail(context, "stop", thing.status());
     }
     if (!thing.ok()) return Fail(context, "stop", thing.status());
+    if (thing->sweep.has_value()) return StopSweep(context, *thing->sweep);
     if (thing->trial.has_value() ? HasEnded(thing->trial->state) : HasEnded(thing->job->state)) {
       const auto tool = MayBeTool(name) ? StopTool(context, name) : std::nullopt;
       return tool.has_value() ? *tool : Say(context, *thing);
@@ -74,6 +77,21 @@ class Stop : public Verb {
       thing->job = *std::move(ended);
     }
     return Say(context, *thing);
+  }
+
+  // Until its trials have ended.
+  int StopSweep(Context& context, msg::SweepT sweep) const {
+    if (!HasEnded(sweep.state)) {
+      const auto asked = OrderSweep(context, sweep.id, msg::SweepOrder::Stop);
+      if (!asked.ok()) return Fail(context, "stop", asked.status());
+      auto ended = FollowSweep(context, sweep.id, asked->events,
+                               timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration(),
+                               [](const auto&) { return true; });
+      if (!ended.ok()) return Fail(context, "stop", ended.status());
+      sweep = *std::move(ended);
+    }
+    PrintSweep(context, sweep);
+    return kDone;
   }
 
   // NAME-PORT

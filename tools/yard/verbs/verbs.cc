@@ -37,6 +37,13 @@ std::span<const VerbEntry> Verbs() {
        true,
        MakeRun,
        VerbEntry::Words::kProgram},
+      {"sweep",
+       "search: trials of many configurations, from a sweep file",
+       {"yard sweep sweep.yaml", "yard sweep sweep.yaml --check"},
+       // It looks for the yard once the file is known to be right.
+       false,
+       MakeSweep,
+       VerbEntry::Words::kProgram},
       {"launch",
        "run a job: many tasks from a file or flags",
        {"yard launch job.yaml", "yard launch --worker 2 --ps 1 -- python3 train.py"},

@@ -35,6 +35,7 @@ std::unique_ptr<Verb> MakeSignal();
 std::unique_ptr<Verb> MakeStatus();
 std::unique_ptr<Verb> MakeStop();
 std::unique_ptr<Verb> MakeSub();
+std::unique_ptr<Verb> MakeSweep();
 std::unique_ptr<Verb> MakeTop();
 std::unique_ptr<Verb> MakeTopic();
 std::unique_ptr<Verb> MakeTell();

@@ -9,6 +9,7 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_orders.h"
 #include "tools/yard/verbs/verbs.h"
 
 namespace yard {
@@ -17,7 +18,7 @@ namespace {
 class Wait : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("thing", names_, "Trials or jobs: ids, unique prefixes or names.",
+    options.Add("thing", names_, "Trials, sweeps or jobs: ids, unique prefixes or names.",
                 OptionSet::Need::kRequired);
     options.Add("--timeout", timeout_, "Seconds to wait (default: no limit); then exit 5.");
   }
@@ -47,6 +48,7 @@ class Wait : public Verb {
   }
 
   int Await(Context& context, Thing thing, absl::Duration timeout) const {
+    if (thing.sweep.has_value()) return AwaitSweep(context, thing, timeout);
     bool failed = false;
     std::string state, why;
     if (thing.trial.has_value()) {
@@ -77,6 +79,28 @@ class Wait : public Verb {
       *context.out << thing.id() << " " << state << (why.empty() ? "" : ": ")
                    << runtime::Printable(why) << "\n";
     }
+    return failed ? kFailed : kDone;
+  }
+
+  // One whose trials have all failed has failed itself.
+  int AwaitSweep(Context& context, const Thing& thing, absl::Duration timeout) const {
+    bool was_paused = false;
+    const auto ended = FollowSweep(
+        context, thing.id(), thing.sweep->events, timeout, [&](const msg::FollowSweepReplyT& part) {
+          const bool is_paused =
+              part.sweep != nullptr && part.sweep->state == msg::SweepState::Paused;
+          if (is_paused && !was_paused) {
+            *context.err << "yard wait: " << thing.id() << " is paused; yard resume " << thing.id()
+                         << " lets it go on" << std::endl;
+          }
+          was_paused = is_paused;
+          return true;
+        });
+    if (!ended.ok()) return NotEnded(context, thing, ended.status());
+    PrintSweep(context, *ended);
+    const bool some_good = ended->done + ended->stopped_early > 0;
+    const bool failed = ended->state == msg::SweepState::Failed ||
+                        (ended->state == msg::SweepState::Done && !some_good);
     return failed ? kFailed : kDone;
   }
 

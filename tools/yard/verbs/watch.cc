@@ -7,6 +7,7 @@
 #include "tools/yard/follow/follow.h"
 #include "tools/yard/follow/things_json.h"
 #include "tools/yard/services/failure.h"
+#include "tools/yard/sweep/sweep_view.h"
 #include "tools/yard/text/table.h"
 #include "tools/yard/verbs/verbs.h"
 
@@ -16,7 +17,9 @@ namespace {
 class Watch : public Verb {
  public:
   void Declare(OptionSet& options) override {
-    options.Add("trial", name_, "A trial.", OptionSet::Need::kRequired);
+    options.Add("trial", name_,
+                "A trial, or a sweep: a line each time that one of its trials ends or begins.",
+                OptionSet::Need::kRequired);
     options.Add("metric", metrics_, "Metrics to show (default: the first few).");
     options.Add("-n", count_, "End after N reports.");
     options.Flag("--all", all_, "From the first report on (default: from now).");
@@ -26,6 +29,7 @@ class Watch : public Verb {
   int Run(Context& context) override {
     auto thing = FindThing(context, name_);
     if (!thing.ok()) return Fail(context, "watch", thing.status());
+    if (thing->sweep.has_value()) return WatchSweep(context, *thing->sweep);
     if (!thing->trial.has_value()) {
       return Fail(context, "watch",
                   absl::InvalidArgumentError(absl::StrCat(
@@ -53,6 +57,30 @@ class Watch : public Verb {
   }
 
  private:
+  // Of each trial that has changed what it is now.
+  int WatchSweep(Context& context, const msg::SweepT& sweep) const {
+    const absl::Duration timeout =
+        timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
+    const std::uint64_t from = all_ || HasEnded(sweep.state) ? 0 : sweep.events;
+    std::uint64_t seen = 0;
+    const auto ended =
+        FollowSweep(context, sweep.id, from, timeout, [&](const msg::FollowSweepReplyT& part) {
+          for (const auto& trial : part.trials) {
+            if (context.json) {
+              PrintJson(context, ToJson(*trial));
+            } else {
+              *context.out << SweepTrialLine(part.sweep ? *part.sweep : sweep, *trial) << std::endl;
+            }
+            if (count_ > 0 && ++seen >= count_) return false;
+          }
+          return true;
+        });
+    if (absl::IsCancelled(ended.status())) return kDone;
+    if (!ended.ok()) return Fail(context, "watch", ended.status());
+    *context.err << SweepLine(*ended) << "\n";
+    return kDone;
+  }
+
   void Print(Context& context, const msg::ResultRowT& row) const {
     if (context.json) {
       return PrintJson(context, {{"row", row.row},

@@ -1,0 +1,113 @@
+#include "bus/json/sweep_json.h"
+
+#include <utility>
+
+namespace bus {
+
+const char* StateName(msg::SweepState state) {
+  switch (state) {
+    case msg::SweepState::Running:
+      return "running";
+    case msg::SweepState::Paused:
+      return "paused";
+    case msg::SweepState::Stopping:
+      return "stopping";
+    case msg::SweepState::Done:
+      return "done";
+    case msg::SweepState::Stopped:
+      return "stopped";
+    case msg::SweepState::Failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+const char* StateName(msg::SweepStage stage) {
+  switch (stage) {
+    case msg::SweepStage::Waiting:
+      return "waiting";
+    case msg::SweepStage::Running:
+      return "running";
+    case msg::SweepStage::Paused:
+      return "paused";
+    case msg::SweepStage::Done:
+      return "done";
+    case msg::SweepStage::StoppedEarly:
+      return "stopped early";
+    case msg::SweepStage::Stopped:
+      return "stopped";
+    case msg::SweepStage::Failed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+nlohmann::json ToJson(const msg::SweepTrialT& trial) {
+  return {{"number", trial.number},
+          {"kind", "sweep trial"},
+          {"trial", TextOrNull(trial.trial)},
+          {"name", trial.name},
+          {"state", StateName(trial.stage)},
+          {"attempt", trial.attempt},
+          {"config", MetricsToJson(trial.config)},
+          {"value", trial.has_value ? NumberToJson(trial.value) : nlohmann::json()},
+          {"resource", NumberToJson(trial.resource)},
+          {"reason", trial.reason},
+          {"started", TimeToJson(trial.started_us)},
+          {"ended", TimeToJson(trial.ended_us)},
+          {"member", trial.member},
+          {"generation", trial.generation},
+          {"from", trial.has_from ? nlohmann::json(trial.from) : nlohmann::json()}};
+}
+
+nlohmann::json ToJson(const msg::SweepT& sweep) {
+  return {{"id", sweep.id},
+          {"kind", "sweep"},
+          {"name", sweep.name},
+          {"state", StateName(sweep.state)},
+          {"reason", sweep.reason},
+          {"created", TimeToJson(sweep.created_us)},
+          {"ended", TimeToJson(sweep.ended_us)},
+          {"method", sweep.method},
+          {"metric", TextOrNull(sweep.metric)},
+          {"goal", sweep.maximize ? "maximize" : "minimize"},
+          {"parallel", sweep.parallel},
+          {"run_cap", sweep.run_cap == 0 ? nlohmann::json() : nlohmann::json(sweep.run_cap)},
+          {"seed", sweep.seed},
+          {"trials", sweep.trials},
+          {"waiting", sweep.waiting},
+          {"running", sweep.running},
+          {"paused", sweep.paused},
+          {"done", sweep.done},
+          {"stopped_early", sweep.stopped_early},
+          {"stopped", sweep.stopped},
+          {"failed", sweep.failed},
+          {"best", sweep.best == nullptr ? nlohmann::json() : ToJson(*sweep.best)},
+          {"events", sweep.events}};
+}
+
+nlohmann::json ToJson(const msg::SweepDetailsReplyT& details) {
+  nlohmann::json json =
+      details.sweep == nullptr ? nlohmann::json::object() : ToJson(*details.sweep);
+  nlohmann::json trials = nlohmann::json::array(), levels = nlohmann::json::array();
+  for (const auto& trial : details.trials) trials.push_back(ToJson(*trial));
+  for (const auto& level : details.levels) {
+    levels.push_back({{"resource", NumberToJson(level->resource)},
+                      {"arrived", level->arrived},
+                      {"went_on", level->went_on},
+                      {"best", level->has_best ? NumberToJson(level->best) : nlohmann::json()}});
+  }
+  nlohmann::json importance = nlohmann::json::object();
+  for (const auto& one : details.importance) {
+    importance[one->parameter] = NumberToJson(one->importance);
+  }
+  json.update({{"trial_list", std::move(trials)},
+               {"levels", std::move(levels)},
+               {"importance", std::move(importance)},
+               {"command", details.argv},
+               {"plan", MetricsToJson(details.plan)},
+               {"source", details.source}});
+  return json;
+}
+
+}  // namespace bus

@@ -1,0 +1,22 @@
+#ifndef BUS_JSON_SWEEP_JSON_H_
+#define BUS_JSON_SWEEP_JSON_H_
+
+#include "bus/json/things_json.h"
+#include "bus/schema/envelope_generated.h"
+#include "nlohmann/json.hpp"
+
+namespace bus {
+
+// Sweeps as a reader of JSON gets them: see things_json.h. Pure functions; any thread.
+nlohmann::json ToJson(const msg::SweepT& sweep);
+nlohmann::json ToJson(const msg::SweepTrialT& trial);
+// The sweep, and besides `trial_list`, `levels`, `importance` by parameter, `command`, `plan` and
+// `source`.
+nlohmann::json ToJson(const msg::SweepDetailsReplyT& details);
+// "running", "stopped early", ...
+const char* StateName(msg::SweepState state);
+const char* StateName(msg::SweepStage stage);
+
+}  // namespace bus
+
+#endif  // BUS_JSON_SWEEP_JSON_H_

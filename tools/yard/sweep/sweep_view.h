@@ -1,0 +1,51 @@
+#ifndef TOOLS_YARD_SWEEP_SWEEP_VIEW_H_
+#define TOOLS_YARD_SWEEP_SWEEP_VIEW_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "bus/schema/trainer_generated.h"
+
+namespace yard {
+
+// What a person is shown of a sweep. Pure; printable, but for SweepCsv().
+
+// "12 of 60 trials: 3 running, 8 done, 1 failed"
+std::string SweepCounts(const msg::SweepT& sweep);
+// "loss 0.0811 of digits-0007"; empty: no trial has a value.
+std::string SweepBest(const msg::SweepT& sweep);
+// "s-abcde digits running, 12 of 60 trials: ..., best loss 0.0811 of digits-0007", on one line.
+std::string SweepLine(const msg::SweepT& sweep);
+// "lr=0.01 optimizer=adam"
+std::string ConfigLine(const std::string& config);
+// "digits-0007  done  loss 0.0811 at 27  lr=0.01 optimizer=adam  why"
+std::string SweepTrialLine(const msg::SweepT& sweep, const msg::SweepTrialT& trial);
+
+struct SweepReportOptions {
+  std::size_t best = 10;  // So many trials; the others are in `export`.
+  int width = 0;          // Of the terminal; 0: any.
+  absl::TimeZone zone = absl::UTCTimeZone();
+};
+// What has become of a sweep: state, best trials, levels, importance, cost, failures by reason.
+std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepReportOptions& options);
+// How the best trial came to where it is: one line a trial that it has taken over from, the first
+// first, with its configuration.
+std::string SweepSchedule(const msg::SweepDetailsReplyT& details);
+
+// The trials that have a value, in the order of their ends, and the best value so far.
+struct SweepProgress {
+  const msg::SweepTrialT* trial = nullptr;
+  double best = 0;
+};
+std::vector<SweepProgress> ProgressOf(const msg::SweepDetailsReplyT& details);
+
+// A row a trial (RFC 4180): number, trial, name, state, value, resource, attempt, started, ended,
+// reason, and a column "config/NAME" for each parameter. For a terminal cells are printable, else
+// they are exact.
+std::string SweepCsv(const std::vector<const msg::SweepTrialT*>& trials, bool for_terminal = false);
+
+}  // namespace yard
+
+#endif  // TOOLS_YARD_SWEEP_SWEEP_VIEW_H_
