@@ -82,12 +82,15 @@ def main():
     parser.add_argument("--epochs", type=int, default=30)
     parser.add_argument("--seed", type=int, default=int(os.environ.get("YARD_SEED") or 1))
     parser.add_argument("--learning_rate", type=float, default=0.05)
+    parser.add_argument("--momentum", type=float, default=0.9)
+    parser.add_argument("--batch", type=int, default=32)
+    parser.add_argument("--hidden", type=int, default=32)
     parser.add_argument("--min_epoch_ms", type=float, default=0, help="slow down to this")
     parser.add_argument("--data", default=_find("digits.csv"))
     args = parser.parse_args()
 
     train, test = read(args.data)
-    network = Network(args.seed % 2**32, learning_rate=args.learning_rate)
+    network = Network(args.seed % 2**32, args.hidden, args.learning_rate, args.momentum, args.batch)
     accuracy = network.accuracy(*test)
     with yard.Reporter() as reporter:
         for epoch in range(1, args.epochs + 1):

@@ -58,8 +58,8 @@ TEST(WhatMayFollowTest, AFlagsValueIsOneOfItsSet) {
 }
 
 TEST(WhatMayFollowTest, NamesAreOfTheKindThatTheVerbTakes) {
-  EXPECT_THAT(KindsAfter({"pause", ""}), ElementsAre("trial"));
-  EXPECT_THAT(KindsAfter({"pause", "first", ""}), ElementsAre("trial"));
+  EXPECT_THAT(KindsAfter({"pause", ""}), ElementsAre("trial", "sweep"));
+  EXPECT_THAT(KindsAfter({"pause", "first", ""}), ElementsAre("trial", "sweep"));
   EXPECT_THAT(KindsAfter({"stop", ""}), Contains("tool"));
   EXPECT_THAT(KindsAfter({"logs", ""}), ElementsAre("trial", "job", "task"));
   EXPECT_THAT(KindsAfter({"topic", "hz", ""}), ElementsAre("topic"));
