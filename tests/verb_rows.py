@@ -4,6 +4,7 @@ A new verb gets a row here, and the schema of what it prints with `--json` in ve
 """
 
 import dataclasses
+import tempfile
 from typing import Callable, Optional
 
 # Stands in a row for the name of what was made for it.
@@ -91,6 +92,12 @@ def a_name(case):
     return case.new_name()
 
 
+def a_sweep_file(_case):
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
+        file.write("method: grid\nparameters: {x: {values: [1]}}\n")
+    return file.name
+
+
 def a_yard(case):
     case.own("up")
 
@@ -102,6 +109,8 @@ ROWS = {
     "doctor": Row(says="runtime directory", says_on_stderr="nothing is wrong|warning",
                   without_yard=0, in_silence=(1,)),
     "run": Row(("--name", THING, "--", *REPORTS), takes_names=False, fresh=a_name, says_on_stderr="done in .*2 reports"),
+    "sweep": Row((THING, "--", "sh", "-c", "exit 0", "{x}"), takes_names=False, fresh=a_sweep_file,
+                 says="-0000  done", says_on_stderr="started", shows=(("/nowhere/" + HOSTILE,),)),
     "launch": Row(("--name", THING, "--worker", "2", "--", "echo", "hello"), takes_names=False, fresh=a_name,
                   says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
                                                       ("/nowhere/" + HOSTILE,))),

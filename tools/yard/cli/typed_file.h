@@ -11,7 +11,7 @@ namespace yard {
 // A file that was named on the command line, as a text.
 struct TypedFile {
   std::string text;
-  std::string name;       // What errors call it: as it was typed, or "stdin".
+  std::string name;       // Its name in errors: as it was typed, or "stdin".
   std::string directory;  // Where its relative paths begin.
 };
 

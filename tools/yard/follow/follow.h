@@ -93,7 +93,7 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
 using bus::StateName;
 bool HasEnded(msg::TrialState state);
 bool HasEnded(msg::SweepState state);
-// Of a trial of a sweep: nothing more comes of it unless somebody asks for it.
+// Such a trial of a sweep does nothing more unless somebody asks for it.
 bool HasEnded(msg::SweepStage stage);
 bool HasEnded(msg::TaskState state);
 // Its trial tells of it.

@@ -56,7 +56,7 @@ class LiveScreen {
   void Close() {
     runtime::MutexLock lock(mutex_);
     Clear();
-    // What follows begins a line of its own, where somebody reads both.
+    // The next text begins a line of its own, where somebody reads both.
     if (!at_line_start_ && live_) *context_.err << std::endl;
     live_ = false;
   }

@@ -158,7 +158,7 @@ std::string StoppingName(const tuning::Plan& plan) {
   return "";
 }
 
-// What is tried first, and would be with so many slots.
+// The first suggestions, with so many slots.
 absl::StatusOr<std::vector<tuning::Config>> FirstConfigs(const SweepDraft& draft) {
   auto plan = std::make_shared<tuning::Plan>(draft.plan);
   plan->parallel = kShown;

@@ -9,7 +9,8 @@
 
 namespace yard {
 
-// What a sweep would do, from its file alone. InvalidArgument: its first command cannot be.
+// A preview says what a sweep would do, from its file alone. InvalidArgument: its first command
+// cannot be.
 struct SweepPreview {
   std::string text;  // Printable.
   nlohmann::ordered_json json;

@@ -11,7 +11,7 @@ namespace yard {
 // (tuning/engine/trial_command.h) stay, for each trial to fill in.
 struct SweepCommand {
   std::vector<std::string> words = {};
-  // What is wrong, and what may not be meant: each with the word.
+  // Faults, and words that may not be meant: each with the word.
   std::vector<std::string> problems = {}, notices = {};
 };
 

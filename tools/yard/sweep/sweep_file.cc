@@ -100,7 +100,7 @@ class SweepReader {
   }
 
  private:
-  // Those of --set are nowhere in the file.
+  // Values of --set are nowhere in the file.
   NodeReader& In(const YamlNode& at) { return at.line == 0 ? set_in_ : in_; }
   void Wrong(const YamlNode& at, const std::string& key, const std::string& what) {
     NodeReader& in = In(at);

@@ -13,12 +13,12 @@
 
 namespace yard {
 
-// What the command line says besides the file.
+// The command line says this besides the file.
 struct SweepFileOptions {
   std::vector<std::string> set = {};      // "KEY=VALUE", each over the file's.
   std::vector<std::string> command = {};  // Instead of the file's.
   bool needs_command = true;              // Without one there is nothing to run.
-  std::string working_directory = {};     // Of the trials.
+  std::string working_directory = {};     // The trials begin there.
   std::vector<std::string> environment = {};
 };
 

@@ -71,7 +71,7 @@ void Nowhere(YamlNode* node) {
   for (YamlNode& item : node->items) Nowhere(&item);
 }
 
-// The place of the longest key that `path` is, or begins with; nothing: there is none.
+// The place of the longest key that `path` is, or begins with; nothing: no key is.
 std::optional<std::size_t> KeyOf(const YamlNode& map, std::string_view path) {
   std::optional<std::size_t> found;
   for (std::size_t i = 0; i < map.keys.size(); ++i) {

@@ -9,9 +9,9 @@
 
 namespace yard {
 
-// A sweep file's values as `tuning` takes them. What has no quotes and is a number (1e-4, .5, +2,
-// but not 007), true, false or null is that; all else is a text. A value of a map is where its key
-// is.
+// A sweep file's values as `tuning` takes them. Text without quotes is a number (1e-4,
+// .5, +2, but not 007), true, false or null where it looks like one. A value of a map is where its
+// key is.
 tuning::Node NodeOf(const YamlNode& yaml);
 
 // Sets a value by its path: "parameters.lr.max=0.1" (a name may have dots itself). The value is

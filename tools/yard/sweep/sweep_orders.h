@@ -9,8 +9,8 @@
 
 namespace yard {
 
-// What verbs ask of the trainer for a sweep. All block until it has answered; NotFound also for a
-// name that fits two.
+// Verbs ask the trainer these things for a sweep. All block until it has answered; NotFound also
+// for a name that fits two.
 
 // The sweep of this name, id or unique prefix of one; FailedPrecondition for something else.
 absl::StatusOr<msg::SweepT> FindSweep(Context& context, const std::string& name);

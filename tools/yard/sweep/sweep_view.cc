@@ -57,7 +57,7 @@ bool IsBetter(const msg::SweepT& sweep, double a, double b) {
   return sweep.maximize ? a > b : a < b;
 }
 
-// Those with a value, best first; NaN last.
+// Trials with a value, best first; NaN last.
 std::vector<const msg::SweepTrialT*> Ranked(const msg::SweepDetailsReplyT& details) {
   std::vector<const msg::SweepTrialT*> ranked;
   for (const auto& trial : details.trials) {

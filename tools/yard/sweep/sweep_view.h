@@ -10,7 +10,7 @@
 
 namespace yard {
 
-// What a person is shown of a sweep. Pure; printable, but for SweepCsv().
+// A person is shown this of a sweep. Pure; printable, but for SweepCsv().
 
 // "12 of 60 trials: 3 running, 8 done, 1 failed"
 std::string SweepCounts(const msg::SweepT& sweep);
@@ -25,10 +25,10 @@ std::string SweepTrialLine(const msg::SweepT& sweep, const msg::SweepTrialT& tri
 
 struct SweepReportOptions {
   std::size_t best = 10;  // So many trials; the others are in `export`.
-  int width = 0;          // Of the terminal; 0: any.
+  int width = 0;          // The terminal's; 0: any.
   absl::TimeZone zone = absl::UTCTimeZone();
 };
-// What has become of a sweep: state, best trials, levels, importance, cost, failures by reason.
+// The report of a sweep: state, best trials, levels, importance, cost, failures by reason.
 std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepReportOptions& options);
 // How the best trial came to where it is: one line a trial that it has taken over from, the first
 // first, with its configuration.

@@ -140,7 +140,7 @@ class FakeYard {
   const runtime::Locations& locations() const { return context_.locations; }
   // What `yard run` asked for, last.
   msg::RunTrialRequestT last_run();
-  // What `yard sweep` asked for, last.
+  // The last requests of `yard sweep`, and of an order.
   msg::RunSweepRequestT last_sweep();
   msg::ChangeSweepRequestT last_change();
   // What `yard launch` asked for, last.

@@ -19,7 +19,7 @@ class TrialFlags {
  public:
   // Help has a line for --grid, and names some of the others.
   void Declare(OptionSet& options);
-  // Those of them that each trial of a sweep may have, and none of help.
+  // Declares the flags that each trial of a sweep may have, without lines of help.
   void DeclareForSweep(OptionSet& options);
   // Sets a flag, named without its dashes, that the command line has not given; a switch is "true".
   // False: a sweep's trials have no such flag.

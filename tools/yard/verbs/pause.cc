@@ -20,7 +20,7 @@ class Pause : public Verb {
     options.Add("trial", names_,
                 "Trials that wait or run, and sweeps: ids, unique prefixes or names.",
                 OptionSet::Need::kRequired);
-    options.Flag("--drain", drain_, "Of a sweep: its running trials go on to their end.");
+    options.Flag("--drain", drain_, "A sweep's running trials go on to their end.");
     options.Add("--timeout", timeout_, "Seconds to wait for it (default: no limit); then exit 5.");
   }
 

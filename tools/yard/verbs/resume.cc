@@ -19,7 +19,7 @@ class Resume : public Verb {
     options.Add("trial", names_,
                 "Paused, stopped or failed trials, and sweeps: ids, unique prefixes or names.",
                 OptionSet::Need::kRequired);
-    options.Flag("--failed", failed_, "Of a sweep: its failed trials run again.");
+    options.Flag("--failed", failed_, "A sweep's failed trials run again, too.");
   }
 
   int Run(Context& context) override {

@@ -130,7 +130,7 @@ class SweepVerb : public Verb {
     return kDone;
   }
 
-  // Another space, other limits. What trials have run as is what they stay.
+  // Another space, other limits. Trials keep the configuration that they have run with.
   absl::Status Change(Context& context, const SweepDraft& draft) const {
     const auto sweep = FindSweep(context, change_);
     if (!sweep.ok()) return sweep.status();
@@ -226,7 +226,7 @@ class SweepVerb : public Verb {
     trial.stop_grace_ms = *grace;
     trial.options = std::make_unique<msg::TrialOptionsT>(*std::move(trial_options));
     trial.options->caller = std::make_unique<msg::CallersProcessT>(CallersProcess());
-    // What else is in the request takes room from the provenance.
+    // The plan and its source take room from the provenance.
     trial.config = request.plan + request.source;
     if (auto room = CheckRoom(trial.environment, trial.argv, trial.config); !room.ok()) return room;
     AddProvenance(ReadProvenance(ProgramOf(trial.argv), trial.working_directory, trial.environment),
@@ -282,7 +282,7 @@ class SweepVerb : public Verb {
     const msg::SweepT& sweep = *part.sweep;
     for (const auto& trial : part.trials) {
       if (!HasEnded(trial->stage)) continue;
-      // (What a restart of the trainer sends again is known.)
+      // (A trainer that was restarted sends some again.)
       if (!shown_.insert({trial->number, trial->attempt, trial->stage}).second) continue;
       const bool is_best = sweep.best != nullptr && sweep.best->number == trial->number;
       if (context.json) {
