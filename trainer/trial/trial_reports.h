@@ -43,7 +43,7 @@ class TrialReports {
   struct Options {
     Store* store = nullptr;  // Not owned; outlives it.
     std::function<void(std::string_view point)> fault = {};
-    ReportJudge* judge = nullptr;  // Of trials that have one; not owned.
+    ReportJudge* judge = nullptr;  // It judges trials that belong to a sweep; not owned.
     // For what takes long; unset: here and now.
     CheckpointPreparation::Background background = {};
     // See TrialCheckpoints.
