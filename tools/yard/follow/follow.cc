@@ -126,7 +126,7 @@ bool IsLive(const Thing& thing) {
                        : !HasEnded(thing.job->state);
 }
 
-// The one of that kind; the place of a task in it does not matter.
+// This decides for one kind; the place of a task does not matter.
 absl::StatusOr<Thing> FindOfKind(bus::Client& client, const std::string& name, char kind) {
   if (kind == 't') return AsThing(FindTrial(client, name), &Thing::trial);
   if (kind == 's') return AsThing(FindSweep(client, name), &Thing::sweep);
@@ -143,7 +143,7 @@ absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name,
     auto thing = FindOfKind(**client, name, kind);
     if (thing.ok() && (prefer == Prefer::kTrial || IsLive(*thing))) return thing;
     if (thing.ok() && !ended) ended = *std::move(thing);
-    // (Who has found something is not told that another service is away.)
+    // (A caller that has found something does not hear that another service is away.)
     if (!thing.ok() && !absl::IsNotFound(thing.status()) && !ended) {
       return AsLookup(thing.status());
     }

@@ -32,7 +32,7 @@ struct SweepDraft {
   std::string source = {};                // The file as it is written.
   std::vector<std::string> command = {};  // With the macros of the configuration.
   bool python_args = false;
-  std::uint32_t max_restarts = 0;    // Of each trial.
+  std::uint32_t max_restarts = 0;    // A trial has so many.
   std::uint64_t time_budget_ms = 0;  // 0: no limit.
   // Flags of `yard run` that each trial has, as TrialFlags::SetDefault() takes them.
   std::vector<std::pair<std::string, std::vector<std::string>>> trial_flags = {};

@@ -15,7 +15,8 @@ namespace yard {
 tuning::Node NodeOf(const YamlNode& yaml);
 
 // Sets a value by its path: "parameters.lr.max=0.1" (a name may have dots itself). The value is
-// YAML. What is set is nowhere in the file (line 0). InvalidArgument begins with "--set".
+// YAML. A value that is set stands nowhere in the file (line 0). InvalidArgument begins with
+// "--set".
 absl::Status SetByPath(const std::string& assignment, YamlNode* root);
 
 }  // namespace yard

@@ -64,7 +64,7 @@ class FakeYard {
   void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
   // The first one is what a launch starts. One that has not ended ends well when it is waited for.
   void AddJob(msg::JobT job);
-  // The first one is what `yard sweep` starts. One that has not ended ends, as Done, when it is
+  // The first one is what `yard sweep` starts. A sweep that has not ended ends, as Done, when it is
   // followed; `levels` and so on are as they stand.
   void AddSweep(msg::SweepDetailsReplyT details);
   // Output of a job's one task.

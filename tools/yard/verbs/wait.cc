@@ -82,7 +82,7 @@ class Wait : public Verb {
     return failed ? kFailed : kDone;
   }
 
-  // One whose trials have all failed has failed itself.
+  // A sweep whose trials have all failed has failed itself.
   int AwaitSweep(Context& context, const Thing& thing, absl::Duration timeout) const {
     bool was_paused = false;
     const auto ended = FollowSweep(
