@@ -1,0 +1,114 @@
+// Kills the trainer at every named point of a sweep's life, for each method and rule: in the end
+// the sweep has the same trials, configurations, verdicts and events as one that nobody killed.
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "gtest/gtest.h"
+#include "runtime/file/file.h"
+#include "runtime/file/locations.h"
+#include "runtime/file/unique_fd.h"
+#include "runtime/process/subprocess.h"
+
+namespace trainer {
+namespace {
+
+constexpr int kMostKills = 3;
+int runs = 0;
+
+// Point, and at which time it comes there.
+const std::vector<std::pair<std::string, int>>& Points() {
+  static const std::vector<std::pair<std::string, int>> points = {
+      {"sweep inserted", 1},       {"sweep asks", 3},     {"sweep event stored", 7},
+      {"sweep trial inserted", 2}, {"sweep finished", 1}, {"before commit", 5},
+      {"after commit", 4},         {"after files", 6},    {"before launch", 2},
+      {"after launch", 3},         {"after end", 2}};
+  return points;
+}
+
+std::string PlanOf(const std::string& method, const std::string& rule) {
+  return absl::StrCat(R"({"method":")", method,
+                      R"(","metric":{"name":"loss"},"run_cap":14,"parallel":1,"seed":5,)", rule,
+                      R"("parameters":{"x":{"values":[0.0,0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9],)",
+                      R"("ordered":true},"y":{"values":["a","b"]}}})");
+}
+
+class SweepCrashTest : public testing::TestWithParam<std::pair<const char*, const char*>> {
+ protected:
+  ~SweepCrashTest() override {
+    for (const std::string& directory : directories_) std::filesystem::remove_all(directory);
+  }
+  std::string NewDirectory() {
+    char name[] = "/tmp/sc-XXXXXX";
+    directories_.emplace_back(mkdtemp(name));
+    return directories_.back();
+  }
+  // Returns its output; empty: it was killed.
+  static std::string Run(const std::string& directory, const std::string& point, int count,
+                         const std::string& plan);
+
+  std::vector<std::string> directories_;
+};
+
+std::string SweepCrashTest::Run(const std::string& directory, const std::string& point, int count,
+                                const std::string& plan) {
+  const auto program = runtime::FindBinary("trainer/testing/crashing_sweep");
+  EXPECT_TRUE(program.ok()) << program.status();
+  const std::string path = absl::StrCat(directory, "/output-", ++runs);
+  {
+    const runtime::UniqueFd output(
+        open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    runtime::Subprocess::Options options;
+    options.argv = {*program, directory, point, absl::StrCat(count), plan};
+    options.fds = {{output.get(), 1}, {2, 2}};
+    auto child = runtime::Subprocess::Start(options);
+    EXPECT_TRUE(child.ok()) << child.status();
+    const auto status = child->Wait(absl::Seconds(60));
+    EXPECT_TRUE(status.ok()) << "it does not end";
+    if (!status.ok()) (void)child->Signal(SIGKILL);
+    if (status.ok() && status->signal == SIGKILL) return "";
+    EXPECT_TRUE(status.ok() && status->ok()) << status->ToString();
+  }
+  return runtime::ReadFile(path, 16 << 20).value_or("");
+}
+
+TEST_P(SweepCrashTest, EndsAsIfNobodyHadKilledIt) {
+  const auto& [method, rule] = GetParam();
+  const std::string plan = PlanOf(method, rule);
+  const std::string whole = Run(NewDirectory(), "", 0, plan);
+  ASSERT_FALSE(whole.empty());
+  for (const auto& [point, count] : Points()) {
+    const std::string directory = NewDirectory();
+    int kills = 0;
+    std::string output;
+    while (output.empty() && kills < kMostKills) {
+      output = Run(directory, point, count, plan);
+      kills += output.empty() ? 1 : 0;
+    }
+    EXPECT_GT(kills, 0) << point << " was not reached";
+    if (output.empty()) output = Run(directory, "", 0, plan);
+    EXPECT_EQ(output, whole) << "killed at " << point;
+  }
+}
+
+constexpr char kAsha[] = R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2},)";
+constexpr char kPromote[] =
+    R"("early_terminate":{"type":"asha","min":1,"max":6,"eta":2,"promote":true},)";
+constexpr char kMedian[] = R"("early_terminate":{"type":"median","min_trials":2,"warmup":1},)";
+
+INSTANTIATE_TEST_SUITE_P(MethodsAndRules, SweepCrashTest,
+                         testing::Values(std::pair("random", ""), std::pair("grid", ""),
+                                         std::pair("sobol", ""), std::pair("tpe", ""),
+                                         std::pair("gp", ""), std::pair("random", kAsha),
+                                         std::pair("tpe", kPromote), std::pair("random", kMedian)));
+
+}  // namespace
+}  // namespace trainer
