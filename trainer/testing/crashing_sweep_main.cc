@@ -147,7 +147,7 @@ class Programs : public bus::JobControl {
 
 void Print(trainer::Store& store, trainer::Sweeps& sweeps, const std::string& id) {
   const absl::Status read = store.ForEachSweepEvent(1, [](const trainer::SweepEventRow& row) {
-    // (Of a start the text is the trial's id.)
+    // (The text of a start is the trial's id.)
     std::printf("%d %d %d %d %g %.17g %d %d %s\n", static_cast<int>(row.seq),
                 static_cast<int>(row.kind), static_cast<int>(row.trial),
                 static_cast<int>(row.number), row.resource, row.value,
