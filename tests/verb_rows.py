@@ -94,7 +94,7 @@ def a_name(case):
 
 def a_sweep_file(_case):
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False) as file:
-        file.write("method: grid\nparameters: {x: {values: [1]}}\n")
+        file.write("method: grid\nmetric: {name: loss}\nparameters: {x: {values: [1]}}\ntrial: {output: json}\n")
     return file.name
 
 
@@ -109,8 +109,10 @@ ROWS = {
     "doctor": Row(says="runtime directory", says_on_stderr="nothing is wrong|warning",
                   without_yard=0, in_silence=(1,)),
     "run": Row(("--name", THING, "--", *REPORTS), takes_names=False, fresh=a_name, says_on_stderr="done in .*2 reports"),
-    "sweep": Row((THING, "--", "sh", "-c", "exit 0", "{x}"), takes_names=False, fresh=a_sweep_file,
-                 says="-0000  done", says_on_stderr="started", shows=(("/nowhere/" + HOSTILE,),)),
+    # (It reads the file before it looks for a yard.)
+    "sweep": Row((THING, "--", "sh", "-c", "echo '{\"loss\": {x}}'"), takes_names=False, fresh=a_sweep_file,
+                 says="-0000  done", says_on_stderr="started", shows=(("/nowhere/" + HOSTILE,),), without_yard=3,
+                 in_silence=(3,)),
     "launch": Row(("--name", THING, "--worker", "2", "--", "echo", "hello"), takes_names=False, fresh=a_name,
                   says=r"\[worker-1\]: +hello", shows=(("--dry-run", "--", HOSTILE),
                                                       ("/nowhere/" + HOSTILE,))),
