@@ -1,0 +1,141 @@
+"""Sweeps of real programs in a real yard: any language, services that are killed, pauses, failures (docs/sweeps.md)."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+
+from bazel.python import xml_runner
+from tests import yard_case
+
+FILE = """
+method: %(method)s
+metric: {name: loss, goal: minimize}
+run_cap: %(run_cap)d
+parallel: %(parallel)d
+seed: 7
+early_terminate: {type: asha, min: 1, max: 9, eta: 3}
+parameters:
+  lr: {distribution: log_uniform_values, min: 1e-4, max: 1.0}
+  width: {values: [8, 16, 32]}
+trial: {output: json}
+"""
+# The same search in three languages, none of which knows of a yard.
+PYTHON = """
+import json, os, sys, time
+while "--held" in sys.argv and not os.path.exists("go"):
+    time.sleep(0.01)
+config = dict(word[2:].split("=") for word in sys.argv[1:] if "=" in word)
+for step in range(1, 10):
+    print(json.dumps({"step": step, "loss": abs(float(config["lr"]) - 0.1) + 1 / step}), flush=True)
+"""
+SHELL = """
+for word in "$@"; do case $word in --lr=*) lr=${word#--lr=} ;; esac; done
+for step in 1 2 3 4 5 6 7 8 9; do
+  awk -v lr="$lr" -v s="$step" 'BEGIN { d = lr - 0.1; printf "{\\"step\\": %d, \\"loss\\": %g}\\n", s, (d < 0 ? -d : d) + 1 / s }'
+done
+"""
+CPP = r"""
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+int main(int argc, char** argv) {
+  double lr = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::strncmp(argv[i], "--lr=", 5) == 0) lr = std::atof(argv[i] + 5);
+  }
+  for (int step = 1; step < 10; ++step) {
+    std::printf("{\"step\": %d, \"loss\": %g}\n", step, std::fabs(lr - 0.1) + 1.0 / step);
+    std::fflush(stdout);
+  }
+}
+"""
+
+
+class SweepTest(yard_case.YardCase):
+    def write(self, name, text):
+        path = pathlib.Path(self.directory, name)
+        path.write_text(text, encoding="utf-8")
+        return str(path)
+
+    def sweep_file(self, name, method="random", run_cap=9, parallel=2):
+        return self.write(name + ".yaml", FILE % {"method": method, "run_cap": run_cap, "parallel": parallel})
+
+    def trials(self, name):
+        """Their numbers, states, values and configurations."""
+        rows = csv.DictReader(io.StringIO(self.yard("export", name)[0]))
+        return [{"number": int(row["number"]), "state": row["state"], "value": row["value"],
+                 "config": {key: row[key] for key in row if key.startswith("config/")}} for row in rows]
+
+    def pid_of(self, service):
+        return json.loads(self.yard("call", service, "Stats")[0])["pid"]
+
+    def test_programs_of_any_language_are_swept_by_one_file(self):
+        file = self.sweep_file("any")
+        self.write("train.py", PYTHON)
+        self.write("train.sh", SHELL)
+        self.write("train.cc", CPP)
+        self.finish(self.start("c++", "-O1", "-o", "train", "train.cc"))
+        configs = {}
+        for name, words in {"python": ("python3", "train.py"), "shell": ("sh", "train.sh"), "cpp": ("./train",)}.items():
+            self.yard("sweep", file, "--name", name, "--parallel", "1", "--", *words, "${args}")
+            trials = self.trials(name)
+            self.assertEqual([trial["number"] for trial in trials], list(range(9)))
+            self.assertIn("done", {trial["state"] for trial in trials})
+            configs[name] = [trial["config"] for trial in trials]
+        self.assertEqual(configs["python"], configs["shell"])
+        self.assertEqual(configs["python"], configs["cpp"])
+
+    def test_a_sweep_outlives_the_services_that_run_it(self):
+        file = self.sweep_file("killed", method="tpe", run_cap=40)
+        self.write("train.py", PYTHON)
+        sweep = self.start_yard("sweep", file, "--name", "killed", "--", "python3", "train.py", "${args}")
+        for service in ("trainer", "trainer", "launcher", "trainer"):
+            before = self.count("killed")
+            os.kill(self.pid_of(service), signal.SIGKILL)
+            self.await_true(lambda: self.count("killed") > before or sweep.poll() is not None,
+                            "the sweep does not go on without " + service)
+        out, _ = self.finish(sweep)
+        trials = self.trials("killed")
+        self.assertEqual([trial["number"] for trial in trials], list(range(40)))
+        self.assertLessEqual({trial["state"] for trial in trials}, {"done", "stopped early"})
+        # Each has its line once, however often a service went.
+        said = [line.split()[0] for line in out.splitlines() if line.startswith("killed-")]
+        self.assertEqual(sorted(said), ["killed-%04d" % number for number in range(40)])
+
+    def count(self, name):
+        """How many trials it has; 0: it is not there, or nobody answers now."""
+        process = self.start_yard("show", name, "--json")
+        out, _ = process.communicate(timeout=yard_case.LONG)
+        return json.loads(out)["trials"] if process.returncode == 0 else 0
+
+    def test_a_sweep_that_rested_goes_on_with_the_same_suggestions(self):
+        file = self.sweep_file("rest", method="tpe", run_cap=16, parallel=1)
+        self.write("train.py", PYTHON)
+        command = ("--", "python3", "train.py", "--held", "${args}")
+        self.yard("sweep", file, "--name", "rested", "--detach", *command)
+        self.yard("pause", "rested", "--drain")
+        self.write("go", "")
+        self._services("down", "--keep")
+        self._services("up")
+        self.assertLess(self.count("rested"), 16)
+        self.yard("resume", "rested")
+        self.yard("wait", "rested")
+        self.yard("sweep", file, "--name", "whole", *command)
+        self.assertEqual(self.trials("rested"), self.trials("whole"))
+
+    def test_a_program_that_always_fails_ends_it_with_its_last_lines(self):
+        file = self.sweep_file("fails", run_cap=50)
+        process = self.start_yard("sweep", file, "--name", "fails", "--set", "failures.max_in_a_row=5",
+                                  "--parallel", "1", "--", "sh", "-c", "echo 'no such data set' >&2; exit 3")
+        out, err = self.finish(process, 1)
+        self.assertEqual([trial["state"] for trial in self.trials("fails")], ["failed"] * 5)
+        self.assertIn("no such data set", out + err)
+        self.assertIn("5 trials in a row have failed", self.yard("show", "fails")[0])
+
+
+if __name__ == "__main__":
+    xml_runner.main()
