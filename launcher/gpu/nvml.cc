@@ -14,7 +14,7 @@
 namespace launcher {
 namespace {
 
-// What is used of nvml.h, as its versions since 2016 have it.
+// These declarations are those of nvml.h that are used, as its versions since 2016 have them.
 using Return = int;
 constexpr Return kSuccess = 0, kInsufficientSize = 7, kGpuIsLost = 15;
 using Device = struct DeviceState*;

@@ -134,7 +134,8 @@ absl::StatusOr<Thing> FindOfKind(bus::Client& client, const std::string& name, c
   return AsThing(FindJob(client, is_id ? name.substr(0, name.find('/')) : name), &Thing::job);
 }
 
-// What a name is, is decided here: of those that have it, the first one, or the first that lives.
+// This function decides what a name is: of those that have it, the first one, or the first that
+// lives.
 absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name, Prefer prefer) {
   auto client = context.client();
   if (!client.ok()) return client.status();

@@ -41,8 +41,8 @@ constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking aga
 // What was read of one that has ended is all there is, so long after.
 constexpr absl::Duration kSettled = absl::Seconds(2);
 
-// What to draw when nobody says: the loss, else the first scalar that a program has reported; empty
-// if there is none.
+// The tag that is drawn when nobody names one: the loss, else the first scalar that a program has
+// reported; empty if there is none.
 std::string DefaultTag(const msg::TagsReplyT& reply) {
   std::string first, loss;
   for (const auto& tag : reply.tags) {
