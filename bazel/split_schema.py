@@ -6,6 +6,9 @@ usage: split_schema.py GENERATED.h NAME.h NAME.cc PATH-OF-NAME.h
 flatc defines everything inline, so each file that sees a message compiles how all of them are packed,
 unpacked and verified: 3 s of every compilation, and far more under a sanitizer. What stays in the
 header is what the rest of the tree uses: the tables' accessors and the native types.
+
+The source also verifies what flatc 2.0 leaves out: its verifier checks the alignment of a vector's
+length, and not that of the elements, so a damaged message could have doubles at an odd address.
 """
 
 import re
@@ -23,6 +26,23 @@ _DEFINITION = re.compile(
     r"inline (.*\w+::~?\w+(=|\().*"
     r"|flatbuffers::Offset<\w+> Create\w+\(flatbuffers::FlatBufferBuilder &_fbb, const .*"
     r"|bool Verify\w+\(flatbuffers::Verifier &verifier, .*)\{$|inline \w+::\w+\(const \w+ &o\)$")
+
+
+_VERIFY_VECTOR = "verifier.VerifyVector("
+_VERIFY_ALIGNED = """namespace {
+
+template <typename T>
+bool VerifyAlignedVector(const flatbuffers::Verifier &verifier, const flatbuffers::Vector<T> *vector) {
+  using Element = std::remove_const_t<std::remove_pointer_t<T>>;  // A pointer stands for a struct.
+  if (vector == nullptr) return true;
+  // A struct of no bytes where the elements begin: its alignment is all that there is to verify.
+  return verifier.VerifyVector(vector) &&
+         verifier.VerifyFieldStruct(reinterpret_cast<const uint8_t *>(vector),
+                                    sizeof(flatbuffers::uoffset_t), 0, alignof(Element));
+}
+
+}  // namespace
+"""
 
 
 class Error(Exception):
@@ -51,6 +71,7 @@ def split(text, include):
         if line == _VERIFY:
             header.append(line[:-2] + ";")
             body = through(line, "  }")[1:-1]
+            body = [line.replace(_VERIFY_VECTOR, "VerifyAlignedVector(verifier, ") for line in body]
             source += ["bool %s::%s" % (table, line[len("  bool "):])] + body + ["}", ""]
         elif _DROPPED.match(line):
             through(line, "};" if line.startswith("struct") else "}")
@@ -62,7 +83,7 @@ def split(text, include):
             header.append(line)
     if namespace is None:
         raise Error("no namespace")
-    around = ['#include "%s"' % include, "", "namespace %s {" % namespace, ""]
+    around = ['#include "%s"' % include, "", "namespace %s {" % namespace, _VERIFY_ALIGNED]
     return "\n".join(header), "\n".join(around + source + ["}  // namespace " + namespace, ""])
 
 

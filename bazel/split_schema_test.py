@@ -14,14 +14,31 @@ namespace ns;
 enum Color : ubyte { Red, Green }
 struct Point { x:int; y:int; }
 table A { name:string; points:[Point]; color:Color; }
-table B { as:[A]; one:A; words:[string]; numbers:[ulong]; }
+struct Wide { z:double; }
+table B { as:[A]; one:A; words:[string]; numbers:[ulong]; wides:[Wide]; }
 union Any { A, B }
 table Root { any:Any; }
 root_type Root;
 """
 _USE = """
+#include <cstring>
 #include <iostream>
 #include "x_generated.h"
+// Does a table B pass whose one list, in that field, has its element (zeros) `shift` bytes after a multiple of 8?
+bool IsTaken(flatbuffers::voffset_t field, std::size_t shift) {
+  alignas(8) std::uint8_t bytes[64] = {};
+  const auto put = [&bytes](std::size_t at, auto value) { std::memcpy(bytes + at, &value, sizeof(value)); };
+  put(0, std::uint32_t{24});             // The root's table.
+  put(4, std::uint16_t{14});             // Its vtable, as long as six fields need (the first is at 4).
+  put(6, std::uint16_t{8});
+  put(4 + field, std::uint16_t{4});
+  put(24, std::int32_t{20});             // From the table back to its vtable.
+  const std::size_t list = 36 + shift;   // The length; the element follows.
+  put(28, static_cast<std::uint32_t>(list - 28));
+  put(list, std::uint32_t{1});
+  flatbuffers::Verifier verifier(bytes, sizeof(bytes));
+  return verifier.VerifyBuffer<ns::B>(nullptr);
+}
 int main() {
   ns::BT b;
   b.one = std::make_unique<ns::AT>();
@@ -37,6 +54,9 @@ int main() {
   ns::RootT again;
   ns::GetRoot(builder.GetBufferPointer())->UnPackTo(&again);
   std::cout << again.any.AsB()->one->name << again.any.AsB()->numbers.size();
+  for (const auto field : {ns::B::VT_NUMBERS, ns::B::VT_WIDES}) {
+    std::cout << ' ' << IsTaken(field, 0) << IsTaken(field, 4);
+  }
 }
 """
 
@@ -65,7 +85,7 @@ class SplitSchemaTest(unittest.TestCase):
             ["/usr/bin/g++", "-std=c++20", "-Wall", "-Werror", "use.cc", "x_generated.cc", "-o", "use"],
             cwd=self.directory, check=True, timeout=100)
         run = subprocess.run(["./use"], cwd=self.directory, capture_output=True, text=True, timeout=10)
-        self.assertEqual((run.returncode, run.stdout), (0, "text2"))
+        self.assertEqual((run.returncode, run.stdout), (0, "text2 10 10"))
 
     def test_a_text_that_breaks_off_is_refused(self):
         cut = self.generated[:self.generated.index("  bool Verify") + 200]

@@ -104,18 +104,12 @@ TEST(ReceiveMutantsTest, AreRefusedOrReadWithoutHarm) {
   const int count = std::atoi(wanted);
   ASSERT_GT(count, 0);
   Mutator mutator(SampleMessages());
-  int taken = 0, out_of_line = 0;
+  int taken = 0;
   for (int i = 0; i < count; ++i) {
     const Bytes bytes = mutator.Next();
-    if (HasNumbersOutOfLine(bytes, kMaxMessageBytes)) {
-      ++out_of_line;
-      continue;
-    }
     taken += ReadAt(mutator.Misalignment(), bytes) ? 1 : 0;
   }
-  std::printf("%d mutants: %d refused, %d read, %d have numbers out of line\n", count,
-              count - taken - out_of_line, taken, out_of_line);
-  EXPECT_LT(out_of_line, count / 1000);
+  std::printf("%d mutants: %d refused, %d read\n", count, count - taken, taken);
   // Of both kinds there are many.
   EXPECT_GT(taken, count / 10);
   EXPECT_GT(count - taken, count / 10);

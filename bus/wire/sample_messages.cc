@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "bus/schema/envelope_generated.h"
-#include "bus/wire/receive.h"
 #include "flatbuffers/flatbuffers.h"
 #include "flatbuffers/reflection.h"
 #include "glog/logging.h"
@@ -178,68 +177,6 @@ int DepthOf(const reflection::Schema& schema, const reflection::Object& object, 
   return deepest;
 }
 
-// Looks at the lists of a good message, by the schema.
-class Lists {
- public:
-  explicit Lists(const reflection::Schema& schema) : schema_(schema) {}
-
-  bool AreOutOfLine(const reflection::Object& object, const flatbuffers::Table& table,
-                    std::size_t limit) const {
-    for (const reflection::Field* field : *object.fields()) {
-      if (IsOutOfLine(object, *field, table, limit)) return true;
-    }
-    return false;
-  }
-
- private:
-  const reflection::Object& ObjectOf(const reflection::Type& type) const {
-    return *schema_.objects()->Get(static_cast<flatbuffers::uoffset_t>(type.index()));
-  }
-
-  bool IsOutOfLine(const reflection::Object& object, const reflection::Field& field,
-                   const flatbuffers::Table& table, std::size_t limit) const {
-    const reflection::Type& type = *field.type();
-    if (type.base_type() == reflection::Vector) return IsListOutOfLine(field, table, limit);
-    if (type.base_type() == reflection::Union) {
-      const auto kind = table.GetField<std::uint8_t>(
-          static_cast<flatbuffers::voffset_t>(field.offset() - sizeof(flatbuffers::voffset_t)), 0);
-      const auto* const body = flatbuffers::GetFieldT(table, field);
-      const auto& kinds = *schema_.enums()->Get(static_cast<unsigned>(type.index()))->values();
-      if (body == nullptr || kind == 0 || kind >= kinds.size()) return false;
-      return AreOutOfLine(flatbuffers::GetUnionType(schema_, object, field, table), *body, limit);
-    }
-    if (type.base_type() != reflection::Obj || ObjectOf(type).is_struct()) return false;
-    const auto* const inner = flatbuffers::GetFieldT(table, field);
-    return inner != nullptr && AreOutOfLine(ObjectOf(type), *inner, limit);
-  }
-
-  bool IsListOutOfLine(const reflection::Field& field, const flatbuffers::Table& table,
-                       std::size_t limit) const {
-    const auto* const list = table.GetPointer<const flatbuffers::VectorOfAny*>(field.offset());
-    if (list == nullptr) return false;
-    const reflection::BaseType element = field.type()->element();
-    if (element == reflection::UByte) {
-      // (It may be the envelope of a recorded event.)
-      return HasNumbersOutOfLine({list->Data(), list->size()}, limit);
-    }
-    const bool is_object = element == reflection::Obj;
-    const bool is_wide = is_object ? ObjectOf(*field.type()).minalign() == 8
-                                   : flatbuffers::GetTypeSize(element) == 8;
-    const bool is_inline = !is_object || ObjectOf(*field.type()).is_struct();
-    if (is_wide && is_inline) return reinterpret_cast<std::uintptr_t>(list->Data()) % 8 != 0;
-    if (!is_object || is_inline) return false;
-    const auto& tables =
-        *table.GetPointer<const flatbuffers::Vector<flatbuffers::Offset<flatbuffers::Table>>*>(
-            field.offset());
-    for (const flatbuffers::Table* inner : tables) {
-      if (AreOutOfLine(ObjectOf(*field.type()), *inner, limit)) return true;
-    }
-    return false;
-  }
-
-  const reflection::Schema& schema_;
-};
-
 }  // namespace
 
 std::vector<SampleMessage> SampleMessages() {
@@ -258,15 +195,6 @@ std::vector<SampleMessage> SampleMessages() {
     samples.push_back(build(kind, msg::Body::NONE));
   samples.push_back(build(msg::Kind::ReplyPart, msg::Body::ListReply));
   return samples;
-}
-
-bool HasNumbersOutOfLine(std::span<const std::uint8_t> bytes, std::size_t limit) {
-  static const std::vector<char>& schema_bytes = *new std::vector<char>(ReadSchema());
-  const auto received = Receive(bytes, limit);
-  if (!received.ok() || !received->body_known()) return false;
-  const reflection::Schema& schema = *reflection::GetSchema(schema_bytes.data());
-  const auto* const table = reinterpret_cast<const flatbuffers::Table*>(&**received);
-  return Lists(schema).AreOutOfLine(*schema.root_table(), *table, limit);
 }
 
 int DeepestNesting() {
