@@ -18,11 +18,18 @@ die() {
   exit 1
 }
 
-# build OPTION-OR-TARGET...: builds quietly; when that fails, shows the errors and stops.
+# build OPTION-OR-TARGET...: builds quietly; when that fails, shows the errors and stops. With
+# REFILL_CACHE=1 each output that Bazel's disk cache has lost gets there again, also when Bazel has
+# nothing to build.
 build() {
-  local log
+  local log options=()
   log="$(mktemp -t trainyard-build.XXXXXX)"
-  if ! /usr/bin/bazel build --color=no --curses=no "$@" >"$log" 2>&1 </dev/null; then
+  if [[ -n "${REFILL_CACHE:-}" ]]; then
+    # A server that runs remembers what it has built, and asks no cache.
+    /usr/bin/bazel shutdown >"$log" 2>&1 </dev/null || die "cannot stop Bazel's server; see $log"
+    options=(--nouse_action_cache)
+  fi
+  if ! /usr/bin/bazel build --color=no --curses=no "${options[@]}" "$@" >"$log" 2>&1 </dev/null; then
     grep -E -A 6 '^ERROR|^FATAL|: error:' "$log" | tail -n 40 >&2
     die "the build failed. The whole log: $log"
   fi

@@ -22,7 +22,7 @@ class ContainersTest(unittest.TestCase):
     def test_the_cache_is_filled_before_the_image_is_built(self):
         complaints, commands = self.check()
         self.assertEqual(complaints, [])
-        self.assertEqual(commands, ["tools/setup --containers", "tools/install PREFIX",
+        self.assertEqual(commands, ["tools/setup --containers", "env REFILL_CACHE=1 tools/install PREFIX",
                                     "/usr/bin/python3 -B -m tests.containers.composition_test"])
 
     def test_the_first_step_that_fails_is_told_with_its_last_lines(self):
