@@ -3,6 +3,27 @@
 #include <utility>
 
 namespace bus {
+namespace {
+
+// A choice has `value`, a number `low` and `high`.
+nlohmann::json MarginalToJson(const msg::SweepMarginalT& marginal) {
+  nlohmann::json bins = nlohmann::json::array();
+  for (const auto& bin : marginal.bins) {
+    nlohmann::json shown = {{"trials", bin->trials},
+                            {"best", NumberToJson(bin->best)},
+                            {"median", NumberToJson(bin->median)}};
+    if (bin->value.empty()) {
+      shown["low"] = NumberToJson(bin->low);
+      shown["high"] = NumberToJson(bin->high);
+    } else {
+      shown["value"] = nlohmann::json::parse(bin->value, nullptr, /*allow_exceptions=*/false);
+    }
+    bins.push_back(std::move(shown));
+  }
+  return {{"parameter", marginal.parameter}, {"bins", std::move(bins)}};
+}
+
+}  // namespace
 
 const char* StateName(msg::SweepState state) {
   switch (state) {
@@ -92,18 +113,23 @@ nlohmann::json ToJson(const msg::SweepDetailsReplyT& details) {
   nlohmann::json trials = nlohmann::json::array(), levels = nlohmann::json::array();
   for (const auto& trial : details.trials) trials.push_back(ToJson(*trial));
   for (const auto& level : details.levels) {
-    levels.push_back({{"resource", NumberToJson(level->resource)},
-                      {"arrived", level->arrived},
-                      {"went_on", level->went_on},
-                      {"best", level->has_best ? NumberToJson(level->best) : nlohmann::json()}});
+    levels.push_back(
+        {{"resource", NumberToJson(level->resource)},
+         {"arrived", level->arrived},
+         {"went_on", level->went_on},
+         {"best", level->has_best ? NumberToJson(level->best) : nlohmann::json()},
+         {"cutoff", level->has_cutoff ? NumberToJson(level->cutoff) : nlohmann::json()}});
   }
   nlohmann::json importance = nlohmann::json::object();
   for (const auto& one : details.importance) {
     importance[one->parameter] = NumberToJson(one->importance);
   }
+  nlohmann::json marginals = nlohmann::json::array();
+  for (const auto& marginal : details.marginals) marginals.push_back(MarginalToJson(*marginal));
   json.update({{"trial_list", std::move(trials)},
                {"levels", std::move(levels)},
                {"importance", std::move(importance)},
+               {"marginals", std::move(marginals)},
                {"command", details.argv},
                {"plan", MetricsToJson(details.plan)},
                {"source", details.source}});

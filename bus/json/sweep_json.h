@@ -10,8 +10,8 @@ namespace bus {
 // Sweeps as a reader of JSON gets them: see things_json.h. Pure functions; any thread.
 nlohmann::json ToJson(const msg::SweepT& sweep);
 nlohmann::json ToJson(const msg::SweepTrialT& trial);
-// The sweep, and besides `trial_list`, `levels`, `importance` by parameter, `command`, `plan` and
-// `source`.
+// The sweep, and besides `trial_list`, `levels`, `importance` by parameter, `marginals`, `command`,
+// `plan` and `source`.
 nlohmann::json ToJson(const msg::SweepDetailsReplyT& details);
 // "running", "stopped early", ...
 const char* StateName(msg::SweepState state);

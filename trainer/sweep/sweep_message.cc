@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_format.h"
 #include "tuning/analysis/importance.h"
+#include "tuning/analysis/marginals.h"
 #include "tuning/engine/engine.h"
 #include "tuning/space/config.h"
 #include "tuning/space/space.h"
@@ -59,28 +60,59 @@ msg::SweepStage StageOf(Engine::Stage stage) {
   return msg::SweepStage::Waiting;
 }
 
-std::vector<std::unique_ptr<msg::SweepImportanceT>> ImportancesOf(const Engine& engine) {
-  const tuning::Plan& plan = engine.plan();
+// Trials that have ended with a value that can be compared; smaller is better.
+std::vector<tuning::Result> ResultsOf(const Engine& engine) {
   std::vector<tuning::Result> results;
   for (const Engine::Trial& trial : engine.trials()) {
     const bool counts = trial.stage == Engine::Stage::kDone ||
                         trial.stage == Engine::Stage::kStoppedEarly ||
                         trial.stage == Engine::Stage::kStopped;
     if (!counts || !trial.point || !trial.value || !std::isfinite(*trial.value)) continue;
-    results.push_back({*trial.point, plan.metric.maximize ? -*trial.value : *trial.value});
+    results.push_back({*trial.point, engine.plan().metric.maximize ? -*trial.value : *trial.value});
   }
+  return results;
+}
+
+std::vector<std::unique_ptr<msg::SweepImportanceT>> ImportancesOf(
+    const tuning::Space& space, const std::vector<tuning::Result>& results) {
   std::vector<std::unique_ptr<msg::SweepImportanceT>> importances;
   if (results.size() < kFewestResults) return importances;
-  const std::vector<double> values = tuning::Importances(*plan.space, results);
+  const std::vector<double> values = tuning::Importances(space, results);
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto one = std::make_unique<msg::SweepImportanceT>();
-    one->parameter = (*plan.space)[i].name;
+    one->parameter = space[i].name;
     one->importance = values[i];
     importances.push_back(std::move(one));
   }
   std::stable_sort(importances.begin(), importances.end(),
                    [](const auto& a, const auto& b) { return a->importance > b->importance; });
   return importances;
+}
+
+std::vector<std::unique_ptr<msg::SweepMarginalT>> MarginalsOf(
+    const tuning::Plan& plan, const std::vector<tuning::Result>& results) {
+  const double sign = plan.metric.maximize ? -1 : 1;
+  std::vector<std::unique_ptr<msg::SweepMarginalT>> marginals;
+  for (const tuning::Marginal& marginal : tuning::Marginals(*plan.space, results)) {
+    const tuning::Parameter& parameter = (*plan.space)[marginal.parameter];
+    auto shown = std::make_unique<msg::SweepMarginalT>();
+    shown->parameter = parameter.name;
+    for (const tuning::Bin& bin : marginal.bins) {
+      auto one = std::make_unique<msg::SweepBinT>();
+      if (parameter.kind == tuning::Kind::kCategory) {
+        one->value = parameter.Text(bin.low);
+      } else {
+        one->low = bin.low;
+        one->high = bin.high;
+      }
+      one->trials = bin.results;
+      one->best = sign * bin.best;
+      one->median = sign * bin.median;
+      shown->bins.push_back(std::move(one));
+    }
+    marginals.push_back(std::move(shown));
+  }
+  return marginals;
 }
 
 }  // namespace
@@ -184,9 +216,14 @@ msg::SweepDetailsReplyT SweepDetailsMessage(const SweepRecord& record, const Swe
     shown->went_on = level.went_on;
     shown->has_best = !std::isnan(level.best);
     shown->best = shown->has_best ? level.best : 0;
+    shown->has_cutoff = !std::isnan(level.cutoff);
+    shown->cutoff = shown->has_cutoff ? level.cutoff : 0;
     details.levels.push_back(std::move(shown));
   }
-  details.importance = ImportancesOf(sweep.engine());
+  const tuning::Plan& plan = sweep.engine().plan();
+  const std::vector<tuning::Result> results = ResultsOf(sweep.engine());
+  details.importance = ImportancesOf(*plan.space, results);
+  details.marginals = MarginalsOf(plan, results);
   details.plan = sweep.plan_json();
   details.source = sweep.source();
   if (record.request.trial != nullptr) details.argv = record.request.trial->argv;

@@ -262,7 +262,16 @@ TEST_F(SweepsTest, AReportThatReachesALevelIsAnsweredWithTheVerdict) {
     EXPECT_EQ(static_cast<std::int64_t>(answers_[job].size()),
               static_cast<std::int64_t>(shown.reports));
   }
-  EXPECT_EQ(details.levels.size(), 2u);
+  ASSERT_EQ(details.levels.size(), 2u);
+  for (const auto& level : details.levels) {
+    EXPECT_TRUE(level->has_cutoff);
+    EXPECT_GE(level->cutoff, level->best);
+  }
+  // The value is the parameter: so its first bin is the best.
+  ASSERT_EQ(details.marginals.size(), 1u);
+  EXPECT_EQ(details.marginals[0]->parameter, "x");
+  ASSERT_GT(details.marginals[0]->bins.size(), 1u);
+  EXPECT_EQ(details.marginals[0]->bins[0]->best, details.sweep->best->value);
 }
 
 TEST_F(SweepsTest, AVerdictToPauseTakesTheTrialOffItsSlotAndThoseThatAreGoodGoOn) {

@@ -795,7 +795,10 @@ std::optional<std::uint64_t> Engine::Best() const {
 
 std::vector<StoppingRule::Level> Engine::Levels() const {
   auto levels = rule_ == nullptr ? std::vector<StoppingRule::Level>() : rule_->Levels();
-  for (StoppingRule::Level& level : levels) level.best = Signed(level.best);
+  for (StoppingRule::Level& level : levels) {
+    level.best = Signed(level.best);
+    level.cutoff = Signed(level.cutoff);
+  }
   return levels;
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -43,6 +44,17 @@ Asha::Asha(Options options) : options_(options) {
   }
 }
 
+std::size_t Asha::Keeps(std::size_t arrived) const {
+  return std::max<std::size_t>(
+      1, static_cast<std::size_t>(std::floor(static_cast<double>(arrived) / options_.eta)));
+}
+
+double Asha::Cutoff(const Level& level) const {
+  const std::size_t count = level.arrived + 1, keeps = Keeps(count);
+  const bool any = count <= options_.warmup_trials || level.values.size() < keeps;
+  return any ? std::numeric_limits<double>::quiet_NaN() : level.values[keeps - 1];
+}
+
 std::optional<Asha::Verdict> Asha::Report(std::uint64_t trial, double resource, double value) {
   std::size_t& passed = passed_[trial];
   const auto above =
@@ -60,8 +72,7 @@ std::optional<Asha::Verdict> Asha::Report(std::uint64_t trial, double resource, 
   verdict.level = level.resource;
   verdict.count = ++level.arrived;
   verdict.rank = static_cast<std::size_t>(first_equal - level.values.begin()) + 1;
-  verdict.keeps = std::max<std::size_t>(
-      1, static_cast<std::size_t>(std::floor(static_cast<double>(verdict.count) / options_.eta)));
+  verdict.keeps = Keeps(verdict.count);
   verdict.goes_on = !std::isnan(value) &&
                     (verdict.count <= options_.warmup_trials || verdict.rank <= verdict.keeps);
   level.went_on += verdict.goes_on ? 1 : 0;

@@ -53,9 +53,13 @@ class Asha {
     std::vector<double> values = {};
   };
   const std::vector<Level>& levels() const { return levels_; }
+  // The worst value with which the next trial to come to the level goes on; NaN: any.
+  double Cutoff(const Level& level) const;
 
  private:
   explicit Asha(Options options);
+  // So many of `arrived` trials go on.
+  std::size_t Keeps(std::size_t arrived) const;
 
   Options options_;
   std::vector<Level> levels_;

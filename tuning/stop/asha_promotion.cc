@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,11 @@ AshaPromotion::AshaPromotion(Asha::Options options, const Asha& asha) : options_
 std::size_t AshaPromotion::Keeps(const Level& level) const {
   return static_cast<std::size_t>(
       std::floor(static_cast<double>(level.arrived) / options_.eta * (1 + 1e-12)));
+}
+
+double AshaPromotion::Cutoff(const Level& level) const {
+  const std::size_t keeps = std::min(Keeps(level), level.places.size());
+  return keeps == 0 ? std::numeric_limits<double>::quiet_NaN() : level.places[keeps - 1].first;
 }
 
 std::optional<AshaPromotion::Candidate> AshaPromotion::Best() {

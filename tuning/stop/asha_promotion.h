@@ -52,6 +52,8 @@ class AshaPromotion {
     std::set<Place> candidates = {};  // The places that may go on.
   };
   const std::vector<Level>& levels() const { return levels_; }
+  // The worst value that is among those that go on from the level; NaN: none is.
+  double Cutoff(const Level& level) const;
 
  private:
   AshaPromotion(Asha::Options options, const Asha& asha);

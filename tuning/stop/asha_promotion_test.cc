@@ -26,6 +26,8 @@ TEST(AshaPromotionTest, NobodyGoesOnUntilThereAreEnough) {
   EXPECT_EQ(third->verdict, Verdict::kPauses);
   EXPECT_EQ(third->rank, 3u);
   EXPECT_EQ(third->keeps, 1u);
+  EXPECT_EQ(rule.Cutoff(rule.levels()[0]), 0.4);
+  EXPECT_TRUE(std::isnan(rule.Cutoff(rule.levels()[1])));
   EXPECT_EQ(rule.Next(), 1u);
   EXPECT_EQ(rule.Next(), std::nullopt);
 }

@@ -63,6 +63,18 @@ TEST(AshaTest, TheFirstGoesOnAndThenTheBestThird) {
   EXPECT_THAT(asha.levels()[0].values, ElementsAre(4, 4.2, 4.5, 5, 6, 7));
 }
 
+TEST(AshaTest, TheCutoffIsWhatTheNextOneMayJustHave) {
+  for (const double value : {4.2, 4.21}) {
+    Asha asha = *Asha::Create({.warmup_trials = 1});
+    EXPECT_TRUE(std::isnan(asha.Cutoff(asha.levels()[0])));
+    for (const std::uint64_t trial : {0, 1, 2, 3, 4}) {
+      asha.Report(trial, 1, std::vector<double>{5, 6, 4, 4.2, 7}[trial]);
+    }
+    EXPECT_EQ(asha.Cutoff(asha.levels()[0]), 4.2) << "two of six go on";
+    EXPECT_EQ(asha.Report(5, 1, value)->goes_on, value <= 4.2);
+  }
+}
+
 TEST(AshaTest, EqualValuesShareTheBetterRank) {
   Asha asha = *Asha::Create({});
   for (std::uint64_t trial = 0; trial < 4; ++trial) {

@@ -56,19 +56,22 @@ absl::StatusOr<Bands> Bands::Create(Options options) {
   return bands;
 }
 
+double Bands::LimitOf(const Band& band) const {
+  return band.values[static_cast<std::size_t>(1.0 / options_.eta *
+                                              static_cast<double>(band.values.size()))];
+}
+
 Bands::Verdict Bands::Report(std::uint64_t number, double value) {
   Trial& trial = trials_[number];
   const bool counts = std::isfinite(value);
   if (counts) Count(trial, value);
   if (trial.at_bands.empty()) return {.counts = counts};
   const Band& band = bands_[trial.at_bands.size() - 1];
-  const auto place =
-      static_cast<std::size_t>(1.0 / options_.eta * static_cast<double>(band.values.size()));
   Verdict verdict = {.counts = counts,
                      .band = band.at,
                      .count = band.values.size(),
                      .own = options_.strict ? trial.at_bands.back() : trial.best,
-                     .limit = band.values[place]};
+                     .limit = LimitOf(band)};
   verdict.goes_on = verdict.own <= verdict.limit;
   return verdict;
 }

@@ -48,6 +48,8 @@ class Bands {
     std::vector<double> values = {};  // Best first.
   };
   const std::vector<Band>& bands() const { return bands_; }
+  // The worst value that goes on at a band that has values.
+  double LimitOf(const Band& band) const;
 
  private:
   struct Trial {

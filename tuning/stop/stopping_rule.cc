@@ -41,7 +41,7 @@ class AshaRule : public StoppingRule {
     std::vector<Level> levels;
     for (const Asha::Level& level : rule_.levels()) {
       levels.push_back({level.resource, level.arrived, level.went_on,
-                        level.values.empty() ? kNone : level.values.front()});
+                        level.values.empty() ? kNone : level.values.front(), rule_.Cutoff(level)});
     }
     return levels;
   }
@@ -94,7 +94,8 @@ class AshaPromotionRule : public StoppingRule {
     std::vector<Level> levels;
     for (const AshaPromotion::Level& level : rule_.levels()) {
       levels.push_back({level.resource, level.arrived, level.went_on,
-                        level.places.empty() ? kNone : level.places.front().first});
+                        level.places.empty() ? kNone : level.places.front().first,
+                        rule_.Cutoff(level)});
     }
     return levels;
   }
@@ -169,7 +170,8 @@ class BandsRule : public StoppingRule {
     std::vector<Level> levels;
     for (const Bands::Band& band : rule_.bands()) {
       if (band.values.empty()) break;
-      levels.push_back({static_cast<double>(band.at), band.values.size(), 0, band.values.front()});
+      levels.push_back({static_cast<double>(band.at), band.values.size(), 0, band.values.front(),
+                        rule_.LimitOf(band)});
     }
     return levels;
   }

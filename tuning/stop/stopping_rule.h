@@ -60,6 +60,9 @@ class StoppingRule {
     std::size_t arrived = 0;
     std::size_t went_on = 0;
     double best = std::numeric_limits<double>::quiet_NaN();
+    // The worst value that the next trial to come there may have to go on; NaN: any goes on, or the
+    // rule has no such limit.
+    double cutoff = std::numeric_limits<double>::quiet_NaN();
   };
   virtual std::vector<Level> Levels() const { return {}; }
 };

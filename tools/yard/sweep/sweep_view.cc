@@ -126,10 +126,12 @@ std::string BestTable(const msg::SweepDetailsReplyT& details, const SweepReportO
 
 std::string LevelTable(const msg::SweepDetailsReplyT& details) {
   if (details.levels.empty()) return "";
-  Table table({">LEVEL", ">ARRIVED", ">WENT ON", ">BEST"});
+  Table table({">LEVEL", ">ARRIVED", ">WENT ON", ">CUT-OFF", ">BEST"});
   for (const auto& level : details.levels) {
     table.AddRow({ShortNumber(level->resource), absl::StrCat(level->arrived),
-                  absl::StrCat(level->went_on), level->has_best ? ShortNumber(level->best) : "-"});
+                  absl::StrCat(level->went_on),
+                  level->has_cutoff ? ShortNumber(level->cutoff) : "-",
+                  level->has_best ? ShortNumber(level->best) : "-"});
   }
   return absl::StrCat("\n", table.ToString());
 }
@@ -142,6 +144,23 @@ std::string ImportanceTable(const msg::SweepDetailsReplyT& details) {
   }
   return absl::StrCat("\n", table.ToString(),
                       "(what has to be right to be among the best tenth)\n");
+}
+
+std::string MarginalTable(const msg::SweepDetailsReplyT& details) {
+  if (details.marginals.empty()) return "";
+  Table table({"PARAMETER", "VALUES", ">TRIALS", ">BEST", ">MEDIAN"});
+  for (const auto& marginal : details.marginals) {
+    for (const auto& bin : marginal->bins) {
+      const std::string values =
+          !bin->value.empty() ? Bare(bin->value)
+          : bin->low == bin->high
+              ? ShortNumber(bin->low)
+              : absl::StrCat(ShortNumber(bin->low), " to ", ShortNumber(bin->high));
+      table.AddRow({bin == marginal->bins.front() ? marginal->parameter : "", values,
+                    absl::StrCat(bin->trials), ShortNumber(bin->best), ShortNumber(bin->median)});
+    }
+  }
+  return absl::StrCat("\n", table.ToString());
 }
 
 // "310: 200 done, 80 stopped early, 30 failed", of resource, and of time.
@@ -293,7 +312,8 @@ std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepRepor
                   Line("best", SweepBest(sweep)));
   if (sweep.best != nullptr) absl::StrAppend(&text, Line("", ConfigLine(sweep.best->config)));
   return absl::StrCat(text, BestTable(details, options), LevelTable(details),
-                      ImportanceTable(details), Failures(details), NextLine(sweep));
+                      ImportanceTable(details), MarginalTable(details), Failures(details),
+                      NextLine(sweep));
 }
 
 std::string SweepSchedule(const msg::SweepDetailsReplyT& details) {

@@ -28,7 +28,8 @@ struct SweepReportOptions {
   int width = 0;          // The terminal's; 0: any.
   absl::TimeZone zone = absl::UTCTimeZone();
 };
-// The report of a sweep: state, best trials, levels, importance, cost, failures by reason.
+// The report of a sweep: state, best trials, levels, importance, marginals, cost, failures by
+// reason.
 std::string SweepReport(const msg::SweepDetailsReplyT& details, const SweepReportOptions& options);
 // How the best trial came to where it is: one line a trial that it has taken over from, the first
 // first, with its configuration.

@@ -66,9 +66,27 @@ msg::SweepDetailsReplyT Details() {
   details.levels[0]->resource = 3;
   details.levels[0]->arrived = 2;
   details.levels[0]->went_on = 1;
+  details.levels[0]->has_cutoff = true;
+  details.levels[0]->cutoff = 0.3125;
   details.importance.push_back(std::make_unique<msg::SweepImportanceT>());
   details.importance[0]->parameter = "lr";
   details.importance[0]->importance = 0.75;
+  auto marginal = std::make_unique<msg::SweepMarginalT>();
+  marginal->parameter = "opt";
+  marginal->bins.push_back(std::make_unique<msg::SweepBinT>());
+  marginal->bins[0]->value = "\"sgd\"";
+  marginal->bins[0]->trials = 1;
+  marginal->bins[0]->best = marginal->bins[0]->median = 0.25;
+  details.marginals.push_back(std::move(marginal));
+  marginal = std::make_unique<msg::SweepMarginalT>();
+  marginal->parameter = "lr";
+  marginal->bins.push_back(std::make_unique<msg::SweepBinT>());
+  marginal->bins[0]->low = 1e-3;
+  marginal->bins[0]->high = 0.1;
+  marginal->bins[0]->trials = 2;
+  marginal->bins[0]->best = 0.25;
+  marginal->bins[0]->median = 0.375;
+  details.marginals.push_back(std::move(marginal));
   return details;
 }
 
@@ -93,6 +111,9 @@ TEST(SweepViewTest, TheReportHasWhatASweepHasFound) {
                     HasSubstr("digits-0002, digits-0003"), HasSubstr("spent      12 iterations: "),
                     HasSubstr("48 s of trials: 29 s done, 19 s stopped early")));
   EXPECT_THAT(text, AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr(" epochs "))));
+  EXPECT_THAT(text, AllOf(HasSubstr("    3        2        1   0.3125     -"),
+                          HasSubstr("opt        sgd                1  0.25    0.25\n"),
+                          HasSubstr("lr         0.001 to 0.1       2  0.25   0.375\n")));
 }
 
 TEST(SweepViewTest, ProgressIsInTheOrderOfTheEnds) {
