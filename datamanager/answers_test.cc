@@ -22,6 +22,7 @@
 #include "bus/call/reply_stream.h"
 #include "bus/schema/datamanager_generated.h"
 #include "datamanager/answer/answer.h"
+#include "datamanager/answer/importance_answer.h"
 #include "datamanager/answer/run_answers.h"
 #include "datamanager/answer/scalar_answer.h"
 #include "datamanager/answer/scalar_messages.h"
@@ -664,6 +665,60 @@ TEST_F(RunAnswersTest, HyperparametersOfEveryRunThatHasSome) {
   ASSERT_EQ(rest.runs.size(), 1u);
   EXPECT_EQ(rest.runs[0]->run, "c");
   EXPECT_EQ(rest.next, "");
+}
+
+// Runs "r00", "r01", ...: the nearer to 0.1 the rate of one is, the smaller is its loss.
+TEST_F(RunAnswersTest, ImportanceSaysWhichParametersHaveToBeRight) {
+  constexpr int kRuns = 20;
+  const auto name_of = [](int i) { return absl::StrCat("r", i / 10, i % 10); };
+  for (int i = 0; i < kRuns; ++i) {
+    const double loss = std::abs(i - 7) + 1;
+    source_.Append(name_of(i) + kFile, Scalar(1, "loss", loss) + Scalar(2, "loss", 2 * loss));
+  }
+  source_.Append(std::string("bare") + kFile, Scalar(1, "loss", 1));
+  source_.Scan();
+  for (int i = 0; i < kRuns; ++i) {
+    auto config = RunConfig::Parse(absl::StrCat(R"({"rate": )", i / 70.0, R"(, "depth": )", i % 3,
+                                                R"(, "optimizer": ")", i % 2 == 0 ? "a" : "b",
+                                                R"(", "epochs": 9})"));
+    ASSERT_TRUE(source_.item(name_of(i))
+                    .Set(kConfigKey, std::make_shared<const RunConfig>(*std::move(config)))
+                    .ok());
+  }
+  msg::ImportanceRequestT request;
+  request.value = "min:loss";
+  const auto reply = Only(MakeImportanceAnswer(request, &source_));
+  EXPECT_EQ(reply.runs, kRuns + 1u);
+  EXPECT_EQ(reply.counted, kRuns) << "one has no parameters";
+  EXPECT_EQ(reply.reason, "");
+  ASSERT_EQ(reply.importance.size(), 3u) << "one parameter is the same in all";
+  EXPECT_EQ(reply.importance[0]->parameter, "rate");
+  EXPECT_GT(reply.importance[0]->importance, 0.5);
+
+  // The reason says why it cannot be said.
+  request.selection = std::make_unique<msg::SelectionT>();
+  request.selection->runs = {"r03", "r04", "bare"};
+  const auto few = Only(MakeImportanceAnswer(request, &source_));
+  EXPECT_THAT(few.importance, IsEmpty());
+  EXPECT_EQ(few.reason,
+            "it takes 10 runs that have a finite min:loss and parameters, and there are 2 among 3");
+  request.selection->runs.clear();
+  request.value = "accuracy";
+  EXPECT_EQ(
+      Only(MakeImportanceAnswer(request, &source_)).reason,
+      "it takes 10 runs that have a finite accuracy and parameters, and there are 0 among 21");
+  request.value = "max:";
+  EXPECT_TRUE(absl::IsInvalidArgument(MakeImportanceAnswer(request, &source_).status()));
+  request.value = "loss";
+  request.selection->runs = {"nobody"};
+  EXPECT_TRUE(absl::IsNotFound(MakeImportanceAnswer(request, &source_).status()));
+
+  // A run that has gone since, and one that cannot be read, do not count.
+  request.selection = nullptr;
+  auto maker = MakeImportanceAnswer(request, &source_);
+  source_.Forget("r05");
+  source_.Break("r06", absl::DataLossError("cannot open r06"));
+  EXPECT_EQ(Only(std::move(maker)).counted, kRuns - 2u);
 }
 
 TEST_F(RunAnswersTest, ParametersAreThoseOfTheCommandAndOfTheRunBelowToo) {

@@ -1,6 +1,7 @@
 #include "datamanager/query_methods.h"
 
 #include "bus/schema/datamanager_methods.h"
+#include "datamanager/answer/importance_answer.h"
 #include "datamanager/answer/run_answers.h"
 #include "datamanager/answer/scalar_answer.h"
 #include "datamanager/answer/value_answer.h"
@@ -19,6 +20,7 @@ void AddQueryMethods(bus::Service* service, RunSource* source, runtime::ThreadPo
   Serve<Datamanager::ReadBlob>(service, pool, from(&MakeBlobAnswer));
   Serve<Datamanager::ReadGraph>(service, pool, from(&MakeGraphAnswer));
   Serve<Datamanager::HParams>(service, pool, from(&MakeHParamsAnswer));
+  Serve<Datamanager::Importance>(service, pool, from(&MakeImportanceAnswer));
   Serve<Datamanager::Lineage>(service, pool, from(&MakeLineageAnswer));
   Serve<Datamanager::Files>(service, pool, from(&MakeFilesAnswer));
 }

@@ -7,7 +7,7 @@
 
 namespace datamanager {
 
-// Serves ReadScalars, ReadValues, ReadBlob, ReadGraph, HParams, Lineage and Files of
+// Serves ReadScalars, ReadValues, ReadBlob, ReadGraph, HParams, Importance, Lineage and Files of
 // rpc::Datamanager from `source`. Both it and `pool`, on which answers are made, outlive `service`.
 void AddQueryMethods(bus::Service* service, RunSource* source, runtime::ThreadPool* pool);
 

@@ -279,6 +279,12 @@ TEST_F(ServiceMethodsTest, WhatIsAskedAboutWholeRuns) {
   ASSERT_TRUE(hparams.ok()) << hparams.status();
   ASSERT_EQ(hparams->runs.size(), 1u);
   EXPECT_EQ(hparams->runs[0]->metrics.at(0)->value, "2");
+  msg::ImportanceRequestT asked;
+  asked.value = "loss";
+  const auto importance = client_->Call<Datamanager::Importance>(asked);
+  ASSERT_TRUE(importance.ok()) << importance.status();
+  EXPECT_EQ(importance->reason,
+            "it takes 10 runs that have a finite loss and parameters, and there are 0 among 1");
   const auto lineage = client_->Call<Datamanager::Lineage>({});
   ASSERT_TRUE(lineage.ok()) << lineage.status();
   EXPECT_EQ(lineage->runs.size(), 1u);

@@ -1,0 +1,31 @@
+#ifndef DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
+#define DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
+
+// Importance: which parameters of runs, searched for by a sweep or by hand, have to be right for a
+// run to be among the best of them (tuning/analysis/importance.h).
+//
+// Re-imagined: W&B's panel of parameter importance, which trains a forest of the runs of a table.
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "bus/schema/datamanager_generated.h"
+#include "datamanager/answer/answer.h"
+#include "datamanager/catalog/run_source.h"
+
+namespace datamanager {
+
+inline constexpr std::size_t kFewestCompared = 10;
+inline constexpr std::size_t kMostCompared = 10'000;
+
+// One part. Waits until it is known which tags a run has; one that cannot be read is selected, and
+// not counted. If it cannot be said, this is no error: `reason` says why. Errors: those of
+// Selection::FindRuns(); InvalidArgument: no value is named. `source` is not owned, and outlives
+// the maker.
+absl::StatusOr<std::unique_ptr<AnswerMaker<msg::ImportanceReplyT>>> MakeImportanceAnswer(
+    const msg::ImportanceRequestT& request, RunSource* source);
+
+}  // namespace datamanager
+
+#endif  // DATAMANAGER_ANSWER_IMPORTANCE_ANSWER_H_
