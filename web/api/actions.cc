@@ -12,6 +12,7 @@
 #include "bus/schema/launcher_methods.h"
 #include "bus/schema/trainer_methods.h"
 #include "runtime/text/string_view.h"
+#include "web/api/sweep_answers.h"
 
 namespace web {
 namespace {
@@ -126,6 +127,7 @@ absl::StatusOr<json> DoAction(bus::Client& client, std::string_view kind, const 
   if (action == "set" && (kind == "trials" || kind == "runs")) {
     return Annotate(client, kind == "trials", id, body, request_id);
   }
+  if (kind == "sweeps") return ChangeSweep(client, id, action, body, request_id);
   if (kind == "trials") {
     if (action == "stop") return OfTrial<rpc::Trainer::StopTrial>(client, id, request_id);
     if (action == "pause") return OfTrial<rpc::Trainer::PauseTrial>(client, id, request_id);

@@ -236,6 +236,7 @@ absl::Status AddTrial(bus::Client& client, const std::string& id, json& text) {
   if (details->options != nullptr) {
     text["provenance"] = bus::MetricsToJson(details->options->provenance);
     text["diff"] = details->options->provenance_diff;
+    text["sweep"] = bus::TextOrNull(details->options->sweep);
   }
   AddJob(client, details->trial->job, text);
   return absl::OkStatus();

@@ -24,6 +24,7 @@
 #include "web/api/run_list.h"
 #include "web/api/series_format.h"
 #include "web/api/series_reader.h"
+#include "web/api/sweep_answers.h"
 #include "web/events/bus_topics.h"
 #include "web/events/event_streams.h"
 #include "web/http/guard.h"
@@ -110,6 +111,10 @@ class RoutedApi : public Api {
   }
 
  private:
+  static bool IsView(const std::string& name) {
+    return name == "runs" || name == "run" || name == "sweeps" || name == "sweep";
+  }
+
   // Files of the page, and what says that this is alive: of no use to a stranger.
   static Response AnswerFile(const Request& request) {
     const Segments& path = request.target.segments;
@@ -118,7 +123,7 @@ class RoutedApi : public Api {
     std::string name = "index.html";
     if (path.size() == 2 && path[0] == "page") {
       name = path[1];
-    } else if (!path.empty() && path[0] != "runs" && path[0] != "run") {
+    } else if (!path.empty() && !IsView(path[0])) {
       return NoSuchRoute();
     }
     const auto file = FindPageFile(name);
@@ -167,8 +172,8 @@ class RoutedApi : public Api {
     for (const auto& [name, value] : request.target.query) {
       if (name != "topic") continue;
       if (!IsTopic(value)) {
-        return reply->Send(
-            Problem(400, absl::StrCat("there is no topic ", value), "yard, run:NAME or logs:JOB"));
+        return reply->Send(Problem(400, absl::StrCat("there is no topic ", value),
+                                   "yard, run:NAME, sweep:ID or logs:JOB"));
       }
       topics.push_back(value);
     }
@@ -219,6 +224,9 @@ class RoutedApi : public Api {
 
   Response Answer(const Request& request, const Segments& path) {
     if (request.method == "POST" && path == Segments{"series"}) return Series(request);
+    if (request.method == "POST" && path == Segments{"importance"}) {
+      return JsonResponse(ImportanceAnswer(*options_.client, request.body));
+    }
     if (request.method == "POST" && path.size() == 3) return Act(request, path);
     if (!IsRead(request)) {
       return path.size() == 1 || path.size() == 2 ? Problem(405, "this path is only read")
@@ -227,6 +235,10 @@ class RoutedApi : public Api {
     if (path == Segments{"yard"}) return JsonResponse(YardAnswer(*options_.client));
     if (path == Segments{"usage"}) return JsonResponse(UsageAnswer(*options_.client));
     if (path == Segments{"runs"}) return Runs(request.target);
+    if (path == Segments{"sweeps"}) return JsonResponse(SweepsAnswer(*options_.client));
+    if (path.size() == 2 && path[0] == "sweeps") {
+      return JsonResponse(SweepAnswer(*options_.client, path[1]));
+    }
     if (path == Segments{"trials"}) return Trials(request.target);
     if (path.size() == 2 && (path[0] == "runs" || path[0] == "trials")) {
       return JsonResponse(RunAnswer(*options_.client, path[1]));

@@ -76,6 +76,7 @@ class ApiTest : public testing::Test {
     sessions_ = Sessions::Open({.file = folder_ + "/sessions"});
     ServeDatamanager();
     ServeTrainer();
+    ServeSweeps();
     ServeLauncher();
     ServeAnnotate("trainer", "t-abcde");
     ServeAnnotate("datamanager", "copied");
@@ -138,6 +139,8 @@ class ApiTest : public testing::Test {
   std::string last_id_;
   int signal_ = 0;
   std::string told_;
+  std::vector<std::string> changed_;
+  msg::ImportanceRequestT compared_;
   runtime::Coordinator coordinator_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<runtime::ThreadPool> pool_;
@@ -175,6 +178,19 @@ class ApiTest : public testing::Test {
           } else {
             return absl::NotFoundError(absl::StrCat("no run ", request.run));
           }
+          return reply;
+        });
+    service.Handle<Datamanager::Importance>(
+        [this](const bus::CallContext&, const msg::ImportanceRequestT& request) {
+          compared_ = request;
+          msg::ImportanceReplyT reply;
+          reply.runs = 3;
+          reply.counted = 2;
+          reply.reason = request.maximize ? "they are few" : "";
+          if (request.maximize) return reply;
+          reply.importance.push_back(std::make_unique<msg::ParameterImportanceT>());
+          reply.importance[0]->parameter = "lr";
+          reply.importance[0]->importance = 1;
           return reply;
         });
     service.Handle<Datamanager::Tags>(
@@ -303,6 +319,53 @@ class ApiTest : public testing::Test {
            const msg::PauseTrialRequestT& request) -> absl::StatusOr<msg::PauseTrialReplyT> {
           if (request.trial != "t-abcde") return absl::NotFoundError("no such trial");
           return absl::FailedPreconditionError("trial t-abcde has ended");
+        });
+  }
+
+  static std::unique_ptr<msg::SweepT> SweepOf(const std::string& id) {
+    auto sweep = std::make_unique<msg::SweepT>();
+    sweep->id = id;
+    sweep->name = id == "s-abcde" ? "study" : "first";
+    sweep->metric = "loss";
+    sweep->trials = 2;
+    sweep->best = std::make_unique<msg::SweepTrialT>();
+    sweep->best->config = R"({"lr":0.1})";
+    return sweep;
+  }
+
+  void ServeSweeps() {
+    using rpc::Trainer;
+    bus::Service& service = services_.Add("trainer");
+    service.Handle<Trainer::Sweeps>([](const bus::CallContext&, const msg::SweepsRequestT&) {
+      msg::SweepsReplyT reply;
+      for (const char* id : {"s-aaaaa", "s-abcde"}) reply.sweeps.push_back(SweepOf(id));
+      return reply;
+    });
+    service.Handle<Trainer::SweepDetails>(
+        [](const bus::CallContext&,
+           const msg::SweepDetailsRequestT& request) -> absl::StatusOr<msg::SweepDetailsReplyT> {
+          if (request.sweep != "study") return absl::NotFoundError("no sweep is called so");
+          msg::SweepDetailsReplyT reply;
+          reply.sweep = SweepOf("s-abcde");
+          reply.levels.push_back(std::make_unique<msg::SweepLevelT>());
+          reply.levels[0]->has_cutoff = true;
+          reply.levels[0]->cutoff = 0.5;
+          reply.marginals.push_back(std::make_unique<msg::SweepMarginalT>());
+          reply.marginals[0]->parameter = "opt";
+          reply.marginals[0]->bins.push_back(std::make_unique<msg::SweepBinT>());
+          reply.marginals[0]->bins[0]->value = "\"<b>\"";
+          return reply;
+        });
+    service.Handle<Trainer::ChangeSweep>(
+        [this](const bus::CallContext& context,
+               const msg::ChangeSweepRequestT& request) -> absl::StatusOr<msg::ChangeSweepReplyT> {
+          if (request.sweep != "study") return absl::NotFoundError("no sweep is called so");
+          changed_.push_back(absl::StrCat(msg::EnumNameSweepOrder(request.order), " ",
+                                          request.whether ? "yes " : "", request.config,
+                                          context.request_id));
+          msg::ChangeSweepReplyT reply;
+          reply.sweep = SweepOf("s-abcde");
+          return reply;
         });
   }
 
@@ -570,7 +633,7 @@ TEST_F(ApiTest, WithoutAPortThereIsNoKey) {
 }
 
 TEST_F(ApiTest, ThePageItselfIsForEverybody) {
-  for (const char* path : {"/", "/runs?q=a", "/run/sweep%2Fa"}) {
+  for (const char* path : {"/", "/runs?q=a", "/run/sweep%2Fa", "/sweeps", "/sweep/study"}) {
     const Response response = Ask("GET", path, "", Door::kPort);
     EXPECT_EQ(response.type, "text/html; charset=utf-8") << path;
     EXPECT_THAT(response.body, StartsWith("<!doctype html>")) << path;
@@ -659,6 +722,59 @@ TEST_F(ApiTest, WhatPeopleSayIsSetByWhomeverHasTheRun) {
                            R"({"remove_labels": [1]})", R"({"display_name": {}})"}) {
     EXPECT_THAT(set("runs/copied", body), HasSubstr("is of another type")) << body;
   }
+}
+
+TEST_F(ApiTest, SweepsAreListedWithTheNewestFirst) {
+  const json sweeps = Get("sweeps")["sweeps"];
+  ASSERT_EQ(sweeps.size(), 2U);
+  EXPECT_EQ(sweeps[0]["id"], "s-abcde");
+  EXPECT_EQ(sweeps[0]["best"]["config"], json({{"lr", 0.1}}));
+  const json sweep = Get("sweeps/study");
+  EXPECT_EQ(sweep["id"], "s-abcde");
+  EXPECT_EQ(sweep["levels"][0]["cutoff"], 0.5);
+  EXPECT_EQ(sweep["marginals"][0]["bins"][0]["value"], "<b>");
+  EXPECT_EQ(Ask("GET", "/api/v1/sweeps/none").status, 404);
+  EXPECT_EQ(Ask("POST", "/api/v1/sweeps", "{}").status, 405);
+}
+
+TEST_F(ApiTest, ASweepIsChanged) {
+  for (const char* path : {"stop", "pause", "resume", "rm"}) {
+    EXPECT_EQ(Ask("POST", absl::StrCat("/api/v1/sweeps/study/", path), "{}").status, 200) << path;
+  }
+  const std::string body = R"({"drain":true,"failed":true,"config":{"lr":1},"request_id":"a"})";
+  for (const char* path : {"pause", "resume", "enqueue"}) {
+    EXPECT_EQ(Ask("POST", absl::StrCat("/api/v1/sweeps/study/", path), body).status, 200) << path;
+  }
+  for (std::size_t i = 0; i < 4 && i < changed_.size(); ++i) {
+    changed_[i].resize(changed_[i].find(' '));  // (It has an id of its own.)
+  }
+  EXPECT_THAT(changed_, ElementsAre("Stop", "Pause", "Resume", "Remove", "Pause yes a",
+                                    "Resume yes a", "Enqueue {\"lr\":1}a"));
+  EXPECT_EQ(Ask("POST", "/api/v1/sweeps/study/explode", "{}").status, 400);
+  EXPECT_EQ(Ask("POST", "/api/v1/sweeps/study/enqueue", R"({"config":[]})").status, 400);
+  EXPECT_EQ(Ask("POST", "/api/v1/sweeps/none/stop", "{}").status, 404);
+}
+
+TEST_F(ApiTest, ImportanceIsThatOfAnyRuns) {
+  const Response answer = Ask("POST", "/api/v1/importance",
+                              R"({"value":"min:loss","runs":["0001","0002"],"prefix":"study-"})");
+  EXPECT_EQ(json::parse(answer.body),
+            (json{{"importance", {{{"parameter", "lr"}, {"importance", 1.0}}}},
+                  {"reason", nullptr},
+                  {"runs", 3},
+                  {"counted", 2}}));
+  EXPECT_EQ(compared_.value, "min:loss");
+  EXPECT_THAT(compared_.selection->runs, ElementsAre("study-0001", "study-0002"));
+  const Response none =
+      Ask("POST", "/api/v1/importance", R"({"value":"acc","goal":"maximize","q":"label:best"})");
+  EXPECT_EQ(json::parse(none.body)["reason"], "they are few");
+  EXPECT_EQ(compared_.selection->query, "label:best");
+  for (const char* body :
+       {"", "[]", R"({"value":1})", R"({"value":"a","runs":[]})", R"({"value":"a","runs":[1]})",
+        R"({"value":"a","goal":"up"})", R"({"value":"a","tag":"b"})"}) {
+    EXPECT_EQ(Ask("POST", "/api/v1/importance", body).status, 400) << body;
+  }
+  EXPECT_EQ(Ask("GET", "/api/v1/importance").status, 404);
 }
 
 TEST_F(ApiTest, AStreamHasTopics) {

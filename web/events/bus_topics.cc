@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bus/event/subscriber.h"
+#include "bus/json/sweep_json.h"
 #include "bus/json/things_json.h"
 #include "bus/schema/envelope_generated.h"
 #include "bus/wire/topic.h"
@@ -23,6 +24,7 @@ using nlohmann::json;
 constexpr std::string_view kYard = "yard";
 constexpr std::string_view kRun = "run:";
 constexpr std::string_view kLogs = "logs:";
+constexpr std::string_view kSweep = "sweep:";
 
 // What has come since the last time.
 struct Pending {
@@ -34,12 +36,17 @@ struct Pending {
   };
   std::map<Series, msg::PointsT> points;
   std::map<Source, Lines> lines;
-  std::map<std::string, json> trials, jobs, services;
+  struct Sweep {
+    json sweep;
+    std::map<std::uint64_t, json> trials;  // By number, as each is now.
+  };
+  std::map<std::string, Sweep> sweeps;  // By topic.
+  std::map<std::string, json> trials, jobs, services, sweep_news;
   std::set<std::string> gaps;
 
   bool empty() const {
     return points.empty() && lines.empty() && trials.empty() && jobs.empty() && services.empty() &&
-           gaps.empty();
+           sweeps.empty() && sweep_news.empty() && gaps.empty();
   }
 };
 
@@ -98,6 +105,8 @@ class Topics : public BusTopics {
         const std::unique_ptr<msg::TrialT> news(trial->trial()->UnPack());
         pending_.trials[news->id] = TrialNews(*news);
       }
+    } else if (const auto* sweep = event.body_as_SweepEvent()) {
+      AddSweep(topic, *sweep);
     } else if (const auto* job = event.body_as_JobEvent()) {
       if (job->job() != nullptr) {
         const std::unique_ptr<msg::JobT> news(job->job()->UnPack());
@@ -141,6 +150,19 @@ class Topics : public BusTopics {
     for (std::string& line : news->lines) known.lines.push_back(std::move(line));
   }
 
+  void AddSweep(const std::string& topic, const msg::SweepEvent& event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    if (event.sweep() == nullptr) return;
+    const std::unique_ptr<msg::SweepEventT> news(event.UnPack());
+    if (topic == kYard) {
+      pending_.sweep_news[news->sweep->id] = bus::ToJson(*news->sweep);
+      return;
+    }
+    Pending::Sweep& known = pending_.sweeps[topic];
+    known.sweep = bus::ToJson(*news->sweep);
+    for (const auto& trial : news->trials) known.trials[trial->number] = bus::ToJson(*trial);
+  }
+
   void AddGap(const std::string& topic) {
     const runtime::MutexLock lock(mutex_);
     pending_.gaps.insert(topic);
@@ -169,6 +191,10 @@ class Topics : public BusTopics {
     for (const auto& [id, news] : pending.services) {
       options_.on_event("yard", "service", news, true);
     }
+    for (const auto& [id, news] : pending.sweep_news) {
+      options_.on_event("yard", "sweep", {{"sweep", news}}, true);
+    }
+    for (const auto& [topic, news] : pending.sweeps) HandOnSweep(topic, news);
     for (const auto& [series, points] : pending.points) HandOnPoints(series.first, points);
     for (const auto& [source, lines] : pending.lines) {
       options_.on_event(
@@ -181,6 +207,14 @@ class Topics : public BusTopics {
           false);
     }
     for (const std::string& topic : pending.gaps) options_.on_gap(topic);
+  }
+
+  // A page of a sweep asks anew for more trials than it can be told of at once.
+  void HandOnSweep(const std::string& topic, const Pending::Sweep& news) {
+    if (news.trials.size() > kMostTrialsAtOnce) return options_.on_gap(topic);
+    json trials = json::array();
+    for (const auto& [number, trial] : news.trials) trials.push_back(trial);
+    options_.on_event(topic, "sweep", {{"sweep", news.sweep}, {"trials", std::move(trials)}}, true);
   }
 
   void HandOnPoints(const std::string& topic, const msg::PointsT& points) {
@@ -222,6 +256,9 @@ std::vector<std::string> BusPrefixesOf(std::string_view topic) {
   }
   if (topic.starts_with(kLogs) && topic.size() > kLogs.size()) {
     return {bus::TopicOf({"l", topic.substr(kLogs.size())})};
+  }
+  if (topic.starts_with(kSweep) && topic.size() > kSweep.size()) {
+    return {bus::TopicOf({"t", topic.substr(kSweep.size())})};
   }
   return {};
 }

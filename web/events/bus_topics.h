@@ -17,7 +17,8 @@ namespace web {
 
 // What a page may follow, and the events of the bus behind it:
 //
-//   yard      t/, s/launcher/, $sys/reg/   "trial", "job", "service": what has changed
+//   yard      t/, s/launcher/, $sys/reg/   "trial", "sweep", "job", "service": what has changed
+//   sweep:ID  t/ID/                        "sweep": {"sweep", "trials": those that have changed}
 //   run:NAME  m/NAME/                      "points": {"run", "tag", "steps", "times", "values"}
 //   logs:JOB  l/JOB/                       "lines": {"task", "attempt", "stream", "end", "lines"}
 //
@@ -51,6 +52,7 @@ std::vector<std::string> BusPrefixesOf(std::string_view topic);
 // Of one tag at one pace; of more, and of more lines of a task, the page is told to ask anew.
 inline constexpr std::size_t kMostPointsAtOnce = 1'024;
 inline constexpr std::size_t kMostLinesAtOnce = 1'000;
+inline constexpr std::size_t kMostTrialsAtOnce = 500;  // Of a sweep.
 
 }  // namespace web
 

@@ -13,10 +13,11 @@ TEST(BusTopicsTest, ATopicOfThePageIsAPrefixOfTheBus) {
   EXPECT_THAT(BusPrefixesOf("yard"), ElementsAre("t/", "s/launcher/", "$sys/reg/"));
   EXPECT_THAT(BusPrefixesOf("run:sweep/a"), ElementsAre("m/sweep$2Fa/"));
   EXPECT_THAT(BusPrefixesOf("logs:j-abcde"), ElementsAre("l/j-abcde/"));
+  EXPECT_THAT(BusPrefixesOf("sweep:s-abcde"), ElementsAre("t/s-abcde/"));
 }
 
 TEST(BusTopicsTest, OthersAreNone) {
-  for (const char* topic : {"", "yards", "run:", "logs:", "m/a/", "e/"}) {
+  for (const char* topic : {"", "yards", "run:", "logs:", "sweep:", "m/a/", "e/"}) {
     EXPECT_THAT(BusPrefixesOf(topic), IsEmpty()) << topic;
     EXPECT_FALSE(IsTopic(topic)) << topic;
   }

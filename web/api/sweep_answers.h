@@ -1,0 +1,30 @@
+#ifndef WEB_API_SWEEP_ANSWERS_H_
+#define WEB_API_SWEEP_ANSWERS_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "bus/call/client.h"
+#include "nlohmann/json.hpp"
+
+namespace web {
+
+// Answers about sweeps, from calls of the trainer, and about which parameters matter, of the data
+// manager. Each blocks.
+
+// All sweeps, the newest first, each with its best trial.
+absl::StatusOr<nlohmann::json> SweepsAnswer(bus::Client& client);
+// All that is known of a sweep, by its name, its id or a prefix of it.
+absl::StatusOr<nlohmann::json> SweepAnswer(bus::Client& client, const std::string& sweep);
+// `body`: {"value": "min:loss", "goal": "minimize", "q": QUERY} or "runs" instead of "q", whose
+// names may leave out the "prefix" that all of them have. InvalidArgument: it is not so.
+absl::StatusOr<nlohmann::json> ImportanceAnswer(bus::Client& client, const std::string& body);
+// Stops, pauses, resumes or removes a sweep, or says what it tries next. `body`: an object.
+absl::StatusOr<nlohmann::json> ChangeSweep(bus::Client& client, const std::string& sweep,
+                                           std::string_view action, const nlohmann::json& body,
+                                           const std::string& request_id);
+
+}  // namespace web
+
+#endif  // WEB_API_SWEEP_ANSWERS_H_
