@@ -12,7 +12,7 @@
 namespace tuning {
 namespace {
 
-using Pair = std::pair<double, double>;  // Of the parameter, of the result.
+using Pair = std::pair<double, double>;  // A value of the parameter, and the result.
 
 double Median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -22,7 +22,7 @@ double Median(std::vector<double> values) {
   return (*std::max_element(values.begin(), middle) + above) / 2;
 }
 
-// Of pairs that are sorted by the parameter.
+// The pairs are sorted by the parameter.
 Bin BinOf(std::span<const Pair> pairs) {
   std::vector<double> values;
   for (const Pair& pair : pairs) values.push_back(pair.second);

@@ -20,8 +20,8 @@ struct Bin {
 // The values of one parameter, whatever the others were.
 struct Marginal {
   std::size_t parameter = 0;
-  // Of a number: at most kMostBins, from the least to the greatest value, with equally many results
-  // as far as equal values stay together. Of a category: one a value, the best first.
+  // A number has at most kMostBins, from the least to the greatest value, with equally many results
+  // as far as equal values stay together; a category has one a value, the best first.
   std::vector<Bin> bins = {};
 };
 inline constexpr std::size_t kMostBins = 5;

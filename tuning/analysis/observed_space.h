@@ -16,7 +16,7 @@ namespace tuning {
 // configurations, as a path has: it names the run.
 struct ObservedSpace {
   std::optional<Space> space;  // Nothing: no parameter is left.
-  std::vector<Point> points;   // Of each configuration; NaN: it lacks the parameter.
+  std::vector<Point> points;   // Each configuration has one; NaN: it lacks the parameter.
 };
 ObservedSpace SpaceOf(std::span<const Config> configs);
 

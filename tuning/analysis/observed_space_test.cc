@@ -12,7 +12,7 @@
 namespace tuning {
 namespace {
 
-// What 20 runs with these values have found.
+// Twenty configurations of many kinds of parameters.
 std::vector<Config> Configs() {
   std::vector<Config> configs;
   for (int i = 0; i < 20; ++i) {

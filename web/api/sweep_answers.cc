@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr absl::Duration kPatience = absl::Seconds(10);
 
-// Text of a member; empty if there is none. InvalidArgument: it is something else.
+// Text of a member; empty if the body lacks it. InvalidArgument: it is something else.
 absl::StatusOr<std::string> TextOf(const json& body, const char* name) {
   const json member = body.value(name, json(""));
   if (member.is_string()) return member.get<std::string>();

@@ -52,7 +52,7 @@ std::vector<std::string> BusPrefixesOf(std::string_view topic);
 // Of one tag at one pace; of more, and of more lines of a task, the page is told to ask anew.
 inline constexpr std::size_t kMostPointsAtOnce = 1'024;
 inline constexpr std::size_t kMostLinesAtOnce = 1'000;
-inline constexpr std::size_t kMostTrialsAtOnce = 500;  // Of a sweep.
+inline constexpr std::size_t kMostTrialsAtOnce = 500;  // A sweep has changed so many.
 
 }  // namespace web
 
