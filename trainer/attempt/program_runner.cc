@@ -13,11 +13,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 #include "trainer/attempt/trial_cluster.h"
 #include "trainer/attempt/trial_resources.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
@@ -41,7 +41,7 @@ absl::Status CheckTasks(const msg::TrialOptionsT& options) {
   std::uint64_t total = 0;
   for (const auto& tasks : options.tasks) {
     if (!IsWord(tasks->type)) {
-      return Invalid("type ", Quote(tasks->type),
+      return Invalid("type ", runtime::Quote(tasks->type),
                      " is not a word of at most 32 letters, digits, underscores and dashes");
     }
     if (!types.insert(tasks->type).second) return Invalid("type ", tasks->type, " is there twice");

@@ -10,7 +10,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/text/byte_size.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
@@ -43,7 +43,7 @@ absl::Status CheckNames(const Requests& requests, const char* kind) {
   std::set<std::string> names;
   for (const auto& request : requests) {
     if (!IsName(request->name)) {
-      return Invalid(kind, " ", Quote(request->name),
+      return Invalid(kind, " ", runtime::Quote(request->name),
                      ": not a name of at most 32 letters, digits, underscores and dashes");
     }
     if (!names.insert(request->name).second) {

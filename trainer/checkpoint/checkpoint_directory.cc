@@ -21,10 +21,10 @@
 #include "runtime/file/own_directory.h"
 #include "runtime/file/sync_directory.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
 #include "trainer/checkpoint/file_tree.h"
-#include "trainer/report/json_text.h"
 
 // A directory without a temporary name is always whole: it got its name by a rename, after all in
 // it was synced, and loses it by a rename before anything in it is removed.
@@ -33,6 +33,7 @@ namespace trainer {
 namespace {
 
 using runtime::Absl;
+using runtime::JsonValue;
 
 constexpr std::string_view kNamePrefix = "checkpoint_";
 constexpr std::string_view kTemporaryPrefix = "checkpoint_tmp";
@@ -42,7 +43,7 @@ constexpr std::size_t kMaxMetadata = 64 << 10;
 constexpr std::int64_t kMostIterations = 1'000'000'000'000'000;  // It is counted on from there.
 constexpr std::size_t kMaxManifest = 32 << 20;
 // Of a manifest: an array and three members a file.
-constexpr JsonLimits kManifestLimits = {8, 8 * kMaxTreeEntries};
+constexpr runtime::JsonLimits kManifestLimits = {8, 8 * kMaxTreeEntries};
 
 std::string Join(const std::string& directory, std::string_view name) {
   return absl::StrCat(directory, "/", Absl(name));
@@ -118,7 +119,7 @@ absl::StatusOr<FileSum> SumOf(const TreeFile& file) {
 std::string RenderManifest(const CheckpointManifest& manifest) {
   std::string text = "{\"files\":[";
   for (const auto& [name, sum] : manifest) {
-    absl::StrAppend(&text, text.back() == '[' ? "\n" : ",\n", "{\"path\":", Quote(name),
+    absl::StrAppend(&text, text.back() == '[' ? "\n" : ",\n", "{\"path\":", runtime::Quote(name),
                     ",\"size\":", sum.size, ",\"crc32c\":", sum.crc, "}");
   }
   return text + "\n]}\n";
@@ -134,7 +135,8 @@ bool ReadManifestEntry(const JsonValue& entry, CheckpointManifest& manifest) {
   const auto size = Whole(entry.Find("size")), crc = Whole(entry.Find("crc32c"));
   if (path == nullptr || path->kind != JsonValue::Kind::kString || !size || !crc) return false;
   if (*size < 0 || *crc < 0 || *crc > UINT32_MAX) return false;
-  manifest[StringOf(*path)] = {static_cast<std::uint64_t>(*size), static_cast<std::uint32_t>(*crc)};
+  manifest[runtime::StringOf(*path)] = {static_cast<std::uint64_t>(*size),
+                                        static_cast<std::uint32_t>(*crc)};
   return true;
 }
 
@@ -143,7 +145,7 @@ absl::StatusOr<CheckpointManifest> ReadManifest(const std::string& directory) {
   const std::string path = Join(directory, kManifestFile);
   auto text = ReadSmall(path, kMaxManifest);
   if (!text.ok()) return text.status();
-  auto json = ParseJson(*text, kManifestLimits);
+  auto json = runtime::ParseJson(*text, kManifestLimits);
   const JsonValue* const files =
       json.ok() && json->kind == JsonValue::Kind::kObject ? json->Find("files") : nullptr;
   CheckpointManifest manifest;
@@ -286,7 +288,7 @@ std::string RenderMetadata(const CheckpointMetadata& metadata) {
     return value ? absl::StrCat(*value) : std::string("null");
   };
   return absl::StrCat(
-      "{\n  \"experiment_id\": ", Quote(metadata.experiment_id),
+      "{\n  \"experiment_id\": ", runtime::Quote(metadata.experiment_id),
       ",\n  \"iteration\": ", metadata.iteration,
       ",\n  \"timesteps_total\": ", number(metadata.timesteps_total), ",\n  \"time_total\": ",
       absl::StrFormat("%d.%06d", metadata.time_total_us / 1'000'000,
@@ -308,7 +310,7 @@ std::int64_t MicrosOf(const JsonValue* seconds) {
 absl::StatusOr<CheckpointMetadata> ReadMetadataFile(const std::string& path) {
   auto text = ReadSmall(path, kMaxMetadata);
   if (!text.ok()) return text.status();
-  auto json = ParseJson(*text);
+  auto json = runtime::ParseJson(*text);
   const bool is_object = json.ok() && json->kind == JsonValue::Kind::kObject;
   const auto iteration = is_object ? Whole(json->Find("iteration")) : std::nullopt;
   if (!iteration || *iteration < 0 || *iteration > kMostIterations) {
@@ -316,7 +318,7 @@ absl::StatusOr<CheckpointMetadata> ReadMetadataFile(const std::string& path) {
   }
   CheckpointMetadata metadata;
   const JsonValue* const id = json->Find("experiment_id");
-  if (id != nullptr) metadata.experiment_id = StringOf(*id);
+  if (id != nullptr) metadata.experiment_id = runtime::StringOf(*id);
   metadata.iteration = *iteration;
   metadata.timesteps_total = Whole(json->Find("timesteps_total"));
   metadata.episodes_total = Whole(json->Find("episodes_total"));
@@ -423,7 +425,7 @@ absl::Status WriteDictionary(const std::string& directory, std::string_view json
                                                      " bytes is over the limit of ", kMaxDictionary,
                                                      ": save it as files"));
   }
-  auto parsed = ParseJson(json, {64, kMaxDictionary});
+  auto parsed = runtime::ParseJson(json, {64, kMaxDictionary});
   if (!parsed.ok()) return parsed.status();
   if (parsed->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("a checkpoint's dictionary must be a JSON object");
@@ -436,7 +438,7 @@ absl::StatusOr<std::string> ReadDictionary(const std::string& directory) {
   const std::string path = Join(directory, kDictionaryFile);
   auto text = ReadSmall(path, kMaxDictionary);
   if (!text.ok()) return text.status();
-  auto parsed = ParseJson(*text, {64, kMaxDictionary});
+  auto parsed = runtime::ParseJson(*text, {64, kMaxDictionary});
   if (parsed.ok() && parsed->kind == JsonValue::Kind::kObject) return *std::move(text);
   return absl::DataLossError(absl::StrCat(path, " holds no dictionary"));
 }

@@ -17,9 +17,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
@@ -175,7 +175,7 @@ absl::StatusOr<std::string> DirectoryBelow(const std::string& root, const std::s
   while (!below.empty() && below.back() == '/') below.pop_back();
   if (auto status = CheckTreeName(below); !status.ok()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(Quote(path.substr(0, 200)), " is no directory inside ", root));
+        absl::StrCat(runtime::Quote(path.substr(0, 200)), " is no directory inside ", root));
   }
   const std::vector<std::string> segments = absl::StrSplit(below, '/');
   runtime::UniqueFd at(open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -208,8 +208,9 @@ absl::Status CheckTreeName(std::string_view name) {
   }
   if (problem.empty() && depth > kMaxTreeDepth + 1) problem = "it lies too deep";
   if (problem.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a file cannot be called ", Quote(name.substr(0, 200)), ": ", runtime::Absl(problem)));
+  return absl::InvalidArgumentError(absl::StrCat("a file cannot be called ",
+                                                 runtime::Quote(name.substr(0, 200)), ": ",
+                                                 runtime::Absl(problem)));
 }
 
 }  // namespace trainer

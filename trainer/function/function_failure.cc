@@ -12,8 +12,8 @@
 #include <typeinfo>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/utf8.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {

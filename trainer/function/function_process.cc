@@ -11,19 +11,22 @@
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "runtime/file/unique_fd.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/function/function_checkpoint.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
 
+using runtime::JsonValue;
+
 // An answer has what the trainer has taken already, so it may be larger than one line up.
-constexpr JsonLimits kAnswerLimits = {.depth = 64, .values = 1'000'000};
+constexpr runtime::JsonLimits kAnswerLimits = {.depth = 64, .values = 1'000'000};
 
 std::string Text(const JsonValue* value) {
-  return value != nullptr && value->kind == JsonValue::Kind::kString ? StringOf(*value) : "";
+  return value != nullptr && value->kind == JsonValue::Kind::kString ? runtime::StringOf(*value)
+                                                                     : "";
 }
 
 // Whole: what it says, by kind.
@@ -34,15 +37,15 @@ struct AnswerLine {
 };
 
 absl::Status Strange(std::string_view text) {
-  return absl::InternalError(
-      absl::StrCat("the trainer's answer is not understood: ", Quote(text.substr(0, 200))));
+  return absl::InternalError(absl::StrCat("the trainer's answer is not understood: ",
+                                          runtime::Quote(text.substr(0, 200))));
 }
 
 // Errors of the trainer are errors.
 absl::StatusOr<std::unique_ptr<AnswerLine>> Parse(std::string text) {
   auto line = std::make_unique<AnswerLine>();
   line->text = std::move(text);
-  auto json = ParseJson(line->text, kAnswerLimits);
+  auto json = runtime::ParseJson(line->text, kAnswerLimits);
   if (!json.ok() || json->kind != JsonValue::Kind::kObject) return Strange(line->text);
   line->json = *std::move(json);
   line->type = Text(line->json.Find("t"));
@@ -184,7 +187,7 @@ absl::Status FunctionProcess::Start(const Welcome& welcome) {
 }
 
 absl::Status FunctionProcess::Log(std::string_view text) {
-  return channel_.Send(absl::StrCat(R"({"t":"log","text":)", Quote(text), "}"));
+  return channel_.Send(absl::StrCat(R"({"t":"log","text":)", runtime::Quote(text), "}"));
 }
 
 absl::StatusOr<FunctionSession::Event> FunctionProcess::Await(absl::Duration deadline) {
@@ -232,7 +235,7 @@ absl::StatusOr<FunctionProcess::Answer> FunctionProcess::Report(NamedValues valu
   if (done) absl::StrAppend(&line, R"(,"done":true)");
   if (!saved.empty()) {
     SyncTree(saved.back().temporary);
-    absl::StrAppend(&line, R"(,"ckpt":)", Quote(saved.back().temporary));
+    absl::StrAppend(&line, R"(,"ckpt":)", runtime::Quote(saved.back().temporary));
   }
   absl::StrAppend(&line, R"(,"m":)", values.ToJson(), "}");
   auto answer = Ask(line);
@@ -252,7 +255,8 @@ absl::StatusOr<FunctionProcess::Answer> FunctionProcess::Report(NamedValues valu
 
 absl::StatusOr<std::string> FunctionProcess::Commit(const Saved& saved) {
   SyncTree(saved.temporary);
-  auto answer = Ask(absl::StrCat(R"({"t":"ckpt_end","path":)", Quote(saved.temporary), "}"));
+  auto answer =
+      Ask(absl::StrCat(R"({"t":"ckpt_end","path":)", runtime::Quote(saved.temporary), "}"));
   if (!answer.ok()) return Prefixed("cannot commit a checkpoint", answer.status());
   return std::move(answer->path);
 }
@@ -274,7 +278,8 @@ absl::StatusOr<FunctionProcess::Answer> FunctionProcess::Ask(const std::string& 
   }
   answer.path = Text(said.json.Find("path"));
   if (const JsonValue* const events = said.json.Find("events")) {
-    for (const JsonValue& event : events->items) answer.events.emplace_back(CompactJson(event));
+    for (const JsonValue& event : events->items)
+      answer.events.emplace_back(runtime::CompactJson(event));
   }
   return answer;
 }

@@ -22,13 +22,13 @@
 #include "runtime/file/file.h"
 #include "runtime/file/unique_fd.h"
 #include "runtime/mutex.h"
+#include "runtime/text/json_value.h"
 #include "runtime/thread.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/function/functions.h"
 #include "trainer/function/named_values.h"
 #include "trainer/function/program_channel.h"
 #include "trainer/function/reporter.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
@@ -88,11 +88,13 @@ class FunctionProcessTest : public ::testing::Test {
   }
   // The directory that a line names.
   static std::string PathIn(const std::string& line, const std::string& name) {
-    const auto json = ParseJson(line);
-    const JsonValue* const path = json.ok() ? json->Find(name) : nullptr;
-    return path == nullptr ? "" : StringOf(*path);
+    const auto json = runtime::ParseJson(line);
+    const runtime::JsonValue* const path = json.ok() ? json->Find(name) : nullptr;
+    return path == nullptr ? "" : runtime::StringOf(*path);
   }
-  std::string Quoted(const std::string& name) const { return Quote(directory_ + "/" + name); }
+  std::string Quoted(const std::string& name) const {
+    return runtime::Quote(directory_ + "/" + name);
+  }
   // What the trainer does with a checkpoint, and answers.
   std::string Commit(const std::string& temporary, const std::string& name) {
     std::filesystem::rename(temporary, directory_ + "/" + name);

@@ -10,10 +10,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/report_channel/relay_protocol.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/utf8.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
 #include "trainer/function/function_failure.h"
-#include "trainer/report/json_text.h"
 #include "trainer/report/report_line.h"
 
 // Always true: the driver resumes only a function whose report it has taken, so `report_` is empty
@@ -54,7 +54,8 @@ void CheckReport(const NamedValues& values, const std::string& directory) {
   constexpr std::size_t kFrame = 256;  // Around values and directory: seq, a checkpoint's name.
   CheckBounds(values, runtime::kMaxReportLine, "a report");
   const std::size_t limit =
-      runtime::kMaxReportLine - std::min(runtime::kMaxReportLine, kFrame + Quote(directory).size());
+      runtime::kMaxReportLine -
+      std::min(runtime::kMaxReportLine, kFrame + runtime::Quote(directory).size());
   if (values.size() <= limit / kEscape) return;
   const std::size_t size = values.ToJson().size();
   if (size <= limit) return;
@@ -64,7 +65,7 @@ void CheckReport(const NamedValues& values, const std::string& directory) {
 
 void CheckUtf8(std::string_view name, std::string_view text) {
   if (runtime::ValidUtf8(text) != text) {
-    throw std::invalid_argument(absl::StrCat("the value ", Quote(name.substr(0, 100)),
+    throw std::invalid_argument(absl::StrCat("the value ", runtime::Quote(name.substr(0, 100)),
                                              " of a checkpoint is not UTF-8: save it as a file"));
   }
 }

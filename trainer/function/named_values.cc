@@ -7,13 +7,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/text/json_number.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
 
 using runtime::Absl;
+using runtime::JsonValue;
 
 constexpr double kExact = 9007199254740992;  // 2^53: whole numbers up to it are exact.
 
@@ -62,7 +63,7 @@ class Flattener {
       }
       return absl::OkStatus();
     }
-    auto value = Value::FromJson(CompactJson(json));
+    auto value = Value::FromJson(runtime::CompactJson(json));
     if (!value.ok()) return value.status();
     bytes_ += name.size();
     if (bytes_ > kMaxNames) return absl::InvalidArgumentError("the names are too long");
@@ -85,7 +86,7 @@ class Flattener {
 
 absl::StatusOr<Value> Value::FromJson(std::string_view json) {
   // What Set() takes can be read again.
-  const auto parsed = ParseJson(json, {64, 16 << 20});
+  const auto parsed = runtime::ParseJson(json, {64, 16 << 20});
   if (!parsed.ok()) return parsed.status();
   Value value;
   switch (parsed->kind) {
@@ -101,11 +102,11 @@ absl::StatusOr<Value> Value::FromJson(std::string_view json) {
       value.value_ = parsed->number;
       break;
     case JsonValue::Kind::kString:
-      value.value_ = StringOf(*parsed);
+      value.value_ = runtime::StringOf(*parsed);
       break;
     case JsonValue::Kind::kArray:
     case JsonValue::Kind::kObject:
-      value.value_ = Json{CompactJson(*parsed)};
+      value.value_ = Json{runtime::CompactJson(*parsed)};
       break;
   }
   return value;
@@ -142,7 +143,7 @@ void Value::AppendJson(std::string& out) const {
   } else if (const auto* number = std::get_if<double>(&value_)) {
     out += NumberText(*number);
   } else if (const auto* text = std::get_if<std::string>(&value_)) {
-    out += Quote(*text);
+    out += runtime::Quote(*text);
   } else if (const auto* json = std::get_if<Json>(&value_)) {
     out += json->text;
   } else {
@@ -163,7 +164,7 @@ NamedValues::NamedValues(std::initializer_list<Entry> entries) {
 }
 
 absl::StatusOr<NamedValues> NamedValues::FromJson(std::string_view json) {
-  const auto parsed = ParseJson(json);
+  const auto parsed = runtime::ParseJson(json);
   if (!parsed.ok()) return parsed.status();
   if (parsed->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("expected a JSON object of named values");
@@ -232,7 +233,7 @@ std::size_t NamedValues::size() const {
 std::string NamedValues::ToJson() const {
   std::string json = "{";
   for (const auto& [name, value] : entries_) {
-    absl::StrAppend(&json, json.size() > 1 ? "," : "", Quote(name), ":");
+    absl::StrAppend(&json, json.size() > 1 ? "," : "", runtime::Quote(name), ":");
     value.AppendJson(json);
   }
   return json + "}";

@@ -14,7 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
@@ -94,7 +94,7 @@ absl::Status ProgramChannel::Send(std::string_view line) {
 }
 
 void ProgramChannel::SendFailure(std::string_view error) {
-  Send(absl::StrCat(R"({"t":"fail","error":)", Quote(error), "}")).IgnoreError();
+  Send(absl::StrCat(R"({"t":"fail","error":)", runtime::Quote(error), "}")).IgnoreError();
 }
 
 absl::StatusOr<std::string> ProgramChannel::Receive() {

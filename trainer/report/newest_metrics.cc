@@ -2,10 +2,12 @@
 
 #include <cstddef>
 
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
+
+using runtime::JsonValue;
 
 // The end of the string that begins at `at`.
 std::size_t EndOfString(std::string_view text, std::size_t at) {
@@ -35,7 +37,7 @@ std::size_t EndOfValue(std::string_view text, std::size_t at) {
 // Appends a member's name and value to an object that is not closed yet.
 void AppendMember(std::string_view name, std::string_view value, std::string& object) {
   if (object.size() > 1) object += ',';
-  object += Quote(name);
+  object += runtime::Quote(name);
   object += ':';
   object += value;
 }
@@ -46,10 +48,10 @@ std::string Merged(const JsonValue& older, const JsonValue& newer) {
     const JsonValue* const before = older.Find(name);
     const bool both = value.kind == JsonValue::Kind::kObject && before != nullptr &&
                       before->kind == JsonValue::Kind::kObject;
-    AppendMember(name, both ? Merged(*before, value) : CompactJson(value), merged);
+    AppendMember(name, both ? Merged(*before, value) : runtime::CompactJson(value), merged);
   }
   for (const auto& [name, value] : older.members) {
-    if (newer.Find(name) == nullptr) AppendMember(name, CompactJson(value), merged);
+    if (newer.Find(name) == nullptr) AppendMember(name, runtime::CompactJson(value), merged);
   }
   return merged + "}";
 }
@@ -81,7 +83,7 @@ bool HaveSameNames(std::string_view a, std::string_view b) {
 std::string MergedMetrics(std::string_view older, std::string_view newer) {
   if (older.empty() || newer.empty() || older.size() > kMostEarlierMetrics)
     return std::string(newer);
-  const auto before = ParseJson(older), after = ParseJson(newer);
+  const auto before = runtime::ParseJson(older), after = runtime::ParseJson(newer);
   const bool are_objects = before.ok() && before->kind == JsonValue::Kind::kObject && after.ok() &&
                            after->kind == JsonValue::Kind::kObject;
   return are_objects ? Merged(*before, *after) : std::string(newer);

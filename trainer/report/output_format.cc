@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/text/json_number.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
@@ -35,11 +35,11 @@ std::string_view Trimmed(std::string_view text) {
 std::optional<std::string> ObjectIn(std::string_view text) {
   text = Trimmed(text);
   if (text.empty() || text.front() != '{') return std::nullopt;
-  const auto json = ParseJson(text);
-  if (!json.ok() || json->kind != JsonValue::Kind::kObject || json->members.empty()) {
+  const auto json = runtime::ParseJson(text);
+  if (!json.ok() || json->kind != runtime::JsonValue::Kind::kObject || json->members.empty()) {
     return std::nullopt;
   }
-  return CompactJson(*json);
+  return runtime::CompactJson(*json);
 }
 
 // A number as JSON: digit by digit if it is that already, else (".5", "+1", "nan") what it means.
@@ -47,7 +47,7 @@ std::optional<std::string> NumberIn(std::string_view text) {
   if (text.empty() || text.size() > kMaxNumber) return std::nullopt;
   if (text == "true" || text == "True") return "true";
   if (text == "false" || text == "False") return "false";
-  const auto json = ParseJson(text);
+  const auto json = runtime::ParseJson(text);
   if (json.ok() && json->IsNumber()) return std::string(text);
   // strtod() would also take "0x10" and white space.
   for (const char c : text) {
@@ -80,15 +80,15 @@ std::optional<std::string> ValuesIn(std::string_view text) {
     while (end < text.size() && !IsIn(" \t,;|)]}", text[end])) ++end;
     const auto number = NumberIn(text.substr(value, end - value));
     if (!number) continue;
-    absl::StrAppend(&object, count++ == 0 ? "{" : ",", Quote(text.substr(begin, name_end - begin)),
-                    ":", *number);
+    absl::StrAppend(&object, count++ == 0 ? "{" : ",",
+                    runtime::Quote(text.substr(begin, name_end - begin)), ":", *number);
   }
   if (count == 0) return std::nullopt;
   object += '}';
   // Of a name that comes twice the last value counts.
-  const auto json = ParseJson(object);
+  const auto json = runtime::ParseJson(object);
   if (!json.ok()) return std::nullopt;
-  return CompactJson(*json);
+  return runtime::CompactJson(*json);
 }
 
 }  // namespace
@@ -101,12 +101,12 @@ absl::StatusOr<OutputFormat> OutputFormat::From(std::string_view text) {
     bool good = !tag.empty() && tag.size() <= kMaxTag && runtime::ValidUtf8(tag) == tag;
     for (const char c : tag) good = good && static_cast<unsigned char>(c) > ' ' && c != 0x7F;
     if (good) return OutputFormat(true, true, std::string(tag));
-    return absl::InvalidArgumentError(absl::StrCat("output ", Quote(text.substr(0, 2 * kMaxTag)),
-                                                   ": the WORD of tag:WORD has 1 to ", kMaxTag,
-                                                   " characters and no space"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("output ", runtime::Quote(text.substr(0, 2 * kMaxTag)),
+                     ": the WORD of tag:WORD has 1 to ", kMaxTag, " characters and no space"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("output ", Quote(text.substr(0, kMaxTag)), " is not json, values or tag:WORD"));
+  return absl::InvalidArgumentError(absl::StrCat("output ", runtime::Quote(text.substr(0, kMaxTag)),
+                                                 " is not json, values or tag:WORD"));
 }
 
 std::optional<std::string> OutputFormat::MetricsIn(std::string_view line) const {

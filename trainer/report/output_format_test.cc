@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
@@ -103,7 +103,7 @@ TEST(OutputFormatTest, HostileLinesStayWithinBounds) {
   for (int i = 0; i < 5000; ++i) absl::StrAppend(&many, "a", i, "=", i, " ");
   const auto metrics = format->MetricsIn(many);
   ASSERT_TRUE(metrics.has_value());
-  EXPECT_EQ(ParseJson(*metrics)->members.size(), 1000u);
+  EXPECT_EQ(runtime::ParseJson(*metrics)->members.size(), 1000u);
   EXPECT_EQ(format->MetricsIn(std::string(1 << 20, '=')), std::nullopt);
   EXPECT_EQ(format->MetricsIn("a=" + std::string(1 << 20, '9')), std::nullopt);
   EXPECT_EQ(format->MetricsIn(std::string("\0a\xff=1", 5)), std::nullopt);

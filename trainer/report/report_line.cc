@@ -7,19 +7,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "runtime/report_channel/relay_protocol.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
 
 using runtime::Absl;
+using runtime::JsonValue;
 
 bool IsTrue(const JsonValue* value) {
   return value != nullptr && value->kind == JsonValue::Kind::kBool && value->boolean;
 }
 
-std::string TextOf(const JsonValue* value) { return value == nullptr ? "" : StringOf(*value); }
+std::string TextOf(const JsonValue* value) {
+  return value == nullptr ? "" : runtime::StringOf(*value);
+}
 
 std::optional<ReportLine::Kind> KindOf(std::string_view type) {
   if (type == "hello") return ReportLine::Kind::kHello;
@@ -34,7 +37,7 @@ std::optional<ReportLine::Kind> KindOf(std::string_view type) {
 }
 
 absl::Status ReadPath(const JsonValue& value, std::string_view name, ReportLine& line) {
-  if (value.kind == JsonValue::Kind::kString) line.checkpoint = StringOf(value);
+  if (value.kind == JsonValue::Kind::kString) line.checkpoint = runtime::StringOf(value);
   if (!line.checkpoint.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("\"", Absl(name), "\" must be a string, the path of a directory"));
@@ -75,7 +78,7 @@ absl::Status ReadReport(const JsonValue& line, ReportLine& report) {
   }
   if (step != nullptr && step->kind == JsonValue::Kind::kInteger) report.step = step->integer;
   report.done = IsTrue(line.Find("done")) || IsTrue(metrics->Find("done"));
-  report.metrics = CompactJson(*metrics);
+  report.metrics = runtime::CompactJson(*metrics);
   const JsonValue* const iteration = metrics->Find("training_iteration");
   if (iteration != nullptr && iteration->kind == JsonValue::Kind::kInteger) {
     report.training_iteration = iteration->integer;
@@ -123,10 +126,10 @@ Metric LeafOf(std::string name, const JsonValue& value) {
       metric.text.clear();
       break;
     case JsonValue::Kind::kString:
-      metric.text = StringOf(value);
+      metric.text = runtime::StringOf(value);
       break;
     default:
-      metric.text = CompactJson(value);
+      metric.text = runtime::CompactJson(value);
   }
   return metric;
 }
@@ -174,7 +177,7 @@ absl::StatusOr<ReportLine> ParseReportLine(std::string_view line) {
     return absl::InvalidArgumentError(
         absl::StrCat("the line has ", line.size(), " bytes, more than ", runtime::kMaxReportLine));
   }
-  auto json = ParseJson(line);
+  auto json = runtime::ParseJson(line);
   if (!json.ok()) return json.status();
   if (json->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("expected a JSON object");
@@ -184,14 +187,14 @@ absl::StatusOr<ReportLine> ParseReportLine(std::string_view line) {
     return absl::InvalidArgumentError("expected a string \"t\", the kind of the line");
   }
   ReportLine result;
-  result.type = StringOf(*type);
+  result.type = runtime::StringOf(*type);
   const auto kind = KindOf(result.type);
   if (!kind) {
     return absl::InvalidArgumentError(absl::StrCat("no kind of line is called ", Absl(type->raw)));
   }
   result.kind = *kind;
   if (const JsonValue* const seq = json->Find("seq"); seq != nullptr) {
-    result.seq = CompactJson(*seq);
+    result.seq = runtime::CompactJson(*seq);
   }
   if (result.kind == ReportLine::Kind::kHello) result.pid = CountOf(json->Find("pid")).value_or(0);
   if (result.kind == ReportLine::Kind::kLog) result.text = TextOf(json->Find("text"));
@@ -211,7 +214,7 @@ bool WantsAnswer(const ReportLine& line) {
 }
 
 absl::StatusOr<std::vector<Metric>> FlattenMetrics(std::string_view metrics) {
-  auto json = ParseJson(metrics);
+  auto json = runtime::ParseJson(metrics);
   if (!json.ok()) return json.status();
   if (json->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("metrics are not a JSON object");
@@ -229,31 +232,32 @@ std::vector<Metric> FlattenObject(const JsonValue& metrics) {
 
 std::string OkLine(std::string_view seq, std::string_view events, std::string_view path) {
   std::string line = absl::StrCat("{\"t\":\"ok\"", SeqMember(seq));
-  if (!path.empty()) absl::StrAppend(&line, ",\"path\":", Quote(path));
+  if (!path.empty()) absl::StrAppend(&line, ",\"path\":", runtime::Quote(path));
   return absl::StrCat(line, ",\"events\":[", Absl(events), "]}");
 }
 
 std::string CheckpointDirectoryLine(std::string_view seq, std::string_view path) {
-  return absl::StrCat("{\"t\":\"ckpt_dir\"", SeqMember(seq), ",\"path\":", Quote(path), "}");
+  return absl::StrCat("{\"t\":\"ckpt_dir\"", SeqMember(seq), ",\"path\":", runtime::Quote(path),
+                      "}");
 }
 
 std::string StopLine(std::string_view seq, std::string_view reason, double grace_s) {
-  return absl::StrCat("{\"t\":\"stop\"", SeqMember(seq), ",\"reason\":", Quote(reason),
+  return absl::StrCat("{\"t\":\"stop\"", SeqMember(seq), ",\"reason\":", runtime::Quote(reason),
                       absl::StrFormat(",\"grace_s\":%g}", grace_s));
 }
 
 std::string ErrorLine(std::string_view seq, const absl::Status& error) {
   return absl::StrCat("{\"t\":\"error\"", SeqMember(seq), ",\"code\":\"",
                       absl::StatusCodeToString(error.code()),
-                      "\",\"error\":", Quote(runtime::Std(error.message())), "}");
+                      "\",\"error\":", runtime::Quote(runtime::Std(error.message())), "}");
 }
 
 std::string WelcomeLine(std::string_view config, std::string_view checkpoint,
                         std::int64_t iteration, std::string_view trial, std::string_view name) {
   return absl::StrCat("{\"t\":\"welcome\",\"v\":1,\"config\":", Absl(config),
-                      ",\"checkpoint\":", checkpoint.empty() ? "null" : Quote(checkpoint),
-                      ",\"iteration\":", iteration, ",\"trial\":", Quote(trial),
-                      ",\"name\":", Quote(name), "}");
+                      ",\"checkpoint\":", checkpoint.empty() ? "null" : runtime::Quote(checkpoint),
+                      ",\"iteration\":", iteration, ",\"trial\":", runtime::Quote(trial),
+                      ",\"name\":", runtime::Quote(name), "}");
 }
 
 }  // namespace trainer

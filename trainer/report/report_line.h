@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 
@@ -61,7 +61,7 @@ struct Metric {
 // one counts. An empty object inside has no leaves. InvalidArgument if it is no JSON object.
 absl::StatusOr<std::vector<Metric>> FlattenMetrics(std::string_view metrics);
 // The same for what was parsed; no leaves of anything but an object.
-std::vector<Metric> FlattenObject(const JsonValue& metrics);
+std::vector<Metric> FlattenObject(const runtime::JsonValue& metrics);
 
 // The lines down, without a newline. `seq` is JSON text or empty.
 // `events`: the elements of that array; `path`: of the checkpoint that was committed, if any.

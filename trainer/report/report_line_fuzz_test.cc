@@ -5,20 +5,20 @@
 #include <string>
 #include <string_view>
 
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 #include "trainer/report/report_line.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto report = trainer::ParseReportLine(text);
   if (report.ok() && !trainer::FlattenMetrics(report->metrics).ok()) std::abort();
-  const auto json = trainer::ParseJson(text);
+  const auto json = runtime::ParseJson(text);
   if (!json.ok()) return 0;
-  const std::string once = trainer::CompactJson(*json);
-  const auto again = trainer::ParseJson(once);
-  if (!again.ok() || trainer::CompactJson(*again) != once) std::abort();
-  const std::string pretty = trainer::PrettyJson(*json);
-  const auto third = trainer::ParseJson(pretty);
-  if (!third.ok() || trainer::PrettyJson(*third) != pretty) std::abort();
+  const std::string once = runtime::CompactJson(*json);
+  const auto again = runtime::ParseJson(once);
+  if (!again.ok() || runtime::CompactJson(*again) != once) std::abort();
+  const std::string pretty = runtime::PrettyJson(*json);
+  const auto third = runtime::ParseJson(pretty);
+  if (!third.ok() || runtime::PrettyJson(*third) != pretty) std::abort();
   return 0;
 }

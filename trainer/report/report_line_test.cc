@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/report_channel/relay_protocol.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
@@ -191,9 +191,9 @@ TEST(CompactJsonTest, IsOneFormOfEveryWriting) {
       {R"({"\u00e9":1,"é":2})", R"({"é":2})"},
   };
   for (const auto& [written, compact] : kCases) {
-    const auto json = ParseJson(written);
+    const auto json = runtime::ParseJson(written);
     ASSERT_TRUE(json.ok()) << written << ": " << json.status();
-    EXPECT_EQ(CompactJson(*json), compact);
+    EXPECT_EQ(runtime::CompactJson(*json), compact);
   }
 }
 
@@ -202,7 +202,7 @@ TEST(CompactJsonTest, OfManyMembersOfOneNameTheLastStaysInItsPlace) {
     std::string written = "{";
     for (int i = 0; i < count - 1; ++i) absl::StrAppend(&written, R"("n)", i, R"(":)", i, ",");
     written += R"("n0":"again"})";
-    const auto json = ParseJson(written);
+    const auto json = runtime::ParseJson(written);
     ASSERT_TRUE(json.ok());
     EXPECT_EQ(json->members.size(), static_cast<std::size_t>(count - 1));
     EXPECT_EQ(json->members.back().first, "n0");
@@ -211,11 +211,11 @@ TEST(CompactJsonTest, OfManyMembersOfOneNameTheLastStaysInItsPlace) {
 }
 
 TEST(QuoteTest, EscapesWhatMustBeEscaped) {
-  EXPECT_EQ(Quote(""), R"("")");
-  EXPECT_EQ(Quote("plain /text ~"), R"("plain /text ~")");
-  EXPECT_EQ(Quote("a\"b\\c\nd\x01"), R"("a\"b\\c\nd\u0001")");
-  EXPECT_EQ(Quote("é"), R"("é")");
-  EXPECT_EQ(Quote("bad\xff"), "\"bad\xEF\xBF\xBD\"");
+  EXPECT_EQ(runtime::Quote(""), R"("")");
+  EXPECT_EQ(runtime::Quote("plain /text ~"), R"("plain /text ~")");
+  EXPECT_EQ(runtime::Quote("a\"b\\c\nd\x01"), R"("a\"b\\c\nd\u0001")");
+  EXPECT_EQ(runtime::Quote("é"), R"("é")");
+  EXPECT_EQ(runtime::Quote("bad\xff"), "\"bad\xEF\xBF\xBD\"");
 }
 
 TEST(FlattenMetricsTest, JoinsNamesAndKeepsDigits) {

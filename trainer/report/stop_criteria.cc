@@ -7,12 +7,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
-#include "trainer/report/json_text.h"
 
 namespace trainer {
 namespace {
+
+using runtime::JsonValue;
 
 constexpr std::size_t kMaxText = 64 << 10;
 constexpr std::size_t kMaxBounds = 100;
@@ -33,7 +35,7 @@ absl::StatusOr<JsonValue> ReadObject(std::string_view option, const std::string&
   if (text.size() > kMaxText) {
     return Wrong(absl::StrCat(name, " has ", text.size(), " bytes, more than ", kMaxText));
   }
-  auto json = ParseJson(text);
+  auto json = runtime::ParseJson(text);
   if (!json.ok()) return Wrong(absl::StrCat(name, ": ", json.status().message()));
   if (json->kind != JsonValue::Kind::kObject) {
     return Wrong(absl::StrCat(name, " must be a JSON object"));
@@ -62,8 +64,9 @@ std::string NamesOf(const std::vector<Metric>& result) {
 }
 
 absl::Status Lacks(std::string_view name, const std::vector<Metric>& result) {
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the required metric ", Quote(name), " is not in the report; it has: ", NamesOf(result)));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the required metric ", runtime::Quote(name),
+                   " is not in the report; it has: ", NamesOf(result)));
 }
 
 std::string ShortNumber(double number) { return absl::StrFormat("%.6g", number); }
@@ -141,22 +144,22 @@ absl::StatusOr<StopCriteria::Bound> StopCriteria::ReadBound(const std::string& m
       if (at->members.empty()) break;
       at = &at->members.front().second;
     }
-    return Wrong(absl::StrCat("the stop criterion ", Quote(metric),
-                              " is an object: write its path, ", Quote(path)));
+    return Wrong(absl::StrCat("the stop criterion ", runtime::Quote(metric),
+                              " is an object: write its path, ", runtime::Quote(path)));
   }
   const absl::Status wrong = Wrong(absl::StrCat(
-      "the stop criterion ", Quote(metric),
+      "the stop criterion ", runtime::Quote(metric),
       " needs a name and a finite number, or a text such as \"<0.5\" (<, <=, > or >=)"));
   if (metric.empty()) return wrong;
   if (IsFinite(value)) return Bound{metric, Comparison::kAtLeast, value.number};
-  const std::string text = value.kind == JsonValue::Kind::kString ? StringOf(value) : "";
+  const std::string text = value.kind == JsonValue::Kind::kString ? runtime::StringOf(value) : "";
   for (const auto& [sign, comparison] : {std::pair("<=", Comparison::kAtMost),
                                          {">=", Comparison::kAtLeast},
                                          {"<", Comparison::kLess},
                                          {">", Comparison::kMore}}) {
     if (!absl::StartsWith(text, sign)) continue;
     const std::string rest = text.substr(std::string_view(sign).size());
-    const auto number = ParseJson(rest);
+    const auto number = runtime::ParseJson(rest);
     if (number.ok() && IsFinite(*number)) return Bound{metric, comparison, number->number};
     return wrong;
   }
@@ -193,7 +196,7 @@ absl::StatusOr<StopCriteria::Plateau> StopCriteria::ReadPlateau(const std::strin
     };
     std::string needs;
     if (name == "metric") {
-      if (value.kind == JsonValue::Kind::kString) plateau.metric = StringOf(value);
+      if (value.kind == JsonValue::Kind::kString) plateau.metric = runtime::StringOf(value);
       if (plateau.metric.empty()) needs = "the name of a metric";
     } else if (name == "std") {
       if (!IsFinite(value) || value.number < 0) needs = "a number of at least 0";
@@ -208,10 +211,10 @@ absl::StatusOr<StopCriteria::Plateau> StopCriteria::ReadPlateau(const std::strin
       if (!is_null && !IsFinite(value)) needs = "a finite number";
       if (!is_null) plateau.threshold = value.number;
     } else if (name == "mode") {
-      if (!is_null) mode = StringOf(value);
+      if (!is_null) mode = runtime::StringOf(value);
       if (!is_null && mode != "min" && mode != "max") needs = "\"min\" or \"max\"";
     } else {
-      return Wrong(absl::StrCat("plateau has no option ", Quote(name),
+      return Wrong(absl::StrCat("plateau has no option ", runtime::Quote(name),
                                 "; there are: metric, std, num_results, grace_period, "
                                 "metric_threshold, mode"));
     }
@@ -251,8 +254,8 @@ absl::StatusOr<std::optional<std::string>> StopCriteria::Judge(const Report& rep
     const Metric* const metric = Find(report.result, bound.metric);
     if (metric == nullptr) continue;
     if (!metric->number) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the stop criterion ", Quote(bound.metric), " is no number in the report"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the stop criterion ", runtime::Quote(bound.metric), " is no number in the report"));
     }
     if (bound.IsReachedBy(*metric->number)) return bound.Words();
   }

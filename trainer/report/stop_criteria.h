@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "bus/schema/trainer_generated.h"
+#include "runtime/text/json_value.h"
 #include "trainer/report/report_line.h"
 
 namespace trainer {
@@ -83,7 +84,8 @@ class StopCriteria {
     std::string Words() const;
   };
   static absl::StatusOr<std::vector<Bound>> ReadBounds(const std::string& text);
-  static absl::StatusOr<Bound> ReadBound(const std::string& metric, const struct JsonValue& value);
+  static absl::StatusOr<Bound> ReadBound(const std::string& metric,
+                                         const runtime::JsonValue& value);
   static absl::StatusOr<Plateau> ReadPlateau(const std::string& text);
   std::optional<std::string> JudgePlateau(const Report& report) const;
 

@@ -10,14 +10,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "eventlog/event.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
-#include "trainer/report/json_text.h"
 #include "trainer/report/report_line.h"
 
 namespace trainer {
 namespace {
 
 using runtime::Absl;
+using runtime::JsonValue;
 
 // A field that is filled in. Written where it is needed, so that none of them is a string.
 struct AutoField {
@@ -34,7 +35,7 @@ struct AutoField {
     } else if (kind == Kind::kBool) {
       out += number != 0 ? "true" : "false";
     } else if (kind == Kind::kString) {
-      out += Quote(text);
+      out += runtime::Quote(text);
     } else {
       AppendNumber(out);
     }
@@ -249,7 +250,7 @@ std::string EventRecord(const ResultRow& row, const std::vector<Metric>& leaves)
 
 // A row's metrics were parsed before they were stored; a damaged row shows as an empty one.
 JsonValue MetricsOf(const ResultRow& row) {
-  auto metrics = ParseJson(row.metrics);
+  auto metrics = runtime::ParseJson(row.metrics);
   return metrics.ok() ? *std::move(metrics) : JsonValue();
 }
 
@@ -391,12 +392,12 @@ FileTexts ResultFiles::RenderParsed(const ResultRow& row, const Parsed& parsed,
 }
 
 absl::StatusOr<std::string> RenderParams(std::string_view config) {
-  auto json = ParseJson(config);
+  auto json = runtime::ParseJson(config);
   if (!json.ok()) return json.status();
   if (json->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("a configuration must be a JSON object");
   }
-  return PrettyJson(*json) + "\n";
+  return runtime::PrettyJson(*json) + "\n";
 }
 
 }  // namespace trainer

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "bus/json/annotations.h"
 #include "runtime/file/file.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
-#include "trainer/report/json_text.h"
 #include "trainer/run/run_annotations.h"
 
 namespace trainer {
@@ -25,10 +25,11 @@ absl::Status TooLong(std::string_view field, std::size_t size, std::size_t limit
 std::string OwnMembers(const std::string& trial, const msg::TrialOptionsT& options) {
   std::string labels;
   for (const std::string& label : options.labels) {
-    absl::StrAppend(&labels, labels.empty() ? "" : ",", Quote(label));
+    absl::StrAppend(&labels, labels.empty() ? "" : ",", runtime::Quote(label));
   }
-  std::string text = absl::StrCat("{\"trial\":", Quote(trial), ",\"labels\":[", labels, "]");
-  if (!options.group.empty()) absl::StrAppend(&text, ",\"group\":", Quote(options.group));
+  std::string text =
+      absl::StrCat("{\"trial\":", runtime::Quote(trial), ",\"labels\":[", labels, "]");
+  if (!options.group.empty()) absl::StrAppend(&text, ",\"group\":", runtime::Quote(options.group));
   return text + "}";
 }
 
@@ -47,11 +48,11 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
   if (options.provenance.size() > kMaxProvenance) {
     return TooLong("provenance", options.provenance.size(), kMaxProvenance);
   }
-  const auto json = ParseJson(options.provenance);
+  const auto json = runtime::ParseJson(options.provenance);
   if (!json.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("provenance: ", json.status().message()));
   }
-  if (json->kind != JsonValue::Kind::kObject) {
+  if (json->kind != runtime::JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("provenance must be a JSON object");
   }
   return absl::OkStatus();
@@ -59,11 +60,11 @@ absl::Status CheckLabelsAndProvenance(const msg::TrialOptionsT& options) {
 
 absl::Status WriteProvenance(const std::string& run_directory, const std::string& trial,
                              const msg::TrialOptionsT& options) {
-  auto json = ParseJson(options.provenance.empty() ? std::string_view("{}")
-                                                   : std::string_view(options.provenance));
+  auto json = runtime::ParseJson(options.provenance.empty() ? std::string_view("{}")
+                                                            : std::string_view(options.provenance));
   if (!json.ok()) return json.status();
   const std::string own_text = OwnMembers(trial, options);
-  auto own = ParseJson(own_text);
+  auto own = runtime::ParseJson(own_text);
   if (!own.ok()) return own.status();
   for (auto& member : own->members) {
     std::erase_if(json->members, [&](const auto& its) { return its.first == member.first; });
@@ -71,7 +72,7 @@ absl::Status WriteProvenance(const std::string& run_directory, const std::string
   }
   const auto mode = runtime::FileMode::OfFileIn(run_directory);
   auto status = runtime::WriteFileAtomically(run_directory + "/provenance.json",
-                                             PrettyJson(*json) + "\n", mode);
+                                             runtime::PrettyJson(*json) + "\n", mode);
   if (!status.ok() || options.provenance_diff.empty()) return status;
   return runtime::WriteFileAtomically(run_directory + "/uncommitted.diff", options.provenance_diff,
                                       mode);

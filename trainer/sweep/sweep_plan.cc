@@ -4,20 +4,22 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
-#include "trainer/report/json_text.h"
 #include "tuning/engine/plan_reader.h"
 
 namespace trainer {
 namespace {
 
-constexpr JsonLimits kLimits = {.depth = 32, .values = 200'000};
+using runtime::JsonValue;
+
+constexpr runtime::JsonLimits kLimits = {.depth = 32, .values = 200'000};
 constexpr std::size_t kMaxPlan = 4 << 20;
 
 tuning::Node NodeOf(const JsonValue& value) {
   using Kind = tuning::Node::Kind;
   tuning::Node node;
-  node.json = CompactJson(value);
+  node.json = runtime::CompactJson(value);
   switch (value.kind) {
     case JsonValue::Kind::kNull:
       break;
@@ -52,7 +54,7 @@ absl::StatusOr<JsonValue> ParsePlan(std::string_view json) {
     return absl::InvalidArgumentError(
         absl::StrCat("the plan has ", json.size(), " bytes, more than ", kMaxPlan));
   }
-  auto value = ParseJson(json, kLimits);
+  auto value = runtime::ParseJson(json, kLimits);
   if (!value.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("the plan: ", value.status().message()));
   }
@@ -87,13 +89,13 @@ absl::StatusOr<SweepPlan> ReadSweepPlan(std::string_view json) {
 std::string MethodOf(std::string_view json) {
   const auto value = ParsePlan(json);
   const JsonValue* const method = value.ok() ? value->Find("method") : nullptr;
-  return method == nullptr ? "" : StringOf(*method);
+  return method == nullptr ? "" : runtime::StringOf(*method);
 }
 
 absl::StatusOr<std::string> WithParallel(std::string_view json, std::size_t parallel) {
   const auto value = ParsePlan(json);
   if (!value.ok()) return value.status();
-  const std::string compact = CompactJson(*value);
+  const std::string compact = runtime::CompactJson(*value);
   if (value->Find("parallel") != nullptr) return compact;
   const std::string_view rest = std::string_view(compact).substr(1);
   return absl::StrCat("{\"parallel\":", parallel, rest == "}" ? "" : ",", runtime::Absl(rest));

@@ -22,7 +22,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/file/file.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 #include "trainer/store/store.h"
 #include "trainer/table/trials.h"
 #include "trainer/testing/trials_fixture.h"

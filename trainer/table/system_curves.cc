@@ -9,8 +9,8 @@
 #include "absl/status/status.h"
 #include "eventlog/event.h"
 #include "glog/logging.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/printable.h"
-#include "trainer/report/json_text.h"
 #include "trainer/report/report_line.h"
 #include "trainer/store/trial_record.h"
 
@@ -29,7 +29,7 @@ std::string_view JobOf(std::string_view task) { return task.substr(0, task.find(
 // Names of system metrics that the program itself has reported.
 void AddReportedNames(const std::string& metrics, std::set<std::string>* names) {
   if (metrics.find("\"sys") == std::string::npos) return;
-  const auto json = ParseJson(metrics);
+  const auto json = runtime::ParseJson(metrics);
   if (!json.ok()) return;
   for (Metric& metric : FlattenObject(*json)) {
     if (metric.name.starts_with(kSystemPrefix)) names->insert(std::move(metric.name));

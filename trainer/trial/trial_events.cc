@@ -5,13 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
 
 // NaN, Infinity and -Infinity: not every program's JSON has them.
-bool HasWordForNumber(const JsonValue& value) {
+bool HasWordForNumber(const runtime::JsonValue& value) {
   if (value.IsNumber()) {
     return value.raw.find('N') != value.raw.npos || value.raw.find('I') != value.raw.npos;
   }
@@ -27,7 +27,7 @@ absl::StatusOr<std::string> CheckEvent(std::string_view event) {
     return absl::InvalidArgumentError(
         absl::StrCat("the event has ", event.size(), " bytes, more than ", TrialEvents::kMaxEvent));
   }
-  const auto json = ParseJson(event);
+  const auto json = runtime::ParseJson(event);
   if (!json.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the event is no JSON: ", json.status().message()));
@@ -35,7 +35,7 @@ absl::StatusOr<std::string> CheckEvent(std::string_view event) {
   if (HasWordForNumber(*json)) {
     return absl::InvalidArgumentError("the event is no JSON: NaN and Infinity are no numbers");
   }
-  return CompactJson(*json);
+  return runtime::CompactJson(*json);
 }
 
 absl::StatusOr<TrialEvents> TrialEvents::Load(Store* store, std::int64_t trial) {

@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/utf8.h"
 #include "trainer/checkpoint/checkpoint_directory.h"
-#include "trainer/report/json_text.h"
 #include "trainer/report/newest_metrics.h"
 #include "trainer/report/report_line.h"
 #include "trainer/run/result_files.h"

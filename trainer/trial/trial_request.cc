@@ -5,12 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/file/own_directory.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 #include "trainer/attempt/trial_cluster.h"
 #include "trainer/attempt/trial_resources.h"
 #include "trainer/function/functions.h"
-#include "trainer/report/json_text.h"
 #include "trainer/report/output_format.h"
 #include "trainer/report/stop_criteria.h"
 #include "trainer/run/run_provenance.h"
@@ -90,14 +90,14 @@ absl::StatusOr<std::string> ConfigFrom(const std::string& text) {
     return absl::InvalidArgumentError(
         absl::StrCat("config has ", text.size(), " bytes, more than ", kMaxConfig));
   }
-  auto json = ParseJson(text);
+  auto json = runtime::ParseJson(text);
   if (!json.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("config: ", json.status().message()));
   }
-  if (json->kind != JsonValue::Kind::kObject) {
+  if (json->kind != runtime::JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError("config must be a JSON object");
   }
-  return CompactJson(*json);
+  return runtime::CompactJson(*json);
 }
 
 }  // namespace
@@ -117,7 +117,7 @@ absl::Status CheckRunName(std::string_view name) {
   if (problem.empty() && runtime::ValidUtf8(name) != name) problem = "it must be UTF-8";
   if (problem.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("cannot call a run ", Quote(name), ": ", runtime::Absl(problem)));
+      absl::StrCat("cannot call a run ", runtime::Quote(name), ": ", runtime::Absl(problem)));
 }
 
 absl::StatusOr<TrialSpec> SpecFrom(const msg::RunTrialRequestT& request, const std::string& id,

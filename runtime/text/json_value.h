@@ -1,5 +1,5 @@
-#ifndef TRAINER_REPORT_JSON_TEXT_H_
-#define TRAINER_REPORT_JSON_TEXT_H_
+#ifndef RUNTIME_TEXT_JSON_VALUE_H_
+#define RUNTIME_TEXT_JSON_VALUE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace trainer {
+namespace runtime {
 
 // A JSON value that remembers how it was written. Numbers and strings are kept as text, so that
 // what a program reported is stored and written again digit by digit. Valid as long as the text
@@ -62,6 +62,6 @@ std::string CompactJson(const JsonValue& value);
 // Names sorted, two spaces a level; as Python's json.dumps(indent=2, sort_keys=True).
 std::string PrettyJson(const JsonValue& value);
 
-}  // namespace trainer
+}  // namespace runtime
 
-#endif  // TRAINER_REPORT_JSON_TEXT_H_
+#endif  // RUNTIME_TEXT_JSON_VALUE_H_

@@ -1,4 +1,4 @@
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 #include <algorithm>
 #include <charconv>
@@ -13,7 +13,7 @@
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
-namespace trainer {
+namespace runtime {
 namespace {
 
 // The four hexadecimal digits at the start of `text`.
@@ -51,7 +51,7 @@ std::string Unescape(std::string_view text) {
           i += 6;
         }
       }
-      runtime::AppendUtf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
+      AppendUtf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
     }
   }
   return out;
@@ -102,11 +102,10 @@ class Parser {
 
  private:
   absl::Status Error() const {
-    return absl::InvalidArgumentError(
-        absl::StrCat(runtime::Absl(problem_), " at byte ", problem_at_));
+    return absl::InvalidArgumentError(absl::StrCat(Absl(problem_), " at byte ", problem_at_));
   }
   bool Fail(std::string_view expected) {
-    return FailWith(absl::StrCat("expected ", runtime::Absl(expected)));
+    return FailWith(absl::StrCat("expected ", Absl(expected)));
   }
   bool FailWith(std::string problem) {
     problem_ = std::move(problem);
@@ -227,7 +226,7 @@ class Parser {
         ++at_;
         continue;
       }
-      const std::size_t length = runtime::Utf8Bytes(text_.substr(at_));
+      const std::size_t length = Utf8Bytes(text_.substr(at_));
       if (length == 0) return Fail("UTF-8");
       at_ += length;
     }
@@ -395,7 +394,7 @@ std::string Quote(std::string_view text) {
     out += '"';
     return out;
   }
-  for (const char c : runtime::ValidUtf8(text)) {
+  for (const char c : ValidUtf8(text)) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
@@ -424,4 +423,4 @@ std::string PrettyJson(const JsonValue& value) {
   return out;
 }
 
-}  // namespace trainer
+}  // namespace runtime

@@ -1,4 +1,4 @@
-#include "trainer/report/json_text.h"
+#include "runtime/text/json_value.h"
 
 #include <cmath>
 #include <limits>
@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace trainer {
+namespace runtime {
 namespace {
 
 using ::testing::HasSubstr;
@@ -158,4 +158,4 @@ TEST(JsonTextTest, PrettyJsonIsPythons) {
 }
 
 }  // namespace
-}  // namespace trainer
+}  // namespace runtime
