@@ -6,16 +6,18 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "registry/info/python_json.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 
 namespace registry {
 namespace {
 
-using Kind = PythonJson::Kind;
+using runtime::JsonValue;
+using Kind = JsonValue::Kind;
 
 constexpr std::size_t kMaxText = 1 << 20;
 
-absl::StatusOr<PythonJson> Parse(std::string_view text, const char* what) {
+absl::StatusOr<JsonValue> Parse(std::string_view text, const char* what) {
   if (text.size() > kMaxText) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, " are ", text.size(), " bytes, more than ", kMaxText));
@@ -38,14 +40,15 @@ std::string Key(const std::string& arguments, const std::string& configure_kwarg
                                          ",\"working_directory\":", working_directory, "}"));
 }
 
-absl::Status CheckShape(const PythonJson& call) {
-  for (const std::string& key : call.keys) {
+absl::Status CheckShape(const JsonValue& call) {
+  for (const auto* member : runtime::MembersByName(call)) {
+    const std::string& key = member->first;
     if (key != "arguments" && key != "working_directory" && key != "configure_kwargs") {
       return absl::InvalidArgumentError(
           absl::StrCat("a cache key has no member ", QuotePythonString(key)));
     }
   }
-  const PythonJson* const arguments = call.Find("arguments");
+  const JsonValue* const arguments = call.Find("arguments");
   if (arguments != nullptr && arguments->kind == Kind::kString) {
     return absl::InvalidArgumentError(
         "arguments must be a list, not one string: split it into words as a shell does "
@@ -54,11 +57,11 @@ absl::Status CheckShape(const PythonJson& call) {
   if (arguments == nullptr || arguments->kind != Kind::kArray) {
     return absl::InvalidArgumentError("arguments must be a list");
   }
-  const PythonJson* const directory = call.Find("working_directory");
+  const JsonValue* const directory = call.Find("working_directory");
   if (directory == nullptr || directory->kind != Kind::kString) {
     return absl::InvalidArgumentError("working_directory must be a string");
   }
-  const PythonJson* const kwargs = call.Find("configure_kwargs");
+  const JsonValue* const kwargs = call.Find("configure_kwargs");
   if (kwargs != nullptr && kwargs->kind != Kind::kObject) {
     return absl::InvalidArgumentError("configure_kwargs must be an object");
   }
@@ -85,7 +88,7 @@ absl::StatusOr<std::string> CacheKeyOfJson(std::string_view json) {
   if (!call.ok()) return call.status();
   const absl::Status shape = CheckShape(*call);
   if (!shape.ok()) return shape;
-  const PythonJson* const kwargs = call->Find("configure_kwargs");
+  const JsonValue* const kwargs = call->Find("configure_kwargs");
   return Key(CompactPythonJson(*call->Find("arguments")),
              kwargs == nullptr ? "{}" : CompactPythonJson(*kwargs),
              CompactPythonJson(*call->Find("working_directory")));

@@ -114,6 +114,11 @@ TEST(CacheKeyOfJsonTest, OneStringForTheArgumentsIsRefusedWithTheHintToSplitIt) 
               AllOf(HasSubstr("must be a list"), HasSubstr("split it"), HasSubstr("shlex.split")));
 }
 
+TEST(CacheKeyOfJsonTest, OfUnknownMembersTheFirstByNameIsNamed) {
+  EXPECT_EQ(Problem(CacheKeyOfJson(R"({"y": 1, "\udcff": 2, "kw\u00e4rgs": 3})")),
+            R"(a cache key has no member "kw\u00e4rgs")");
+}
+
 TEST(CacheKeyOfJsonTest, AnotherShapeIsRefused) {
   for (const char* json : {"", "[]", "{}", R"({"arguments": []})", R"({"working_directory": "/"})",
                            R"({"arguments": {}, "working_directory": "/"})",

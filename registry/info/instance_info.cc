@@ -4,14 +4,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "registry/info/python_json.h"
+#include "runtime/text/json_value.h"
 #include "runtime/text/string_view.h"
 
 namespace registry {
 namespace {
+
+using runtime::JsonValue;
 
 constexpr std::size_t kMaxQuoted = 80;
 
@@ -43,23 +45,21 @@ std::string Quoted(std::string_view bytes) {
   return Shortened(QuotePythonString(CodePointsOfBytes(bytes.substr(0, kMaxQuoted))));
 }
 
-absl::Status WrongType(const TextField& field, const PythonJson& found) {
+absl::Status WrongType(const TextField& field, const JsonValue& found) {
   return absl::InvalidArgumentError(
       absl::StrCat("expected ", runtime::Absl(field.key), " to be ",
                    field.text != nullptr ? "a string" : "an integer of 64 bits", ", but found ",
                    Shortened(CompactPythonJson(found))));
 }
 
-absl::Status SetField(const TextField& field, const PythonJson& found, InstanceInfo* info) {
+absl::Status SetField(const TextField& field, const JsonValue& found, InstanceInfo* info) {
   if (field.text != nullptr) {
-    if (found.kind != PythonJson::Kind::kString) return WrongType(field, found);
-    info->*field.text = BytesOfCodePoints(found.text);
+    if (found.kind != JsonValue::Kind::kString) return WrongType(field, found);
+    info->*field.text = BytesOfCodePoints(CodePointsOf(found));
     return absl::OkStatus();
   }
-  if (found.kind != PythonJson::Kind::kInteger ||
-      !absl::SimpleAtoi(found.text, &(info->*field.number))) {
-    return WrongType(field, found);
-  }
+  if (found.kind != JsonValue::Kind::kInteger) return WrongType(field, found);
+  info->*field.number = found.integer;
   return absl::OkStatus();
 }
 
@@ -90,7 +90,7 @@ absl::StatusOr<InstanceInfo> ParseInfo(std::string_view json) {
     return absl::InvalidArgumentError(
         absl::StrCat("invalid JSON: ", value.status().message(), " of ", Quoted(json)));
   }
-  if (value->kind != PythonJson::Kind::kObject) {
+  if (value->kind != JsonValue::Kind::kObject) {
     return absl::InvalidArgumentError(
         absl::StrCat("not a JSON object: ", Shortened(CompactPythonJson(*value))));
   }
@@ -98,11 +98,11 @@ absl::StatusOr<InstanceInfo> ParseInfo(std::string_view json) {
   std::vector<std::string> missing;
   absl::Status wrong;
   for (const TextField& field : kFields) {
-    const PythonJson* const found = value->Find(field.key);
+    const JsonValue* const found = value->Find(field.key);
     if (field.optional) {
       // Another program's key of this name may be anything.
-      if (found != nullptr && found->kind == PythonJson::Kind::kString) {
-        info.*field.text = BytesOfCodePoints(found->text);
+      if (found != nullptr && found->kind == JsonValue::Kind::kString) {
+        info.*field.text = BytesOfCodePoints(CodePointsOf(*found));
       }
     } else if (found == nullptr) {
       missing.emplace_back(field.key);

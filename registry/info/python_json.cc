@@ -4,31 +4,27 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <numeric>
-#include <utility>
 
-#include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/text/string_view.h"
 #include "runtime/text/utf8.h"
 
-// The grammar, the numbers and the escapes are those of CPython's json, not of RFC 8259.
+// The numbers and the escapes are those of CPython's json.
 
 namespace registry {
 namespace {
 
-constexpr std::size_t kMaxIntegerDigits = 4300;
-constexpr std::size_t kUsualMembers = 8;  // An info file has about so many.
-constexpr char kHex[] = "0123456789abcdef";
+using runtime::JsonValue;
 
-bool IsHighSurrogate(char32_t point) { return point >= 0xD800 && point <= 0xDBFF; }
-bool IsLowSurrogate(char32_t point) { return point >= 0xDC00 && point <= 0xDFFF; }
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr runtime::JsonOptions kPython = {
+    .depth = kMaxJsonDepth,
+    .values = std::numeric_limits<std::size_t>::max(),
+    .integer_digits = 4300,
+    .lone_surrogates = runtime::LoneSurrogates::kKept,
+};
+constexpr char kHex[] = "0123456789abcdef";
 
 void AppendUnicodeEscape(char32_t unit, std::string* out) {
   out->append("\\u");
@@ -124,285 +120,80 @@ std::string FloatText(double value) {
   return out;
 }
 
-class Parser {
- public:
-  explicit Parser(std::string_view text) : text_(text) {}
+// An integer has all the digits that were written.
+std::string NumberText(const JsonValue& value) {
+  if (value.raw.find_first_not_of("-0123456789") != value.raw.npos) return FloatText(value.number);
+  return value.raw == "-0" ? "0" : std::string(value.raw);
+}
 
-  absl::StatusOr<PythonJson> Parse() {
-    PythonJson value;
-    SkipSpace();
-    if (ParseValue(&value, 0)) {
-      SkipSpace();
-      if (at_ == text_.size()) return value;
-      Fail("the end of the text");
-    }
-    return absl::InvalidArgumentError(problem_);
+void AppendString(const JsonValue& value, std::string* out) {
+  const std::string_view inside = value.raw.substr(1, value.raw.size() - 2);
+  if (PlainPrefix(inside) == inside.size()) {
+    out->append(value.raw);
+  } else {
+    AppendQuoted(CodePointsOf(value), out);
   }
+}
 
- private:
-  // False, which is what everything here returns once something is wrong.
-  bool Fail(std::string_view expected) {
-    problem_ = absl::StrCat("expected ", runtime::Absl(expected), " at byte ", at_);
-    return false;
-  }
-  bool AtEnd() const { return at_ >= text_.size(); }
-  char Peek() const { return AtEnd() ? '\0' : text_[at_]; }
-  bool Take(char c) {
-    if (AtEnd() || text_[at_] != c) return false;
-    ++at_;
-    return true;
-  }
-  void SkipSpace() {
-    while (!AtEnd() && IsSpace(text_[at_])) ++at_;
-  }
+void AppendCompact(const JsonValue& value, std::string* out);
 
-  bool ParseValue(PythonJson* value, int depth) {
-    switch (Peek()) {
-      case '{':
-      case '[':
-        if (depth >= kMaxJsonDepth) return Fail(absl::StrCat("at most ", depth, " levels"));
-        return Peek() == '{' ? ParseObject(value, depth) : ParseArray(value, depth);
-      case '"':
-        value->kind = PythonJson::Kind::kString;
-        return ParseString(&value->text);
-      case 'n':
-      case 't':
-      case 'f':
-      case 'N':
-      case 'I':
-        return ParseWord(value) || Fail("a value");
-      case '-':
-        return ParseWord(value) || ParseNumber(value);
-      default:
-        return ParseNumber(value);
-    }
+void AppendArray(const JsonValue& array, std::string* out) {
+  out->push_back('[');
+  for (const JsonValue& item : array.items) {
+    if (&item != &array.items.front()) out->push_back(',');
+    AppendCompact(item, out);
   }
+  out->push_back(']');
+}
 
-  bool ParseArray(PythonJson* value, int depth) {
-    value->kind = PythonJson::Kind::kArray;
-    ++at_;
-    SkipSpace();
-    if (Take(']')) return true;
-    while (true) {
-      if (!ParseValue(&value->items.emplace_back(), depth + 1)) return false;
-      SkipSpace();
-      if (Take(']')) return true;
-      if (!Take(',')) return Fail("',' or ']'");
-      SkipSpace();
-    }
+void AppendObject(const JsonValue& object, std::string* out) {
+  const auto members = runtime::MembersByName(object);
+  out->push_back('{');
+  for (const auto* member : members) {
+    if (member != members.front()) out->push_back(',');
+    AppendQuoted(member->first, out);
+    out->push_back(':');
+    AppendCompact(member->second, out);
   }
+  out->push_back('}');
+}
 
-  bool ParseObject(PythonJson* value, int depth) {
-    value->kind = PythonJson::Kind::kObject;
-    ++at_;
-    SkipSpace();
-    if (Take('}')) return true;
-    std::vector<std::string> keys;
-    std::vector<PythonJson> items;
-    keys.reserve(kUsualMembers);
-    items.reserve(kUsualMembers);
-    while (true) {
-      if (Peek() != '"') return Fail("a name in quotes");
-      if (!ParseString(&keys.emplace_back())) return false;
-      SkipSpace();
-      if (!Take(':')) return Fail("':'");
-      SkipSpace();
-      if (!ParseValue(&items.emplace_back(), depth + 1)) return false;
-      SkipSpace();
-      if (Take('}')) break;
-      if (!Take(',')) return Fail("',' or '}'");
-      SkipSpace();
-    }
-    SetMembers(std::move(keys), std::move(items), value);
-    return true;
-  }
-
-  // Orders by code point, which for UTF-8 is by byte; the last of equal keys stays.
-  static void SetMembers(std::vector<std::string> keys, std::vector<PythonJson> items,
-                         PythonJson* value) {
-    if (std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()) == keys.end()) {
-      value->keys = std::move(keys);
-      value->items = std::move(items);
-      return;
-    }
-    std::vector<std::size_t> order(keys.size());
-    std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(), [&keys](std::size_t a, std::size_t b) {
-      const int compared = keys[a].compare(keys[b]);
-      return compared != 0 ? compared < 0 : a < b;
-    });
-    value->keys.reserve(order.size());
-    value->items.reserve(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      if (i + 1 < order.size() && keys[order[i]] == keys[order[i + 1]]) continue;
-      value->keys.push_back(std::move(keys[order[i]]));
-      value->items.push_back(std::move(items[order[i]]));
-    }
-  }
-
-  bool ParseWord(PythonJson* value) {
-    using Kind = PythonJson::Kind;
-    constexpr std::pair<std::string_view, Kind> kWords[] = {
-        {"null", Kind::kNull}, {"true", Kind::kBool},      {"false", Kind::kBool},
-        {"NaN", Kind::kFloat}, {"Infinity", Kind::kFloat}, {"-Infinity", Kind::kFloat}};
-    for (const auto& [word, kind] : kWords) {
-      if (text_.substr(at_, word.size()) != word) continue;
-      value->kind = kind;
-      value->text = word;
-      at_ += word.size();
-      return true;
-    }
-    return false;
-  }
-
-  std::size_t SkipDigits(std::size_t at) const {
-    while (at < text_.size() && IsDigit(text_[at])) ++at;
-    return at;
-  }
-
-  bool ParseNumber(PythonJson* value) {
-    std::size_t end = at_ + (Peek() == '-' ? 1 : 0);
-    const std::size_t first = end;
-    end = SkipDigits(end);
-    if (end == first) return Fail("a value");
-    if (text_[first] == '0') end = first + 1;
-    const std::size_t whole_end = end;
-    if (end < text_.size() && text_[end] == '.') {
-      const std::size_t fraction = SkipDigits(end + 1);
-      if (fraction > end + 1) end = fraction;
-    }
-    if (end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
-      std::size_t digits = end + 1;
-      if (digits < text_.size() && (text_[digits] == '-' || text_[digits] == '+')) ++digits;
-      const std::size_t exponent = SkipDigits(digits);
-      if (exponent > digits) end = exponent;
-    }
-    const std::string_view number = text_.substr(at_, end - at_);
-    if (end != whole_end) {
-      double parsed = 0;
-      if (!absl::SimpleAtod(runtime::Absl(number), &parsed)) return Fail("a number");
-      value->kind = PythonJson::Kind::kFloat;
-      value->text = FloatText(parsed);
-    } else {
-      if (end - first > kMaxIntegerDigits) return Fail("an integer of at most 4300 digits");
-      value->kind = PythonJson::Kind::kInteger;
-      value->text = number == "-0" ? "0" : number;
-    }
-    at_ = end;
-    return true;
-  }
-
-  bool ParseString(std::string* out) {
-    ++at_;
-    while (true) {
-      const std::size_t plain = PlainPrefix(text_.substr(at_));
-      out->append(text_, at_, plain);
-      at_ += plain;
-      if (AtEnd()) return Fail("the end of a string");
-      if (Take('"')) return true;
-      if (Take('\\')) {
-        if (!ParseEscape(out)) return false;
-        continue;
-      }
-      const runtime::Utf8Character next = runtime::DecodeUtf8(text_.substr(at_));
-      if (next.bytes == 0) return Fail("UTF-8");
-      if (next.code_point < ' ') return Fail("an escaped control character");
-      out->append(text_.substr(at_, next.bytes));
-      at_ += next.bytes;
-    }
-  }
-
-  bool ParseEscape(std::string* out) {
-    if (Take('u')) return ParseUnicodeEscape(out);
-    constexpr std::string_view kEscapes = "\"\\/bfnrt";
-    constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
-    const std::size_t which = AtEnd() ? kEscapes.npos : kEscapes.find(text_[at_]);
-    if (which == kEscapes.npos) return Fail("an escape");
-    out->push_back(kMeanings[which]);
-    ++at_;
-    return true;
-  }
-
-  // After \u.
-  bool ParseUnicodeEscape(std::string* out) {
-    char32_t point = 0;
-    if (!ParseFourDigits(&point)) return Fail("four hexadecimal digits");
-    if (IsHighSurrogate(point) && text_.substr(at_, 2) == "\\u") {
-      const std::size_t before = at_;
-      char32_t low = 0;
-      at_ += 2;
-      if (ParseFourDigits(&low) && IsLowSurrogate(low)) {
-        point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
-      } else {
-        at_ = before;
-      }
-    }
-    runtime::AppendUtf8(point, *out);
-    return true;
-  }
-
-  bool ParseFourDigits(char32_t* value) {
-    std::uint32_t parsed = 0;
-    if (text_.size() - at_ < 4) return false;
-    const char* const begin = text_.data() + at_;
-    const auto result = std::from_chars(begin, begin + 4, parsed, 16);
-    if (result.ec != std::errc() || result.ptr != begin + 4) return false;
-    *value = parsed;
-    at_ += 4;
-    return true;
-  }
-
-  const std::string_view text_;
-  std::size_t at_ = 0;
-  std::string problem_;
-};
-
-void AppendCompact(const PythonJson& value, std::string* out) {
+void AppendCompact(const JsonValue& value, std::string* out) {
   switch (value.kind) {
-    case PythonJson::Kind::kString:
-      AppendQuoted(value.text, out);
+    case JsonValue::Kind::kNull:
+    case JsonValue::Kind::kBool:
+      out->append(value.raw);
       return;
-    case PythonJson::Kind::kArray:
-    case PythonJson::Kind::kObject:
-      break;
-    default:
-      out->append(value.text);
+    case JsonValue::Kind::kInteger:
+    case JsonValue::Kind::kDouble:
+      out->append(NumberText(value));
+      return;
+    case JsonValue::Kind::kString:
+      AppendString(value, out);
+      return;
+    case JsonValue::Kind::kArray:
+      AppendArray(value, out);
+      return;
+    case JsonValue::Kind::kObject:
+      AppendObject(value, out);
       return;
   }
-  const bool object = value.kind == PythonJson::Kind::kObject;
-  out->push_back(object ? '{' : '[');
-  for (std::size_t i = 0; i < value.items.size(); ++i) {
-    if (i > 0) out->push_back(',');
-    if (object) {
-      AppendQuoted(value.keys[i], out);
-      out->push_back(':');
-    }
-    AppendCompact(value.items[i], out);
-  }
-  out->push_back(object ? '}' : ']');
 }
 
 }  // namespace
 
-PythonJson::PythonJson() = default;
-PythonJson::PythonJson(const PythonJson&) = default;
-PythonJson::PythonJson(PythonJson&&) noexcept = default;
-PythonJson& PythonJson::operator=(const PythonJson&) = default;
-PythonJson& PythonJson::operator=(PythonJson&&) noexcept = default;
-PythonJson::~PythonJson() = default;
-
-const PythonJson* PythonJson::Find(std::string_view key) const {
-  const auto at = std::lower_bound(keys.begin(), keys.end(), key);
-  if (at == keys.end() || *at != key) return nullptr;
-  return &items[static_cast<std::size_t>(at - keys.begin())];
+absl::StatusOr<JsonValue> ParsePythonJson(std::string_view text) {
+  return runtime::ParseJson(text, kPython);
 }
 
-absl::StatusOr<PythonJson> ParsePythonJson(std::string_view text) { return Parser(text).Parse(); }
-
-std::string CompactPythonJson(const PythonJson& value) {
+std::string CompactPythonJson(const JsonValue& value) {
   std::string out;
   AppendCompact(value, &out);
   return out;
+}
+
+std::string CodePointsOf(const JsonValue& value) {
+  return runtime::StringOf(value, runtime::LoneSurrogates::kKept);
 }
 
 std::string QuotePythonString(std::string_view code_points) {

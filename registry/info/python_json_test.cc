@@ -67,6 +67,12 @@ TEST(PythonJsonTest, KeysAreOrderedByCodePointAndTheLastOfEqualOnesCounts) {
             R"({"\ud83d":3,"\uff21":1,"\ud83d\ude00":2})");
 }
 
+// A reader that made U+FFFD of both would lose a member.
+TEST(PythonJsonTest, KeysThatDifferInALoneSurrogateAreTwo) {
+  EXPECT_EQ(Again(R"({"\ude00":1,"\ud83d":2,"\ufffd":3,"\ude00":4})"),
+            R"({"\ud83d":2,"\ude00":4,"\ufffd":3})");
+}
+
 TEST(PythonJsonTest, EscapesAreThoseOfPython) {
   EXPECT_EQ(Again("\"\\u0041\\/\\b\\f\\n\\r\\t\\\\\\\"\\u0000\\u001f\x7f~\xC3\xA9\""),
             "\"A/\\b\\f\\n\\r\\t\\\\\\\"\\u0000\\u001f\\u007f~\\u00e9\"");

@@ -16,6 +16,9 @@
 namespace runtime {
 namespace {
 
+// A report line and an info file have about so many.
+constexpr std::size_t kUsualOutermostMembers = 8;
+
 // The four hexadecimal digits at the start of `text`.
 std::optional<std::uint32_t> Hex4(std::string_view text) {
   std::uint32_t code = 0;
@@ -25,8 +28,16 @@ std::optional<std::uint32_t> Hex4(std::string_view text) {
   return code;
 }
 
+// How many bytes at the begin of `text` stand for themselves in a string.
+std::size_t PlainPrefix(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end && *at >= ' ' && *at != '"' && *at != '\\') ++at;
+  return static_cast<std::size_t>(at - text.data());
+}
+
 // Undoes the escapes of a string's inside, which the parser has checked.
-std::string Unescape(std::string_view text) {
+std::string Unescape(std::string_view text, LoneSurrogates lone_surrogates) {
   if (text.find('\\') == text.npos) return std::string(text);
   std::string out;
   out.reserve(text.size());
@@ -51,7 +62,8 @@ std::string Unescape(std::string_view text) {
           i += 6;
         }
       }
-      AppendUtf8(code >= 0xD800 && code < 0xE000 ? 0xFFFD : code, out);
+      const bool is_replaced = lone_surrogates == LoneSurrogates::kReplaced && IsSurrogate(code);
+      AppendUtf8(is_replaced ? 0xFFFD : code, out);
     }
   }
   return out;
@@ -69,7 +81,7 @@ bool AreFewAndDiffer(const std::vector<std::pair<std::string, JsonValue>>& membe
   return true;
 }
 
-// Of several members of one name the last one stays, in its own place.
+// Keeps the last of several members of one name, in its own place.
 void KeepLastOfEachName(std::vector<std::pair<std::string, JsonValue>>& members) {
   if (AreFewAndDiffer(members)) return;
   std::unordered_map<std::string_view, std::size_t> last;
@@ -86,7 +98,7 @@ void KeepLastOfEachName(std::vector<std::pair<std::string, JsonValue>>& members)
 
 class Parser {
  public:
-  Parser(std::string_view text, JsonLimits limits) : text_(text), limits_(limits) {}
+  Parser(std::string_view text, const JsonOptions& options) : text_(text), options_(options) {}
 
   absl::StatusOr<JsonValue> Parse() {
     JsonValue value;
@@ -131,8 +143,8 @@ class Parser {
   }
 
   bool ParseValue(JsonValue& value, int depth) {
-    if (++values_ > limits_.values) {
-      return FailWith(absl::StrCat("more than ", limits_.values, " values"));
+    if (++values_ > options_.values) {
+      return FailWith(absl::StrCat("more than ", options_.values, " values"));
     }
     const std::size_t begin = at_;
     const std::size_t loose = loose_;
@@ -164,8 +176,8 @@ class Parser {
   }
 
   bool Enter(int depth) {
-    if (depth >= limits_.depth) {
-      return FailWith(absl::StrCat("more than ", limits_.depth, " levels"));
+    if (depth >= options_.depth) {
+      return FailWith(absl::StrCat("more than ", options_.depth, " levels"));
     }
     ++at_;
     SkipSpace();
@@ -176,18 +188,24 @@ class Parser {
     value.kind = JsonValue::Kind::kObject;
     if (!Enter(depth)) return false;
     if (Take('}')) return true;
+    if (depth == 0) value.members.reserve(kUsualOutermostMembers);
     do {
       SkipSpace();
       const std::size_t begin = at_;
       if (Next() != '"') return Fail("a name in quotes");
       if (!SkipString()) return false;
       const std::string_view name = text_.substr(begin + 1, at_ - begin - 2);
-      if (name.find('\\') != name.npos) ++loose_;
+      auto& [key, member] = value.members.emplace_back();
+      if (name.find('\\') == name.npos) {
+        key = name;
+      } else {
+        key = Unescape(name, options_.lone_surrogates);
+        ++loose_;
+      }
       SkipSpace();
       if (!Take(':')) return Fail("':'");
       SkipSpace();
-      value.members.emplace_back(Unescape(name), JsonValue());
-      if (!ParseValue(value.members.back().second, depth + 1)) return false;
+      if (!ParseValue(member, depth + 1)) return false;
       SkipSpace();
     } while (Take(','));
     if (!Take('}')) return Fail("',' or '}'");
@@ -211,26 +229,23 @@ class Parser {
 
   bool SkipString() {
     ++at_;
-    while (!AtEnd()) {
+    while (true) {
+      at_ += PlainPrefix(text_.substr(at_));
+      if (AtEnd()) return Fail("'\"' at the end of a string");
       const char c = text_[at_];
       if (c == '"') {
         ++at_;
         return true;
       }
-      if (static_cast<unsigned char>(c) < 0x20) return Fail("no control character in a string");
       if (c == '\\') {
         if (!SkipEscape()) return false;
         continue;
       }
-      if (static_cast<unsigned char>(c) < 0x80) {
-        ++at_;
-        continue;
-      }
+      if (static_cast<unsigned char>(c) < 0x20) return Fail("no control character in a string");
       const std::size_t length = Utf8Bytes(text_.substr(at_));
       if (length == 0) return Fail("UTF-8");
       at_ += length;
     }
-    return Fail("'\"' at the end of a string");
   }
 
   bool SkipEscape() {
@@ -264,6 +279,10 @@ class Parser {
       return Fail("a value");
     }
     const std::string_view digits = text_.substr(begin, at_ - begin);
+    if (whole && digits.size() - (negative ? 1 : 0) > options_.integer_digits) {
+      at_ = begin;
+      return Fail(absl::StrCat("an integer of at most ", options_.integer_digits, " digits"));
+    }
     if (whole && std::from_chars(digits.data(), digits.data() + digits.size(), value.integer).ec ==
                      std::errc()) {
       value.kind = JsonValue::Kind::kInteger;
@@ -297,7 +316,7 @@ class Parser {
   }
 
   const std::string_view text_;
-  const JsonLimits limits_;
+  const JsonOptions options_;
   std::size_t at_ = 0;
   std::size_t values_ = 0;
   // So much until here that CompactJson() writes otherwise: white space, escapes in names, members
@@ -340,10 +359,7 @@ void AppendPretty(const JsonValue& value, std::size_t level, std::string& out) {
     }
     absl::StrAppend(&out, last, "]");
   } else if (value.kind == JsonValue::Kind::kObject && !value.members.empty()) {
-    std::vector<const std::pair<std::string, JsonValue>*> members;
-    for (const auto& member : value.members) members.push_back(&member);
-    std::sort(members.begin(), members.end(),
-              [](const auto* a, const auto* b) { return a->first < b->first; });
+    const auto members = MembersByName(value);
     for (const auto* member : members) {
       absl::StrAppend(&out, member == members.front() ? "{" : ",", line, Quote(member->first),
                       ": ");
@@ -371,13 +387,23 @@ const JsonValue* JsonValue::Find(std::string_view name) const {
   return nullptr;
 }
 
-absl::StatusOr<JsonValue> ParseJson(std::string_view text, JsonLimits limits) {
-  return Parser(text, limits).Parse();
+absl::StatusOr<JsonValue> ParseJson(std::string_view text, const JsonOptions& options) {
+  return Parser(text, options).Parse();
 }
 
-std::string StringOf(const JsonValue& value) {
+std::string StringOf(const JsonValue& value, LoneSurrogates lone_surrogates) {
   if (value.kind != JsonValue::Kind::kString) return std::string(value.raw);
-  return Unescape(value.raw.substr(1, value.raw.size() - 2));
+  return Unescape(value.raw.substr(1, value.raw.size() - 2), lone_surrogates);
+}
+
+std::vector<const std::pair<std::string, JsonValue>*> MembersByName(const JsonValue& object) {
+  std::vector<const std::pair<std::string, JsonValue>*> members;
+  members.reserve(object.members.size());
+  for (const auto& member : object.members) members.push_back(&member);
+  // As bytes, which for UTF-8 is as code points.
+  std::sort(members.begin(), members.end(),
+            [](const auto* a, const auto* b) { return a->first < b->first; });
+  return members;
 }
 
 std::string Quote(std::string_view text) {

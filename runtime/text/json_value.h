@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,19 +42,29 @@ struct JsonValue {
   const JsonValue* Find(std::string_view name) const;
 };
 
-struct JsonLimits {
-  int depth = 32;               // Of objects and arrays within each other.
-  std::size_t values = 20'000;  // Of all kinds.
+// A surrogate without its other half, as \ud83d alone: U+FFFD, or the three bytes that any other
+// code point of its size would take, which is not UTF-8.
+enum class LoneSurrogates { kReplaced, kKept };
+
+struct JsonOptions {
+  int depth = 32;               // Limit of objects and arrays within each other.
+  std::size_t values = 20'000;  // Limit of values of all kinds.
+  // Limit of the digits of a number without fraction and exponent.
+  std::size_t integer_digits = std::numeric_limits<std::size_t>::max();
+  LoneSurrogates lone_surrogates = LoneSurrogates::kReplaced;  // In the names of members.
 };
 
 // Reads one JSON value, and nothing but white space around it. Accepts NaN, Infinity and
 // -Infinity, which Python's json writes. A number without fraction and exponent that fits 64 bits
 // is an integer, any other a double (1e400 is infinite). The last of several members of one name
 // counts. InvalidArgument says what was expected at which byte.
-absl::StatusOr<JsonValue> ParseJson(std::string_view text, JsonLimits limits = {});
+absl::StatusOr<JsonValue> ParseJson(std::string_view text, const JsonOptions& options = {});
 
-// The characters of a string value: escapes undone, a lone surrogate as U+FFFD.
-std::string StringOf(const JsonValue& value);
+// The characters of a string value, its escapes undone; what was written of any other value.
+std::string StringOf(const JsonValue& value,
+                     LoneSurrogates lone_surrogates = LoneSurrogates::kReplaced);
+// The members of an object, ordered by the code points of their names.
+std::vector<const std::pair<std::string, JsonValue>*> MembersByName(const JsonValue& object);
 // `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 std::string Quote(std::string_view text);
 

@@ -43,7 +43,7 @@ constexpr std::size_t kMaxMetadata = 64 << 10;
 constexpr std::int64_t kMostIterations = 1'000'000'000'000'000;  // It is counted on from there.
 constexpr std::size_t kMaxManifest = 32 << 20;
 // Of a manifest: an array and three members a file.
-constexpr runtime::JsonLimits kManifestLimits = {8, 8 * kMaxTreeEntries};
+constexpr runtime::JsonOptions kManifestLimits = {8, 8 * kMaxTreeEntries};
 
 std::string Join(const std::string& directory, std::string_view name) {
   return absl::StrCat(directory, "/", Absl(name));

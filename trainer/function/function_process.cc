@@ -22,7 +22,7 @@ namespace {
 using runtime::JsonValue;
 
 // An answer has what the trainer has taken already, so it may be larger than one line up.
-constexpr runtime::JsonLimits kAnswerLimits = {.depth = 64, .values = 1'000'000};
+constexpr runtime::JsonOptions kAnswerLimits = {.depth = 64, .values = 1'000'000};
 
 std::string Text(const JsonValue* value) {
   return value != nullptr && value->kind == JsonValue::Kind::kString ? runtime::StringOf(*value)

@@ -9,7 +9,6 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/report_channel/relay_protocol.h"
-#include "runtime/text/json_value.h"
 
 namespace trainer {
 namespace {
@@ -167,55 +166,6 @@ std::vector<Metric> Flat(const std::string& metrics) {
   auto leaves = FlattenMetrics(metrics);
   EXPECT_TRUE(leaves.ok()) << leaves.status();
   return leaves.ok() ? *leaves : std::vector<Metric>();
-}
-
-// What is compact is taken as it is written; each of the others has another reason not to be.
-TEST(CompactJsonTest, IsOneFormOfEveryWriting) {
-  const struct {
-    const char* written;
-    const char* compact;
-  } kCases[] = {
-      {R"({"a":1.50,"b":[1,{"c":"x y\u0041"}],"d":{}})",
-       R"({"a":1.50,"b":[1,{"c":"x y\u0041"}],"d":{}})"},
-      {" 1 ", "1"},
-      {R"({ })", "{}"},
-      {R"([1, 2])", "[1,2]"},
-      {R"({"a" :1})", R"({"a":1})"},
-      {R"({"a":{"b": 1},"c":2})", R"({"a":{"b":1},"c":2})"},
-      {"[[1\n],2]", "[[1],2]"},
-      {R"({"\u0061":1})", R"({"a":1})"},
-      {R"({"a\/b":1})", R"({"a/b":1})"},
-      {R"({"a\"b":1})", R"({"a\"b":1})"},
-      {R"({"a":1,"a":2})", R"({"a":2})"},
-      {R"({"x":{"a":1,"a":[]},"y":0})", R"({"x":{"a":[]},"y":0})"},
-      {R"({"\u00e9":1,"é":2})", R"({"é":2})"},
-  };
-  for (const auto& [written, compact] : kCases) {
-    const auto json = runtime::ParseJson(written);
-    ASSERT_TRUE(json.ok()) << written << ": " << json.status();
-    EXPECT_EQ(runtime::CompactJson(*json), compact);
-  }
-}
-
-TEST(CompactJsonTest, OfManyMembersOfOneNameTheLastStaysInItsPlace) {
-  for (const int count : {2, 16, 17, 100}) {
-    std::string written = "{";
-    for (int i = 0; i < count - 1; ++i) absl::StrAppend(&written, R"("n)", i, R"(":)", i, ",");
-    written += R"("n0":"again"})";
-    const auto json = runtime::ParseJson(written);
-    ASSERT_TRUE(json.ok());
-    EXPECT_EQ(json->members.size(), static_cast<std::size_t>(count - 1));
-    EXPECT_EQ(json->members.back().first, "n0");
-    EXPECT_EQ(json->Find("n0")->raw, R"("again")");
-  }
-}
-
-TEST(QuoteTest, EscapesWhatMustBeEscaped) {
-  EXPECT_EQ(runtime::Quote(""), R"("")");
-  EXPECT_EQ(runtime::Quote("plain /text ~"), R"("plain /text ~")");
-  EXPECT_EQ(runtime::Quote("a\"b\\c\nd\x01"), R"("a\"b\\c\nd\u0001")");
-  EXPECT_EQ(runtime::Quote("é"), R"("é")");
-  EXPECT_EQ(runtime::Quote("bad\xff"), "\"bad\xEF\xBF\xBD\"");
 }
 
 TEST(FlattenMetricsTest, JoinsNamesAndKeepsDigits) {

@@ -13,7 +13,7 @@ namespace {
 
 using runtime::JsonValue;
 
-constexpr runtime::JsonLimits kLimits = {.depth = 32, .values = 200'000};
+constexpr runtime::JsonOptions kLimits = {.depth = 32, .values = 200'000};
 constexpr std::size_t kMaxPlan = 4 << 20;
 
 tuning::Node NodeOf(const JsonValue& value) {
