@@ -13,14 +13,14 @@ absl::Duration GrowingPause(int failures, absl::Duration first, absl::Duration l
 
 // Whether one call to the launcher is made again after an error, and when. One thread.
 //
-// What depends on a job must fail only for what the launcher says of it: that it does not know it,
-// or will never start it as it was asked to (NotFound, InvalidArgument, FailedPrecondition, ...).
-// Every other error says something of the launcher or of the way to it, while the job may well be
-// there: Unavailable, DeadlineExceeded, Aborted; Cancelled, by an end that goes away;
-// ResourceExhausted, for which only time is needed; Internal, which a service also answers for the
-// calls that it had not answered when it was told to stop. Those are tried again. An Internal or
-// Unknown that comes back quickly again and again is a defect that no waiting heals: after
-// kMaxDefects in a row, more than a minute, it stands.
+// A caller that depends on a job must give up only for an answer about that job: the launcher does
+// not know the job, or will never start it as it was asked to (NotFound, InvalidArgument,
+// FailedPrecondition, ...). Every other error says something of the launcher or of the way to it,
+// while the job may well be there: Unavailable, DeadlineExceeded, Aborted; Cancelled, by an end
+// that goes away; ResourceExhausted, for which only time is needed; Internal, which a service also
+// answers for the calls that it had not answered when it was told to stop. Those are tried again.
+// An Internal or Unknown that comes back quickly again and again is a defect that no waiting heals:
+// after kMaxDefects in a row, more than a minute, it stands.
 class CallRetry {
  public:
   static constexpr absl::Duration kFirstPause = absl::Milliseconds(200);

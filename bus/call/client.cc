@@ -39,10 +39,10 @@ namespace {
 
 constexpr std::string_view kRegistry = "registry";
 constexpr int kMessagesAtOnce = 256;
-constexpr std::size_t kMaxCallsOfOne = 1024;      // What a Service takes from one caller.
+constexpr std::size_t kMaxCallsOfOne = 1024;      // Calls that a Service takes from one caller.
 constexpr std::size_t kMaxUnreadBytes = 4 << 20;  // Parts that a blocking caller has not read.
-constexpr int kMaxAttempts = 3;                   // Of a call that does not wait_for_service.
-constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // Of a stream; it Pings every 0.5 s.
+constexpr int kMaxAttempts = 3;                   // For a call that does not wait_for_service.
+constexpr absl::Duration kMaxSilence = absl::Seconds(3);  // For a stream; it Pings every 0.5 s.
 constexpr absl::Duration kSilenceCheck = absl::Milliseconds(250);
 constexpr absl::Duration kLookupTimeout = absl::Seconds(2);
 constexpr absl::Duration kFirstPause = absl::Milliseconds(10);  // Before looking again.
@@ -60,7 +60,7 @@ struct OpenCall {
   BusThread::TimerId timer = 0;
   absl::Duration last_heard;
   int attempt = 0;   // Counts the times it has been sent.
-  ReplyMerge merge;  // Of the parts that answer this attempt.
+  ReplyMerge merge;  // Joins the parts that answer this attempt.
   std::function<void(msg::EnvelopeT, std::size_t bytes)> on_part;
   std::function<void(absl::StatusOr<msg::EnvelopeT>)> done;
   Connection* connection = nullptr;
@@ -264,7 +264,7 @@ void Client::State::CheckSilence() {
     if (call->second->connection->paused || Now() - call->second->last_heard <= kMaxSilence) {
       continue;
     }
-    // What it said may be here, unread, if this process was stopped meanwhile.
+    // Messages of the service may be here, unread, if this process was stopped meanwhile.
     ReadAll(call->second->connection, kMessagesAtOnce);
     call = calls.find(id);
     if (call == calls.end() || Now() - call->second->last_heard <= kMaxSilence) continue;
@@ -437,7 +437,8 @@ void Client::State::Pause(Connection& connection) {
 
 void Client::State::Lost(Connection& lost) {
   const auto key = std::make_pair(lost.service, lost.own_of);
-  // What it said before it went; that may end the call, and with it the connection.
+  // Reads the messages that the service sent before it went; they may end the call, and with it the
+  // connection.
   while (ReadAll(&lost, kMessagesAtOnce) == Read::kSome) {
   }
   const auto still = connections.find(key);
@@ -614,7 +615,7 @@ struct Waiter {
       result = std::move(end);
       done = true;
     }
-    changed.Signal();  // Who wakes up then need not wait for the mutex.
+    changed.Signal();  // The thread that wakes up need not wait for the mutex.
   }
 };
 

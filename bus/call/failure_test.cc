@@ -1,4 +1,4 @@
-// What a client sees when the process it calls is killed, stopped or started again.
+// Tests what a client sees when the process it calls is killed, stopped or started again.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -168,7 +168,7 @@ TEST_F(FailureTest, AStoppedServiceCostsTheTimeoutAndNoMore) {
   const absl::Duration took = absl::Now() - start;
   EXPECT_GE(took, absl::Milliseconds(999));
   EXPECT_LT(took, absl::Milliseconds(1500));
-  // One that has never been connected to costs the same.
+  // A client that has never been connected gives up after its timeout too.
   Client fresh(node_.get());
   EXPECT_EQ(fresh.Call<Registry::List>({}, {.timeout = absl::Milliseconds(200)}).status().code(),
             absl::StatusCode::kDeadlineExceeded);

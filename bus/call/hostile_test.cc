@@ -63,7 +63,7 @@ class HostileTest : public ::testing::Test {
     return received.ok() ? *std::unique_ptr<msg::EnvelopeT>((*received)->UnPack())
                          : msg::EnvelopeT();
   }
-  // What was sent before was dropped, and the service still works, also for the same peer.
+  // The service has dropped the messages sent before and still works, also for the same peer.
   static void ExpectNextAnswerIsMine(zmq::socket_t& socket) {
     Send(socket, {ListRequest(77)});
     const msg::EnvelopeT answer = Answer(socket);

@@ -1,4 +1,4 @@
-// What a hub and a service take, and what they do when there is more.
+// Tests the limits of a hub and of a service, and what they do beyond them.
 
 #include <memory>
 #include <string>
@@ -174,7 +174,7 @@ TEST_F(HubLimitsTest, ALongSubscriptionCostsItsSenderTheConnectionAndNobodyElse)
   }
   const std::uint32_t everything = hub_->CountSubscriptions("x/");
   for (const std::size_t length : LongLengths()) {
-    // What ZeroMQ sends for those of 246 to 255 bytes is no subscription, or another one.
+    // For a prefix of 246 to 255 bytes ZeroMQ sends no subscription, or one for another prefix.
     if (length >= 246 && length <= 255) continue;
     EXPECT_EQ(hub_->CountSubscriptions(TopicOfLength(length)), everything) << length;
   }
@@ -317,7 +317,7 @@ TEST_F(ServiceLimitsTest, AnIdentityIsItsFirstOwnersUntilHeGoes) {
   zmq::message_t nothing;
   EXPECT_FALSE(second.recv(nothing).has_value());
   first.close();
-  // Who comes after him is a caller like any other.
+  // A peer that connects later is a caller like any other.
   auto third = connect();
   third.set(zmq::sockopt::rcvtimeo, kPatience);
   second.close();

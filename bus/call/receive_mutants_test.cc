@@ -110,7 +110,7 @@ TEST(ReceiveMutantsTest, AreRefusedOrReadWithoutHarm) {
     taken += ReadAt(mutator.Misalignment(), bytes) ? 1 : 0;
   }
   std::printf("%d mutants: %d refused, %d read\n", count, count - taken, taken);
-  // Of both kinds there are many.
+  // There are many mutants of both kinds.
   EXPECT_GT(taken, count / 10);
   EXPECT_GT(count - taken, count / 10);
 }

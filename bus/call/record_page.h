@@ -31,8 +31,9 @@ class SincePage {
     event.body.Set(std::move(body));
     return Add(topic, span, std::move(event));
   }
-  // Of a request with since_us, before a lane's first event: what was then or later begins behind
-  // `position`. Without it everything from the place that was asked for is missed.
+  // Call it before a lane's first event if the request has since_us: the entries of then or later
+  // begin behind `position`. Without this call the subscriber counts all entries from the place
+  // that it asked for as missed.
   bool AddBeginning(std::string_view topic, std::uint64_t lane, std::uint64_t position) {
     return Add(topic, msg::Span(lane, position, position), msg::EnvelopeT());
   }
@@ -54,8 +55,8 @@ class EndsPage {
 
   explicit EndsPage(msg::EndsRequestT request) : request_(std::move(request)) {}
 
-  // Topics in ascending order; all lanes of one together. Those that the request does not want
-  // are left out. False: the page is full.
+  // Call it with topics in ascending order, and with all lanes of a topic together. It leaves out
+  // topics that the request does not want. False: the page is full.
   bool Add(const std::string& topic, std::uint64_t lane, std::uint64_t position);
 
   msg::EndsReplyT Take() { return std::move(reply_); }

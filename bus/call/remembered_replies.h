@@ -19,7 +19,7 @@ class RememberedReplies {
                              std::size_t max_bytes = 8 << 20)
       : max_age_(max_age), max_bytes_(max_bytes) {}
 
-  // `bytes`: size of the encoded reply. `now`: monotonic. One that is too large is not kept.
+  // `bytes`: size of the encoded reply. `now`: monotonic. A reply that is too large is not kept.
   void Add(const std::string& key, msg::EnvelopeT reply, std::size_t bytes, absl::Duration now);
   // Null if it is not remembered; valid until the next call of Add().
   const msg::EnvelopeT* Find(const std::string& key, absl::Duration now);

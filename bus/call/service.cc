@@ -43,8 +43,8 @@ namespace {
 
 constexpr int kMessagesAtOnce = 256;
 constexpr std::size_t kMaxCallsOfOne = 1024;
-// What may wait for one caller; an answer that finds no room becomes an error, for which there is
-// a little more.
+// Limits of the replies that wait for one caller; an answer that finds no room becomes an error,
+// and errors have a little more room.
 constexpr std::size_t kReplyBytesOfOne = kMaxAnswerBytes;
 constexpr std::size_t kErrorBytesOfOne = kReplyBytesOfOne + (1 << 20);
 constexpr std::size_t kVerifyOver = 64 << 10;  // Less cannot have too many tables.
@@ -161,7 +161,7 @@ absl::Status CheckPart(const Frame& frame, std::string_view method) {
                                                  ") or over ", kMaxTables, " entries"));
 }
 
-// Who calls, with nothing in it that a caller could drive a terminal with.
+// Names the caller, without any character that could control a terminal.
 std::string InWords(const CallContext& context) {
   return absl::StrCat("pid ", context.pid, ", request ", runtime::Printable(context.request_id),
                       ", trace ", runtime::Printable(context.trace));
@@ -663,7 +663,7 @@ void Service::State::EndCall(const std::shared_ptr<Call>& call, ReplyFrames fram
     for (const Target& target : retries.mapped()) ReplyAgain(target, call->method->info, reply);
   }
   const absl::Status status = FromWire(reply.status.get());
-  // Who is told to try again must be able to.
+  // The same call made again must be tried anew, since this reply says to try again.
   if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) return;
   remembered.Add(call->memory_key, std::move(reply), bytes, Now());
 }

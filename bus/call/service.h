@@ -19,7 +19,7 @@
 
 namespace bus {
 
-// Who calls, and until when. Copyable.
+// The caller of a method, and its deadline. Copyable.
 struct CallContext {
   uid_t uid = 0;  // From the kernel, by the peer's socket.
   pid_t pid = 0;

@@ -27,7 +27,7 @@ std::string EncodeStored(const typename Table::NativeTableType& table,
 template <typename Table>
 std::unique_ptr<typename Table::NativeTableType> DecodeStored(std::string_view bytes,
                                                               const char* identifier = nullptr) {
-  // Whatever a message can carry fits.
+  // Any table that a message can carry is within these limits.
   constexpr std::uint32_t kMaxDepth = 64;
   constexpr std::uint32_t kMaxTables = 100'000;
   const std::vector<std::uint8_t> aligned(bytes.begin(), bytes.end());

@@ -16,9 +16,9 @@
 
 namespace bus {
 
-// What a publisher has to repeat about its topics, so that a lost last event shows too: their last
-// sequence number, once after a second of silence and again for each new hub. Topics that have
-// been silent for the longest are forgotten when there are too many. Not thread safe.
+// The last sequence numbers of a publisher's topics. The publisher repeats each of them once after
+// a second of silence and again for each new hub, so that a lost last event shows too. Topics that
+// have been silent for the longest are forgotten when there are too many. Not thread safe.
 class Tails {
  public:
   static constexpr absl::Duration kSilence = absl::Seconds(1);
@@ -38,7 +38,7 @@ class Tails {
   // Everything has to be told again, a second from `now`: there is a new hub, and subscribers
   // are on their way to it.
   void TellAll(absl::Duration now);
-  // Those whose time has come, at most `limit`; they count as told.
+  // Takes the tails whose time has come, at most `limit`; they count as told.
   std::vector<Tail> Take(absl::Duration now, std::size_t limit);
   // When to call Take() next; InfiniteDuration: not until Note() or TellAll().
   absl::Duration next() const {
