@@ -29,7 +29,7 @@
 
 // The greeting. ZeroMQ's own (XPUB_WELCOME_MSG) is a single frame and cannot carry a topic and a
 // message; so the hub publishes an ordinary message on `$hello/` whenever somebody subscribes to
-// it. Those who are connected already get it again and know by its epoch that nothing has
+// it. Subscribers that are connected already get it again and know by its epoch that nothing has
 // changed. A SUB socket sends all its subscriptions in one go when it connects, so that they are
 // all in place when the greeting comes.
 
@@ -57,7 +57,8 @@ bool IsReserved(std::string_view topic) {
   return topic.starts_with("$sys/") || topic.starts_with(kHello);
 }
 
-// What TopicInfo says of the topic's last message, if it is kept and is one.
+// Fills in TopicInfo's fields about the topic's last message, if the hub keeps it and it is a
+// message of the bus.
 void Describe(const Frame& last, msg::TopicInfoT* info) {
   const auto event = Receive(last.bytes(), kMaxMessageBytes);
   if (!event.ok()) return;
@@ -140,7 +141,7 @@ class ZmqHub : public Hub {
   std::map<std::uint64_t, Wait> waits_;
   TopicTable topics_;
   RecentEvents recent_;
-  Tails tails_;  // Of what the host itself publishes.
+  Tails tails_;  // Tails of the topics that the host itself publishes on.
   BusThread::TimerId tail_timer_ = 0;
 
   std::atomic<std::uint64_t> last_wait_{0};
@@ -407,7 +408,7 @@ void ZmqHub::EndWait(std::uint64_t id, absl::StatusOr<std::uint32_t> how) {
   wait.mapped().done(std::move(how));
 }
 
-// Of those who have what they wait for.
+// Ends the waits of callers whose subscribers are there.
 void ZmqHub::EndWaits() {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> ready;
   for (const auto& [id, wait] : waits_) {

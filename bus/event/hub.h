@@ -39,8 +39,8 @@ class Hub {
   struct Stats {
     std::uint64_t forwarded = 0, dropped_topic = 0, dropped_reserved = 0, dropped_malformed = 0;
     std::uint64_t subscriptions = 0;
-    std::uint64_t restarts = 0;    // Of the subscribers' side, over `max_subscriptions`.
-    std::uint64_t kept_bytes = 0;  // Of `e/`.
+    std::uint64_t restarts = 0;    // Restarts of the subscribers' side, over `max_subscriptions`.
+    std::uint64_t kept_bytes = 0;  // Size of the kept events of `e/`.
     std::uint64_t dropped() const { return dropped_topic + dropped_reserved + dropped_malformed; }
   };
   // Where every process of a yard looks for its hub.

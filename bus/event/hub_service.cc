@@ -20,7 +20,7 @@ namespace {
 using rpc::Registry;
 using PublishWriter = std::shared_ptr<ReplyWriter<Registry::Publish>>;
 
-// Of the events of one who waits: a thousand may.
+// Limit of the events of one waiting caller; a thousand callers may wait.
 constexpr std::size_t kMostWaitingBytes = 64 << 10;
 // For an answer to be on its way before the caller gives up.
 constexpr absl::Duration kReplyTime = absl::Milliseconds(500);

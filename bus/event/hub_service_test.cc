@@ -1,4 +1,4 @@
-// What the registry answers for the hub, asked by a Client.
+// Tests the registry's answers for the hub, as a Client gets them.
 
 #include "bus/event/hub_service.h"
 
@@ -286,7 +286,7 @@ TEST_F(HubServiceTest, TopicsComeInPages) {
 }
 
 TEST_F(HubServiceTest, LastEventsComeInPagesOverWhatIsNotKept) {
-  const std::string large(100 << 10, 'x');  // One of them fills a page.
+  const std::string large(100 << 10, 'x');  // One such event fills a page.
   for (const char* topic : {"e/a/", "e/b/", "e/c/"}) {
     ASSERT_EQ(Publish(RequestOn(topic, "old")).status(), absl::OkStatus());
     ASSERT_EQ(Publish(RequestOn(topic, large)).status(), absl::OkStatus());

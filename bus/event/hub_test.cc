@@ -52,7 +52,7 @@ class Ear {
                            .on_connected = [this](std::uint64_t) { Note(hubs_, "hub"); }}) {}
 
   Subscriber* operator->() { return &subscriber_; }
-  // What has been heard once there are `count` of them, or after some time.
+  // Waits until `count` of them have been heard, or for some time, and returns those heard.
   std::vector<std::string> Heard(std::size_t count) { return Get(heard_, count); }
   std::vector<std::string> Lost(std::size_t count) { return Get(lost_, count); }
   std::vector<std::string> Hubs(std::size_t count) { return Get(hubs_, count); }

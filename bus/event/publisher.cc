@@ -32,7 +32,7 @@ constexpr absl::Duration kTailsPause = absl::Milliseconds(20);
 struct Event {
   std::string topic;
   Frame frame;
-  std::size_t bytes = 0;  // Of the frame, also when it has been sent.
+  std::size_t bytes = 0;  // Size of the frame, also after it was sent.
   std::optional<msg::Span> span = std::nullopt;
 };
 

@@ -39,8 +39,8 @@ class RecentEvents {
   };
   using Lanes = std::map<std::uint64_t, Lane>;  // By source.
   using Topics = std::map<std::string, Lanes, std::less<>>;
-  // Of those from `event` on that were sent then or later the first, with what tells where it is.
-  // False: the page is full.
+  // Moves `event` on to the first one sent at `since_us` or later, and adds to the page the
+  // position before it. False: the page is full.
   static bool Begin(std::string_view topic, std::uint64_t source, const Lane& lane,
                     std::int64_t since_us, std::deque<Event>::const_iterator* event,
                     SincePage* page);

@@ -70,7 +70,7 @@ class OwnerCalls : public RecoveryCalls {
 struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   State(Node* n, Options o) : node(n), thread(n->bus_thread()), options(std::move(o)) {}
 
-  // What a message is in the sequence of its topic.
+  // The place of a message in the sequence of its topic.
   struct InSequence {
     bool deliver = false;
     std::uint64_t lost = 0;  // So many are missing before it.
@@ -95,7 +95,7 @@ struct Subscriber::State : std::enable_shared_from_this<Subscriber::State> {
   std::unordered_map<std::string, std::unordered_map<std::uint64_t, Place>> places;
   std::size_t place_count = 0;
   std::uint64_t hub_epoch = 0;
-  std::map<std::string, std::uint64_t> nonces;  // Of the processes that serve, by service.
+  std::map<std::string, std::uint64_t> nonces;  // Nonces of the serving processes, by service.
   std::int64_t heard_us = 0;                    // When the hub was heard first, on the hub's clock.
   std::unique_ptr<OwnerCalls> owner_calls;
   std::unique_ptr<Recovery> recovery;
@@ -245,7 +245,7 @@ void Subscriber::State::OnHello(const msg::Envelope& hello) {
   } else {
     recovery->HubHeard(hello.head()->sent_us());
   }
-  // Another hub knows nothing of what was published while there was none.
+  // A new hub knows nothing of events that were published while no hub ran.
   for (const std::string& prefix : options.prefixes) {
     if (again && !Handles(prefix)) Lost(prefix, 0);
   }

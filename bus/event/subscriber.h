@@ -22,7 +22,8 @@ namespace bus {
 //
 // With a Client, topics that have an owner (`t/`, `l/`, `m/` and, as far as the hub remembers,
 // `e/`) are complete from WaitUntilConnected() on: what the hub loses is asked from the owner (see
-// recovery.h). What is lost all the same, and events of other topics, are told to on_lost.
+// recovery.h). Subscriber reports events that are lost all the same, and lost events of other
+// topics, to on_lost.
 class Subscriber {
  public:
   struct Options {
