@@ -10,7 +10,7 @@ namespace bus {
 // For readers of JSON whose numbers are doubles, as jq's: an integer beyond 2^53, which they would
 // round, is a string of its digits.
 
-// What `text` says, so: an integer has all its digits however many they are. Discarded (as of
+// Parses `text` in this way: an integer has all its digits however many they are. Discarded (as of
 // json::parse without exceptions) if it is no JSON.
 nlohmann::json ParseExactJson(std::string_view text);
 // `value` with every integer in it so.

@@ -39,7 +39,7 @@ std::string WordsOf(const char* enumerator, char between) {
     if (is_upper && !words.empty()) words += between;
     words += is_upper ? static_cast<char>(*letter - 'A' + 'a') : *letter;
   }
-  return words.empty() ? "unknown" : words;  // Of a newer data manager.
+  return words.empty() ? "unknown" : words;  // A value of a newer data manager.
 }
 
 std::string FormatName(msg::FileFormat format) {
