@@ -10,9 +10,9 @@
 
 namespace bus {
 
-// What another service asks of the launcher. Methods are called on the loop's thread, never block,
-// and go on over restarts of the launcher until they have an answer; callbacks run later on the
-// loop's thread. A trace follows one command through every hop; empty: none.
+// Requests of another service to the launcher. Methods are called on the loop's thread, never
+// block, and go on over restarts of the launcher until they have an answer; callbacks run later on
+// the loop's thread. A trace follows one command through every hop; empty: none.
 class JobControl {
  public:
   virtual ~JobControl() = default;
