@@ -9,10 +9,10 @@
 namespace bus {
 
 // Adds a service's Stats to a page in Prometheus' text format 0.0.4, UTF-8. Every sample has the
-// label `service`. What Prometheus' own clients report of a process has their names
-// (process_cpu_seconds_total); all else begins with trainyard_: a counter "bus.bytes_sent" is
-// trainyard_bus_bytes_sent_total, a gauge "leases" trainyard_leases, the latencies of methods
-// trainyard_call_duration_seconds{method}.
+// label `service`. Figures that Prometheus' own clients report of a process have the names that
+// they have there (process_cpu_seconds_total); all other names begin with trainyard_: a counter
+// "bus.bytes_sent" is trainyard_bus_bytes_sent_total, a gauge "leases" trainyard_leases, the
+// latencies of methods trainyard_call_duration_seconds{method}.
 void AddStats(const msg::StatsReplyT& stats, PrometheusPage* page);
 // A page of it alone.
 std::string PrometheusText(const msg::StatsReplyT& stats);

@@ -121,7 +121,8 @@ class RegistrationTest : public ::testing::Test {
     }
     return passed;
   }
-  // What the loop had to do at this moment has been done, and what that sent has been handled.
+  // Waits until the loop has done all that it had to do at this moment, and until the registry has
+  // handled all that the loop sent.
   void Settle() {
     SettleLoop();
     // Behind it on the same way: the registry handles one request after the other.

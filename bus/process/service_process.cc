@@ -102,7 +102,7 @@ class RealServiceProcess : public ServiceProcess {
   std::string ReadyPath() const {
     return absl::StrCat(locations_.runtime_directory, "/", options_.name, ".ready");
   }
-  // Of the process before this one, while this one is not ready.
+  // Ready file of the process before this one, while this one is not ready.
   std::string LastReadyPath() const { return ReadyPath() + ".last"; }
   void RemoveReadyFiles() const {
     unlink(ReadyPath().c_str());
@@ -142,7 +142,7 @@ class RealServiceProcess : public ServiceProcess {
   std::vector<KeptSocket> sockets_;
   int looks_ = 0;
   bool ready_ = false;
-  std::string file_trouble_;  // What was said last.
+  std::string file_trouble_;  // The trouble that was logged last.
   bool stopping_ = false;
   bool left_ = false;
   absl::Duration stop_deadline_;

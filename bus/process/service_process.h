@@ -18,11 +18,11 @@
 
 namespace bus {
 
-// What every service's main() does, in this order: signals blocked before any thread, logging,
-// locations, the service's lock (a second copy ends with AlreadyExists naming the first: exit
-// 6), clock, event loop, coordinator, pool, node, socket, and then registration, the ready line
-// and file, run, stop. A main() makes it, adds its components and methods, and returns Run(). It
-// serves the methods of every service (Stats, Metrics, SetLogLevel, Shutdown).
+// Does the work of every service's main(), in this order: signals blocked before any thread,
+// logging, locations, the service's lock (a second copy ends with AlreadyExists naming the first:
+// exit 6), clock, event loop, coordinator, pool, node, socket, and then registration, the ready
+// line and file, run, stop. A main() makes it, adds its components and methods, and returns Run().
+// It serves the methods of every service (Stats, Metrics, SetLogLevel, Shutdown).
 class ServiceProcess {
  public:
   struct Options {
@@ -49,8 +49,8 @@ class ServiceProcess {
   virtual Publisher* publisher() = 0;
 
   // Adds "counter NAME has VALUE" to Stats and Metrics; `value` is called on any thread. A counter
-  // only grows, a gauge goes up and down. Those of the bus ("bus.*", see bus/thread/counters.h) are
-  // there.
+  // only grows, a gauge goes up and down. The counters of the bus ("bus.*", see
+  // bus/thread/counters.h) are there already.
   virtual void AddCounter(std::string name, std::function<std::uint64_t()> value) = 0;
   virtual void AddGauge(std::string name, std::function<std::uint64_t()> value) = 0;
   // `stop` runs on the loop's thread when a stop is asked for; last added, first called.

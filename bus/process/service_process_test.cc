@@ -160,7 +160,7 @@ TEST_F(ServiceProcessTest, AnswersWhatEveryServiceDoes) {
   open_.reset();
   while (Stats().at("bus.open_calls") > 1) continue;  // Its end is on its way.
 
-  // Of each method, how many calls ended with an error.
+  // Stats says for each method how many calls ended with an error.
   for (const std::uint64_t lease : {0, 1, 0}) {
     msg::RenewRequestT request;
     request.lease_id = lease;

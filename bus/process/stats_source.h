@@ -17,8 +17,8 @@
 
 namespace bus {
 
-// What Stats says of one service, gathered when it is asked for: its threads, pool, methods,
-// counters and what its process has of the machine. Any thread may call any method.
+// Gathers the answer of Stats for one service when a caller asks: its threads, pool, methods,
+// counters, and the resources of the machine that its process has. Any thread may call any method.
 class StatsSource {
  public:
   struct Options {  // Nothing is owned, all outlive the source.
