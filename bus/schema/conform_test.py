@@ -28,7 +28,7 @@ class ConformTest(unittest.TestCase):
         shutil.rmtree(self.directory)
 
     def why_not(self, name):
-        """What flatc has against the new `name`; empty if nothing."""
+        """Returns flatc's objections to the new `name`; empty if it has none."""
         tool = subprocess.run(
             [FLATC, "-I", "new", "--conform-includes", "old",
              "--conform", "old/%s/%s" % (SCHEMAS, name), "new/%s/%s" % (SCHEMAS, name)],

@@ -7,10 +7,10 @@
 
 namespace bus {
 
-// What a caller must be allowed to do.
+// The permission that a method requires of its caller.
 enum class Role { kRead, kPublish, kControl, kAdmin };
 
-// What a retry of a call may do.
+// The effect that a retry of a call may have.
 enum class Idempotency {
   kSafe,        // Changes nothing.
   kIdempotent,  // Doing it again leaves the same state.
