@@ -78,7 +78,7 @@ class BusThread {
   void Poll();
   void Wait();
   // Looks at the sockets that need it, and runs the callbacks of those with something to read.
-  // False if there are none.
+  // False if no socket has anything to read.
   bool RunReadable();
   // Any function may have used any socket.
   void LookAgain();

@@ -67,7 +67,7 @@ class Limit {
 bool IsAmongTheLast(int fd) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return false;
-  // (Who may open few has to share them.)
+  // (A process that may open few descriptors keeps fewer free.)
   const rlim_t spare = std::min<rlim_t>(kSpareDescriptors, limit.rlim_cur / 16);
   return static_cast<rlim_t>(fd) + spare >= limit.rlim_cur;
 }

@@ -6,14 +6,14 @@
 namespace bus {
 
 // Connections to the sockets of the bus leave a process so many descriptors for everything else, or
-// a sixteenth of what it may have if that is less; more of them are closed at once. Who connects
-// sees the end of his connection, and may try again.
+// a sixteenth of what it may have if that is less; more of them are closed at once. The peer sees
+// the end of its connection, and may try again.
 inline constexpr int kSpareDescriptors = 32;
 
 // Limits connections to the socket at `path`. Call it before the socket listens, because of an
 // assertion of libzmq 4.3.4 (in ipc_listener.cpp): it ends the process when a connection comes and
-// no descriptor is left. What it calls to accept one, accept4(2), is therefore our own in every
-// process that links this file.
+// no descriptor is left. Every process that links this file therefore has our own accept4(2), which
+// libzmq calls to accept a connection.
 void LimitConnectionsTo(const std::string& path);
 
 }  // namespace bus

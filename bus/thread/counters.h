@@ -27,8 +27,9 @@ struct CounterValue {
   bool gauge = false;
 };
 
-// What the bus of one process has done since its start, of all its Clients, Services, Publishers
-// and Subscribers together. The numbers are each exact, and of no common moment.
+// Counts the work of the bus in one process since its start, for all its Clients, Services,
+// Publishers and Subscribers together. Each number is exact, but the numbers are of no common
+// moment.
 struct Counters {
   // Calls, on both sides of them: requests, parts, replies, pings.
   Counter messages_sent, bytes_sent;

@@ -24,7 +24,8 @@ class Node {
     std::string name = {};              // "registry", "yard", ...: for logs and the peer's stats.
     runtime::Locations locations = {};  // Where the registry and the runtime directory are.
     runtime::Clock* clock = runtime::Clock::Real();
-    // Of calls that belong to no other: one for all that a command does. Empty: each has its own.
+    // Trace of calls that no other call has caused: one trace for all calls of a command. Empty:
+    // each call has a trace of its own.
     std::string trace = {};
   };
   static absl::StatusOr<std::unique_ptr<Node>> Create(Options options);
@@ -40,7 +41,7 @@ class Node {
   std::uint64_t source() const;
   std::uint64_t epoch() const;
   const std::string& trace() const;
-  // What the bus of this process has done. Any thread.
+  // Counts the work of the bus in this process. Any thread.
   Counters& counters();
 
   // For the other classes of this folder.

@@ -15,8 +15,8 @@
 
 namespace bus {
 
-// What waits to be sent to one caller of a Service, in order. Any thread may add; the bus thread
-// takes.
+// The messages that wait to be sent to one caller of a Service, in order. Any thread may add; the
+// bus thread takes.
 class Outbox {
  public:
   struct Item {
@@ -35,7 +35,7 @@ class Outbox {
   // now) or the caller has gone. kYesAndFlush: nobody is about to empty it, the caller of Add()
   // sees to it.
   Added Add(std::span<Item> items, std::size_t limit);
-  // The next one to send; nothing if there is none (the next Add() then says kYesAndFlush).
+  // The next item to send; nothing if the outbox is empty (the next Add() then says kYesAndFlush).
   std::optional<Item> Take();
   // Puts back what could not be sent.
   void Untake(Item item);

@@ -78,7 +78,7 @@ class RawConnection {
   const runtime::UniqueFd fd_;
 };
 
-// What a ZMTP 3 peer says first.
+// The first bytes of a ZMTP 3 peer.
 std::string Greeting() {
   std::string greeting = std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10) + std::string("\3\1NULL", 6);
   greeting.resize(64, '\0');
@@ -246,7 +246,7 @@ TEST_F(RawSocketTest, EndlessMetadataIsCutOff) {
     std::string command = std::string("\5READY") + Property("X-Endless", std::string(100, 'x'));
     command = kShortCommand + BigEndian(command.size(), 1) + command;
     (void)again.SayUntilClosed(command, 16 << 20);
-    // One that is within bounds and never ends.
+    // A command that is within bounds and never ends.
     slow.push_back(std::make_unique<RawConnection>(door.path));
     slow.back()->Say(Greeting() + kShortCommand + BigEndian(200, 1) + "\5READY");
   }
@@ -268,7 +268,7 @@ std::ptrdiff_t OpenDescriptors() {
 }
 
 TEST_F(RawSocketTest, NoDescriptorStaysBehind) {
-  ExpectGoodClientsAreServed("nobody");  // Whatever is opened once is open.
+  ExpectGoodClientsAreServed("nobody");  // Opens all that is opened once.
   const std::ptrdiff_t before = OpenDescriptors();
   for (const Door& door : doors_) {
     for (int i = 0; i < 200; ++i) {

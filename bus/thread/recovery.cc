@@ -24,7 +24,7 @@ namespace bus {
 namespace {
 
 constexpr std::size_t kMaxTopics = 100'000;  // Known positions; over it they are forgotten.
-constexpr std::size_t kMaxLanes = 1000;      // Of one topic.
+constexpr std::size_t kMaxLanes = 1000;      // Lanes of one topic.
 constexpr std::size_t kMaxHeld = 10'000;     // Messages; over it they are asked for instead.
 constexpr std::size_t kMaxHeldBytes = 16 << 20;
 constexpr std::size_t kTopicsOfRound = 200;
@@ -73,10 +73,11 @@ class Recovery::Owner {
  private:
   struct Topic {
     std::map<std::uint64_t, std::uint64_t> positions;  // By lane.
-    std::map<std::uint64_t, std::uint64_t> seen;       // What there must be, from what was heard.
+    std::map<std::uint64_t, std::uint64_t> seen;       // Positions that the record must reach, by
+                                                       // the messages heard.
     std::set<std::uint64_t> untouched;  // Lanes that begin at their end, none of which was heard.
     bool recovering = false;
-    bool early = false;  // What was before the subscriber is asked for.
+    bool early = false;  // Entries from before the subscriber's start are asked for.
     bool again = false;  // Something was not held during its round: it needs another one.
   };
   struct Held {
@@ -211,8 +212,8 @@ void Recovery::Owner::SnapshotTaken(bool complete) {
   asking_ = false;
   if (!complete) places_.clear();
   const bool first = complete && !std::exchange(known_, true);
-  // What has been heard since the subscription came into force is to be delivered, though the
-  // owner had it already when it was asked.
+  // Events heard since the subscription came into force are to be delivered, though the owner had
+  // them already when it was asked.
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> heard;
   if (first) {
     for (const Held& held : held_) {
@@ -307,8 +308,8 @@ void Recovery::Owner::Take(const std::string& name, const Frame& frame, const ms
   NextRound();
 }
 
-// Where the lane of an event has been delivered to. One that is not known begins with its record
-// if there has been a snapshot (it is new), else with this event.
+// The position up to which the lane of an event has been delivered. An unknown lane begins with its
+// record if there has been a snapshot (the lane is new), else with this event.
 std::uint64_t& Recovery::Owner::PositionOf(Topic& topic, const msg::Span& span, bool is_event) {
   if (topic.positions.size() >= kMaxLanes && !topic.positions.contains(span.lane())) {
     topic.positions.clear();
@@ -464,8 +465,8 @@ void Recovery::Owner::RoundDone() {
   NextRound();
 }
 
-// What there must have been, and the owner does not have. The first message that is held may be
-// behind the hole: it is not lost.
+// Reports entries that must have existed and that the owner does not have as lost. The first
+// message that is held may be behind the hole: it is not lost.
 void Recovery::Owner::TellMissing(const std::string& name, Topic& topic) {
   std::map<std::uint64_t, std::uint64_t> ends = std::exchange(topic.seen, {});
   if (ends.empty()) return;
@@ -516,7 +517,7 @@ Recovery::Recovery(Options options) : options_(std::move(options)) {
       if (name.starts_with(prefix) && prefix != name) prefixes.emplace_back(name);
     }
     std::sort(prefixes.begin(), prefixes.end());
-    // One that begins with another adds nothing.
+    // A prefix that begins with another one adds nothing.
     std::vector<std::string> apart;
     for (std::string& prefix : prefixes) {
       if (apart.empty() || !prefix.starts_with(apart.back())) apart.push_back(std::move(prefix));

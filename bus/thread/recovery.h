@@ -27,8 +27,8 @@ struct Beginning {
 // Has every topic that begins so an owner with a record?
 bool HasRecord(std::string_view prefix);
 
-// What Recovery needs of its surroundings. Callbacks come later, never from within the call, and
-// not after the Recovery has gone.
+// Calls that Recovery makes to its surroundings. Callbacks come later, never from within the call,
+// and not after the Recovery has gone.
 class RecoveryCalls {
  public:
   virtual ~RecoveryCalls() = default;
@@ -45,9 +45,9 @@ class RecoveryCalls {
 //
 // It knows for each lane of each topic how far it has delivered. An event that fits is delivered;
 // one that is known is dropped; a hole, a tail that says more, a new hub and a restarted owner lead
-// to the owner's Since. Meanwhile events of those topics are held back. What the owner does not
-// have (any more) is told as lost, and so is everything that an owner does not answer for 30
-// seconds.
+// to the owner's Since. Meanwhile events of those topics are held back. Recovery reports entries as
+// lost that the owner does not have (any more), and all that it has asked for once the owner has
+// not answered for 30 seconds.
 //
 // Positions that it begins with come from the owners' Ends, asked after the subscription is in
 // force; so the first event seen is never a hole. With a Beginning they are earlier ones, and what

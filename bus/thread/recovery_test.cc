@@ -1,4 +1,5 @@
-// What a subscriber is told, with an owner and a hub that lose what they are told to.
+// Tests what a subscriber is told, with an owner and a hub that lose what the test tells them to
+// lose.
 
 #include "bus/thread/recovery.h"
 
@@ -260,7 +261,7 @@ TEST_F(RecoveryTest, AHoleIsFilledInOrder) {
   owners_.AnswerAll();
   EXPECT_THAT(Delivered(), ElementsAre("t/a/3", "t/a/4", "t/a/5", "t/a/6"));
   EXPECT_EQ(owners_.asked.size(), 1u);
-  // What was published after the owner answered is held, not lost.
+  // Events published after the owner answered are held, not lost.
   owners_.record["t/a/"][0].end = 9;
   Event("t/a/", 9);
   Event("t/a/", 10);
@@ -428,7 +429,7 @@ TEST_F(RecoveryTest, UsersEventsAreCountedForEachPublisher) {
   owners_.AnswerAll();
   EXPECT_THAT(Delivered(), ElementsAre("e/x/7", "e/x/8", "e/x/9"));
   EXPECT_THAT(Lost(), ElementsAre("e/x/2"));
-  // A new hub has nothing. Who still publishes tells how much is missing.
+  // A new hub has nothing. The tail of a publisher that goes on tells how much is missing.
   owners_.record.clear();
   recovery_->HubHeard();
   EXPECT_THAT(Lost(), ElementsAre("e/0"));
@@ -437,7 +438,7 @@ TEST_F(RecoveryTest, UsersEventsAreCountedForEachPublisher) {
   EXPECT_THAT(Lost(), ElementsAre("e/x/5"));
 }
 
-// Whatever is lost on the way, each entry comes once, and in order.
+// Each entry comes once, and in order, whatever is lost on the way.
 TEST_F(RecoveryTest, EveryEntryOnceAndInOrderWhateverIsLost) {
   for (unsigned seed = 1; seed <= 200; ++seed) {
     std::mt19937 random(seed);
@@ -450,7 +451,7 @@ TEST_F(RecoveryTest, EveryEntryOnceAndInOrderWhateverIsLost) {
     for (const auto& [name, lanes] : owners_.record) expected[name] = lanes.at(0).end;
     Ready({"t/"});
     for (int step = 0; step < 300; ++step) {
-      const std::string name = topic(random() % 4);  // One of them is new.
+      const std::string name = topic(random() % 4);  // Topic 3 is new.
       const std::uint64_t to = ++owners_.record[name][0].end;
       if (random() % 3 != 0) Event(name, to);
       if (random() % 10 == 0) Tail(name, to);

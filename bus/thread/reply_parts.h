@@ -16,12 +16,13 @@ namespace bus {
 // A large answer of a method that does not stream travels as several messages: ReplyParts with
 // consecutive ranges of its lists (the vectors at the top level of its table; those of equal
 // length are cut at the same places) and then the Reply with the rest of them and every other
-// field. Whoever puts all lists together in the order of arrival has the answer.
+// field. A caller that puts all lists together in the order of arrival has the answer.
 
 inline constexpr std::size_t kMaxPartBytes = 256 << 10;
 inline constexpr unsigned kMaxPartTables = 2000;
 
-// Of an answer as a whole. An entry is an element of its longest list (of bytes, any number).
+// Limits of an answer as a whole. An entry is an element of its longest list (of bytes, any
+// number).
 inline constexpr std::size_t kMaxAnswerBytes = 64 << 20;
 inline constexpr std::size_t kMaxAnswerEntries = 1'000'000;
 

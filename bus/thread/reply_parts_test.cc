@@ -73,7 +73,7 @@ std::unique_ptr<msg::EnvelopeT> Unpacked(const Frame& frame) {
   return std::unique_ptr<msg::EnvelopeT>((*received)->UnPack());
 }
 
-// What a caller makes of the frames.
+// Merges the frames as a caller does.
 absl::StatusOr<msg::EnvelopeT> Merged(const ReplyFrames& frames) {
   ReplyMerge merge;
   for (const Frame& frame : frames.parts) {

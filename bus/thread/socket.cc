@@ -25,8 +25,8 @@
 namespace bus {
 namespace {
 
-// What happened before a message was sent has happened when it is received. The thread sanitizer
-// does not see that, because ZeroMQ is not instrumented.
+// Everything that happened before a message was sent has happened when it is received. The thread
+// sanitizer does not see that, because ZeroMQ is not instrumented.
 #ifdef __SANITIZE_THREAD__
 char any_message;
 void BeforeSend() { __tsan_release(&any_message); }
@@ -58,10 +58,10 @@ absl::Status LastError(std::string_view doing, std::string_view what) {
       absl::StrCat(runtime::Absl(doing), " ", runtime::Absl(what), ": ", zmq_strerror(errno)));
 }
 
-// What all sockets have in common.
+// The options that all sockets have in common.
 std::vector<Option> CommonOptions() {
   return {
-      // Who connects and says nothing is dropped soon; the default is 30 s.
+      // A peer that connects and says nothing is dropped soon; the default is 30 s.
       {ZMQ_HANDSHAKE_IVL, 2000},
       // A burst of programs that start together must not be refused; the default is 100.
       {ZMQ_BACKLOG, 1024},
@@ -104,7 +104,7 @@ std::vector<Option> OptionsOf(Socket::Use use) {
       };
     case Socket::Use::kReader: {
       auto options = OptionsOf(Socket::Use::kCaller);
-      // What its reader has not taken waits at the service.
+      // Messages that the reader has not taken wait at the service.
       options.push_back({ZMQ_RCVHWM, 8});
       return options;
     }
@@ -154,8 +154,8 @@ std::vector<Option> OptionsOf(Socket::Use use) {
       return {
           // Receives subscriptions only. Each byte of each takes a node of a tree here.
           {ZMQ_MAXMSGSIZE, kMaxSubscriptionBytes},
-          // Of each subscriber: one that stalls loses its own messages and slows nobody (with
-          // XPUB_NODROP it would block all).
+          // Queue of each subscriber: a subscriber that stalls loses its own messages and slows
+          // nobody (with XPUB_NODROP it would block all).
           {ZMQ_SNDHWM, 10000},
           {ZMQ_XPUB_NODROP, 0},
           {ZMQ_LINGER, 0},
@@ -181,7 +181,7 @@ bool SetOption(void* socket, const Option& option) {
   return zmq_setsockopt(socket, option.name, &option.value, sizeof(option.value)) == 0;
 }
 
-// The far end of the connection's events; null if there is none.
+// The socket that receives the connection's events; null if it cannot be opened.
 void* OpenMonitor(void* context, void* socket) {
   static std::atomic<std::uint64_t> counter{0};
   const std::string endpoint = absl::StrCat("inproc://bus-monitor-", ++counter);
@@ -208,7 +208,7 @@ absl::Status CheckEndpoint(const std::string& endpoint) {
 }
 
 struct Listener {
-  int error = 0;  // Of connecting to it.
+  int error = 0;  // errno of connecting to it.
   ucred process{};
 };
 
@@ -232,8 +232,8 @@ std::optional<Listener> FindListener(const std::string& path) {
   return listener;
 }
 
-// ZeroMQ takes the path of a socket away from whoever listens there. (One of our own may be
-// closing still.)
+// Refuses a path where another process listens, since ZeroMQ would take the path away from that
+// process. (A socket of this process may still be closing there.)
 absl::Status CheckFree(const std::string& endpoint, const std::string& path) {
   const auto listener = FindListener(path);
   if (!listener.has_value()) return absl::OkStatus();  // Binding says it.

@@ -64,7 +64,7 @@ class Socket {
   // the peer already; kGone: no such peer (kService only).
   Sent Send(std::span<Frame> frames);
   // Receives a whole message, at most kMaxFrames frames of it (the rest is dropped and counted
-  // in the vector by one empty frame more). False if there is none.
+  // in the vector by one empty frame more). False if no message waits.
   static constexpr std::size_t kMaxFrames = 8;
   bool Receive(std::vector<Frame>& frames);
 

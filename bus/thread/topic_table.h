@@ -14,10 +14,10 @@
 
 namespace bus {
 
-// What the hub has heard of each topic: how much, and the last message, for those who come later.
-// Topics that were not published to for the longest time are forgotten when there are too many;
-// when the messages are too large together, those topics' messages alone are. One hash look-up a
-// message. Not thread safe.
+// Counts what the hub has heard of each topic, and keeps its last message for subscribers that come
+// later. Topics that were not published to for the longest time are forgotten when there are too
+// many; when the messages are too large together, those topics' messages alone are. One hash
+// look-up a message. Not thread safe.
 class TopicTable {
  public:
   explicit TopicTable(std::size_t max_topics = 10'000, std::size_t max_bytes = 16 << 20)
@@ -25,8 +25,8 @@ class TopicTable {
   TopicTable(const TopicTable&) = delete;
   TopicTable& operator=(const TopicTable&) = delete;
 
-  // Shares `body`. One that is over an eighth of the bytes is counted and not kept, nor is the one
-  // before it. `now_us`: microseconds since 1970.
+  // Shares `body`. A message that is over an eighth of the bytes is counted and not kept, and the
+  // topic's message before it is kept no longer. `now_us`: microseconds since 1970.
   void Put(std::string_view topic, const Frame& body, std::int64_t now_us);
   // Nothing if none is kept.
   std::optional<Frame> Last(std::string_view topic) const;
@@ -35,7 +35,7 @@ class TopicTable {
     std::string topic = {};
     std::optional<Frame> last = std::nullopt;
     std::uint64_t events = 0;
-    std::uint64_t bytes = 0;  // Of all its messages.
+    std::uint64_t bytes = 0;  // Size of all its messages.
     std::int64_t first_us = 0;
     std::int64_t last_us = 0;
   };
@@ -48,7 +48,7 @@ class TopicTable {
   std::optional<Row> Find(std::string_view topic) const;
 
   std::size_t size() const { return entries_.size(); }
-  std::size_t bytes() const { return bytes_; }  // Of what is kept.
+  std::size_t bytes() const { return bytes_; }  // Size of the kept messages.
 
  private:
   using Entries = std::list<Row>;

@@ -84,7 +84,7 @@ TEST(TopicTableTest, OneThatIsTooLargeIsCountedAndNotKept) {
   EXPECT_EQ(table.bytes(), 0u);
 }
 
-// Whatever the order of use, the bounds hold and what is kept is what was used last.
+// The bounds hold, and the table keeps what was used last, whatever the order of use.
 TEST(TopicTableTest, HoldsItsBoundsUnderAnyUse) {
   constexpr std::size_t kTopics = 14, kBytes = 160;
   TopicTable table(kTopics, kBytes);
