@@ -37,8 +37,8 @@ class Frame {
   std::string_view text() const;
   std::size_t size() const { return bytes().size(); }
 
-  // Who sent a received frame. ZeroMQ 4.3.4 knows it for the body frames of a message only, never
-  // for the identity frame that a ROUTER adds.
+  // The process that sent a received frame. ZeroMQ 4.3.4 knows it for the body frames of a message
+  // only, never for the identity frame that a ROUTER adds.
   std::optional<Peer> peer() const;
 
   // The zmq_msg_t, for Socket.

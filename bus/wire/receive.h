@@ -35,7 +35,8 @@ class Received {
 absl::StatusOr<Received> Receive(std::span<const std::uint8_t> bytes, std::size_t limit);
 
 // The kind of a message that has not been verified and will not be read: only where it stands is
-// checked. Nothing if there is none. For the hub, which forwards what it need not understand.
+// checked. Nothing if its place is not within `bytes`. For the hub, which forwards what it need not
+// understand.
 std::optional<msg::Kind> PeekKind(std::span<const std::uint8_t> bytes);
 
 }  // namespace bus

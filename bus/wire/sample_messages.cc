@@ -60,7 +60,8 @@ class Builder {
     return builder_.EndTable(start);
   }
 
-  // What a field refers to; nothing for one whose value is in the table itself.
+  // The offset of the value that a field refers to; nothing for a field whose value is in the table
+  // itself.
   std::optional<Offset> OffsetOf(const reflection::Object& object, const reflection::Field& field) {
     const reflection::Type& type = *field.type();
     switch (type.base_type()) {
@@ -138,7 +139,7 @@ class Builder {
     }
   }
 
-  // Of different lengths, so that what comes after them is at different places.
+  // Makes texts of different lengths, so that the data after them is at different places.
   std::string Text(std::string name) { return name + std::string(++counter_ % 11, 'x'); }
 
   const reflection::Schema& schema_;

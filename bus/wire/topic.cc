@@ -55,7 +55,7 @@ absl::Status CheckTopic(std::string_view topic) {
   }
   if (topic.back() != '/') return Bad(topic, "must end in \"/\"");
   int levels = 0;
-  std::size_t begin = 0;  // Of this level.
+  std::size_t begin = 0;  // Start of this level.
   for (std::size_t i = 0; i < topic.size(); ++i) {
     if (topic[i] == '/') {
       if (i == begin) return Bad(topic, absl::StrCat("empty level at byte ", i));

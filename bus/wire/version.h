@@ -6,7 +6,7 @@
 
 namespace bus {
 
-// Of this project: told by every service in its lease and in Stats.
+// Version of this project; every service tells it in its lease and in Stats.
 inline constexpr std::string_view kVersion = "0.1";
 
 // A library's version as "MAJOR.MINOR.PATCH": the one whose headers this program was compiled
