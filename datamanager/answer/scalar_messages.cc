@@ -60,6 +60,10 @@ void AppendColumns(const ScalarColumns& series, std::int64_t first_step, std::in
   append(reply->mins, &Column::min);
   append(reply->maxs, &Column::max);
   append(reply->counts, &Column::count);
+  if (std::any_of(columns.begin(), columns.end(),
+                  [](const Column& column) { return column.not_finite > 0; })) {
+    append(reply->not_finite, &Column::not_finite);
+  }
 }
 
 absl::StatusOr<bool> PointPages::Next(const ScalarColumns& series, std::uint64_t generation,

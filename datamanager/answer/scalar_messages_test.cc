@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -163,11 +164,23 @@ TEST(ScalarMessagesTest, ColumnsHaveEverySpike) {
     EXPECT_EQ(size, 10u);
   }
   EXPECT_EQ(reply.maxs[5], 1e9);
+  EXPECT_TRUE(reply.not_finite.empty());
   EXPECT_EQ(reply.steps[0], 0);
   EXPECT_EQ(reply.last_steps[9], 999);
   msg::ScalarsReplyT widest;
   AppendColumns(Series(UpTo(20'000)), 0, 20'000, std::numeric_limits<std::size_t>::max(), &widest);
   EXPECT_LE(widest.steps.size(), kMaxColumns);
+}
+
+TEST(ScalarMessagesTest, ColumnsSayHowManyPointsAreNotFinite) {
+  ScalarColumns series;
+  for (std::int64_t step = 0; step < 1000; ++step) {
+    series.Append(step % 100 < 3 ? Point{step, 1, step % 2 == 0 ? NAN : -INFINITY} : PointAt(step));
+  }
+  msg::ScalarsReplyT reply;
+  AppendColumns(series, 0, 2000, 2, &reply);
+  ASSERT_EQ(reply.not_finite.size(), reply.steps.size());
+  EXPECT_EQ(std::accumulate(reply.not_finite.begin(), reply.not_finite.end(), 0u), 30u);
 }
 
 TEST(ScalarMessagesTest, EveryPolicyOfTheSchemaIsKnown) {

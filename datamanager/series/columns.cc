@@ -17,7 +17,8 @@ Column Open(const Point& point) {
           .last = point.value,
           .min = finite,
           .max = finite,
-          .count = 1};
+          .count = 1,
+          .not_finite = std::isfinite(point.value) ? 0u : 1u};
 }
 
 void Add(Column& column, const Point& point) {
@@ -25,7 +26,10 @@ void Add(Column& column, const Point& point) {
   column.last_wall_time = point.wall_time;
   column.last = point.value;
   ++column.count;
-  if (!std::isfinite(point.value)) return;
+  if (!std::isfinite(point.value)) {
+    ++column.not_finite;
+    return;
+  }
   // Written so that NaN (nothing finite so far) gives way.
   if (!(column.min <= point.value)) column.min = point.value;
   if (!(column.max >= point.value)) column.max = point.value;

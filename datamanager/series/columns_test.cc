@@ -66,6 +66,7 @@ TEST(ColumnsTest, NotFiniteValuesDoNotHideFiniteOnes) {
   ASSERT_EQ(columns.size(), 1u);
   EXPECT_EQ(columns[0].min, 2);
   EXPECT_EQ(columns[0].max, 2);
+  EXPECT_EQ(columns[0].not_finite, 3u);
   EXPECT_TRUE(std::isnan(columns[0].first));
   EXPECT_EQ(columns[0].last, -kInf);
 }

@@ -24,20 +24,25 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Calls `value(i)` for all i < count.
 template <typename Value>
 void AddValues(Column& column, std::size_t count, Value value) {
-  // NaN loses against both. What is infinite shows at the end and is left out the second time.
+  // What is not finite shows in the sum, and is left out the second time.
   double min = kInfinity;
   double max = -kInfinity;
+  double zeros = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const double v = value(i);
     min = v < min ? v : min;
     max = v > max ? v : max;
+    zeros += v * 0;
   }
-  if (min == -kInfinity || max == kInfinity) {
+  if (zeros != 0) {  // NaN.
     min = kInfinity;
     max = -kInfinity;
     for (std::size_t i = 0; i < count; ++i) {
       const double v = value(i);
-      if (!std::isfinite(v)) continue;
+      if (!std::isfinite(v)) {
+        ++column.not_finite;
+        continue;
+      }
       min = std::min(min, v);
       max = std::max(max, v);
     }
@@ -62,6 +67,7 @@ void Close(Column& column, std::int64_t step, double wall_time, double value, st
 // `more` is what comes behind `column`.
 void Join(Column& column, const Column& more) {
   Close(column, more.last_step, more.last_wall_time, more.last, more.count);
+  column.not_finite += more.not_finite;
   if (std::isnan(more.min)) return;
   if (!(column.min <= more.min)) column.min = more.min;
   if (!(column.max >= more.max)) column.max = more.max;

@@ -35,7 +35,7 @@ bool Same(const Point& a, const Point& b) {
 bool Same(const Column& a, const Column& b) {
   return a.first_step == b.first_step && a.last_step == b.last_step &&
          Bits(a.last_wall_time) == Bits(b.last_wall_time) && Bits(a.first) == Bits(b.first) &&
-         Bits(a.last) == Bits(b.last) && a.count == b.count &&
+         Bits(a.last) == Bits(b.last) && a.count == b.count && a.not_finite == b.not_finite &&
          // Of two zeros, and of two NaN, either may be the smallest.
          (a.min == b.min || (std::isnan(a.min) && std::isnan(b.min))) &&
          (a.max == b.max || (std::isnan(a.max) && std::isnan(b.max)));

@@ -255,9 +255,11 @@ class ApiTest : public testing::Test {
       for (std::size_t first = 0; first < all; first += width) {
         const std::size_t end = std::min(all, first + width);
         double min = kNaN, max = kNaN;
+        std::uint32_t not_finite = 0;
         for (std::size_t i = first; i < end; ++i) {
           min = std::fmin(min, series.values[i]);
           max = std::fmax(max, series.values[i]);
+          not_finite += std::isfinite(series.values[i]) ? 0 : 1;
         }
         some->steps.push_back(static_cast<std::int64_t>(first));
         some->wall_times.push_back(static_cast<double>(1000 + end));
@@ -266,6 +268,11 @@ class ApiTest : public testing::Test {
         some->last_steps.push_back(static_cast<std::int64_t>(end - 1));
         some->mins.push_back(min);
         some->maxs.push_back(max);
+        some->not_finite.push_back(not_finite);
+      }
+      const auto& counts = some->not_finite;
+      if (std::all_of(counts.begin(), counts.end(), [](auto count) { return count == 0; })) {
+        some->not_finite.clear();
       }
       reply.series.push_back(std::move(some));
     }
@@ -531,6 +538,16 @@ TEST_F(ApiTest, SeriesAreColumnsWithAllThatIsInThem) {
   EXPECT_THAT(Numbers(response.body, series, "nan"), ElementsAre(0, 1));
   EXPECT_THAT(Numbers(response.body, series, "last_step"), ElementsAre(0, 2)) << "from the first";
   EXPECT_EQ(series["last_step"]["base"], "1");
+}
+
+TEST_F(ApiTest, SeriesOfManyRunsSayWhatIsNotFinite) {
+  for (int i = 0; i < 100; ++i) series_.push_back({absl::StrCat(i), "many", {1, kNaN, 2}});
+  const Response response = Ask("POST", "/api/v1/series", R"({"q":"","tag":"many","n":1})");
+  const json text = SeriesText(response.body);
+  ASSERT_EQ(text["series"].size(), 100u);
+  for (const json& series : text["series"]) {
+    EXPECT_THAT(Numbers(response.body, series, "nan"), ElementsAre(1));
+  }
 }
 
 TEST_F(ApiTest, ASmoothedCurveComesFromAllPoints) {

@@ -99,7 +99,6 @@ class Answer {
                     ",\"columns\":", series.first_steps.size(),
                     ",\"generation\":", series.generation, ",");
     AddFlag("incomplete", series.incomplete);
-    AddFlag("nan_counted", !series.nans.empty() || series.first_steps.empty());
     AddSteps("first_step", series.first_steps);
     if (series.last_steps != series.first_steps) AddSteps("last_step", series.last_steps);
     AddNumbers("time", series.times);

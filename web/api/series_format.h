@@ -23,9 +23,9 @@ struct SeriesColumns {
   std::vector<double> mins = {};   // Over finite values; NaN if there are none.
   std::vector<double> maxs = {};
   std::vector<double> lasts = {};
-  // Points that are NaN or infinite, and where the smoothed curve is at the last point. Empty: not
-  // asked for, or too many points to read.
-  std::vector<std::uint32_t> nans = {};
+  std::vector<std::uint32_t> nans = {};  // Points that are NaN or infinite.
+  // Where the smoothed curve is at the last point. Empty: not asked for, or too many points to
+  // read.
   std::vector<double> smooths = {};
   // The last value of the metric that is x, up to the last step; NaN: none yet. Empty: not asked
   // for.
@@ -35,13 +35,13 @@ struct SeriesColumns {
 // The body of an answer with series: "YSR1", the length of a JSON text as a 32-bit number, that
 // text, then arrays at multiples of 8 bytes; all is little endian. The text is
 //   {"series": [{"run": ..., "tag": ..., "points": N, "columns": N, "generation": N,
-//                "incomplete": B, "nan_counted": B, "first_step": A, "last_step": A, "time": A,
+//                "incomplete": B, "first_step": A, "last_step": A, "time": A,
 //                "min": A, "max": A, "last": A, "nan": A, "smooth": A, "x": A}, ...]}
 // where A is {"at": offset from the beginning of the body, "type": "f64" | "f32" | "i64" | "u32"}.
 // No number is rounded: f32 is taken only where every value is one, and u32 for steps, with "base"
 // (a string of digits) to be added, only where the differences are that small. These are left out:
 // last_step where it is the first one, min and max where they are the last one, nan where there are
-// none ("nan_counted": false: they were not counted), smooth and x where they were not asked for.
+// none, smooth and x where they were not asked for.
 // Equal arrays have the same place.
 std::string EncodeSeries(std::span<const SeriesColumns> series);
 inline constexpr std::string_view kSeriesType = "application/vnd.yard.series";

@@ -5,16 +5,13 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "bus/schema/datamanager_methods.h"
 #include "bus/schema/envelope_generated.h"
 #include "nlohmann/json.hpp"
-#include "re2/re2.h"
 #include "web/api/smoothing.h"
 
 namespace web {
@@ -87,6 +84,8 @@ absl::Status ReadMember(const std::string& name, const json& value, SeriesQuesti
 
 // Takes what is in it.
 SeriesColumns ColumnsOf(msg::ScalarsReplyT& reply) {
+  std::vector<std::uint32_t> not_finite = std::move(reply.not_finite);
+  not_finite.resize(reply.steps.size());
   return {.run = std::move(reply.run),
           .tag = std::move(reply.tag),
           .points = reply.total_points,
@@ -97,7 +96,8 @@ SeriesColumns ColumnsOf(msg::ScalarsReplyT& reply) {
           .times = std::move(reply.wall_times),
           .mins = std::move(reply.mins),
           .maxs = std::move(reply.maxs),
-          .lasts = std::move(reply.values)};
+          .lasts = std::move(reply.values),
+          .nans = std::move(not_finite)};
 }
 
 msg::ReadScalarsRequestT RequestFor(const SeriesQuestion& question, std::vector<std::string> runs,
@@ -149,33 +149,12 @@ absl::Status ReadColumns(bus::Client& client, const SeriesQuestion& question,
                    " columns: ask for fewer runs, or a smaller \"n\""));
 }
 
-// The tags of the run, of those, that have points which are not finite.
-absl::StatusOr<std::set<std::string>> NotFinite(bus::Client& client, const std::string& run,
-                                                const std::set<std::string>& tags) {
-  std::vector<std::string> quoted;
-  for (const std::string& tag : tags) quoted.push_back(re2::RE2::QuoteMeta(tag));
-  msg::TagsRequestT request;
-  request.run = run;
-  request.pattern = absl::StrCat("^(?:", absl::StrJoin(quoted, "|"), ")$");
-  std::set<std::string> found;
-  do {
-    auto page = client.Call<rpc::Datamanager::Tags>(request, {.timeout = kPatience});
-    if (!page.ok()) return page.status();
-    for (const auto& tag : page->tags) {
-      if (tag->not_finite > 0) found.insert(tag->name);
-    }
-    request.after = page->next;
-  } while (!request.after.empty());
-  return found;
-}
-
 // Calls `add(step, value)` for every point of the tag up to the last column, in the order of steps.
 template <typename Add>
 absl::Status ReadPoints(bus::Client& client, const SeriesQuestion& question, const std::string& run,
-                        const std::string& tag, std::int64_t first_step, Add add) {
+                        const std::string& tag, Add add) {
   msg::ReadScalarsRequestT request = RequestFor(question, {run}, tag);
   request.selection->query.clear();
-  request.selection->first_step = first_step;
   return StreamScalars(client, std::move(request), [&add](msg::ReadScalarsReplyT& part) {
     for (const auto& points : part.series) {
       for (std::size_t i = 0; i < points->steps.size(); ++i) {
@@ -186,26 +165,20 @@ absl::Status ReadPoints(bus::Client& client, const SeriesQuestion& question, con
   });
 }
 
-// Points that are not finite, and the smoothed curve, of each column.
-absl::Status ReadOwnPoints(bus::Client& client, const SeriesQuestion& question,
-                           SeriesColumns& series) {
+// The smoothed curve at the end of each column, over every point from the first one on.
+absl::Status ReadSmoothed(bus::Client& client, const SeriesQuestion& question,
+                          SeriesColumns& series) {
   const std::size_t columns = series.first_steps.size();
-  const bool smooths = question.smooth > 0;
-  series.nans.assign(columns, 0);
-  if (smooths) series.smooths.assign(columns, kNaN);
+  series.smooths.assign(columns, kNaN);
   Smoother smoother(question.smooth);
   std::size_t at = 0;
   const auto add = [&](std::int64_t step, double value) {
     smoother.Add(value);
     while (at < columns && series.last_steps[at] < step) ++at;
     if (at == columns || series.first_steps[at] > step) return;
-    if (!std::isfinite(value)) ++series.nans[at];
-    if (smooths) series.smooths[at] = smoother.value();
+    series.smooths[at] = smoother.value();
   };
-  // (A smoothed curve has a past.)
-  const std::int64_t first =
-      smooths ? std::numeric_limits<std::int64_t>::min() : question.first_step;
-  return ReadPoints(client, question, series.run, series.tag, first, add);
+  return ReadPoints(client, question, series.run, series.tag, add);
 }
 
 // Where each column stands when another metric is x: at its last value until then.
@@ -215,13 +188,12 @@ absl::Status ReadX(bus::Client& client, const SeriesQuestion& question, SeriesCo
   double x = kNaN;
   std::size_t at = 0;
   const absl::Status read =
-      ReadPoints(client, question, series.run, question.x, std::numeric_limits<std::int64_t>::min(),
-                 [&](std::int64_t step, double value) {
-                   for (; at < columns && series.last_steps[at] < step; ++at) {
-                     series.xs[at] = x;
-                   }
-                   x = value;
-                 });
+      ReadPoints(client, question, series.run, question.x, [&](std::int64_t step, double value) {
+        for (; at < columns && series.last_steps[at] < step; ++at) {
+          series.xs[at] = x;
+        }
+        x = value;
+      });
   for (; at < columns; ++at) series.xs[at] = x;
   // A run without that tag has no place for its points.
   return absl::IsNotFound(read) ? absl::OkStatus() : read;
@@ -235,23 +207,10 @@ absl::Status ReadWhatOnlyPointsTell(bus::Client& client, const SeriesQuestion& q
     read += series.points;  // As many as it has itself, about.
     if (auto status = ReadX(client, question, series); !status.ok()) return status;
   }
-  std::map<std::string, std::set<std::string>> tags;
-  for (const SeriesColumns& series : all) tags[series.run].insert(series.tag);
-  if (tags.size() > kMostRunsLookedAt) return absl::OkStatus();
-  std::map<std::string, std::set<std::string>> not_finite;
-  for (const auto& [run, names] : tags) {
-    auto found = NotFinite(client, run, names);
-    if (!found.ok()) return found.status();
-    not_finite[run] = *std::move(found);
-  }
   for (SeriesColumns& series : all) {
-    if (question.smooth == 0 && not_finite[series.run].count(series.tag) == 0) {
-      series.nans.assign(series.first_steps.size(), 0);
-      continue;
-    }
-    if (read + series.points > kMostPointsRead) continue;
+    if (question.smooth == 0 || read + series.points > kMostPointsRead) continue;
     read += series.points;
-    if (auto status = ReadOwnPoints(client, question, series); !status.ok()) return status;
+    if (auto status = ReadSmoothed(client, question, series); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -35,15 +35,13 @@ inline constexpr std::size_t kMostColumnsRead = 6'000'000;
 // "to", "n", "smooth" and "x". InvalidArgument says what is wrong.
 absl::StatusOr<SeriesQuestion> ParseSeriesQuestion(const std::string& body);
 
-// Asks the data manager. Runs without such a tag are not in the answer. Smoothed curves, values of
-// x, and how many points are not finite, come from all points up to the last column, for as many
-// series as kMostPointsRead allows. Blocks. Errors are those of the data manager; ResourceExhausted
+// Asks the data manager. Runs without such a tag are not in the answer. Smoothed curves and
+// values of x come from all points up to the last column, for as many series as kMostPointsRead
+// allows. Blocks. Errors are those of the data manager; ResourceExhausted
 // over kMostColumnsRead.
 absl::StatusOr<std::vector<SeriesColumns>> ReadSeries(bus::Client& client,
                                                       const SeriesQuestion& question);
 inline constexpr std::uint64_t kMostPointsRead = 4'000'000;
-// Of more runs than this it is not asked which have points that are not finite.
-inline constexpr std::size_t kMostRunsLookedAt = 64;
 
 }  // namespace web
 

@@ -32,7 +32,7 @@ export function decode(buffer) {
       first, last: steps(buffer, series.last_step, n) || first,
       time: read(buffer, series.time, n) || new Float64Array(0),
       value, min: read(buffer, series.min, n) || value, max: read(buffer, series.max, n) || value,
-      nan: read(buffer, series.nan, n), nanCounted: series.nan_counted,
+      nan: read(buffer, series.nan, n),
       smooth: read(buffer, series.smooth, n), x: read(buffer, series.x, n),
     };
   });
