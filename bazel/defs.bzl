@@ -23,7 +23,7 @@ COPTS = _WARNINGS + select({
 # computes much itself says `copts = ["-O2"]`.
 _TEST_COPTS = ["-O0"]
 
-# What the thread sanitizer has to know goes into every program built under it.
+# Every program that is built with the thread sanitizer links its list of suppressions.
 _TSAN_DEPS = select({
     "//bazel:tsan": ["//bazel:tsan_suppressions"],
     "//conditions:default": [],

@@ -55,8 +55,8 @@ def _yard_pch_impl(ctx):
     # In a directory that is the same everywhere: clang stores it, too.
     run = "exec <%s >%s; cd / && \"$@\""
 
-    # Clang refuses a precompiled header when a header in it has changed. Those of the system are no inputs,
-    # but their contents are.
+    # Clang refuses a precompiled header when a header in it has changed. The system's headers are no inputs, but the
+    # digests of their contents are.
     digests = ctx.actions.declare_file(ctx.label.name + ".digests")
     ctx.actions.run_shell(
         command = run % (text.path, digests.path) +

@@ -4,8 +4,8 @@
 usage: split_schema.py GENERATED.h NAME.h NAME.cc PATH-OF-NAME.h
 
 flatc defines everything inline, so each file that sees a message compiles how all of them are packed,
-unpacked and verified: 3 s of every compilation, and far more under a sanitizer. What stays in the
-header is what the rest of the tree uses: the tables' accessors and the native types.
+unpacked and verified: 3 s of every compilation, and far more under a sanitizer. The header
+keeps only what the rest of the tree uses: the tables' accessors and the native types.
 
 The source also verifies what flatc 2.0 leaves out: its verifier checks the alignment of a vector's
 length, and not that of the elements, so a damaged message could have doubles at an odd address.
@@ -19,7 +19,7 @@ _NAMESPACE = re.compile(r"namespace (\w+) \{")
 _VERIFY = "  bool Verify(flatbuffers::Verifier &verifier) const {"
 # Whole, to the source.
 _BUILDER = re.compile(r"struct \w+Builder \{|inline flatbuffers::Offset<\w+> Create\w+\($")
-# Of no use to anybody here.
+# Nothing in this tree uses these.
 _DROPPED = re.compile(r"struct \w+::Traits \{|inline flatbuffers::Offset<\w+> Create\w+Direct\($")
 # Definitions of what the header declares.
 _DEFINITION = re.compile(

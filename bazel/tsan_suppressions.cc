@@ -1,4 +1,5 @@
-// What the thread sanitizer is told not to report. Linked into every program of --config=tsan.
+// Lists the reports that the thread sanitizer suppresses. Linked into every program of
+// --config=tsan.
 //
 // ZeroMQ is not instrumented: its threads hand over memory through atomics that the tool cannot
 // see. Code of ours that runs on two threads is still checked.
