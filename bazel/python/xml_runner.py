@@ -64,7 +64,7 @@ class _Result(unittest.TextTestResult):
         self._note(test, "skipped", reason)
 
     def _note(self, test, kind, text):
-        # What fails outside a case (setUpClass, an import) is a case of its own.
+        # A failure outside a case (in setUpClass, at an import) is reported as a case of its own.
         case = self.cases.setdefault(test, [0.0, ""])
         last_line = (text.strip().splitlines() or [""])[-1]
         case[1] += "<%s message=%s>%s</%s>" % (
