@@ -71,7 +71,7 @@ BarrierCalls::Job& BarrierCalls::Find(const JobRow& row) {
   return *job;
 }
 
-// What has become of the tasks since the last look.
+// Tells the job's barriers which tasks have started or ended since the last call.
 void BarrierCalls::Look(const std::string& id) {
   const auto found = jobs_.find(id);
   if (found == jobs_.end()) return;
@@ -102,7 +102,7 @@ void BarrierCalls::Look(const std::string& id) {
   Answer(id, std::move(answers));
 }
 
-// (What is called may arrive at another barrier.)
+// (A callback may arrive at another barrier.)
 void BarrierCalls::Answer(const std::string& id, std::vector<Barriers::Answer> answers) {
   SetTimer(id);
   for (Barriers::Answer& answer : answers) {

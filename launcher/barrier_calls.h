@@ -18,9 +18,9 @@
 
 namespace launcher {
 
-// The barriers of all jobs (barriers.h), each told what becomes of its job's tasks. What waits at
-// one is not kept over a restart of the launcher: the callers ask again, and so do the shims. On
-// the loop's thread.
+// The barriers of all jobs (barriers.h). Each is told when tasks of its job start and end. A
+// restart of the launcher forgets the tasks that wait at a barrier: their callers and shims ask
+// again. Use on the loop's thread.
 class BarrierCalls {
  public:
   // In which place the task came, from 0; else why it waits in vain.
@@ -50,8 +50,8 @@ class BarrierCalls {
       bool has_ended = false;
     };
     Barriers barriers;
-    std::vector<Known> known;  // Of each task, when it was last looked at.
-    int restarts = 0;          // Of the gang.
+    std::vector<Known> known;  // By rank; as of the last Look().
+    int restarts = 0;          // How often the gang has restarted.
     std::map<Barriers::Ticket, Done> waiting;
     JobTable::ObserverId observer = 0;
     runtime::EventLoop::TimerId timer = 0;

@@ -111,7 +111,7 @@ class BarrierCallsTest : public ::testing::Test {
     EXPECT_EQ(job.status(), absl::OkStatus());
     return job.ok() ? job->id : "";
   }
-  // What its tasks have written, by rank.
+  // The stdout of each task of the job, by rank.
   std::vector<std::string> Outputs(const std::string& id) {
     const auto job = yard_.AwaitEnd(id);
     EXPECT_TRUE(job.has_value());
@@ -200,7 +200,7 @@ TEST_F(BarrierCallsTest, WhoIsNoTaskIsRefused) {
   EXPECT_TRUE(absl::IsNotFound(Answer(7).status())) << Answer(7).status();
 }
 
-// What a program does at a barrier: says so, and goes on when it is answered.
+// A program arrives at a barrier by a line on its report channel, and goes on when it is answered.
 constexpr char kMeet[] =
     "meet() { printf '{\"t\":\"barrier\",\"name\":\"%s\"%s}\\n' \"$1\" \"$2\" >&3; read -r answer "
     "<&3; "

@@ -60,10 +60,10 @@ std::function<void(std::string_view)> KillAtPoint(const std::string& folder) {
 }
 
 using MakeSpec = msg::JobSpecT (*)(const TestingTable&);
-// What somebody asks for while the job runs.
+// Sends a request about the job while the job runs.
 using Ask = void (*)(TestingTable&, const std::string& job);
 
-// What the test's child process does with a job.
+// Runs a job in the test's child process.
 void RunLauncher(const char* folder, MakeSpec make_spec, Ask ask = nullptr) {
   TestingTable yard(folder);
   yard.SetResources({*ParseResource("slots=2")});
@@ -88,7 +88,7 @@ void RunLauncher(const char* folder, MakeSpec make_spec, Ask ask = nullptr) {
   }
 }
 
-// What it does to an ended job: removes it.
+// Removes an ended job in the test's child process.
 void RunRemoval(const char* folder) {
   TestingTable yard(folder);
   const auto fault = KillAtPoint(folder);
@@ -238,7 +238,7 @@ void AskToStop(TestingTable& yard, const std::string& job) {
   ASSERT_EQ(yard.Stop(job, kGrace), absl::OkStatus());
 }
 
-// (One that was stored is not asked for again: that would be another one.)
+// (A restart that was stored is not asked for again: that would be a second restart.)
 void AskToRestart(TestingTable& yard, const std::string& job) {
   AwaitFirstRun(yard, job);
   yard.OnLoop([&] {

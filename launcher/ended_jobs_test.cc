@@ -1,4 +1,4 @@
-// What a job costs that has ended, and that it can be started again all the same.
+// Tests how little memory an ended job takes, and that it can be started again all the same.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -20,8 +20,8 @@ namespace {
 // Chunks before others of the loop get their turn.
 constexpr int kChunksATurn = 8;
 
-// What both calls share: runs Step() on the loop after each change, once however many there
-// were, until Done().
+// The base of both calls. Runs Step() on the loop after a change, once for all changes since the
+// last Step(), until Done().
 class Call : public std::enable_shared_from_this<Call> {
  public:
   Call(JobCallContext context, std::string job)
@@ -71,7 +71,7 @@ class WaitCall : public Call {
       : Call(std::move(context), std::move(job)), writer_(std::move(writer)) {}
 
  private:
-  // What makes a job another one to look at; its output does not.
+  // The parts of a job whose change is worth a message; its output is not among them.
   struct Seen {
     std::vector<std::tuple<msg::TaskState, int, StopCause, bool, pid_t>> tasks;
     std::string wait;  // Why none of them has begun.
@@ -100,7 +100,7 @@ class WaitCall : public Call {
     reply.job = std::make_unique<msg::JobT>(context_.table->Message(*row));
     Seen seen = Look(*row, *reply.job);
     if (row->has_ended()) {
-      // What has ended it is stored by the end of this turn, and told after that.
+      // The end is stored by the end of this turn of the loop, and told after that.
       if (!std::exchange(saw_the_end_, true)) return Wake();
       writer_->Finish(std::move(reply));
       return Done();
@@ -162,7 +162,7 @@ class LogCall : public Call {
     Wake();
   }
 
-  // What the others follow may have taken all there is for now.
+  // True if other followers have used up the pace for now.
   bool MustWait(const JobRow& row) {
     is_paced_ = request_.follow && !row.has_ended();
     if (!is_paced_ || context_.pace->has_room()) return false;

@@ -15,13 +15,13 @@ namespace launcher {
 // The two streaming calls about a job. Both start on the loop's thread, keep themselves alive
 // until they are finished or cancelled, and never block on the caller.
 
-// What the calls read from; outlives them. `state_directory` is where jobs without a log folder
+// The sources of the calls; must outlive them. `state_directory` is where jobs without a log folder
 // of their own have their logs.
 struct JobCallContext {
   JobTable* table = nullptr;
   runtime::EventLoop* loop = nullptr;
   std::string state_directory;
-  std::shared_ptr<FollowPace> pace;  // Of all calls together.
+  std::shared_ptr<FollowPace> pace;  // Shared by all calls.
 };
 
 // WaitJob: the job now, at every change of its state, and finally when it has ended.

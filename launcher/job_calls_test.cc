@@ -546,7 +546,7 @@ TEST_F(JobCallsTest, WaitSendsEachStateAndTheEndedJobLast) {
 TEST_F(JobCallsTest, TheEndIsStoredBeforeItIsTold) {
   yard_.Close();
   std::string job;
-  bool is_stored = false, was_stored = false;  // Of the loop's thread, then of this one.
+  bool is_stored = false, was_stored = false;  // On the loop's thread; on this thread.
   ASSERT_TRUE(yard_
                   .Open([&](std::string_view point) {
                     if (point != "after save" || job.empty()) return;

@@ -234,7 +234,7 @@ TEST_F(JobGroupsTest, ItsTimeGoesOnOverAKillOfTheLauncher) {
   EXPECT_EQ(TaskOf(job, "worker-1").attempts.size(), 1u);
 }
 
-// Which is set by two hours between two launchers.
+// The wall clock is set by two hours between two launchers.
 TEST_F(JobGroupsTest, ItsTimeIsNotThatOfTheClockOnTheWall) {
   const auto set_clock = [&](std::int64_t by_us) {
     yard_.Close();

@@ -164,7 +164,7 @@ TEST_F(JobPortsTest, OfTwoLiveJobsThatAreStoredWithTheSamePortsTheYoungerHasThem
 TEST(JobsPortsTest, AThousandJobsHaveTwoPortsEachAndNoneIsThereTwice) {
   runtime::RaiseFileLimit();
   TestingTable yard;
-  yard.SetResources({*ParseResource("slots=1")});  // One of them runs, and all have their ports.
+  yard.SetResources({*ParseResource("slots=1")});  // One job runs, and all have their ports.
   ASSERT_EQ(yard.Open(), absl::OkStatus());
   msg::JobSpecT spec = yard.Shell(kForEver);
   auto wish = std::make_unique<msg::ResourceRequestT>();

@@ -13,9 +13,9 @@
 
 namespace launcher {
 
-// What the launcher's process is made of: the job table, the keeper of the other services, and
-// their methods, counters and events. Create it before ServiceProcess::Run(), which outlives it;
-// the jobs and services go on when it is destroyed.
+// The parts of the launcher's process: the job table, the keeper of the other services, and their
+// methods, counters and events. Create it before ServiceProcess::Run(), which outlives it; the jobs
+// and services go on when it is destroyed.
 class LauncherParts {
  public:
   struct Options {

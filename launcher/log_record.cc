@@ -78,7 +78,7 @@ std::optional<Lane> FindLane(const LogRecord& record, const Place& place, const 
 
 constexpr msg::LogStream kStreams[] = {msg::LogStream::Stdout, msg::LogStream::Stderr};
 
-// What a request knows of one topic: positions by lane.
+// The positions, by lane, that a request has of one topic.
 struct Wanted {
   std::string topic;
   std::map<std::uint64_t, std::uint64_t> positions;
@@ -149,7 +149,7 @@ class Answer {
       const std::uint64_t expected = reader.offset();
       auto batch = reader.Next(lane->end, true);
       if (!batch) break;
-      // What was rotated away is in no span: the subscriber sees that it is lost.
+      // Bytes that were rotated away are in no span: the subscriber sees that they are lost.
       if (batch->begin != expected) from = batch->begin;
       msg::EnvelopeT event =
           EnvelopeOf(from, LinesMessage(*place.job, *place.task, lane->attempt, stream, batch->end,

@@ -97,7 +97,7 @@ class LogRecordTest : public ::testing::Test {
     EXPECT_TRUE(yard_.AwaitEnd(id).has_value());
     return id;
   }
-  // Of a job with the task's own files in the launcher's folder.
+  // The path of a log in the launcher's folder of a job.
   std::string PathOf(const std::string& job, const std::string& log = "worker-0.1.stdout") const {
     return absl::StrCat(yard_.state_directory(), "/jobs/", job, "/", log);
   }

@@ -144,7 +144,7 @@ void KillOurselvesIn(int microseconds) {
   }
 }
 
-// What the launcher's callers do, one step of it.
+// Does one step of what the launcher's callers do.
 void Drive(TestingTable& yard) {
   auto jobs = yard.List();
   std::size_t live = 0;
@@ -228,7 +228,7 @@ void RunLauncherUntilKilled(const std::string& folder, std::uint64_t seed) {
   ASSERT_EQ(status->signal, SIGKILL) << status->ToString();
 }
 
-// What an attempt says in its first so many lines.
+// The first `count` lines that an attempt writes.
 std::string Lines(const std::string& me, std::size_t count, const std::string& tail) {
   std::string text;
   for (std::size_t i = 1; i <= count; ++i) absl::StrAppend(&text, me, " says ", i, tail, "\n");

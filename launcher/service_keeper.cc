@@ -150,7 +150,7 @@ class Keeper : public ServiceKeeper {
     if (auto made = runtime::MakeDirectories(locks, 0700); !made.ok()) return made;
     for (const auto& [path, mask] :
          {std::pair(directory, IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE),
-          // Whoever has taken a lock writes its pid into it.
+          // A service that has taken its lock writes its pid into it.
           std::pair(locks, IN_MODIFY)}) {
       if (inotify_add_watch(inotify_.get(), path.c_str(), mask | IN_MASK_ADD) < 0) {
         return absl::UnavailableError(

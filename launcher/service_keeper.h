@@ -22,18 +22,18 @@ namespace launcher {
 // of them, or absent}; `yard up` writes it in one step, `yard down` removes it). On the loop's
 // thread.
 //
-// A service that holds its lock is adopted and watched, as soon as it takes it, whoever started
-// it; one that does not is started, in a session of its own, so that it outlives the launcher. One
-// that dies is started again at once, then with a growing delay up to 5 s, which ends when the file
-// is written again. A registry whose ready
-// file says "supervisor=external" is left alone. Without the file nothing is started.
+// A service that holds its lock is adopted and watched, as soon as it takes the lock, whoever
+// started it. A service that does not hold its lock is started, in a session of its own, so that it
+// outlives the launcher. A service that dies is restarted at once, then with a growing delay up to
+// 5 s, which ends when the file is written again. A registry whose ready file says
+// "supervisor=external" is left alone. Without the file nothing is started.
 class ServiceKeeper {
  public:
   struct Options {
     runtime::EventLoop* loop = nullptr;  // Not owned; outlives the keeper.
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
-    std::vector<std::string> environment;  // Of the services.
+    std::vector<std::string> environment;  // Environment of the services.
     // Path of a program by its label path ("registry/registry").
     std::function<absl::StatusOr<std::string>(std::string_view)> find_binary;
     std::function<double()> random;  // In [0, 1).
@@ -45,7 +45,7 @@ class ServiceKeeper {
   virtual ~ServiceKeeper() = default;  // The services go on.
 
   virtual std::vector<msg::SupervisedServiceT> Services() const = 0;
-  // What a stopping launcher does: nothing more is started. If the yard is not wanted any more,
+  // Call this when the launcher stops: nothing more is started. If the yard is not wanted any more,
   // web, the trainer and then the datamanager are asked to stop, and `done` runs when they have;
   // the registry is left to `yard down`. Else `done` runs at once.
   virtual void Stop(std::function<void()> done) = 0;
