@@ -116,7 +116,7 @@ absl::Status CheckAddresses(const msg::JobSpecT& spec) {
   return absl::OkStatus();
 }
 
-// Names the types of a cycle in `after`: "ps -> worker -> ps"; empty if there is none.
+// Names the types of a cycle in `after`: "ps -> worker -> ps"; empty if `after` has no cycle.
 std::string FindCycle(std::map<std::string, std::set<std::string>> after) {
   const auto is_free = [&](const std::string& type) { return !after.contains(type); };
   while (std::erase_if(after, [&](const auto& entry) {

@@ -56,11 +56,11 @@ struct ClusterPlan {
 // fewer, the missing ones are 0.)
 ClusterPlan PlanTasks(const msg::JobSpecT& spec, std::span<const int> ports);
 
-// What a task is told that is not in the spec.
+// Facts that a task's environment contains although the spec does not.
 struct TaskCircumstances {
   std::string job;   // "j-abcde"
   int restarts = 0;  // Before this attempt: of the gang, else of the task.
-  // What it was given of named sets: {"gpu", {"0", "1"}}.
+  // The members of named sets that the task was given: {"gpu", {"0", "1"}}.
   struct Members {
     std::string name;
     std::vector<std::string> members;

@@ -9,8 +9,8 @@
 
 namespace launcher {
 
-// What the tasks of a job have from whoever has asked for it: most of a spec, and the same for many
-// jobs.
+// The properties that a job's tasks inherit from the process that launched the job. They are most
+// of a spec's bytes, and the same for many jobs.
 struct FromCaller {
   std::vector<std::string> environment = {};  // "NAME=value", complete.
   CallersProcess process = {};

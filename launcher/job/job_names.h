@@ -10,7 +10,7 @@
 
 namespace launcher {
 
-// What a person calls a job or a task, looked up.
+// Finds a job or a task by the name that a person uses for it.
 
 // The id of the job with that id; else of that name, a live one before ended ones, the newest one
 // before older ones; else of the only one whose id begins so. NotFound, or FailedPrecondition if

@@ -8,8 +8,8 @@
 
 namespace launcher {
 
-// Who wants to hear of changes of a job. One thread. An observer may add and forget observers,
-// itself too, while it is told.
+// Callbacks that run when a job changes. Use on one thread. A callback may add and forget
+// observers, itself too.
 class JobObservers {
  public:
   using Id = std::uint64_t;  // Never 0.

@@ -13,7 +13,7 @@
 
 namespace launcher {
 
-// What the launcher keeps of a job.
+// The launcher's records of a job, its tasks and their attempts.
 
 // One attempt of a task.
 struct AttemptRow {
@@ -45,7 +45,7 @@ struct TaskRow {
 
   // "worker-0"
   std::string name() const;
-  // Null if there is none of that number.
+  // Null if the task has no attempt of that number.
   const AttemptRow* attempt(int number) const;
 };
 
@@ -60,14 +60,14 @@ struct JobRow {
   msg::JobSpecT spec;          // With the caller's environment: never shown.
   std::vector<TaskRow> tasks;  // By rank.
   JobStatus status;            // With as many tasks.
-  std::vector<int> ports;      // Of this host, for its life.
+  std::vector<int> ports;      // Ports of this host that the job holds until it ends.
   // Once a task has failed for good, or the time was over; null before.
   std::unique_ptr<msg::FailureT> failure;
 
   bool has_ended() const { return HasEnded(status); }
   // With the addresses of the tasks.
   void SetPorts(std::vector<int> ports);
-  // By its name; null if there is none.
+  // The task of that name; null if the job has no such task.
   const TaskRow* task(const std::string& name) const;
   // Null in a spec without groups.
   const msg::TaskGroupT* group(const TaskRow& task) const;
@@ -86,7 +86,7 @@ std::string TaskSocketPath(const JobRow& row, const TaskRow& task,
 // Where the launcher keeps what belongs to the job alone.
 std::string JobFolder(const std::string& state_directory, const std::string& id);
 
-// Of one attempt: what its shim and the launcher keep for each other (docs/launcher.md).
+// The folder of one attempt, for the files that its shim and the launcher share (docs/launcher.md).
 std::string AttemptFolder(const JobRow& row, const TaskRow& task,
                           const std::string& state_directory, int attempt);
 

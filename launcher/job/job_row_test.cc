@@ -89,7 +89,7 @@ TEST(JobRulesTest, WithoutAWishTheyAreThese) {
 struct Row {
   std::string claim;
   std::function<void(msg::JobSpecT&)> change;
-  std::vector<std::string> changed;  // Of the rules; all others are those without a wish.
+  std::vector<std::string> changed;  // The rules that change; all others stay as without the wish.
 };
 
 class JobRulesTableTest : public ::testing::TestWithParam<Row> {};

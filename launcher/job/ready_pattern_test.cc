@@ -38,7 +38,7 @@ TEST(ReadyPatternTest, WhatIsWrongWithAPatternIsSaid) {
   EXPECT_TRUE(absl::IsInvalidArgument(ReadyPattern::Compile("((a{100}){100}){100}").status()));
 }
 
-// What takes a backtracking engine for ever.
+// A backtracking engine would never finish this match.
 TEST(ReadyPatternTest, AHostileLineCostsNoMoreThanItsLength) {
   EXPECT_FALSE(Matches("(a*)*b", std::string(1 << 20, 'a')));
 }

@@ -17,7 +17,7 @@ namespace {
 
 // Two ends as close as this may be told in the wrong order.
 constexpr std::int64_t kTogetherUs = 100'000;
-// What is said so long before the end belongs to it.
+// Words that a task says within this time before its end are its last words.
 constexpr std::int64_t kLastWordsUs = 1'000'000;
 // Last words that are older than another's were not said of the other's end, which came after its
 // own. (Two shims do not look at the time at once.)
@@ -31,7 +31,7 @@ bool WasStopped(const TaskEnd& end) {
   return end.was_stopped && (end.stopped_us == 0 || end.stopped_us <= end.ended_us);
 }
 
-// Of those that ended together, how likely it is that one brought the others down; 0: most.
+// Ranks tasks that ended together by how likely each has brought the others down; 0: most likely.
 int Weight(const TaskEnd& end) {
   if (end.out_of_memory) return 0;
   if (end.signal == SIGPIPE) return 3;

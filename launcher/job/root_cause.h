@@ -35,7 +35,7 @@ struct FailureRules {
   // Tasks do not depend on each other: what fails later is not a consequence, nor is what we stop
   // later for another reason; but if the chief failed first, those that were stopped are.
   bool keep_going = false;
-  std::string chief = {};  // Whose end is the end of the job; empty: there is none.
+  std::string chief = {};  // The task whose end ends the job; empty: no chief.
   // Attempts that ended earlier belong to a run of the job before its last restart.
   std::int64_t since_us = 0;
   // When the job's time was over, and in words; 0: it was not.
@@ -47,16 +47,17 @@ struct FailureRules {
 // the order of the ranks. Nothing if no task has failed by itself and the time was not over. The
 // same ends give the same answer, whatever the order in which they became known.
 //
-// A task has failed by itself if it had no success and we had not sent it a signal. The one that
-// ended first is the cause. Those we stopped from then on, and without keep_going those that failed
-// later by themselves (a lost connection), are consequences. The end of one closes its connections
-// before anybody can see the end itself, so others may fail of it and seem to have ended before,
-// the more so on a busy machine. Of several within 100 ms, or (without keep_going) whose last words
-// are 2 ms older than those of the one that ended first, it is therefore the one killed for lack
-// of memory, then one that died of a signal, then one that ended itself (an exit code, SIGABRT),
-// then one of SIGPIPE, which nobody dies of who was first; of equals the one whose last words are
-// older, if all of them said something in their last second, else the one that ended first. As in
-// TensorFlow's runner, the failure of a task beats the time that was over.
+// A task has failed by itself if it had no success and we had not sent it a signal. The task that
+// ended first is the cause. Tasks that we stopped from then on, and without keep_going tasks that
+// failed later by themselves (a lost connection), are consequences. The end of a task closes its
+// connections before anybody can see the end itself, so other tasks may fail because of it and seem
+// to have ended before, the more so on a busy machine. Therefore a task is a candidate, too, if it
+// ended within 100 ms of the first, or (without keep_going) if its last words are at least 2 ms
+// older than those of the first. Among the candidates the cause is a task killed for lack of
+// memory, else a task that died of a signal, else a task that ended itself (an exit code, SIGABRT),
+// else a task that died of SIGPIPE, which never comes first. Among equals the cause is the task
+// whose last words are older, if all of them said something in their last second, else the task
+// that ended first. As in TensorFlow's runner, the failure of a task beats the time that was over.
 std::optional<msg::FailureT> FirstFailure(std::span<const TaskEnd> ends, const FailureRules& rules);
 
 }  // namespace launcher

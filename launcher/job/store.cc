@@ -73,8 +73,9 @@ constexpr char kAddTasks[] = R"sql(
   ALTER TABLE attempts ADD COLUMN out_of_memory INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-// What each earlier version lacks: 1 had only the words of a lost shim, 2 no error number; until 3
-// a job had one task. (That a stop was requested is StopCause::kAsked.)
+// Each migration adds what its version lacks: version 1 had only the words of a lost shim, version
+// 2 no error number; until version 3 a job had one task. (That a stop was requested is
+// StopCause::kAsked.)
 runtime::DatabaseSchema Schema() {
   return {.newest = kSchema, .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks}};
 }
@@ -112,7 +113,7 @@ const std::string& OwnBoot() {
   return *boot;
 }
 
-// What is of a job alone, but for its times.
+// Encodes the state of the job alone, without its tasks and without created_us and ended_us.
 std::string EncodeState(const JobRow& job) {
   Record record("job-state");
   record.AddNumber("phase", static_cast<int>(job.status.phase));
@@ -136,7 +137,7 @@ std::string EncodeState(const JobRow& job) {
 
 void DecodeState(std::string_view bytes, JobRow* job) {
   const auto record = Record::Parse(bytes);
-  if (!record || record->kind() != "job-state") return;  // Of a version without one.
+  if (!record || record->kind() != "job-state") return;  // Written by a version that had no state.
   JobStatus& status = job->status;
   status.phase = static_cast<JobStatus::Phase>(record->GetNumber("phase"));
   status.ending = record->Get("ending");
@@ -198,7 +199,7 @@ class SqliteStore : public Store {
       database_.exec("PRAGMA foreign_keys=ON");
       // An environment may have secrets.
       database_.exec("PRAGMA secure_delete=ON");
-      // Of pages; all that is read after Load() is what was written last.
+      // 1 MiB of pages. After Load() the store reads only rows that it wrote last.
       database_.exec("PRAGMA cache_size=-1024");
       log_copier_.Serve(database_);
       return absl::OkStatus();
@@ -244,7 +245,7 @@ class SqliteStore : public Store {
     });
   }
 
-  // Of a damaged one those jobs are left out that are not whole.
+  // If the database is damaged, jobs that cannot be read as a whole are left out.
   absl::StatusOr<std::vector<JobRow>> Read(bool is_damaged) {
     std::vector<JobRow> jobs;
     auto status = Try("read", [&] {

@@ -21,23 +21,23 @@ class Store {
  public:
   // Makes the file if it is missing. FailedPrecondition if a newer version of this program wrote
   // it, naming both versions.
-  // Of a file that was there already, `trace_of_use` is what shows that it was in use: one that is
-  // empty is FailedPrecondition then (runtime/sqlite/database_schema.h).
+  // `trace_of_use` returns the path of something that only a database in use leaves. If it returns
+  // one, an empty file is FailedPrecondition (runtime/sqlite/database_schema.h).
   static absl::StatusOr<std::unique_ptr<Store>> Open(
       const std::string& path, std::function<std::string()> trace_of_use = {});
   virtual ~Store() = default;
 
-  // Oldest first. Those that damaged pages have cost are logged and left out.
+  // Oldest first. Jobs that are lost because of damaged pages are logged and left out.
   virtual absl::StatusOr<std::vector<JobRow>> Load() = 0;
-  // Of one job. NotFound if it is not here.
+  // Reads the FromCaller of one job. NotFound if the store has no such job.
   virtual absl::StatusOr<FromCaller> LoadFromCaller(const std::string& job) = 0;
   // With its tasks and their attempts. AlreadyExists if the id or the request id is taken.
   virtual absl::Status Insert(const JobRow& job) = 0;
 
-  // What is another than it was stored, of one job.
+  // The parts of one job that differ from what is stored.
   struct Change {
     const JobRow* job = nullptr;
-    bool of_job = false;          // What is of the job alone.
+    bool of_job = false;          // The state of the job alone differs.
     std::vector<int> tasks = {};  // By rank; with the last attempt, and the one it follows.
   };
   // All of them, or none.

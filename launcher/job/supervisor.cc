@@ -28,7 +28,7 @@ bool AnyLive(const JobStatus& status) {
   return std::any_of(status.tasks.begin(), status.tasks.end(), IsLive);
 }
 
-// What ends in order to start again counts for nothing: that milestone is the next attempt's.
+// A task that ends in order to start again has reached no milestone: the next attempt will.
 bool HasReached(const TaskStatus& task, msg::Milestone milestone) {
   if (task.stop == StopCause::kRestart) return false;
   if (task.state == TaskState::Exited) return task.attempt > 0;
@@ -318,7 +318,7 @@ class Decider {
     }
   }
 
-  // What has not begun never will; what runs may for the courtesy.
+  // Tasks that have not begun never will. Tasks that run may go on for `courtesy`.
   void BeginEnd(const std::string& why, absl::Duration courtesy) {
     JobStatus& status = ChangeJob();
     if (status.phase != Phase::kRuns) Do(action::CancelTimer{kWholeJob});
@@ -368,7 +368,7 @@ class Decider {
     Await(i, "restarts");
   }
 
-  // One that is only starting is stopped once it runs.
+  // A task that is only starting is stopped once it runs.
   void AskToStop(int i, StopCause cause, absl::Duration grace, const std::string& reason) {
     TaskStatus& status = Touch(i);
     status.stop = cause;

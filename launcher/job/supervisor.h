@@ -11,8 +11,8 @@
 
 namespace launcher {
 
-// What becomes of a job and its tasks, decided by a pure function: no clock, no randomness, no
-// system calls. The same inputs give the same actions. Re-imagines the watchdog of TensorFlow's
+// A pure function decides what happens to a job and its tasks: no clock, no randomness, no system
+// calls. The same inputs give the same actions. Re-imagines the watchdog of TensorFlow's
 // multi-process runner (its chief rule and its restarts), with limits and a back-off that it lacks,
 // and torchrun's restart of a whole gang.
 
@@ -48,13 +48,13 @@ struct JobRules {
   std::vector<TaskRules> tasks;
   RestartRules restart;
   bool gang = false;        // A restart is one of all tasks.
-  int chief = kWholeJob;    // Whose end ends the job; kWholeJob: nobody's.
+  int chief = kWholeJob;    // The task whose end ends the job; kWholeJob: no task.
   bool keep_going = false;  // A task that has failed for good does not end the others.
-  absl::Duration grace = absl::Seconds(10);    // Of a stop that nobody has asked for.
+  absl::Duration grace = absl::Seconds(10);    // For a stop that nobody has asked for.
   absl::Duration courtesy = absl::Seconds(3);  // For the others to end after the chief.
 };
 
-// Who has asked a task to stop, which decides what follows.
+// The reason why a task is asked to stop, which decides what follows.
 enum class StopCause {
   kNone,
   kAsked,    // Somebody.
@@ -88,12 +88,12 @@ struct TaskStatus {
 };
 
 struct JobStatus {
-  // What the job as a whole does.
+  // The phase of the job as a whole.
   enum class Phase {
     kRuns,
     kGangStops,  // For a restart.
     kGangWaits,  // For the end of the delay before it.
-    kEnds,       // What is left is being stopped, or will be after the courtesy.
+    kEnds,       // Tasks that still run are being stopped, or will be after the courtesy.
   };
   std::vector<TaskStatus> tasks;
   Phase phase = Phase::kRuns;
@@ -101,7 +101,7 @@ struct JobStatus {
   bool time_is_over = false;      // That is why.
   bool stop_requested = false;    // By somebody, for the whole job.
   int first_failure = kWholeJob;  // The task that was the first to fail for good.
-  int restarts = 0;               // Of the gang.
+  int restarts = 0;               // How often the gang has restarted.
   int quick_failures = 0;
   std::vector<absl::Duration> recent_restarts = {};  // As a task's.
 
@@ -149,7 +149,7 @@ struct RestartAsked {
   int task;  // Or kWholeJob.
   absl::Duration grace;
 };
-// Of a task, or of the job.
+// The timer of a task, or of the job, has fired.
 struct TimerFired {
   int task;
 };
@@ -197,7 +197,7 @@ struct Decision {
   JobStatus status;  // To be stored before the actions are carried out.
   std::vector<Action> actions;
   std::vector<int> changed;  // Tasks whose status is another one; ordered.
-  bool job_changed = false;  // What is of the job alone.
+  bool job_changed = false;  // The state of the job alone is another one.
 };
 
 // `now` is monotonic; `random` in [0, 1) spreads restarts. An event that means nothing in a state

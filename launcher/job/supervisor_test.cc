@@ -632,7 +632,7 @@ TEST_F(JobTest, ANewLauncherGoesOnWhereTheOldOneWas) {
   EXPECT_THAT(Feed(event::Launched{}), ElementsAre("timer job 3000"));
 }
 
-// What Decide() was given, and what it has asked for.
+// The inputs of one call of Decide(), and the actions that it returned.
 struct Fed {
   Event event;
   absl::Duration now;
