@@ -26,7 +26,8 @@ class FollowPace {
   FollowPace(const FollowPace&) = delete;
   FollowPace& operator=(const FollowPace&) = delete;
 
-  // False: wait for the next turn. What is spent beyond a turn is missing in those after it.
+  // False: wait for the next turn. Bytes spent beyond the room of a turn are taken from the next
+  // turns.
   bool has_room() const { return room_ > 0; }
   void Spend(std::int64_t bytes);
   // Calls it once there is room again, in the order in which they came; never at once.

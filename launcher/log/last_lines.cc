@@ -27,14 +27,15 @@ std::string ReadTail(const LogFile& log) {
   return has_more ? bytes.substr(newline + 1) : bytes;
 }
 
-// Bytes of the UTF-8 character at the front of `text`; 0 if there is none that may be shown.
+// Bytes of the UTF-8 character at the front of `text`; 0 if `text` does not begin with a character
+// that may be shown.
 std::size_t ShownLength(std::string_view text) {
   const runtime::Utf8Character character = runtime::DecodeUtf8(text);
   const char32_t c = character.code_point;
   return c < 0x20 || (c >= 0x7f && c < 0xa0) ? 0 : character.bytes;
 }
 
-// Bytes of the escape sequence at the front of `text`; 0 if there is none.
+// Bytes of the escape sequence at the front of `text`; 0 if `text` does not begin with one.
 std::size_t EscapeLength(std::string_view text) {
   if (text.size() < 2 || text[0] != '\x1b') return 0;
   if (text[1] == '[') {

@@ -22,8 +22,8 @@ struct LogFile {
 };
 
 // The last lines with something in them, oldest first: at most kLastLines, together at most
-// kLastLinesBytes long, printable. Of a longer line the end. Several logs come
-// newest first. Nothing from what is missing, or is no regular file; never waits.
+// kLastLinesBytes long, printable. A longer line is cut at its front. Several logs come newest
+// first. Nothing from what is missing, or is no regular file; never waits.
 std::vector<std::string> LastLines(std::span<const LogFile> newest_first);
 
 // Sets `last_lines` and `log_path`: of what the task wrote to its standard error, else to its
@@ -31,8 +31,9 @@ std::vector<std::string> LastLines(std::span<const LogFile> newest_first);
 void AddLastLines(std::span<const LogFile> errors, std::span<const LogFile> output,
                   msg::FailureT* failure);
 
-// What a terminal would show of a line: only what follows the last carriage return, without colours
-// and other escape sequences; other control characters and bytes that are no UTF-8 as \x1b.
+// The text that a terminal would show of a line: only the part behind the last carriage return,
+// without colours and other escape sequences. Other control characters and bytes that are no UTF-8
+// become escapes like \x1b.
 std::string PrintableLine(std::string_view line);
 
 }  // namespace launcher

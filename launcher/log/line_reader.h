@@ -18,8 +18,8 @@ struct LineBatch {
 
 // Reads a log (log_segments.h) in batches of whole lines, of at most 256 lines or 64 KiB; a longer
 // line comes in pieces of 64 KiB. It may begin in the middle of a line: then its rest counts as
-// one. What has been rotated away and removed is left out: the next batch begins behind it. Not
-// thread safe; never waits (what is no regular file has no lines).
+// one. Bytes that have been rotated away and removed are left out: the next batch begins behind
+// them. Not thread safe; never waits (what is no regular file has no lines).
 class LineReader {
  public:
   static constexpr std::size_t kBatchBytes = 64 * 1024;

@@ -72,8 +72,8 @@ absl::StatusOr<std::string> LogSegments::Read(std::uint64_t offset, std::size_t 
   std::string bytes = ReadFile(offset, size);
   while (bytes.size() < size) {
     const std::uint64_t at = offset + bytes.size();
-    // What is in the current file is all there is. It is asked before the last read, because bytes
-    // may come, and a rotation, right after one.
+    // The end of the current file is the end of the log. Whether the file is current is checked
+    // before the last read, because bytes may come, and a rotation, right after that read.
     const bool is_end = file_.valid() && at >= file_begin_ && IsCurrent();
     std::string more = ReadFile(at, size - bytes.size());
     if (more.empty() && !is_end) {

@@ -17,8 +17,8 @@ namespace launcher {
 // is not disturbed by a rotation. Not thread safe; never waits.
 class LogSegments {
  public:
-  // What can be read: [begin, end). With a file missing in between (somebody has removed it) that
-  // part cannot.
+  // The bytes [begin, end) can be read, except those of a file in between that somebody has
+  // removed.
   struct Extent {
     std::uint64_t begin = 0, end = 0;
   };
@@ -31,14 +31,14 @@ class LogSegments {
   // NotFound if there is no file; OutOfRange, naming the first offset from there on that is, if the
   // byte at `offset` is not there any more.
   absl::StatusOr<std::string> Read(std::uint64_t offset, std::size_t size);
-  // What Read() named with OutOfRange.
+  // The offset that Read() named with OutOfRange.
   std::uint64_t first_left() const { return first_left_; }
 
   const std::string& path() const { return path_; }
 
  private:
-  // Opens the file that has the byte at `offset`, or will have it. What is open stays if there is
-  // none: the writer may still have it, too.
+  // Opens the file that has the byte at `offset`, or will have it. If such a file cannot be opened,
+  // the open file stays: the writer may still have it open, too.
   absl::Status OpenAt(std::uint64_t offset);
   bool IsCurrent() const;
   std::string ReadFile(std::uint64_t offset, std::size_t size) const;

@@ -122,7 +122,7 @@ TEST_F(LogSegmentsTest, AHoleInTheMiddleIsSkippedTheSameWay) {
   Rotate();
   Write("three\n");
   std::filesystem::remove(LogSegmentPath(path_, 4));
-  // What is current begins behind the newest rotated file.
+  // The current file begins behind the newest rotated file.
   Rotate();
   LogSegments log(path_);
   EXPECT_EQ(Text(log.Read(0, 4)), "one\n");

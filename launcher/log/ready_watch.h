@@ -14,8 +14,9 @@ namespace launcher {
 
 // Looks for the line that says that a task is ready in all of an attempt's output, from its first
 // byte on: unlike the feed of lines that are announced (line_feed.h) it leaves nothing out, however
-// far the logs are ahead and whichever launcher has read them before. What was rotated away and
-// removed before it was read cannot be looked at; a line longer than 64 KiB is looked at in pieces.
+// far the logs are ahead and whichever launcher has read them before. Output that was rotated away
+// and removed before it was read cannot be looked at; a line longer than 64 KiB is looked at in
+// pieces.
 //
 // Not more is read than the pace allows, which all watches of a launcher share: a line in a burst
 // is found a moment later. On the loop's thread; never waits.

@@ -87,7 +87,7 @@ bool TaskLog::GoOn(const JobRow& row, const AttemptRow& attempt) {
   return false;
 }
 
-// False if it has to wait for the attempt, or there is none.
+// False if the attempt has not started: the call waits for it if it follows, else done_ is set.
 absl::StatusOr<bool> TaskLog::OpenAttempt(const JobRow& row) {
   const TaskRow& task = TaskOf(row);
   const bool first = next_ == 0;
@@ -114,7 +114,7 @@ absl::StatusOr<bool> TaskLog::OpenAttempt(const JobRow& row) {
   return true;
 }
 
-// 0: there is none yet.
+// The number of the first attempt to send; 0: the task has no attempt yet.
 int TaskLog::FirstAttempt(const TaskRow& task) const {
   if (request_->attempt != 0) return static_cast<int>(request_->attempt);
   if (task.attempts.empty()) return 0;
@@ -152,7 +152,7 @@ void TaskLog::Plan(const JobRow& row, int first) {
   }
 }
 
-// Of what is asked for, but for the number of lines.
+// The offset at which the attempt's part begins, without regard to the number of lines asked for.
 std::uint64_t TaskLog::BeginOf(const JobRow& row, const AttemptRow& attempt,
                                msg::LogStream stream) const {
   if (request_->since_us != 0) {

@@ -30,7 +30,7 @@ class TaskLog {
     kNothing,  // For now.
     kAll,
   };
-  // Of the task of that rank. `request` outlives the log. `state_directory` as in LogPath().
+  // `task` is the task's rank. `request` outlives the log. `state_directory` as in LogPath().
   TaskLog(std::size_t task, const msg::LogsRequestT* request, std::string state_directory)
       : task_(task), request_(request), state_directory_(std::move(state_directory)) {}
 
@@ -38,7 +38,7 @@ class TaskLog {
   absl::StatusOr<Got> Next(const JobRow& row, msg::LogsReplyT* part);
   void Sent(std::uint64_t bytes) { sending_->offset += bytes; }
 
-  // The one that is being read; 0: none yet.
+  // Number of the attempt that is being read; 0: none yet.
   int attempt() const { return attempt_; }
 
  private:
