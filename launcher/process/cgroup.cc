@@ -23,7 +23,8 @@ namespace {
 
 constexpr std::size_t kMaxFile = 4 << 20;
 constexpr int kMaxDepth = 32;
-// Waits for FROZEN, of a millisecond each. What is not frozen by then is killed as it runs.
+// Waits for FROZEN, of a millisecond each. Processes that are not frozen by then are killed while
+// they run.
 constexpr int kFreezeRounds = 20;
 
 std::string ReadWhole(const std::string& path) {

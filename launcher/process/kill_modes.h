@@ -15,8 +15,9 @@ enum class KillMode {
   kCgroup2,    // A version 2 control group: cgroup.kill.
   kFreezer,    // A version 1 control group: freeze, kill each, thaw.
   kNamespace,  // A process namespace; only where it is asked for, because the task sees it.
-  kSubreaper,  // Looks for its descendants, which all come to it, until there is none.
-  kGroup,      // The process group: who has left that is not found.
+  kSubreaper,  // Kills the subreaper's descendants, to which all orphans belong, until none is
+               // left.
+  kGroup,      // The process group only; processes that left it survive.
 };
 inline constexpr std::array<KillMode, 5> kKillModes = {KillMode::kCgroup2, KillMode::kFreezer,
                                                        KillMode::kNamespace, KillMode::kSubreaper,
@@ -29,7 +30,7 @@ std::optional<KillMode> KillModeNamed(std::string_view name);
 // that the task cannot see. Empty if there is no such mode.
 std::vector<KillMode> KillModesFor(std::string_view name);
 
-// What this machine offers to this process and its children.
+// Whether this machine offers a mode to this process and its children.
 struct KillModeOffer {
   KillMode mode;
   bool offered = false;

@@ -96,7 +96,7 @@ TEST(KillModesTest, WhatCanBeHadIsOffered) {
                   "/proc/self/mounts); own=$(awk -F: '$2 ~ /(^|,)freezer(,|$)/ {print $3}' "
                   "/proc/self/cgroup); file=freezer.state;",
                   kMakeGroup)},
-#if !defined(__SANITIZE_THREAD__)  // (Which does not go with it.)
+#if !defined(__SANITIZE_THREAD__)  // (The thread sanitizer rules this mode out.)
     {KillMode::kNamespace, "unshare --pid --fork true || unshare -r --pid --fork true"},
 #endif
     {KillMode::kSubreaper, "[ -r /proc/$$/stat ]"},
@@ -120,7 +120,7 @@ TEST(KillModesTest, ATrialLeavesNothingBehind) {
 }
 
 TEST(KillModesTest, ALookAtTheHostLeavesNothingBehind) {
-  if (!OfferOf(KillMode::kCgroup2).offered) return;  // What is not offered cannot be tried.
+  if (!OfferOf(KillMode::kCgroup2).offered) return;  // A mode that is not offered cannot be tried.
   std::string why;
   const std::string own = OwnCgroup(&why);
   EXPECT_EQ(LookAtHost().cgroup2, own);
@@ -131,7 +131,7 @@ TEST(KillModesTest, ALookAtTheHostLeavesNothingBehind) {
 }
 
 TEST(KillModesTest, WhatTheHostHadMayBeGone) {
-  if (!OfferOf(KillMode::kCgroup2).offered) return;  // What is not offered cannot be tried.
+  if (!OfferOf(KillMode::kCgroup2).offered) return;  // A mode that is not offered cannot be tried.
   std::string why;
   const TreeHost host{.boot = BootId(), .cgroup2 = "/sys/fs/cgroup/nowhere/at-all"};
   const auto tree = TaskTree::Make(KillMode::kCgroup2, host, absl::StrCat("test-", getpid()), &why);
@@ -212,7 +212,7 @@ TEST_P(KillModeTest, TheEndIsToldAsEver) {
   ExpectNoCgroups();
 }
 
-// One that was killed may go on killing whoever comes into it.
+// A killed control group may go on killing processes that enter it.
 TEST_P(KillModeTest, EachAttemptHasControlGroupsOfItsOwn) {
   std::set<std::string> groups;
   for (const char* attempt : {"first", "second"}) {
@@ -294,7 +294,7 @@ TEST_P(KillModeTest, StopWaitsForTheGraceOfThoseWhoAreLeft) {
   EXPECT_EQ(runtime::ReadFile(folder_ + "/kept", 100).value_or("killed"), "saved\n");
 }
 
-// Of these, those that this machine offers: each of them is run.
+// The modes that this machine offers; the suite runs for each of them.
 std::vector<KillMode> Offered(const std::vector<KillMode>& modes) {
   std::vector<KillMode> offered;
   for (const KillMode mode : modes) {
@@ -323,7 +323,7 @@ TEST(KillModesTest, EachOfferedModeIsTried) {
   }
 }
 
-// Those of whom nobody is missed, whatever they do.
+// With these modes no process escapes, whatever it does.
 class StrongKillModeTest : public KillModeTest {};
 // (A container may offer none of these modes.)
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(StrongKillModeTest);
@@ -366,10 +366,10 @@ TEST_F(KillModeChoiceTest, AModeThatDoesNotExistIsAFailure) {
 
 TEST_F(KillModeChoiceTest, InANamespaceATaskKeepsItsUserAndIsNotTheFirstProcess) {
   const auto& offer = OfferOf(KillMode::kNamespace);
-  if (!offer.offered) return;  // What is not offered cannot be tried.
+  if (!offer.offered) return;  // A mode that is not offered cannot be tried.
   spec_.kill_mode = "namespace";
   StartShell("echo $$; id -u; kill -TERM $$");
-  EXPECT_EQ(Finish().signal, SIGTERM);  // (Which the first process would not get.)
+  EXPECT_EQ(Finish().signal, SIGTERM);  // (The first process of a namespace would not get it.)
   EXPECT_EQ(Output(), absl::StrCat("2\n", geteuid(), "\n"));
 }
 

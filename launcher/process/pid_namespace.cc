@@ -48,8 +48,8 @@ bool MapOurselves(const std::string& process, uid_t user, gid_t group, std::stri
          Write(process + "/gid_map", line(group), why);
 }
 
-// What we start from now on is in a new namespace. There is no way back from a user namespace, in
-// which nobody may map us any more once it has failed: it is tried with a child before.
+// Processes that we start from now on are in a new namespace. There is no way back from a user
+// namespace, in which nobody may map us any more once mapping has failed: a child tries it before.
 bool Unshare(std::string* why) {
   const uid_t user = geteuid();
   const gid_t group = getegid();
@@ -123,8 +123,8 @@ std::unique_ptr<PidNamespace> PidNamespace::Enter(std::string* why) {
 
 PidNamespace::~PidNamespace() {
   Kill();
-  // (One that is not gone yet may still use its stack. It is not waited for: the kernel ends it
-  // only after all others in the namespace, of whom we may be the parent.)
+  // (A first process that is not gone yet may still use its stack. It is not waited for: the kernel
+  // ends it only after all others in the namespace, and we may be the parent of those.)
   if (IsGone()) FreeStack();
 }
 

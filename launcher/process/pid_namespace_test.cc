@@ -32,7 +32,7 @@ bool EndedWell(int status) {
   return WIFEXITED(status) && (WEXITSTATUS(status) == kGood || WEXITSTATUS(status) == kNotHere);
 }
 
-// Of this process. (No allocation: that might change it.)
+// The size of this process. (No allocation: that might change the size.)
 long PagesOfMemory() {
   char text[64] = {};
   const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);

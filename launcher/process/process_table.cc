@@ -36,7 +36,8 @@ std::string ReadSmallFile(const std::string& path, std::size_t limit) {
   return content;
 }
 
-// Of all its threads. Nothing if the kernel was built without such lists, or it is gone.
+// The children of all threads of a process. Nothing if the kernel was built without such lists, or
+// the process is gone.
 std::optional<std::vector<pid_t>> ReadChildren(pid_t pid) {
   const std::string threads = "/proc/" + std::to_string(pid) + "/task";
   DIR* directory = opendir(threads.c_str());
@@ -61,7 +62,7 @@ std::optional<std::vector<pid_t>> ReadChildren(pid_t pid) {
   return children;
 }
 
-// Of an entry of /proc/PID/fd: its mode tells how the file was opened.
+// True if `path`, an entry of /proc/PID/fd, was opened for writing: the mode of the entry says so.
 bool IsWritable(const std::string& path) {
   struct stat status = {};
   return lstat(path.c_str(), &status) == 0 && (status.st_mode & S_IWUSR) != 0;

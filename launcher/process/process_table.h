@@ -20,8 +20,8 @@ struct ProcessRow {
   char state = '?';   // As /proc tells it of the first thread: 'Z' is a zombie.
   bool over = false;  // Nothing of its program runs any more: a zombie, or about to be one.
   std::uint64_t start_ticks = 0;
-  std::uint64_t cpu_ticks = 0;           // Of all its threads, in user and kernel mode.
-  std::uint64_t children_cpu_ticks = 0;  // Of the children it has waited for, and theirs.
+  std::uint64_t cpu_ticks = 0;           // All its threads, in user and kernel mode.
+  std::uint64_t children_cpu_ticks = 0;  // The children that it has waited for, and theirs.
   std::uint64_t resident_pages = 0;      // Shared ones too.
 };
 
@@ -30,7 +30,7 @@ std::optional<ProcessRow> ReadProcess(pid_t pid, const std::string& proc = "/pro
 // Every process of our pid namespace; those that end meanwhile are left out.
 std::vector<ProcessRow> ReadProcesses(const std::string& proc = "/proc");
 
-// Who is whose child, for many questions about one table.
+// Parents and children, for many questions about one table.
 class ProcessTree {
  public:
   // Keeps pointers into it.
@@ -60,23 +60,24 @@ bool HasEnvironmentEntry(pid_t pid, std::string_view entry);
 std::string OpenFileName(const std::string& path);
 // The same of a descriptor of ours, which is no pipe or socket with a path of its own.
 std::string OpenFileName(int fd);
-// Those of `table`, but ourselves, that have one of `files` open for writing: who only reads a pipe
-// is at its other end.
+// Pids of the processes of `table`, but ourselves, that have one of `files` open for writing. A
+// process that only reads a pipe is at its other end, and does not count.
 std::vector<pid_t> HoldersOf(const std::vector<ProcessRow>& table,
                              const std::vector<std::string>& files);
 // The name of its program, as ps shows it; "?" if it is gone.
 std::string CommandName(pid_t pid);
-// What start ticks a process has that starts now.
+// The start ticks of a process that starts now.
 std::uint64_t StartTicksNow();
-// Of this boot of the machine: ticks and open files of another one mean nothing. Empty: unknown.
+// Identifies this boot of the machine: ticks and open files of another boot mean nothing. Empty:
+// unknown.
 std::string BootId();
 
-// What is known of an attempt whose shim is gone.
+// Facts by which the processes of an attempt are found after its shim is gone.
 struct OrphanedTree {
   // The attempt's YARD_SOCKET, which no other attempt has; empty: it has none.
   std::string task_socket;
   pid_t leader = 0;               // The task's main process and session; 0: unknown.
-  std::uint64_t start_ticks = 0;  // Of the leader.
+  std::uint64_t start_ticks = 0;  // The leader's.
   // The shim was seen alive a moment ago, so the number of the leader's session cannot have been
   // given to a stranger even if the leader has ended.
   bool session_is_ours = false;
@@ -85,10 +86,10 @@ struct OrphanedTree {
   // one.
   std::vector<std::string> files = {};
   std::uint64_t not_before = 0;
-  // Control groups that only this tree is in (cgroup.h). Who is in one is found whatever it does;
-  // call RemoveCgroup() in the end.
+  // Control groups that only this tree is in (cgroup.h). A process in such a group is found
+  // whatever it does; call RemoveCgroup() in the end.
   std::vector<std::string> cgroups = {};
-  // "NAME=value" in the environment of this tree's processes alone; empty: there is none.
+  // "NAME=value" in the environment of this tree's processes alone; empty: no mark.
   std::string mark = {};
 };
 // Kills with SIGKILL every process of the tree: those in its control groups, those with the

@@ -51,7 +51,7 @@ TEST(ProcessTableTest, ADescriptorHasTheNameThatOthersSee) {
   EXPECT_EQ(OpenFileName(-1), "");
 }
 
-// Who reads it, the test itself or what it forks, is on the other side.
+// A reader of the pipe, the test itself or its child, is on the other side, and does not count.
 TEST(ProcessTableTest, HoldsAPipeWhoMayWriteToIt) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
