@@ -36,7 +36,7 @@ std::optional<ShimState> ReadExitFile(const std::string& folder) {
   return content.ok() ? ShimState::Decode(*content) : std::nullopt;
 }
 
-// Pid of the live shim of an attempt; 0 if there is none.
+// Pid of the live shim of an attempt; 0 if no shim lives.
 pid_t LockingShim(const std::string& folder) {
   return runtime::LockHolder(absl::StrCat(folder, "/", runtime::Absl(kLockFile))).value_or(0);
 }
@@ -161,7 +161,8 @@ void Attempt::OnGone(std::optional<runtime::ExitStatus> status) {
     } else if (seen_alive_) {
       lost_how_ = "the shim was killed";
     }
-    // Whoever held the lock is gone, so what is not in the exit file now never will be.
+    // The shim that held the lock is gone, so an end that is not in the exit file now never will
+    // be.
     if (status && status->signal == 0) tries_ = kMaxTries;
   }
   if (not_first) return Retry();

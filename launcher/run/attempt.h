@@ -30,9 +30,9 @@ struct AttemptEnd {
 };
 
 // One attempt of a task, from the launcher's side: starts its shim, or finds it again after a
-// restart of the launcher, and tells what becomes of it. Whatever was killed when, the program is
-// started at most once (the shim's `started` file) and on_over comes exactly once, with no
-// process of the attempt left. On the loop's thread.
+// restart of the launcher, and tells what becomes of it. Whichever process is killed at whatever
+// moment, the program is started at most once (the shim's `started` file), and on_over comes
+// exactly once, with no process of the attempt left. On the loop's thread.
 class Attempt {
  public:
   struct Options {
@@ -42,7 +42,7 @@ class Attempt {
     std::string task_socket, control_socket;
     // Made when it is to be written, and not kept: it holds a whole environment.
     std::function<ShimSpec()> spec;
-    // What the store knows of an earlier launcher's attempt.
+    // The stored process of an earlier launcher's attempt.
     pid_t pid = 0;
     std::uint64_t start_ticks = 0;
     // As in JobTable::Options.
@@ -65,7 +65,7 @@ class Attempt {
 
   // A new attempt. An error if its folder or shim cannot be made: then nothing runs.
   absl::Status Start();
-  // One that an earlier launcher has, or may have, started.
+  // An attempt that an earlier launcher has, or may have, started.
   void Adopt();
   void Stop(int signal, absl::Duration grace);
   // To its process group, and nothing more. False if nobody is there to do it.

@@ -54,7 +54,7 @@ bool HasLimit(const std::vector<ProcessLimit>& limits, const std::string& name) 
                      [&](const ProcessLimit& limit) { return limit.name == name; });
 }
 
-// What its caller has, but for the limits that it asks for itself.
+// Adds the properties of the caller's process, without the limits that the task asks for itself.
 void AddCaller(const CallersProcess& caller, ShimSpec* spec) {
   spec->caller = caller;
   std::erase_if(spec->caller.limits,

@@ -13,22 +13,23 @@
 
 namespace launcher {
 
-// What is the same for all that one launcher starts.
+// Settings that are the same for all attempts of one launcher.
 struct AttemptHost {
   runtime::Locations locations;
-  // Of every task that does not ask for a limit of that name.
+  // Limits of every task that does not ask for a limit of that name.
   std::vector<ProcessLimit> limits;
-  std::uint64_t own_start_ticks = 0;  // Of this process, which daemon jobs do not outlive.
-  // Who was given no GPU sees none.
+  std::uint64_t own_start_ticks = 0;  // Start ticks of this process, which daemon jobs do not
+                                      // outlive.
+  // A task that was given no GPU sees none (unless its job has share_sets).
   bool hides_gpus = false;
 };
 
-// What a shim is told to do for an attempt of a task. `caller` is kept outside of the job's row.
+// The spec that a shim gets for an attempt of a task. `caller` is kept outside of the job's row.
 // `plan` is PlanTasks() of the row.
 ShimSpec AttemptSpec(const AttemptHost& host, const JobRow& row, const FromCaller& caller,
                      const ClusterPlan& plan, int task, int attempt);
 
-// What asks the tasks of a job to end.
+// The signal that asks the tasks of a job to end.
 int StopSignalOf(const msg::JobSpecT& spec);
 
 }  // namespace launcher

@@ -39,7 +39,7 @@ void AddGroup(msg::JobSpecT* spec, const std::string& type, unsigned count) {
   spec->groups.back()->count = count;
 }
 
-// Of each task, in the order of their ranks.
+// The spec of each task, in the order of their ranks.
 std::vector<ShimSpec> SpecsOf(msg::JobSpecT spec) {
   const JobRow row = MakeJobRow(std::move(spec));
   const ClusterPlan plan = PlanTasks(row.spec, {});
@@ -95,7 +95,7 @@ JobRow RowOf(msg::JobSpecT spec) {
   return row;
 }
 
-// Of the second worker's third attempt, or the only task's.
+// The spec of the third attempt of the second worker, or of the only task.
 ShimSpec SpecOf(const JobRow& row) {
   return AttemptSpec(kHost, row, {.environment = {"PATH=/bin", "OWN=1"}},
                      PlanTasks(row.spec, row.ports), static_cast<int>(row.tasks.size()) - 1, 3);

@@ -56,8 +56,8 @@ namespace {
 
 constexpr std::size_t kMaxJobs = 20'000;
 constexpr std::ptrdiff_t kMaxCompared = 16;  // Callers with a new one.
-// What nobody waits for is done a moment later: it would hold up a task that is about to start, or
-// to start again.
+// Work that nobody waits for is done this much later: it would hold up a task that is about to
+// start, or to start again.
 constexpr absl::Duration kPause = absl::Milliseconds(3);
 // Changes of a job of many tasks are told together.
 constexpr std::size_t kManyTasks = 16;
@@ -98,7 +98,7 @@ bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) 
   return true;
 }
 
-// What has been decided of a job and is not stored yet, and then done.
+// Decisions about a job that are still to be stored, and then carried out.
 struct Decided {
   bool is_known = false;   // To the table: it flushes it.
   bool is_change = false;  // Others are to be told.
@@ -107,10 +107,10 @@ struct Decided {
   std::vector<Action> actions;
 };
 
-// What a job has while it lives. Of ten thousand that have ended most are never asked for again,
-// so that an ended one is soon without: that is more than half of its memory.
+// The part of a job that exists while the job lives. Most of ten thousand ended jobs are never
+// asked for again, so an ended job soon drops this part, which is more than half of its memory.
 struct JobRun {
-  // Which it has in common with other jobs. Null: not read again since it had ended.
+  // Shared with other jobs. Null: not read again since the job has ended.
   std::shared_ptr<const FromCaller> caller = nullptr;
   JobRules rules;
   ClusterPlan plan;
@@ -127,7 +127,7 @@ struct Job {
   runtime::EventLoop::TimerId timer = 0;       // The supervisor's.
   runtime::EventLoop::TimerId end_timer = 0;   // When its time is over.
   runtime::EventLoop::TimerId tell_timer = 0;  // When its changes are told.
-  // Who waits until it is removed; empty: nobody has asked for that.
+  // Callbacks that wait until the job is removed; empty: nobody has asked for that.
   std::vector<std::function<void(const absl::Status&)>> removers;
 };
 
@@ -150,7 +150,7 @@ class Table : public JobTable {
     MakeHost();
   }
   ~Table() override {
-    if (flush_timer_ != 0 && !flush_comes_) Flush();  // (What waits is only to be stored.)
+    if (flush_timer_ != 0 && !flush_comes_) Flush();  // (These decisions are only to be stored.)
     options_.loop->Cancel(forget_timer_);
     options_.loop->Cancel(flush_timer_);
     for (const auto& [id, job] : jobs_) {
@@ -199,7 +199,7 @@ class Table : public JobTable {
   }
   absl::Duration Now() const { return options_.clock->Monotonic(); }
   std::int64_t WallUs() const { return absl::ToUnixMicros(options_.clock->Now()); }
-  // Null if there is none (any more).
+  // Null if there is no such job (any more).
   Job* Find(const JobRow& row) const {
     const auto found = jobs_.find(row.id);
     return found == jobs_.end() ? nullptr : found->second.get();
@@ -240,7 +240,7 @@ class Table : public JobTable {
   absl::Status TakeUpPorts(const Job& job);
   void ReleasePorts(const Job& job);
   void RestorePorts();
-  // Those of one task, and of its rank.
+  // The ports of one task: the port of its address and, for rank 0, the master port.
   std::vector<int> PortsOf(const Job& job, int task) const;
   void NoteFailure(Job& job);
   void AddLastLinesOf(const JobRow& row, const TaskRow& task, msg::FailureT* failure) const;
@@ -271,14 +271,14 @@ class Table : public JobTable {
   HeldPorts ports_;
   std::map<std::string, std::unique_ptr<Job>> jobs_;
   std::map<std::string, std::string> by_request_;
-  // Of all jobs; most are launched from the same few shells.
+  // The callers of all jobs; most jobs are launched from the same few shells.
   std::vector<std::weak_ptr<const FromCaller>> callers_;
-  std::vector<Job*> decided_;  // Those with something in `decided`.
+  std::vector<Job*> decided_;  // Jobs with something in `decided`.
   bool flush_comes_ = false;
   runtime::EventLoop::TimerId flush_timer_ = 0;
   std::set<const TaskRun*> being_taken_up_;  // Not found yet.
   absl::Duration opened_;
-  std::vector<Attempt*> to_acknowledge_;  // Of retired_: once their ends are stored.
+  std::vector<Attempt*> to_acknowledge_;  // In retired_; acknowledged once their ends are stored.
   struct Retired {
     std::unique_ptr<Attempt> attempt;
     std::string job;
@@ -287,7 +287,7 @@ class Table : public JobTable {
   JobObservers observers_;
   runtime::EventLoop::TimerId forget_timer_ = 0;
   Stats stats_;
-  // What is posted to the loop looks here first.
+  // Callbacks posted to the loop look here first.
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::deque<std::string> to_remove_;  // The first one's folder is being removed.
   const std::shared_ptr<std::atomic<bool>> gives_up_ = std::make_shared<std::atomic<bool>>(false);
@@ -363,7 +363,7 @@ absl::Status Table::Prepare() {
   for (const auto& [id, job] : jobs_) {
     if (!job->row.has_ended()) Restore(*job);
   }
-  // Those that wait for resources ask for them in the order in which they did before.
+  // Jobs that wait for resources ask for them in the order in which they did before.
   std::vector<Job*> in_order;
   for (const auto& [id, job] : jobs_) in_order.push_back(job.get());
   std::sort(in_order.begin(), in_order.end(),
@@ -450,7 +450,7 @@ void Table::LetGo(const Job& job) {
   }
 }
 
-// What a job of an earlier launcher has, before anybody asks for it.
+// Restores the resources that a job of an earlier launcher has, before any job asks for some.
 void Table::Restore(const Job& job) {
   for (std::size_t i = 0; i < job.run->tasks.size(); ++i) {
     if (!job.row.status.tasks[i].granted || job.row.tasks[i].resources.empty()) continue;
@@ -554,8 +554,8 @@ absl::Status Table::CheckRoom(const JobRow& row) const {
 
 // ---- Decisions
 
-// One event: decide. What was decided in one turn of the loop is stored in one transaction, and
-// only then done: Flush().
+// Decides what follows from one event. Flush() stores all decisions of one turn of the loop in one
+// transaction, and only then carries them out.
 void Table::Feed(Job& job, const Event& event) {
   if (job.run == nullptr) return;  // Ended; a restart makes it whole first.
   const bool had_ended = job.row.has_ended();
@@ -634,7 +634,7 @@ void Table::Flush() {
     if (decided.is_change) changed.push_back(job->row.id);
   }
   for (const std::string& id : changed) {
-    // (Whoever is told of one may remove another.)
+    // (An observer that is told of one job may remove another.)
     const auto found = jobs_.find(id);
     if (found == jobs_.end()) continue;
     if (found->second->row.has_ended()) PutAsideLater(*found->second);
@@ -832,7 +832,7 @@ void Table::BeginTime(JobRow& row) const {
   row.run_since_monotonic_us = absl::ToInt64Microseconds(Now());
 }
 
-// Of the time that it may run.
+// How much of the time that the job may run is used.
 absl::Duration Table::TimeOf(const JobRow& row) const {
   if (row.run_since_monotonic_us < 0) return absl::Microseconds(WallUs() - row.run_since_us);
   return Now() - absl::Microseconds(row.run_since_monotonic_us);

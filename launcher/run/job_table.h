@@ -39,11 +39,11 @@ class JobTable {
     runtime::ThreadPool* pool = nullptr;
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
-    std::string shim_path;                 // Of yard-shim.
+    std::string shim_path;                 // The path of yard-shim.
     std::vector<Resource> resources = {};  // That tasks share.
-    // Of every task that does not ask for a limit of that name.
+    // Limits of every task that does not ask for a limit of that name.
     std::vector<ProcessLimit> limits = {};
-    // Who was given no GPU sees none (unless its job has share_sets).
+    // A task that was given no GPU sees none (unless its job has share_sets).
     bool hides_gpus = false;
     std::vector<HeldPorts::Range> port_ranges = {};  // As in HeldPorts::Options.
     // Ended jobs are forgotten, with their folders, once they are older or more than this; the
@@ -87,7 +87,7 @@ class JobTable {
     int task = kWholeJob;
   };
   virtual absl::StatusOr<Named> Find(const std::string& name) const = 0;
-  // The row of a job by its exact id; null if there is none (any more).
+  // The row of a job by its exact id; null if there is no such job (any more).
   virtual const JobRow* Row(const std::string& id) const = 0;
   // All, in the order of their ids; good until a job is removed.
   virtual std::vector<const JobRow*> Rows() const = 0;
@@ -95,16 +95,16 @@ class JobTable {
   virtual msg::JobT Message(const JobRow& row) const = 0;
   struct ListOptions {
     bool live_only = false;
-    std::size_t newest_ended = 0;  // Of the ended ones only those that ended last; 0: all.
+    std::size_t newest_ended = 0;  // At most so many ended jobs, the last to end; 0: all.
   };
   // Oldest first.
   virtual std::vector<msg::JobT> List(const ListOptions& options) const = 0;
   // The environment that a job was launched with, without what its task types add: "NAME=value"
-  // each, secrets and all. Of one that has ended it is read from the store.
+  // each, secrets and all. If the job has ended, it is read from the store.
   virtual absl::StatusOr<std::vector<std::string>> EnvironmentOf(const std::string& id) const = 0;
 
-  // What is named must be there; zero grace: the job's own.
-  // Asks it to stop. What has ended stays as it is.
+  // In these calls the named job or task must exist; zero grace: the job's own. Stop() asks it to
+  // stop. Tasks that have ended stay as they are.
   virtual absl::Status Stop(const Named& named, absl::Duration grace, std::string reason) = 0;
   // Stops what runs of it, and starts all of it again. FailedPrecondition while the job ends, or,
   // if it has ended, while a live job has one of its ports or it is being removed.
@@ -127,7 +127,7 @@ class JobTable {
 
   struct Stats {
     std::uint64_t jobs = 0, live = 0, attempts = 0, adopted = 0, lost = 0;
-    std::uint64_t at_hand = 0;  // Those that live, or have ended a moment ago.
+    std::uint64_t at_hand = 0;  // Jobs that live, or have ended a moment ago.
   };
   virtual Stats GetStats() const = 0;
 };

@@ -106,7 +106,7 @@ TEST_F(JobTableTest, SaysWhyAJobHasFailed) {
 
 TEST_F(JobTableTest, SaysWhetherACoreWasWritten) {
   constexpr char kCrash[] = "ulimit -S -c $(ulimit -H -c); kill -SEGV $$";
-  // What the kernel says of the same program when it is our own child.
+  // The kernel's status of the same program when it is our own child.
   runtime::Subprocess::Options options;
   options.argv = {"sh", "-c", kCrash};
   options.environment = {"PATH=/usr/bin:/bin"};
@@ -214,7 +214,7 @@ TEST_F(JobTableTest, ATaskIsLikeItsCaller) {
   EXPECT_THAT(Output(job), HasSubstr("0027 19 0 123 Cpus_allowed_list: 0 "));
   EXPECT_EQ(std::filesystem::status(job.tasks[0]->stdout_path).permissions(),
             std::filesystem::perms(0640));
-  // What cannot be had is left out.
+  // Properties that the kernel refuses are left out.
   spec.caller->nice = -20;
   spec.caller->cpus = "8000";
   AddCallersLimit(&spec, "nofile", 123, 999'999'999'999);
@@ -571,7 +571,8 @@ TEST_F(JobTableTest, EndedJobsAreKeptForATime) {
   yard_.Close();
   yard_.SetKeepFor(absl::Hours(1));
   ASSERT_TRUE(yard_.Open().ok());
-  // What a launcher forgets when it comes up it does before this.
+  // Removals run in order: the jobs that a launcher forgets when it comes up are gone before this
+  // one.
   EXPECT_TRUE(yard_.Remove(other.id).ok());
   EXPECT_EQ(yard_.List().size(), 2u);
   EXPECT_TRUE(std::filesystem::exists(folder));

@@ -12,8 +12,8 @@
 
 namespace launcher {
 
-// What this machine offers to kill a task's tree with, found out when somebody asks for the first
-// time, and true for the life of the launcher. Any thread.
+// The modes that this machine offers to kill a task's tree. The first call of Get() finds them out;
+// they stay true for the life of the launcher. Any thread.
 class KillModeReport {
  public:
   using Probe = std::function<std::vector<KillModeOffer>()>;

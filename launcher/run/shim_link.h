@@ -27,7 +27,7 @@ class ShimLink {
     // process has started it. The link may be destroyed in here, and in the others.
     std::function<void(std::optional<runtime::ExitStatus> status)> on_gone;
   };
-  // Starts a yard-shim on an attempt's folder. What it has to complain about goes to
+  // Starts a yard-shim on an attempt's folder. The shim writes its own complaints to
   // FOLDER/shim.log.
   static absl::StatusOr<std::unique_ptr<ShimLink>> Start(runtime::EventLoop* loop,
                                                          ShimSpawner* spawner,

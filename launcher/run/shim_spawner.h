@@ -39,7 +39,7 @@ class ShimSpawner {
  private:
   struct Spare {
     Shim shim;
-    runtime::UniqueFd socket;  // Not valid: there is none.
+    runtime::UniqueFd socket;  // Not valid: no spare.
   };
 
   absl::Status Open();

@@ -81,7 +81,7 @@ class ShimSpawnerTest : public ShimFixture {
   static std::string CommandLine(pid_t pid) {
     return runtime::ReadFile(absl::StrCat("/proc/", pid, "/cmdline"), 1 << 20).value_or("");
   }
-  // Our yard-shim with that first argument; 0 if there is none.
+  // Pid of our yard-shim with that first argument; 0 if no such shim runs.
   static pid_t ShimNamed(std::string_view argument) {
     const std::string name = absl::StrCat("yard-shim", std::string(1, '\0'), std::string(argument));
     for (const auto& row : ReadProcesses()) {
@@ -89,10 +89,10 @@ class ShimSpawnerTest : public ShimFixture {
     }
     return 0;
   }
-  // The one that makes the others.
+  // The shim server, which makes the other shims.
   static pid_t Server() { return ShimNamed(kServeShims); }
-  // The one that waits for the next attempt. (A shim that has just been asked for may still look
-  // like it: let that one end before.)
+  // The spare shim, which waits for the next attempt. (A shim that has just been asked for may
+  // still look like it: let that one end before.)
   static pid_t AwaitSpare() {
     const absl::Time deadline = absl::Now() + absl::Seconds(20);
     pid_t spare = 0;
@@ -254,7 +254,7 @@ TEST_F(ShimSpawnerTest, WithoutRoomForItsDescriptorNoShimIsLeft) {
   rlimit none = before;
   none.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(its.get())).get());
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  // What had come before has room, and leaves some.
+  // Spares that were offered before have room, and leave some.
   std::vector<ShimSpawner::Shim> with_room;
   auto shim = spawner_->Start(folder_, its.get(), its.get());
   for (int i = 0; i < 4 && shim.ok(); ++i) {

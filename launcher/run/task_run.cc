@@ -104,8 +104,8 @@ void TaskRun::Adopt() {
   attempt_->Adopt();
 }
 
-// What was announced by the earlier launcher is not known. Announcing its last line again tells
-// those who follow the lines that there may be some they have not heard of.
+// It is not known which lines the earlier launcher has announced. Announcing its last line again
+// tells those who follow the lines that there may be some they have not heard of.
 void TaskRun::BeginBeforeLastLines() {
   if (last().pid == 0) return;  // Where its output begins is not known yet.
   // A look for rotated files is one at all files of the folder, of many tasks.

@@ -29,14 +29,14 @@ namespace launcher {
 // elsewhere (supervisor.h). On the loop's thread.
 class TaskRun {
  public:
-  // What all tasks share; outlives them. The callbacks must not destroy the task.
+  // Shared by all tasks; must outlive them. The callbacks must not destroy the task.
   struct Host {
     runtime::EventLoop* loop = nullptr;
     runtime::Clock* clock = nullptr;
     runtime::Locations locations = {};
     ShimSpawner* spawner = nullptr;
-    FollowPace* ready_pace = nullptr;  // Of the search for lines that say that a task is ready.
-    // What the shim is to do for an attempt of a task.
+    FollowPace* ready_pace = nullptr;  // For the search for lines that say that a task is ready.
+    // The spec that the shim gets for an attempt of a task.
     std::function<ShimSpec(const JobRow&, int task, int attempt)> spec_of = {};
     std::function<void(const std::string& job, std::uint64_t from, msg::LogLinesT)> on_lines = {};
 
@@ -45,7 +45,8 @@ class TaskRun {
     std::function<void(TaskRun*)> on_ready = {};
     std::function<void(TaskRun*)> on_output = {};
     std::function<void(TaskRun*, const ShimBarrier&)> on_barrier = {};
-    // It is over and the row says how. What is passed is acknowledged once that is stored.
+    // The attempt is over and the row says how. Acknowledge the passed Attempt once its end is
+    // stored.
     std::function<void(TaskRun*, const AttemptEnd&, std::unique_ptr<Attempt>)> on_over = {};
     std::function<void(Attempt*)> on_left = {};
     std::function<void(std::string_view point)> fault = {};  // As in JobTable::Options.

@@ -7,8 +7,8 @@
 
 namespace launcher {
 
-// What the shim of the attempt with this folder has said of its tree. Empty if it came to no mark,
-// or that was before a reboot.
+// The mark that the shim of the attempt in this folder has written about its tree. Empty if the
+// shim has written no mark, or wrote it before a reboot.
 TreeMark ReadTreeMark(const std::string& folder);
 
 }  // namespace launcher

@@ -29,7 +29,7 @@ constexpr std::size_t kMaxFile = 64 * 1024;
 constexpr std::size_t kMaxEnvironment = 4 << 20;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 56;  // No process has so many.
 
-// What one account of a control group says; nothing where it has none.
+// The figures of one control group; nothing where it keeps no account.
 struct GroupAccount {
   std::optional<std::uint64_t> cpu_us, memory_bytes;
 };
@@ -44,7 +44,7 @@ std::optional<std::uint64_t> Number(std::string_view text) {
   return is_number ? std::optional(number) : std::nullopt;
 }
 
-// Of lines "KEY VALUE".
+// The value of `key` in lines "KEY VALUE".
 std::optional<std::uint64_t> ValueOf(const std::string& lines, std::string_view key) {
   for (const absl::string_view line : absl::StrSplit(lines, '\n')) {
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
@@ -179,7 +179,7 @@ void UsageMeter::Look(const std::vector<RunningAttempt>& attempts) {
 }
 
 void UsageMeter::LookAtGroups(Known& known, msg::TaskUsageT& usage) const {
-  // Those that keep no account are not asked again.
+  // Control groups that keep no account are not asked again.
   std::erase_if(known.cgroups, [&](const std::string& cgroup) {
     const GroupAccount account = AccountOf(cgroup);
     if (account.cpu_us.has_value()) {

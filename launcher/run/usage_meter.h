@@ -24,7 +24,7 @@ namespace launcher {
 struct RunningAttempt {
   std::string task;  // "j-abcde/worker-0"
   std::uint32_t number = 0;
-  pid_t pid = 0;  // Of its program, a child of its shim.
+  pid_t pid = 0;  // The attempt's program, a child of its shim.
   std::uint64_t start_ticks = 0;
   std::string folder;  // The attempt's own (docs/launcher.md).
 };
@@ -59,7 +59,7 @@ class UsageMeter {
   explicit UsageMeter(Options options);
   UsageMeter() : UsageMeter(Options()) {}
 
-  // Of each of `attempts` that is still there, in their order.
+  // Measures each of `attempts` that still runs, in their order.
   msg::UsageReplyT Measure(const std::vector<RunningAttempt>& attempts);
 
  private:

@@ -112,7 +112,8 @@ TEST_F(UsageMeterTest, SumsUpWhatIsBelowTheShim) {
   EXPECT_EQ(usage.task, "j-abcde/worker-0");
   EXPECT_EQ(usage.attempt, 2u);
   EXPECT_EQ(usage.source, "proc");
-  // What the shim needs is not the task's, what it has waited for is; so is a zombie's time.
+  // The shim's own time does not count as the task's; the time of processes that the shim has
+  // waited for does, and so does a zombie's.
   EXPECT_EQ(usage.cpu_us, (5 + 10 + 20 + 30 + 1 + 2) * tick_us_);
   EXPECT_EQ(usage.rss_bytes, 157 * page_);
   EXPECT_EQ(usage.processes, 3u);
