@@ -12,13 +12,13 @@ namespace launcher {
 // A barrier in the JSON lines of the report channel (docs/report-channel.md).
 struct BarrierLine {
   msg::BarrierRequestT request;  // Without its task.
-  std::string seq;               // JSON text, to be echoed; empty if there is none.
+  std::string seq;               // JSON text, to be echoed; empty if the line has no seq.
 };
 // InvalidArgument says what is wrong. Members it does not know are ignored.
 absl::StatusOr<BarrierLine> ParseBarrierLine(std::string_view line);
 
-// What the program gets: {"t":"ok","seq":7,"index":2} or an error; without a newline, and no longer
-// than kMaxBarrierAnswer.
+// The line that the program gets: {"t":"ok","seq":7,"index":2} or an error; without a newline, and
+// no longer than kMaxBarrierAnswer.
 std::string BarrierAnswer(std::string_view seq, const absl::StatusOr<int>& place);
 
 }  // namespace launcher

@@ -12,7 +12,7 @@
 namespace launcher {
 namespace {
 
-constexpr std::size_t kMaxTickets = 16;  // Of a task at a barrier.
+constexpr std::size_t kMaxTickets = 16;  // For each task at a barrier.
 constexpr std::size_t kNamed = 3;
 constexpr std::size_t kMaxParties = 2000;
 

@@ -27,7 +27,7 @@ class Barriers {
   static constexpr std::size_t kMaxBarriers = 1000;  // At which somebody waits, or that are broken.
   static constexpr std::size_t kMaxName = 128;
 
-  // Of the caller, to know whom an answer is for.
+  // The caller's number for a request, to know whom an answer is for.
   using Ticket = std::uint64_t;
   struct Answer {
     Ticket ticket = 0;
@@ -37,8 +37,8 @@ class Barriers {
   };
   struct Arrival {
     Ticket ticket = 0;
-    // One that was told before is the same arrival, told again because its answer was lost. Empty:
-    // is never one told before.
+    // An id that was told before marks the same arrival, told again because its answer was lost.
+    // Empty: never an arrival that was told before.
     std::string id;
     std::string task;  // "worker-0"
     std::string name;
@@ -62,10 +62,10 @@ class Barriers {
 
   // It will not come any more. `how`: "exit code 3".
   std::vector<Answer> TaskEnded(const std::string& task, const std::string& how);
-  // It runs (again). What its end has broken stays so.
+  // It runs (again). A barrier that its end has broken stays broken.
   void TaskStarted(const std::string& task);
-  // The job starts anew: nothing is known of any barrier or end. Those who wait are told that it is
-  // over (Cancelled).
+  // The job starts anew: all barriers and ends are forgotten. Tasks that wait at a barrier are
+  // answered with Cancelled.
   std::vector<Answer> Reset();
 
  private:
@@ -76,13 +76,13 @@ class Barriers {
     absl::Duration since, until;
   };
   struct Barrier {
-    std::vector<int> parties;        // Of the round; sorted.
+    std::vector<int> parties;        // The parties of this round; sorted.
     std::map<int, Waiting> waiting;  // By party.
     struct Past {
       std::string id;
       int place = 0;
     };
-    std::map<int, Past> past;  // Of the last round that each party was in.
+    std::map<int, Past> past;  // By party: its place in the last round that it was in.
     absl::Status broken;       // OK: it is not.
     std::uint64_t used = 0;
 

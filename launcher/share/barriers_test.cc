@@ -207,7 +207,8 @@ TEST_F(BarriersTest, ATaskThatComesAgainAndAgainIsBounded) {
   EXPECT_THAT(Come("worker-0"), ElementsAre(HasSubstr("17: RESOURCE_EXHAUSTED")));
 }
 
-// Whatever happens, each ticket is answered at most once, and all are after a Reset().
+// In any sequence of calls each ticket is answered at most once, and after a Reset() all are
+// answered.
 TEST(BarriersRandomTest, EveryTicketIsAnsweredExactlyOnce) {
   const std::vector<std::string> tasks = {"worker-0", "worker-1", "worker-2"};
   for (unsigned seed = 1; seed <= 20; ++seed) {

@@ -54,10 +54,10 @@ class HeldPorts {
 
   // Holds a port that is the job's by what was stored of it, or that was let go. Its tasks may be
   // listening on it (with SO_REUSEPORT). FailedPrecondition, naming it, if the port is another
-  // job's. Whatever else is returned, it is now this one's: Take() gives it to nobody.
-  // AlreadyExists, if it cannot be bound, says who uses it, as far as that is known:
-  // "python3 (pid 77)", which may be the job's own task, if its socket has SO_REUSEADDR only. May
-  // be called again.
+  // job's. With any other result the port is now this job's: Take() gives it to nobody.
+  // AlreadyExists, if it cannot be bound, says who uses it, as far as that is known: "python3 (pid
+  // 77)", which may be the job's own task, if its socket has SO_REUSEADDR only. May be called
+  // again.
   absl::Status TakeUp(const std::string& job, int port);
 
   // No longer holds the port, which stays the job's: Take() gives it to nobody. Nothing happens if

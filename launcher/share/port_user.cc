@@ -41,7 +41,7 @@ bool ReadSockets(int netlink, int port, std::optional<Socket>* found) {
        header = NLMSG_NEXT(header, left)) {
     if (header->nlmsg_type != SOCK_DIAG_BY_FAMILY) return false;
     const auto* about = static_cast<const inet_diag_msg*>(NLMSG_DATA(header));
-    // What has no inode belongs to no process any more.
+    // A socket without an inode belongs to no process any more.
     if (ntohs(about->id.idiag_sport) == port && about->idiag_inode != 0 && !found->has_value()) {
       *found = Socket{about->idiag_inode, about->idiag_uid};
     }

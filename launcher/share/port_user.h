@@ -5,9 +5,10 @@
 
 namespace launcher {
 
-// Who listens on, or is connected from, a TCP port of this host: "python3 (pid 77)", "a process of
-// user 33" if the process may not be seen; empty if nothing is known (a socket that is only bound
-// is not told by older kernels). For messages: looks through all processes, some milliseconds.
+// Names the process that listens on, or is connected from, a TCP port of this host: "python3 (pid
+// 77)", "a process of user 33" if we may not see the process; empty if nothing is known (older
+// kernels do not tell of a socket that is only bound). For messages: looks through all processes,
+// some milliseconds.
 std::string PortUser(int port);
 
 }  // namespace launcher

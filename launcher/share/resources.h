@@ -19,9 +19,10 @@ namespace launcher {
 // Something that tasks have to share.
 struct Resource {
   std::string name;
-  // Of a set, in the order in which they are given. Empty: an amount.
+  // The members of a set, in the order in which they are given to tasks. Empty: the resource is an
+  // amount.
   std::vector<std::string> members;
-  std::uint32_t amount = 0;  // Of a set: how many members.
+  std::uint32_t amount = 0;  // For a set, the number of members.
 
   bool is_set() const { return !members.empty(); }
   // As ParseResource() reads it.
@@ -34,19 +35,21 @@ absl::StatusOr<Resource> ParseResource(const std::string& text);
 // Also refuses a name that is there twice.
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts);
 
-// What there is without anybody saying so: "gpu=0,1", if there are the device files nvidia0 and
-// nvidia1 in `devices`; else nothing. `visible`: $CUDA_VISIBLE_DEVICES, if it is set: then of these
-// only those that it names, as CUDA reads it (up to the first that is none, such as -1).
+// Resources of this machine that nobody has to declare: "gpu=0,1" if `devices` has the device files
+// nvidia0 and nvidia1; else nothing. `visible` is $CUDA_VISIBLE_DEVICES, if it is set: then only
+// the GPUs that it names count, as CUDA reads it (up to the first entry that names no GPU, such as
+// -1).
 std::vector<std::string> LocalResources(const std::string& devices,
                                         const std::optional<std::string>& visible = std::nullopt);
 
-// Who may use what, decided without a clock or system calls: the same calls give the same answers.
+// Decides which task may use which resources, without a clock or system calls: the same calls give
+// the same answers.
 //
-// What one call asks for is granted together or not at all: the tasks of a job wait for each other,
-// and two jobs with half of their tasks each would wait for ever. First come, first served: nobody
-// is given anything of a resource for which somebody waits who came before, so that a large request
-// is served as soon as those before it have ended, whatever comes after it. Requests that have no
-// resource in common do not wait for each other.
+// All resources that one call asks for are granted together or not at all: the tasks of a job wait
+// for each other, and two jobs with half of their tasks each would wait for ever. First come, first
+// served: no request gets anything of a resource for which an earlier request waits, so that a
+// large request is served as soon as the tasks before it have ended, whatever comes after it.
+// Requests that have no resource in common do not wait for each other.
 //
 // TensorFlow's runner with share_gpu=False gives worker `i` of `n` the devices i, i + n, i + 2n,
 // ... of all there are, without knowing of other programs on the machine. Here a task gets as many
@@ -63,11 +66,11 @@ class Resources {
     std::string task;  // "worker-0"
     std::vector<Wish> wishes;
   };
-  // Of one resource.
+  // The part of one resource that a task has.
   struct Given {
     std::string name;
     std::uint32_t amount = 0;
-    std::vector<std::string> members;  // Of a set.
+    std::vector<std::string> members;  // For a set.
 
     // "gpu=0,1" or "slots=2"
     std::string ToString() const;
@@ -88,10 +91,10 @@ class Resources {
   // Queues what Check() accepts: all tasks of a job, or those that start anew. Ask for all at once:
   // a job that asks for more while it holds something may wait for another one that does the same.
   void Request(const std::string& job, std::vector<TaskWishes> tasks, bool share_sets);
-  // What can be given now, in the order in which it was asked for; each grant once. To be called
-  // after Request() and Release().
+  // Grants that are possible now, in the order of the requests; each grant once. To be called after
+  // Request() and Release().
   std::vector<Grant> GrantNext();
-  // What it has been granted and not released; null if nothing.
+  // The resources that the task has been granted and has not released; null if none.
   const std::vector<Given>* Held(const std::string& job, const std::string& task) const;
   // The task is over, or no longer waits.
   void Release(const std::string& job, const std::string& task);
@@ -124,7 +127,7 @@ class Resources {
     std::vector<TaskWishes> tasks;
     bool share_sets = false;
   };
-  // What all tasks of a job have of a set.
+  // The members of a set that all tasks of a job share.
   struct Shared {
     std::vector<std::string> members;
     std::set<std::string> tasks;
