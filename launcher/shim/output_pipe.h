@@ -57,8 +57,8 @@ class OutputPipe {
   bool at_end() const { return !read_end_.valid(); }
   // OpenFileName() of the pipe; everybody who has it open shows the same.
   std::string name() const;
-  std::uint64_t begin() const { return begin_; }            // Of this task's part of the stream.
-  std::uint64_t end() const { return end_; }                // Of the stream, now.
+  std::uint64_t begin() const { return begin_; }            // Begin of the task's part in it.
+  std::uint64_t end() const { return end_; }                // End of the whole stream, now.
   std::uint64_t dropped() const { return dropped_; }        // Bytes that could not be written.
   std::uint64_t over_limit() const { return over_limit_; }  // Bytes dropped for the limit.
   // errno of the rotation that failed; the file then grows on. 0: none did.
@@ -87,7 +87,7 @@ class OutputPipe {
   Bounds bounds_;
   std::deque<std::string> segments_;  // Paths of the rotated files, oldest first.
   std::uint64_t file_begin_ = 0;      // Offset of the current file's first byte.
-  bool at_line_end_ = true;           // Of the current file.
+  bool at_line_end_ = true;           // The current file ends with a newline, or is empty.
   int rotation_error_ = 0;
   std::optional<LogTimes> times_;
   std::size_t taken_ = 0;  // Bytes, when it was ready last.

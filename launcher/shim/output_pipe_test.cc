@@ -57,7 +57,7 @@ class OutputPipeTest : public ::testing::Test {
   std::string Content(const std::string& path) {
     return runtime::ReadFile(path, 64 << 20).value_or("(missing)");
   }
-  // What each file holds, oldest first.
+  // The content of each file, oldest first.
   std::vector<std::string> Contents() {
     std::vector<std::string> contents;
     for (const auto& segment : FindLogFiles(path_).segments) {

@@ -39,7 +39,7 @@ class Poller {
     std::uint32_t events;
     std::shared_ptr<std::function<void(std::uint32_t)>> ready;
   };
-  int RunTimers();  // Milliseconds until the next one, -1 if there is none.
+  int RunTimers();  // Milliseconds until the next timer, -1 without one.
 
   runtime::UniqueFd epoll_;
   std::map<int, Watched> watched_;

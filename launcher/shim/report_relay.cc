@@ -197,7 +197,7 @@ void ReportRelay::AnswerLocally(ReporterId id, std::string answer) {
   Advance();
 }
 
-// What can be done about the first lines without the trainer.
+// Handles the first lines as far as that needs no trainer.
 void ReportRelay::Advance() {
   while (!queue_.empty() && queue_.front().kind == Line::Kind::kAnswer) {
     const Line line = TakeFirst();

@@ -29,7 +29,8 @@ class ReportRelay {
     std::string nonce;
     // Why, without a trainer_socket, in that error; empty: the task is no trial.
     std::string no_reports = {};
-    // Passes the line of a barrier on; Answered() tells what came of it. Unset: there are none.
+    // Passes the line of a barrier on; call Answered() with the answer. Unset: barriers are not
+    // supported.
     std::function<void(std::uint64_t number, const std::string& line)> on_barrier = {};
     std::chrono::milliseconds first_retry{20};
     std::chrono::milliseconds longest_retry{500};
@@ -50,7 +51,7 @@ class ReportRelay {
   // A listening socket; each connection is a reporter. One at a time may speak: another gets an
   // error line and is closed.
   void Listen(runtime::UniqueFd listener);
-  // What the program gets for the barrier of that number, if it still waits there.
+  // Passes the answer of the barrier of that number to the program, if it still waits there.
   void Answered(std::uint64_t number, std::string answer);
   // Passes the line of the barrier on again at which the program waits, if it does.
   void AskAgain();
@@ -91,7 +92,7 @@ class ReportRelay {
   void ReadRest(ReporterId id);
   void TakeLines(ReporterId id);
   void TakeLine(ReporterId id, std::string line);
-  // What a line is answered that nobody collects.
+  // The answer to a line that nobody collects.
   std::string Refusal() const;
   bool MaySpeak(ReporterId id);
   void Queue(Line line);
@@ -105,7 +106,7 @@ class ReportRelay {
   bool IsDone(ReporterId id) const;
   bool WindowOpen(const Reporter& reporter) const;
   void Advance();
-  // The barrier that was asked for; null if there is none. Only signs of life can be before it.
+  // The barrier that was asked for; null if no barrier was. Only signs of life can be before it.
   Line* AwaitedBarrier();
   void BeatLater();
 

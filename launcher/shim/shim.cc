@@ -215,7 +215,7 @@ class Shim {
   Poller poller_;
   ShimAttempt attempt_;
   UniqueFd lock_, signals_, listener_, owner_, exit_file_;
-  ino_t control_inode_ = 0;  // Of the socket that listener_ is.
+  ino_t control_inode_ = 0;  // Inode of the socket that listener_ is.
   UniqueFd reporter_,
       channel_;  // Our end of the report channel, until it is the relay's; the task's.
   UniqueFd null_;
@@ -243,8 +243,8 @@ class Shim {
   bool tree_removed_ = false;  // Or it cannot be.
 };
 
-// Makes what is the same for every attempt. What cannot be made is tried again, and missed, when it
-// is needed.
+// Makes the descriptors that are the same for every attempt. If one cannot be made, it is tried
+// again when it is needed, and fails there.
 void Shim::GetReady() {
   std::string error;
   WatchChildren();
@@ -429,7 +429,7 @@ void Shim::StartProgram(const UniqueFd& started) {
                   .caller = spec_.caller};
   if (!MakeReadyPipe(&start)) return;
   for (auto& entry : spec_.environment) {
-    // (One that it has from elsewhere is not ours.)
+    // (A YARD_READY_FD from elsewhere is not ours.)
     if (!entry.starts_with("YARD_READY_FD=")) start.environment.push_back(std::move(entry));
   }
   state_.started_us = WallMicros();
@@ -555,14 +555,15 @@ bool Shim::IsTreeGone() {
 void Shim::CheckFinished() {
   if (!main_ended_ || finished_ || killing_) return;
   const bool tree_gone = IsTreeGone();
-  // What the main process leaves behind may be saving: it has its grace too.
+  // Processes that the main process leaves behind may be saving: they have the grace too.
   if (stopping_ && !tree_gone) return;
   const bool output_ended = stdout_.at_end() && stderr_.at_end();
   if (!tree_gone && !output_ended && drained_) NoteHolders();
   if (tree_gone || output_ended || drained_) KillTree();
 }
 
-// Who keeps the output open, so that a person knows what was waited for, and is killed now.
+// Notes the processes that keep the output open, so that a person knows which processes were waited
+// for, and are killed now.
 void Shim::NoteHolders() {
   std::vector<std::string> files;
   for (const OutputPipe* pipe : {&stdout_, &stderr_}) {
@@ -633,7 +634,7 @@ void Shim::KillOnce() {
       if (HasChildInGroup(state_.pid)) kill(-state_.pid, SIGKILL);
       return;
     }
-    // Who has left its control groups is found by the next round.
+    // The next round finds processes that have left the control groups.
     if (tree_->kills_all() && !again) return;
   }
   KillDescendants(getpid());
@@ -797,8 +798,8 @@ void Shim::RemoveLauncher(int fd) {
   launchers_.erase(fd);
 }
 
-// One that has ended does not take it. But it may have let us go before, which is still to be read:
-// it is removed when all is.
+// A launcher that has ended does not take the state. But it may have acknowledged the end before,
+// which is still to be read: the launcher is removed when all is read.
 void Shim::SendState(int fd) {
   UpdateOffsets();
   std::string packet = state_.Encode();

@@ -34,7 +34,8 @@ struct ShimAttempt {
   runtime::UniqueFd
       control;  // A connected SEQPACKET socket to the launcher that started it; or none.
 };
-// Called once, when all is made that is the same for every attempt; none: there is none to run.
+// Called once, when everything is made that is the same for every attempt. Returns the attempt to
+// run, or nothing to end the shim.
 using AwaitAttempt = std::function<std::optional<ShimAttempt>()>;
 
 // Runs to the end; returns the exit code of yard-shim (shim_protocol.h).

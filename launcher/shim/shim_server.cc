@@ -34,7 +34,7 @@ struct Request {
   bool took_spare = false;  // Nothing else.
 };
 
-// What cannot be understood comes from nobody we know, and ends us.
+// A packet that cannot be understood does not come from our launcher, and ends this process.
 Request Receive(int socket) {
   ShimPacket packet = ShimPacket::Receive(socket);
   if (packet.text == kSpareTaken) {

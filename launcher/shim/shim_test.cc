@@ -133,7 +133,7 @@ TEST_F(ShimTest, ALogThatWasRotatedGoesOnAfterAKillOfTheShim) {
   std::filesystem::remove(folder_ + "/started");
   StartShell("echo again");
   const ShimState state = Finish();
-  EXPECT_EQ(state.stdout_begin, 588'895u);  // What seq says.
+  EXPECT_EQ(state.stdout_begin, 588'895u);  // The bytes that seq writes.
   EXPECT_EQ(LogSegments(spec_.stdout_path).Read(588'895, 100).value_or("?"), "again\n");
   EXPECT_EQ(FindLogFiles(spec_.stdout_path).segments.size(), 10u);
 }
@@ -316,7 +316,7 @@ TEST_F(ShimTest, WhatALauncherHasSaidCountsAlsoWhenItIsGone) {
     control_ = ConnectTo(spec_.control_socket, SOCK_SEQPACKET);
     ASSERT_TRUE(control_.valid());
     if (!reads) {
-      // What was sent to it and not read makes its end one that is reported as an error.
+      // Closing a socket with unread bytes is reported to the shim as an error.
       Send(control_, {.kind = ShimRequest::Kind::kState});
       ASSERT_TRUE(WaitReadable(control_.get()));
     }
@@ -590,7 +590,8 @@ TEST_F(OwnedShimTest, ItsTaskMayEndBeforeItsOwner) {
 }
 
 TEST_F(ShimTest, KillOfTheShimTakesTheMainProcessAlongAndTheRestCanBeFound) {
-  // Of the rest one has the mark, one has nothing but one end of the output or of the channel.
+  // Besides the main process, one process has the mark, and each of the others has only one end of
+  // the output or of the channel.
   StartShell(
       "setsid sleep 1000 >/dev/null 2>&1 3>&- &\n"
       "env -i setsid -f sleep 1001 2>/dev/null 3>&-\n"

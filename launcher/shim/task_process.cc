@@ -50,7 +50,7 @@ struct Child {
   pid_t parent;
   Step failed = Step::kNone;
   int error = 0;
-  std::size_t index = 0;  // Of the limit that failed.
+  std::size_t index = 0;  // Index of the limit that failed.
 };
 
 int Fail(Child* child, Step step) {
@@ -194,7 +194,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// Of "0-3,8"; empty if it is none.
+// The mask of a list like "0-3,8"; empty if `cpus` is no such list.
 std::vector<unsigned long> MaskOf(const std::string& cpus) {
   constexpr int kBits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask;
@@ -255,8 +255,8 @@ std::string FindOnPath(const TaskStart& start, StartError* error) {
   return {};
 }
 
-// Of a file that is there the kernel says "No such file or directory" where what is to read or to
-// load it is missing.
+// For a file that exists the kernel says "No such file or directory" if its interpreter or loader
+// is missing.
 std::string MissingInterpreter(const char* program) {
   std::string line(512, '\0');
   const int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -327,14 +327,14 @@ pid_t StartTask(const TaskStart& start, StartError* error) {
               .callers_limits = {},
               .callers_cpus = MaskOf(start.caller.cpus),
               .cgroup_entries = &start.cgroup_entries,
-              .parent = start.in_namespace ? 0 : getpid()};  // Who is outside has no number there.
+              .parent = start.in_namespace ? 0 : getpid()};  // We have no pid in the namespace.
   for (const auto& [as, fd] : start.fds) child.fds.push_back({as, fd, -1});
   for (const ProcessLimit& limit : start.limits) {
     if (limit.resource() < 0) return fail("unknown limit: " + limit.name, EINVAL);
     child.limits.push_back({limit.resource(), {limit.soft, limit.hard}});
   }
   for (const ProcessLimit& limit : start.caller.limits) {
-    if (limit.resource() < 0) continue;  // Of a newer launcher.
+    if (limit.resource() < 0) continue;  // A newer launcher's limit.
     child.callers_limits.push_back({limit.resource(), {limit.soft, limit.hard}});
   }
   void* stack = mmap(nullptr, kStackSize, PROT_READ | PROT_WRITE,

@@ -86,7 +86,7 @@ bool TaskTree::MakeCgroup2(const TreeHost& host, std::string* why) {
 
 TaskTree::~TaskTree() { Remove(); }
 
-// One of version 1, which a process enters by writing.
+// Adds a control group of version 1, which a process enters by writing.
 bool TaskTree::AddCgroup(const std::string& path) {
   cgroups_.push_back(path);
   runtime::UniqueFd entry(open((path + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));

@@ -16,21 +16,22 @@
 
 namespace launcher {
 
-// What is the same for all trees that are made by one process and its copies, so that one look will
-// do for all of them.
+// Facts that are the same for all trees of one process and its forks, so that one look is enough
+// for all of them.
 struct TreeHost {
   std::string boot;  // BootId().
   // OwnCgroup(), if groups can be made and killed in it; else empty.
   std::string cgroup2;
 };
-// Makes a control group and removes it; takes a moment. What cannot be had is empty: without `boot`
-// the next launcher finds less of a tree whose shim was killed, without `cgroup2` each tree looks
-// for itself. (Processes that are moved to another group later go on to make theirs here.)
+// Makes a control group and removes it; takes a moment. A field that cannot be filled is empty:
+// without `boot` the next launcher finds less of a tree whose shim was killed, without `cgroup2`
+// each tree looks for itself. (Processes that are moved to another group later go on to make theirs
+// here.)
 TreeHost LookAtHost();
 
-// What holds a task together with everything it starts: control groups and namespaces of its own,
-// by which all of it can be limited and killed. Of the shim, which is its subreaper: a process that
-// gets out of them is still its descendant. On the shim's thread.
+// Holds a task together with everything that it starts: by control groups and namespaces of its own
+// all of it can be limited and killed. The shim owns it, and is the task's subreaper: a process
+// that gets out of the groups and namespaces is still the shim's descendant. On the shim's thread.
 class TaskTree {
  public:
   // Makes what `mode` takes; `name` is that of the control groups and used once on this machine.
@@ -76,7 +77,7 @@ class TaskTree {
 
   const KillMode mode_;
   std::string name_;
-  std::string cgroup2_;  // Empty: there is none of version 2.
+  std::string cgroup2_;  // Empty: no group of version 2.
   std::vector<std::string> cgroups_;
   runtime::UniqueFd cgroup2_fd_;
   std::vector<runtime::UniqueFd> entries_;  // cgroup.procs of the version 1 groups.
