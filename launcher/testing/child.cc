@@ -211,7 +211,7 @@ class ParentLink {
     for (const auto& [number, done] : asked) done(Gone());
   }
 
-  // Of the SIGTERM that was caught.
+  // Ends this process by the SIGTERM that was caught.
   [[noreturn]] void Die() {
     dprintf(STDERR_FILENO, "Terminated. The stacks of all threads:\n");
     DumpAllStacks(STDERR_FILENO);
@@ -227,7 +227,7 @@ class ParentLink {
   const int fd_;
   const ino_t inode_;
   bool daemon_ = false;
-  FrameReader reader_;  // Of the thread, once there is one.
+  FrameReader reader_;  // Used by the thread only, once it runs.
   runtime::Thread* thread_ = nullptr;
 
   runtime::Mutex send_mutex_;
@@ -290,7 +290,7 @@ Returned CallAndCheck(const std::string& function, const std::string& arguments)
   return returned;
 }
 
-// What the function has returned must not be lost without a word: then the exit code says so.
+// If the function's result cannot be sent, the exit code says that it was lost.
 void SendResult(ParentLink* link, std::uint64_t number, Returned returned) {
   const bool sent =
       link->Send(Message::Kind::kResult, number,

@@ -15,7 +15,7 @@
 namespace launcher::testing {
 namespace {
 
-// Of what is run in exec'd children, argv is not theirs.
+// From the environment: functions that run in exec'd children cannot use this program's argv.
 std::string Path() { return getenv("MAIN_TEST_PATH"); }
 
 void SayThatItHasEnded() {

@@ -22,8 +22,8 @@
 #include "runtime/file/unique_fd.h"
 #include "runtime/process/subprocess.h"
 
-// What happens to tasks that fail, hang, or start others: restarts, the chief rule, time limits,
-// and what the original does wrong.
+// Tests tasks that fail, hang, or start others: restarts, the chief rule, time limits, and cases
+// that the original handles wrongly.
 
 namespace launcher::testing {
 namespace {
@@ -574,7 +574,8 @@ void PrintManyLines() {
 }
 const Function kPrintManyLines("PrintManyLines", PrintManyLines);
 
-// Those of the original can be cut by others', and both streams of a task by each other.
+// In the original the lines of other tasks can cut a line, and both streams of a task can cut each
+// other's lines.
 TEST(MultiProcessOutputTest, NeverMixesLines) {
   const Outcome outcome = RunProcesses(kPrintManyLines, Cluster(false, 3), Captured());
   ASSERT_TRUE(outcome.ok()) << outcome.status;

@@ -20,7 +20,8 @@ struct PoolOptions {
   absl::Duration task_timeout = absl::Seconds(120);
   // For all of them.
   absl::Duration run_timeout = absl::Seconds(300);
-  // Of the processes. `daemon`, `auto_restart` and `dependence_on_chief` have no meaning here.
+  // Options of the processes. `daemon`, `auto_restart` and `dependence_on_chief` have no meaning
+  // here.
   RunOptions run = {};
 };
 
@@ -41,14 +42,14 @@ class MultiProcessPoolRunner {
   MultiProcessPoolRunner(const MultiProcessPoolRunner&) = delete;
   MultiProcessPoolRunner& operator=(const MultiProcessPoolRunner&) = delete;
 
-  // Calls the function in every process. What was returned is in the order of the tasks. An error
-  // that a function returns (the first one, in that order) is kTaskFailed, and the processes go on.
-  // With return_output the lines since the run before are in the result.
-  // After kUnexpectedExit, a process has died, or kTimeout, all are shut down.
+  // Calls the function in every process. The results are in the order of the tasks. An error that a
+  // function returns (the first one, in that order) is kTaskFailed, and the processes go on. With
+  // return_output the lines since the run before are in the result. After kUnexpectedExit, a
+  // process has died, or kTimeout, all are shut down.
   Outcome Run(const Call& function);
   // Asks the processes to end, waits, and kills those that do not. The next Run() starts new ones.
   void ShutDown();
-  // Of this process.
+  // Shuts down all pools of this process.
   static void ShutDownAll();
 
  private:

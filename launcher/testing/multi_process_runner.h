@@ -67,7 +67,7 @@ class MultiProcessRunner {
   // output goes where this process's goes, and as a chief it ends nothing.
   absl::Status StartInProcessAs(const std::string& type, int index);
 
-  // What is different for one task.
+  // Settings that one task has instead of the runner's.
   struct Overrides {
     std::optional<ClusterSpec> cluster_spec = std::nullopt;  // As this task alone sees it.
     std::optional<Call> function = std::nullopt;
@@ -76,14 +76,15 @@ class MultiProcessRunner {
   // Starts a task, one that has ended again; it need not be in the spec. FailedPrecondition after
   // Join(), AlreadyExists while it runs. InvalidArgument for arguments without a function, or a
   // function without its arguments, or for a type that could not be in a spec. A task that is
-  // restarted keeps what is different. (The original
-  // loses it; of a task that runs it then has two.)
+  // restarted keeps its Overrides. (The original loses them, and starts a second process of a task
+  // that still runs.)
   absl::Status StartSingleProcess(const std::string& type, int index) {
     return StartSingleProcess(type, index, Overrides());
   }
   absl::Status StartSingleProcess(const std::string& type, int index, const Overrides& overrides);
 
-  // Of the last process; nothing for an unknown task, or one that could not be started again.
+  // Pid of the last process; nothing for an unknown task, or a task that could not be started
+  // again.
   std::optional<pid_t> GetProcessId(const std::string& type, int index) const;
   // Nothing while it runs (or is about to be restarted); minus its number after a signal. NotFound
   // for an unknown task.

@@ -22,8 +22,8 @@
 #include "launcher/testing/child.h"
 #include "runtime/sanitizer.h"
 
-// What TensorFlow's own tests of its runner ask for, in their order, and then what they do not.
-// No test sleeps: children say where they are, and wait for what the test tells them.
+// First the claims of TensorFlow's own tests of its runner, in their order, then further ones. No
+// test sleeps: children say where they are, and wait for what the test tells them.
 
 namespace launcher::testing {
 namespace {
@@ -260,7 +260,7 @@ TEST(MultiProcessRunnerTest, StreamsEveryLineOfEveryTask) {
   EXPECT_THAT(outcome.result.lines, Not(Contains(HasSubstr("worker-3"))));
 }
 
-// The one that runs in the test's own process lets the others go.
+// The task in the test's own process ends once another task has come; the others wait for the test.
 absl::Status InProcess(const SharedCounter& others, const SharedEvent& go_on) {
   if (!TaskOfThisProcess()) {
     if (auto came = others.WaitFor(1); !came.ok()) return came.status();

@@ -21,17 +21,18 @@ namespace launcher::testing {
 // Made by Make() in one process, passed to functions as arguments, and used alike everywhere;
 // copies are the same object. It is kept by the process that has made it, as long as that has a
 // copy: then everybody gets NotFound, and Unavailable once the process has ended. That one could
-// not be made is the error of its first use. One that is only declared is no object yet: NotFound.
+// not be made is the error of its first use. A variable that is only declared is no object yet:
+// NotFound.
 //
 // Any thread may call any method. All block: each wait ends after its time-out with
 // DeadlineExceeded (200 s if nothing else is said, as Join() does). A child's process that has
-// ended waits for nothing, and no longer holds what it held: see Lock and Semaphore. (That of a
-// child's own children counts as the child's.)
+// ended waits for nothing, and no longer holds what it held: see Lock and Semaphore. (A process of
+// a child's own children counts as the child.)
 //
 // They are for the processes of one test: not on disk, not for other programs.
 inline constexpr absl::Duration kSharedObjectTimeout = absl::Seconds(200);
 
-// What all of them have in common.
+// The base of all shared objects.
 class SharedObject {
  public:
   std::uint64_t home() const { return home_; }
@@ -41,7 +42,7 @@ class SharedObject {
 
  protected:
   using Operation = ObjectRequest::Operation;
-  SharedObject() = default;  // Of nothing.
+  SharedObject() = default;  // Refers to no object.
   SharedObject(Operation make, std::int64_t number);
   ObjectReply Ask(Operation operation, absl::Duration timeout = absl::ZeroDuration(),
                   std::int64_t number = 0, std::string key = {}, std::string value = {}) const;

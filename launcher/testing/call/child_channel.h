@@ -36,8 +36,8 @@ class ChildChannel {
   const std::function<void(const Message&)> received_;
   runtime::UniqueFd socket_;
   FrameReader reader_;
-  std::string unsent_;    // Of which
-  std::size_t sent_ = 0;  // so many bytes are sent.
+  std::string unsent_;    // Not sent as a whole yet.
+  std::size_t sent_ = 0;  // Bytes of `unsent_` that are sent.
   runtime::EventLoop::WatchId reading_ = 0, writing_ = 0;
 };
 

@@ -14,7 +14,7 @@
 
 namespace launcher::testing {
 
-// What a runner and its children say to each other, over a socket of each child. Both are the same
+// The messages between a runner and its children, over a socket of each child. Both are the same
 // binary, so there are no versions.
 
 // In a child's environment: "FD:INODE" of that socket, so that a descriptor of somebody else is not
@@ -33,7 +33,7 @@ struct StartOrder {
   int index = 0;
   std::string function;    // Empty: a pool's worker without an initializer.
   std::string arguments;   // Encoded.
-  bool is_worker = false;  // Of a pool: then waits for calls. The function is its initializer.
+  bool is_worker = false;  // A pool's worker: waits for calls; the function is its initializer.
   bool daemon = false;     // Ends when its parent does.
   bool operator==(const StartOrder&) const = default;
 };
@@ -42,7 +42,7 @@ struct Codec<StartOrder>
     : Fields<&StartOrder::type, &StartOrder::index, &StartOrder::function, &StartOrder::arguments,
              &StartOrder::is_worker, &StartOrder::daemon> {};
 
-// What becomes of the function: at most one of each call.
+// The result of a call of a function: at most one for each call.
 struct CallResult {
   absl::Status status;
   std::optional<EncodedValue> value;
@@ -65,7 +65,7 @@ struct ObjectRequest {
     kRemove,
     kSet,      // Event; KeyValue: `key` to `value`.
     kClear,    // Event; KeyValue: `key`; Barrier: it is no longer broken.
-    kGet,      // What it is now: Event, Semaphore, Counter, Queue (its size); KeyValue: `key`.
+    kGet,      // Its value now: Event, Semaphore, Counter, Queue (its size); KeyValue: `key`.
     kWait,     // Event; Counter, until it is at least `number`; KeyValue, until `key` is there;
                // Barrier, until all have come.
     kAcquire,  // Lock; Semaphore.
@@ -76,7 +76,7 @@ struct ObjectRequest {
     kKeys,     // KeyValue.
   };
   Operation operation = Operation::kGet;
-  std::uint64_t home = 0;  // Of which process the object is.
+  std::uint64_t home = 0;  // The process that keeps the object.
   std::uint64_t object = 0;
   std::int64_t number = 0;
   std::string key;

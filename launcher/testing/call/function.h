@@ -45,7 +45,7 @@ struct Call {
   std::shared_ptr<const void> given = nullptr;
 };
 
-// What became of a call.
+// The result of a call.
 struct Returned {
   absl::Status status;
   std::optional<EncodedValue> value = std::nullopt;
@@ -80,8 +80,8 @@ struct ResultOf<absl::StatusOr<T>> {
 
 }  // namespace internal
 
-// Calls a registered function here. NotFound if there is none of that name; an exception becomes a
-// status with its what() (InvalidArgument, OutOfRange, Unknown for what is neither).
+// Calls a registered function here. NotFound if no function has that name. An exception becomes a
+// status with its what(): InvalidArgument, OutOfRange, or Unknown for any other exception.
 Returned CallHere(const std::string& function, std::string_view arguments);
 bool IsFunction(const std::string& name);
 

@@ -20,7 +20,8 @@ class PoolCall {
   // Names, in the order of the tasks.
   explicit PoolCall(std::vector<std::string> workers);
 
-  // What that worker has returned, or why it has not (`died`). The first answer counts.
+  // The value that the worker has returned, or the reason why it has returned none (`died`). The
+  // first answer counts.
   void Answer(std::size_t worker, CallResult result, bool died);
 
   // Waits for one worker after the other, at most `task_timeout` each and `run_timeout` for all.

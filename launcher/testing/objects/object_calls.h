@@ -16,7 +16,7 @@ using ObjectDone = std::function<void(ObjectReply reply)>;
 
 // Not 0; like no other process's of the machine.
 std::uint64_t HomeOfThisProcess();
-// Who asks: this process, or one of its children.
+// The process that asks: this one, or one of its children.
 inline constexpr std::uint64_t kOwnClient = 0;
 std::uint64_t NewObjectClient();
 
@@ -24,8 +24,8 @@ std::uint64_t NewObjectClient();
 void CallObject(std::uint64_t client, const ObjectRequest& request, ObjectDone done);
 // The child has ended.
 void ObjectClientGone(std::uint64_t client, const std::string& name);
-// Of this process. Waits for as long as the request says, and 30 s more for the answer: then
-// Unavailable.
+// Sends a request of this process. Waits for as long as the request says, and 30 s more for the
+// answer: then Unavailable.
 ObjectReply CallObjectAndWait(const ObjectRequest& request);
 
 // Where requests for objects of other processes go; without it they are FailedPrecondition. Set

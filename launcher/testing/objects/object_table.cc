@@ -52,7 +52,7 @@ std::vector<ObjectTable::Answer> ObjectTable::Handle(std::uint64_t client, Ticke
     answers.push_back({ticket, {}});
     return answers;
   }
-  // (Who waits for the same came first. Others, for which it is not their turn to wait, may pass.)
+  // (A request of the same kind that waits came first. Requests that do not take turns may pass.)
   const bool has_turn =
       std::none_of(object.waiting.begin(), object.waiting.end(), [&](const Waiting& waiting) {
         return waiting.request.operation == request.operation &&
@@ -282,7 +282,7 @@ void ObjectTable::Break(Object& object, const std::string& why, std::vector<Answ
 }
 
 void ObjectTable::Settle(Object& object, std::vector<Answer>* answers) {
-  // What one of them does may be what another one waits for, who came before.
+  // A request that is served may be what an earlier request waits for.
   for (bool again = true; again;) {
     again = false;
     for (auto at = object.waiting.begin(); at != object.waiting.end();) {

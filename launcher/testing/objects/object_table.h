@@ -20,15 +20,15 @@ namespace launcher::testing {
 // `now` comes in, and the same calls give the same answers. In place of the original's manager, a
 // process that gives out proxies to Python objects.
 //
-// Who waits is served in the order of coming. One thread.
+// Requests that wait are served in the order of their coming. One thread.
 class ObjectTable {
  public:
   static constexpr std::size_t kMaxObjects = 10'000;
   static constexpr std::size_t kMaxWaiting = 10'000;
-  // Of what one queue or one key/value object holds.
+  // Limit of the content of one queue or one key/value object.
   static constexpr std::size_t kMaxBytes = kMaxContent;
 
-  using Ticket = std::uint64_t;  // Of the caller, to know what an answer is for.
+  using Ticket = std::uint64_t;  // The caller's number for a request.
   struct Answer {
     Ticket ticket = 0;
     ObjectReply reply;
@@ -37,8 +37,8 @@ class ObjectTable {
   // `client`: a process. All answers that there are now, for others too. NotFound for an object
   // that is not (or no longer) there, InvalidArgument for what the object cannot do,
   // FailedPrecondition for the release of a lock that nobody holds, ResourceExhausted at the
-  // limits. What waits is answered later, with DeadlineExceeded when its time is over (a time-out
-  // of zero does not wait).
+  // limits. A request that waits is answered later, with DeadlineExceeded when its time is over (a
+  // time-out of zero does not wait).
   std::vector<Answer> Handle(std::uint64_t client, Ticket ticket, const ObjectRequest& request,
                              absl::Duration now);
   // Answers those whose time is over.

@@ -7,10 +7,10 @@
 
 namespace launcher::testing {
 
-// Puts a task's name before each line of one of its output streams. What comes out are whole lines
-// only, whatever pieces the stream comes in, so that lines of several tasks never mix. A line ends
-// with "\n", "\r\n" or "\r", and comes out with "\n", as the original's. Other bytes are passed as
-// they are, NUL and broken UTF-8 too.
+// Puts a task's name before each line of one of its output streams. Returns whole lines only,
+// whatever pieces the stream comes in, so that lines of several tasks never mix. A line ends with
+// "\n", "\r\n" or "\r", and comes out with "\n", as the original's. Other bytes are passed as they
+// are, NUL and broken UTF-8 too.
 class LinePrefixer {
  public:
   // A line of more bytes is cut there, and its rest begins a line again.

@@ -13,7 +13,7 @@ namespace launcher::testing {
 // Where the output of a run's tasks goes: on, into the result, or both. One thread.
 class RunOutput {
  public:
-  // Of the options `stream_output`, `return_output` and `return_output_limit`.
+  // Uses the options `stream_output`, `return_output` and `return_output_limit`.
   explicit RunOutput(const RunOptions& options) : options_(options) {}
 
   // Whole lines, each with its newline. With stream_output waits for whoever reads this process's.

@@ -27,8 +27,8 @@ constexpr int kMaxFrames = 64;
 constexpr int kFatalSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 
 // The thread that is asked for its stack, one at a time, and what it answers: it claims the
-// question, so that one who comes late finds that it is not asked any more. Of one that has claimed
-// it and does not answer the frames are its own for ever: nobody is asked again.
+// question, so that a thread that comes late finds that it is not asked any more. If a thread has
+// claimed the question and does not answer, it keeps the frames for ever: no thread is asked again.
 constexpr pid_t kClaimed = -1;
 struct Question {
   std::atomic<pid_t> thread{0};
@@ -209,8 +209,8 @@ void OnTermination(void (*asked)()) {
   Handle(SIGTERM, OnTerminationSignal, 0);
 }
 
-// One of them may have been stopped in the middle of malloc() or fopen(), with their locks, and
-// never goes on: nothing here may need one.
+// A thread may have been stopped in the middle of malloc() or fopen(), holding their locks, and
+// never goes on: nothing here may need such a lock.
 void DumpAllStacks(int fd) {
   static std::array<pid_t, kMaxThreads> threads;
   const int others = OtherThreads(&threads);

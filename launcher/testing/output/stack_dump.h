@@ -3,7 +3,7 @@
 
 namespace launcher::testing {
 
-// What a process says about itself when it is killed, as Python's faulthandler does for the
+// Reports the stacks of a process when it is killed, as Python's faulthandler does for the
 // original.
 
 // From now on a signal that is this process's own fault (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT)
@@ -13,7 +13,7 @@ namespace launcher::testing {
 void ReportFatalSignals();
 
 // From now on SIGTERM calls `asked` (in a signal handler: it may write to a pipe, and wait).
-// Whoever sets another handler for SIGTERM afterwards, has it.
+// A handler for SIGTERM that is set afterwards replaces this one.
 void OnTermination(void (*asked)());
 
 // Writes the stack of every thread of this process to the descriptor, the caller's last; each

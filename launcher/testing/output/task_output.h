@@ -29,7 +29,7 @@ class TaskOutput {
   absl::Status Open();
   // The child's end, to be dropped after the spawn: else there is no end.
   runtime::UniqueFd TakeWriteEnd() { return std::move(write_end_); }
-  // What every process shows that has it open (OpenFileName()).
+  // The name that every process shows that has the pipe open (OpenFileName()).
   std::string name() const;
 
   // Gives what is there now, up to a bound.

@@ -29,7 +29,7 @@ enum class StopReason {
   kTerminated,  // Terminate(), TerminateAll().
   kChief,       // The chief rule.
   kTimeOver,    // max_run_time.
-  kTimeout,     // Of Join().
+  kTimeout,     // The time-out of Join().
 };
 
 // One process of a task, from its start until it has ended, its output is read and all that is to

@@ -39,12 +39,12 @@ struct Entry {
   std::string name;
   // The last one is the current one; others are those whose output is not at its end.
   std::vector<std::unique_ptr<ChildProcess>> children;
-  std::optional<CallResult> last;             // What it has returned last,
-  std::uint64_t last_number = 0;              // and when, among all of the run.
+  std::optional<CallResult> last;             // Its last result,
+  std::uint64_t last_number = 0;              // and the result's number among all of the run.
   bool has_returned = false;                  // Its last process has.
-  absl::Status last_status;                   // What its last process has returned.
+  absl::Status last_status;                   // The status that its last process has returned.
   absl::Status not_started;                   // Why its last attempt has no process.
-  StopReason next_cause = StopReason::kNone;  // Of the stop that is asked for now.
+  StopReason next_cause = StopReason::kNone;  // The cause of the stop that is asked for now.
 
   ChildProcess* current() const { return children.empty() ? nullptr : children.back().get(); }
   ChildProcess* live() const {
@@ -315,7 +315,7 @@ void ChildrenImpl::StartAttempt(int task, int attempt) {
 void ChildrenImpl::StopAttempt(int task, absl::Duration grace) {
   const Entry& entry = EntryOf(task);
   ChildProcess* const child = entry.live();
-  // (One that has ended by itself just now will be found to.)
+  // (A process that has ended by itself just now will be found to have ended.)
   if (child == nullptr || child->IsGone()) return;
   StopReason cause = entry.next_cause;
   if (cause == StopReason::kNone) {
@@ -400,7 +400,7 @@ void ChildrenImpl::Received(Entry& entry, ChildProcess& child, const Message& me
   auto result = Decode<CallResult>(message.content);
   if (!result) return;
   if (message.number != 0) {
-    // What the call has written is in the pipes by now.
+    // The call's output is in the pipes by now.
     child.DrainOutput();
     return pool_calls_.Answered(message.number, *std::move(result));
   }
@@ -448,8 +448,8 @@ void ChildrenImpl::HasEnded(Entry& entry, const ChildProcess& child) {
   const bool success = child.exit()->ok();
   const bool by_itself = child.cause() == StopReason::kNone;
   attempts_.push_back({entry.name, child.attempt(), how, entry.last_status, !by_itself});
-  // An error of an earlier attempt that this one has cured, or followed by its own end, is only in
-  // the history. One that was ended for us has done neither.
+  // An error of an earlier attempt that this attempt has cured, or followed by its own end, is only
+  // in the history. An attempt that we have ended has done neither.
   if (by_itself && !entry.has_returned && entry.last && !entry.last->status.ok()) {
     entry.last.reset();
   }

@@ -31,14 +31,14 @@ class Children {
   struct Task {
     std::string type;
     int index = 0;
-    Call call;  // With arguments. Of a pool's worker without a name: none.
+    Call call;  // With arguments. Empty name: a pool's worker without an initializer.
     ClusterSpec cluster;
-    bool is_worker = false;  // Of a pool.
+    bool is_worker = false;  // A pool's worker.
     std::string name() const { return TaskName(type, index); }
   };
-  // What became of the last process of a task.
+  // The state of the last process of a task.
   struct Ended {
-    std::optional<int> exit_code;  // Of a signal its number, negative. Nothing while it runs.
+    std::optional<int> exit_code;  // Minus the number of a signal. Nothing while it runs.
   };
 
   // `barrier_tasks`: those that the barrier is for.
@@ -60,7 +60,8 @@ class Children {
   // Waits until its process is gone, killed after `terminate_wait` if need be. NotFound for an
   // unknown task, DeadlineExceeded.
   virtual absl::Status Terminate(const std::string& task) = 0;
-  // The same without doing anything to it. Of a task that is restarted the process that runs now.
+  // Waits in the same way without ending the process. If the task is restarted, only for the
+  // process that runs now.
   virtual absl::Status AwaitExit(const std::string& task, absl::Duration timeout) = 0;
   // Returns once the signal is sent; SIGKILL kills all that the tasks have started too.
   virtual void TerminateAll(int signal) = 0;
@@ -70,11 +71,11 @@ class Children {
   // Nothing, if everything is over. Else nothing is restarted any more, SIGTERM, and after `grace`
   // the kill; at once if that is zero.
   virtual void Stop(absl::Duration grace) = 0;
-  // What there is now; lines of the output (and how many were dropped) and notes are taken: the
-  // next call has only later ones.
+  // The outcome so far. Takes the lines of the output (and how many were dropped) and the notes:
+  // the next call has only later ones.
   virtual Outcome Collect() = 0;
   virtual bool daemon() const = 0;
-  // Who still runs: "worker-0 (process 77)".
+  // The tasks that still run: "worker-0 (process 77)".
   virtual std::vector<std::string> Running() = 0;
 
   // ---- Pools

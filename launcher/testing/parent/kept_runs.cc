@@ -15,7 +15,7 @@
 namespace launcher::testing {
 namespace {
 
-// Who is waited for for longer is named.
+// Tasks for which the exit waits longer than this are named.
 constexpr absl::Duration kSilentWait = absl::Seconds(1);
 
 void KillAll(Children& run) {
@@ -74,7 +74,7 @@ class KeptRuns {
 
   runtime::Mutex mutex_;
   std::set<std::shared_ptr<Children>> runs_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::shared_ptr<Children>> released_ ABSL_GUARDED_BY(mutex_);  // Of `runs_`.
+  std::set<std::shared_ptr<Children>> released_ ABSL_GUARDED_BY(mutex_);  // A part of `runs_`.
   bool waits_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

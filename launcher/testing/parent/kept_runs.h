@@ -13,7 +13,7 @@ namespace launcher::testing {
 // until it is over.
 void KeepRun(const std::shared_ptr<Children>& run);
 // Its owner is done with it: no longer kept once it is over, which is looked for at every release.
-// Of a daemon waits until all is killed.
+// If the run is a daemon, kills it and waits until all its processes are gone.
 void ReleaseRun(const std::shared_ptr<Children>& run);
 
 }  // namespace launcher::testing

@@ -12,7 +12,7 @@
 
 namespace launcher::testing {
 
-// What a pool's workers were asked and have not answered yet. On the loop's thread.
+// Calls that a pool's workers have not answered yet. On the loop's thread.
 class PoolCalls {
  public:
   // Returns the number of the message to that child, which has an answer.

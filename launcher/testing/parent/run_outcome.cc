@@ -23,7 +23,7 @@ std::string Words(const TaskEnd& end) {
   return absl::StrCat("Subprocess ", end.task, " exited with ", end.reason);
 }
 
-// The one that has most likely brought down the others is the first one.
+// The message of the task that has most likely brought down the others comes first.
 std::vector<std::string> UnexpectedExits(const std::vector<TaskFate>& tasks,
                                          const std::string& ending) {
   std::vector<TaskEnd> ends;

@@ -13,13 +13,13 @@
 
 namespace launcher::testing {
 
-// What became of a task, for the error of its run.
+// The end of a task, for the error of its run.
 struct TaskFate {
   std::string task;                // "worker-0"
-  std::optional<CallResult> last;  // What it has returned last,
-  std::uint64_t last_number = 0;   // and when, among all of the run.
+  std::optional<CallResult> last;  // Its last result,
+  std::uint64_t last_number = 0;   // and the result's number among all of the run.
   absl::Status not_started;        // Why its last attempt has no process.
-  std::optional<TaskEnd> end;      // Of its last process.
+  std::optional<TaskEnd> end;      // The end of its last process.
   bool time_was_over = false;      // It was killed for max_run_time.
 };
 

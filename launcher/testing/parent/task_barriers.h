@@ -17,7 +17,7 @@ namespace launcher::testing {
 // On the loop's thread.
 class TaskBarriers {
  public:
-  // Which child's, and which of its requests.
+  // Names a child, and one of its requests.
   struct Asked {
     std::uint64_t child = 0, request = 0;
   };

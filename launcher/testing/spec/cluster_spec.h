@@ -41,12 +41,13 @@ std::vector<std::string> TaskNames(const ClusterSpec& spec);
 std::string TfConfigOf(const ClusterSpec& spec, const std::string& rpc_layer,
                        const std::string& type, int index);
 
-// Of `gpus` those with the numbers i, i + n, i + 2n, ..., where the task is number i of the n
-// workers (the chief is the first of them), or of the evaluators. None for any other type. This is
-// the original's share_gpu=False, which refuses a ps.
+// The `gpus` with the numbers i, i + n, i + 2n, ..., where the task is number i of the n workers
+// (the chief is the first of them), or of the evaluators. None for any other type. This is the
+// original's share_gpu=False, which refuses a ps.
 std::vector<std::string> GpusOf(const ClusterSpec& spec, const std::string& type, int index,
                                 const std::vector<std::string>& gpus);
-// Those that this process may use: of CUDA_VISIBLE_DEVICES if that is set, else of the machine.
+// The GPUs that this process may use: those of CUDA_VISIBLE_DEVICES if that is set, else those of
+// the machine.
 std::vector<std::string> VisibleGpus();
 
 }  // namespace launcher::testing

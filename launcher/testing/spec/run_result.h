@@ -22,20 +22,20 @@ struct AttemptEnd {
   bool stopped = false;  // By the runner: for Terminate() and the like, never by itself.
 };
 
-// What has come of a run, or of as much of it as there was.
+// The result of a run, or of the part of it that has run.
 struct RunResult {
   struct Return {
     std::string task;
     EncodedValue value;
   };
-  // Of every task whose function has returned something, in the order of coming; for a pool in that
-  // of the tasks. A task that has run more than once is there with what it returned last.
+  // One for every task whose function has returned something, in the order of coming; for a pool in
+  // the order of the tasks. A task that has run more than once is there with what it returned last.
   std::vector<Return> returns;
   // With return_output: what the tasks have written, each a line with its prefix and its newline.
   std::vector<std::string> lines;
   std::uint64_t lines_dropped = 0;  // Behind the limit of return_output.
   std::vector<AttemptEnd> attempts;
-  // What a person should know: "worker-0 has ended, but process 77 (sleep) holds its output open".
+  // Notes for a person: "worker-0 has ended, but process 77 (sleep) holds its output open".
   std::vector<std::string> notes;
 
   // All that was returned. InvalidArgument if something of it is no T.
@@ -57,7 +57,7 @@ struct RunResult {
 enum class RunError {
   kNone,
   kNotInitialized,  // main() is not the right one (main.h). FailedPrecondition.
-  kWrongCall,       // What the original has ValueError for.
+  kWrongCall,       // The original raises ValueError for such a call.
   kTaskFailed,      // The first error that a function has returned, with its code.
   kUnexpectedExit,  // Aborted.
   kTimeout,         // DeadlineExceeded.
