@@ -49,8 +49,8 @@ std::vector<LogSegment> FindSegments(const std::string& path) {
   return segments;
 }
 
-// What PATH was while the folder was read. The inode cannot be given to another file, because we
-// have it open.
+// True if PATH is still the file that it was while the folder was read. The inode cannot be given
+// to another file, because we have it open.
 bool IsStill(const std::string& path, const runtime::UniqueFd& file) {
   struct stat now = {}, then = {};
   if (stat(path.c_str(), &now) != 0) return !file.valid();

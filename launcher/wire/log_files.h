@@ -14,9 +14,9 @@ namespace launcher {
 // How a task's output stream lies on disk once its log is rotated. Offsets count bytes of the whole
 // stream, from the first byte ever written on. The newest bytes are in PATH; what was rotated away
 // is in PATH.START, where START is the offset of its first byte in 20 digits, so that names sort as
-// their content does. Nothing else is kept: PATH begins where the newest rotated file ends (at 0 if
-// there is none), so the one rename that rotates is all that has to happen at once. Plain types and
-// no dependencies, because the static shim links it.
+// their content does. Nothing else is kept: PATH begins where the newest rotated file ends (at 0
+// without rotated files), so the one rename that rotates is all that has to happen at once. Plain
+// types and no dependencies, because the static shim links it.
 
 // A rotated file and what it holds: [begin, end). It never changes any more.
 struct LogSegment {

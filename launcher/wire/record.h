@@ -30,7 +30,7 @@ class Record {
   void AddNumber(std::string_view key, std::int64_t value);
   void AddAll(std::string_view key, const std::vector<std::string>& values);
   bool Has(std::string_view key) const;
-  // The first value of `key`; empty (0) if there is none.
+  // The first value of `key`; empty (0) if the record has no such key.
   std::string Get(std::string_view key) const;
   std::int64_t GetNumber(std::string_view key) const;
   std::vector<std::string> GetAll(std::string_view key) const;

@@ -7,7 +7,7 @@
 namespace launcher {
 
 // The value of the string field "t" at the top of the JSON object `line`, as it is written; empty
-// if there is none. Not a JSON parser: what it is told only decides who answers a line.
+// if `line` has no such field. Not a JSON parser: what it is told only decides who answers a line.
 std::string_view ReportLineType(std::string_view line);
 // True if a program waits for an answer to a line of this type.
 bool WantsAnswer(std::string_view type);

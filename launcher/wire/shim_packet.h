@@ -13,7 +13,7 @@ namespace launcher {
 // PATH_MAX bytes, with at most two descriptors, on a socket of type SOCK_SEQPACKET. No
 // dependencies, because the static shim links it.
 struct ShimPacket {
-  std::string text;                 // Empty, with errno set: there is none.
+  std::string text;                 // Empty, with errno set: no packet.
   runtime::UniqueFd first, second;  // Missing where there is no room for them, or none were sent.
 
   // `flags` as for recvmsg(2). ECONNRESET: the other side has closed its socket.

@@ -26,7 +26,7 @@ class ShimPacketTest : public testing::Test {
   }
 
   runtime::UniqueFd here_, there_;
-  runtime::UniqueFd read_, write_;  // Of a pipe.
+  runtime::UniqueFd read_, write_;  // The ends of a pipe.
 };
 
 TEST_F(ShimPacketTest, CarriesATextAndTwoDescriptorsInTheirOrder) {

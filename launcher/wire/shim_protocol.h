@@ -28,7 +28,7 @@ inline constexpr std::string_view kStderrTimesFile = "stderr.times";
 // yard-shim --serve (shim_server.h), and the number of its socket.
 inline constexpr std::string_view kServeShims = "--serve";
 inline constexpr int kShimServerFd = 3;
-// What the next shim shows in the place of its folder as long as it has none.
+// The next shim shows this in the place of its folder as long as it has none.
 inline constexpr std::string_view kSpareShim = "--spare";
 // "spare PID" offers it, "taken" says that it has an attempt (shim_server.h).
 inline constexpr std::string_view kSpareOffer = "spare ";
@@ -50,7 +50,7 @@ struct TreeMark {
   static std::optional<TreeMark> Decode(std::string_view bytes);
 };
 
-// What all processes of an attempt may use together; 0: no limit.
+// Limits of all processes of an attempt together; 0: no limit.
 struct ControlLimits {
   std::uint64_t memory_bytes = 0;
   std::uint64_t milli_cpus = 0;  // Thousandths of a core.
@@ -59,7 +59,8 @@ struct ControlLimits {
   bool operator==(const ControlLimits&) const = default;
 };
 
-// What the task has from the process that has asked for it. What we may not set is left out.
+// Properties that the task inherits from the process that has asked for it. A property that we may
+// not set is left out.
 struct CallersProcess {
   bool is_known = false;  // Else the task has what we have.
   unsigned umask = 0;
@@ -127,7 +128,7 @@ struct ShimState {
   bool core_dumped = false;
   std::string failure;   // Why the task could not be started (at most 4 KiB); then it has no pid.
   int error_number = 0;  // errno, if that was because its program could not be executed.
-  std::string note;      // What a person should know besides: "2 processes outlived it", ...
+  std::string note;      // More that a person should know: "2 processes outlived it", ...
   std::uint64_t stdout_begin = 0, stdout_end = 0;
   std::uint64_t stderr_begin = 0, stderr_end = 0;
   bool ready = false;     // It has written to its ready_fd.
