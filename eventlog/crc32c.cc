@@ -59,7 +59,7 @@ std::uint32_t ExtendPortable(std::uint32_t before, std::string_view data) {
   return ~crc;
 }
 
-// What some bytes of zero make of each bit of a CRC. It is linear: the bits add up by XOR.
+// The effect of some zero bytes on each bit of a CRC. The effect is linear: the bits add up by XOR.
 using Step = std::array<std::uint32_t, 32>;
 
 std::uint32_t Apply(const Step& step, std::uint32_t crc) {

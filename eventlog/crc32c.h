@@ -10,7 +10,7 @@ namespace eventlog {
 // instructions: the fastest way for a record of one scalar, where ISA-L needs as long or longer;
 // from some hundred bytes on ISA-L is two to three times faster (reader_benchmark shows both).
 std::uint32_t Crc32c(std::string_view data);
-// That of what had the CRC `before`, and `data` behind it.
+// CRC of bytes that have the CRC `before`, followed by `data`.
 std::uint32_t ExtendCrc32c(std::uint32_t before, std::string_view data);
 // The same with `count` bytes of zero behind it, in a time that hardly depends on their number.
 std::uint32_t ExtendCrc32cByZeros(std::uint32_t before, std::uint64_t count);

@@ -37,7 +37,7 @@ enum class SummaryField : protozero::pbf_tag_type { kValue = 1 };
 enum class ValueField : protozero::pbf_tag_type {
   kTag = 1,
   kSimpleValue = 2,
-  kOldHistogram = 3,  // Of the first versions, and not used.
+  kOldHistogram = 3,  // Field of the first versions; not used.
   kImage = 4,
   kHistogram = 5,
   kAudio = 6,
@@ -48,7 +48,7 @@ enum class ValueField : protozero::pbf_tag_type {
 };
 enum class MetadataField : protozero::pbf_tag_type { kPluginData = 1, kDataClass = 4 };
 enum class PluginField : protozero::pbf_tag_type { kPluginName = 1 };
-// Of tensorflow.TensorProto; where elements are listed, number_type.h says.
+// Fields of tensorflow.TensorProto; number_type.h has the fields that list elements.
 enum TensorField : protozero::pbf_tag_type { kDtype = 1, kShape = 2, kContent = 4, kFloat8 = 18 };
 enum class ShapeField : protozero::pbf_tag_type { kDim = 2, kUnknownRank = 3 };
 enum class DimField : protozero::pbf_tag_type { kSize = 1 };
@@ -69,7 +69,7 @@ std::uint64_t LittleEndian(std::string_view bytes) {
   return value;
 }
 
-// What a shape says: a single number; one element with a shape of its own; anything else.
+// Kinds of shape: a single number; one element with a shape of its own; anything else.
 enum class Rank { kZero, kOneElement, kOther };
 
 Rank RankOf(std::string_view bytes) {
@@ -336,7 +336,7 @@ absl::Status DecodeEvent(std::string_view payload, Event* event) {
     try {
       DecodeInto(payload, event);
     } catch (const TooManyValues&) {
-      // What is kept for the next event is of its size.
+      // `event` is reused: the next event must not keep memory of this size.
       std::vector<SummaryValue>().swap(event->values);
       throw;
     }

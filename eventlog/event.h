@@ -32,7 +32,7 @@ enum class DataClass : std::int32_t { kUnknown = 0, kScalar = 1, kTensor = 2, kB
 
 // One value of an event's summary. Views point into the payload.
 struct SummaryValue {
-  std::string_view tag;     // Of an old tensor without one, its `node_name`.
+  std::string_view tag;     // An old tensor without a tag has its `node_name` here.
   std::string_view plugin;  // From its metadata; empty if it has none.
   DataClass data_class = DataClass::kUnknown;
   std::string_view metadata;  // The whole SummaryMetadata message; data() is null without one.
@@ -49,7 +49,7 @@ struct SummaryValue {
   std::string_view bytes;
 };
 
-// What an event is about.
+// Kind of an event's content.
 enum class EventKind : std::uint8_t {
   kNone,
   kFileVersion,
@@ -72,7 +72,7 @@ enum class SessionStatus : std::int32_t {
   kCheckpoint = 3
 };
 
-// What is known of a TensorBoard event (tensorflow.Event). Views point into the payload.
+// Decoded TensorBoard event (tensorflow.Event). Views point into the payload.
 struct Event {
   double wall_time = 0;  // Seconds since 1970, as written: also NaN.
   std::int64_t step = 0;
@@ -83,7 +83,7 @@ struct Event {
   std::vector<SummaryValue> values;
   // For the other kinds: the field's bytes, undecoded.
   std::string_view bytes;
-  // Of the event and its values: of a later version, or of no version at all.
+  // Number of unknown fields in the event and its values: of a later version, or of no version.
   std::uint32_t unknown_fields = 0;
 
   // As new, but for the memory that it has.
@@ -101,7 +101,8 @@ struct Event {
 };
 
 // Reads an event; `event` is reused, so that its memory is, and nothing else is allocated. Unknown
-// fields are skipped and counted. Of what may be there once, the last counts.
+// fields are skipped and counted. Where a field that may be there once comes again, the last one
+// counts.
 // InvalidArgument if the payload is no event (also a known field with another wire type than its
 // own); never reads outside it.
 absl::Status DecodeEvent(std::string_view payload, Event* event);

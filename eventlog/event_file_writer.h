@@ -27,7 +27,7 @@ class EventFileWriter {
   // In one write, unless the system takes less. After an error (a full disk) a part may be in the
   // file: Truncate() to the size before.
   absl::Status Append(std::string_view records);
-  // What was appended survives a power loss.
+  // Syncs the file: all that was appended survives a power loss.
   absl::Status Sync();
   // Cuts off what is behind `size`. OutOfRange if the file is shorter: it never grows by this.
   absl::Status Truncate(std::uint64_t size);

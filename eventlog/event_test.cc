@@ -81,7 +81,7 @@ TEST(EventTest, ANumberThatIsNoFloatKeepsItsBits) {
     EXPECT_EQ(Decode(RenderScalars(1, 2, {&scalar, 1}, ScalarWidth::kDouble)).values[0].scalar,
               value);
   }
-  // What is one needs no more bytes.
+  // A number that is a float needs no more bytes.
   for (const double value : {0.5, 0.0, -2.0, inf, -inf, std::nan("")}) {
     const Scalar scalar{"loss", value};
     EXPECT_EQ(RenderScalars(1, 2, {&scalar, 1}, ScalarWidth::kDouble),

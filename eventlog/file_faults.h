@@ -10,7 +10,7 @@
 
 namespace eventlog {
 
-// What can be wrong with an event file. Nothing is lost without one of these being counted.
+// Faults of an event file. Nothing is lost without one of these being counted.
 enum class FaultKind : std::uint8_t {
   kBadPayload,      // A record's payload has another CRC; the record is skipped.
   kBadLength,       // A record's length has; what is between it and the next header is skipped.
@@ -24,7 +24,7 @@ enum class FaultKind : std::uint8_t {
   kUnfinishedTail,  // The last record is not all there yet.
   kShrunk,          // The file became shorter than what had been read; it is read anew.
   kReplaced,        // Another file has its name now, with another content; likewise.
-  kRewritten,       // What had been read is not there any more; likewise.
+  kRewritten,       // Bytes that had been read are not there any more; likewise.
   kVanished,        // The file is gone.
   kUnreadable,      // It cannot be opened or read.
   kNoDescriptor,    // No file could be opened for want of descriptors; it is tried again.
@@ -37,7 +37,7 @@ std::string_view FaultName(FaultKind kind);
 struct Fault {
   FaultKind kind = FaultKind::kBadPayload;
   std::uint64_t count = 0;
-  std::uint64_t bytes = 0;  // Of the file, that were skipped or are waited for.
+  std::uint64_t bytes = 0;  // Bytes of the file that were skipped or are waited for.
   std::uint64_t first_offset = 0;
   std::uint64_t last_offset = 0;
 
@@ -48,7 +48,7 @@ struct Fault {
 class FileFaults {
  public:
   FileFaults() = default;
-  // Those of all(), from elsewhere.
+  // Takes faults that all() of another object returned.
   explicit FileFaults(std::vector<Fault> faults) : faults_(std::move(faults)) {}
 
   void Count(FaultKind kind, std::uint64_t offset, std::uint64_t bytes = 0);
@@ -63,7 +63,7 @@ class FileFaults {
   // Adds those of a later part of the same file.
   void Add(const FileFaults& later);
 
-  // All zero if there is none.
+  // The fault of that kind; all zero if it was not counted.
   Fault Of(FaultKind kind) const;
   // Those there are, in the order of FaultKind.
   std::span<const Fault> all() const { return faults_; }

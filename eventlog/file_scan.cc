@@ -20,13 +20,13 @@
 namespace eventlog {
 namespace {
 
-// Of a file that is known again. The head is not longer than the tail: while it grows, what is read
-// again for the tail begins at the file's start.
+// Parts of a file by whose CRC it is known again. The head is not longer than the tail: while the
+// head grows, the bytes that are read again for the tail begin at the file's start.
 constexpr std::size_t kHeadBytes = 1 << 10;
 constexpr std::size_t kTailBytes = 4 << 10;
 // So much is read behind limits.end for the record that begins before it.
 constexpr std::uint64_t kBehindEnd = 4 << 10;
-// Of a record that was damaged; a longer one is not looked at again.
+// Longest damaged record that is looked at again.
 constexpr std::size_t kMostLookedAtAgain = 64 << 20;
 
 std::int64_t Nanoseconds(const timespec& time) {
@@ -143,8 +143,8 @@ class Scan {
   }
 
   // Is there by now what was skipped as damaged? A hole of a copy may have been filled, which moves
-  // neither the size nor what the file is known again by. Of many faults the first and the last
-  // of each kind are looked at.
+  // neither the size nor what the file is known again by. Only the first and the last fault of each
+  // kind are looked at.
   bool IsMended() {
     for (const FaultKind kind :
          {FaultKind::kBadPayload, FaultKind::kBadLength, FaultKind::kTooLong}) {
@@ -227,8 +227,8 @@ class Scan {
     held_ = 0;
   }
 
-  // Beyond this nothing is read unless a record needs it: whoever reads behind limits.end reads it.
-  // Who looks for a header reads on.
+  // Nothing is read beyond this offset unless a record needs it: the scan of the part behind
+  // limits.end reads that. A scan that looks for a header may read to the end of the file.
   std::uint64_t EndOfReading() const {
     constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
     if (IsSearching()) return kMost;

@@ -35,10 +35,10 @@ struct FilePosition {
   std::uint64_t inode = 0;  // 0: the file was never looked at.
   // Its ctime, nanoseconds since 1970; 0 if it may change again without moving it.
   std::int64_t change_ns = 0;
-  // Of the file, when everything in it was looked at; 0 as long as there is more.
+  // The file's size when everything in it was looked at; 0 as long as there is more.
   std::uint64_t size = 0;
-  // CRC-32C of that many bytes from the file's start, and before record.offset. Of a position
-  // from SeekPosition() the first are not known.
+  // CRC-32C of that many bytes from the file's start, and before record.offset. A position from
+  // SeekPosition() does not know the bytes at the start.
   std::uint32_t head_bytes = 0;
   std::uint32_t head_crc = 0;
   std::uint32_t tail_bytes = 0;
@@ -53,13 +53,14 @@ bool IsSound(const FilePosition& position);
 // For a scan that begins with the first record at or behind `offset`.
 FilePosition SeekPosition(std::uint64_t offset);
 
-// Of two scans of one file at once, `first` with FileScanOptions::limits.end at the place that
-// `second` was to seek: the position behind both, if the second began at the record where the first
-// ended. Otherwise nothing: what the second found is to be thrown away and `first` goes on.
+// The position behind both of two scans of one file at once, `first` with
+// FileScanOptions::limits.end at the place that `second` was to seek. Nothing unless the second
+// scan began at the record where the first ended: then throw away its results and go on from
+// `first`.
 std::optional<FilePosition> JoinPositions(const FilePosition& first, const FilePosition& second);
 
 enum class ScanOutcome : std::uint8_t {
-  kRead,       // What was new has been read, if anything was.
+  kRead,       // The new part of the file, if any, has been read.
   kUnchanged,  // Nothing was new; nothing was read.
   // The position is of no use any more, and what was read is not in the file: forget both and begin
   // with a new position (and faults: FileFaults::ForgetContent()). Nothing was handed out, nothing
@@ -68,8 +69,8 @@ enum class ScanOutcome : std::uint8_t {
   kReplaced,
   kRewritten,
   kGone,  // There is no such file now.
-  // Nothing is known, nothing is lost; to be tried again. What was handed out before an error in
-  // the middle is behind the position.
+  // Nothing is known, nothing is lost; to be tried again. The position is past everything that was
+  // handed out before an error in the middle.
   kUnreadable,
   kNoDescriptor,
 };
@@ -110,8 +111,8 @@ class ReadBuffer {
   std::size_t capacity_ = 0;
 };
 
-// What reads a chunk: ScanRecords() or ScalarScan::Read(), with the options' limits. Views are
-// valid during the call.
+// Reads a chunk: ScanRecords() or ScalarScan::Read(), with the options' limits. Views are valid
+// during the call.
 using ChunkReader = std::function<std::size_t(RecordChunk chunk, const RecordLimits& limits,
                                               RecordPosition* position, FileFaults* faults)>;
 

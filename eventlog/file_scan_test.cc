@@ -31,7 +31,7 @@ std::string Framed(std::string_view payload) {
   AppendRecord(payload, &record);
   return record;
 }
-// Of 27 bytes.
+// A record of 27 bytes.
 std::string Numbered(int number) {
   std::string text = std::to_string(number);
   return Framed(std::string(11 - text.size(), '0') + text);
@@ -227,7 +227,7 @@ TEST_F(FileScanTest, WhatWasDamagedAndIsThereLaterIsNoticed) {
   const std::string bytes = NumberedUpTo(0, 1000);
   struct Case {
     std::string name;
-    std::size_t begin, length;  // Of zeros.
+    std::size_t begin, length;  // The range of zeros.
     bool grows;
   };
   const Case cases[] = {
@@ -299,7 +299,7 @@ TEST_F(FileScanTest, AHoleIsPassedOverWithoutBeingRead) {
 }
 
 TEST_F(FileScanTest, AChangeInTheTickOfTheLookIsNoticed) {
-  // Of many, most come in the same tick of the file system's clock.
+  // Most of these many changes come in the same tick of the file system's clock.
   for (int i = 0; i < 50; ++i) {
     Reader reader;
     Rewrite(Framed("before"));

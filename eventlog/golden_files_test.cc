@@ -71,7 +71,7 @@ std::string HParamsText(const HParamsContent& content) {
   return text;
 }
 
-// What somebody who shows it would decode it to.
+// The text to which a program that shows the value would decode it.
 std::string ValueText(const SummaryValue& value, const TagKind& kind) {
   if (UseOf(value, kind) == ValueUse::kScalar) return Joined({*value.scalar});
   if (kind.plugin == "histograms") {

@@ -22,7 +22,7 @@ enum LibraryField : Tag { kFunction = 1 };
 enum FunctionField : Tag { kSignature = 1, kNodeDef = 3 };
 enum SignatureField : Tag { kSignatureName = 1 };
 enum class NodeField : Tag { kName = 1, kOp = 2, kInput = 3, kDevice = 4, kAttribute = 5 };
-// Of an entry of a map, of an attribute and of a named value.
+// Fields of an entry of a map, of an attribute and of a named value.
 enum class PairField : Tag { kName = 1, kValue = 2 };
 
 // GraphProto of anf_ir.proto and what it holds.
@@ -40,7 +40,8 @@ enum class MsInputField : Tag { kName = 1, kType = 2 };
 
 constexpr std::string_view kOutputType = "output_type";
 
-// Of one node: an empty one takes more room here than in the file.
+// Most inputs, and most attributes, of one node: an empty one takes more room here than in the
+// file.
 constexpr std::size_t kMaxInputs = 1'000'000;
 
 template <typename Item>

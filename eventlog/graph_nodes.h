@@ -28,7 +28,7 @@ struct GraphAttribute {
 // Views point into the graph. Kept from node to node, so that its memory is.
 struct GraphNode {
   std::string name;     // With its scope: "net/conv1/Conv2D".
-  std::string_view id;  // What inputs call it; for TensorFlow its name.
+  std::string_view id;  // Inputs refer to the node by this; for TensorFlow its name.
   std::string_view op;  // "Parameter" and "Const" also for MindSpore's parameters and constants.
   std::string_view device;
   std::string_view scope;     // "net/conv1"; empty for the top.
@@ -43,19 +43,20 @@ class GraphReader {
   enum class Format : std::uint8_t {
     kTensorFlow,  // tensorflow.GraphDef: nodes, then those of the functions in its library.
     // GraphProto of anf_ir.proto. Named as MindInsight names them: by `full_name`, else
-    // "SCOPE/TYPE-opID". What has no name at all is left out, as there. Parameters and constants
-    // have the names they have in the graph. The type of its output is an attribute "output_type".
+    // "SCOPE/TYPE-opID". A node without any name is left out, as MindInsight does. Parameters and
+    // constants have the names they have in the graph. The type of its output is an attribute
+    // "output_type".
     kMindSpore,
   };
   // The bytes outlive the reader.
   GraphReader(Format format, std::string_view graph);
 
-  // True: there was another node. False: there is none. InvalidArgument: the graph is damaged here,
-  // and nothing can be read after it.
+  // True: there was another node. False: the graph has no more. InvalidArgument: the graph is
+  // damaged here, and nothing can be read after it.
   absl::StatusOr<bool> Next(GraphNode* node);
 
-  // The value of an attribute as JSON (protobuf_json.h). Of a tensor its type and shape; so long an
-  // attribute is shown to nobody in full. InvalidArgument if it is damaged or too large.
+  // The value of an attribute as JSON (protobuf_json.h). A tensor is given as its type and shape;
+  // so long an attribute is shown to nobody in full. InvalidArgument if it is damaged or too large.
   absl::StatusOr<std::string> AttributeJson(const GraphAttribute& attribute) const;
 
  private:

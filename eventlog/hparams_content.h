@@ -10,7 +10,7 @@
 
 namespace eventlog {
 
-// What the plugin "hparams" keeps in the metadata of its three tags (tensorboard.hparams.
+// Content that the plugin "hparams" keeps in the metadata of its three tags (tensorboard.hparams.
 // HParamsPluginData); their values are empty tensors. Pure; any thread. Views point into the
 // content.
 

@@ -107,7 +107,7 @@ void DecodeSummary(std::string_view bytes, Event* event) {
   auto summary = wire::Open<SummaryField>(bytes);
   while (summary.next(SummaryField::kValue)) {
     if (event->values.size() >= kMaxValues) {
-      // What is kept for the next event is of its size.
+      // `event` is reused: the next event must not keep memory of this size.
       std::vector<SummaryValue>().swap(event->values);
       throw Error("over 1,000,000 values");
     }

@@ -15,7 +15,8 @@ namespace eventlog {
 // (mindinsight_summary.proto, mindinsight_lineage.proto, mindinsight_anf_ir.proto). Which files
 // they are, their names say (docs/event_files.md). Pure functions; any thread.
 
-// What the first record of such a file says; one spelling was in use before the other.
+// True for the version in the first record of such a file; one spelling was in use before the
+// other.
 bool IsMindSporeVersion(std::string_view file_version);
 
 // Reads an event into the same shape as DecodeEvent(), with the same promises. Differs in this:
@@ -24,14 +25,14 @@ bool IsMindSporeVersion(std::string_view file_version);
 // - Its kind is kSimpleValue, kMindSporeImage, kMindSporeTensor, kMindSporeHistogram or kLandscape.
 // - A graph is of kind kMindSporeGraph (graph_nodes.h), an explanation of kind kExplain, undecoded.
 // InvalidArgument also for an event without a wall time and a value without a tag, which the format
-// requires. What a value of another kind requires is looked at when it is decoded.
+// requires. Fields that a value of another kind requires are checked when the value is decoded.
 absl::Status DecodeMindSporeEvent(std::string_view payload, Event* event);
 
 // The tag that such a value is served under: "loss/scalar". Two values of different kinds may have
 // the same tag.
 std::string MindSporeTag(const SummaryValue& value);
 
-// What a record of a lineage file is about.
+// Kind of the content of a lineage file's record.
 enum class LineageKind : std::uint8_t {
   kNone,
   kFileVersion,

@@ -67,7 +67,7 @@ const Row& RowOf(NumberType type) { return kRows[static_cast<std::size_t>(type)]
 enum class Special {
   kIeee,    // The highest exponent is infinity and NaN.
   kFn,      // All ones are NaN; no infinity.
-  kFnuz,    // What would be -0 is NaN; no infinity.
+  kFnuz,    // The bits of -0 are NaN; no infinity.
   kFinite,  // Neither.
 };
 

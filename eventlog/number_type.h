@@ -7,7 +7,8 @@
 
 namespace eventlog {
 
-// What the elements of a tensor are. The two formats number them differently; these are ours.
+// Type of the elements of a tensor. The two formats number the types differently; these numbers are
+// ours.
 // Pure functions, any thread.
 enum class NumberType : std::uint8_t {
   kUnknown,

@@ -47,7 +47,7 @@ class Writer {
         value.skip();
         continue;
       }
-      // Of what may be there once, the last counts.
+      // Where a field that may be there once comes again, the last one counts.
       out_.resize(start);
       switch (value.tag()) {
         case 1:
@@ -264,7 +264,7 @@ class Writer {
     Append("}");
   }
 
-  // What an entry has that leaves its value out.
+  // Appends the value of an entry that leaves its value out: the default of the value's kind.
   void AppendDefault(const JsonField& value) {
     switch (value.kind) {
       case JsonKind::kText:

@@ -17,8 +17,8 @@ namespace eventlog {
 // Close to protobuf's own JSON: names as in the .proto file, what is not there is left out,
 // infinite numbers and NaN are the strings "Infinity", "-Infinity" and "NaN", floats have as many
 // digits as they need. Differs in this: 64-bit integers are numbers, and bytes are text in which
-// U+FFFD stands for what is not UTF-8. Of what may be there once, the last counts; nothing is
-// merged.
+// U+FFFD stands for what is not UTF-8. Where a field that may be there once comes again, the last
+// one counts; nothing is merged.
 
 enum class JsonKind : std::uint8_t {
   kInteger,         // int32, int64, enum.
@@ -27,7 +27,7 @@ enum class JsonKind : std::uint8_t {
   kFloat,           // float.
   kDouble,          // double.
   kText,            // string, bytes.
-  kMessage,         // What `message` says.
+  kMessage,         // The message that `message` describes.
   kMap,             // `message` has the key (a string, 1) and the value (2).
   kValue,           // google.protobuf.Value
   kListValue,       // google.protobuf.ListValue
@@ -47,7 +47,8 @@ struct JsonField {
 
 struct JsonMessage {
   std::span<const JsonField> fields;
-  // Stands for the last of its fields, without the name; null if there is none.
+  // The message stands for the last of its fields that is there, without the name; null if no field
+  // is there.
   bool unwrapped = false;
 };
 

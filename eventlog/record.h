@@ -32,7 +32,7 @@ struct ParsedRecord {
   };
   State state = State::kNeedMore;
   std::string_view payload;  // Points into the data.
-  std::size_t size = 0;      // Of the whole record, for kRecord and kBadPayload.
+  std::size_t size = 0;      // Size of the whole record, for kRecord and kBadPayload.
   std::size_t needed = 0;    // For kNeedMore.
   bool too_long = false;     // For kBadHeader: its CRC is right, its length over the limit.
 };
@@ -54,8 +54,8 @@ struct HeaderSearch {
 
 // Finds where records go on behind damage: the first header whose length is within the limit and
 // has the right CRC, and whose payload has. `available`: how far the file goes on from the start of
-// `data`, at least its size. Of a header whose record would end behind that, kNeedMore is said only
-// if `data` goes as far and nothing whole is behind it: it is the record that is being written, or
+// `data`, at least its size. A header whose record would end behind that is kNeedMore only if
+// `data` goes as far and no whole record is behind the header: the record is being written, or is
 // none at all.
 //
 // Linear in the size of `data` also for hostile bytes: at most four times its size of payloads are

@@ -48,8 +48,8 @@ struct RecordLimits {
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
 };
 
-// What ScanRecords() returns for a file that does not begin with the header of a record, and so is
-// no event file: more than any file has. The position stays at 0, and the fault is set (not
+// ScanRecords() returns this for a file that does not begin with the header of a record, and so is
+// no event file: more bytes than any file has. The position stays at 0, and the fault is set (not
 // counted): a bad length at 0, of all bytes there are.
 inline constexpr std::size_t kNoRecords = std::numeric_limits<std::size_t>::max();
 std::size_t RefuseFile(const RecordChunk& chunk, FileFaults* faults);

@@ -42,7 +42,8 @@ struct Pass {
   std::vector<std::string> payloads;
   std::vector<std::uint64_t> offsets;
 
-  // Reads on to the end of `file`, or of the limits. What was needed last.
+  // Reads on to the end of `file`, or of the limits. Returns the number of bytes that ScanRecords()
+  // needed last.
   std::size_t Read(std::string_view file, std::size_t window = 1 << 20, RecordLimits limits = {}) {
     std::size_t needed = 0;
     for (;;) {

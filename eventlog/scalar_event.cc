@@ -34,14 +34,15 @@ enum Key : char {
 };
 constexpr std::uint8_t kFloat = 1, kDouble = 2;  // tensorflow.DataType
 
-// Of the double beside a `simple_value`, which is not below 16 (event.cc has all fields).
+// Key of the double beside a `simple_value`, whose field number is not below 16 (event.cc has all
+// fields).
 constexpr std::string_view kExactValueKey = "\xc1\x3e";  // 1000 << 3 | 1
 
 // A summary of more values is left to DecodeEvent(), which has a limit.
 constexpr std::size_t kMaxValues = 10'000;
 
-// What is left of a message. Each Take... is false, with nothing promised of the rest, if the next
-// thing is not what is asked for.
+// The unread part of a message. Each Take... is false, with nothing promised of the rest, if the
+// next thing is not the one asked for.
 struct Rest {
   const char* at;
   const char* end;
@@ -66,7 +67,7 @@ struct Rest {
     *byte = static_cast<std::uint8_t>(*at++);
     return true;
   }
-  // Of at most `kMaxBytes` bytes; a longer one is rare, or wrong.
+  // Takes a varint of at most `kMaxBytes` bytes; a longer one is rare, or wrong.
   template <int kMaxBytes>
   bool TakeVarint(std::uint64_t* value) {
     std::uint64_t result = 0;

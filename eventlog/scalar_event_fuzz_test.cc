@@ -67,7 +67,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Pass whole = Scan(input, size);
   for (const std::size_t window : {std::size_t{1}, std::size_t{64}}) {
     const Pass pieces = Scan(input, window);
-    // Whatever is found in pieces is a record; a header that promises more than the file has may
+    // Reading in pieces finds only records, too; a header that promises more than the file has may
     // end the search at another place.
     if (whole.faults.empty()) Check(pieces.offsets == whole.offsets);
   }

@@ -23,7 +23,8 @@ class ScannedEvent {
       : event_(event), tags_(tags), payload_(payload), record_offset_(record_offset) {}
 
   const Event& event() const { return event_; }
-  // Of event().values, one each; TagTable::kNone for one whose name is too long: to be left out.
+  // The tag of each of event().values; TagTable::kNone for one whose name is too long: to be left
+  // out.
   std::span<const TagTable::Id> tags() const { return tags_; }
   std::uint64_t record_offset() const { return record_offset_; }
   // Where in the file a view of the event begins.
@@ -39,9 +40,9 @@ class ScannedEvent {
   const std::uint64_t record_offset_;
 };
 
-// Reads the events of TensorBoard files in one pass: frame, CRC, event, number of the tag. What is
-// not a plain scalar is decoded as by DecodeEvent(), with the same result for everything; only the
-// way is shorter. Not thread safe: one a thread, for any number of files of a run.
+// Reads the events of TensorBoard files in one pass: frame, CRC, event, number of the tag. An event
+// that is not a plain scalar is decoded by DecodeEvent(). Plain scalars have the same result in a
+// shorter way. Not thread safe: one a thread, for any number of files of a run.
 //
 // Every event costs itself alone: what is no event is counted and left out; an event of nothing,
 // with unknown fields or a wall time that is not finite is counted and handed out.

@@ -11,7 +11,7 @@
 
 namespace eventlog {
 
-// What a tag of a run is: the plugin that shows it, and how its values are kept. Pure functions of
+// Kind of a tag of a run: the plugin that shows it, and how its values are kept. Pure functions of
 // what was read so far, in the order of the files; any thread.
 //
 // As TensorBoard (data_compat.py, dataclass_compat.py and the Rust server's data_compat.rs): the
@@ -25,7 +25,7 @@ struct TagKind {
   DataClass data_class = DataClass::kUnknown;
   std::string display_name;  // Empty: the tag.
   std::string description;   // Markdown.
-  std::string content;       // Of the plugin alone: hparams, mesh, pr_curves (value_decoder.h).
+  std::string content;       // The plugin's own: hparams, mesh, pr_curves (value_decoder.h).
   bool settled = false;      // Metadata was there, or implied: nothing changes any more.
   bool implied = false;      // By a value of the old style, whether there was metadata or not.
 };
@@ -37,11 +37,11 @@ inline constexpr std::size_t kMaxTagContentBytes = std::size_t{4} << 20;
 // Takes in one more value of the tag. Cheap once the kind is settled.
 void MergeTagKind(const SummaryValue& value, TagKind* kind);
 
-// What is done with a value of a tag of this kind.
+// How a value of a tag of this kind is used.
 enum class ValueUse : std::uint8_t {
   kNothing,  // It only announces the tag.
   kScalar,   // A point: `value.scalar` is there.
-  kValue,    // Kept as a place in the file. Of kind kNone: an empty tensor.
+  kValue,    // Kept as a place in the file. A value of kind kNone is an empty tensor.
   kBad,      // It should be a scalar and has no number.
 };
 ValueUse UseOf(const SummaryValue& value, const TagKind& kind);

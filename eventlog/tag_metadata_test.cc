@@ -21,7 +21,7 @@ constexpr auto kScalar = DataClass::kScalar;
 constexpr auto kTensor = DataClass::kTensor;
 constexpr auto kBlobs = DataClass::kBlobSequence;
 
-// What is seen of a value; `plugin` nullptr: it has no metadata.
+// The parts of a value that count; `plugin` nullptr: it has no metadata.
 struct Seen {
   ValueKind kind;
   const char* plugin;

@@ -8,7 +8,7 @@ namespace {
 
 // Small for a run of five tags, and twice as large each time up to the limit of a name.
 constexpr std::size_t kFirstBlockBytes = 256;
-// What an entry of the map takes beside its bucket.
+// Bytes that an entry of the map takes beside its bucket.
 constexpr std::size_t kNodeBytes = 48;
 
 }  // namespace

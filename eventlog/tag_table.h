@@ -21,8 +21,8 @@ class TagTable {
   static constexpr Id kNone = std::numeric_limits<Id>::max();
   // A tag with a longer name has no number.
   static constexpr std::size_t kMaxTagBytes = 64 << 10;
-  // Nor has one that comes when there are so many, or when names take so many bytes. (Who keeps
-  // something for each tag needs about 1 KB for it.)
+  // A tag that comes when there are so many, or when names take so many bytes, has no number
+  // either. (A caller that keeps something for each tag needs about 1 KB for it.)
   static constexpr std::size_t kMaxTags = 1'000'000;
   static constexpr std::size_t kMaxNameBytes = std::size_t{256} << 20;
 
@@ -66,7 +66,7 @@ class TagTable {
   std::vector<Tag> tags_;
   std::unordered_map<std::string_view, Id> ids_;
   std::vector<std::unique_ptr<char[]>> blocks_;
-  std::size_t block_bytes_ = 0;  // Of all blocks.
+  std::size_t block_bytes_ = 0;  // Size of all blocks.
   std::size_t name_bytes_ = 0;
   char* free_ = nullptr;  // The unused end of the last one.
   std::size_t free_bytes_ = 0;

@@ -22,7 +22,7 @@ std::string_view Trimmed(std::string_view text) {
   return text;
 }
 
-// What stands before the first separator; `rest` goes on behind it, and is nothing at the end.
+// The text before the first separator; `rest` goes on behind it, and is nothing at the end.
 std::string_view Next(char separator, std::optional<std::string_view>* rest) {
   const std::string_view text = **rest;
   const std::size_t end = text.find(separator);

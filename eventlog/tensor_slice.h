@@ -17,8 +17,8 @@ namespace eventlog {
 // An item a dimension, with commas between and perhaps brackets around: an index, which takes its
 // dimension away; `:`, `FIRST:`, `:END`, `FIRST:END`, `FIRST:END:STEP`; and once `...` for as many
 // whole dimensions as are left. Negative numbers count from the end. Dimensions that are not named
-// are whole. What a range says beyond the dimension is cut off, an index beyond it is an error.
-// Steps are positive.
+// are whole. A range that goes beyond the dimension is cut off there; an index beyond it is an
+// error. Steps are positive.
 struct TensorSlice {
   struct Range {
     std::int64_t first = 0;
@@ -26,7 +26,7 @@ struct TensorSlice {
     std::int64_t step = 1;
   };
   std::vector<Range> ranges;        // A dimension of the tensor each.
-  std::vector<std::int64_t> shape;  // Of what is cut out.
+  std::vector<std::int64_t> shape;  // Shape of the part that is cut out.
   std::uint64_t size = 0;           // The product of that.
 };
 

@@ -260,7 +260,7 @@ absl::StatusOr<TensorView> TensorView::OfMindSpore(std::string_view bytes) {
       default:
         break;
     }
-    // Whatever it was in the program: these are floats.
+    // All other elements are floats, whatever they were in the program.
     view.type_ = NumberType::kFloat32;
     view.SetElements({}, kMsFloat, Encoding::kFixed32);
   });
@@ -356,7 +356,7 @@ void TensorView::ForEachAt(std::span<const std::uint64_t> elements, Take take) c
     }
     return more();
   });
-  // What is not stored is as the last that is.
+  // Elements that are not stored repeat the last one that is.
   while (more()) take_last();
 }
 

@@ -60,7 +60,7 @@ class TensorView {
   void AppendStrings(std::uint64_t first, std::uint64_t limit,
                      std::vector<std::string_view>* out) const;
 
-  // Of real numbers; what is not finite is counted, and left out of the rest.
+  // Statistics of real numbers. Numbers that are not finite are counted, and left out of the rest.
   struct Statistics {
     std::uint64_t finite = 0;
     std::uint64_t nan = 0;

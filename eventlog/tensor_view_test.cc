@@ -67,7 +67,7 @@ TEST(TensorViewTest, ContentIsReadInRowMajorOrder) {
 
 struct ListRow {
   int dtype;
-  std::string list;  // Of 1 and 2, packed; then the same not packed.
+  std::string list;  // The numbers 1 and 2, packed; then the same not packed.
   std::string unpacked;
 };
 

@@ -68,7 +68,7 @@ absl::StatusOr<Value> Parsed(std::string_view thing, Parse parse) {
   return value;
 }
 
-// What has its own status inside of a Guarded().
+// The value of a result that has its own status, inside of a Guarded().
 template <typename Value>
 Value OrThrow(absl::StatusOr<Value> value, const char* why) {
   if (!value.ok()) throw Error(why);
@@ -135,7 +135,8 @@ void OldHistogram(std::string_view bytes, HistogramValue* result) {
   if (result->rights.size() < result->counts.size()) {
     throw Error("it has fewer limits than buckets");
   }
-  // What is over (one, if somebody writes all edges) counts as little as for TensorBoard.
+  // Limits over the number of buckets (one, if somebody writes all edges) do not count, as for
+  // TensorBoard.
   result->rights.resize(result->counts.size());
   if (result->rights.empty()) return;
   result->rights.back() = result->max;
@@ -148,7 +149,7 @@ void OldHistogram(std::string_view bytes, HistogramValue* result) {
   }
 }
 
-// Of an integer that counts and was read as a signed one.
+// Checks a count that was read as a signed integer.
 std::uint64_t Count(std::int64_t number) {
   if (number < 0) throw Error("a negative count");
   return static_cast<std::uint64_t>(number);
@@ -337,7 +338,7 @@ void BlobsOfTensor(std::string_view plugin, const TensorView& tensor,
     }
     return;
   }
-  // What stands beside a sound: its label, and nothing that anybody shows.
+  // The strings beside a sound are its label, and others that nobody shows.
   const bool audio = plugin == "audio";
   const std::size_t columns =
       audio && shape.size() > 1 && shape[0] != 0

@@ -12,7 +12,7 @@
 
 namespace eventlog {
 
-// What a kept value holds, decoded when somebody asks to see it: from its kind and its bytes, as
+// Content of a kept value, decoded when somebody asks to see it: from its kind and its bytes, as
 // DecodeEvent() and DecodeMindSporeEvent() gave them and a file gives them again. Old and new
 // style, TensorBoard's and MindSpore's, come out alike. Pure functions; any thread. Views point
 // into the bytes. InvalidArgument says which message the bytes are not.
@@ -29,8 +29,8 @@ struct HistogramValue {
   std::vector<double> lefts;  // As many as `rights` and `counts`.
   std::vector<double> rights;
   std::vector<double> counts;
-  // Of what was counted. A tensor does not tell: then they are the outer edges of its buckets that
-  // are not empty, and the sums are NaN.
+  // Statistics of the numbers that were counted. A tensor has no limits and sums: then `min` and
+  // `max` are the outer edges of its buckets that are not empty, and the sums are NaN.
   double min = 0;
   double max = 0;
   double sum = 0;
@@ -43,8 +43,8 @@ struct HistogramValue {
 };
 inline constexpr std::size_t kMaxBuckets = std::size_t{1} << 20;
 
-// Every bucket as it is written, but none runs backwards: edges that do are exchanged. Of the old
-// style, which has right edges alone, the first begins at the minimum and the last ends at the
+// Every bucket as it is written, but none runs backwards: edges that do are exchanged. The old
+// style has right edges alone: the first bucket begins at the minimum and the last ends at the
 // maximum, unless that would turn it around; an edge that is before the one to its left counts as
 // that; and limits that no bucket belongs to are passed over.
 absl::StatusOr<HistogramValue> ReadHistogram(ValueKind kind, std::string_view bytes);
@@ -55,7 +55,7 @@ HistogramValue AsTensorBoardShowsIt(const HistogramValue& histogram);
 // Bytes that another program can show: an image, a sound, a graph.
 struct BlobView {
   std::string_view bytes;
-  std::string_view label;         // Of a sound; Markdown.
+  std::string_view label;         // Label of a sound; Markdown.
   std::string_view content_type;  // "image/png"; empty: nobody knows.
   std::int64_t width = 0;         // 0: not known, as everything below.
   std::int64_t height = 0;
@@ -98,7 +98,7 @@ struct MeshContent {
 };
 absl::StatusOr<MeshContent> ReadMeshContent(std::string_view content);
 
-// What a loss looks like around the path of a training (MindSpore).
+// The loss around the path of a training (MindSpore).
 struct Landscape {
   struct Points {
     TensorView x, y, z;
@@ -107,7 +107,7 @@ struct Landscape {
   std::vector<std::int64_t> intervals;  // Epochs or steps of the path.
   Points path;
   std::string_view decomposition;
-  std::string_view unit;  // Of the intervals: "epoch" or "step".
+  std::string_view unit;  // Unit of the intervals: "epoch" or "step".
   std::int64_t step_per_epoch = 0;
   Points convergence;
 };

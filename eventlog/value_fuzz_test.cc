@@ -26,7 +26,7 @@ void Must(bool condition) {
 }
 
 void MustBeInside(std::string_view part, std::string_view whole) {
-  // (What a type is called is no part of the bytes.)
+  // (The name of a type is no part of the bytes.)
   if (part.data() == nullptr || part.starts_with("image/") || part.starts_with("audio/")) return;
   const std::less_equal<const char*> not_after;
   Must(not_after(whole.data(), part.data()) &&

@@ -21,8 +21,8 @@ namespace eventlog::wire {
 
 using Type = protozero::pbf_wire_type;
 
-// What the bytes are not: a field with another wire type than its own, a field that must be there
-// and is not, more of something than is believed.
+// Error in the bytes: a field has another wire type than its own, a required field is missing, or
+// there is more of something than a limit allows.
 class Error : public std::exception {
  public:
   // `what` lives as long as the program.

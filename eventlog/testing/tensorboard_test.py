@@ -129,7 +129,7 @@ def as_float(value):
 
 
 def written():
-    """What `event_tool write` writes: (step, tag, value, wall time)."""
+    """The rows that `event_tool write` writes: (step, tag, value, wall time)."""
     rows = []
     for step in range(100):
         rows.append((step, "loss", 1 / (step + 1), 1700000000.5 + step))

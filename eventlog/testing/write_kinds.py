@@ -89,7 +89,7 @@ def tensorboardx(directory):
         writer.add_pr_curve("pr", numpy.array([1, 0]), numpy.array([0.75, 0.25]), 6,
                             num_thresholds=3)
         writer.add_mesh("mesh", numpy.zeros([1, 2, 3], numpy.float32), global_step=7)
-        # What it writes only with another library, and what nobody writes any more.
+        # Kinds that this writer writes only with another library, and kinds that nobody writes any more.
         summary = summary_pb2.Summary()
         audio = summary.value.add(tag="audio").audio
         audio.sample_rate, audio.num_channels, audio.length_frames = 8000, 1, 4
