@@ -23,9 +23,9 @@ namespace launcher {
 // again. Use on the loop's thread.
 class BarrierCalls {
  public:
-  // In which place the task came, from 0; else why it waits in vain.
+  // Gets the place in which the task came, from 0, or the reason why it waits in vain.
   using Done = std::function<void(absl::StatusOr<int>)>;
-  // They outlive it.
+  // The table, the loop and the clock must outlive the object.
   BarrierCalls(JobTable* table, runtime::EventLoop* loop, runtime::Clock* clock)
       : table_(table), loop_(loop), clock_(clock) {}
   ~BarrierCalls();
@@ -40,7 +40,7 @@ class BarrierCalls {
   // ends; `answer` gets the line for the program.
   void ArriveByLine(const std::string& id, const std::string& task, std::string_view line,
                     std::function<void(std::string)> answer);
-  std::size_t jobs() const { return jobs_.size(); }  // At whose barriers somebody waits or waited.
+  std::size_t jobs() const { return jobs_.size(); }  // Jobs whose tasks wait, or waited, at one.
 
  private:
   struct Job {

@@ -20,7 +20,7 @@ class LauncherParts {
  public:
   struct Options {
     bool external = false;             // Somebody else starts the other services.
-    std::vector<Resource> resources;   // That tasks share.
+    std::vector<Resource> resources;   // Resources that tasks share.
     std::vector<ProcessLimit> limits;  // As in JobTable::Options.
     bool hides_gpus = false;           // The same.
     absl::Duration keep_jobs_for;      // As in JobTable::Options.

@@ -151,7 +151,7 @@ void AddBarrier(const bus::LoopMethods& methods, BarrierCalls* barriers) {
   });
 }
 
-// All that run, of all jobs: one look is for everybody who asks.
+// The running attempts of all jobs: one measurement serves every caller.
 std::vector<RunningAttempt> RunningAttempts(const Parts& parts) {
   std::vector<RunningAttempt> running;
   for (const JobRow* row : parts.table->Rows()) {

@@ -28,8 +28,8 @@ struct LogRecord {
 // The answers of Common.Ends and Common.Since. A lane whose file is gone is not there, nor is a
 // topic without lanes.
 
-// Has the lanes of the newest 100 attempts of a task. A lane ends behind what was announced last
-// while its attempt lives, then with the attempt's output.
+// The reply has the lanes of the newest 100 attempts of a task. A lane ends behind what was
+// announced last while its attempt lives, then with the attempt's output.
 msg::EndsReplyT EndsOfLogs(const LogRecord& record, const msg::EndsRequestT& request);
 // Reads at most 256 KiB of the files.
 msg::SinceReplyT LogsSince(const LogRecord& record, const msg::SinceRequestT& request);

@@ -41,7 +41,7 @@ std::optional<std::string> VisibleGpus() {
   return visible == nullptr ? std::nullopt : std::optional<std::string>(visible);
 }
 
-// Somebody has said which GPUs the tasks share.
+// True if the flag --resources names the GPUs that tasks share.
 bool DeclaresGpus(const std::string& said, const std::vector<launcher::Resource>& resources) {
   return !said.empty() && std::any_of(resources.begin(), resources.end(),
                                       [](const auto& resource) { return resource.name == "gpu"; });
