@@ -120,7 +120,7 @@ class NvmlImpl : public Nvml {
   }
 
  private:
-  // Another error than kGpuIsLost of one figure is that the GPU does not have it.
+  // An error other than kGpuIsLost means that the GPU does not have this figure.
   Return ReadOne(Device device, msg::GpuUsageT* gpu) const {
     Return result = kSuccess;
     const auto ask = [&](auto function, auto... arguments) {
