@@ -27,7 +27,7 @@ void JobObservers::Notify(const std::string& job) {
   std::vector<Id> todo;
   for (const auto& [observer, changed] : observers->second) todo.push_back(observer);
   for (const Id observer : todo) {
-    const auto of_job = observers_.find(name);  // The one before may have been the last.
+    const auto of_job = observers_.find(name);  // A callback may forget all observers.
     if (of_job == observers_.end()) return;
     const auto found = of_job->second.find(observer);
     if (found == of_job->second.end()) continue;

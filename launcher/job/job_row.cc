@@ -167,7 +167,7 @@ msg::JobT JobMessage(const JobRow& row, const std::string& state_directory) {
   job.state = StateOf(row.status);
   job.reason =
       ReasonOf(row.status, [&row](int i) { return row.tasks[static_cast<std::size_t>(i)].name(); });
-  // Also of its only task.
+  // A stop of its only task is a stop of the job, too.
   job.stop_requested = row.status.stop_requested ||
                        (row.tasks.size() == 1 && row.status.tasks[0].stop == StopCause::kAsked);
   if (row.failure != nullptr) job.failure = std::make_unique<msg::FailureT>(*row.failure);

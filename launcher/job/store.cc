@@ -74,7 +74,7 @@ constexpr char kAddTasks[] = R"sql(
 )sql";
 
 // Each migration adds what its version lacks: version 1 had only the words of a lost shim, version
-// 2 no error number; until version 3 a job had one task. (That a stop was requested is
+// 2 no error number; until version 3 a job had one task. (A requested stop of a task is stored as
 // StopCause::kAsked.)
 runtime::DatabaseSchema Schema() {
   return {.newest = kSchema, .migrations = {kAddShimLost, kAddErrorNumber, kAddTasks}};

@@ -41,7 +41,7 @@ struct TaskRules {
   std::string name;  // "worker-0"
   std::vector<Wait> waits = {};
   bool needs_grant = false;  // Asks for resources before its first attempt.
-  bool says_ready = false;   // Else it is ready when it runs.
+  bool says_ready = false;   // False: the task is ready when it runs.
 };
 
 struct JobRules {
@@ -62,7 +62,7 @@ enum class StopCause {
   kRestart,  // It starts again: with its gang, or because somebody asked for it.
 };
 
-// All that is known of a task; kept in the store. The states are those of the schema:
+// Everything that is known of a task; kept in the store. The states are those of the schema:
 //
 //   Pending -> Starting -> Running -> Stopping -> Exited | Failed | Lost
 //      ^___________________________________________|  (a restart, after its delay)
