@@ -50,7 +50,7 @@ std::uint64_t LogOffsetSince(const JobRow& job, const TaskRow& task, const Attem
   const auto times = runtime::Absl(IsStdout(stream) ? kStdoutTimesFile : kStderrTimesFile);
   const auto offset = LogTimes::OffsetAt(absl::StrCat(folder, "/", times), since_us);
   if (!offset) return was_over ? end : begin;
-  // (Others of its tree may have written after its end.)
+  // (Other processes of the attempt's tree may have written after its end.)
   if (*offset >= end) return end;
   LogSegments log(LogPath(job, task, state_directory, attempt.number, stream));
   return BeginOfLine(log, begin, *offset);

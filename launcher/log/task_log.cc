@@ -87,7 +87,8 @@ bool TaskLog::GoOn(const JobRow& row, const AttemptRow& attempt) {
   return false;
 }
 
-// False if the attempt has not started: the call waits for it if it follows, else done_ is set.
+// False if the attempt has not started: a request that follows a live job waits for it; else done_
+// is set.
 absl::StatusOr<bool> TaskLog::OpenAttempt(const JobRow& row) {
   const TaskRow& task = TaskOf(row);
   const bool first = next_ == 0;
