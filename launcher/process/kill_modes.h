@@ -9,8 +9,8 @@
 
 namespace launcher {
 
-// By what a shim kills a task with everything it has started, best first (see docs/launcher.md).
-// Plain types and no dependencies, because the static shim links it.
+// The ways in which a shim kills a task with everything it has started, best first (see
+// docs/launcher.md). Plain types and no dependencies, because the static shim links it.
 enum class KillMode {
   kCgroup2,    // A version 2 control group: cgroup.kill.
   kFreezer,    // A version 1 control group: freeze, kill each, thaw.

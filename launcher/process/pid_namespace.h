@@ -13,8 +13,9 @@ namespace launcher {
 // A process namespace for what we start from now on (and a user namespace for us, if that takes
 // one: then our user and group are mapped to themselves and nobody else is). Its first process is
 // a thread-like child of ours that does nothing but to exist, collect orphans, and end when we do;
-// with it the kernel kills all others, whatever they are. Those we start stay our children, with
-// exit status and signals as usual. For a process with one thread only; there is no way back.
+// with it the kernel kills all others, whatever they are. Processes that we start stay our
+// children, with exit status and signals as usual. For a process with one thread only; there is no
+// way back.
 class PidNamespace {
  public:
   // Null, with `why` set, if the machine does not allow it: then nothing has changed for us. Only
