@@ -52,7 +52,7 @@ class Attempt {
     std::function<void(const ShimState&)> on_running;  // Once, before any other.
     std::function<void()> on_ready = {};               // Once at most: it has said so.
     std::function<void(const ShimState&)> on_output;   // The log files have grown.
-    // It is at a barrier: AnswerBarrier(). Said again when the launcher is a new one.
+    // The program is at a barrier: answer with AnswerBarrier(). Called again in a new launcher.
     std::function<void(const ShimBarrier&)> on_barrier = {};
     std::function<void(const AttemptEnd&)> on_over;  // Store it, then Acknowledge().
     std::function<void()> on_left;  // After Acknowledge(): the shim is gone too. Last.
@@ -71,8 +71,9 @@ class Attempt {
   // To its process group, and nothing more. False if nobody is there to do it.
   bool Signal(int signal);
   void AnswerBarrier(std::uint64_t number, std::string line);
-  // The end is stored: lets the shim go. Also of one that an earlier launcher has seen end, without
-  // Adopt(): its spec is still there if that launcher has not come to this.
+  // Call this once the end is stored: lets the shim go. Also for an attempt that an earlier
+  // launcher has seen end, without Adopt(): its spec is still there if that launcher did not come
+  // to this call.
   void Acknowledge();
   static bool IsAcknowledged(const std::string& folder);
 

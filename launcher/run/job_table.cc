@@ -100,10 +100,10 @@ bool RemoveFolder(const std::string& folder, const std::atomic<bool>& gives_up) 
 
 // Decisions about a job that are still to be stored, and then carried out.
 struct Decided {
-  bool is_known = false;   // To the table: it flushes it.
+  bool is_known = false;   // The job is in decided_, so Flush() comes to it.
   bool is_change = false;  // Others are to be told.
-  bool of_job = false;     // To be stored: what is of the job alone,
-  std::set<int> tasks;     // and these.
+  bool of_job = false;     // The state of the job alone is to be stored,
+  std::set<int> tasks;     // and the state of these tasks.
   std::vector<Action> actions;
 };
 
@@ -118,7 +118,7 @@ struct JobRun {
   Decided decided = {};
 };
 
-// All that is known of one job.
+// Everything that is known of one job.
 struct Job {
   JobRow row;                             // Its spec is without what is from its caller.
   std::unique_ptr<JobRun> run = nullptr;  // Null: it has ended.
@@ -399,7 +399,7 @@ void Table::SetUp(Job& job) {
   }
 }
 
-// As it was before it had ended.
+// Restores the parts of an ended job that PutAside() has dropped.
 absl::Status Table::MakeWhole(Job& job) {
   if (job.run == nullptr) SetUp(job);
   if (job.run->caller != nullptr) return absl::OkStatus();
@@ -580,7 +580,8 @@ void Table::Feed(Job& job, const Event& event) {
   const bool of_job =
       decision.job_changed || has_ended != had_ended || had_failure != (job.row.failure != nullptr);
   if (!of_job && decision.changed.empty() && decision.actions.empty()) return;
-  // That a program runs is known from its shim too, if this launcher is killed before it is stored.
+  // If this launcher is killed before it has stored that a program runs, the next one hears it from
+  // the shim.
   const bool can_wait =
       std::holds_alternative<event::Running>(event) && !of_job && decision.actions.empty();
   Decided& decided = Change(job, can_wait ? kRunningPause : absl::ZeroDuration());
@@ -771,8 +772,8 @@ void Table::GiveGrants() {
       }
     });
   }
-  // Others wait for something else now, perhaps. (Those far behind hear of it when they are
-  // nearer.)
+  // Other jobs may wait for something else now. (Jobs far behind in the queue hear of it when they
+  // are nearer.)
   for (const std::string& job : resources_.Waiting(kWaitingTold)) observers_.Notify(job);
 }
 
@@ -821,7 +822,7 @@ std::vector<int> Table::PortsOf(const Job& job, int task) const {
 
 // ---- Actions
 
-// Nothing of it has run yet: it waits for resources.
+// True if no task of the job has an attempt yet, because the job waits for resources.
 bool Table::HasNotBegun(const Job& job) {
   return std::all_of(job.row.tasks.begin(), job.row.tasks.end(),
                      [](const TaskRow& task) { return task.attempts.empty(); });

@@ -40,7 +40,7 @@ class JobTable {
     runtime::Clock* clock = runtime::Clock::Real();
     runtime::Locations locations;
     std::string shim_path;                 // The path of yard-shim.
-    std::vector<Resource> resources = {};  // That tasks share.
+    std::vector<Resource> resources = {};  // Resources that tasks share.
     // Limits of every task that does not ask for a limit of that name.
     std::vector<ProcessLimit> limits = {};
     // A task that was given no GPU sees none (unless its job has share_sets).
@@ -120,7 +120,7 @@ class JobTable {
   virtual void GiveUpRemovals() = 0;
 
   // Calls `changed` after every change of a job and every growth of its output, until
-  // Forget(). Also when the job is removed.
+  // Forget(). A removal of the job is a change, too.
   using ObserverId = JobObservers::Id;
   virtual ObserverId Observe(const std::string& id, std::function<void()> changed) = 0;
   virtual void Forget(ObserverId observer) = 0;

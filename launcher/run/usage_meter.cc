@@ -73,8 +73,8 @@ GroupAccount AccountOf(const std::string& cgroup) {
   return account;
 }
 
-// Those the program's shim is the parent of, and all below; without the shim (or if the parent is
-// somebody else by now) the program and all below it.
+// The descendants of the program's shim; without the shim (or if the program has another parent by
+// now) the program and its descendants.
 std::vector<const ProcessRow*> TreeOf(const ProcessTree& processes, const ProcessRow& program,
                                       std::uint64_t* waited_ticks) {
   const ProcessRow* const shim = processes.Find(program.parent);

@@ -65,7 +65,7 @@ class UsageMeter {
  private:
   // Kept for an attempt while it runs.
   struct Known {
-    std::vector<std::string> cgroups;  // That keep accounts.
+    std::vector<std::string> cgroups;  // Control groups that keep accounts.
     std::optional<std::string> visible_gpus;
     bool has_read_environment = false;
     std::uint64_t read_bytes = 0, written_bytes = 0;
