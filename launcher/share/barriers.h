@@ -31,8 +31,8 @@ class Barriers {
   using Ticket = std::uint64_t;
   struct Answer {
     Ticket ticket = 0;
-    // In which place the task came, from 0; else FailedPrecondition with what broke the barrier,
-    // and DeadlineExceeded for the one whose time was over.
+    // The place in which the task came, from 0. FailedPrecondition says what broke the barrier;
+    // DeadlineExceeded for the task whose time was over.
     absl::StatusOr<int> place;
   };
   struct Arrival {
@@ -50,10 +50,10 @@ class Barriers {
   // All tasks of the job.
   explicit Barriers(const std::vector<std::string>& tasks);
 
-  // Everybody who has an answer now; a task that waits already, and comes again, counts once and
-  // both are answered. InvalidArgument for a task or parties that the job does not have, a caller
-  // who is not among them, or others than those who wait have named; ResourceExhausted at the
-  // limits.
+  // Returns the answers that there are now. A task that waits already, and comes again, counts
+  // once, and both requests are answered. InvalidArgument for a task or parties that the job does
+  // not have, a caller who is not among them, or others than those who wait have named;
+  // ResourceExhausted at the limits.
   std::vector<Answer> Arrive(const Arrival& arrival, absl::Duration now);
   // Breaks the barriers at which somebody's time is over.
   std::vector<Answer> Expire(absl::Duration now);
@@ -102,7 +102,7 @@ class Barriers {
   std::map<std::string, int> by_name_;
   std::map<std::string, std::vector<int>> by_type_;
   std::map<std::string, Barrier> barriers_;
-  std::map<int, std::string> ended_;  // And how.
+  std::map<int, std::string> ended_;  // How each ended task has ended.
   std::uint64_t last_use_ = 0;
 };
 

@@ -35,7 +35,7 @@ namespace launcher {
 class HeldPorts {
  public:
   struct Range {
-    int first = 0, last = 0;  // Both are in it.
+    int first = 0, last = 0;  // Both ports are in the range.
     bool operator==(const Range&) const = default;
   };
   struct Options {

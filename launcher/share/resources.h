@@ -32,7 +32,7 @@ struct Resource {
 // "slots=4" is an amount. A comma makes a set: "disk=a,b" has two members, "disk=a," has one. "gpu"
 // is a set without it too: "gpu=0". InvalidArgument says what is wrong with the text.
 absl::StatusOr<Resource> ParseResource(const std::string& text);
-// Also refuses a name that is there twice.
+// Parses several texts, and refuses a name that is there twice.
 absl::StatusOr<std::vector<Resource>> ParseResources(const std::vector<std::string>& texts);
 
 // Resources of this machine that nobody has to declare: "gpu=0,1" if `devices` has the device files
