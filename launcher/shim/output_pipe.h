@@ -28,7 +28,7 @@ class OutputPipe {
     std::uint64_t rotate_bytes = 0;
     // Rotated files that are kept, at least 1; older ones are removed.
     std::uint64_t rotate_files = 1;
-    // Nobody else has ever written it: without rotation there are no rotated files of it.
+    // No other program has ever written this log: without rotation it has no rotated files.
     bool is_own = false;
   };
   // `poller` outlives the pipe. Call Open() once, before what follows it.

@@ -717,7 +717,7 @@ void Shim::Finish() {
   }
 }
 
-// Somebody has removed the socket, or put another one there.
+// False if no launcher is connected and somebody has removed the socket, or put another one there.
 bool Shim::CanBeReached() const {
   struct stat now = {};
   return !launchers_.empty() ||

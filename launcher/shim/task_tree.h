@@ -63,7 +63,7 @@ class TaskTree {
   // False while there may be somebody who is no descendant of ours.
   bool IsEmpty();
   bool IsGone() { return namespace_ == nullptr || namespace_->IsGone(); }
-  // Somebody was killed because the memory of all was used up, here or on the machine.
+  // True if a process was killed because memory was used up, of this tree or of the machine.
   bool HadMemoryKill() const;
   // Removes the control groups; false if one is still there. May be called again.
   bool Remove();
