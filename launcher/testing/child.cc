@@ -41,7 +41,7 @@ namespace {
 constexpr int kTerminatedExit = 1;  // As the original's.
 constexpr int kFailedExit = 1;
 constexpr int kNoOrderExit = 70;
-// In which the parent has to say what to do, once we are there.
+// The parent has this long to send the order, once we run.
 constexpr int kOrderMillis = 60'000;
 
 std::optional<ThisTask>& Self() {

@@ -110,7 +110,7 @@ class MultiProcessRunner {
   // error, which is it then. Else the error is the first one that a function has returned, as the
   // last attempt of its task has it that has returned or ended by itself (one that was ended before
   // that, for whatever reason, cures nothing); else kUnexpectedExit if a task has ended by itself
-  // with a signal or another exit code than 0, or was killed for max_run_time. That a task was
+  // with a signal or another exit code than 0, or was killed for max_run_time. A task that was
   // ended by Terminate(), TerminateAll() or the end of the chief is no error. InvalidArgument for a
   // negative time-out, FailedPrecondition the second time or without a start; both kWrongCall.
   // Infinite: waits for ever. Zero: the time is over now, unless all tasks have ended.

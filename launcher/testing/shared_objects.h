@@ -20,9 +20,9 @@ namespace launcher::testing {
 // Objects that a test and its children use together, in place of those of the original's manager.
 // Made by Make() in one process, passed to functions as arguments, and used alike everywhere;
 // copies are the same object. It is kept by the process that has made it, as long as that has a
-// copy: then everybody gets NotFound, and Unavailable once the process has ended. That one could
-// not be made is the error of its first use. A variable that is only declared is no object yet:
-// NotFound.
+// copy: then everybody gets NotFound, and Unavailable once the process has ended. If an object
+// could not be made, its first use returns the error. A variable that is only declared is no object
+// yet: NotFound.
 //
 // Any thread may call any method. All block: each wait ends after its time-out with
 // DeadlineExceeded (200 s if nothing else is said, as Join() does). A child's process that has
@@ -174,9 +174,9 @@ class SharedBarrier : public SharedObject {
   static SharedBarrier Make(std::int64_t parties) {
     return SharedBarrier(Operation::kMakeBarrier, parties);
   }
-  // In which place the caller came, from 0. DeadlineExceeded for the one whose time is over, and
-  // FailedPrecondition for everybody else then and later: it is broken, until Reset(). So it is if
-  // a process ends that waits.
+  // Returns the place in which the caller came, from 0. DeadlineExceeded for the process whose time
+  // is over, and FailedPrecondition for all others then and later: the barrier is broken, until
+  // Reset(). The end of a process that waits breaks it, too.
   absl::StatusOr<int> Wait(absl::Duration timeout = kSharedObjectTimeout) const;
   absl::Status Reset() const;
   absl::StatusOr<std::int64_t> Waiting() const;  // How many.
@@ -195,11 +195,11 @@ class Barrier {
     std::vector<std::string> parties = {};
     absl::Duration timeout = kSharedObjectTimeout;
   };
-  // In which place this task came, from 0, once all parties have. DeadlineExceeded for the one
-  // whose time was over, and FailedPrecondition for everybody else then and later: the barrier is
-  // broken, for the rest of the run: another attempt needs another name. So it is when a party
-  // ends. Without any time to wait it is DeadlineExceeded, and the task has not come.
-  // InvalidArgument for parties that are not tasks, or that this task is not among.
+  // Returns the place in which this task came, from 0, once all parties have come. DeadlineExceeded
+  // for the task whose time was over, and FailedPrecondition for all others then and later: the
+  // barrier is broken for the rest of the run: another attempt needs another name. The end of a
+  // party breaks it, too. Without any time to wait it is DeadlineExceeded, and the task has not
+  // come. InvalidArgument for parties that are not tasks, or that this task is not among.
   absl::StatusOr<int> Wait(const Options& options) const;
   absl::StatusOr<int> Wait() const { return Wait(Options()); }
 };

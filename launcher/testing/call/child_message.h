@@ -133,7 +133,7 @@ inline constexpr std::size_t kMaxContent = std::size_t{256} << 20;
 // and no message with what is around it.
 inline constexpr std::size_t kMaxMessage = kMaxContent + (std::size_t{1} << 20);
 
-// As it goes over the socket: its size (four bytes) and itself.
+// The bytes of a message on the socket: its size (four bytes) and its content.
 std::string Frame(const Message& message);
 
 // Cuts a stream of bytes into messages.

@@ -83,11 +83,11 @@ class ObjectTable {
   bool TryQueue(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryKeyValue(Object& object, const ObjectRequest& request, ObjectReply* reply);
   bool TryBarrier(Object& object, const ObjectRequest& request, ObjectReply* reply);
-  // All that wait have come.
+  // Lets all through that wait at a barrier: all parties have come.
   void Complete(Object& object, std::vector<Answer>* answers);
-  // Nobody who waits will be let through.
+  // Breaks a barrier: no process that waits there will be let through.
   void Break(Object& object, const std::string& why, std::vector<Answer>* answers);
-  // Serves those who wait for it.
+  // Serves the requests that wait for the object.
   void Settle(Object& object, std::vector<Answer>* answers);
 
   std::map<std::uint64_t, Object> objects_;

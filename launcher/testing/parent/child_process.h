@@ -41,7 +41,7 @@ class ChildProcess {
     std::function<void(bool is_stderr, std::string_view lines)> wrote;  // One line or many.
     // The process has ended, and what it had said and written by then was given. May delete it.
     std::function<void(ChildProcess& child)> ended;
-    // Somebody else holds its output open, of which no more is read.
+    // Another process holds the output open; no more of the output is read.
     std::function<void(const std::string& note)> left;
     // IsOver() may be true now.
     std::function<void()> is_done;

@@ -25,7 +25,7 @@ namespace launcher::testing {
 // output of this process, as any printf() does.
 class Children {
  public:
-  // Nobody outlives a kill for so long but who hangs in the kernel.
+  // Only a process that hangs in the kernel outlives a kill for so long.
   static constexpr absl::Duration kKillTime = absl::Seconds(60);
 
   struct Task {
@@ -47,8 +47,8 @@ class Children {
   virtual ~Children() = default;
 
   // Starts tasks, one after the other; one that has ended starts again, as it is now.
-  // AlreadyExists while one of them runs, FailedPrecondition while the run ends. That a process
-  // could not be started is the error of its task.
+  // AlreadyExists while one of them runs, FailedPrecondition while the run ends. If a process
+  // cannot be started, its task has that error.
   virtual absl::Status Start(const std::vector<Task>& tasks) = 0;
   // The end of chief-0 ends nothing. Before anything is started.
   virtual void IgnoreChief() = 0;
@@ -68,8 +68,8 @@ class Children {
 
   // Waits until everything is over. False if `timeout` ran out first.
   virtual bool AwaitEnd(absl::Duration timeout) = 0;
-  // Nothing, if everything is over. Else nothing is restarted any more, SIGTERM, and after `grace`
-  // the kill; at once if that is zero.
+  // Does nothing if everything is over. Else nothing is restarted any more; every process gets
+  // SIGTERM, and after `grace` it is killed; at once if `grace` is zero.
   virtual void Stop(absl::Duration grace) = 0;
   // The outcome so far. Takes the lines of the output (and how many were dropped) and the notes:
   // the next call has only later ones.

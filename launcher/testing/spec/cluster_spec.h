@@ -21,7 +21,7 @@ using ClusterSpec = std::vector<std::pair<std::string, std::vector<std::string>>
 // if there are not so many; InvalidArgument for a negative number.
 absl::StatusOr<ClusterSpec> CreateClusterSpec(bool has_chief = false, int num_workers = 1,
                                               int num_ps = 0, bool has_eval = false);
-// The tasks at these addresses may bind them now, in any way. Others are not given them.
+// The tasks at these addresses may bind them now, in any way. No other task is given these ports.
 void LetGoOfPorts(const ClusterSpec& spec);
 
 // InvalidArgument for a spec without tasks, with two chiefs (it says how many), or with what is no

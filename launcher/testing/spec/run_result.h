@@ -38,7 +38,7 @@ struct RunResult {
   // Notes for a person: "worker-0 has ended, but process 77 (sleep) holds its output open".
   std::vector<std::string> notes;
 
-  // All that was returned. InvalidArgument if something of it is no T.
+  // All values that were returned. InvalidArgument if one of them is no T.
   template <typename T>
   absl::StatusOr<std::vector<T>> Values() const {
     std::vector<T> values;
