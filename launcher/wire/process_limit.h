@@ -19,7 +19,7 @@ struct ProcessLimit {
   bool operator==(const ProcessLimit&) const = default;
   // "nofile=1024:4096", "core=0:unlimited".
   std::string ToString() const;
-  // Also "core=0", which is both. The name may be unknown.
+  // Reads "core=0", too, which sets both limits. The name may be unknown.
   static std::optional<ProcessLimit> Parse(std::string_view text);
   // Its number for setrlimit(); -1 if there is no limit of this name.
   int resource() const;

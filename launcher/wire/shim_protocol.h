@@ -39,7 +39,8 @@ inline constexpr int kShimDone = 0;
 inline constexpr int kShimBadSpec = 2;
 inline constexpr int kShimNotFirst = 75;  // Another shim has, or had, this attempt.
 
-// By what the processes of an attempt are known after their shim is gone (process_table.h).
+// Marks the processes of an attempt, so that they are found after their shim is gone
+// (process_table.h).
 struct TreeMark {
   std::string boot;  // Holds for this BootId() only.
   std::uint64_t not_before = 0;
@@ -62,7 +63,7 @@ struct ControlLimits {
 // Properties that the task inherits from the process that has asked for it. A property that we may
 // not set is left out.
 struct CallersProcess {
-  bool is_known = false;  // Else the task has what we have.
+  bool is_known = false;  // False: the task inherits our own properties.
   unsigned umask = 0;
   int nice = 0;
   std::string cpus = {};  // "0-3,8"; empty: ours.
@@ -114,8 +115,8 @@ struct ShimSpec {
 
 enum class ShimPhase { kStarting, kRunning, kExited };
 
-// All that a shim knows of its task. Offsets are into the whole output streams (log_files.h); they
-// begin at `_begin`, which is not 0 when the file had content before.
+// Everything that a shim knows of its task. Offsets are into the whole output streams
+// (log_files.h); they begin at `_begin`, which is not 0 when the file had content before.
 struct ShimState {
   ShimPhase phase = ShimPhase::kStarting;
   pid_t shim_pid = 0;
