@@ -48,9 +48,9 @@ class BriefCache {
   // The last of a name counts, in the place of the first.
   void Register(Updater updater);
 
-  // What a scan has found: all runs, in any order (RunTree::runs()). Items of runs that are still
-  // there stay the same objects with the same content; those of others go, whoever holds one keeps
-  // it. Merges of several scans come in the order of the scans.
+  // Takes what a scan has found: all runs, in any order (RunTree::runs()). Items of runs that are
+  // still there stay the same objects with the same content; those of other runs go, but a caller
+  // that holds an item keeps it. Merges of several scans come in the order of the scans.
   void Merge(std::span<const ListedRunPtr> runs);
   // True once a scan was merged: before that nobody knows which runs there are.
   bool merged() const;

@@ -47,7 +47,7 @@ std::vector<std::string> Names(const BriefCache& cache) {
   return names;
 }
 
-// What is warned of while it lives.
+// Collects the warnings that are logged while it lives.
 class Warnings : public google::LogSink {
  public:
   Warnings() { google::AddLogSink(this); }
@@ -74,7 +74,7 @@ TEST(BriefItemTest, KeepsContentUnderKeys) {
   const auto before = item.Get<std::string>("a").value();
   ASSERT_TRUE(item.Set("a", Text("two")).ok());
   EXPECT_EQ(**item.Get<std::string>("a"), "two");
-  EXPECT_EQ(*before, "one");  // Who holds the old content keeps it.
+  EXPECT_EQ(*before, "one");  // A holder of the old content keeps it.
   EXPECT_TRUE(item.Delete("a").ok());
   EXPECT_FALSE(item.Get<std::string>("a").ok());
   EXPECT_EQ(**item.Get<int>("b"), 2);
@@ -167,7 +167,7 @@ TEST(BriefCacheTest, ARunThatIsStillThereKeepsItsContent) {
   Merge(&cache, {});
   EXPECT_THAT(Names(cache), IsEmpty());
   EXPECT_TRUE(cache.merged());
-  EXPECT_TRUE(a->Get<std::string>("x").ok());  // Whoever holds it keeps it.
+  EXPECT_TRUE(a->Get<std::string>("x").ok());  // A holder of the item keeps it.
 }
 
 TEST(BriefCacheTest, FindsByNameOrPrefix) {

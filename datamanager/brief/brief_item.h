@@ -19,16 +19,16 @@
 
 namespace datamanager {
 
-// What the brief cache knows of one run: how it is listed, and content under keys, which others
-// (BriefCache::Updater) put there. Any thread may call any method; only UnderLockOf waits.
+// The entry of one run in the brief cache: how the run is listed, and content under keys, which
+// updaters (BriefCache::Updater) put there. Any thread may call any method; only UnderLockOf waits.
 //
 // Re-imagines MindInsight's CachedTrainJob. Content is shared and does not change once it is here,
-// so that who reads never waits for who works out the next; a lock for each key keeps those who do
-// that apart.
+// so that a reader never waits for a thread that works out the next content; a lock for each key
+// keeps such threads apart.
 class BriefItem {
  public:
   static constexpr std::size_t kMaxKeys = 64;
-  // What a missing key is to who asks for it.
+  // Whether a missing key is an error to the caller, or nothing.
   enum class Missing : std::uint8_t { kError, kNothing };
 
   explicit BriefItem(ListedRunPtr run) : run_(std::move(run)) {}

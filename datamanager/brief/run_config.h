@@ -21,11 +21,13 @@ namespace datamanager {
 class RunConfig {
  public:
   static constexpr std::size_t kMaxSize = 1 << 20;  // Bytes of the text.
-  static constexpr std::size_t kMaxDepth = 64;      // Of lists and objects within each other.
+  static constexpr std::size_t kMaxDepth = 64;      // Levels of lists and objects within each
+                                                    // other.
 
   // InvalidArgument: the text is no JSON object, or has more than that.
   static absl::StatusOr<RunConfig> Parse(std::string_view text);
-  // Of JSON texts under their names; what is no JSON, or has more levels, is a string.
+  // Makes a configuration of JSON texts under their names; a text that is no JSON, or has more
+  // levels, becomes a string.
   static RunConfig Of(const std::map<std::string, std::string>& values);
 
   RunConfig() = default;  // Empty.

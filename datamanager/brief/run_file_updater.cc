@@ -9,10 +9,10 @@
 namespace datamanager {
 namespace {
 
-// What was made of the file.
+// The file as it was last seen, and the outcome of reading it.
 struct Seen {
   ListedRunPtr run;
-  std::optional<FileState> file;  // Nothing: there was none.
+  std::optional<FileState> file;  // Nothing: the run had no such file.
   absl::Status outcome;
 };
 

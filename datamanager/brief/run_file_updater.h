@@ -18,14 +18,15 @@ namespace datamanager {
 
 // A small file beside the event files of a run.
 struct RunFile {
-  std::string key;                                    // Of the content; "KEY file" is taken too.
+  std::string key;                                    // Key of the content; "KEY file" is taken
+                                                      // too.
   std::string name;                                   // In the directory of the run.
   std::size_t limit = 0;                              // Bytes.
   DirectorySource* source = DirectorySource::Real();  // Not owned.
 };
 
-// Gives `take` the bytes of the file if it is another than the last time, or has changed; that is
-// looked at only if anything about the run has. What was wrong with it is wrong until then.
+// Gives `take` the bytes of the file if it is another file than the last time, or has changed; the
+// updater looks at that only if anything about the run has changed. An error stands until then.
 // Without the file the content goes, which is no failure. Errors: what `take` returns;
 // FailedPrecondition if it is no regular file; ResourceExhausted over the limit; those of the
 // system, after which it is tried again.

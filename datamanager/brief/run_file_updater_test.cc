@@ -106,7 +106,7 @@ TEST_F(RunFileUpdaterTest, LooksAfterChangesAndReadsWhatIsNew) {
   for (int scan = 0; scan < 3; ++scan) EXPECT_EQ(**Number(), 17);
   EXPECT_EQ(source_.looks, 1);
   EXPECT_EQ(parsed, 1);
-  Change();  // Of something else.
+  Change();  // Something other than the file changes.
   EXPECT_EQ(**Number(), 17);
   EXPECT_EQ(source_.looks, 2);
   EXPECT_EQ(parsed, 1);

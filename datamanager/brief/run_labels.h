@@ -11,12 +11,12 @@
 
 namespace datamanager {
 
-// What a run's provenance.json says about the trial behind it: its members "labels" (a list of
-// texts), "trial" and "group" (texts), each of which may be missing. Of the rest only the command
-// is looked at: "argv" (a list of texts), and "commit" and "dirty" in "git"; what is something else
-// there counts as none.
+// The trial behind a run, as the run's provenance.json describes it: its members "labels" (a list
+// of texts), "trial" and "group" (texts), each of which may be missing. The only other members that
+// are read describe the command: "argv" (a list of texts), and "commit" and "dirty" in "git"; a
+// value of another type there counts as missing.
 struct RunLabels {
-  static constexpr std::size_t kMaxBytes = 2 << 20;  // Of the file.
+  static constexpr std::size_t kMaxBytes = 2 << 20;  // Limit of the file's size.
   static constexpr std::size_t kMaxLabels = 64;
 
   std::vector<std::string> labels;

@@ -22,7 +22,7 @@ namespace {
 using eventlog::LineageKind;
 using Files = std::vector<ListedFile>;
 
-// What was last made of which files.
+// The files that were last read, and the outcome.
 struct Seen {
   ListedRunPtr run;
   Files files;
@@ -41,7 +41,7 @@ Files LineageFiles(const ListedRun& run) {
   return files;
 }
 
-// The serialized messages. Of two that are merged protobuf makes one if they stand one behind the
+// The serialized messages. Protobuf merges two messages into one if they stand one behind the
 // other: repeated fields go on.
 struct Records {
   std::string train, evaluation, dataset, user_defined;

@@ -18,12 +18,12 @@
 
 namespace datamanager {
 
-// JSON objects; empty where there is none.
+// JSON objects; empty where the run has no such object.
 struct RunLineage {
   std::string train;
   std::string evaluation;
   std::string dataset;
-  // Of all records together.
+  // The objects of all records together.
   std::string user_defined;
 
   bool operator==(const RunLineage&) const = default;

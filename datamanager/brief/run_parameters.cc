@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostParameters = 1000;  // Of a command.
+constexpr std::size_t kMostParameters = 1000;  // Parameters of a command.
 constexpr std::size_t kLongestValue = 1024;    // Bytes; a longer one stays in the command.
 constexpr std::size_t kLongestCommand = 4096;  // Bytes of what is kept of it.
 constexpr std::size_t kMostBelow = 16;         // Runs that a program makes below its own.

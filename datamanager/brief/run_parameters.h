@@ -27,15 +27,17 @@
 
 namespace datamanager {
 
-// Of "--lr 0.1", "--lr=0.1", "lr=0.1" the value of "lr", of "--fast" true; "-" in a name of a flag
-// is "_", as argparse has it. What is there several times is a list. "command" is what is left of
-// the words, quoted for a shell, and "commit" the other argument unless that is empty.
+// The parameters in the words of a command: "--lr 0.1", "--lr=0.1" and "lr=0.1" give the value of
+// "lr", and "--fast" is true; "-" in a name of a flag is "_", as argparse has it. A parameter that
+// is there several times is a list. "command" has the words that are left, quoted for a shell, and
+// "commit" the other argument unless that is empty.
 RunConfig CommandParameters(std::span<const std::string> argv, const std::string& commit);
 
 // "hyper_parameters" of a train lineage (run_lineage.h); empty if it is none.
 RunConfig LineageParameters(std::string_view train_lineage);
 
-// Of the metadata of the plugin's session_start_info; empty if it is none.
+// The parameters in the metadata of the plugin's session_start_info; empty if the text is no such
+// metadata.
 RunConfig PluginParameters(std::string_view session_start);
 
 // All of them, sorted; of a name that several have that of the first. Views as long as they are.
