@@ -39,12 +39,12 @@ struct ManagerStatus {
 ManagerStatus After(ManagerStatus status, ManagerEvent event);
 
 enum class CacheEvent : std::uint8_t {
-  kLoadBegan,    // Of a whole run. To read what a cached run has grown by is no load.
+  kLoadBegan,    // A load of a whole run. To read what a cached run has grown by is no load.
   kLoadKept,     // The load has ended, and the points stay in memory.
   kLoadNotKept,  // It has ended, and there is no room for them.
   kLoadGivenUp,  // As there will be no room, or another load began.
   kReadFailed,   // The load, or to read on in the run, whether it is cached or not.
-  kRead,         // What was new has been read: what had failed is over.
+  kRead,         // All new data has been read: an earlier failure is over.
   kEvicted,
 };
 struct CacheStatus {
@@ -55,11 +55,12 @@ struct CacheStatus {
 };
 CacheStatus After(CacheStatus status, CacheEvent event);
 
-// What a query for points does.
+// How a query for points is answered.
 enum class DataAnswer : std::uint8_t {
   kWhole,
-  kIncomplete,   // What there is, marked as not all of it.
-  kLoadAndWait,  // Loads the run, at most until the query's deadline. One that failed too.
+  kIncomplete,   // The points that are there, marked as incomplete.
+  kLoadAndWait,  // Loads the run, also one that failed, and waits at most until the query's
+                 // deadline.
   kRefuse,       // FailedPrecondition.
 };
 // `cached_only`: the query must not load anything.

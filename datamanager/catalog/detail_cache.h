@@ -25,9 +25,10 @@
 
 namespace datamanager {
 
-// Which runs have their points in memory, within a budget of bytes, and the state of every run. It
-// holds a `Detail` of each cached run and knows nothing about it; whoever changes one says how many
-// bytes it has. Any thread may call any method; none blocks. No Detail is destroyed under the lock.
+// Decides which runs have their points in memory, within a budget of bytes, and keeps the state of
+// every run. It holds a `Detail` of each cached run and knows nothing about it; a caller that
+// changes a detail says how many bytes it has. Any thread may call any method; none blocks. No
+// Detail is destroyed under the lock.
 //
 // Re-imagines the detail cache of MindInsight's data manager: runs are in the order of the later of
 // their update and their last access, in microseconds since 1970, and the first of it are evicted.
@@ -49,15 +50,15 @@ class DetailCache {
   };
   struct Status {
     CacheState state = CacheState::kNotCached;
-    absl::Status why;            // What failed last, if nothing has been read since.
+    absl::Status why;            // The last failure, if nothing has been read since.
     int failures = 0;            // In a row.
     std::int64_t newest_us = 0;  // The later of update and last access.
     std::int64_t access_us = 0;  // 0: never.
-    std::uint64_t bytes = 0;     // Of its detail; of both while it is loaded anew.
+    std::uint64_t bytes = 0;     // Size of its detail; of both while it is loaded anew.
   };
   struct Stats {
     std::uint64_t budget = 0;
-    std::uint64_t bytes = 0;  // Of all details that count, those being loaded included.
+    std::uint64_t bytes = 0;  // Size of all details that count, those being loaded included.
     std::uint64_t evicted = 0;
     // Runs by state. Those nobody has mentioned yet are not counted.
     std::size_t caching = 0, cached = 0, failed = 0;
@@ -100,8 +101,8 @@ class DetailCache {
     records_.erase(it);
   }
 
-  // The detail to answer from: the last whole one, else what is being loaded; null if there is
-  // none. An access.
+  // The detail to answer from: the last whole one, else the one being loaded; null if the run has
+  // no detail. Counts as an access.
   Lease Get(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     const auto it = records_.find(run);
@@ -109,7 +110,8 @@ class DetailCache {
     TouchRecord(it->second);
     return LeaseOf(it->second.current != nullptr ? it->second.current : it->second.loading);
   }
-  // The whole detail, to add what the run has grown by; null if there is none. No access.
+  // The whole detail, to add what the run has grown by; null if the run has no whole detail. Does
+  // not count as an access.
   Lease Whole(const std::string& run) {
     runtime::MutexLock lock(mutex_);
     const auto it = records_.find(run);
@@ -150,9 +152,9 @@ class DetailCache {
     Reorder(record);
     return LeaseOf(record.loading);
   }
-  // The detail, which is being loaded or has grown, has so many bytes. Older ones go to make room;
-  // false: there is none, and it goes when its last lease does. A load for nobody in particular is
-  // then given up.
+  // Notes that the detail, which is being loaded or has grown, has so many bytes. Older details go
+  // to make room. False: there is no room, and the detail goes when its last lease does; a load for
+  // nobody in particular is then given up.
   bool SetBytes(const Lease& lease, std::uint64_t bytes) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -183,7 +185,7 @@ class DetailCache {
     Happen(*record, record->current->kept ? CacheEvent::kLoadKept : CacheEvent::kLoadNotKept);
     SetRead(*record);
   }
-  // There is no room for it. What was cached before stays.
+  // Ends a load for which there is no room. The detail that was cached before stays.
   void GiveUpLoad(const Lease& lease) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -192,7 +194,7 @@ class DetailCache {
     Take(*record, &Record::loading, &garbage);
     Happen(*record, CacheEvent::kLoadGivenUp);
   }
-  // What was cached before stays.
+  // Ends a load that failed. The detail that was cached before stays.
   void FailLoad(const Lease& lease, absl::Status why) {
     Garbage garbage;
     runtime::MutexLock lock(mutex_);
@@ -331,12 +333,12 @@ class DetailCache {
     record.why = absl::OkStatus();
     record.failures = 0;
   }
-  // Of runs older than `newest` as many as it takes to be within the budget, oldest first. What is
-  // being read or loaded counts as gone: it goes later.
+  // Evicts runs older than `newest`, oldest first, as many as it takes to be within the budget. A
+  // detail that is being read or loaded counts as gone: it goes later.
   void Evict(std::int64_t newest, Garbage* garbage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::uint64_t left = bytes_;
     for (auto it = order_.begin(); it != order_.end() && left > room_;) {
-      const Place place = *it++;  // What is taken leaves order_.
+      const Place place = *it++;  // A record whose detail is taken leaves order_.
       if (place.newest >= newest) return;
       left -= place.record->KeptBytes();
       const SlotPtr& current = place.record->current;
@@ -382,7 +384,7 @@ class DetailCache {
   const Options options_;
   mutable runtime::Mutex mutex_;
   std::map<std::string, Record, std::less<>> records_ ABSL_GUARDED_BY(mutex_);
-  std::set<Place> order_ ABSL_GUARDED_BY(mutex_);  // Those with a slot, oldest first.
+  std::set<Place> order_ ABSL_GUARDED_BY(mutex_);  // Records with a slot, oldest first.
   std::array<std::size_t, 4> states_ ABSL_GUARDED_BY(mutex_) = {};
   std::uint64_t room_ ABSL_GUARDED_BY(mutex_) = options_.byte_budget;  // For details.
   std::uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -60,7 +60,7 @@ TEST_F(DetailCacheTest, ALoadGoesFromNotCachedOverCachingToCached) {
   const Cache::Lease load = Begin("a");
   EXPECT_EQ(StateOf("a"), CacheState::kCaching);
   EXPECT_EQ(cache_.Whole("a"), nullptr);
-  EXPECT_EQ(cache_.Get("a")->run, "a");  // What there is so far.
+  EXPECT_EQ(cache_.Get("a")->run, "a");  // The part that is there so far.
   EXPECT_TRUE(cache_.SetBytes(load, 60));
   EXPECT_EQ(cache_.StatusOf("a").bytes, 60U);
   EXPECT_EQ(cache_.GetStats().caching, 1U);
@@ -270,7 +270,7 @@ TEST_F(DetailCacheTest, OfARemovedRunNothingIsKnown) {
   EXPECT_EQ(cache_.Get("a"), nullptr);
   EXPECT_EQ(cache_.GetStats().caching, 0U);
   EXPECT_EQ(Bytes(), 0U);
-  EXPECT_FALSE(cache_.SetBytes(lease, 20));  // Of a run that is gone.
+  EXPECT_FALSE(cache_.SetBytes(lease, 20));  // The run of this lease is gone.
   cache_.EndLoad(load);
   EXPECT_EQ(cache_.Get("a"), nullptr);
   EXPECT_EQ(lease->run, "a");

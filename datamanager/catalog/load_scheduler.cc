@@ -32,7 +32,7 @@ using runtime::Mutex;
 using runtime::MutexLock;
 using Calls = std::vector<std::function<void()>>;
 
-// Of the picks of a run that is asked for, one in so many goes to a changed one.
+// While runs are asked for, one pick in so many goes to a changed run.
 constexpr std::uint64_t kPicksOfChanged = 8;
 
 class Scheduler final : public LoadScheduler {
@@ -191,7 +191,7 @@ class Scheduler final : public LoadScheduler {
     int failures = 0;                        // In a row.
     std::vector<std::uint64_t> waiters;
 
-    // Of the cycle that is under way.
+    // State of the cycle that is under way.
     bool begun = false;
     int running = 0;  // Steps.
     int hands = 1;
@@ -245,7 +245,7 @@ class Scheduler final : public LoadScheduler {
       StopRetry(job);
     }
     if (job.running > 0) return;
-    // Who is as urgent as before keeps its turn.
+    // A run that is as urgent as before keeps its turn.
     if (job.place.has_value() && job.wants.urgency == before && before <= Urgency::kChanged) return;
     Enqueue(job);
   }
@@ -390,7 +390,7 @@ class Scheduler final : public LoadScheduler {
     if (std::exchange(job.forgotten, false)) {
       job.failures = 0;
     } else if (error.ok()) {
-      // Who began to wait after a step for somebody else waits for the next cycle.
+      // A caller that began to wait after a step for somebody else waits for the next cycle.
       if (done_for->need == Need::kCache && done_for->asked) {
         EndWaits(job, error, calls);
       } else if (asked_later.has_value()) {

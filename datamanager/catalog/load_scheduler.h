@@ -20,11 +20,11 @@ namespace datamanager {
 // destructor. Callbacks run on its threads (or in the destructor) without a lock, and must not
 // block.
 //
-// What is asked for goes first, then what has changed, then runs that nobody has looked into, then
-// the rest of the cache, newest first. As work is done in small steps, a run that is asked for
-// begins one step later at most, whatever else is being loaded. Runs that are asked for take turns,
-// and so do changed ones; of eight steps one is for a changed run, so that long loads hold up no
-// announcement.
+// Runs that are asked for go first, then runs that have changed, then runs that nobody has looked
+// into, then the rest of the cache, newest first. As work is done in small steps, a run that is
+// asked for begins one step later at most, whatever else is being loaded. Runs that are asked for
+// take turns, and so do changed ones; of eight steps one is for a changed run, so that long loads
+// hold up no announcement.
 //
 // Re-imagines MindInsight's loader pool (which reads one event of each run in turn, in its own
 // order) and the thread pool over runs of TensorBoard's Rust server (one thread a run, whose answer
@@ -41,9 +41,9 @@ class LoadScheduler {
     kCount,    // Nobody knows yet what is in it.
     kUnasked,  // It might be asked for.
   };
-  // What a run is read for.
+  // The purpose of reading a run.
   enum class Need : std::uint8_t {
-    kRefresh,  // What is new: then it is counted, and still cached if it was.
+    kRefresh,  // Its new data: then the run is counted, and still cached if it was.
     kCache,    // The same, and all its points are in memory (if they find room).
   };
   struct Want {
@@ -62,8 +62,8 @@ class LoadScheduler {
     // With `done`: kept until everybody who waits for the run has been called, so that they find
     // what could not be kept (a lease of DetailCache).
     std::shared_ptr<void> hold;
-    // With `done`: not OK if a part of the work could not be done. Who waits gets what there is;
-    // for the rest it is tried again, as after an error.
+    // With `done`: not OK if a part of the work could not be done. Waiting callers get what there
+    // is; the rest of the work is tried again, as after an error.
     absl::Status problem = absl::OkStatus();
   };
   // Reads a little of a run: some 4 MiB or 5 ms. One step of a run at a time, unless `hands` said
@@ -95,10 +95,10 @@ class LoadScheduler {
   // Waits for the steps that are under way; whoever waits gets Cancelled.
   virtual ~LoadScheduler() = default;
 
-  // There is work for this run. Of several urgencies the greatest counts, of several needs too; a
-  // run that is being read is looked at again afterwards. kAsked as in Ask() by nobody who waits.
-  // `newest` orders runs of kCount and kUnasked: the later of update and last access, greatest
-  // first.
+  // Says that there is work for this run. The greatest of several urgencies counts, and the
+  // greatest of several needs; a run that is being read is looked at again afterwards. kAsked does
+  // the same as Ask(), but nobody waits. `newest` orders runs of kCount and kUnasked: the later of
+  // update and last access, greatest first.
   virtual void Schedule(const std::string& run, Urgency urgency, std::int64_t newest) = 0;
 
   // Caches the run before all others. `done` is called once: OK when it is cached (or held, see
@@ -113,13 +113,14 @@ class LoadScheduler {
   virtual void Forget(const std::string& run) = 0;
 
   // Calls `done` once all work that is known now has been done, has failed or was forgotten: at
-  // once, on this thread, if there is none; never, if the scheduler ends before.
+  // once, on this thread, if there is no work; never, if the scheduler ends before.
   virtual void WhenLoaded(std::function<void()> done) = 0;
 
   virtual Stats GetStats() const = 0;
 };
 
-// Of the flag --load_threads; 0: as many as there are cores. InvalidArgument names the range.
+// The number of threads for the flag --load_threads; 0: as many as there are cores. InvalidArgument
+// names the range.
 absl::StatusOr<int> LoadThreads(int flag, unsigned cores);
 
 }  // namespace datamanager

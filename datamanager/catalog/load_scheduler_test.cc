@@ -128,7 +128,7 @@ class FakeLoads {
   std::map<std::string, std::deque<absl::StatusOr<Progress>>> ends_ ABSL_GUARDED_BY(mutex_);
 };
 
-// What a callback was called with.
+// Keeps the status that a callback was called with.
 class Answer {
  public:
   std::function<void(const absl::Status&)> Callback() {
@@ -379,7 +379,7 @@ TEST_F(LoadSchedulerTest, AFailedLoadIsTriedAgainAfterGrowingPauses) {
     scheduler_->WhenLoaded(settled.Bare());
     ASSERT_TRUE(settled.Await().has_value());
   }
-  // Whoever asks does not wait for the pause, and a success ends it.
+  // A caller that asks does not wait for the pause, and a success ends it.
   Answer again;
   scheduler_->Ask(".a", absl::InfiniteDuration(), again.Callback());
   loads_.Done(".a");
@@ -462,7 +462,7 @@ TEST_F(LoadSchedulerTest, PartsOfARunAreReadByThreadsWithNothingElseToDo) {
   EXPECT_EQ(other.Await(), absl::OkStatus());
   EXPECT_EQ(scheduler_->GetStats().busy, 3);
 
-  // Who finds no part says 1; it is over when the last step is.
+  // A step that finds no part says 1; the load is over when the last step is.
   Answer answer;
   scheduler_->Ask(".large", absl::InfiniteDuration(), answer.Callback());
   loads_.More(".large");

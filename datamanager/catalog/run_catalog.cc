@@ -44,7 +44,8 @@ constexpr absl::Duration kFailureHolds = absl::Seconds(1);
 // beside each other would take turns.
 constexpr absl::Duration kLoadsUnaskedEvery = absl::Minutes(1);
 constexpr absl::Duration kLongestLoad = absl::Minutes(10);
-// What found no room stays so long for who asks for the next part of it, and so many of them.
+// A run that found no room stays for so long, for a caller that asks for the next part of it; and
+// at most so many such runs stay.
 constexpr absl::Duration kLingers = absl::Seconds(5);
 constexpr std::size_t kMostLinger = 16;
 constexpr std::size_t kMostRemembered = 100'000;
@@ -87,13 +88,13 @@ class RunCatalog::Run {
 
     RunReader reader;
     TagLevels levels;
-    // What is read until it is counted was there before anybody could follow it.
+    // The points read until the run is counted were there before anybody could follow it.
     bool history = false;
     // The number of the KeptPoints that its points are kept for.
     std::uint64_t kept_by = 0;
     // When the newest file was written that something was read of since it was listed.
     std::int64_t grown_us = 0;
-    std::uint64_t known_bytes = 0;  // What it adds to those of the catalog.
+    std::uint64_t known_bytes = 0;  // Its share of known_bytes_ of the catalog.
     // Why the last step could not go on, and when.
     absl::Status failure;
     absl::Duration failed_at;
@@ -219,7 +220,7 @@ void RunCatalog::Found(const RunTree::Delta& delta, std::span<const ListedRunPtr
   }
   EndLingering();
   const bool whole = std::exchange(whole_, false);
-  // Room may have become free. (Of the first scan all runs were just added.)
+  // Room may have become free. (After the first scan all runs were just added.)
   if (!first && (whole || !delta.removed.empty())) LoadWhatHasRoom(runs);
   if (whole && options_.indexes != nullptr && unreadable.count == 0) {
     std::set<std::string> directories;
@@ -256,7 +257,7 @@ void RunCatalog::TakeListing(const RunTree::Delta& delta, std::span<const Listed
   for (const ListedRunPtr& listed : delta.added) Add(listed, NextGeneration(listed->name), first);
   for (const RunTree::Changed& changed : delta.changed) Change(changed.run);
   if (only_listing) return;
-  // Whatever is there is listed, whoever was told first that it has come.
+  // Lists every run that is there, whichever part was told first that it has come.
   for (const ListedRunPtr& listed : runs) {
     if (Find(listed->name) == nullptr) Add(listed, NextGeneration(listed->name), false);
   }
@@ -747,7 +748,7 @@ absl::Status RunCatalog::Look(const Request& request, const Use& use) {
     if (request.take_part || state.reader.Unreadable().ok()) {
       used = UseWhatIsThere(request, cached, state.reader, use);
     } else if (state.failure.ok()) {
-      return unreadable(state.reader.Unreadable());  // Nor will it be, as it is now.
+      return unreadable(state.reader.Unreadable());  // The run will not be readable as it is now.
     }
     if (used.has_value()) {
       bytes = data.cached_bytes();

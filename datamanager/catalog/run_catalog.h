@@ -65,22 +65,24 @@ class RunCatalog : public RunSource {
     int load_threads = 1;  // 1..LoadScheduler::kMaxThreads.
     int open_files = 16;   // Event files, at once.
     std::uint64_t step_bytes = std::uint64_t{4} << 20;
-    std::uint64_t part_bytes = std::uint64_t{4} << 20;  // Of large files, see RunReader.
+    std::uint64_t part_bytes = std::uint64_t{4} << 20;  // Size of the parts of large files, see
+                                                        // RunReader.
     // Called once for each point that was not there yet when its run was counted for the first
     // time; of runs that come after the first scan, for each. Each call goes on where the last one
     // of the tag ended, unless the generation of the run has risen: then its points begin again at
     // 0. May be empty.
     OnPoints on_points = {};
-    RunIndexes* indexes = nullptr;  // Not owned; null: none. Of runs that the first scan finds.
+    RunIndexes* indexes = nullptr;  // Not owned; null: no indexes. They serve runs that the first
+                                    // scan finds.
     runtime::Clock* clock = runtime::Clock::Real();  // Not owned.
 
     static constexpr std::uint64_t kUnknownBudget = std::uint64_t{256} << 20;
   };
-  // What is known of a run without its points.
+  // Facts about a run that are known without its points.
   struct RunInfo {
     ListedRunPtr listed;
     CacheState state = CacheState::kNotCached;
-    absl::Status why;            // Of a failed one, or what failed last.
+    absl::Status why;            // Why the run failed, or the last failure.
     std::int64_t access_us = 0;  // Microseconds since 1970; 0: never.
     std::uint64_t cached_bytes = 0;
     // As listed, or newer: when it was seen to grow.
@@ -117,9 +119,9 @@ class RunCatalog : public RunSource {
   };
   struct Stats {
     std::uint64_t runs = 0, counted = 0;
-    std::uint64_t memory_bytes = 0;  // Of all runs, points and what is known without them.
+    std::uint64_t memory_bytes = 0;  // Memory of all runs: points, and what is known without them.
     std::uint64_t records = 0, bad_records = 0;
-    std::uint64_t read_bytes = 0, total_bytes = 0;  // Of the files.
+    std::uint64_t read_bytes = 0, total_bytes = 0;  // Bytes of the files.
     std::uint64_t event_bytes_read = 0;  // By this process; those that were read again too.
     DetailCache<KeptPoints>::Stats cache;
     LoadScheduler::Stats loads;
@@ -133,10 +135,10 @@ class RunCatalog : public RunSource {
 
   // --- Following the files ---
 
-  // For who looks at the tree of directories (run_follower.h), one call at a time. What they say
-  // has changed is read afterwards. A look at everything begins, or one has ended that has found
-  // `delta`; `runs` are all there are, sorted by name. Found() blocks on what updaters of the brief
-  // cache read.
+  // For the follower of the tree of directories (run_follower.h), one call at a time. Files that
+  // these calls report as changed are read afterwards. ScanBegan(): a look at everything begins.
+  // Found(): a look has ended that has found `delta`; `runs` are all runs there are, sorted by
+  // name. Found() blocks while updaters of the brief cache read.
   void ScanBegan();
   // `only_listing`: growth that was told before is in the listing now; the brief cache is left as
   // it is, but for these runs.
@@ -159,9 +161,9 @@ class RunCatalog : public RunSource {
   void Stop();
   // Calls `done` once all work that is known now has been done, has failed or was forgotten.
   void WhenLoaded(std::function<void()> done);
-  // What WhenLoaded() tells, waited for. False: it took longer.
+  // Waits for what WhenLoaded() tells. False: it took longer.
   bool AwaitLoaded(absl::Duration timeout);
-  // Whoever looks into directories counts them here (RunTree::Options).
+  // The number of directories looked into, which RunTree counts here (RunTree::Options).
   std::atomic<std::size_t>* looked_into() { return &looked_into_; }
   // The first scan is over: which runs there are is known.
   bool scanned() const;
@@ -207,8 +209,8 @@ class RunCatalog : public RunSource {
                                std::uint64_t points)>& visit);
   // At most `limit` points of the tag with this topic behind the known ones; what is known of
   // another generation means nothing. A tag that has got its last one before `since` (seconds since
-  // 1970) is not read for the rest. None if there are none, or no such topic. Unavailable: the
-  // run has to be read for them; `wait_for` says what is to be waited for.
+  // 1970) is not read for the rest. No points if there are no further ones, or no such topic.
+  // Unavailable: the run has to be read for them; `wait_for` says what is to be waited for.
   absl::StatusOr<Stretch> PointsAfter(std::string_view topic, std::span<const Place> known,
                                       std::size_t limit, std::optional<Request>* wait_for,
                                       double since = 0);
@@ -255,20 +257,21 @@ class RunCatalog : public RunSource {
   void Linger(const std::string& name, std::shared_ptr<void> hold);
   void TakeListing(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                    bool only_listing);
-  // The first run whose level is not before `level`, with its level; null if there is none.
+  // The first run whose level is not before `level`, with its level; null if there is no such run.
   std::pair<std::string, RunPtr> RunFromLevel(std::string_view level) const;
   void Happen(ManagerEvent event);
 
   const Options options_;
   std::atomic<std::size_t> looked_into_ = 0;
   std::atomic<std::uint64_t> event_bytes_read_ = 0;
-  std::atomic<std::uint64_t> known_bytes_ = 0;  // Of all runs, what is known without their points.
+  std::atomic<std::uint64_t> known_bytes_ = 0;  // Size of what is known of all runs without their
+                                                // points.
   mutable eventlog::OpenFileBound open_files_;
   BriefCache brief_;
   mutable Cache cache_;
 
   std::atomic<bool> stopping_ = false;
-  bool whole_ = false;                  // Of the thread that scans: everything is looked at.
+  bool whole_ = false;                  // For the thread that scans: everything is looked at.
   std::atomic<bool> has_runs_ = false;  // As of the last scan.
   // While it is decided which runs there are. Taken before all others.
   runtime::Mutex listing_mutex_;
@@ -276,7 +279,7 @@ class RunCatalog : public RunSource {
   std::map<std::string, RunPtr, std::less<>> runs_ ABSL_GUARDED_BY(mutex_);
   // The same runs by their level in topics, "exp-1/", which is also the order of topics.
   std::map<std::string, RunPtr, std::less<>> runs_by_level_ ABSL_GUARDED_BY(mutex_);
-  // Of runs that are gone, so that another one of the name begins behind them.
+  // Generations of runs that are gone, so that another run of the same name begins behind them.
   std::map<std::string, std::uint64_t> generations_ ABSL_GUARDED_BY(mutex_);
   // Files that have grown, by run; for its next step.
   std::map<std::string, std::set<std::string>> grown_ ABSL_GUARDED_BY(mutex_);

@@ -355,12 +355,12 @@ TEST_F(RunCatalogTest, ARunThatBecomesTheNewestIsLoadedUnaskedAndTheOldestGoes) 
   EXPECT_EQ(grow("r0", 3), "r0 cached, r1 not cached, r2 cached");
   EXPECT_EQ(PointsOf(*catalog, Points("r2"), false), "10000");
   EXPECT_EQ(grow("r1", 2), "r0 not cached, r1 cached, r2 cached");
-  // What was loaded a moment ago is not loaded again for nobody.
+  // A run that was loaded a moment ago is not loaded again for nobody.
   EXPECT_EQ(grow("r0", 1), "r0 not cached, r1 cached, r2 cached");
   clock.Advance(absl::Minutes(1));
   Scan(*catalog);
   EXPECT_EQ(States(*catalog), "r0 cached, r1 not cached, r2 cached");
-  // Nor is anything read when nothing happens.
+  // Nothing is read when nothing happens.
   const std::uint64_t read = catalog->GetStats().event_bytes_read;
   for (int i = 0; i < 3; ++i) {
     clock.Advance(absl::Minutes(1));
@@ -378,7 +378,7 @@ TEST_F(RunCatalogTest, RoomThatBecomesFreeIsTakenByTheNextNewest) {
   const auto catalog = CatalogWithClock(&clock, 190'000);
   Scan(*catalog);
   EXPECT_EQ(States(*catalog), "r0 not cached, r1 not cached, r2 cached, r3 cached");
-  // One of them may have been loaded before all were known.
+  // A run may have been loaded before all runs were known.
   clock.Advance(absl::Minutes(1));
   std::filesystem::remove_all(root_ + "/r3");
   Scan(*catalog);
@@ -643,7 +643,7 @@ TEST_F(RunCatalogTest, TheRestOfWhatIsAskedForWhileItIsLoadedGoesBeforeAllElse) 
     const std::vector<std::string> files = {kFile};
     for (const std::string& run : others) {
       Report(run, 2);
-      catalog->Grown(run, files);  // Which is more urgent than what nobody asks for.
+      catalog->Grown(run, files);  // A changed run is more urgent than one that nobody asks for.
     }
     Announced();
     LetTheLoadGoOn(*catalog);
@@ -728,7 +728,7 @@ TEST_F(RunCatalogTest, ARunIsAsOldAsItsFilesWhenItIsMovedIn) {
   const auto updated = [&] { return absl::FromUnixMicros(catalog->Describe("r")->update_us); };
   EXPECT_EQ(catalog->Describe("r")->update_us, catalog->Describe("r")->listed->update_us);
   EXPECT_LT(updated(), absl::Now() - absl::Hours(47));
-  // What it has grown by counts before it is listed.
+  // Growth of the run counts before it is listed.
   Report("r", 6);
   const std::vector<std::string> files = {kFile};
   catalog->Grown("r", files);

@@ -1,7 +1,7 @@
 #include "datamanager/catalog/run_indexes.h"
 
-// What is known of the index of a run, extents_, is what was written or read last, or could not be
-// written: a full disk is tried again when the run has grown, not every time.
+// extents_ has for each run the extent of the index that was written or read last, or that could
+// not be written: after a full disk the next try comes when the run has grown, not every time.
 
 #include <algorithm>
 #include <cstddef>
@@ -153,7 +153,7 @@ std::unique_ptr<RunIndexes::Made> RunIndexes::Make(const std::string& run,
 
 void RunIndexes::WriteOne(const std::string& run, const WithReader& with_reader) {
   {
-    // Whoever reads on in it while it is written says so again.
+    // A thread that reads on in the run while its index is written marks the run again.
     MutexLock lock(mutex_);
     due_.erase(run);
     changed_.erase(run);

@@ -32,12 +32,13 @@ class RunIndexes {
     std::uint64_t rebuilt = 0;  // of those, written anew.
     std::uint64_t written = 0;  // New, grown and rebuilt ones.
     std::uint64_t failed = 0;   // That could not be written.
-    std::uint64_t spared_bytes = 0;  // Of event files, that were not read as an index was used.
+    std::uint64_t spared_bytes = 0;  // Bytes of event files that were not read because an index was
+                                     // used.
     IndexStore::Stats store;
   };
   enum class Which {
-    kDue,      // Of runs without one, or that have grown by an eighth and 1 MiB since.
-    kChanged,  // Of all that have grown: the process ends.
+    kDue,      // Indexes of runs without one, or that have grown by an eighth and 1 MiB since.
+    kChanged,  // Indexes of all runs that have grown: the process ends.
   };
   // Calls `use` with what was read of the run, while nobody changes it. False: there is no such
   // run.
@@ -46,7 +47,7 @@ class RunIndexes {
 
   explicit RunIndexes(std::unique_ptr<IndexStore> store) : store_(std::move(store)) {}
 
-  // Nothing if there is none, or none of any use. Blocks on the disk.
+  // Nothing if the run has no index, or none of any use. Blocks on the disk.
   std::optional<IndexReader> Read(const ListedRun& run, IndexPart part);
   // Whether it has the points of all that was read of the run, and of no more.
   bool HasPointsOf(const RunReader& reader) const;
@@ -66,10 +67,10 @@ class RunIndexes {
   Stats GetStats() const;
 
  private:
-  // What an index holds.
+  // The extent of the data that an index holds.
   struct Extent {
     std::uint64_t generation = 0;
-    std::uint64_t bytes = 0;  // Of the run's files.
+    std::uint64_t bytes = 0;  // Bytes of the run's files.
     bool with_points = false;
 
     bool operator==(const Extent&) const = default;
@@ -89,7 +90,8 @@ class RunIndexes {
   std::map<std::string, Extent> extents_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> refused_ ABSL_GUARDED_BY(mutex_);
   std::set<std::string> due_ ABSL_GUARDED_BY(mutex_);
-  std::set<std::string> changed_ ABSL_GUARDED_BY(mutex_);  // Those that are due, too.
+  std::set<std::string> changed_ ABSL_GUARDED_BY(mutex_);  // Runs that have grown, the due ones
+                                                           // too.
 };
 
 }  // namespace datamanager

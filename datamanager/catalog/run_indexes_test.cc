@@ -126,7 +126,7 @@ std::string Describe(RunData& data) {
     absl::StrAppend(&text, "\n", file.listed.name, " ", file.position.record.offset, " ",
                     file.records, " ", file.points, " ", file.version);
     for (const eventlog::Fault& fault : file.faults.all()) {
-      if (fault.kind >= eventlog::FaultKind::kShrunk) continue;  // Of a later session.
+      if (fault.kind >= eventlog::FaultKind::kShrunk) continue;  // A fault of a later session.
       absl::StrAppend(&text, " ", std::string(eventlog::FaultName(fault.kind)), " ", fault.count,
                       " ", fault.bytes, " at ", fault.first_offset);
     }
@@ -186,7 +186,7 @@ class RunIndexesTest : public testing::Test {
   }
 
   struct Session {
-    std::string known;  // Of the run "exp".
+    std::string known;  // Everything known of the run "exp".
     RunCatalog::Stats stats;
     RunIndexes::Stats indexes;
     std::uint64_t generation = 0;
@@ -232,7 +232,7 @@ class RunIndexesTest : public testing::Test {
     return session;
   }
   Session Serve() { return Serve(Options()); }
-  // What a session without indexes knows.
+  // Returns what a session without indexes knows.
   std::string Truth() {
     Options options;
     options.indexed = false;
@@ -403,7 +403,7 @@ TEST_F(RunIndexesTest, ARunWithoutRoomIsCountedFromItsIndex) {
   const Session again = Serve();
   EXPECT_EQ(again.known, truth);
   EXPECT_LT(again.stats.event_bytes_read, LogBytes() / 20);
-  // Who asks for points that found no room gets those of the index.
+  // A caller that asks for points that found no room gets those of the index.
   small.need = RunSource::Need::kPoints;
   const Session asked = Serve(small);
   EXPECT_EQ(asked.known, truth);
@@ -444,7 +444,7 @@ TEST_F(RunIndexesTest, ASecondWriteIsForARunThatHasGrownEnough) {
 }
 
 TEST_F(RunIndexesTest, OneOfARunThatGrowsWhileItIsMadeIsNotWritten) {
-  // Of three tags of 3 MiB the last one is added once others had their turn.
+  // The last one of three tags of 3 MiB is added once others had their turn.
   const std::string content(std::size_t{3} << 20, 'x');
   std::string bytes;
   for (const char* tag : {"a", "b", "c"}) {

@@ -1,8 +1,9 @@
 #ifndef DATAMANAGER_CATALOG_RUN_SOURCE_H_
 #define DATAMANAGER_CATALOG_RUN_SOURCE_H_
 
-// What the methods that answer queries ask of whoever has the runs. Nothing here waits for a file
-// to be read: what is not known yet is said to be so, and who wants to know is told when it is.
+// The runs, as the methods that answer queries see them. Nothing here waits for a file to be read:
+// a question about data that is not read yet gets Unavailable, and WhenReady() tells the caller
+// when to ask again.
 
 #include <cstdint>
 #include <functional>
@@ -32,17 +33,17 @@ class RunSource {
  public:
   // How much of a run a question needs.
   enum class Need : std::uint8_t {
-    kCounts,  // Which tags it has and what they add up to.
+    kCounts,  // Its tags and their counts.
     kPoints,  // Its points, and where its other values are.
   };
   struct Request {
     std::string run;  // The whole name.
     Need need = Need::kCounts;
     bool cached_only = false;  // Nothing is read for it.
-    // What has been read until now will do if reading has begun already.
+    // The part that has been read until now will do if reading has begun already.
     bool take_part = false;
-    // The same for points that are being loaded will not do. (Who makes the load begin says so when
-    // it has been waited for.)
+    // A part of points that are being loaded will not do. (A caller that has made the load begin
+    // sets this once it has waited for the load.)
     bool whole = false;
   };
   // Valid during the call, under the run's lock.
@@ -56,15 +57,16 @@ class RunSource {
 
   virtual ~RunSource() = default;
 
-  // Of all runs, sorted. Unavailable, with the progress, before the first scan has ended.
+  // Names of all runs, sorted. Unavailable, with the progress, before the first scan has ended.
   virtual absl::StatusOr<std::vector<std::string>> Names() const = 0;
   // NotFound: there is no such run.
   virtual absl::StatusOr<std::shared_ptr<BriefItem>> Brief(const std::string& run) const = 0;
   // Calls `use`, which is quick, and returns what it does: with all that is needed, or with what
-  // there is while the run's points are being loaded. What is NotFound in that may come yet, so it
-  // is Unavailable, or FailedPrecondition with `cached_only`. Without calling it: NotFound, there
-  // is no such run; FailedPrecondition, `cached_only` and what is needed is not there; Unavailable,
-  // it is being read now, because of this call if it was not before; DataLoss, it cannot be read.
+  // there is while the run's points are being loaded. A NotFound of `use` is then answered as
+  // Unavailable, or FailedPrecondition with `cached_only`, because the thing may come yet. Without
+  // calling it: NotFound, there is no such run; FailedPrecondition, `cached_only` and what is
+  // needed is not there; Unavailable, it is being read now, because of this call if it was not
+  // before; DataLoss, it cannot be read.
   virtual absl::Status Look(const Request& request, const Use& use) = 0;
   // Calls `ready` once, on any thread, when Look() of the same request may answer something else
   // than Unavailable; at once if it may now.

@@ -5,8 +5,8 @@
 
 namespace datamanager {
 
-// What is made of the small files of each run: its lineage, its trial and its configuration. Before
-// the first scan.
+// Adds the updaters that read the small files of each run: its lineage, its trial and its
+// configuration. Call it before the first scan.
 void AddUpdaters(RunCatalog* catalog);
 
 }  // namespace datamanager

@@ -22,8 +22,8 @@ class TagLevels {
     RunData::TagId tag = 0;
   };
 
-  // All tags of `data`, also empty ones, in the order of their topics. Of two tags with one level,
-  // which is possible for long names only, the one that was seen first. Valid until the next call.
+  // All tags of `data`, also empty ones, in the order of their topics. If two tags have one level,
+  // which is possible for long names only, the one seen first is there. Valid until the next call.
   std::span<const Entry> Get(const RunData& data);
   // The tag with this level.
   std::optional<RunData::TagId> Find(const RunData& data, std::string_view level);

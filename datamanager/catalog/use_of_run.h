@@ -10,8 +10,8 @@
 
 namespace datamanager {
 
-// What RunSource::Look() does with a run as far as it has been read; `state` is that of before the
-// call. Nothing if `use` was not called, as not enough is there.
+// Does the work of RunSource::Look() with a run as far as it has been read; `state` is the run's
+// state before the call. Nothing if `use` was not called, as not enough is there.
 std::optional<absl::Status> UseWhatIsThere(const RunSource::Request& request, CacheState state,
                                            RunReader& reader, const RunSource::Use& use);
 
