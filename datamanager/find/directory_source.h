@@ -12,7 +12,7 @@
 
 namespace datamanager {
 
-// What tells one file or directory from another that was made later under the same name. Many file
+// Tells one file or directory from another that was made later under the same name. Many file
 // systems give the number of a deleted inode to the next one, so its birth belongs to it.
 struct FileIdentity {
   std::uint64_t device = 0;
@@ -30,7 +30,7 @@ struct FileState {
   Type type = Type::kOther;
   FileIdentity identity;
   std::int64_t modified_ns = 0;
-  std::int64_t changed_ns = 0;  // Of the inode; nobody can set it back.
+  std::int64_t changed_ns = 0;  // Change time of the inode; nobody can set it back.
   std::uint64_t bytes = 0;
 
   bool operator==(const FileState&) const = default;
@@ -44,7 +44,7 @@ struct FileState {
 // the system's error stands for (PermissionDenied, InvalidArgument for a path that is too long).
 class DirectorySource {
  public:
-  // What an entry is by itself: links are not followed.
+  // The type of an entry by itself: links are not followed.
   enum class Entry : std::uint8_t { kRegular, kDirectory, kLink, kOther };
   using OnEntry = std::function<void(std::string_view name, Entry type)>;
 
@@ -56,7 +56,8 @@ class DirectorySource {
   // Links are followed. One system call.
   virtual absl::StatusOr<FileState> Look(const std::string& path) = 0;
   // The same for paths that begin with that of a directory, cheaper as the system need not find its
-  // way to it each time: for one scan, as it stays at what has that path now. Null: there is none.
+  // way to it each time: for one scan, as it stays at what has that path now. Null: the source has
+  // no cheaper way, or cannot open the directory.
   virtual std::unique_ptr<DirectorySource> Below(const std::string& directory) {
     (void)directory;
     return nullptr;

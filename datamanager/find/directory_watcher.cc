@@ -20,9 +20,9 @@ constexpr std::uint32_t kStructure = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_
                                      IN_UNMOUNT;
 constexpr std::uint32_t kMask = (kStructure & ~(IN_IGNORED | IN_UNMOUNT)) | IN_MODIFY | IN_ONLYDIR;
 
-// Who is watched under which number. A directory that was moved keeps its number in the kernel, and
-// is told under its old path until it is watched under the new one: so what is not wanted any more
-// goes before anything is added.
+// Knows the number under which each directory is watched. A directory that was moved keeps its
+// number in the kernel, and is told under its old path until it is watched under the new one: so
+// watches that are not wanted any more go before any is added.
 class InotifyWatcher : public DirectoryWatcher {
  public:
   InotifyWatcher(runtime::EventLoop* loop, Inotify inotify, runtime::UniqueFd fd,

@@ -33,7 +33,7 @@ class DirectoryWatcher {
   };
   // The kernel's part, for tests that let it fail or say what they like.
   struct Inotify {
-    // Not valid, with errno: there is none.
+    // Not valid, with errno: there is no inotify.
     std::function<runtime::UniqueFd()> open;
     // As inotify_add_watch().
     std::function<int(int fd, const char* path, std::uint32_t mask)> add;

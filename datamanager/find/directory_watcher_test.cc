@@ -275,7 +275,7 @@ TEST_F(PipedWatcherTest, AWatchThatTheKernelDroppedIsAddedAgain) {
     EXPECT_TRUE(changes_.front().structure);
   }
   EXPECT_THAT(Watch({"/a"}).added, ElementsAre("/a"));
-  // What comes late of the old one is nobody's.
+  // A late event of the old watch belongs to no directory.
   Say(Event(1, IN_IGNORED) + Event(2, IN_MODIFY, "x"));
   EXPECT_TRUE(AwaitChange("/a", "x"));
 }

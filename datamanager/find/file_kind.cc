@@ -30,7 +30,7 @@ std::string_view WithoutZeros(std::string_view digits) {
   return digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
 }
 
-// What stands behind the first `mark` that a digit follows; nothing: there is none.
+// The text behind the first `mark` that a digit follows; nothing if no such mark is in the name.
 std::optional<std::string_view> BehindMark(std::string_view name, std::string_view mark) {
   for (std::size_t at = name.find(mark); at != std::string_view::npos;
        at = name.find(mark, at + 1)) {
@@ -61,7 +61,8 @@ void ReadMindSporeName(std::string_view rest, FileName* result) {
   }
 }
 
-// What else ends in ".pb": MindSpore's profile of memory, and an exported TensorFlow model.
+// True for other files that end in ".pb": MindSpore's profile of memory, and an exported TensorFlow
+// model.
 bool IsNoGraph(std::string_view name) {
   constexpr std::string_view kMemory = "memory_usage_";
   if (name.substr(0, kMemory.size()) == kMemory) {
@@ -73,7 +74,8 @@ bool IsNoGraph(std::string_view name) {
   return std::find(std::begin(kModelFiles), std::end(kModelFiles), name) != std::end(kModelFiles);
 }
 
-// Of programs that write a file under another name until it is whole, or keep the old one.
+// True for names that programs use which write a file under another name until it is whole, or keep
+// the old one.
 bool IsTemporary(std::string_view name) {
   constexpr std::string_view kEnds[] = {
       "~",      ".tmp",        ".temp",      // Backups (rsync --backup, editors), and anybody's.

@@ -7,23 +7,23 @@
 
 namespace datamanager {
 
-// What a file in a log directory is, by its name alone.
+// The kind of a file in a log directory, by its name alone.
 //
 // Re-imagines what TensorBoard and MindInsight look for. It differs in two rules: a name with
 // "tfevents" is TensorBoard's even if "summary.NUMBER" stands in it somewhere (a host may be called
 // so), unless it is all of MindSpore's ".out.events.summary."; and the files of an exported
 // TensorFlow model (saved_model.pb and two more), which MindInsight takes for graphs, are none.
 //
-// Nor is what an event file is copied through of a kind: a hidden file (rsync's ".NAME.Ab12Cd",
-// "._NAME" of macOS) and the temporary names of programs that copy ("NAME.part", "NAME~"). They
-// hold points that the file itself has, or will have.
+// Files through which an event file is copied have no kind either: a hidden file (rsync's
+// ".NAME.Ab12Cd", "._NAME" of macOS) and the temporary names of programs that copy ("NAME.part",
+// "NAME~"). They hold points that the file itself has, or will have.
 enum class FileKind : std::uint8_t {
   kNone,
   kTensorBoard,       // Events.
   kProfileMarker,     // Makes its directory a run, and holds nothing.
   kMindSpore,         // A summary file.
   kMindSporeLineage,  // Lineage records of a run.
-  kMindSporeExplain,  // Of an explainer, which is no training.
+  kMindSporeExplain,  // Records of an explainer, which is no training.
   kMindSporeGraph,    // A graph as a ModelProto.
 };
 
@@ -41,9 +41,9 @@ FileName ParseFileName(std::string_view name);
 // Hidden, as the dot at its beginning says: a file or directory that a program keeps for itself.
 bool IsHidden(std::string_view name);
 
-// Of a name with a random suffix, as the AWS tools give a file that they write beside the one that
-// they will replace (".6eF7ab01"), the name without it; else empty. Such a file is no event file as
-// long as there is one of the name without the suffix.
+// The name without its random suffix (".6eF7ab01"), which the AWS tools give a file that they write
+// beside the one that they will replace; empty if the name has no such suffix. Such a file is no
+// event file as long as there is one of the name without the suffix.
 std::string_view NameBesideWhichItIsACopy(std::string_view name);
 
 // The order in which the files of a run are read: that of their names, in which numbers count as

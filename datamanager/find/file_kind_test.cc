@@ -74,7 +74,7 @@ const Row kRows[] = {
     {"fingerprint.pb"},
     {"graph.pb.txt"},
     {"graph.pbtxt"},
-    // What copies of them are called until they are whole, or are kept as.
+    // Names of copies until they are whole, or names under which copies are kept.
     {".events.out.tfevents.1596869898.host.Ab12Cd"},
     {"._events.out.tfevents.1596869898.host"},
     {".syncthing.events.out.tfevents.1596869898.host.tmp"},

@@ -13,13 +13,15 @@
 
 namespace datamanager {
 
-// What directories alone say about a run: no file was opened. Times in microseconds since 1970.
+// The facts that directories alone tell about a run: no file was opened. Times in microseconds
+// since 1970.
 
 struct ListedFile {
   std::string name;  // Any bytes, as on disk.
   FileKind kind = FileKind::kNone;
   std::optional<std::uint32_t> rank;  // See FileName.
-  // What its name says, else when it was born, else the change of its inode that was seen first.
+  // The time in its name, else the time of its birth, else the change of its inode that was seen
+  // first.
   std::int64_t create_us = 0;
   bool create_from_name = false;
   FileState state;
@@ -49,15 +51,16 @@ struct ListedRun {
   // bytes; the others end in "~2", "~3"...
   std::string name;
   std::string directory;  // The root and the path below it; any bytes.
-  FileIdentity identity;  // Of the directory.
-  // Of the directory: whenever a file in it is made, renamed or removed, one of both moves.
+  FileIdentity identity;  // Identity of the directory.
+  // Times of the directory: whenever a file in it is made, renamed or removed, one of the two
+  // moves.
   std::int64_t directory_modified_ns = 0;
   std::int64_t directory_changed_ns = 0;
-  std::vector<ListedFile> files;         // Those of every kind but kNone, sorted by name.
-  std::optional<ListedProfile> profile;  // Of several the one that was modified last.
+  std::vector<ListedFile> files;         // Files of every kind but kNone, sorted by name.
+  std::optional<ListedProfile> profile;  // The one modified last, if there are several.
   std::int64_t create_us = 0;
   std::int64_t update_us = 0;
-  std::uint64_t bytes = 0;  // Of the files that hold data.
+  std::uint64_t bytes = 0;  // Size of the files that hold data.
 
   bool operator==(const ListedRun&) const = default;
 };

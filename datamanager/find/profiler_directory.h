@@ -16,11 +16,11 @@ enum class ProfilerType : std::uint8_t { kAscend, kGpu, kCpu, kTensorBoard };
 // listing.
 bool MayBeProfilerDirectory(std::string_view name);
 
-// Whose profile a directory holds that may be one, by the names of the files directly in it; what
-// they hold is never read. Nothing: it is none. As MindInsight sees it: a file of one of the
-// profiler's kinds must name a device, and of several types the first of the enumeration counts.
-// A directory that holds one is a run, like one that holds a summary file; of several in one run
-// the one that changed last is shown.
+// The type of the profile in a directory that may be a profiler's, by the names of the files
+// directly in it; their content is never read. Nothing: the directory holds no profile. As
+// MindInsight sees it: a file of one of the profiler's kinds must name a device, and of several
+// types the first of the enumeration counts. A directory that holds one is a run, like one that
+// holds a summary file; of several in one run the one that changed last is shown.
 std::optional<ProfilerType> FindProfiler(std::span<const std::string> files);
 
 // Whether a directory with this path is where a session of TensorBoard's profile plugin is, as

@@ -28,8 +28,8 @@ namespace {
 using runtime::Mutex;
 using runtime::MutexLock;
 
-// Of a scan for changes of directories, so many times as long passes until the next one; and no
-// more than this.
+// The pause after a scan for changes of directories is so many times as long as the scan; and no
+// longer than this.
 constexpr int kScanPauses = 10;
 constexpr absl::Duration kMaxScanPause = absl::Seconds(1);
 // 1 / half a percent.
@@ -100,10 +100,10 @@ class Follower final : public RunFollower {
   }
 
  private:
-  // What is to be looked at.
+  // The runs and directories to be looked at.
   struct Task {
     bool whole = false;
-    bool directories = false;         // Those that have changed.
+    bool directories = false;         // Look at directories that have changed.
     std::set<std::string> runs;       // Nobody has told what is new in these.
     std::set<std::string> told_runs;  // Only the listing is to follow.
     bool periodic = false;            // The next one is to be planned after it.
@@ -203,7 +203,7 @@ class Follower final : public RunFollower {
       callbacks_.found(look, delta, tree_.runs(), tree_.unreadable());
     }
     if (!watches_ || look == Look::kListing) return;
-    // What could not be watched is tried again each time that everything is looked at.
+    // Directories that could not be watched are tried again each time that everything is looked at.
     std::vector<DirectoryWatcher::Directory> directories;
     const bool watch = delta.directories || look == Look::kWhole;
     if (watch) directories = Watchable();
@@ -312,8 +312,8 @@ class Follower final : public RunFollower {
     directory_of_run_[run.name] = run.directory;
   }
 
-  // Growth of files that belong to a run by now. What belonged to none at the end of the scan
-  // before either does not count.
+  // Tells the growth of files that belong to a run by now. Files that belonged to no run at the end
+  // of the scan before either do not count.
   void TellUnclaimed() {
     std::map<std::string, std::vector<std::string>> grown;
     for (auto* const unclaimed : {&unclaimed_before_, &unclaimed_}) {

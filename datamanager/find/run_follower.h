@@ -25,10 +25,10 @@ namespace datamanager {
 //
 // inotify says at once which files grow and which directories change. Growth is told without a look
 // at anything, and put into the listing a little later; for a change of directories the tree is
-// scanned again. Whatever inotify cannot see is looked at from time to time: directories that are
-// not watched and files behind links at each reload_interval, everything at each kWholeEvery-th.
-// Looking takes half a percent of one core at most: after a look that took long the next one comes
-// later.
+// scanned again. The follower looks from time to time at all that inotify cannot see: at
+// directories that are not watched and files behind links at each reload_interval, at everything at
+// each kWholeEvery-th. Looking takes half a percent of one core at most: after a look that took
+// long the next one comes later.
 //
 // Re-imagines the reload loops of MindInsight and TensorBoard, which list and look at everything
 // each time.
@@ -36,7 +36,7 @@ class RunFollower {
  public:
   static constexpr int kWholeEvery = 20;
 
-  // What a look at the tree was about.
+  // The scope of a look at the tree.
   enum class Look : std::uint8_t {
     kWhole,    // Everything.
     kPart,     // Directories that have changed, or what is not watched.
@@ -94,7 +94,7 @@ class RunFollower {
 // time, but at each kWholeEvery-th interval at least.
 absl::Duration PauseOfLooks(absl::Duration interval, absl::Duration took);
 
-// Of the flag --reload_interval. InvalidArgument says what it may be.
+// Checks the flag --reload_interval. InvalidArgument says what it may be.
 absl::Status CheckReloadInterval(absl::Duration interval);
 
 }  // namespace datamanager

@@ -74,7 +74,7 @@ class CountingSource : public DirectorySource {
     MutexLock lock(mutex_);
     closed_ = path;
   }
-  // Whoever looks at something from now on waits until LetGo().
+  // Every look at something from now on waits until LetGo().
   void Hold() {
     MutexLock lock(mutex_);
     holds_ = true;
@@ -207,7 +207,7 @@ class RunFollowerTest : public testing::Test {
     while (real->Monotonic() < deadline) {
       clock_.Advance(absl::Milliseconds(100));
       MutexLock lock(mutex_);
-      // Who is to do it may not have its turn yet, or not know of the growth yet.
+      // The thread that is to do it may not have its turn yet, or not know of the growth yet.
       const absl::Duration look_again = real->Monotonic() + absl::Milliseconds(10);
       while (runs_[run] != bytes && real->WaitUntil(changed_, mutex_, look_again)) continue;
       if (runs_[run] == bytes) return true;

@@ -17,7 +17,7 @@
 #include "runtime/text/utf8.h"
 #include "runtime/thread.h"
 
-// What is always true between calls:
+// Always true between calls:
 // - Node::children and Node::links are what the directory listed when it was last listed; a node
 //   with `known` false has none.
 // - A node that no way counts for (its directory counts by another one, or is gone) is not known.
@@ -157,17 +157,17 @@ struct RunTree::Node {
 
   bool known = false;
   FileState state;                              // Before it was listed.
-  bool settled = false;                         // What changes it from now on changes its times.
+  bool settled = false;                         // A change from now on changes its times.
   std::vector<std::unique_ptr<Node>> children;  // Sorted by name, as the next two.
   std::vector<Link> links;
   std::vector<ListedFile> files;
   std::optional<ProfilerType> profile;
   ListedRunPtr run;
 
-  // Of the scan that is running.
+  // State of the scan that is running.
   Seen seen = Seen::kNotYet;
   FileState now;
-  absl::Status why;      // What could not be read.
+  absl::Status why;      // Why something of it could not be read.
   bool touched = false;  // Something about it has changed.
 };
 
@@ -205,7 +205,7 @@ class RunTree::Scan {
     return changed;
   }
 
-  // What is to be told of a directory; null if it is no run.
+  // The run to be told of a directory; null if the directory is no run.
   static ListedRunPtr Describe(const Node& node, std::string name, std::string directory,
                                std::optional<ListedProfile> profile) {
     ListedRun run;
@@ -356,7 +356,7 @@ class RunTree::Scan {
     const bool listed = !failed && !as_before && List(node);
     if (node.parent == nullptr) root_failed_ = failed || (!as_before && !listed);
     if (listed || (look_ == Look::kAll && !failed)) LookAtFiles(node);
-    // What could not be seen is tried again; links are, anyway.
+    // A directory that could not be seen is tried again; links are, anyway.
     if (!node.why.ok()) node.settled = false;
     LookAtLinks(node);
   }
@@ -410,7 +410,7 @@ class RunTree::Scan {
     return true;
   }
 
-  // What is written beside a file that it will replace has the same points.
+  // A file that is written beside the file that it will replace has the same points.
   static void LeaveOutCopies(std::vector<std::string>* files) {
     std::set<std::string, std::less<>> copies;
     for (const std::string& name : *files) {
@@ -423,13 +423,13 @@ class RunTree::Scan {
     });
   }
 
-  // `kept`: sorted by name. What has a name of `names` stays, what has not goes, and `make` gives
-  // what is missing, or nothing.
+  // `kept`: sorted by name. An element with a name of `names` stays, any other goes, and `make`
+  // gives an element that is missing, or nothing.
   template <typename T, typename NameOfT, typename Make>
   static std::vector<T> Merge(std::vector<std::string> names, std::vector<T> kept, NameOfT name_of,
                               Make make) {
     std::sort(names.begin(), names.end());
-    // What is renamed during a listing may come twice.
+    // An entry that is renamed during a listing may come twice.
     names.erase(std::unique(names.begin(), names.end()), names.end());
     std::vector<T> merged;
     auto old = kept.begin();
@@ -497,7 +497,7 @@ class RunTree::Scan {
       const auto state = source_->Look(path);
       const Outcome outcome = TakeState(state, &*file);
       if (outcome == Outcome::kFailed) node.why = state.status();
-      // One that was never seen is nothing yet.
+      // A file that was never seen is nothing yet.
       const bool gone = outcome == Outcome::kGone || file->kind == FileKind::kNone;
       node.touched |= gone || outcome == Outcome::kChanged;
       file = gone ? node.files.erase(file) : std::next(file);
@@ -692,10 +692,10 @@ class RunTree::Scan {
   DirectorySource* source_ = options_.source;  // Not owned.
   const std::int64_t now_ns_;
   std::set<std::pair<std::uint64_t, std::uint64_t>> claimed_;  // Device and inode.
-  std::vector<Node*> live_;                                    // Those that count.
+  std::vector<Node*> live_;                                    // Nodes that count.
   std::vector<const Node*> unreadable_;
   bool root_failed_ = false;  // It could not be looked at or listed.
-  bool dropped_ = false;      // One that counted does not any more.
+  bool dropped_ = false;      // A node that counted does not any more.
 };
 
 RunTree::RunTree(Options options)

@@ -45,7 +45,7 @@ class RunTree {
     std::string root;  // Need not exist (yet).
     // A run is left out unless one of these matches its name; none given: all runs.
     std::vector<NamePattern> include;
-    // What lies below a directory one of these matches is not looked at, nor itself. They are
+    // A directory that one of these matches is not looked at, nor is anything below it. They are
     // matched against the path below the root in UTF-8.
     std::vector<NamePattern> exclude;
     int threads = 1;  // Within 1..kMaxThreads. Few directories need fewer.
@@ -54,10 +54,10 @@ class RunTree {
     // Counts directories as scans look into them; not owned, null: nobody wants to know.
     std::atomic<std::size_t>* looked_into = nullptr;
   };
-  // Which files are looked at.
+  // Selects the files that are looked at.
   enum class Look : std::uint8_t {
     kAll,      // Every file of every run, in case it has grown.
-    kChanged,  // Those of directories that have changed: if somebody else says which files grow.
+    kChanged,  // Files of directories that have changed: if somebody else says which files grow.
   };
 
   struct Changed {
@@ -80,7 +80,7 @@ class RunTree {
 
     bool operator==(const Directory&) const = default;
   };
-  // What could not be looked into (completely), and why. Tried again in each scan.
+  // Directories that could not be looked into (completely), and why. Each scan tries them again.
   struct Unreadable {
     std::vector<absl::Status> reasons;  // The first kMaxUnreadable; they name the directory.
     std::size_t count = 0;
@@ -97,7 +97,7 @@ class RunTree {
   // A root that is missing holds no runs and is unreadable.
   Delta Rescan(Look look = Look::kAll);
   // Looks at the files of these runs alone, those that were known; other names are passed over.
-  // What came or went is left to the next Rescan.
+  // Files that came or went are left to the next Rescan.
   Delta LookAt(std::span<const std::string> runs);
 
   // As of the last call, sorted by name. Runs that have not changed keep their objects.
@@ -117,14 +117,14 @@ class RunTree {
   const Options options_;
   std::unique_ptr<Node> root_;
   std::vector<ListedRunPtr> runs_;
-  std::vector<Node*> nodes_;  // Of `runs_`, in the same order.
+  std::vector<Node*> nodes_;  // Nodes of `runs_`, in the same order.
   std::vector<std::string> linked_runs_;
   std::vector<Directory> directories_;
   Unreadable unreadable_;
 };
 
-// Of the flags --include and --exclude: the pattern that was given, or none. InvalidArgument names
-// the flag.
+// The pattern that was given with one of the flags --include and --exclude, or no pattern.
+// InvalidArgument names the flag.
 absl::StatusOr<std::vector<NamePattern>> PatternsOfFlag(std::string_view flag,
                                                         std::string_view pattern);
 

@@ -165,7 +165,7 @@ class RunTreeTest : public testing::Test {
     const timespec times[2] = {{seconds, 0}, {seconds, 0}};
     ASSERT_EQ(utimensat(AT_FDCWD, full_path.c_str(), times, 0), 0) << full_path;
   }
-  // Whatever changes a directory from now on is seen by its time, however coarse the clock is.
+  // Makes each later change of a directory visible by its time, however coarse the clock is.
   void Age() const {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(base_)) {
       if (!entry.is_symlink() && entry.is_directory()) SetModified(entry.path(), 1'600'000'000);
@@ -218,7 +218,8 @@ TEST_F(RunTreeTest, TellsFilesAndTimesOfARun) {
   Write("r/events.out.tfevents.1700000900.h", "12345");
   Write("r/events.out.tfevents.1700000100.h", "123");
   Write("r/summary.1700000500.7.h_MS", "12");
-  Write("r/summary.1700000500.7.h_MS_explain", "1");  // Of no training: counts for nothing.
+  Write("r/summary.1700000500.7.h_MS_explain", "1");  // It belongs to no training: counts for
+                                                      // nothing.
   Write("r/graph.pb", "1");                           // Its name says no time.
   SetModified(Path("r/events.out.tfevents.1700000900.h"), 1'700'001'000);
   SetModified(Path("r/events.out.tfevents.1700000100.h"), 1'700'002'000);
@@ -724,7 +725,7 @@ TEST_F(RunTreeTest, LooksAtRunsThatAreNamed) {
   const RunTree::Delta rest = tree.Rescan();
   ASSERT_THAT(rest.changed, SizeIs(1));
   EXPECT_EQ(rest.changed[0].run->name, "a");
-  // What went is for a scan.
+  // LookAt() leaves a run that went to the next scan.
   Remove(b);
   EXPECT_TRUE(IsNothing(tree.LookAt(names)));
   EXPECT_THAT(tree.Rescan().removed, ElementsAre("b"));
@@ -769,7 +770,8 @@ TEST_F(RunTreeTest, APathThatTheSystemCannotTakeIsTold) {
   ASSERT_EQ(std::system(("rm -r " + root_).c_str()), 0);  // It can go where no path leads.
 }
 
-// What has been found step by step is what a new tree finds at once, with any number of threads.
+// A tree that has followed changes step by step knows what a new tree finds at once, with any
+// number of threads.
 TEST_F(RunTreeTest, ATreeThatFollowsChangesIsWhatANewOneFinds) {
   std::mt19937 random(20'240'229);
   const auto pick = [&](unsigned below) { return static_cast<unsigned>(random() % below); };
