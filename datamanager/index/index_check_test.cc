@@ -51,7 +51,7 @@ ListedRun Listed() {
 
 struct Row {
   std::string name;
-  std::function<void(IndexedFile&, ListedRun&)> change;  // Of the second file.
+  std::function<void(IndexedFile&, ListedRun&)> change;  // Changes the second file.
   std::string wrong;                                     // Empty: nothing is.
 };
 

@@ -63,8 +63,8 @@ void PutText(std::string& out, std::string_view text) {
   out.append(text);
 }
 
-// Reads what the Put functions wrote. What is not there, or does not fit, is 0 or empty, and
-// `good()` is false from then on.
+// Reads what the Put functions wrote. A value that is not there, or does not fit, is 0 or empty,
+// and `good()` is false from then on.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : rest_(bytes) {}

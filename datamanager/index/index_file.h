@@ -87,12 +87,12 @@ struct IndexedTag {
   std::int32_t data_class = 0;
   std::string display_name;
   std::string description;
-  std::string content;   // Of the plugin, as it is.
+  std::string content;   // The plugin's content, as it is.
   bool settled = false;  // All of these stay as they are.
   bool implied = false;  // By a value of the old style.
   ScalarSummary summary;
   SeriesMarks marks;
-  // Of values that are no scalars: of their steps and times alone.
+  // Covers values that are no scalars, by their steps and times alone.
   ScalarSummary value_summary;
   SeriesMarks value_marks;
   std::uint32_t most_blobs = 0;  // In one of them.
@@ -100,14 +100,14 @@ struct IndexedTag {
   bool has_points = false;
 };
 
-// Makes an index, in memory. What is in it is the same for the same calls.
+// Makes an index, in memory. The same calls make the same index.
 class IndexWriter {
  public:
   explicit IndexWriter(const IndexedRun& run);
   // `points` is null if they and the values were given back; then `values` is empty.
   // `tag.has_points` is not looked at.
   void AddTag(const IndexedTag& tag, const ScalarColumns* points, const ValueSeries& values);
-  // Of the index, as far as it was made.
+  // Size of the index, as far as it was made.
   std::size_t bytes() const { return run_.size() + tag_heads_.size() + data_.size(); }
   // The file's bytes. ResourceExhausted if they are more than kMaxIndexBytes.
   absl::StatusOr<std::string> Finish() &&;
@@ -123,7 +123,7 @@ class IndexWriter {
 
 class IndexReader {
  public:
-  // Of a whole index, or of its head alone, which is what stands before the data. DataLoss if it is
+  // Parses a whole index, or its head alone, which is the part before the data. DataLoss if it is
   // damaged; FailedPrecondition if its format is of another version. The data of a tag are checked
   // when they are read.
   static absl::StatusOr<IndexReader> Parse(std::string index);
@@ -159,9 +159,9 @@ class IndexReader {
 std::string IndexFileName(std::string_view run_directory);
 
 enum class IndexPart { kAll, kHead };
-// Reads the index of the run in `run_directory`. NotFound if there is none, or it is that of
-// another run whose name happens to be the same; PermissionDenied if it belongs to somebody else or
-// is a link; DataLoss and FailedPrecondition as Parse().
+// Reads the index of the run in `run_directory`. NotFound if the run has no index, or if the file
+// is the index of another run and happens to have the same name; PermissionDenied if it belongs to
+// somebody else or is a link; DataLoss and FailedPrecondition as Parse().
 absl::StatusOr<IndexReader> ReadIndex(const std::string& path, std::string_view run_directory,
                                       IndexPart part);
 

@@ -20,7 +20,7 @@ namespace datamanager {
 
 // The indexes of runs in one directory, within a budget: those of the runs that were updated last.
 // A file is written beside its place and renamed; its time of change is when its run was updated,
-// so that a later process knows it too. Whatever else is in the directory and is called as an index
+// so that a later process knows it too. Any other file in the directory that is called as an index
 // or a part of one, and is of no known run, is removed.
 //
 // Any thread may call any method. All block on the disk; none for another's reading or writing.
@@ -45,7 +45,7 @@ class IndexStore {
   // Microseconds since 1970. ResourceExhausted if there is no room for it beside those of newer
   // runs, or on the disk.
   absl::Status Write(std::string_view run_directory, std::int64_t update_us, IndexWriter writer);
-  // Of no run, or one that has no index: nothing is done.
+  // Does nothing if the directory is of no run, or of a run that has no index.
   void Remove(std::string_view run_directory);
   // Removes what is of none of these runs.
   void KeepOnly(const std::set<std::string>& run_directories);

@@ -97,7 +97,7 @@ TEST_F(IndexStoreTest, TheNewestRunsHaveTheRoom) {
     EXPECT_EQ(store->Write("/d", 40, Index("/d", 3 * kSize)).code(),
               absl::StatusCode::kResourceExhausted);
     EXPECT_EQ(Runs(*store), (Names{"/b", "/c"})) << "nothing makes room in vain";
-    // One that has become too large is not left as it was.
+    // An index that has become too large is not left as it was.
     EXPECT_FALSE(store->Write("/b", 21, Index("/b", 3 * kSize)).ok());
     EXPECT_EQ(Files(), 1u);
     ASSERT_TRUE(store->Write("/b", 21, Index("/b", kSize)).ok());
