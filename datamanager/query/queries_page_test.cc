@@ -39,7 +39,7 @@ std::vector<std::string> Split(std::string_view text, std::string_view separator
   }
 }
 
-// What stands behind the heading, up to the next one.
+// The text behind the heading, up to the next one.
 std::string Section(const std::string& page, const std::string& heading) {
   const std::vector<std::string> parts = Split(page, "\n## " + heading + "\n");
   EXPECT_EQ(parts.size(), 2U) << heading;
@@ -69,7 +69,7 @@ class Runs {
   Runs(const Runs&) = delete;
   Runs& operator=(const Runs&) = delete;
 
-  // Those with that answer, as the page has them.
+  // The runs with that answer, as the page has them.
   std::string Answering(const RunQuery& query, Answer answer) const {
     std::string names;
     for (const RunFacts& run : runs_) {

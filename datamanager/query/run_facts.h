@@ -10,8 +10,8 @@
 
 namespace datamanager {
 
-// What is known of a run and may be asked about: the input of run_query.h and selection.h. Views
-// into whoever fills it, who keeps what they see unchanged while it is used.
+// The facts about a run that a query may ask for: the input of run_query.h and selection.h. They
+// are views into data of the caller, which keeps that data unchanged while they are used.
 
 // Whether a run's points are in memory.
 enum class CacheState : std::uint8_t { kNotCached, kCaching, kCached, kFailed };
@@ -22,12 +22,12 @@ struct TagFacts {
   // True: the tag has scalar points, and the numbers below mean something.
   bool scalar = false;
   double last = std::numeric_limits<double>::quiet_NaN();  // As ScalarSummary has it.
-  // Over finite values; NaN if there are none.
+  // Over finite values; NaN if the tag has no finite value.
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();
 };
 
-// One of a run's parameters (run_parameters.h).
+// A parameter of a run (run_parameters.h).
 struct ConfigFacts {
   std::string_view name;         // Names of nested objects are joined: "net/depth".
   std::string_view text;         // A string as it is; any other value as JSON.
@@ -40,7 +40,7 @@ struct RunFacts {
   std::string_view display_name;  // Empty, as the note: it has none.
   std::string_view note;
   std::int64_t update_us = 0;  // Microseconds since 1970.
-  std::uint64_t bytes = 0;     // Of its files.
+  std::uint64_t bytes = 0;     // Size of its files.
   std::uint64_t files = 0;
   CacheState state = CacheState::kNotCached;
   // Nothing: not known (yet). A run that never had any has empty ones.
@@ -50,7 +50,7 @@ struct RunFacts {
 
   // False: the files were not read yet, so that what is below is not known.
   bool counted = false;
-  std::uint64_t points = 0;               // Of all scalar tags.
+  std::uint64_t points = 0;               // Points of all scalar tags.
   std::uint64_t faults = 0;               // Records that could not be read.
   std::optional<std::int64_t> last_step;  // The largest of all tags; nothing without points.
   std::span<const TagFacts> tags;         // Sorted by name.

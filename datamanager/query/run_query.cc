@@ -129,7 +129,7 @@ std::optional<double> NumberOf(Subject subject, const std::string& tag_name, con
   return extreme;
 }
 
-// What only the files tell.
+// True if only the files of a run tell the answer.
 bool IsInFiles(Subject subject) {
   switch (subject) {
     case Subject::kLast:
@@ -156,9 +156,10 @@ bool IsOfATag(Subject subject) {
 struct RunQuery::Condition {
   Subject subject = Subject::kLast;
   Comparison comparison = Comparison::kEqual;
-  std::string name;                    // Of a tag or of a configured value.
-  std::optional<double> number;        // What it is compared with; kConfig: if it looks like one.
-  std::string text;                    // kConfig: as written. kLabel, kPlugin: what is looked for.
+  std::string name;                    // Name of a tag or of a configured value.
+  std::optional<double> number;        // Number to compare with; kConfig: if the value looks like
+                                       // one.
+  std::string text;                    // kConfig: as written. kLabel, kPlugin: word to look for.
   std::optional<NamePattern> pattern;  // kName, kNote, kTag.
   CacheState state = CacheState::kNotCached;  // kState.
 };

@@ -40,7 +40,7 @@ class RunQuery : public runtime::QueryLimits {
   // It asks about RunFacts::config and hparams.
   bool LooksAtParameters() const;
 
-  // What it asks for by name, each once.
+  // The tags, parameters and labels that the query names, each once.
   struct Term {
     enum class Kind : std::uint8_t { kTag, kParameter, kLabel };
     Kind kind = Kind::kTag;

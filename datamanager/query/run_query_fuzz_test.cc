@@ -74,11 +74,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   unknown.state = known.state;
   const Answer answer = query->Ask(known, kNow);
   Require(answer != Answer::kUnknown);
-  // What is known later contradicts nothing.
+  // Facts that are known later do not contradict an earlier answer.
   const Answer before = query->Ask(unknown, kNow);
   Require(before == Answer::kUnknown || before == answer);
   const auto denial = RunQuery::Parse("!(" + text + ")");
-  // One that was as large, or as deep, as may be cannot be denied.
+  // A query that is as large, or as deep, as may be cannot be denied.
   if (denial.ok()) Require(denial->Ask(known, kNow) != answer);
   return 0;
 }

@@ -87,8 +87,8 @@ Answer Ask(const std::string& query, const RunFacts& run) {
 
 struct Row {
   const char* query;
-  bool known;    // What the run that was read answers.
-  char new_run;  // And one that was not: "y", "n", "?".
+  bool known;    // The answer for the run that was read.
+  char new_run;  // And for one that was not: "y", "n", "?".
 };
 
 constexpr Row kRows[] = {
@@ -110,7 +110,7 @@ constexpr Row kRows[] = {
     {"none!=1", false, '?'},
     {"!none<1", true, '?'},
     {"images/x!=1", false, '?'},
-    // What is not finite.
+    // Values that are not finite.
     {"broken=nan", true, '?'},
     {"broken<1e300", false, '?'},
     {"broken!=nan", false, '?'},
@@ -170,7 +170,7 @@ constexpr Row kRows[] = {
     {"!label:other & !(label:x | label:y)", true, '?'},
     {"!!label:base", true, '?'},
     {" \t( ( label:base ) )\n", true, '?'},
-    // What decides without the part that is not known.
+    // Queries with an answer that does not need the unknown part.
     {"name:new | loss<0.01", false, 'y'},
     {"name:old & loss<0.2", false, 'n'},
     {"!(name:new | loss<0.2)", false, 'n'},

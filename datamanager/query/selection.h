@@ -16,8 +16,8 @@
 
 namespace datamanager {
 
-// Which tags of which runs a question is about. What is empty selects everything; what is given
-// must all hold.
+// The tags and runs that a question is about. An empty condition selects everything; all conditions
+// that are given must hold.
 struct SelectionRequest {
   std::vector<std::string> runs = {};  // Names or unique prefixes of names.
   std::string run_pattern = {};        // name_pattern.h, on names of runs.
@@ -45,7 +45,7 @@ struct SelectedSeries {
 // FindSeries(). Any thread may call any method.
 class Selection {
  public:
-  static constexpr std::size_t kMaxNames = 10'000;      // Of runs, and of tags.
+  static constexpr std::size_t kMaxNames = 10'000;      // Names of runs, and names of tags.
   static constexpr std::size_t kMaxSeries = 1'000'000;  // In one answer.
 
   // InvalidArgument: a pattern or the query is wrong (RunQuery::Parse()), or there are too many
@@ -57,7 +57,8 @@ class Selection {
   // is named is not there; FailedPrecondition: what is named is the beginning of several.
   absl::StatusOr<std::vector<std::size_t>> FindRuns(std::span<const std::string_view> names) const;
 
-  // What the query says of a run; yes if there is none. `now_us`: microseconds since 1970.
+  // The query's answer for a run; yes if the selection has no query. `now_us`: microseconds since
+  // 1970.
   Answer Ask(const RunFacts& run, std::int64_t now_us) const;
   // False: there is no query, and Ask() says yes to every run.
   bool HasQuery() const { return query_.has_value(); }
