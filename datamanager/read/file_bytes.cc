@@ -47,7 +47,7 @@ absl::StatusOr<std::string> ReadPart(const std::string& path, const FileStretch&
   const runtime::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) return OpenError(path, errno);
   std::string bytes;
-  // What is asked for may be more than there is: no memory for it before it is seen.
+  // The caller may ask for more than there is: memory is taken only as bytes are seen.
   while (bytes.size() < size) {
     const std::size_t before = bytes.size();
     bytes.resize(std::min(size, before + kCheckedAtOnce));

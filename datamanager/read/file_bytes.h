@@ -46,7 +46,7 @@ class StretchReader {
   // The next bytes, at most `limit` (> 0); none at the end. DataLoss also if they have changed
   // since Open().
   absl::StatusOr<std::string> Next(std::size_t limit);
-  // Of the stretch, what Next() begins with.
+  // Offset in the stretch at which Next() begins.
   std::uint64_t offset() const { return done_; }
 
  private:
@@ -56,7 +56,7 @@ class StretchReader {
   FileStretch stretch_;
   eventlog::OpenFileBound* open_files_;
   std::uint64_t done_ = 0;
-  std::uint32_t crc_ = 0;  // Of what was handed out.
+  std::uint32_t crc_ = 0;  // Checksum of the bytes handed out.
 };
 
 }  // namespace datamanager

@@ -19,7 +19,7 @@ namespace {
 class FileBytesTest : public ::testing::Test {
  protected:
   void Write(std::string_view content) { std::ofstream(path_, std::ios::binary) << content; }
-  // Of what stands there now.
+  // A stretch of the content that stands there now.
   FileStretch Stretch(std::string_view content, std::uint64_t offset, std::uint64_t length) {
     return {.offset = offset,
             .length = length,

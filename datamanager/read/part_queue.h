@@ -27,13 +27,13 @@ class PartQueue {
   // A part that is out.
   struct Ticket {
     std::uint64_t number = 0;
-    std::unique_ptr<Part> part;  // Null: there is none to be read now.
+    std::unique_ptr<Part> part;  // Null: no part is to be read now.
   };
 
   // `range` is cut into parts of `part_bytes`, `ahead` of which may be there at once; the last ones
   // are smaller and smaller (an eighth of that at least), so that all who read end at about the
-  // same time. What was there before is forgotten; parts of it that are out are thrown away when
-  // they come back.
+  // same time. Earlier parts are forgotten; those of them that are out are thrown away when they
+  // come back.
   void Begin(Range range, std::uint64_t part_bytes, std::size_t ahead, Make make) {
     Clear();
     next_ = range.begin;
@@ -73,7 +73,7 @@ class PartQueue {
     if (slots_.empty() || slots_.front().part == nullptr) return nullptr;
     return slots_.front().part->complete() ? slots_.front().part.get() : nullptr;
   }
-  // Where the first part begins, or the next that will be made; the end if there is none.
+  // Where the first part begins, or the next that will be made; the end if no part is left.
   std::uint64_t front_begin() const { return slots_.empty() ? next_ : slots_.front().begin; }
   void PopFront() {
     slots_.pop_front();
@@ -99,12 +99,12 @@ class PartQueue {
     std::uint64_t begin = 0;
     std::unique_ptr<Part> part;  // Null: it is out.
   };
-  // Of the one that begins there, before end_.
+  // The end of the part that begins at `begin`, before end_.
   std::uint64_t EndOfPart(std::uint64_t begin) const {
     const std::uint64_t left = end_ - begin;
     const std::uint64_t least = std::max<std::uint64_t>(part_bytes_ / 8, 1);
     const std::uint64_t bytes = std::clamp(left / ahead_, least, std::max(part_bytes_, least));
-    // What would be left is not worth a part.
+    // The rest would not be worth a part.
     return left < bytes + least ? end_ : begin + bytes;
   }
   Ticket TakeSlot(std::size_t place) {
@@ -112,7 +112,7 @@ class PartQueue {
   }
 
   std::deque<Slot> slots_;
-  std::uint64_t first_number_ = 0;  // Of the first slot; no number is ever used again.
+  std::uint64_t first_number_ = 0;  // Number of the first slot; no number is ever used again.
   std::uint64_t next_ = 0;          // Where the next part begins.
   std::uint64_t end_ = 0;
   std::uint64_t part_bytes_ = 1;

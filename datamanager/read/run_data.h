@@ -30,7 +30,7 @@
 
 namespace datamanager {
 
-// What a value's bytes in a file are (ValuePlace::form): the value of a summary, as
+// The form of a value's bytes in a file (ValuePlace::form): the value of a summary, as
 // eventlog::ReadTensor() and its neighbours take it, or what an event holds instead of a summary.
 constexpr std::uint8_t FormOf(eventlog::ValueKind kind) { return static_cast<std::uint8_t>(kind); }
 constexpr std::uint8_t FormOf(eventlog::EventKind kind) {
@@ -48,9 +48,9 @@ struct RunFileData {
   eventlog::FileFaults faults;
   std::uint64_t records = 0;  // Events, sound ones.
   std::uint64_t points = 0;   // And other values.
-  std::string version;        // "brain.Event:2"; of what is longer than kMaxText the beginning.
+  std::string version;        // "brain.Event:2"; only the beginning of a text longer than kMaxText.
   std::string writer;
-  std::string bad_tag;  // Of the first bad value; likewise. Empty if it was of no tag.
+  std::string bad_tag;  // Tag of the first bad value; likewise. Empty if the value had no tag.
   // Why it cannot be read at the moment, naming the path. It is tried again when it is looked at.
   absl::Status problem;
   bool gone = false;  // It is not there any more.
@@ -65,17 +65,17 @@ struct RunFileData {
   std::uint64_t DoneBytes() const { return IsForeign() ? position.size : position.record.offset; }
 };
 
-// What was read of a run. Its tags have numbers, in the order in which they were seen; so have its
-// files, in no special order. Both stay until the generation rises.
+// The data that were read of a run. Its tags have numbers, in the order in which they were seen; so
+// have its files, in no special order. Both stay until the generation rises.
 //
 // Three things can be known of a run. Listed: nothing but `ListedRun`. Counted: every number here,
 // but no point. Cached: every point, in columns, and the place of every other value. A run that is
 // cached once had to be counted; points that came while it was not cached are read again, file by
 // file in the order in which they were read first, so that places of points never change.
 //
-// Whatever was read and is not in the files any more makes the generation rise: all of it is
-// forgotten then and read anew, and points have new places, from 0 on. (TensorBoard's readers mix
-// what a replaced file holds with what it held; MindInsight reads the run anew without telling.)
+// The generation rises if data that were read are not in the files any more: all data are forgotten
+// then and read anew, and points have new places, from 0 on. (TensorBoard's readers mix what a
+// replaced file holds with what it held; MindInsight reads the run anew without telling.)
 //
 // Not thread safe: RunCatalog gives it out under the lock of the run.
 class RunData {
@@ -84,15 +84,15 @@ class RunData {
 
   // Values that are no scalars.
   struct Values {
-    // Of their steps and times alone; the numbers about values mean nothing.
+    // Covers their steps and times alone; the numbers about values mean nothing.
     ScalarSummary summary;
     SeriesMarks marks;
     std::uint32_t most_blobs = 0;  // In one value, if it is a sequence of blobs (CountBlobs()).
     ValueSeries places;            // In file order. All of them if the run is cached.
   };
   struct Tag {
-    const eventlog::TagKind* kind = nullptr;  // What it is, shared.
-    ScalarSummary summary;                    // Of all points.
+    const eventlog::TagKind* kind = nullptr;  // Kind of the tag, shared.
+    ScalarSummary summary;                    // Summary of all points.
     SeriesMarks marks;
     ScalarColumns points;            // In file order. All of them if the run is cached.
     std::unique_ptr<Values> values;  // Null: none. (Very few tags have both.)
@@ -100,15 +100,15 @@ class RunData {
     // Neither; such a tag is not listed.
     bool empty() const { return summary.points == 0 && values == nullptr; }
     std::uint64_t value_count() const { return values == nullptr ? 0 : values->summary.points; }
-    // Of its metadata; without any "scalars" if it has points, else "tensor".
+    // The plugin in its metadata; without metadata "scalars" if the tag has points, else "tensor".
     std::string_view plugin() const;
 
    private:
     friend class RunData;
     std::unique_ptr<eventlog::TagKind> own_kind_;  // Null: it is shared.
     StepView by_step_;
-    std::size_t bytes_ = 0;     // What it adds to cached_bytes().
-    std::uint32_t round_ = 0;   // Of the last change.
+    std::size_t bytes_ = 0;     // Its share of cached_bytes().
+    std::uint32_t round_ = 0;   // Round of the last change.
     std::uint32_t change_ = 0;  // Place in changed_ then.
     bool waited_ = false;       // Values came before its kind was settled.
   };
@@ -133,17 +133,17 @@ class RunData {
   std::string_view tag_name(TagId id) const { return names_->name(id); }
   // Nothing if there is no such tag, or it is empty.
   std::optional<TagId> FindTag(std::string_view name) const;
-  // Those that are not empty, in the order of their names. Valid until the data change.
+  // Tags that are not empty, in the order of their names. Valid until the data change.
   std::span<const TagId> TagsByName() const;
 
   std::span<const RunFileData> files() const { return files_; }
   const RunFileData& file(std::uint32_t number) const { return files_[number]; }
 
-  std::uint64_t points() const { return points_; }  // Of all tags, scalars alone.
+  std::uint64_t points() const { return points_; }  // Points of all tags, scalars alone.
   std::uint64_t values() const { return values_; }  // All others.
   // The largest of all points and values; nothing without any.
   std::optional<std::int64_t> last_step() const;
-  // Smallest wall time that is finite; NaN if there is none.
+  // Smallest wall time that is finite; NaN if no wall time is finite.
   double start_time() const { return start_time_; }
   std::uint64_t records() const;
   // Records that could not be read, damaged lengths included. A file that is no event file has
@@ -151,7 +151,7 @@ class RunData {
   std::uint64_t bad_records() const;
   // No damage, and no unfinished record at the end of a file.
   bool intact() const;
-  // Of the files, as far as they were read.
+  // Bytes of the files, as far as they were read.
   std::uint64_t read_bytes() const;
   // The same, and all of files that are no event files.
   std::uint64_t done_bytes() const;
@@ -210,7 +210,7 @@ class RunData {
   // The points that were added since, if BeginChanges() was told to collect them.
   std::vector<Fresh> EndChanges();
 
-  // What a tag is, with one more value of it.
+  // The kind of a tag after one more value of it.
   const eventlog::TagKind& KindWith(TagId id, const eventlog::SummaryValue& value) {
     while (tags_.size() <= id) [[unlikely]] AddTag();
     Tag& tag = *tags_[id];
@@ -218,8 +218,8 @@ class RunData {
       MergeKind(value, &tag);
     return *tag.kind;
   }
-  // Of the plugin "hparams" all there is to know is content, and the newest counts. Before the
-  // value is added.
+  // Takes the content of a value of the plugin "hparams", where content is all there is to know and
+  // the newest counts. Call it before the value is added.
   static constexpr std::string_view kHParamsPlugin = "hparams";
   void TakeNewerContent(TagId id, const eventlog::SummaryValue& value, double wall_time);
   // A point or value that is new. `age`: of its file, larger is newer.
@@ -235,17 +235,17 @@ class RunData {
   }
   // `blobs`: how many are in it, if it is a sequence of them.
   void AddValue(TagId id, const ValuePlace& value, std::uint32_t age, std::uint32_t blobs = 0);
-  // One that was counted before.
+  // Adds a point that was counted before.
   void AddPointAgain(TagId id, const Point& point) {
     Tag& tag = *tags_[id];
     ChangeOf(id, tag);
     tag.points.Append(point);
   }
   void AddValueAgain(TagId id, const ValuePlace& value);
-  // What was read of the next part of a file (run_part.h) into data of its own, whose purges()
-  // began with PurgeLog::ForSecondPart(); `age` is the file's. Afterwards everything is as if it
-  // had been read into these data. False, and nothing is done, if that cannot be: something there
-  // depends on what came before it. Points and values are appended if both keep them.
+  // Appends what was read of the next part of a file (run_part.h) into data of its own, whose
+  // purges() began with PurgeLog::ForSecondPart(); `age` is the file's. Afterwards everything is as
+  // if it had been read into these data. False, and nothing is done, if that cannot be: something
+  // there depends on what came before it. Points and values are appended if both keep them.
   bool Append(RunData&& part, std::uint32_t age);
 
  private:
@@ -271,7 +271,7 @@ class RunData {
   }
   Tag& AddTag();
   void MergeKind(const eventlog::SummaryValue& value, Tag* tag);
-  // One that is the same and is there already, or this one.
+  // The same kind that is there already, or this one.
   const eventlog::TagKind* Share(eventlog::TagKind kind);
   // The tag has this one for itself.
   void SetOwnKind(eventlog::TagKind kind, Tag* tag);

@@ -22,7 +22,7 @@ class RunPart {
   struct Options {
     ScannedFile which;
     ListedFile listed;
-    std::uint32_t age = 0;  // Of the file.
+    std::uint32_t age = 0;  // Age of the file.
     std::uint64_t begin = 0;
     std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
     bool keep_points = false;
@@ -41,8 +41,8 @@ class RunPart {
 
   // Goes on with what is in the part behind what was read of the file: afterwards everything is as
   // if that had been read there. False, and nothing is done, if it does not begin where `file`
-  // ends, or if it cannot be told apart from what comes before it (RunData::Append()). Of a
-  // complete part, once.
+  // ends, or if it cannot be told apart from what comes before it (RunData::Append()). Call it
+  // once, on a complete part.
   bool JoinTo(RunFileData* file, RunData* data);
 
  private:

@@ -210,7 +210,7 @@ TEST_F(RunPartTest, APlainFileIsReadInPartsAlmostAlone) {
     const auto reader = ReadInParts({.part_bytes = 300'000, .step_bytes = 100'000}, seed);
     EXPECT_EQ(Describe(*reader), whole);
     EXPECT_LT(read_whole_, bytes.size() / 4) << "of " << bytes.size();
-    // What is read again comes in the same order.
+    // Data that are read again come in the same order.
     reader->DropPoints();
     reader->KeepPoints();
     GoOn(*reader, seed);
@@ -284,7 +284,7 @@ TEST_F(RunPartTest, AFileThatIsReplacedMeanwhileIsReadAnew) {
 class Generator {
  public:
   explicit Generator(std::uint32_t seed) : random_(seed) {
-    // Of what there is much in this file; some have none of the rest.
+    // One record in rare_ is a rare one; 0: the file has no rare records.
     rare_ = Below(3) == 0 ? 0 : 2 + Below(200);
     rises_ = Below(2) == 0;
   }
@@ -322,7 +322,7 @@ class Generator {
         return Value(step, "late kind", Metadata("scalars", 1) + Tensor(3));
       case 5:
         return Value(step, "image", pb::Bytes(4, pb::Number(1, 2) + pb::Bytes(4, "png")));
-      case 6:  // What looks like records inside of one.
+      case 6:  // A record with bytes in it that look like records.
         return Value(step, "text",
                      Metadata("text", 2) + pb::Bytes(8, pb::Number(1, 7) + pb::Bytes(8, crowded)));
       case 7:

@@ -26,15 +26,15 @@ namespace {
 using eventlog::FaultKind;
 using eventlog::ScanOutcome;
 
-// What opening a file is worth in bytes that are read, so that a step of many small files ends too.
+// The cost of opening a file in bytes that are read, so that a step of many small files ends too.
 constexpr std::uint64_t kBytesOfAFile = 16 << 10;
 // The same for a tag of an index.
 constexpr std::size_t kBytesOfATag = 1 << 10;
 // For each thread so many parts may be there, and for all so many are joined between two steps.
 constexpr std::size_t kPartsOfAHand = 2;
 constexpr int kJoinedParts = 4;
-// Of a file that will be cut, that part of a part is read before: it shows where records begin, and
-// has what is at the start of files alone.
+// Before a file is cut, 1 / kFirstOfAPart of a part is read at its start: that shows where records
+// begin, and has what is at the start of files alone.
 constexpr std::uint64_t kFirstOfAPart = 16;
 
 // Events are read of it.
@@ -391,7 +391,7 @@ bool RunReader::BeginsLarge(const RunFileData& file) const {
 void RunReader::NoteStretch(std::uint32_t number, std::uint64_t before) {
   const std::uint64_t after = data_.file(number).position.record.offset;
   if (after <= before) return;
-  // One that was read again already does not grow.
+  // A stretch that was read again already does not grow.
   const bool next = again_.stretch == stretches_.size() || stretches_.back().file != number;
   if (next) stretches_.push_back({number, 0});
   stretches_.back().end = after;
@@ -439,7 +439,7 @@ void RunReader::JoinParts() {
     if (part == nullptr) return;
     RunFileData& file = data_.mutable_files()[parts_file_];
     const std::uint64_t before = file.position.record.offset;
-    if (before < parts_.front_begin()) return;  // What is before it is read first.
+    if (before < parts_.front_begin()) return;  // The bytes before the part are read first.
     if (part->JoinTo(&file, &data_)) NoteStretch(parts_file_, before);
     parts_.PopFront();
     ++joined_;

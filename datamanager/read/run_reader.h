@@ -60,16 +60,16 @@ class RunReader {
     bool anew = false;
     std::uint64_t read_bytes = 0;
     // When the newest of the files that something new was read of was written; microseconds since
-    // 1970, 0 if there is none.
+    // 1970, 0 if nothing new was read.
     std::int64_t modified_us = 0;
     std::vector<RunData::Fresh> fresh;
-    // Not OK: why the index that it went on from is of no use. What is known of it alone is read
-    // anew.
+    // Not OK: why the index that it went on from is of no use. All that is known from that index
+    // alone is read anew.
     absl::Status index;
     // So many bytes of the files need not be read, as an index was right.
     std::uint64_t spared_bytes = 0;
     // Not OK: why it cannot go on for now (no descriptor was left, or points that were counted
-    // cannot be read again). What was read is as it was; to be tried again.
+    // cannot be read again). The data read so far are as they were; the caller tries again.
     absl::Status status;
     // Without `more`: of the files that cannot be read for now, why the first cannot. All others
     // have been read. ReadOn() looks at them again when it is called next.
@@ -100,10 +100,10 @@ class RunReader {
   // taken in by the next steps, then the files are looked at. FailedPrecondition, and nothing is
   // done: they cannot be those of the index (index_check.h).
   absl::Status BeginFrom(IndexReader index);
-  // The same for points that were counted and are to be in memory now; of an index that holds just
-  // what was counted. Of any other, nothing is done.
+  // The same for points that were counted and are to be in memory now. The index has to hold
+  // exactly what was counted; with any other index nothing is done.
   void TakePoints(IndexReader index);
-  // What is to be stored, but for the tags (RunData::ToIndex()). Of a run that is counted.
+  // The data of a counted run that are to be stored, but for the tags (RunData::ToIndex()).
   IndexedRun ToIndex() const;
 
   // Nothing is left to do.
@@ -111,16 +111,16 @@ class RunReader {
     return looks_.empty() && !begin_anew_ && !index_.has_value() && data_.counted() &&
            data_.level();
   }
-  // Of some file less was read than is known to be there.
+  // Less was read of some file than is known to be there.
   bool behind() const;
   // Not OK: none of the files can be read, or is an event file, and why the first is not.
   absl::Status Unreadable() const;
   // Reads some step_bytes. `collect`: gives back new points in `fresh`. The buffer is for the call.
   Step ReadOn(eventlog::ReadBuffer* buffer, bool collect);
 
-  // A part that is to be read on now, without this reader; none if there is none, or if ReadOn() is
-  // due, as it is after some parts, for its caller to see how the run grows. Given back in any
-  // state.
+  // A part that is to be read on now, without this reader; nothing if no part is to be read, or if
+  // ReadOn() is due, as it is after some parts, for its caller to see how the run grows. The caller
+  // gives it back in any state.
   Part TakePart();
   void GivePart(Part part);
   // On how many threads there is something to read now.
@@ -145,7 +145,7 @@ class RunReader {
   };
 
   std::string PathOf(const RunFileData& file) const;
-  // Of the first file that may be readable later, and is not now.
+  // The problem of the first file that may be readable later, and is not now.
   absl::Status Problem() const;
   void LookAtProblems();
   void AddFile(const ListedFile& listed);
@@ -178,11 +178,11 @@ class RunReader {
   const Options options_;
   ListedRunPtr run_;
   RunData data_;
-  std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Of files by name.
+  std::map<std::string, std::uint32_t, std::less<>> numbers_;  // Numbers of files by name.
   using Looks = std::map<std::string, std::uint32_t, ReadBefore>;
   Looks looks_;                 // Files to look at, by name.
   Looks later_;                 // None of these is in looks_.
-  std::uint64_t searched_ = 0;  // Of the file that is read, since its last record.
+  std::uint64_t searched_ = 0;  // Bytes searched in the file that is read, since its last record.
   // In which order it was all read. An entry for each time that another file went on.
   std::vector<IndexedStretch> stretches_;
   Again again_;
@@ -192,9 +192,9 @@ class RunReader {
   std::optional<IndexReader> index_;
   std::size_t next_tag_ = 0;
   bool from_index_ = false;        // The files of an index were not all looked at.
-  std::uint64_t index_bytes_ = 0;  // Of the files, that were read for the index.
+  std::uint64_t index_bytes_ = 0;  // Bytes of the files that were read for the index.
   PartQueue<RunPart> parts_;
-  std::uint32_t parts_file_ = 0;  // Of which they are.
+  std::uint32_t parts_file_ = 0;  // The file that the parts are of.
   int joined_ = 0;                // Parts since the last ReadOn().
 };
 

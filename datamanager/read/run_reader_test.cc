@@ -82,7 +82,7 @@ class RunReaderTest : public testing::Test {
   void Append(const std::string& file, const std::string& bytes) const {
     std::ofstream(directory_ + "/" + file, std::ios::binary | std::ios::app) << bytes;
   }
-  // What is written before has another name until now.
+  // The bytes are written under another name first.
   void Replace(const std::string& file, const std::string& bytes) const {
     Append("new", bytes);
     std::filesystem::rename(directory_ + "/new", directory_ + "/" + file);
@@ -465,7 +465,7 @@ TEST_F(RunReaderTest, PointsThatAreReadAgainComeInTheirOldOrder) {
   ReadNew(*reader);
   EXPECT_EQ(Values(*reader, "loss"), (std::vector<double>{3, 1, 4}));
   reader->DropPoints();
-  // What nobody has read yet comes behind, though its file is the first one.
+  // A point that nobody has read yet comes behind, though its file is the first one.
   Append("a.tfevents", Record(2, "loss", 2));
   reader->KeepPoints();
   EXPECT_EQ(ReadNew(*reader).fresh.at("loss"),

@@ -140,7 +140,7 @@ class Taker {
   }
 
  private:
-  // Of a MetaGraphDef the graph in it is kept.
+  // Keeps a graph; if the event has a MetaGraphDef, the graph in it.
   void TakeGraph(const ScannedEvent& scanned) {
     const Event& event = scanned.event();
     std::string_view graph = event.bytes;
@@ -197,7 +197,7 @@ class Taker {
     const eventlog::TagKind* kind = &data_.KindWith(id, value);
     const Event& event = scanned.event();
     if constexpr (kAgain) {
-      // What came before the tag's first metadata was used as a value of a tag without any.
+      // Values before the tag's first metadata were used as values of a tag without any.
       if (id >= settled_->size()) settled_->resize(id + 1, false);
       if (!(*settled_)[id]) {
         eventlog::TagKind merged;
@@ -245,10 +245,10 @@ class Taker {
   }
 
   const std::uint32_t number_;
-  RunFileData* const file_;           // Of new events,
-  std::vector<bool>* const settled_;  // or of those that come again.
+  RunFileData* const file_;           // Counts new events,
+  std::vector<bool>* const settled_;  // or is set for those that come again.
   RunData& data_;
-  const eventlog::TagKind unsettled_;  // Of a tag without metadata.
+  const eventlog::TagKind unsettled_;  // Kind of a tag without metadata.
 };
 
 template <typename Take>

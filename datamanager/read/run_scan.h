@@ -10,10 +10,10 @@
 
 namespace datamanager {
 
-// Which file of a run is read.
+// The file of a run that is read.
 struct ScannedFile {
   std::string path;
-  std::uint32_t number = 0;  // Of the file in the run.
+  std::uint32_t number = 0;  // Number of the file in the run.
 };
 
 // Reads what is new in a file, as eventlog::ScanFile(), into `data`; moves file->position and
@@ -25,8 +25,8 @@ eventlog::FileScanResult ScanNew(const ScannedFile& which, const eventlog::FileS
 // The same for records that were counted: their points and values are added again.
 struct ScannedAgain {
   eventlog::FilePosition* position = nullptr;
-  // By tag: whether its kind was there by then. What came before a tag's first metadata was used as
-  // a value of a tag without any.
+  // By tag: whether its kind was there by then. Values before a tag's first metadata were used as
+  // values of a tag without any.
   std::vector<bool>* settled = nullptr;
 };
 eventlog::FileScanResult ScanAgain(const ScannedFile& which,
