@@ -17,8 +17,9 @@ struct Point {
   bool operator==(const Point&) const = default;
 };
 
-// What a plot draws in one pixel column. `min` and `max` are over finite values, NaN if there
-// are none, so that neither a spike nor its opposite in the same column ever vanishes.
+// The values that a plot draws in one pixel column. `min` and `max` are over finite values (NaN if
+// the column has no finite value), so that neither a spike nor its opposite in the same column ever
+// vanishes.
 struct Column {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;

@@ -11,8 +11,8 @@ using Restart = PurgeLog::State::Restart;
 constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
 
 // The purge policies drop a point if a later purge begins at its step or before: seen from the
-// end, if its step is not below the smallest `from_step` so far. (Of a purge from kNone on, of
-// which there is no larger step, the points of that very step are told apart by `any`.)
+// end, if its step is not below the smallest `from_step` so far. (No step is larger than kNone;
+// `any_` tells a purge from kNone on from no purge at all.)
 class SmallestPurge {
  public:
   void Add(std::int64_t from_step) {
@@ -99,7 +99,8 @@ std::vector<bool> PurgedByNewerFiles(std::span<const std::int64_t> steps,
   return dropped;
 }
 
-// Of each step the last, of places in the order of steps; by wall time, if there are any.
+// Keeps the place of the last point of each step; `places` are in the order of steps. The last one
+// is that of the latest wall time, if there are wall times.
 void OnlyTheLast(std::span<const std::int64_t> steps, std::span<const double> wall_times,
                  std::vector<std::uint64_t>* places) {
   std::size_t kept = 0;
@@ -120,7 +121,7 @@ void Push(std::vector<Restart>* restarts, Restart restart) {
   restarts->push_back(restart);
 }
 
-// The smallest step of the restarts from `number` on; null if there are none.
+// The restart with the smallest step of those from `number` on; null if no restart is left.
 const Restart* Smallest(const std::vector<Restart>& restarts, std::uint32_t number) {
   const auto found =
       std::lower_bound(restarts.begin(), restarts.end(), number,

@@ -1,7 +1,7 @@
 #ifndef DATAMANAGER_SERIES_OVERLAP_POLICY_H_
 #define DATAMANAGER_SERIES_OVERLAP_POLICY_H_
 
-// What becomes of steps that were written again: by a program that crashed and went on from a
+// The rules for steps that were written again: by a program that crashed and went on from a
 // checkpoint, by two writers, by a resumed run. Nothing is ever dropped when points come in; these
 // are the rules by which an answer leaves some of them out.
 //
@@ -27,7 +27,7 @@ namespace datamanager {
 
 enum class Overlap : std::uint8_t {
   kRaw,            // Every point.
-  kLastWrite,      // Of the points of a step that of the latest wall time, of equal ones the one
+  kLastWrite,      // The point of a step that has the latest wall time; if several have it, the one
                    // that came last.
   kTensorBoard,    // V1 or V2, whichever TensorBoard follows when it reads those files.
   kTensorBoardV1,  // Files older than version 2: a summary whose step is before that of the run's
@@ -70,15 +70,15 @@ std::vector<std::uint64_t> KeptPoints(std::span<const std::int64_t> steps,
                                       std::span<const FilePart> parts, Overlap policy,
                                       std::span<const double> wall_times = {});
 
-// What the policies have to know of one series besides its steps; PurgeLog fills it in. 16 bytes
-// for one that comes from one file and in which nothing was purged.
+// Marks of one series that the policies need besides its steps; PurgeLog fills them in. 16 bytes
+// for a series that comes from one file and in which nothing was purged.
 struct SeriesMarks {
   struct Rare {
     std::vector<Purge> purges;
     std::vector<FilePart> parts;  // One for each time that another file went on.
   };
   std::unique_ptr<Rare> rare;
-  std::uint32_t age = 0;  // Of the file of the newest point.
+  std::uint32_t age = 0;  // Age of the file of the newest point.
   std::uint32_t restarts_seen = 0;
 
   std::span<const Purge> purges() const {
@@ -105,7 +105,7 @@ class PurgeLog {
       bool operator==(const Restart&) const = default;
     };
     double file_version = 0;
-    std::int64_t recent_step = -1;    // Of the newest summary.
+    std::int64_t recent_step = -1;    // Step of the newest summary.
     bool started = false;             // The first session has started;
     bool started_by_version = false;  // the first in a file of version 2.
     std::uint32_t restarts = 0;
@@ -149,8 +149,8 @@ class PurgeLog {
   // Points of a tag that the other log has noted are about to be appended to those of this one.
   void NoteSecondPart(const ScalarSummary& before, std::uint32_t age, SeriesMarks* marks) const;
   // A point of a tag whose summary is `before` until this point is added to it, from a file of this
-  // age. (Of an event that has the tag twice the second point purges the first under V1, which it
-  // does not do in TensorBoard.)
+  // age. (If an event has the tag twice, the second point purges the first under V1, which it does
+  // not do in TensorBoard.)
   void Note(const ScalarSummary& before, std::int64_t step, std::uint32_t age,
             SeriesMarks* marks) const {
     if (marks->restarts_seen == state_.restarts && marks->age == age && !went_back_) return;
@@ -170,7 +170,7 @@ class PurgeLog {
   bool went_back_ = false;
   bool is_plain_ = true;  // No session, no version, and no step that went back.
   bool is_second_part_ = false;
-  std::optional<std::int64_t> first_step_;  // Of a second part, of its first summary.
+  std::optional<std::int64_t> first_step_;  // Step of the first summary of a second part.
 };
 
 }  // namespace datamanager

@@ -248,7 +248,7 @@ TEST(OverlapPolicyTest, RestartsThatLaterOnesHideAreForgotten) {
   EXPECT_EQ(log.state().restarts, 99'999u);
 }
 
-// What two threads do with one file.
+// Reads one file as two threads do.
 TEST(OverlapPolicyTest, TheSecondPartOfAFileIsJoinedOrFollowedAnew) {
   std::mt19937 random(5);
   int joined = 0;

@@ -24,7 +24,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Calls `value(i)` for all i < count.
 template <typename Value>
 void AddValues(Column& column, std::size_t count, Value value) {
-  // What is not finite shows in the sum, and is left out the second time.
+  // A value that is not finite shows in the sum, and is left out the second time.
   double min = kInfinity;
   double max = -kInfinity;
   double zeros = 0;
@@ -190,7 +190,8 @@ class ScalarColumns::Builder {
   const bool one_column_;
   const bool one_each_;
   const bool overlaps_;
-  std::uint64_t last_inside_ = 0;  // Of the open column, which is the last one.
+  std::uint64_t last_inside_ = 0;  // Largest distance from origin_ inside the open column, which is
+                                   // the last one.
   std::vector<Column> columns_;
 };
 

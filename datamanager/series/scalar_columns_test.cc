@@ -36,7 +36,7 @@ bool Same(const Column& a, const Column& b) {
   return a.first_step == b.first_step && a.last_step == b.last_step &&
          Bits(a.last_wall_time) == Bits(b.last_wall_time) && Bits(a.first) == Bits(b.first) &&
          Bits(a.last) == Bits(b.last) && a.count == b.count && a.not_finite == b.not_finite &&
-         // Of two zeros, and of two NaN, either may be the smallest.
+         // Either of two zeros, and either of two NaN, may be the smallest.
          (a.min == b.min || (std::isnan(a.min) && std::isnan(b.min))) &&
          (a.max == b.max || (std::isnan(a.max) && std::isnan(b.max)));
 }
@@ -81,7 +81,7 @@ std::vector<Point> Uneven(int count, unsigned seed) {
   return points;
 }
 
-// What Columns() must give, the long way.
+// Computes the result of Columns() the long way.
 std::vector<Column> Reference(const std::vector<Point>& points, std::int64_t first_step,
                               std::int64_t last_step, std::size_t limit) {
   std::vector<Point> chosen;

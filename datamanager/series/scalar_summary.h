@@ -11,12 +11,12 @@
 namespace datamanager {
 
 // Whether a point at `time` counts as not earlier than one at `other`, both of one step. NaN is
-// earlier than any time. Of two at one time the later in file order counts.
+// earlier than any time. If both have one time, the later one in file order counts.
 inline bool IsNotEarlier(double time, double other) { return time >= other || std::isnan(other); }
 
-// What is known of a scalar series without its points. It is counted as they come, and stays when
-// they are given back. All of it is the same in whichever order files are read, but for `last`
-// where two points have one step and one time.
+// The facts about a scalar series that are known without its points. They are counted as points
+// come, and stay when the points are given back. All facts are the same in whichever order files
+// are read, but for `last` where two points have one step and one time.
 struct ScalarSummary {
   std::uint64_t points = 0;
   std::int64_t first_step = 0;  // Smallest and largest.
@@ -29,7 +29,7 @@ struct ScalarSummary {
   // latest time.
   double last = 0;
   double last_at = 0;
-  // Over finite values; NaN if there are none.
+  // Over finite values; NaN if the series has no finite value.
   double min = std::numeric_limits<double>::quiet_NaN();
   double max = std::numeric_limits<double>::quiet_NaN();
   std::uint64_t not_finite = 0;
@@ -53,7 +53,7 @@ struct ScalarSummary {
     if (!(max >= point.value)) max = point.value;
   }
 
-  // What came behind, counted apart.
+  // Adds points that came behind and were counted apart.
   void Append(const ScalarSummary& behind) {
     if (behind.points == 0) return;
     if (points == 0) {

@@ -114,7 +114,7 @@ std::uint8_t* EncodeValues(std::span<const Point> points, std::uint8_t* out, Kin
   std::uint8_t* at = out;
   for (const Point& point : points) {
     const auto bits = std::bit_cast<std::uint64_t>(point.value);
-    // Of a NaN the conversion may change bits, which shows as those of any other value.
+    // The conversion may change bits of a NaN, which shows as it does for any other value.
     const auto narrow = static_cast<float>(point.value);
     unlike_first |= bits ^ first;
     unlike_float |= bits ^ std::bit_cast<std::uint64_t>(static_cast<double>(narrow));

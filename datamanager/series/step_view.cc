@@ -29,13 +29,13 @@ bool NothingToDo(const ScalarColumns& series, const SeriesMarks& marks, Overlap 
   return series.increasing() && marks.purges().empty();
 }
 
-// What has come since the view was made.
+// The points and purges that have come since the view was made.
 struct News {
   std::vector<Point> points;            // In file order.
   std::vector<std::uint64_t> kept;      // Places in `points`, in the order of steps.
   std::int64_t lowest = kHighest;       // Smallest step of all points.
-  std::int64_t purged_from = kHighest;  // What is older is dropped from this step on,
-  bool purged = false;                  // if anything is.
+  std::int64_t purged_from = kHighest;  // Older points are dropped from this step on,
+  bool purged = false;                  // if any are.
 };
 
 News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t size,
@@ -57,7 +57,7 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
   }
   std::vector<FilePart> parts;
   for (FilePart part : marks.parts()) {
-    // Of those that began before, the last is the one that goes on.
+    // The last one of the parts that began before goes on.
     if (part.first <= size) parts.clear();
     part.first -= std::min(part.first, size);
     parts.push_back(part);
@@ -76,7 +76,7 @@ News Since(const ScalarColumns& series, const SeriesMarks& marks, std::uint64_t 
   return news;
 }
 
-// Of each step, which `old` and the news have once, only the one of the later wall time stays.
+// Keeps only the point of the later wall time of each step, which `old` and the news have once.
 void KeepTheLast(News* news, std::vector<Point>* old) {
   std::size_t next = 0;
   std::vector<bool> earlier(news->kept.size());
@@ -110,7 +110,7 @@ void Merge(News news, Overlap policy, ScalarColumns* view) {
   auto next = old.begin();
   for (const std::uint64_t place : news.kept) {
     const Point& point = news.points[place];
-    // Of equal steps the older come first.
+    // Older points come first among equal steps.
     for (; next != old.end() && next->step <= point.step; ++next) view->Append(*next);
     view->Append(point);
   }
@@ -136,7 +136,7 @@ const ScalarColumns& StepView::Get(const ScalarColumns& series, const SeriesMark
   }
   if (kept_->size == series.size() && kept_->purges == marks.purges().size()) return kept_->points;
   News news = Since(series, marks, kept_->size, kept_->purges, policy);
-  // Which of the older points a newer file purges cannot be told from the view.
+  // The view does not tell which of the older points a newer file purges.
   const bool anew = policy == Overlap::kMindInsight && kept_->size > 0 && !kept_->points.empty() &&
                     news.lowest <= kept_->points.last_step();
   if (anew) {

@@ -3,8 +3,8 @@
 
 // A scalar series in the order of steps, as an overlap policy leaves it. It is made when it is
 // asked for and kept for the next time; what has grown since is merged in, which costs no more than
-// the steps that overlap. Of a series whose steps only ever rose, and of which nothing was purged,
-// nothing is copied.
+// the steps that overlap. A series whose steps only ever rose, and of which nothing was purged, is
+// not copied at all.
 //
 // Not thread safe.
 
@@ -35,7 +35,7 @@ class StepView {
 
  private:
   struct Kept;
-  // One that was asked for is mostly asked for again: one policy is kept, the last.
+  // A policy that was asked for is mostly asked for again, so the view of the last one is kept.
   std::unique_ptr<Kept> kept_;
 };
 

@@ -25,7 +25,7 @@ struct ValuePlace {
   std::uint32_t length = 0;
   std::uint32_t crc = 0;
   std::uint32_t file = 0;  // The run's files have numbers, which stay.
-  std::uint8_t form = 0;   // What the bytes are; a number of whoever reads them.
+  std::uint8_t form = 0;   // Kind of the bytes, as a number that their reader chooses.
 
   bool operator==(const ValuePlace&) const = default;
 };
@@ -37,8 +37,8 @@ class ValueSeries {
   std::size_t size() const { return values_.size(); }
   // In file order. Valid until the next Append().
   std::span<const ValuePlace> all() const { return values_; }
-  // Those with first_step <= step <= last_step that `policy` keeps, in the order of steps. Takes
-  // O(n log n).
+  // The values with first_step <= step <= last_step that `policy` keeps, in the order of steps.
+  // Takes O(n log n).
   std::vector<ValuePlace> Select(const SeriesMarks& marks, Overlap policy, std::int64_t first_step,
                                  std::int64_t last_step) const;
   // Bytes allocated, without the object itself.
