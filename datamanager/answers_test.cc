@@ -268,7 +268,7 @@ TEST_F(ScalarAnswerTest, ARunThatIsBeingLoadedAnswersWhatItHas) {
   }
   EXPECT_GT(points, 0u);
   EXPECT_LT(points, kMany);
-  // What is not there yet is no tag that there is not.
+  // A tag that is not there yet may still come, so it is not NotFound.
   request.selection->tags = {"late"};
   Scalars(request);
   EXPECT_EQ(error_.code(), absl::StatusCode::kFailedPrecondition) << error_;

@@ -64,7 +64,7 @@ ABSL_FLAG(std::string, listen, "", "Address to serve on; default: its socket in 
 namespace {
 
 constexpr absl::Duration kTidiesEvery = absl::Seconds(5);
-constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Of them, indexes.
+constexpr absl::Duration kWritesFor = absl::Seconds(1);  // Limit for writing indexes each time.
 
 bus::ServiceProcess::Options ProcessOptions() {
   return {.name = "datamanager",

@@ -1,5 +1,5 @@
-// What can be wrong with event files and with runs, and what it costs: each row says how many
-// points were written, how many of them are there, and which counter tells.
+// Tests what can be wrong with event files and with runs, and what that costs: each row says how
+// many points were written, how many of them are there, and which counter tells.
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -102,7 +102,7 @@ class FileLimit {
 
 struct Row {
   std::string name;
-  std::string content;  // Of the file, and how many points were written to it.
+  std::string content;  // Content of the file, and how many points were written to it.
   int points_in = kPoints;
   // Done to the file after it has been read once.
   std::function<void(const std::string& path)> damage = nullptr;
@@ -110,7 +110,7 @@ struct Row {
   FaultKind kind = FaultKind::kBadPayload;
   // Done afterwards; then all that was written is there.
   std::function<void(const std::string& path)> repair = nullptr;
-  // What it returns is held while the file is read, which fails.
+  // The test holds what it returns while the file is read, which fails.
   std::function<std::unique_ptr<FileLimit>()> hinder = nullptr;
 };
 
@@ -265,7 +265,7 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
     EXPECT_EQ(PointsIn(*reader), row.points_in);
     return;
   }
-  // What is read again is the same, and nothing is counted twice.
+  // Data that are read again are the same, and nothing is counted twice.
   const std::uint64_t generation = reader->data().generation();
   reader->DropPoints();
   reader->KeepPoints();
@@ -275,7 +275,7 @@ TEST_P(FaultTest, CostsWhatItMustAndIsCounted) {
   EXPECT_EQ(reader->data().generation(), generation);
 }
 
-// What `yard show RUN --files` prints.
+// Tests what `yard show RUN --files` prints.
 TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
   const Row& row = GetParam();
   FakeRunSource source;
@@ -297,7 +297,7 @@ TEST_P(FaultTest, IsToldWithTheFilesOfTheRun) {
   request.run = "run";
   const auto part = (*MakeFilesAnswer(request, &source))->Next();
   ASSERT_TRUE(part.ok()) << part.status();
-  // Those of a file that is gone stand beside the files.
+  // The faults of a file that is gone stand beside the files.
   const bool gone = row.kind == FaultKind::kVanished;
   ASSERT_EQ(part->reply.files.size(), 1u);
   const auto& faults = gone ? part->reply.faults : part->reply.files[0]->faults;
@@ -369,7 +369,7 @@ class Runs {
     Write(directory(run) + "/" + file, content);
   }
   void Remove(const std::string& run) const { std::filesystem::remove_all(directory(run)); }
-  // Of all runs, after a scan.
+  // Number of points of all runs, after a scan.
   int PointsFound() {
     const RunTree::Delta delta = tree_->Rescan();
     catalog_->Found(delta, tree_->runs(), tree_->unreadable());

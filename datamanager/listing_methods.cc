@@ -42,7 +42,7 @@ absl::StatusOr<msg::RunsReplyT> Runs(RunCatalog& catalog, const msg::RunsRequest
   return page;
 }
 
-// What `page` makes of one run, once enough of it has been read.
+// Answers with what `page` makes of one run, once enough of it has been read.
 template <typename Reply, typename Request>
 class PageAnswer : public LookingMaker<Reply> {
  public:

@@ -168,7 +168,7 @@ class SinceAnswer : public LookingMaker<msg::SinceReplyT> {
   const std::vector<Wanted> wanted_;
   const double since_;  // Seconds since 1970; 0: all.
   const absl::Duration until_ = catalog_.Monotonic() + kSinceWithin;
-  std::size_t next_ = 0;  // Of the wanted ones: those before it have nothing to tell.
+  std::size_t next_ = 0;  // Index in wanted_: the places before it have nothing to tell.
 };
 
 }  // namespace

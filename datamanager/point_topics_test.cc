@@ -189,9 +189,9 @@ class PointTopicsTest : public testing::Test {
   std::string root_;
   std::unique_ptr<RunTree> tree_;
   std::map<std::string, std::vector<msg::EnvelopeT>> published_;
-  std::set<std::uint64_t> lanes_;  // Of what Spans() has seen.
-  std::promise<void> held_;        // It has come to that.
-  std::promise<void> go_on_;       // What is new of the run "held" is announced, and it read.
+  std::set<std::uint64_t> lanes_;  // Lanes of all that Spans() has seen.
+  std::promise<void> held_;        // New points of the run "held" are being announced.
+  std::promise<void> go_on_;       // Lets that announcement end, and the run be read on.
 };
 
 TEST_F(PointTopicsTest, KeepTheirPromisesOnManyRunsAndTags) {
@@ -301,7 +301,7 @@ TEST_F(PointTopicsTest, ARunThatIsNotInMemoryIsStillServed) {
     EXPECT_EQ(all.back(), 2999);
   }
   EXPECT_THAT(published_, IsEmpty()) << "nothing is new";
-  // Who has everything costs no reading.
+  // A subscriber that has everything costs no reading.
   ASSERT_TRUE(catalog->AwaitLoaded(absl::Seconds(60)));
   const auto steps = catalog->GetStats().loads.steps;
   for (auto& [topic, position] : places) position = 3000;
@@ -347,7 +347,8 @@ TEST_F(PointTopicsTest, WhatThereIsToTellDoesNotWaitForAnotherRun) {
   FindAndHold(*catalog);
   auto request = RequestFor("m/a/loss/", 0, 0);
   request.places.push_back(std::move(RequestFor("m/b/loss/", 0, 0).places[0]));
-  request.since_us = 1'000'000'000;  // Of "a" nothing: which is told without its points.
+  request.since_us = 1'000'000'000;  // No point of "a" is of then or later: which is told without
+                                     // reading its points.
   const auto reply = PointsSince(*catalog, request);
   go_on_.set_value();
   ASSERT_TRUE(reply.ok()) << reply.status();

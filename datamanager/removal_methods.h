@@ -15,7 +15,7 @@ namespace datamanager {
 struct RemovalMethodsOptions {
   bus::Client* client = nullptr;  // To ask the trainer; outlives the service.
   std::string logdir;             // Absolute.
-  // All runs, on threads of the service. (Whoever follows the run directory sees one go.)
+  // All runs, on threads of the service. (The follower of the run directory sees a removed run go.)
   std::function<absl::StatusOr<std::vector<RemovableRun>>()> runs;
 };
 

@@ -1,4 +1,4 @@
-"""What scalar series cost: instructions, which no load of the machine moves, and memory.
+"""Measures the cost of scalar series: instructions, which no load of the machine moves, and memory.
 
 The work is done twice under callgrind, once with more of it; the difference is what a point or an
 answer costs, without what a process costs.

@@ -21,7 +21,7 @@
 namespace datamanager {
 namespace {
 
-// Of a run whose files have to be read for them there are no tags, now.
+// Lists no tags of a run whose files have to be read for them, for now.
 void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
   const auto name = catalog.FindName(run);
   if (!name.ok()) return;
@@ -36,7 +36,8 @@ void ListTags(RunCatalog& catalog, std::string_view run, bus::NameList& names) {
   });
 }
 
-// What the query `of` asks for and no run has; the note is what may have been meant.
+// The names that the query `of` asks for and no run has; the note is the name that may have been
+// meant.
 absl::StatusOr<msg::NamesReplyT> UnknownNames(RunCatalog& catalog,
                                               const msg::NamesRequestT& request) {
   const auto query = RunQuery::Parse(request.of);
