@@ -29,7 +29,7 @@ struct Column {
   double min = 0;
   double max = 0;
   std::uint32_t count = 0;
-  std::uint32_t not_finite = 0;  // Of `count`: NaN or infinite.
+  std::uint32_t not_finite = 0;  // How many of `count` are NaN or infinite.
 };
 
 // Reduces `points`, sorted by step, to at most `limit` columns of equal width in steps; empty
