@@ -11,8 +11,8 @@
 
 namespace bus {
 
-// Replies to calls that must not be done twice, for those who ask again. The oldest go first when
-// they are over `max_age` or all together over `max_bytes`. Not thread safe.
+// Replies to calls that must not be done twice, for callers that ask again. The oldest go first
+// when they are over `max_age` or all together over `max_bytes`. Not thread safe.
 class RememberedReplies {
  public:
   explicit RememberedReplies(absl::Duration max_age = absl::Seconds(60),

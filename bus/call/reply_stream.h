@@ -10,8 +10,8 @@
 
 namespace bus {
 
-// Where the parts of an answer go: a ReplyWriter without its method, so that whoever fills one can
-// be tested without a bus. Any thread.
+// Where the parts of an answer go: a ReplyWriter without its method, so that code that fills one
+// can be tested without a bus. Any thread.
 template <typename Reply>
 class ReplyStream {
  public:

@@ -24,11 +24,11 @@ namespace bus {
 // frame count, and `$sys/`, `$hello/` from anybody but the host. One stalled subscriber loses its
 // own messages only. Greets each new subscriber with its epoch on `$hello/`. Knows the 10,000
 // topics used last; keeps the last value of each within a bound and sends it to new subscriptions
-// of that topic. Keeps the last 64 MiB of `e/`, for those who missed some.
+// of that topic. Keeps the last 64 MiB of `e/`, for subscribers that missed some.
 //
-// Subscriptions are prefixes of at most 200 bytes (who sends a longer one is disconnected). One
-// alone cannot be refused: over `max_subscriptions` all subscribers are disconnected, and come
-// back to a hub with another epoch, so that they ask for what they missed.
+// Subscriptions are prefixes of at most 200 bytes (a subscriber that sends a longer one is
+// disconnected). One alone cannot be refused: over `max_subscriptions` all subscribers are
+// disconnected, and come back to a hub with another epoch, so that they ask for what they missed.
 class Hub {
  public:
   struct Options {

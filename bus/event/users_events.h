@@ -15,8 +15,8 @@ namespace bus {
 // Only under `e/`: PermissionDenied for a topic of another root. InvalidArgument for a bad topic,
 // for events both as a list and by themselves, for a payload beside an envelope, and for an
 // envelope that is no message of the bus or has no body that this version knows; it names which
-// one of a list is wrong. Nothing but the body is taken from an envelope: who publishes cannot say
-// that somebody else did.
+// one of a list is wrong. Nothing but the body is taken from an envelope: a publisher cannot pass
+// its event off as another's.
 absl::StatusOr<std::vector<Hub::NewEvent>> UsersEvents(const msg::PublishRequestT& request,
                                                        const CallContext& context);
 

@@ -13,8 +13,8 @@
 namespace bus {
 
 // Labels, note and display name of a run. They are kept in the run's directory, in a JSON file that
-// whoever owns the run writes: {"labels": ["base"], "note": "...", "display_name": "..."}.
-// (W&B and MLflow keep such things in their databases alone.) Any thread.
+// the owner of the run writes: {"labels": ["base"], "note": "...", "display_name": "..."}. (W&B and
+// MLflow keep such things in their databases alone.) Any thread.
 struct Annotations {
   static constexpr std::string_view kFile = "annotations.json";
   static constexpr std::size_t kMaxBytes = 256 << 10;  // Limit of the file's size.

@@ -26,8 +26,8 @@ nlohmann::json FaultsToJson(std::span<const std::unique_ptr<msg::FaultT>> faults
 bool IsCounted(const msg::RunT& run);
 // It has numbers: min, max, last.
 bool IsScalar(const msg::TagT& tag);
-// The yard itself has measured it ("sys/cpu_percent", docs/trainer_files.md). It is shown to those
-// who ask for it, not beside what programs report.
+// The yard itself has measured it ("sys/cpu_percent", docs/trainer_files.md). It is shown only if a
+// user asks for it, not beside the metrics that programs report.
 bool IsSystemMetric(std::string_view tag);
 // "mindspore lineage"
 std::string FormatName(msg::FileFormat format);

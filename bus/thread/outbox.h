@@ -44,7 +44,7 @@ class Outbox {
   std::function<void()> WhenWritable(std::function<void()> writable);
   // Those to be called now. For the bus thread after it has sent.
   std::vector<std::function<void()>> TakeWritable();
-  // The caller has gone: drops everything. Returns who waited.
+  // The caller has gone: drops everything. Returns the callbacks that waited.
   std::vector<std::function<void()>> Close();
 
   bool empty() const;

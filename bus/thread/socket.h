@@ -55,7 +55,7 @@ class Socket {
   // InvalidArgument for anything but ipc:// (and inproc://, within the process). Bind: the socket
   // of ipc:// is made 0600; AlreadyExists if another process listens there.
   absl::Status Bind(const std::string& endpoint);
-  // The file of an ipc:// address was removed: nobody who comes finds the way any more.
+  // True if the file of an ipc:// address was removed: a new peer cannot connect any more.
   static bool FileIsGone(const std::string& endpoint);
   absl::Status Connect(const std::string& endpoint);
   void Subscribe(std::string_view prefix);
