@@ -25,8 +25,8 @@ using BriefItemPtr = std::shared_ptr<BriefItem>;
 // thread may call any method; only UpdateAll may block. Locks: this one, then an item's.
 //
 // Re-imagines MindInsight's BriefCacheManager. Differences: a scan that finds nothing new costs
-// nothing; a run that was deleted and made again does not inherit the content of the old one; what
-// an updater could not do is told to who asks for it.
+// nothing; a run that was deleted and made again does not inherit the content of the old one; a
+// caller that asks for content is told why its updater failed.
 class BriefCache {
  public:
   // Puts content under keys of a run, mostly the one it is called after, which is locked meanwhile

@@ -2,7 +2,7 @@
 #define DATAMANAGER_BRIEF_RUN_PARAMETERS_H_
 
 // The parameters of a run: what it was started with and what its program says of itself, in one
-// table whoever wrote it. Queries, comparisons and HParams know these and no others. If several
+// table for all writers. Queries, comparisons and HParams know these and no others. If several
 // sources have a name the first of them counts:
 //
 //   1. params.json (run_config.h): what the trial was configured with;

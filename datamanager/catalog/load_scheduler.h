@@ -59,8 +59,8 @@ class LoadScheduler {
     // left falls into parts. Others join only when they have nothing else to do; a step that finds
     // no part says 1.
     int hands = 1;
-    // With `done`: kept until everybody who waits for the run has been called, so that they find
-    // what could not be kept (a lease of DetailCache).
+    // With `done`: kept until all waiting callers of the run have been called, so that they find
+    // points that could not be kept in memory (a lease of DetailCache).
     std::shared_ptr<void> hold;
     // With `done`: not OK if a part of the work could not be done. Waiting callers get what there
     // is; the rest of the work is tried again, as after an error.
@@ -92,7 +92,7 @@ class LoadScheduler {
 
   // InvalidArgument for a number of threads that is out of range.
   static absl::StatusOr<std::unique_ptr<LoadScheduler>> Create(Options options);
-  // Waits for the steps that are under way; whoever waits gets Cancelled.
+  // Waits for the steps that are under way; waiting callers get Cancelled.
   virtual ~LoadScheduler() = default;
 
   // Says that there is work for this run. The greatest of several urgencies counts, and the

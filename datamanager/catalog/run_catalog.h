@@ -253,7 +253,7 @@ class RunCatalog : public RunSource {
   // A load of the run begins, if it has to and there is room, or somebody asks for it.
   void BeginLoad(const RunPtr& run, bool asked);
   absl::Status BeingRead(const Run& run, std::uint64_t read, std::uint64_t total) const;
-  // Keeps what was served for some seconds, for who asks for the next part of it.
+  // Keeps served data for some seconds, for a caller that asks for the next part of them.
   void Linger(const std::string& name, std::shared_ptr<void> hold);
   void TakeListing(const RunTree::Delta& delta, std::span<const ListedRunPtr> runs,
                    bool only_listing);

@@ -72,7 +72,7 @@ class RunSource {
   // than Unavailable; at once if it may now.
   virtual void WhenReady(const Request& request, std::function<void()> ready) = 0;
 
-  // For who reads values in files; null: no bound.
+  // Bound for readers of values in files; null: no bound.
   virtual eventlog::OpenFileBound* open_files() const = 0;
   // Microseconds since 1970.
   virtual std::int64_t NowUs() const = 0;

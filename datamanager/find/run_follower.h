@@ -20,8 +20,8 @@
 
 namespace datamanager {
 
-// Keeps a tree of runs up to date and says what has changed in it. It opens no file: who reads runs
-// is told that there is something to read.
+// Keeps a tree of runs up to date and says what has changed in it. It opens no file: it tells the
+// reader of runs that there is something to read.
 //
 // inotify says at once which files grow and which directories change. Growth is told without a look
 // at anything, and put into the listing a little later; for a change of directories the tree is

@@ -2,9 +2,10 @@
 #define DATAMANAGER_INDEX_INDEX_FILE_H_
 
 // All that is known of a run, as one file, so that a restart need not read the run again. No reader
-// of event files has such a thing. It is disposable: whatever is wrong with it, the caller deletes
-// it and reads the run. A reader never trusts it: one flipped, missing or added byte is DataLoss,
-// and lengths and counts are held against what is there, also where the checksums are right.
+// of event files has such a thing. It is disposable: if anything is wrong with it, the caller
+// deletes it and reads the run. A reader never trusts it: one flipped, missing or added byte is
+// DataLoss, and lengths and counts are held against what is there, also where the checksums are
+// right.
 //
 //   0   8  "YARDINDX"
 //   8   4  version of this format

@@ -3,8 +3,8 @@
 
 // Bytes of values, which are not kept but read from their files when somebody wants to see them.
 //
-// A file is opened for each read and closed behind it, within the bound on open files: who reads a
-// large value slowly holds no descriptor. All functions block on the disk; any thread.
+// A file is opened for each read and closed behind it, within the bound on open files: a caller
+// that reads a large value slowly holds no descriptor. All functions block on the disk; any thread.
 //
 // Re-imagined: the blobs of TensorBoard's data servers, which are kept in memory and therefore
 // sampled; MindInsight reads them from its files too, without looking at a checksum.

@@ -11,10 +11,10 @@
 
 namespace datamanager {
 
-// Cuts a stretch of a file into parts, hands them out to whoever reads one, and has them in order
-// when they come back. Only so many are ahead of the first that is not complete, which bounds the
-// memory of parts that wait for one before them. Knows nothing of what a part is, but that it says
-// when it is complete(). Not thread safe.
+// Cuts a stretch of a file into parts, hands them out to readers, and has them in order when they
+// come back. Only so many are ahead of the first that is not complete, which bounds the memory of
+// parts that wait for one before them. Knows nothing of what a part is, but that it says when it is
+// complete(). Not thread safe.
 template <typename Part>
 class PartQueue {
  public:
