@@ -17,7 +17,7 @@
 
 namespace yard {
 
-// What a verb may touch: tests give it strings and fakes, main() the real things.
+// Everything that a verb may touch: tests give it strings and fakes, main() the real things.
 struct Context {
   std::ostream* out = nullptr;  // Data.
   std::ostream* err = nullptr;  // Everything else.
@@ -25,11 +25,11 @@ struct Context {
   bool out_is_terminal = false;
   bool err_is_terminal = false;
   bool color = false;  // Decided from --color, NO_COLOR, TERM and the terminal.
-  int width = 80;      // Of the terminal, in columns and rows.
+  int width = 80;      // Size of the terminal, in columns and rows.
   int height = 24;
   bool json = false;  // --json
   bool utc = false;   // --utc
-  // That of the times that people read and type.
+  // Time zone of the times that people read and type.
   absl::TimeZone zone() const { return utc ? absl::UTCTimeZone() : absl::LocalTimeZone(); }
   // Columns that a table on `out` has; 0: any number.
   int out_width() const { return out_is_terminal ? width : 0; }

@@ -26,7 +26,7 @@ std::string Quoted(std::string_view text) {
                       is_long ? "...\"" : "\"");
 }
 
-// What somebody has written, in words.
+// Describes a value that somebody has written, in words.
 std::string Describe(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:

@@ -18,7 +18,7 @@ template <typename Target>
 struct NodeKey {
   std::string_view name;
   std::string_view type;      // How it is written, in a word or two.
-  std::string_view fallback;  // What it is where the key is not there.
+  std::string_view fallback;  // The value where the key is not there.
   std::string_view meaning;   // A sentence or two in Markdown.
   void (*read)(class NodeReader& in, const YamlNode& value, Target* target);
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kLongest = 1e9;
 
-// What is wrong with it; empty if nothing is. Not a number is neither below nor above.
+// Returns what is wrong with a number of seconds; empty if nothing is. NaN fails both comparisons.
 std::string IsTime(const std::string& text) {
   double seconds = -1;
   if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= kLongest) return "";

@@ -15,7 +15,7 @@ namespace yard {
 // monotonic clock. Pure.
 class PublishPace {
  public:
-  // What is due within this time goes in one request.
+  // Events that are due within this time go in one request.
   static constexpr absl::Duration kTogether = absl::Milliseconds(1);
 
   // `rate` is in events a second; 0: everything is due at once.

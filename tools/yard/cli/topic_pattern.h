@@ -9,10 +9,11 @@
 
 namespace yard {
 
-// Which topics `yard sub` prints. Without a wildcard: all that begin so ("m/", "m/exp"). Else level
-// by level: `*` is any one level, `>`, at the end, one or more of them, and there is no beginning
-// that is enough: "m/*/loss" (the "/" at its end may be left out) is m/exp-1/loss/ and not
-// m/exp-1/loss/top5/. As subjects of NATS, whose levels end with a dot. Any thread.
+// Pattern of the topics that `yard sub` prints. Without a wildcard: all that begin so ("m/",
+// "m/exp"). Else level by level: `*` is any one level, `>`, at the end, one or more of them, and
+// there is no beginning that is enough: "m/*/loss" (the "/" at its end may be left out) is
+// m/exp-1/loss/ and not m/exp-1/loss/top5/. As subjects of NATS, whose levels end with a dot. Any
+// thread.
 class TopicPattern {
  public:
   // InvalidArgument: a wildcard inside a level, or something behind a `>`.

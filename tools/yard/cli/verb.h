@@ -26,8 +26,8 @@ struct VerbEntry {
   // The yard must be up: if it is wanted and its launcher is dead, it is started first.
   bool needs_yard;
   std::unique_ptr<Verb> (*make)();
-  // What stands behind "--": more words of the verb that are no flags, or those of a program.
-  // kAllWords: so are all words after the verb, unless there is a "--".
+  // Meaning of the words behind "--": more words of the verb that are no flags, or those of a
+  // program. kAllWords: so are all words after the verb, unless there is a "--".
   enum class Words { kOwn, kProgram, kAllWords };
   Words words = Words::kOwn;
   // It changes something, and goes on to its end also when nobody reads what it says any more.
