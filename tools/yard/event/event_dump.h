@@ -74,8 +74,8 @@ class EventDumpReader {
   const std::string path_;
   const runtime::UniqueFd file_;
   std::string buffer_;
-  std::size_t begin_ = 0;     // What is before it was given out.
-  std::uint64_t offset_ = 0;  // Of `begin_` in the file.
+  std::size_t begin_ = 0;     // Bytes before it were given out.
+  std::uint64_t offset_ = 0;  // Place of `begin_` in the file.
   bool torn_ = false;
 };
 

@@ -5,7 +5,7 @@
 namespace yard {
 
 bool EventQueue::HasRoom(const Item& item) const {
-  // One that is too big alone still goes through an empty queue.
+  // An item that is too big alone still goes through an empty queue.
   if (items_.empty()) return true;
   return items_.size() < options_.max_items &&
          bytes_ + item.topic.size() + item.text.size() <= options_.max_bytes;

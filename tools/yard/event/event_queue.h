@@ -13,15 +13,16 @@
 
 namespace yard {
 
-// Between the bus thread, which must not wait for a slow terminal, and the one that prints. What
-// has no room is dropped and counted, and told in its place. Any thread.
+// Queue between the bus thread, which must not wait for a slow terminal, and the thread that
+// prints. An item without room is dropped and counted, and the loss is told in its place. Any
+// thread.
 class EventQueue {
  public:
   struct Item {
     std::string topic = {};
-    std::string text = {};      // What to print, or to keep.
+    std::string text = {};      // The text to print, or to keep.
     std::int64_t heard_us = 0;  // Microseconds since 1970.
-    std::uint64_t source = 0;   // Of the event's head.
+    std::uint64_t source = 0;   // From the event's head.
     std::uint64_t seq = 0;
     bool is_notice = false;         // `text` is about the events, and goes to stderr.
     bool is_loss = false;           // Instead: events of `topic` (empty: any) are missing,

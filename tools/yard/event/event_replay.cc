@@ -50,7 +50,7 @@ absl::StatusOr<EventReplay::Event> EventReplay::EventOf(const DumpedEvent& dumpe
       result.event->payload_type = envelope.payload_type()->str();
     }
   }
-  // What an owner's record had was heard at once.
+  // Events from an owner's record were all heard at once, so the time of sending counts.
   const bool has_time = envelope.head() != nullptr && envelope.head()->sent_us() != 0;
   result.due = DueOf(has_time ? envelope.head()->sent_us() : dumped.heard_us);
   return result;

@@ -26,7 +26,7 @@ class EventReplayTest : public ::testing::Test {
     ASSERT_EQ(writer.status(), absl::OkStatus());
     writer_ = *std::move(writer);
   }
-  // Of a payload; `sent_us` 0: it has no head.
+  // Adds an event with a payload; `sent_us` 0: the event has no head.
   void Add(const std::string& topic, std::int64_t sent_us, std::int64_t heard_us = 0) {
     msg::EnvelopeT event;
     if (sent_us != 0) event.head = std::make_unique<msg::Head>(1, 1, 1, sent_us);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr auto kReplace = nlohmann::json::error_handler_t::replace;
 
-// What an owner's record had may have no head.
+// An event from an owner's record may have no head.
 const msg::Head* SentHead(const msg::Envelope& event) {
   const msg::Head* const head = event.head();
   return head == nullptr || head->sent_us() == 0 ? nullptr : head;
@@ -44,7 +44,7 @@ void AddPlacesOf(const nlohmann::json& value, const std::string& before,
   }
 }
 
-// What may have been meant by a place that is not there; empty if nothing is near.
+// The place that may have been meant by one that is not there; empty if nothing is near.
 std::string MeantBy(const std::string& place, const nlohmann::json& body) {
   std::vector<std::string> places;
   AddPlacesOf(body, "", &places);
@@ -56,7 +56,7 @@ std::string MeantBy(const std::string& place, const nlohmann::json& body) {
 
 }  // namespace
 
-// Which places of a filter no event has had.
+// Finds the places of a filter that no event has had.
 class EventView::Places {
  public:
   Places(const JsonFilter& filter, std::function<void(std::string line)> tell)

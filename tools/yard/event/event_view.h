@@ -19,7 +19,7 @@
 
 namespace yard {
 
-// Which events `yard sub` prints, and how. Any thread.
+// Selects the events that `yard sub` prints, and renders them. Any thread.
 class EventView {
  public:
   struct Options {
@@ -29,7 +29,7 @@ class EventView {
     bool json = false;
     bool for_terminal = false;                  // JSON that cannot drive one.
     bool timestamps = false;                    // When it was sent, and how long it was on its way.
-    absl::TimeZone zone = absl::UTCTimeZone();  // Of times that are no JSON.
+    absl::TimeZone zone = absl::UTCTimeZone();  // Zone of times that are no JSON.
     // Gets a line for each place of the filter that none of the first events has had. On the
     // thread that brings an event.
     std::function<void(std::string line)> on_missing = {};
@@ -44,7 +44,8 @@ class EventView {
   bool Passes(const MessageJson& messages, std::string_view topic,
               const msg::Envelope& event) const;
   // "TOPIC  {...}", or one object with everything about the event; with a field its value alone,
-  // or instead of the body. Nothing: it is not wanted. Of an event with several results one each.
+  // or instead of the body. Nothing: it is not wanted. An event with several results has a line for
+  // each.
   std::vector<std::string> LinesOf(const MessageJson& messages, std::string_view topic,
                                    const msg::Envelope& event, absl::Time heard) const;
   // The same lines, if they have not been told: no more events come.
@@ -64,7 +65,7 @@ class EventView {
   std::vector<TopicPattern> patterns_;
   std::optional<JsonPath> field_;
   std::unique_ptr<JsonFilter> filter_;
-  std::shared_ptr<Places> places_;  // Of the filter.
+  std::shared_ptr<Places> places_;  // Places of the filter.
   bool json_ = false;
   bool for_terminal_ = false;
   bool timestamps_ = false;

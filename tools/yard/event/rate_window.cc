@@ -28,7 +28,7 @@ RateWindow::Report RateWindow::Describe(absl::Duration now) {
   report.mean_bytes = bytes / count;
   const double passed = absl::ToDoubleSeconds(events_.back().at - events_.front().at);
   if (passed > 0) {
-    // What came before the first one is not in the time that has passed.
+    // The time that has passed begins with the first event, which does not count.
     report.hz = (count - 1) / passed;
     report.bytes_per_second = (bytes - static_cast<double>(events_.front().bytes)) / passed;
     DescribeIntervals(&report);

@@ -10,9 +10,9 @@
 
 namespace yard {
 
-// What `yard topic hz`, `bw` and `delay` say of one topic: of its events of the last `window`, or
-// of the last `max_events` of them. As `ros2 topic`, which has three programs for it; here what was
-// lost is told beside the rate rather than hidden in it. One thread.
+// Figures that `yard topic hz`, `bw` and `delay` print of one topic: of its events of the last
+// `window`, or of the last `max_events` of them. As `ros2 topic`, which has three programs for it;
+// here what was lost is told beside the rate rather than hidden in it. One thread.
 class RateWindow {
  public:
   explicit RateWindow(absl::Duration window, std::size_t max_events = 200'000)
@@ -22,7 +22,7 @@ class RateWindow {
   void Add(absl::Duration at, std::size_t bytes, absl::Duration delay);
   void AddLost(std::uint64_t events) { lost_ += events; }
 
-  // Numbers of which there is none are NaN: intervals and rates need two events.
+  // Numbers that cannot be computed are NaN: intervals and rates need two events.
   struct Report {
     static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     std::uint64_t events = 0;
