@@ -12,10 +12,10 @@ namespace yard {
 // Ended, and neither well nor because somebody asked it to stop.
 bool HasFailed(const msg::JobT& job);
 
-// What is printed last about a job that failed, and all that is needed to find the cause: the task
-// that failed first and why, its last lines and where its log is; apart from it the tasks that
-// were ended because of it, and those that failed as well. Whole lines, nothing in them drives a
-// terminal. Empty for a job that has not failed.
+// The last text that is printed about a job that failed, with all that is needed to find the cause:
+// the task that failed first and why, its last lines and where its log is; apart from it the tasks
+// that were ended because of it, and those that failed as well. Whole lines, nothing in them drives
+// a terminal. Empty for a job that has not failed.
 std::string FailureBlock(const msg::JobT& job);
 
 // A script's view of a job that has ended: 0 if it ended well or was stopped; else the exit code of

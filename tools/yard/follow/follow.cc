@@ -288,7 +288,7 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
     outage.Over();
     for (msg::LogsRequestT& missed : positions.Missed(part)) {
       missed.errors_only = request.errors_only;
-      // What is removed by now is missing.
+      // Output that is removed by now is missing.
       (void)(*client)->Stream<rpc::Launcher::Logs>(missed, give, {});
     }
     return give(part);
@@ -301,7 +301,7 @@ absl::Status FollowLogs(Context& context, msg::LogsRequestT request,
     }
     if (!Broke(end.status())) return AsLookup(end.status());
     positions.Broke();
-    // What was asked for as the last lines is known by its offset from here on.
+    // The last lines that were asked for are known by their offset from here on.
     if (some) request.last_lines = -1;
     if (absl::Status next = outage.Next("launcher", end.status()); !next.ok()) return next;
   }

@@ -25,17 +25,17 @@ struct Thing {
   const std::string& id() const { return trial ? trial->id : sweep ? sweep->id : job->id; }
 };
 
-// Which one, if several have the same name.
+// The choice if several things have the same name.
 enum class Prefer {
-  kLive,   // The one that has not ended, else the trial, else the sweep.
+  kLive,   // The thing that has not ended, else the trial, else the sweep.
   kTrial,  // The trial: a run, or something else that no job has, is meant.
 };
 // By id, unique prefix of one, or name. NotFound, also for an ambiguous name (with the matches).
 absl::StatusOr<Thing> FindThing(Context& context, const std::string& name,
                                 Prefer prefer = Prefer::kLive);
 
-// The id of a job, or of its task: "NAME/worker-1" becomes "j-abcde/worker-1". Of a trial, that of
-// its job. FailedPrecondition for a sweep.
+// The id of a job, or of its task: "NAME/worker-1" becomes "j-abcde/worker-1". A trial gives the id
+// of its job. FailedPrecondition for a sweep.
 absl::StatusOr<std::string> FindJobOrTask(Context& context, const std::string& name);
 // The same, but FailedPrecondition for a trial, too: "NAME is a trial: the trainer WHY_NOT".
 absl::StatusOr<std::string> FindOwnJob(Context& context, const std::string& name,

@@ -25,7 +25,7 @@ class LineReader {
   absl::StatusOr<std::string> Rest();
   // Next() would not wait.
   bool HasLine() const { return buffer_.find('\n', begin_) != std::string::npos; }
-  // Of the line that Next() gave last, from 1.
+  // Number of the line that Next() gave last, from 1.
   std::uint64_t number() const { return number_; }
 
  private:
@@ -35,7 +35,7 @@ class LineReader {
   const int fd_;
   const std::size_t max_bytes_;
   std::string buffer_;
-  std::size_t begin_ = 0;  // What is before it was given out.
+  std::size_t begin_ = 0;  // Bytes before it were given out.
   std::uint64_t number_ = 0;
 };
 

@@ -22,8 +22,9 @@ class LogPositions {
 
   // The stream broke; the next one begins with the current attempts, or with the oldest again.
   void Broke();
-  // What to ask for before the first part of a new stream is taken: the rest of the attempt that
-  // was known, and those between, which have ended meanwhile (at most 100). Empty for other parts.
+  // Requests to make before the first part of a new stream is taken: for the rest of the attempt
+  // that was known, and those between, which have ended meanwhile (at most 100). Empty for other
+  // parts.
   std::vector<msg::LogsRequestT> Missed(const msg::LogsReplyT& part);
 
  private:

@@ -9,7 +9,7 @@
 
 namespace yard {
 
-// What a request to a service has, of the mebibyte of a message, for what a person gives it.
+// Bytes that a request to a service has, of the mebibyte of a message, for a person's words.
 inline constexpr std::size_t kRequestRoom = 1008 << 10;
 
 // InvalidArgument says which of them is the largest, and of an environment which variable is: they

@@ -10,7 +10,7 @@
 
 namespace yard {
 
-// What `--json` prints for a trial, a sweep and a job.
+// JSON that `--json` prints for a trial, a sweep and a job.
 using bus::MetricNumbers;
 using bus::MetricsToJson;
 using bus::NumberToJson;

@@ -10,7 +10,7 @@
 
 namespace yard {
 
-// What the launcher says names jobs, also those of trials. With trials for their jobs it is
+// Replaces jobs by their trials in the launcher's texts, which name jobs, also those of trials:
 // "waits for gpu: 1 of 1 is used by t-abcde" (as the trainer says it,
 // trainer/attempt/trial_resources.h).
 class TrialWords {
@@ -21,12 +21,12 @@ class TrialWords {
  private:
   struct Trial {
     std::string id;
-    bool is_one_task = false;  // Which is the trial.
+    bool is_one_task = false;  // The job's one task is the trial.
   };
   std::unordered_map<std::string, Trial> trials_;  // By job.
 };
 
-// Of all jobs that live; of none if the launcher does not answer. Blocks.
+// Knows the trials of all jobs that live; of none if the launcher does not answer. Blocks.
 TrialWords WordsOfLiveTrials(bus::Client& client);
 
 }  // namespace yard
