@@ -5,9 +5,9 @@
 
 namespace yard {
 
-// What this process has from the shell that has started it, besides its environment: umask,
-// niceness, processors, limits. A program that it asks the yard to run gets the same, as it would
-// from nohup, at or srun. Any thread.
+// Properties that this process has from the shell that has started it, besides its environment:
+// umask, niceness, processors, limits. A program that it asks the yard to run gets the same, as it
+// would from nohup, at or srun. Any thread.
 msg::CallersProcessT CallersProcess();
 
 }  // namespace yard

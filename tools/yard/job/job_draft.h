@@ -37,8 +37,8 @@ std::vector<TaskProblem> CheckTasks(const msg::JobSpecT& spec);
 // Empty if `type` is good, else what is wrong.
 std::string CheckTaskType(const std::string& type);
 
-// What is sent to the launcher: `environment` and `directory` are the caller's, and the draft's
-// environment comes on top. A limit of restarts without a policy means on-failure, a policy
+// The job as it is sent to the launcher: `environment` and `directory` are the caller's, and the
+// draft's environment comes on top. A limit of restarts without a policy means on-failure, a policy
 // without a limit has none. InvalidArgument for what CheckTasks() finds, and where there is no
 // program to run.
 absl::StatusOr<msg::JobSpecT> CompleteJob(JobDraft draft,

@@ -19,9 +19,9 @@ namespace yard {
 absl::StatusOr<JobDraft> ParseJob(std::string_view text, const std::string& file,
                                   const std::string& directory);
 
-// The same from a file, found from `working_directory`; its relative paths begin where it is. Those
-// of standard input ("-") and of a pipe begin in `working_directory`. Blocks. NotFound and the like
-// name the path.
+// The same from a file, found from `working_directory`; its relative paths begin where it is.
+// Relative paths in standard input ("-") and in a pipe begin in `working_directory`. Blocks.
+// NotFound and the like name the path.
 absl::StatusOr<JobDraft> ReadJob(const std::string& file, const std::string& working_directory);
 
 // Sets one key of the job, as a file would: `value` is a text, with `=` between name and value

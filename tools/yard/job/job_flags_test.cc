@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What the flags make of a file, as JSON.
+// The job that the flags make of a file, as JSON.
 absl::StatusOr<std::string> Applied(std::vector<std::string> words,
                                     const std::string& file = "{}") {
   CLI::App app;

@@ -25,8 +25,9 @@ class TaskCountFlags {
     std::string type;
     std::uint32_t count = 0;
   };
-  // What was given: chief, worker, ps, evaluator, then those of --task, in the order of the command
-  // line. A type may come again, and a count may be 0. InvalidArgument begins with the flag.
+  // The counts that were given: chief, worker, ps, evaluator, then those of --task, in the order of
+  // the command line. A type may come again, and a count may be 0. InvalidArgument begins with the
+  // flag.
   absl::StatusOr<std::vector<Count>> Counts() const;
 
  private:

@@ -295,7 +295,7 @@ void ReadTasks(NodeReader& in, const YamlNode& tasks, msg::JobSpecT* spec) {
     in.Under(type, [&] { ReadGroup(in, tasks.items[i], group.get()); });
     if (group->count > 0) spec->groups.push_back(std::move(group));
   }
-  if (!in.status().ok()) return;  // What follows from it need not be told.
+  if (!in.status().ok()) return;  // Errors that follow from these need not be told.
   if (spec->groups.empty()) return in.Wrong(tasks, "expected a task type with at least one task");
   TellProblems(in, tasks, *spec);
 }

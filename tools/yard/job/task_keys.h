@@ -11,7 +11,7 @@
 
 namespace yard {
 
-// The part of a job file under `tasks:`. What is wrong is told to `in`.
+// The part of a job file under `tasks:`. Errors are told to `in`.
 
 // The keys of a task type: docs/job_file_reference.md.
 std::span<const NodeKey<msg::TaskGroupT>> TaskKeys();

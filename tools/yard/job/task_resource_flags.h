@@ -11,9 +11,9 @@
 
 namespace yard {
 
-// What each task needs and may use, as `launch` and `run` are told: --resources and --limits, which
-// take NAME=VALUE and may come again, --memory, --cpus and --processes. They are the keys of a task
-// type in a job file (docs/jobs.md). The object outlives the OptionSet that parses into it.
+// Flags of `launch` and `run` that say what each task needs and may use: --resources and --limits,
+// which take NAME=VALUE and may come again, --memory, --cpus and --processes. They are the keys of
+// a task type in a job file (docs/jobs.md). The object outlives the OptionSet that parses into it.
 class TaskResourceFlags {
  public:
   // Help has no lines for them.
