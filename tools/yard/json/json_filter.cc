@@ -43,7 +43,7 @@ std::optional<std::string> TextOf(const json& value) {
 }
 
 struct Condition {
-  std::string text = {};  // Of the place.
+  std::string text = {};  // Text of the place.
   std::optional<JsonPath> place = {};
   // Nothing of these two: it is there, and is something.
   std::optional<Comparison> comparison = {};

@@ -12,8 +12,8 @@
 
 namespace yard {
 
-// Which JSON objects are wanted: `row.step>10 & !(state=Failed | metrics.loss~nan)`. Connectives,
-// words and limits are those of every query (runtime/query/query_tree.h and query_text.h):
+// Selects JSON objects: `row.step>10 & !(state=Failed | metrics.loss~nan)`. Connectives, words and
+// limits are those of every query (runtime/query/query_tree.h and query_text.h):
 //
 //   condition = PLACE [OP VALUE]     OP = < <= > >= = != ~
 //
@@ -22,8 +22,8 @@ namespace yard {
 //
 // Two numbers are compared as numbers (also one that stands in a string, as 64-bit integers and NaN
 // do in messages). Else only =, != and ~ can hold: of the text of a string or of `true`, `false`
-// and `null`. ~ is a regular expression (RE2) that matches somewhere in the text. What is not there
-// makes a condition false, also one with !=.
+// and `null`. ~ is a regular expression (RE2) that matches somewhere in the text. A place that is
+// not there makes a condition false, also one with !=.
 class JsonFilter : public runtime::QueryLimits {
  public:
   // InvalidArgument has three lines: "filter, column 6: expected ..." (in characters, from 1), the

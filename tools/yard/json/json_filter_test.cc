@@ -56,7 +56,7 @@ TEST(JsonFilterTest, HoldsOrDoesNot) {
       {"none", false},
       {"zero", false},
       {"empty", false},
-      // What is not there.
+      // Places that are not there.
       {"nothing", false},
       {"nothing=1", false},
       {"nothing!=1", false},

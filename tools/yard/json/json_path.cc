@@ -8,7 +8,7 @@
 namespace yard {
 namespace {
 
-// Of a name without quotes.
+// True for a byte of a name without quotes.
 bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-' || c == '/' || c == '$';

@@ -53,7 +53,7 @@ json Real(double value) {
   return value;
 }
 
-// What a float stands for: the shortest decimal number that reads back as it.
+// The number that a float stands for: the shortest decimal one that reads back as that float.
 double Shortest(float value) {
   char text[32];
   const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
@@ -527,7 +527,7 @@ class SchemaMessageJson : public MessageJson {
     }
     return false;
   }
-  // The field with the last name that ends before a place; null where there is none.
+  // The field with the last name that ends before a place; null where no field has such a name.
   const reflection::Field* FieldAt(std::string_view text, const reflection::Object& type,
                                    std::size_t line, std::size_t column) const {
     NameScan scan(text);
@@ -574,7 +574,7 @@ class SchemaMessageJson : public MessageJson {
     return words;
   }
 
-  // What the parser says of a word or a string where a number belongs.
+  // The parser's message about a word or a string where a number belongs.
   static constexpr const char* kNoNumber = "enum values need to be qualified by an enum type";
 
   const std::string text_;
