@@ -13,7 +13,7 @@
 
 namespace yard {
 
-// What is known of one run. Any bytes in the names.
+// Facts of one run. Any bytes in the names.
 struct ComparedRun {
   struct Metric {
     double last = std::numeric_limits<double>::quiet_NaN();
@@ -41,7 +41,7 @@ struct RunComparison {
   // Rows that differ, or all: annotations, the configuration, the metrics, by name.
   std::vector<ComparisonRow> rows;
   std::size_t same_config = 0;   // How much is the same in all runs, whether or not it is shown.
-  std::size_t same_metrics = 0;  // Of the rows for metrics.
+  std::size_t same_metrics = 0;  // Number of rows for metrics that are the same.
 };
 
 // Numbers are the same if they are equal (1 and 1.0 are, NaN and NaN are), lists and objects if all

@@ -60,7 +60,7 @@ class RunReader {
   absl::StatusOr<msg::RunT> Run(const std::string& name);
   // The names of the runs of `names` (each as for Run()) and of those that `query`, unless it is
   // empty, is true of, the newest first; each once. At most `most`: ResourceExhausted. NotFound if
-  // there are none.
+  // no run is among them.
   absl::StatusOr<std::vector<std::string>> Names(const std::vector<std::string>& names,
                                                  const std::string& query, std::size_t most);
   // A pattern for RunsRequest: the names that begin so.
@@ -71,8 +71,8 @@ class RunReader {
   // of them (`total` says how many there are).
   absl::StatusOr<msg::TagsReplyT> Tags(const std::string& run, const std::string& pattern = "",
                                        std::size_t most = std::numeric_limits<std::size_t>::max());
-  // What cannot be had of runs (by their whole names): "run a is not whole: cannot open ...". A
-  // sentence for each run of which something is missing, printable.
+  // The parts that cannot be had of runs (by their whole names): "run a is not whole: cannot open
+  // ...". A sentence for each run of which something is missing, printable.
   absl::StatusOr<std::vector<std::string>> Losses(const std::vector<std::string>& runs);
 
  private:
@@ -95,7 +95,7 @@ class RunReader {
   const char* const verb_;
 };
 
-// What is said on stderr about runs that a query could not be asked of yet; empty for none.
+// Notice on stderr about runs that a query could not be asked of yet; empty for none.
 std::string UndecidedNotice(std::uint64_t undecided);
 // The same about one that cannot be read (`why`, DataLoss, names it) while others can.
 std::string UnreadableNotice(const absl::Status& why);

@@ -12,9 +12,9 @@
 
 namespace yard {
 
-// How a terminal shows runs, their tags and their files. What
-// comes from names and files is made Printable(). `width` of a table: of the terminal, or 0
-// (Table::ToString). Pure functions; any thread.
+// How a terminal shows runs, their tags and their files. Text from names and files is made
+// Printable(). `width` of a table: of the terminal, or 0 (Table::ToString). Pure functions; any
+// thread.
 
 // A line for each run: what is not known yet is "-". There are columns for names,
 // labels, notes (their first lines) and bad records if any run has some.
@@ -31,7 +31,7 @@ std::string FilesText(const msg::FilesReplyT& files, int width = 0);
 // `most`, and one that says how many there are beside those.
 std::string DamageText(const msg::FilesReplyT& files, std::size_t most);
 
-// What `--json` prints.
+// JSON that `--json` prints.
 using bus::FaultsToJson;
 using bus::FileToJson;
 using bus::RunToJson;
