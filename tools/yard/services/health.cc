@@ -86,7 +86,7 @@ std::string Restart(const ServiceFacts& service, pid_t pid) {
   return absl::StrCat("kill -9 ", pid, " && yard up");
 }
 
-// What would be better than to kill by process group alone, and how it is to be had.
+// How to get a better way to kill than by process group alone.
 constexpr char kFixOfGroup[] =
     "mount /proc, or give the launcher a control group of its own: systemd-run --user --scope "
     "-p Delegate=yes yard up";

@@ -15,8 +15,8 @@
 
 namespace yard {
 
-// What is wrong with a yard and how to mend it: the rules of `yard doctor`, from facts to findings
-// and nothing else. No system calls; who finds the facts out is in health_facts.h and the verb.
+// The rules of `yard doctor`, which say what is wrong with a yard and how to mend it: from facts to
+// findings and nothing else. No system calls; health_facts.h and the verb find the facts out.
 
 enum class Level {
   kOk,
@@ -28,7 +28,7 @@ const char* NameOf(Level level);  // "ok", "warn", "bad"
 // Texts may hold any byte that a path or a service's answer holds: Printable() before a terminal.
 struct Finding {
   Level level = Level::kOk;
-  std::string check;  // What is looked at, in a word or two: "disk".
+  std::string check;  // The thing that is looked at, in a word or two: "disk".
   std::string found;  // One line.
   std::string fix;    // One line to type or to do; empty if nothing is to be done.
 };
@@ -36,7 +36,8 @@ using Findings = std::vector<Finding>;
 bool AnyBad(const Findings& findings);
 
 using runtime::ShellWord;  // Every path in a command of `fix` is one.
-// What makes `directory` the runtime directory of a shell that has its own from `variable`.
+// The command that makes `directory` the runtime directory of a shell that has its own from
+// `variable`.
 std::string CommandToUse(const std::string& directory, const std::string& variable);
 // The command that removes these files; of many, the first ones, and to look again.
 std::string RemovalOf(std::vector<std::string> paths);
@@ -48,14 +49,15 @@ struct DirectoryFacts {
   std::string path;
   std::string variable;  // Another value of it names another place: "YARD_STATE".
   int error = 0;         // errno of looking at it, 0 if it is there.
-  mode_t mode = 0;       // Of the path itself, a symbolic link is not followed.
+  mode_t mode = 0;       // Mode of the path itself: a symbolic link is not followed.
   uid_t owner = 0;
-  uid_t user = 0;       // Who looks.
+  uid_t user = 0;       // The user who looks.
   bool in_use = false;  // Services run that need it.
-  // Of services that keep their state where we do: those whose runtime directory is gone, which
-  // must be ended, as no command can reach them,...
+  // Processes of services that keep their state where we do and whose runtime directory is gone.
+  // They must be ended, as no command can reach them.
   std::vector<pid_t> unreachable = {};
-  // ...and the runtime directory of those that have another one; empty: there are none.
+  // The runtime directory of services that keep their state where we do and have another one; empty
+  // if no service has.
   std::string elsewhere = {};
 };
 Finding CheckDirectory(const DirectoryFacts& facts);
@@ -68,7 +70,7 @@ struct SpaceFacts {
   std::uint64_t free_inodes = 0;
   std::uint64_t total_inodes = 0;  // 0: it has no such limit.
 };
-// One of bytes and one of inodes.
+// A finding about bytes and one about inodes.
 Findings CheckSpace(const SpaceFacts& facts);
 
 Finding CheckFileLimit(std::uint64_t hard_limit);
@@ -114,7 +116,7 @@ struct KillModeFacts {
   bool offered = false;
   std::string detail;  // Where, or why not.
 };
-// One of each mode. `chosen` is what a task gets that asks for none.
+// A finding about each mode. `chosen` is the mode of a task that asks for none.
 Findings CheckKillModes(const std::vector<KillModeFacts>& modes, const std::string& chosen);
 
 // ---- The services
@@ -123,17 +125,17 @@ struct ServiceFacts {
   std::string name;
   std::string lock_path;
   std::string output_path;
-  pid_t holder = 0;          // Of the lock; 0: nobody.
+  pid_t holder = 0;          // Process that holds the lock; 0: nobody.
   bool suspended = false;    // The holder is stopped by a signal.
   bool lost_socket = false;  // The holder's socket was removed.
-  pid_t listener = 0;        // Who listens at its socket, if nobody holds the lock.
+  pid_t listener = 0;        // Process that listens at its socket, if nobody holds the lock.
   bool outdated = false;     // The holder runs another program than would be started now.
-  // Of its output: the last line, if nobody holds the lock; why it ended (empty: it does not say,
-  // or was ready since); and what to type for that.
+  // From the service's output: the last line, if nobody holds the lock; why the service ended
+  // (empty: it does not say, or was ready since); and what to type for that.
   std::string last_line, cause, next_step;
-  std::string damage;  // Of what it reads when it starts, if nobody holds the lock.
+  std::string damage;  // Damage of the service's database, if nobody holds the lock.
 
-  // What the registry and the service say. Without an answer of the registry: nothing.
+  // The answers of the registry and the service. Without an answer of the registry: nothing.
   struct Lease {
     bool elsewhere = false;  // The process has its number in another namespace, or on another host.
     bool suspect = false;
@@ -142,22 +144,22 @@ struct ServiceFacts {
   };
   std::optional<Lease> lease;
   struct Stats {
-    absl::Status status;  // Of asking.
+    absl::Status status;  // Result of asking.
     std::string version;
     std::vector<std::pair<std::string, std::uint64_t>> counters;
   };
   std::optional<Stats> stats;
-  std::string why_not;  // What the launcher says of one that does not run: "exit code 1".
+  std::string why_not;  // The launcher's reason why the service does not run: "exit code 1".
 };
 
 struct YardFacts {
   bool wanted = false;
   absl::Status wanted_status;  // DataLoss: the file is there but not readable.
-  absl::Status flags;          // What services say of those that are wanted, if none keeps it up.
-  std::string logdir;          // Of the runs, if wanted.
+  absl::Status flags;          // The services' verdict on the wanted flags, if no launcher runs.
+  std::string logdir;          // Directory of the runs, if wanted.
   std::string version;         // Ours.
   absl::Time now;
-  absl::Status registry;  // Of asking it; OK also if nobody holds its lock.
+  absl::Status registry;  // Result of asking it; OK also if nobody holds its lock.
   std::vector<ServiceFacts> services;
 };
 // Whether the yard as a whole is up, and then each service that should be or is.

@@ -108,7 +108,7 @@ void LookForUnreachableShims(const runtime::Locations& locations, LeftoverFacts*
   }
 }
 
-// What a lock file says, whether or not it is locked; 0 if it says nothing.
+// The process id in a lock file, whether or not the file is locked; 0 if the file has none.
 pid_t PidIn(const std::string& path) {
   struct stat status = {};
   // (Opening a pipe would wait.)
@@ -192,7 +192,7 @@ LeftoverFacts LookForLeftovers(const runtime::Locations& locations) {
       facts.locks.push_back(lock);
     const std::string ready =
         absl::StrCat(locations.runtime_directory, "/", std::string(service), ".ready");
-    // (One that serves has only lost its lock.)
+    // (A service that serves has only lost its lock.)
     if (Exists(ready) && Probe(SocketPath(locations, service), SOCK_STREAM) != Listening::kYes)
       facts.ready_files.push_back(ready);
   }
@@ -213,7 +213,7 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
   if (facts.holder != 0) {
     facts.suspended = IsSuspended(facts.holder);
     facts.lost_socket = HasLostItsSocket(locations, service);
-    // One that ends again in a moment.
+    // The service may be one that ends again in a moment.
     const LastWords words = LastWordsOf(locations, service);
     facts.cause = words.cause;
     facts.next_step = NextStepFor(words.cause, locations, service);

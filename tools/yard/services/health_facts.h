@@ -19,8 +19,8 @@ namespace yard {
 
 DirectoryFacts LookAtDirectory(std::string check, std::string path, std::string variable);
 
-// Of the file systems that hold these places ({"state", PATH}), each once. A place that is not
-// there yet is where its nearest parent is.
+// Space of the file systems that hold these places ({"state", PATH}), each once. A place that is
+// not there yet is where its nearest parent is.
 std::vector<SpaceFacts> LookAtSpace(const std::vector<std::pair<std::string, std::string>>& places);
 
 // Locks, ready files, sockets of the services and of the tasks' shims.
@@ -32,7 +32,7 @@ ServiceFacts LookAtService(const runtime::Locations& locations, const std::strin
 std::uint64_t HardFileLimit();
 // Label paths of the programs that `yard up` and the launcher need and that are not there.
 std::vector<std::string> MissingPrograms();
-// Of all libraries that tell it.
+// Versions of all libraries that tell them.
 std::vector<LibraryFacts> LoadedLibraries();
 
 }  // namespace yard

@@ -17,15 +17,15 @@ namespace yard {
 // a notebook then "reuses" what is not there any more.
 
 struct InfoFacts {
-  std::string path;                        // Of the directory.
+  std::string path;                        // Path of the directory.
   int error = 0;                           // An errno, if it cannot be read; ENOENT is fine.
-  uid_t owner = 0;                         // Of the directory.
+  uid_t owner = 0;                         // Owner of the directory.
   bool writable = true;                    // By us.
   std::size_t live = 0;                    // Ours, of a process of ours that runs.
-  std::size_t others = 0;                  // Of other users, whatever is in them.
+  std::size_t others = 0;                  // Files of other users, whatever is in them.
   std::vector<std::string> dead = {};      // Paths of ours whose process has ended;
   std::vector<std::string> unusable = {};  // and of what is no info file, or cannot be read.
-  std::string reason = {};                 // Of the first unusable one.
+  std::string reason = {};                 // Reason for the first unusable one.
   bool cut = false;                        // There is more than was looked at.
 };
 Findings CheckInfos(const InfoFacts& facts);
@@ -35,7 +35,7 @@ using ProcessRuns = std::function<bool(pid_t pid)>;
 bool OwnProcessRuns(pid_t pid);
 
 // Looks at ".tensorboard-info" of the temporary directory that a program with this environment
-// ("NAME=value") has. What lies there is not trusted: no link is followed, nothing is waited for,
+// ("NAME=value") has. The files there are not trusted: no link is followed, nothing is waited for,
 // and only small files, and not too many of them, are read. Blocks on the file system.
 InfoFacts LookAtInfos(const std::vector<std::string>& environment,
                       const ProcessRuns& runs = OwnProcessRuns);

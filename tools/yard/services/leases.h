@@ -17,7 +17,7 @@ using Leases = std::vector<std::unique_ptr<msg::LeaseT>>;
 // `timeout` altogether.
 absl::StatusOr<Leases> AllLeases(bus::Client& client, absl::Duration timeout);
 
-// Of each of the yard's services (yard_state.h) that is registered the oldest lease; no more than
+// The oldest lease of each of the yard's services (yard_state.h) that is registered; no more than
 // that is read, however much is registered. Blocks as AllLeases().
 absl::StatusOr<Leases> ServiceLeases(bus::Client& client, absl::Duration timeout);
 

@@ -25,7 +25,7 @@ struct MemoryFacts {  // In bytes; a total of 0: not told, or no swap.
   std::uint64_t total = 0, available = 0;
   std::uint64_t swap_total = 0, swap_free = 0;
 };
-// One of memory and one of swap.
+// A finding about memory and one about swap.
 Findings CheckMemory(const MemoryFacts& facts);
 
 // Processes that a user may have; all ones: any number.
@@ -42,7 +42,7 @@ Finding CheckLogs(const LogFacts& facts);
 
 struct TrialFacts {
   std::uint64_t running = 0, waiting = 0;
-  std::string first = {}, reason = {};  // Of one that waits: its id, and for what.
+  std::string first = {}, reason = {};  // The first trial that waits: its id, and for what.
 };
 Finding CheckTrials(const TrialFacts& facts);
 
@@ -52,10 +52,10 @@ struct StuckFacts {
 };
 Findings CheckStuck(const std::vector<StuckFacts>& stuck);
 
-// Shims of jobs that the launcher has never heard of: its database was lost or replaced, and what
-// runs there is nobody's. Nothing if there are none.
+// Shims of jobs that the launcher has never heard of: its database was lost or replaced, and their
+// tasks belong to nobody. No finding if `strays` is empty.
 Findings CheckStrayShims(const std::vector<LeftoverFacts::Shim>& strays);
-// Those without a control socket. Nothing if there are none.
+// Shims without a control socket. No finding if `shims` is empty.
 Findings CheckUnreachableShims(const std::vector<LeftoverFacts::Shim>& shims);
 
 // A proxy is in the way of programs of this machine that speak gRPC (tensorboard_environment.h):

@@ -32,7 +32,7 @@ class PageClientTest : public testing::Test {
   }
   ~PageClientTest() override { std::filesystem::remove_all(locations_.runtime_directory); }
 
-  // Whoever asks gets this; what was asked is in request_ when the thread has ended.
+  // Gives `answer` to a caller, whose request is in request_ when the thread has ended.
   runtime::Thread Answer(const std::string& answer) {
     const std::string path = locations_.runtime_directory + "/http";
     sockaddr_un address = {};

@@ -15,8 +15,8 @@
 
 namespace yard {
 
-// What this machine shows of processes and of the sockets that they serve. Nothing here blocks, but
-// OwnProcess::AwaitEnd().
+// Facts that this machine shows of processes and of the sockets that they serve. Nothing here
+// blocks, but OwnProcess::AwaitEnd().
 
 enum class Listening { kNo, kYes, kUnknown };
 // Whether somebody listens at the unix socket `path`, of a type as of socket(2), and who.

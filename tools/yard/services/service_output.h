@@ -10,11 +10,11 @@
 
 namespace yard {
 
-// What a service that the yard has started says before it is there, or when it goes: in
-// STATE/log/SERVICE.out, to which each start of it appends.
+// The output of a service that the yard has started, before it is there or when it goes: in
+// STATE/log/SERVICE.out, to which each start of the service appends.
 
 std::string OutputPath(const runtime::Locations& locations, std::string_view service);
-// What it knows after a restart. Not every service has one.
+// Path of the database that a service reads after a restart. Not every service has one.
 std::string DatabaseOf(const runtime::Locations& locations, std::string_view service);
 // Where what is said from now on begins; 0 if nothing was said yet.
 std::uint64_t OutputEnd(const runtime::Locations& locations, std::string_view service);
@@ -24,11 +24,11 @@ struct LastWords {
   // was ready afterwards.
   std::string cause;
   std::size_t times = 0;  // How often it said such a thing.
-  std::string last_line;  // Whatever it is; empty if there is none.
+  std::string last_line;  // The last line, whatever it is; empty without output.
   // Whichever there is.
   const std::string& text() const { return cause.empty() ? last_line : cause; }
 };
-// Of what was said from `begin` on. Harmless for a terminal, each one line.
+// The last words of the output from `begin` on. Harmless for a terminal, each one line.
 LastWords LastWordsOf(const runtime::Locations& locations, std::string_view service,
                       std::uint64_t begin = 0);
 LastWords LastWordsIn(std::string_view output, std::string_view service);

@@ -56,7 +56,7 @@ TEST(LastWordsTest, AreThoseSinceAPlaceInTheFile) {
   const auto end = OutputEnd(locations, "trainer");
   EXPECT_NE(LastWordsOf(locations, "trainer").cause, "");
   EXPECT_EQ(LastWordsOf(locations, "trainer", end).text(), "");
-  // One that is shorter than that place is a new one.
+  // A file that is shorter than that place is a new one.
   EXPECT_NE(LastWordsOf(locations, "trainer", end + 1).cause, "");
   std::filesystem::remove_all(locations.state_directory);
 }

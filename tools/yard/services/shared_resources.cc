@@ -43,7 +43,7 @@ bool IsSpan(const std::string& text) {
          text.find_first_not_of("0123456789-") == std::string::npos;
 }
 
-// What is wrong with the members of a set; empty if nothing is.
+// Returns what is wrong with the members of a set; empty if nothing is.
 std::string WrongMembers(const std::string& value) {
   std::vector<std::string> members = absl::StrSplit(value, ',');
   if (members.size() > 1 && members.back().empty()) members.pop_back();

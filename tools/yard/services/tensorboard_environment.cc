@@ -25,7 +25,7 @@ void Set(const std::string& name, const std::string& value, std::vector<std::str
   environment->push_back(absl::StrCat(name, "=", value));
 }
 
-// What gRPC looks at for a connection that is not encrypted.
+// True if a variable is set that gRPC looks at for a connection that is not encrypted.
 bool HasProxy(const std::vector<std::string>& environment) {
   for (const char* name : {"grpc_proxy", "https_proxy", "http_proxy"}) {
     if (!ValueOf(environment, name).empty()) return true;

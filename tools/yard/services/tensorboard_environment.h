@@ -7,8 +7,8 @@
 namespace yard {
 
 // The environment that TensorBoard is started with, "NAME=value" each: that of its caller, with
-// `data_server`, the path of ours (empty: there is none), as the server that reads the runs, unless
-// the caller has named one. Where a proxy is set, gRPC would look for that server through it, and
+// `data_server`, the path of ours (empty if missing), as the server that reads the runs, unless the
+// caller has named one. Where a proxy is set, gRPC would look for that server through it, and
 // TensorBoard fall back to its slow reader without a word: so localhost is made an exception, for
 // gRPC alone.
 std::vector<std::string> TensorBoardEnvironment(std::vector<std::string> callers,

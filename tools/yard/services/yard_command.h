@@ -6,8 +6,8 @@
 
 namespace yard {
 
-// What a person may paste next, such as `yard plot 'a b'`: `name`, which may hold any byte, is one
-// word of a shell, and no flag. For a terminal: Printable().
+// A command that a person may paste next, such as `yard plot 'a b'`: `name`, which may hold any
+// byte, is one word of a shell, and no flag. For a terminal: Printable().
 std::string YardCommand(std::string_view verb, std::string_view name);
 
 }  // namespace yard

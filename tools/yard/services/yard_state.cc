@@ -36,7 +36,7 @@ constexpr std::size_t kSmallFile = 64 << 10;
 constexpr std::string_view kVisibleGpus = "CUDA_VISIBLE_DEVICES";
 // For what is lost, or being started again, to be there again: services look every second.
 constexpr absl::Duration kMoment = absl::Milliseconds(1600);
-// One that the launcher starts again and again cannot start.
+// A service that the launcher starts again and again cannot start.
 constexpr absl::Duration kLoopsFor = absl::Seconds(1);
 constexpr std::size_t kLoops = 3;
 
@@ -47,7 +47,7 @@ std::string LastPath(const runtime::Locations& locations, bool kept) {
   return WantedPath(locations) + (kept ? ".kept" : ".last");
 }
 
-// What the file says that a service writes when it is ready.
+// Content of the file that a service writes when it is ready.
 struct ReadyFile {
   pid_t pid = 0;
   bool external = false;
@@ -240,14 +240,14 @@ absl::Status RemoveWanted(const runtime::Locations& locations) {
 }
 
 absl::Status RetireWanted(const runtime::Locations& locations, bool kept) {
-  // What was kept is to go on no longer.
+  // Without `kept`, tasks that were kept are to go on no longer.
   const std::string last = LastPath(locations, kept), other = LastPath(locations, !kept);
   const auto wanted = ReadWanted(locations);
   if (wanted.ok() && !wanted->has_value()) {
     if (!kept) (void)rename(other.c_str(), last.c_str());
     return absl::OkStatus();
   }
-  // (What cannot be read is of no use to anybody.)
+  // (A file that cannot be read is of no use to anybody.)
   if (!wanted.ok() || rename(WantedPath(locations).c_str(), last.c_str()) != 0) {
     return RemoveWanted(locations);
   }
@@ -384,7 +384,7 @@ absl::StatusOr<runtime::Subprocess> StartService(const Context& context, const s
 
 namespace {
 
-// One of Awaited's services.
+// The wait for a service of Awaited.
 class Await {
  public:
   Await(const Context& context, std::string service, runtime::Subprocess* started,
@@ -482,7 +482,7 @@ absl::Status WaitUntilReady(const Context& context, Awaited& awaited, absl::Dura
 }
 
 absl::Status AwaitAnswers(const Context& context, std::vector<std::string> services) {
-  // One that is suspended is ready otherwise.
+  // Otherwise a suspended service counts as ready.
   for (const std::string& service : services) {
     const pid_t holder = HolderOf(context.locations, service);
     if (holder != 0 && IsSuspended(holder)) {
@@ -493,7 +493,7 @@ absl::Status AwaitAnswers(const Context& context, std::vector<std::string> servi
   for (const std::string& service : awaited.services) awaited.output_begins[service] = 0;
   const absl::Status answer =
       WaitUntil(TakesCalls, context, awaited, kMoment, [](const std::string&) {});
-  // One that is only slow may answer yet.
+  // A service that is only slow may answer yet.
   return absl::IsDeadlineExceeded(answer) ? absl::OkStatus() : answer;
 }
 
@@ -576,7 +576,7 @@ absl::Status EnsureYard(const Context& context,
         say ? say(line) : (void)(*context.err << line << "\n");
       });
   if (!ready.ok()) return ready;
-  // What needs one that does not come says so.
+  // A verb that needs a service that does not come says so.
   (void)WaitUntilReady(context, others, timeout, [](const std::string&) {});
   return absl::OkStatus();
 }

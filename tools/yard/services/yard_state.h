@@ -29,7 +29,7 @@ inline constexpr int kMostSlots = 10'000;
 struct Wanted {
   std::string logdir;
   std::string trainer = {};  // A program that serves as the yard's trainer; empty: its own.
-  // What tasks share: "gpu=0,1", "slots=4"; empty: the GPUs of this machine.
+  // Resources that tasks share: "gpu=0,1", "slots=4"; empty: the GPUs of this machine.
   std::vector<std::string> resources = {};
   // Flags of the data manager: "cache_mb=512".
   std::vector<std::string> datamanager = {};
@@ -50,8 +50,8 @@ absl::StatusOr<std::optional<Wanted>> ReadWanted(const runtime::Locations& locat
 absl::Status WriteWanted(const runtime::Locations& locations, const Wanted& wanted);
 absl::Status RemoveWanted(const runtime::Locations& locations);
 
-// What the yard was that is not wanted any more: STATE/wanted.last, or STATE/wanted.kept where its
-// tasks were to go on. Until the next one.
+// The last yard that was wanted and is not wanted any more: STATE/wanted.last, or STATE/wanted.kept
+// where its tasks were to go on. Until the next one.
 struct LastWanted {
   Wanted wanted;
   bool kept = false;
@@ -60,7 +60,7 @@ std::optional<LastWanted> ReadLastWanted(const runtime::Locations& locations);
 // The yard is not wanted any more, and what it was becomes the last one. Needs no room on the disk.
 absl::Status RetireWanted(const runtime::Locations& locations, bool kept);
 
-// What `yard up` was told, in words for a shell: "--slots 4 --resources gpu=0,1".
+// The settings of `yard up`, in words for a shell: "--slots 4 --resources gpu=0,1".
 std::string WordsOf(const Wanted& wanted);
 // The flags with which a service is started: "--slots=4".
 std::vector<std::string> FlagsOf(const std::string& service, const Wanted& wanted);
@@ -68,16 +68,17 @@ std::vector<std::string> FlagsOf(const std::string& service, const Wanted& wante
 // The pid of the process that holds a service's lock; 0 if nobody does. A lock whose file was
 // removed counts as long as its holder has that of the state directory: it makes the file anew.
 pid_t HolderOf(const runtime::Locations& locations, std::string_view service);
-// Who runs as that service of the yard, so that it can be sent a signal. Nothing if nobody does, or
-// in another namespace of processes.
+// The process that runs as that service of the yard, so that it can be sent a signal. Nothing if no
+// process does, or if it runs in another namespace of processes.
 std::optional<OwnProcess> HoldService(const runtime::Locations& locations,
                                       const std::string& service);
 // Somebody else than the yard starts it again.
 bool IsExternal(const runtime::Locations& locations, std::string_view service);
-// The runtime directory of services that have this state and sockets elsewhere; empty: there are
-// none.
+// The runtime directory of services that have this state and sockets elsewhere; empty if no service
+// has.
 std::string RuntimeDirectoryElsewhere(const runtime::Locations& locations);
-// FailedPrecondition if there are: the services of this state are not to be reached from here.
+// FailedPrecondition if services of this state have their sockets elsewhere: no command can reach
+// them from here.
 absl::Status CheckNotElsewhere(const Context& context);
 
 // FailedPrecondition inside a task of a yard (its environment has YARD_SOCKET or YARD_TRIAL_ID):
@@ -92,7 +93,7 @@ absl::StatusOr<runtime::Subprocess> StartService(const Context& context, const s
 // Services that are to become ready.
 struct Awaited {
   std::vector<std::string> services;
-  // Those of them that this process has started.
+  // The services that this process has started.
   std::map<std::string, runtime::Subprocess> started = {};
   // Where their output begins that counts (OutputEnd()); not named: all that they say from now on.
   std::map<std::string, std::uint64_t> output_begins = {};

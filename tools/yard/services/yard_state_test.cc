@@ -128,7 +128,7 @@ TEST_F(YardStateTest, NothingIsStartedInsideATask) {
     }
   }
   EXPECT_EQ(err_.str(), "");
-  // What runs can be used.
+  // Services that run can be used.
   const auto lock = runtime::LockFile(locations().LockPath("launcher"));
   ASSERT_TRUE(lock.ok());
   EXPECT_TRUE(EnsureYard(context_).ok());
