@@ -36,7 +36,7 @@ const VerbEntry* FindVerb(const std::string& word) {
   return found == Verbs().end() ? nullptr : &*found;
 }
 
-// What the verb has and what every verb has; their values go to `verb` and `line`.
+// Declares the options of the verb and those of every verb; their values go to `verb` and `line`.
 void Declare(CLI::App* app, Verb& verb, CommandLine* line) {
   OptionSet options(app);
   verb.Declare(options);
@@ -45,7 +45,7 @@ void Declare(CLI::App* app, Verb& verb, CommandLine* line) {
   app->add_option("--color", line->color, "Default: auto.")
       ->check(CLI::IsMember({"auto", "always", "never"}))
       ->option_text("auto|always|never");
-  // Who reads it has found it.
+  // The help does not list --help: its reader has found the flag.
   app->get_help_ptr()->group("");
 }
 
@@ -94,7 +94,8 @@ std::string WithUnderscores(const std::string& word, const std::vector<std::stri
   return is_one ? flag + word.substr(end) : word;
 }
 
-// Those that the verb itself gets, its flags as they are declared; a program's go to `line`.
+// Returns the words that the verb itself gets, its flags as they are declared; a program's words go
+// to `line`.
 std::vector<std::string> WordsOf(const VerbEntry& entry, std::vector<std::string> words,
                                  CommandLine* line) {
   const auto dashes = std::find(words.begin(), words.end(), "--");
@@ -115,8 +116,8 @@ std::vector<std::string> WordsOf(const VerbEntry& entry, std::vector<std::string
   return words;
 }
 
-// What is said of `words`, which the verb does not know: of the first flag that was typed, else of
-// the first.
+// Reports one of `words`, which the verb does not know: the first flag that was typed, else the
+// first word.
 int NotExpected(const VerbEntry* entry, const std::vector<std::string>& typed,
                 const std::vector<std::string>& words, std::ostream& err) {
   const auto end = std::find(typed.begin(), typed.end(), "--");

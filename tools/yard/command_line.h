@@ -10,7 +10,7 @@
 
 namespace yard {
 
-// What was typed.
+// A parsed command line.
 struct CommandLine {
   const VerbEntry* entry = nullptr;
   std::unique_ptr<Verb> verb;  // With its options set; null if there is nothing to run.

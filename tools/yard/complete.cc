@@ -70,7 +70,7 @@ int Complete(Context& context, const std::vector<std::string>& words) {
   if (!client.ok()) return kDone;
   for (const msg::NameT& name :
        LiveNames(**client, found.kinds, found.prefix, found.of, kNamesTime)) {
-    // (One that begins so would be taken for a flag.)
+    // (A name that begins so would be taken for a flag.)
     if (found.before.empty() && name.name.starts_with('-')) continue;
     Print(context, found.before + name.name,
           name.note.empty() ? name.kind : name.kind + ", " + name.note);

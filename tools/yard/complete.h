@@ -8,12 +8,12 @@
 
 namespace yard {
 
-// What the scripts of `yard completion` call: `yard completion complete -- WORD...`, where the last
-// word is being typed.
+// Serves the scripts of `yard completion`, which call `yard completion complete -- WORD...`, where
+// the last word is being typed.
 //
 // Prints what may stand there, a line each: the word, a tab, and what it is. Names come from the
-// services, for 80 ms in all; where the yard is down there are none, and nothing is said or
-// started. What cannot be typed in a line (control characters, or not UTF-8) is left out.
+// services, for 80 ms in all; where the yard is down, no names come, and nothing is said or
+// started. Names that cannot be typed in a line (control characters, or not UTF-8) are left out.
 inline constexpr int kNothingOfOurs = 1;  // A path, or any word: the shell knows better.
 int Complete(Context& context, const std::vector<std::string>& words);
 

@@ -140,7 +140,7 @@ bool IsCompletion(const std::vector<std::string>& words) {
 }  // namespace yard
 
 int main(int argc, char** argv) {
-  // What the bus logs is for its developers; a person gets the verb's own words.
+  // The log of the bus is for its developers; a person gets the verb's own words.
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = getenv("YARD_VERBOSE") != nullptr ? google::GLOG_INFO : google::GLOG_FATAL;
   google::InitGoogleLogging(argv[0]);
