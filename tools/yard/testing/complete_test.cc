@@ -1,4 +1,4 @@
-// What a shell is told at the key, by services of every kind.
+// Completions that services of every kind give a shell at the key.
 
 #include "tools/yard/complete.h"
 
@@ -76,7 +76,7 @@ TEST_F(CompleteTest, AServiceThatFailsCostsItsOwnNamesOnly) {
   EXPECT_EQ(told.out, "train\tjob\n");
 }
 
-// (Who has no time left is not answered: that may be so once, on a machine that is busy.)
+// (A caller that has no time left is not answered: that may be so once, on a machine that is busy.)
 TEST_F(CompleteTest, NamesAreWaitedForAtMost80Ms) {
   yard_.SetNames("trainer", {"first"});
   yard_.Start();

@@ -33,8 +33,9 @@
 namespace yard {
 
 // A yard whose five services are in this process, in a private directory: real sockets, a real
-// hub, and the answers of services that hold the trials, jobs and runs a test gives them. What a
-// service does on a stop, a lookup by prefix or a follow, these do too. Fill it, then Start().
+// hub, and the answers of services that hold the trials, jobs and runs a test gives them. These
+// services do what the real ones do on a stop, a lookup by prefix or a follow. Fill it, then
+// Start().
 class FakeYard {
  public:
   struct Output {
@@ -57,35 +58,36 @@ class FakeYard {
   // Before Start(). A trial that has not ended ends, as Done, when it is followed or waited for.
   void AddTrial(const std::string& id, const std::string& name, msg::TrialState state);
   void AddReport(const std::string& trial, const std::string& metrics);
-  // What the trainer says of it besides.
+  // The further details of the trial that the trainer gives.
   void SetDetails(const std::string& trial, msg::TrialDetailsReplyT details);
   void FailTrial(const std::string& trial, const std::string& reason,
                  std::vector<std::string> error_lines);
   void AddJob(const std::string& id, const std::string& name, msg::TaskState state);
-  // The first one is what a launch starts. One that has not ended ends well when it is waited for.
+  // A launch starts the first one. A job that has not ended ends well when it is waited for.
   void AddJob(msg::JobT job);
   // The first one is what `yard sweep` starts. A sweep that has not ended ends, as Done, when it is
   // followed; `levels` and so on are as they stand.
   void AddSweep(msg::SweepDetailsReplyT details);
   // Output of a job's one task.
   void AddOutput(const std::string& job, msg::LogStream stream, const std::string& bytes);
-  // Of one of its tasks: "j-abcde/worker-1".
+  // Output of one of a job's tasks: "j-abcde/worker-1".
   void AddTaskOutput(const std::string& task, std::uint32_t attempt, msg::LogStream stream,
                      const std::string& bytes);
-  // Whoever follows output waits for a stop; with `keeps_running` the first one is not enough.
+  // Followers of output wait for a stop; with `keeps_running` the first stop is not enough.
   void HoldOutput(bool keeps_running = false) {
     holds_ = true;
     keeps_running_ = keeps_running;
   }
   void AddSeries(Series series) { series_.push_back(std::move(series)); }
-  // What the data manager says of a run and of a tag besides, each time.
+  // Edits each answer of the data manager about a run and about a tag.
   void EditRun(const std::string& run, std::function<void(msg::RunT&)> edit) {
     run_edits_[run] = std::move(edit);
   }
   void EditTag(const std::string& tag, std::function<void(msg::TagT&)> edit) {
     tag_edits_[tag] = std::move(edit);
   }
-  // What a query is true of; others are wrong. Patterns of tags are found as they stand.
+  // The runs that a query is true of; other queries are wrong. Patterns of tags are found as they
+  // stand.
   void AddQuery(const std::string& query, std::vector<std::string> runs) {
     queries_[query] = std::move(runs);
   }
@@ -108,7 +110,7 @@ class FakeYard {
   void Break(const std::string& service, absl::Status why) { broken_[service] = std::move(why); }
   // Its Stats are never answered.
   void NeverAnswer(const std::string& service) { silent_ = service; }
-  // What this service says of itself and counts; else Stats has its name and our version only.
+  // The service's answer to Stats; else Stats has its name and our version only.
   void SetStats(const std::string& service, msg::StatsReplyT stats) {
     stats_[service] = std::move(stats);
   }
@@ -117,9 +119,9 @@ class FakeYard {
   void SetNames(const std::string& service, std::vector<std::string> names) {
     names_[service] = std::move(names);
   }
-  // What the launcher says of the ways to kill a tree; else it does not know the method.
+  // The launcher's answer about the ways to kill a tree; else it does not know the method.
   void SetKillModes(msg::KillModesReplyT modes) { kill_modes_ = std::move(modes); }
-  // What it says of what tasks use; else that none runs.
+  // The launcher's answer about the usage of tasks; else it says that none runs.
   void SetUsage(msg::UsageReplyT usage) { usage_ = std::move(usage); }
   // The service runs, and the registry does not know it.
   void Unregister(const std::string& service) { unregistered_.push_back(service); }
@@ -131,21 +133,21 @@ class FakeYard {
   void SetErr(std::ostream* err) { err_ = err; }
   // The same for Output::out.
   void SetOut(std::ostream* out) { out_ = out; }
-  // What main() does with these words.
+  // Does what main() does with these words.
   Output Run(std::vector<std::string> words);
   // Terminal, environment and so on for Run(); out and err are its own.
   Context& context() { return context_; }
-  // What the data manager says its runs are in.
+  // The directory that the data manager names as that of its runs.
   std::string logdir() const { return directory_ + "/runs"; }
   const runtime::Locations& locations() const { return context_.locations; }
-  // What `yard run` asked for, last.
+  // The last request of `yard run`.
   msg::RunTrialRequestT last_run();
   // The last requests of `yard sweep`, and of an order.
   msg::RunSweepRequestT last_sweep();
   msg::ChangeSweepRequestT last_change();
-  // What `yard launch` asked for, last.
+  // The last job that `yard launch` asked for.
   msg::JobSpecT last_launch();
-  // What `yard logs` asked for, last.
+  // The last request of `yard logs`.
   msg::LogsRequestT last_logs();
   // "signal j-abcde/worker-0 10", "restart j-abcde 5000", "remove j-abcde", "stop j-abcde 0",
   // "pause t-abcde", "tell 1 to t-abcde", "Stop s-abcde", "remove run first 7 nested force".

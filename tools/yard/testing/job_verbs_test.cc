@@ -72,8 +72,8 @@ msg::JobT FailedJob() {
   return job;
 }
 
-// What is written to one stream by several threads. Whoever writes `hold` stays inside until
-// somebody else writes too, or for a moment.
+// A stream that several threads write to. A thread that writes `hold` stays inside until another
+// thread writes too, or for a moment.
 class Shared : public std::stringbuf {
  public:
   explicit Shared(std::string hold) : hold_(std::move(hold)) {}

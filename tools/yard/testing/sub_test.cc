@@ -38,7 +38,7 @@ class SubTest : public ::testing::Test {
     event.payload_type = "application/json";
     ASSERT_EQ(yard_.hub().Publish(topic, std::move(event)).status(), absl::OkStatus());
   }
-  // What `words` print of events that are published once they listen to `prefix`.
+  // The output of `words` about events that are published once they listen to `prefix`.
   FakeYard::Output Hear(const std::string& prefix, std::vector<std::string> words,
                         const std::vector<std::pair<std::string, std::string>>& events) {
     FakeYard::Output result;
@@ -62,7 +62,7 @@ class SubTest : public ::testing::Test {
   FakeYard yard_;
 };
 
-// Of a topic without a record, which nobody can be asked for.
+// Events of a topic without a record are lost: nobody can be asked for them.
 TEST_F(SubTest, WhatIsLostIsSaid) {
   yard_.Start();
   bus::RawPublisher publisher(yard_.locations());
@@ -193,7 +193,7 @@ TEST_F(SubTest, SinceBeginsWithWhatTheHubHas) {
   EXPECT_EQ(none.code, kTimedOut) << none.out;
 }
 
-// What was before, and what comes meanwhile: each once and in order.
+// Events from before and events that come meanwhile: each once and in order.
 TEST_F(SubTest, SinceGoesOnWithWhatComes) {
   yard_.Start();
   for (int i = 1; i <= 100; ++i) Publish("e/a/", std::to_string(i));
@@ -317,7 +317,7 @@ TEST_F(SubTest, WhatFollowsTheLastEventIsNew) {
   EXPECT_EQ(std::stoi(lines[2]), std::stoi(lines[1]) + 1);
 }
 
-// Those of a trial that reports often come several in an event.
+// Results of a trial that reports often come several in an event.
 TEST_F(SubTest, EachResultIsALine) {
   yard_.Start();
   msg::TrialEventT event;

@@ -166,7 +166,7 @@ TEST_F(FactReaderTest, ReportsOfATrialComeOnce) {
   EXPECT_EQ(reader_->Read(subject).reports.size(), 2u);
   yard_.AddReport("t-abcde", "{\"loss\": 0.25}");
   EXPECT_EQ(reader_->Read(subject).reports.size(), 3u);
-  // Of one with many only the newest are asked for.
+  // Only the newest reports of a trial with many are asked for.
   EXPECT_EQ(
       top::FactReader::Create(context_)->Read({.trial = "t-abcde", .reports = 1002}).reports.size(),
       1u);

@@ -51,7 +51,7 @@ class TopicTest : public ::testing::Test {
     yard_.context().clock = &clock;
     const absl::Time gone_by = absl::Now() + absl::Seconds(30);
     while (yard_.hub().CountSubscriptions(topic) != 0 && absl::Now() < gone_by) {
-      std::this_thread::yield();  // Of the verb before.
+      std::this_thread::yield();  // The verb before still listens.
     }
     FakeYard::Output result;
     std::atomic<bool> ended{false};

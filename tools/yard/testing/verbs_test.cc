@@ -181,7 +181,7 @@ TEST_F(DoctorTest, FindsNothingBadInAYardThatIsUp) {
   }
   std::set<std::string> checks;
   for (const json& finding : Objects(result.out)) checks.insert(finding.value("check", ""));
-  // What only faults give, and what a machine or its file systems may not have.
+  // Checks that only faults give, and checks that a machine or its file systems may not have.
   checks.insert(
       {"ready files", "task sockets", "stray shim", "unreachable shim", "swap", "inodes", "proxy"});
   EXPECT_EQ(checks, DocumentedChecks());
