@@ -17,7 +17,7 @@
 namespace yard {
 namespace {
 
-constexpr int kLabelWidth = 10;  // Of the values beside the vertical axis, at least.
+constexpr int kLabelWidth = 10;  // Least width of the values beside the vertical axis.
 constexpr int kColors[] = {36, 33, 35, 32, 31, 34};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -189,7 +189,7 @@ std::string Legend(const std::vector<PlotCurve>& curves, const PlotOptions& opti
   constexpr int kBefore = 5;
   std::string text;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    // What stands behind the name is whole.
+    // The text behind the name is never cut.
     const std::string behind = runtime::Printable(curves[i].behind);
     const int room = WholeWidth(options) - kBefore - TextWidth(behind);
     const std::string label =

@@ -6,8 +6,8 @@
 
 namespace yard {
 
-// Neighbouring points of a curve put together. `min` and `max` are over finite values, NaN if
-// there are none.
+// Neighbouring points of a curve put together. `min` and `max` are over finite values, NaN if no
+// value is finite.
 struct PlotColumn {
   double first_x = 0;
   double last_x = 0;
@@ -19,14 +19,14 @@ struct PlotColumn {
 
 struct PlotCurve {
   std::string label;                // The name; cut where it is too long for a line of the legend.
-  std::string behind = {};          // What follows it there.
+  std::string behind = {};          // Text that follows the name there.
   std::vector<PlotColumn> columns;  // Ascending in x.
 };
 
 struct PlotOptions {
   std::string title = {};
-  int width = 80;   // Of all of it, with axes, in characters; 30 to 4000.
-  int height = 20;  // Of all but the legend, in lines; 5 to 1000.
+  int width = 80;   // Width of the whole, with axes, in characters; 30 to 4000.
+  int height = 20;  // Height of all but the legend, in lines; 5 to 1000.
   bool color = false;
 };
 

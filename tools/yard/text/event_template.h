@@ -9,9 +9,9 @@
 
 namespace yard {
 
-// What one event has in the place of a template's words.
+// Values that one event has in the place of a template's words.
 struct EventValues {
-  std::uint64_t count = 1;  // Of this event, from 1.
+  std::uint64_t count = 1;  // Number of this event, from 1.
   absl::Time time;
   std::uint64_t random = 0;  // Any 64 bits.
 };

@@ -23,7 +23,7 @@ TEST(EventTemplateTest, FillsInItsWords) {
       {"{{count}}{{count}}", "77"},
       {"\"{{time}}\"", "\"2023-11-14T22:13:20.250000Z\""},
       {"{{id}}", "0000000000000abc"},
-      // What is no word of it stays.
+      // Text that is no word of a template stays.
       {"{{cuont}}", "{{cuont}}"},
       {"{{ count }}", "{{ count }}"},
       {"{{}}", "{{}}"},

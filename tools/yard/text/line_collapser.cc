@@ -5,7 +5,7 @@
 namespace yard {
 namespace {
 
-// What a line takes beside its text.
+// Bytes that a line takes beside its text.
 constexpr std::size_t kLineBytes = 128;
 // A line that another task says after so many others is not the same event.
 constexpr std::uint64_t kDeepest = 256;

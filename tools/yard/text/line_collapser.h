@@ -17,8 +17,8 @@
 
 namespace yard {
 
-// Makes one of the lines that several tasks say alike: on the same stream and near in time. (What
-// torchrun's users ask for: eight ranks print each warning eight times.)
+// Makes one of the lines that several tasks say alike: on the same stream and near in time. (Users
+// of torchrun ask for this: eight ranks print each warning eight times.)
 //
 // The lines of one stream of a task stay in their order, and what came first is printed first, but
 // for one thing: before a line that several have said comes what each of them has said before it.
@@ -31,7 +31,7 @@ class LineCollapser {
     runtime::Clock* clock = runtime::Clock::Real();
     // How long a line waits at most.
     absl::Duration delay = absl::Milliseconds(200);
-    // Of all that wait, with what it takes to keep them.
+    // Limits of all lines that wait, with the memory that it takes to keep them.
     std::size_t max_lines = 100'000;
     std::size_t max_bytes = 64 << 20;
     // So many can say a line: for more nobody waits. 0: any number.
@@ -63,7 +63,7 @@ class LineCollapser {
     std::uint64_t number;  // In the order in which all lines came.
     absl::Duration due;
   };
-  // What waits of one stream of a task.
+  // Lines of one stream of a task that wait.
   struct Queue {
     std::string task;
     std::deque<Line> lines;
@@ -81,7 +81,7 @@ class LineCollapser {
   };
 
   static Queue& QueueOf(Stream* stream, const std::string& task);
-  // Who says this text soon, and who says it next.
+  // The queues of the tasks that say this text soon, and of those that say it next.
   static Queues SayingSoon(const Stream& stream, const Text* text);
   static Queues SayingNext(const Stream& stream, const Text* text);
   bool IsFull() const;

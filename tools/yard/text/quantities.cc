@@ -39,7 +39,7 @@ std::string_view TakeLetters(std::string_view* text) {
   return letters;
 }
 
-// Seconds of a unit; 0: there is none of this name.
+// Seconds of a unit; 0 if no unit has this name.
 double SecondsOf(std::string_view unit) {
   if (unit == "ms") return 0.001;
   if (unit == "s") return 1;
@@ -64,7 +64,7 @@ std::optional<std::uint32_t> ParseRank(std::string_view text) {
   return rank;
 }
 
-// Bytes of a unit; 0: there is none of this name.
+// Bytes of a unit; 0 if no unit has this name.
 double BytesOf(std::string_view unit) {
   const std::string lower = absl::AsciiStrToLower(runtime::Absl(unit));
   if (lower.empty() || lower == "b") return 1;

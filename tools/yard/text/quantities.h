@@ -25,9 +25,9 @@ std::optional<absl::Duration> ParseTime(std::string_view text);
 // To the millisecond, so that ParseTime() gives it back: "90s", "250ms".
 std::string FormatTime(absl::Duration duration);
 
-// What ParseTime() reads is that long ago. HH:MM[:SS] is the last time it was so late in `zone`. A
-// date is YYYY-MM-DD, alone (its midnight) or with a T or a space, a time and, for another zone
-// than this, Z or +HH:MM. Not before 1970.
+// A text that ParseTime() reads means that long ago. HH:MM[:SS] is the last time it was so late in
+// `zone`. A date is YYYY-MM-DD, alone (its midnight) or with a T or a space, a time and, for
+// another zone than this, Z or +HH:MM. Not before 1970.
 std::optional<absl::Time> ParseMoment(std::string_view text, absl::Time now, absl::TimeZone zone);
 
 // Numbers and ranges "2-3", both ends in it; in their order, each once.

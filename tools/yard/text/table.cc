@@ -17,7 +17,7 @@ namespace {
 
 // A cell that is wider does not widen all others of its column: it pushes its own row to the right.
 constexpr int kMostPadding = 100;
-constexpr int kLeastWidth = 8;  // Of a column that is cut to fit.
+constexpr int kLeastWidth = 8;  // Least width of a column that is cut to fit.
 
 void AppendCell(const std::string& cell, int width, bool right, std::string* line) {
   const std::string padding(static_cast<std::size_t>(std::max(width - TextWidth(cell), 0)), ' ');
@@ -105,7 +105,7 @@ std::vector<std::string> ShortNumbers(std::span<const double> values) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
-  // What rounding may take: a hundredth of what lies between them. Halves stay finite.
+  // Largest error of rounding: a hundredth of the range. Halves stay finite.
   const double most = high > low ? (high / 2 - low / 2) / 50 : std::abs(high);
   std::vector<std::string> texts;
   for (int digits = 6; digits <= 17; ++digits) {
@@ -126,7 +126,7 @@ std::string ShortBytes(std::uint64_t bytes) {
   double value = static_cast<double>(bytes);
   const char* unit = "";
   for (const char* next : {"kB", "MB", "GB", "TB", "PB", "EB"}) {
-    // What rounds to 1000.0 belongs to the next unit.
+    // A value that rounds to 1000.0 belongs to the next unit.
     if (value < 999.95) break;
     value /= 1000;
     unit = next;

@@ -28,7 +28,7 @@ class Utf8Locale {
   const locale_t before_;
 };
 
-// Of one character; what is not printable takes the column of its replacement.
+// Columns of one character; one that is not printable takes the column of its replacement.
 int WidthOf(std::string_view character) {
   mbstate_t state = {};
   wchar_t wide = 0;

@@ -12,7 +12,7 @@ namespace yard {
 // A character with the marks that combine with it, and the columns that a terminal gives it: 2 for
 // East Asian ones and most pictures, else 1.
 struct Glyph {
-  std::string_view bytes;  // Of the text.
+  std::string_view bytes;  // Part of the text.
   int width = 1;
 };
 std::vector<Glyph> Glyphs(std::string_view text);

@@ -15,12 +15,13 @@
 namespace yard {
 
 // Puts pieces of output together to whole lines, those of each stream of each task by themselves.
-// What ends inside a line is kept, at most 1 MiB, until its rest comes. A line is given out as it
-// is, unfinished, when another attempt begins, when bytes are missing behind it, and by Finish().
+// A piece that ends inside a line is kept, at most 1 MiB, until the rest of the line comes. A line
+// is given out as it is, unfinished, when another attempt begins, when bytes are missing behind it,
+// and by Finish().
 //
 // A prompt and a progress bar have no end for long: GiveDue() gives out what has waited for its
-// rest for a second, of a line that was drawn anew with "\r" only its last form. What follows
-// begins a line of its own. One thread.
+// rest for a second, of a line that was drawn anew with "\r" only its last form. The bytes that
+// follow begin a line of their own. One thread.
 class WholeLines {
  public:
   static constexpr absl::Duration kPatience = absl::Seconds(1);
@@ -42,9 +43,9 @@ class WholeLines {
  private:
   struct Stream {
     std::uint32_t attempt = 0;
-    std::uint64_t end = 0;  // Of what is known of it.
+    std::uint64_t end = 0;  // Offset behind the last byte that is known.
     std::string rest;
-    bool was_given = false;  // What came before the rest, as a line.
+    bool was_given = false;  // The part before the rest was given out as a line.
     absl::Duration due = absl::InfiniteDuration();
   };
   using Name = std::pair<std::string, bool>;

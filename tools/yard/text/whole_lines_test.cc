@@ -44,7 +44,7 @@ class WholeLinesTest : public ::testing::Test {
                       taken_.push_back(task + (is_error ? "! " : " ") + std::string(line));
                     },
                     &clock_};
-  // What is given out after so long.
+  // The lines that are given out after that time.
   std::vector<std::string> After(absl::Duration time) {
     clock_.Advance(time);
     lines_.GiveDue();

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxNodes = 100'000;
 
-// What ends the parser from within one of its events.
+// Exception that ends the parser from within one of its events.
 struct Refused {
   YAML::Mark mark;
   std::string what;
@@ -108,7 +108,7 @@ class Builder : public YAML::EventHandler {
   // pointers stay good.
   struct Frame {
     YamlNode* node;
-    std::map<std::string, int> lines;  // Of the keys so far.
+    std::map<std::string, int> lines;  // Lines of the keys so far.
   };
 
   [[noreturn]] static void RefuseAnchor(const YAML::Mark& mark) {

@@ -18,10 +18,10 @@ struct YamlNode {
   bool quoted = false;          // are not quoted.
   int line = 0;                 // From 1; 0: not from a file.
   int column = 0;               // From 1, in characters. A value that is not there has its key's.
-  std::vector<YamlNode> items;  // Of a list; of a map the values, in its order.
-  std::vector<YamlNode> keys;   // Of a map: texts, no two alike, one for each item.
+  std::vector<YamlNode> items;  // Items of a list; values of a map, in its order.
+  std::vector<YamlNode> keys;   // Keys of a map: texts, no two alike, one for each item.
 
-  // The value of a key of a map; null if there is none.
+  // The value of a key of a map; null if the map lacks the key.
   const YamlNode* Find(std::string_view key) const;
 };
 
