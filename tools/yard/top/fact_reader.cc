@@ -30,12 +30,12 @@ constexpr absl::Duration kPatience = absl::Seconds(2);
 constexpr absl::Duration kRegistryPatience = absl::Seconds(1);
 constexpr absl::Duration kOrderPatience = absl::Seconds(5);
 constexpr std::uint64_t kMostReports = 1000;
-constexpr int kLastLines = 100;  // Of each stream.
+constexpr int kLastLines = 100;  // Lines of each stream.
 constexpr std::size_t kMostLines = 200, kMostOutputBytes = 1 << 20, kMostLineBytes = 4096;
-// Of those that have ended.
+// Ended sweeps, trials and jobs that are kept, of each kind.
 constexpr std::size_t kEndedKept = 10;
 
-// Of one round of calls. Also held by calls that nobody waits for any more.
+// Answers of one round of calls. Calls that nobody waits for any more hold them, too.
 struct Answers {
   runtime::Mutex mutex;
   runtime::CondVar changed;
@@ -52,11 +52,11 @@ struct Answers {
   std::size_t output_bytes = 0;
 };
 
-// Those that live, and those that have ended since the first look.
+// Things that live, and things that have ended since the first look.
 template <typename Thing>
 class Known {
  public:
-  // What a service lists: the live ones, and of the ended ones those that ended last.
+  // Takes the list of a service: the live things, and of the ended ones those that ended last.
   void Take(const std::vector<std::unique_ptr<Thing>>& listed) {
     std::vector<Thing> ended;
     all_.clear();
@@ -210,7 +210,7 @@ class Reader : public FactReader {
     }
   }
 
-  // (Whoever gives up is noticed by the next look.)
+  // (The next look notices GiveUp().)
   void Wait(Answers& answers) {
     const absl::Duration deadline = context_.clock->Monotonic() + 2 * kPatience;
     MutexLock lock(answers.mutex);
@@ -248,7 +248,7 @@ class Reader : public FactReader {
     while (reports_.size() > kMostReports) reports_.pop_front();
   }
 
-  // Of a job with several tasks each line begins with the task that has said it.
+  // The lines of a job with several tasks begin with the task that has said them.
   std::vector<std::string> Lines(Answers& answers, const Facts& facts) const {
     const auto job = std::find_if(facts.jobs.begin(), facts.jobs.end(),
                                   [&](const msg::JobT& one) { return one.id == facts.output_of; });

@@ -17,8 +17,9 @@ class FactReader {
   static std::unique_ptr<FactReader> Create(Context& context);
   virtual ~FactReader() = default;
 
-  // All services are asked at once; blocks until they have answered, for some 3 s at most. Of those
-  // that do not answer the last answer is taken, and Facts::why names the first of them.
+  // All services are asked at once; blocks until they have answered, for some 3 s at most. A
+  // service that does not answer keeps its last answer, and Facts::why names the first such
+  // service.
   virtual Facts Read(const Subject& subject) = 0;
   // Does what was asked for and says what became of it, for a person. Blocks, for 5 s at most.
   virtual std::string Carry(const Order& order) = 0;

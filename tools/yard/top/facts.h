@@ -13,29 +13,29 @@
 
 namespace yard::top {
 
-// What the services say at one moment. Facts go one way: to rows, to the model, to the screen.
+// The services' answers at one moment. Facts go one way: to rows, to the model, to the screen.
 struct Facts {
   absl::Time at;
   std::vector<ServiceRow> services;
-  // Those that have not ended, oldest first, then those that have ended while somebody looked on.
+  // Things that have not ended, oldest first, then things that have ended while somebody looked on.
   std::vector<msg::SweepT> sweeps;
   std::vector<msg::TrialT> trials;
   std::vector<msg::JobT> jobs;
   msg::UsageReplyT usage;
   Rates rates;
-  absl::Status why;  // Who does not answer; then what is known of before is still here.
+  absl::Status why;  // Names a service that does not answer; its earlier facts are still here.
 
-  // Of what is looked at.
+  // Details of the thing that is looked at.
   std::string trial;                     // Its id; empty: none.
   std::vector<msg::ResultRowT> reports;  // The newest ones, oldest first.
   std::string output_of;                 // A job or a task; empty: of none.
   std::vector<std::string> output;       // The newest lines, oldest first.
 };
 
-// What more is asked about.
+// The thing whose details are asked for, too.
 struct Subject {
   std::string trial = {};
-  std::uint64_t reports = 0;  // That the trial has made.
+  std::uint64_t reports = 0;  // Number of reports that the trial has made.
   std::string output_of = {};
   bool operator==(const Subject&) const = default;
 };

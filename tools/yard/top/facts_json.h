@@ -6,8 +6,8 @@
 
 namespace yard::top {
 
-// What `yard top --json` prints: one object with `time`, `services`, `trials`, `jobs` and `usage`;
-// trials and jobs as `yard ps --json` has them.
+// JSON that `yard top --json` prints: one object with `time`, `services`, `trials`, `jobs` and
+// `usage`; trials and jobs as `yard ps --json` has them.
 nlohmann::json ToJson(const Facts& facts);
 
 }  // namespace yard::top

@@ -38,7 +38,7 @@ class Thread : public Feed {
     }
     (void)thread_->Join();
   }
-  // What is heard only says that it is worth a look: nothing depends on it.
+  // An event only says that a look is worthwhile: nothing depends on it.
   void Subscribe(bus::Node* node) {
     subscriber_.emplace(
         node, bus::Subscriber::Options{.prefixes = {"t/", "s/"},

@@ -21,11 +21,11 @@ class Feed {
     std::function<void()> on_news;
   };
   static absl::StatusOr<std::unique_ptr<Feed>> Start(Context& context, Options options);
-  virtual ~Feed() = default;  // What is under way is given up.
+  virtual ~Feed() = default;  // Gives up the calls under way.
 
-  // The newest facts, once; null if there are none since.
+  // The newest facts, once; null if no facts have come since.
   virtual std::shared_ptr<const Facts> TakeFacts() = 0;
-  // What became of an order, once; empty if there is nothing to say.
+  // The outcome of an order, once; empty if there is nothing to say.
   virtual std::string TakeSaid() = 0;
   virtual void Look(const Subject& subject) = 0;
   // To be done before the next look; at most 100 wait.

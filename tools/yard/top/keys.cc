@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kMaxSequence = 32;
 
-// What is behind "ESC [" or "ESC O".
+// Sequences behind "ESC [" or "ESC O".
 constexpr std::pair<std::string_view, Key::Kind> kSequences[] = {
     {"A", Key::Kind::kUp},       {"B", Key::Kind::kDown},  {"H", Key::Kind::kHome},
     {"F", Key::Kind::kEnd},      {"1~", Key::Kind::kHome}, {"7~", Key::Kind::kHome},

@@ -28,11 +28,12 @@ struct Key {
   bool operator==(const Key&) const = default;
 };
 
-// From what a terminal sends to keys. What it does not know it leaves out, whole sequences at once.
+// Makes keys of the bytes that a terminal sends. Unknown bytes are left out, whole sequences at
+// once.
 class KeyReader {
  public:
   void Add(std::string_view bytes) { pending_ += bytes; }
-  // Nothing: there is none, or only its beginning.
+  // The next key. Nothing: no key has come, or only its beginning.
   std::optional<Key> Next();
   // An escape has come, and whether it is a key or begins one is open.
   bool is_open() const { return !pending_.empty(); }

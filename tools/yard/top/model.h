@@ -12,18 +12,18 @@
 
 namespace yard::top {
 
-// What a key asks for that the model cannot do by itself.
+// An action that a key asks for and that the model cannot do by itself.
 struct Order {
   enum class Kind { kNone, kQuit, kInterrupt, kSuspend, kRedraw, kStop, kRestart };
   Kind kind = Kind::kNone;
-  std::string id = {};  // Of what is to be stopped or restarted.
+  std::string id = {};  // Id of the thing to stop or to restart.
   bool is_trial = false;
   bool is_sweep = false;
   bool operator==(const Order&) const = default;
 };
 
-// What is on the screen, and where in it the person is: facts and keys in, orders out. One thread;
-// no time, no terminal, no bus.
+// The content of the screen, and the person's place in it: facts and keys in, orders out. One
+// thread; no time, no terminal, no bus.
 class Model {
  public:
   enum class Mode { kNormal, kFilter, kConfirm, kHelp };
@@ -39,12 +39,12 @@ class Model {
 
   // Null before the first facts.
   const Facts* facts() const { return facts_.get(); }
-  // Those that the filter leaves.
+  // The rows that the filter leaves.
   const std::vector<TableRow>& rows() const { return rows_; }
-  // The place in rows() of the one that is selected; 0 if there is none.
+  // The place in rows() of the selected row; 0 if rows() is empty.
   std::size_t place() const { return place_; }
   const TableRow* selected() const { return rows_.empty() ? nullptr : &rows_[place_]; }
-  // What the facts of the next moment are to have besides.
+  // The thing whose details the next facts are to have, too.
   Subject subject() const;
   Mode mode() const { return mode_; }
   const std::string& filter() const { return filter_; }

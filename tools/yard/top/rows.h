@@ -30,7 +30,7 @@ struct TableRow {
   std::string note = {};     // Why it waits or has ended.
   std::string metrics = {};  // A JSON object; of a trial.
   std::string words = {};    // In which a filter looks, in lower case.
-  std::string title = {};    // What its output is that of.
+  std::string title = {};    // Names the thing whose output it is.
   Subject subject = {};
 };
 
@@ -40,7 +40,7 @@ std::vector<TableRow> RowsOf(const Facts& facts);
 // Names of the numbers in a trial's metrics.
 std::vector<std::string> MetricNames(const std::string& metrics);
 // The one to show: `wanted` if it is there, else "loss", else the first one that is not a counter.
-// Empty if there is none.
+// Empty if all metrics are counters.
 std::string MetricToShow(const std::string& metrics, const std::string& wanted);
 // Its values in these reports; NaN where one lacks it.
 std::vector<double> ValuesOf(const std::vector<msg::ResultRowT>& reports,

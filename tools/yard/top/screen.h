@@ -11,7 +11,7 @@ namespace yard::top {
 
 enum class Style : std::uint8_t { kPlain, kBold, kDim, kReverse, kGood, kWarning, kBad };
 
-// What a terminal is to show: a grid of cells. Text is made printable as it is put, so that nothing
+// The content for a terminal: a grid of cells. Text is made printable as it is put, so that nothing
 // in it can drive the terminal.
 class Screen {
  public:

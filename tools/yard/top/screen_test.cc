@@ -56,7 +56,7 @@ TEST(ScreenTest, AfterACharacterThatIsNotAsciiTheCursorIsPlacedAnew) {
   Screen before(10, 1), after(10, 1);
   after.Put(0, 0, "損x");
   EXPECT_EQ(Difference(&before, after, true), "\x1b[1;1H\x1b[0m損\x1b[1;3Hx");
-  // What was below the wide one is written again.
+  // The column that the wide character also covered is written again.
   Screen narrow(10, 1);
   narrow.Put(0, 0, "a");
   narrow.Put(0, 2, "x");

@@ -27,7 +27,7 @@ namespace {
 constexpr int kEscapeMs = 50;
 constexpr int kPollMs = 1000;
 
-// What wakes the session besides keys: news, a new size, an interrupt.
+// Wakes the session for other reasons than keys: news, a new size, an interrupt.
 class Wake {
  public:
   Wake() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}

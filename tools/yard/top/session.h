@@ -9,7 +9,7 @@
 namespace yard::top {
 
 // Shows what runs on the caller's terminal until the person quits (OK), interrupts (Cancelled) or
-// the terminal goes away. FailedPrecondition if there is none. Blocks.
+// the terminal goes away. FailedPrecondition without a terminal. Blocks.
 absl::Status RunSession(Context& context, const std::string& metric);
 
 }  // namespace yard::top

@@ -22,7 +22,7 @@ constexpr std::string_view kLeave = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 // SIGTERM and SIGINT come as an Interrupt.
 constexpr int kEnding[] = {SIGHUP, SIGQUIT, SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-// What the handlers need. Only async-signal-safe calls read it.
+// State that the handlers need. Only async-signal-safe calls read it.
 termios before;
 std::atomic<int> entered_in = -1, entered_out = -1, size_changed = -1;
 std::array<struct sigaction, std::size(kEnding)> ending_before;

@@ -204,7 +204,7 @@ TEST_F(ViewTest, AskingComesBeforeStopping) {
   EXPECT_EQ(Type(model_, "jsy"), (Order{Kind::kStop, "j-train/worker-0", false}));
 }
 
-// What was asked about is what is stopped, whatever is selected by then.
+// The thing that was asked about is stopped, whatever is selected by then.
 TEST_F(ViewTest, AnAnswerIsOfWhatWasAsked) {
   Type(model_, "s");
   auto later = SomeFacts();
@@ -243,7 +243,7 @@ TEST_F(ViewTest, OutputOfWhatIsSelected) {
   const std::string shown = Shown(model_, 40, 12);
   EXPECT_NE(shown.find(" output of t-abcde first -----"), std::string::npos) << shown;
   EXPECT_NE(shown.find(" two \\x1B]0;title\\x07\n three\n"), std::string::npos) << shown;
-  // Of another one it is not shown.
+  // The output is not shown for another trial.
   Type(model_, "j");
   EXPECT_EQ(Shown(model_).find("three"), std::string::npos);
 }
