@@ -1,9 +1,8 @@
-// Git runs a program that its configuration names for a dozen reasons. Those that `rev-parse`,
-// `status` and `diff` have are shut off one by one:
+// Git runs a program that its configuration names for a dozen reasons. This file shuts off the
+// reasons that `rev-parse`, `status` and `diff` have, one by one:
 // - filters (filter.NAME.clean, .process) have no switch, so each one that `git config --list`
-// names
-//   is emptied; where it names one that `-c` cannot say, or does not answer, nothing that would run
-//   it is asked;
+//   names is emptied; where it names one that `-c` cannot say, or does not answer, nothing that
+//   would run it is asked;
 // - external and textual diffs, the pager, renamed prefixes: by options;
 // - the monitor and hooks: by configuration of ours, which comes last;
 // - a fetch of objects that are missing (a promisor remote's uploadpack, ssh, helpers): by
@@ -34,8 +33,8 @@ namespace {
 constexpr std::size_t kShort = 64 << 10;
 constexpr std::size_t kMaxConfiguration = 256 << 10;
 constexpr std::size_t kNamesShown = 100;
-constexpr std::size_t kMaxSubmodules = 100;  // Of one repository.
-constexpr int kMaxDepth = 8;                 // Of submodules in submodules.
+constexpr std::size_t kMaxSubmodules = 100;  // Submodules of one repository.
+constexpr int kMaxDepth = 8;                 // Levels of submodules in submodules.
 constexpr char kDefaultPath[] = "/usr/bin:/bin";
 constexpr char kIgnored[] = "--ignore-submodules=dirty";
 
@@ -93,7 +92,7 @@ class Git {
   GitState Read(const std::string& directory);
 
  private:
-  // What is in the way of asking about the files of `root`, so that no filter runs.
+  // Options and paths with which git is asked about the files of `root`, so that no filter runs.
   struct Filters {
     bool are_known = false;
     std::vector<std::string> off;       // Options of git.
@@ -157,7 +156,7 @@ std::optional<std::vector<std::string>> Git::Status(const std::string& root, con
   words.insert(words.begin(), {"status", "--porcelain", "-z", "--no-renames", kIgnored});
   const ProgramOutput status = Ask(filters.off, words, root, kShort);
   if (!status.ok) return std::nullopt;
-  // NUL ends each, so that a name may hold anything. What was cut is no whole name.
+  // NUL ends each, so that a name may hold anything. A part that was cut is no whole name.
   std::vector<std::string> entries = absl::StrSplit(status.text, '\0');
   entries.pop_back();
   return entries;

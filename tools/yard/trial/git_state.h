@@ -10,14 +10,14 @@
 
 namespace yard {
 
-// What git says of a directory, asked so that nothing in the repository, which may be a stranger's,
-// names a program that runs.
+// Git's answers about a directory, asked so that nothing in the repository, which may be a
+// stranger's, names a program that runs.
 
 inline constexpr std::size_t kMaxDiff = 512 << 10;  // Bytes; the rest is cut off.
 
 struct GitState {
   bool found = false;                  // The directory is in a work tree of git, and git answered.
-  std::string root, commit, branch;    // No commit: there is none yet. "HEAD": no branch.
+  std::string root, commit, branch;    // Empty commit: no commit yet. "HEAD": no branch.
   std::optional<bool> dirty;           // Something is changed, or not known to git; if it said so.
   std::vector<std::string> untracked;  // The first 100, relative to the root.
   // The first 100 files that look changed, but that only the program of a filter could tell about.

@@ -75,7 +75,7 @@ class GitStateTest : public testing::Test {
         directory_ + "/work", environment_, 1 << 20, kDeadline);
     return compared.ok ? compared.text : "no clone";
   }
-  // What a program that the repository names leaves behind.
+  // The file that a program that the repository names leaves behind.
   std::string Mark() const { return directory_ + "/ran"; }
   bool HasRun() const { return std::filesystem::exists(Mark()); }
   std::string MarkingProgram() {

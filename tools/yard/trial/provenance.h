@@ -12,7 +12,7 @@ namespace yard {
 
 // Where a run comes from, as far as its caller's directory can say.
 
-// What the programs of one command have in common.
+// Facts that the programs of one command have in common.
 struct Provenance {
   GitState git;
   std::string working_directory, hostname, user, yard;

@@ -11,7 +11,8 @@
 namespace yard {
 namespace {
 
-// Of provenance, which says the arguments twice and is kept with the trial: it goes without them.
+// Limits for provenance with arguments: it says them twice and is kept with the trial. Longer
+// provenance goes without them.
 constexpr std::size_t kLong = 480 << 10;
 constexpr std::size_t kManyArguments = 9'000;
 

@@ -13,7 +13,7 @@ namespace yard {
 // this takes what room is left. First the arguments are left out, which are in the request anyway,
 // then the end of the differences is cut off; the JSON says which.
 //
-// Of many trials of one command the first has the differences: `first` is its id for the others.
+// The first of many trials of one command has the differences: `first` is its id for the others.
 void AddProvenance(const Provenance& provenance, const std::string& first,
                    msg::RunTrialRequestT* request);
 

@@ -47,7 +47,7 @@ class TrialBatchImpl : public TrialBatch {
   }
 
   int Await() override {
-    // What was started while the first stops were on their way.
+    // Trials may have started while the first stops were on their way.
     if (IsInterrupted()) StopAll();
     for (const std::string& id : Ids()) {
       const auto trial = AwaitOne(id);

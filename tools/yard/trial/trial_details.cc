@@ -100,7 +100,7 @@ std::string TasksLine(const msg::TrialOptionsT& options) {
   });
 }
 
-// What each task needs and may use, by the keys of a job file.
+// The resources and limits of each task, by the keys of a job file.
 nlohmann::ordered_json ResourcesOf(const msg::TrialOptionsT& options) {
   auto object = nlohmann::ordered_json::object();
   PutResources(options.resources, options.process_limits, options.control_limits.get(), &object);

@@ -9,11 +9,11 @@
 
 namespace yard {
 
-// What `yard show TRIAL` says beyond the trial itself: what was asked for, checkpoints, statistics,
-// what the program said to its log.
+// Details that `yard show TRIAL` prints beyond the trial itself: its request, checkpoints,
+// statistics, the program's words in its log.
 
 // Lines of "key        value" and a table of the metrics' statistics; what was not asked for has no
-// line. Of the log the last 10 lines, long ones cut. Printable.
+// line. The log has its last 10 lines here, long ones cut. Printable.
 std::string DetailsText(const msg::TrialDetailsReplyT& details, int width = 0,
                         absl::TimeZone zone = absl::UTCTimeZone());
 // Members for the trial's object: `options` (times in seconds; what has no value is left out),

@@ -24,7 +24,7 @@ inline constexpr std::size_t kMaxConfig = 512 << 10;  // Bytes of one; the train
 struct TrialExpansion {
   std::string config;                // A JSON object that all have; empty: {}.
   std::optional<std::string> lines;  // A JSON object a line; empty lines do not count.
-  std::string lines_name;            // What errors call them: the file.
+  std::string lines_name;            // Name of the lines in errors: the file.
   std::vector<std::string> grid;     // "NAME=V1,V2"
 };
 

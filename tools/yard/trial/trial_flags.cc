@@ -41,7 +41,7 @@ absl::StatusOr<std::int32_t> ParseNumber(const char* flag, const std::string& te
   return number;
 }
 
-// Milliseconds, 0 if there is none.
+// Milliseconds, 0 for an empty text.
 absl::StatusOr<std::int64_t> ParseLimit(const char* flag, const std::string& text,
                                         std::int64_t largest) {
   if (text.empty()) return 0;
@@ -109,7 +109,7 @@ absl::StatusOr<std::string> ParsePlateau(const std::string& text) {
   return text;
 }
 
-// Those of a cluster; none of one task.
+// Tasks of a cluster; none for a single task.
 absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
     const TaskCountFlags& flags) {
   const auto counts = flags.Counts();
@@ -127,7 +127,7 @@ absl::StatusOr<std::vector<std::unique_ptr<msg::TrialTasksT>>> ParseTasks(
   return tasks;
 }
 
-// What each task needs and may use, into `options`.
+// Writes the resources and limits of each task into `options`.
 absl::Status SetResources(const TaskResourceFlags& flags, msg::TrialOptionsT* options) {
   JobDraft draft;
   if (absl::Status status = flags.Apply(&draft); !status.ok()) return status;

@@ -25,15 +25,15 @@ class TrialFlags {
   // False: a sweep's trials have no such flag.
   bool SetDefault(const std::string& flag, const std::vector<std::string>& values);
 
-  // What the trainer is asked for, but for provenance and group. Relative paths begin in
-  // `working_directory`. InvalidArgument begins with the flag. (What a criterion means, the
-  // trainer checks.)
+  // The options of the request to the trainer, but for provenance and group. Relative paths begin
+  // in `working_directory`. InvalidArgument begins with the flag. (The trainer checks the meaning
+  // of a criterion.)
   absl::StatusOr<msg::TrialOptionsT> Options(const std::string& working_directory) const;
 
   // For the trial to save and end when it is told to; 0: the trainer's.
   absl::StatusOr<std::uint32_t> GraceMs() const;
 
-  // Of the trainer, to run instead of a program; empty: none.
+  // Function of the trainer, to run instead of a program; empty: none.
   const std::string& function() const { return function_; }
   const std::string& from() const { return from_; }
   const std::string& configs() const { return configs_; }
@@ -52,8 +52,8 @@ class TrialFlags {
   TaskResourceFlags resources_;
 };
 
-// What a trial of the same program as `other` has from it, unless `options` say otherwise: its
-// tasks, and what each of them needs and may use.
+// Takes from `other`, a trial of the same program, its tasks and the resources and limits of each
+// of them, unless `options` say otherwise.
 void TakeTasksFrom(msg::TrialOptionsT other, msg::TrialOptionsT* options);
 
 }  // namespace yard

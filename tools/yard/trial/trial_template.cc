@@ -18,7 +18,7 @@ bool IsOfName(char c) {
          c == '-' || c == '.' || c == '/';
 }
 
-// The name that begins here and is followed by `end`; empty if there is none.
+// The name that begins here and is followed by `end`; empty if no name is.
 std::string_view NameBefore(std::string_view text, std::string_view end) {
   std::size_t size = 0;
   while (size < text.size() && IsOfName(text[size])) ++size;

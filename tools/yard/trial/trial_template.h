@@ -14,10 +14,10 @@ namespace yard {
 
 // Words that differ from trial to trial: "--lr={lr}". Pure.
 
-// What can stand between braces, and for what: each value of the configuration, those of nested
-// objects under names joined by "/"; strings as their characters, numbers of the grid as they were
-// typed, other values as JSON. `index` counts the command's trials from 0, unless the configuration
-// has one.
+// Names that can stand between braces, and their values: each value of the configuration, those of
+// nested objects under names joined by "/"; strings as their characters, numbers of the grid as
+// they were typed, other values as JSON. `index` counts the command's trials from 0, unless the
+// configuration has one.
 std::map<std::string, std::string> TemplateValues(const ExpandedTrial& trial, std::size_t index);
 
 // `text` with each {NAME} replaced. NAME is letters, digits and any of _-./; other braces stay as
@@ -28,7 +28,7 @@ absl::StatusOr<std::string> FillTemplate(std::string_view text,
 // The same of the names that there are: all other braces stay.
 std::string FillKnown(std::string_view text, const std::map<std::string, std::string>& values);
 
-// What differs between the trials of a command.
+// The parts that differ between the trials of a command.
 struct TrialDraft {
   std::string name;  // Empty: its id.
   std::vector<std::string> argv;
