@@ -93,7 +93,8 @@ class Call : public Verb {
   }
 
   // One object a line; `indent` 2 lays it out for a person on a terminal, which is never driven by
-  // what a message holds. With a field its value alone, text as it is; false if there is none.
+  // what a message holds. With a field, prints its value alone, text as it is; false if the message
+  // lacks the field.
   bool Print(Context& context, const MessageJson& messages, const msg::EnvelopeT& envelope,
              int indent = -1) const {
     const nlohmann::json json = messages.ToJson(envelope);
@@ -125,7 +126,7 @@ class Call : public Verb {
     Table table({"SERVICE", "METHOD", "ROLE", "REQUEST", "FIELDS"});
     for (const std::string& service : services) {
       for (const MessageJson::Method& method : messages.Methods(service)) {
-        // What every service has is told once.
+        // Methods that every service has are told once.
         if (method.info.service.empty() && services.size() > 1 && service != services.front()) {
           continue;
         }

@@ -95,7 +95,7 @@ class Doctor : public Verb {
     add(CheckStrayShims(strays_));
     add(CheckUnreachableShims(leftovers.unreachable_shims));
     add(CheckInfos(LookAtInfos(context.environment)));
-    // What services that this shell does not reach do not say is none of their faults.
+    // Services that this shell does not reach cannot answer: their silence is no fault of theirs.
     if (reached_) add(CheckYard(yard));
     if (trials_) add({CheckTrials(*trials_)});
     add(CheckStuck(stuck_));
@@ -157,7 +157,7 @@ class Doctor : public Verb {
     yard.wanted_status = wanted.status();
     yard.wanted = wanted.ok() && wanted->has_value();
     if (yard.wanted) yard.logdir = (*wanted)->logdir;
-    // One that is being started again is there in a moment, or says why not.
+    // A service that is being started again is there in a moment, or says why not.
     if (yard.wanted && HolderOf(context.locations, "launcher") != 0) {
       (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
     }
@@ -181,7 +181,7 @@ class Doctor : public Verb {
 
   // The services by the registry, and then themselves.
   void Ask(Context& context, const LeftoverFacts& leftovers, YardFacts* yard) {
-    // Who is suspended is not waited for.
+    // A suspended service is not waited for.
     yard->registry = Suspended(*yard, "registry");
     if (!yard->registry.ok()) return;
     auto client = context.client();
@@ -197,7 +197,7 @@ class Doctor : public Verb {
       for (const auto& lease : *list) {
         if (lease->name != service.name) continue;
         service.lease = FactsOf(*lease);
-        // What was seen here is another process of that number.
+        // The process that was seen here is another one of that number.
         if (service.lease->elsewhere) service.suspended = false;
         if (!service.suspended) registered.push_back(service.name);
         break;
@@ -223,14 +223,14 @@ class Doctor : public Verb {
     return absl::OkStatus();
   }
 
-  // Who is not there, or suspended, is not waited for.
+  // A service that is not there, or is suspended, is not waited for.
   static bool MayAnswer(const YardFacts& yard, std::string_view name) {
     return std::any_of(yard.services.begin(), yard.services.end(), [&](const ServiceFacts& one) {
       return one.name == name && one.lease.has_value() && !one.suspended;
     });
   }
 
-  // Of each shim; of many the first ones are enough.
+  // Asks about the job of each shim; of many stray shims the first ones are enough.
   void AskForJobs(bus::Client& client, const std::vector<LeftoverFacts::Shim>& shims) {
     msg::JobsRequestT live;
     live.live_only = true;
@@ -267,7 +267,7 @@ class Doctor : public Verb {
   }
 
   void AskLauncher(bus::Client& client, YardFacts* yard) {
-    // (One of another version may not know.)
+    // (A launcher of another version may not know the method.)
     auto modes = client.Call<rpc::Launcher::KillModes>({}, {.timeout = kPatience});
     if (modes.ok()) {
       for (const auto& mode : modes->modes) {
@@ -312,7 +312,7 @@ class Doctor : public Verb {
                  << "\n";
   }
 
-  // What the launcher says of this machine; nothing without one.
+  // The launcher's answers about this machine; nothing without a launcher.
   std::vector<KillModeFacts> modes_;
   std::string chosen_mode_;
   bool reached_ = true;  // Or the services that run are out of reach.

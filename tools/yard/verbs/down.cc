@@ -21,7 +21,7 @@
 #include "tools/yard/services/yard_state.h"
 #include "tools/yard/verbs/verbs.h"
 
-// Whatever state the yard is in, it is gone in the end. Each step does what it can by asking, has a
+// The yard is gone in the end, whatever state it is in. Each step does what it can by asking, has a
 // part of the time for it, and leaves the rest to the next one; the last ones ask nobody:
 //   1. who is suspended goes on, and a launcher is started, as it knows all tasks;
 //   2. trials and jobs are asked to stop, and waited for;
@@ -39,7 +39,7 @@ constexpr absl::Duration kForAnAnswer = absl::Seconds(5);
 constexpr absl::Duration kToAnswer = absl::Seconds(1);
 constexpr absl::Duration kToLeave = absl::Seconds(12);
 constexpr absl::Duration kToDie = absl::Seconds(1);
-// Of the time-out, for what is left when tasks have not stopped.
+// Part of the time-out for the tasks and services that are left when tasks have not stopped.
 constexpr absl::Duration kForTheRest = absl::Seconds(10);
 
 class Down : public Verb {
@@ -100,7 +100,7 @@ class Down : public Verb {
     *context.out << what << (what.empty() ? "" : " ") << state << more << "\n";
     context.out->flush();
   }
-  // What did not go as it should, and is made up for.
+  // Tells of a step that did not go as it should, and is made up for.
   static void Note(Context& context, const std::string& what) {
     *context.err << "yard down: " << what << "\n";
     context.err->flush();
@@ -250,7 +250,7 @@ class Down : public Verb {
         .status();
   }
 
-  // Those that no launcher has stopped.
+  // Ends the tasks that no launcher has stopped.
   void EndTasks(Context& context) {
     const auto shims = ShimsOf(context.locations);
     const absl::Duration left = Left(context) - kToDie;

@@ -163,7 +163,8 @@ class Export : public Verb {
   std::uint64_t points_ = 0;
   std::uint64_t unreadable_ = 0;
   bool has_header_ = false;
-  std::set<std::string> growing_;  // What came while they were read is not all there.
+  // Runs that grew while they were read: their newest points may be missing.
+  std::set<std::string> growing_;
 };
 
 }  // namespace

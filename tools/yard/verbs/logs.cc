@@ -31,15 +31,15 @@ namespace {
 using runtime::Mutex;
 using runtime::MutexLock;
 
-// Lines with the names of those who said them, on request one for several. What waits for others
-// to say it too is printed in time by a thread of its own.
+// Lines with the names of those who said them, on request one for several. Lines that wait for
+// other tasks to say them too are printed in time by a thread of its own.
 class Lines {
  public:
   struct Options {
     bool with_job = false;  // "j-abcde/worker-0", not "worker-0".
     bool collapse = false;
     bool follow = false;
-    std::size_t tasks = 0;  // Whose lines are shown; 0: nobody knows.
+    std::size_t tasks = 0;  // Number of tasks whose lines are shown; 0: nobody knows.
   };
   Lines(Context& context, const Options& options)
       : context_(context),
@@ -50,7 +50,7 @@ class Lines {
                [this] { Flush(); }, context.clock) {
     if (!options.collapse) return;
     LineCollapser::Options collapsing = {.clock = context.clock, .tasks = options.tasks};
-    // What is there already says nothing of when it was said.
+    // Output that is there already does not tell when it was said.
     if (!options.follow) collapsing.delay = absl::InfiniteDuration();
     collapsing.print = [this](const std::vector<std::string>& tasks, bool, std::string_view line) {
       printer_.Print(NameOf(tasks), line);
@@ -224,7 +224,7 @@ class Logs : public Verb {
     return request.ranks.size();
   }
 
-  // Of a task that goes on only whole lines: half a character is no text.
+  // Prints output as JSON; while tasks are followed, only whole lines: half a character is no text.
   class JsonParts {
    public:
     JsonParts(Context* context, bool follow) : context_(context), follow_(follow) {}

@@ -34,15 +34,15 @@
 namespace yard {
 namespace {
 
-constexpr std::size_t kMostCurves = 10;  // Of runs that nobody has named.
+constexpr std::size_t kMostCurves = 10;  // Curves of runs that nobody has named.
 constexpr std::size_t kMostCharts = 50;
 constexpr absl::Duration kPause = absl::Milliseconds(50);  // Before looking again.
 
-// What was read of one that has ended is all there is, so long after.
+// All that an ended trial wrote has been read so long after its end.
 constexpr absl::Duration kSettled = absl::Seconds(2);
 
 // The tag that is drawn when nobody names one: the loss, else the first scalar that a program has
-// reported; empty if there is none.
+// reported; empty if no program has reported a scalar.
 std::string DefaultTag(const msg::TagsReplyT& reply) {
   std::string first, loss;
   for (const auto& tag : reply.tags) {
@@ -207,7 +207,7 @@ class Plot : public Verb {
     return absl::OkStatus();
   }
 
-  // What could be read of them is drawn.
+  // Names the parts of runs that could not be read; the others are drawn.
   absl::Status SayWhatIsMissing(Context& context, const std::vector<msg::TagsReplyT>& runs) {
     std::vector<std::string> names;
     for (const msg::TagsReplyT& run : runs) names.push_back(run.run);
@@ -300,7 +300,7 @@ class Plot : public Verb {
     const absl::Time ended = absl::FromUnixMicros(thing->trial->ended_us);
     return std::max(ended + kSettled - context.clock->Now(), absl::ZeroDuration());
   }
-  // What was asked for is there to be drawn.
+  // The tags that were asked for are there to be drawn.
   bool HasTags(const msg::TagsReplyT& reply) const {
     if (tags_.empty()) return !DefaultTag(reply).empty();
     return std::all_of(tags_.begin(), tags_.end(), [&](const std::string& wanted) {
@@ -395,7 +395,7 @@ class Plot : public Verb {
     return tag == run.tags.end() ? 0 : (*tag)->not_finite;
   }
 
-  // What makes a chart another than its reader thinks.
+  // Tells why a chart is another than its reader thinks.
   void SayWhatIsOdd(Context& context, bus::Client& client, msg::ScalarsRequestT request,
                     const msg::ScalarsReplyT& reply) const {
     const std::string run = runtime::Printable(reply.run);

@@ -202,7 +202,7 @@ class Ps : public Verb {
     if (!context.json) *context.out << table.ToString(context.out_width());
   }
 
-  // One that has not ended waits for what its job waits for.
+  // A trial that has not ended waits for what its job waits for.
   std::string WhyOf(const msg::TrialT& trial,
                     const std::map<std::string, const msg::JobT*>& jobs) const {
     const auto job = jobs.find(trial.job);

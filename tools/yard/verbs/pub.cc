@@ -28,13 +28,13 @@
 namespace yard {
 namespace {
 
-// What goes in one request at most.
+// Most events, and most bytes, that go in one request.
 constexpr std::size_t kEventsAtOnce = 500;
 constexpr std::size_t kBytesAtOnce = 512 << 10;  // A request has at most 1 MiB.
-constexpr std::size_t kOverhead = 64;            // Of an event in it.
+constexpr std::size_t kOverhead = 64;            // Overhead of an event in a request.
 constexpr std::size_t kMaxTextBytes = 1 << 20;
 constexpr absl::Duration kWait = absl::Seconds(60);
-// Who keeps the pace but for this has kept it.
+// A publisher that is late by no more than this has kept the pace.
 constexpr absl::Duration kLateness = absl::Milliseconds(100);
 constexpr const char* kJson = "json";
 
@@ -121,8 +121,8 @@ class Batches {
 
   // May wait.
   bool More() { return next_ != nullptr || texts_.More(); }
-  // At most `count`: what is there without waiting for more than the first. What comes before a
-  // wrong text is given.
+  // At most `count`: what is there without waiting for more than the first. Events before a wrong
+  // text are given.
   Batch Next(std::uint64_t count) {
     Batch batch;
     std::size_t bytes = 0;
@@ -158,12 +158,12 @@ class Batches {
   std::unique_ptr<msg::NewEventT> next_;
 };
 
-// What has been published.
+// Figures of the events that have been published.
 struct Published {
   std::uint64_t events = 0;
   std::uint64_t first_seq = 0, last_seq = 0;
   std::uint32_t subscribers = 0;        // When the last was published.
-  std::uint32_t least_subscribers = 0;  // Of all requests.
+  std::uint32_t least_subscribers = 0;  // Fewest of all requests.
   absl::Duration late = absl::ZeroDuration();
 };
 
@@ -288,7 +288,7 @@ class Pub : public Verb {
                                          count_ == kNotGiven ? 1 : count_, context.clock);
   }
 
-  // What the topic's events are so far is what it gets.
+  // The topic gets events of the type that its events have so far.
   absl::StatusOr<EventMaker> MakeMaker(bus::Client& client) {
     std::string type = type_;
     if (type.empty() && !raw_ && absl::StartsWith(topic_, "e/")) {

@@ -99,8 +99,8 @@ class Rm : public Verb {
     return kDone;
   }
 
-  // They have its arguments and its environment. (Those of a launcher that is not there are
-  // forgotten as old ones are.)
+  // Removes the trial's jobs, which have its arguments and its environment. (A launcher that is
+  // down forgets them later, as it forgets old jobs.)
   static void RemoveJobsOf(bus::Client& client, const std::string& trial) {
     const auto jobs = client.Call<rpc::Launcher::Jobs>({}, {.timeout = kForItsJobs});
     if (!jobs.ok()) return;
@@ -115,7 +115,7 @@ class Rm : public Verb {
     }
   }
 
-  // What is on disk and of no trial. Only by its whole name.
+  // Removes a run that is on disk and of no trial. Only by its whole name.
   int RemoveRun(Context& context, const std::string& name, const absl::Status& not_found) const {
     RunReader reader(context, "rm");
     const auto run = reader.Run(name);

@@ -107,7 +107,7 @@ class OutputFollower {
       changed_.SignalAll();
       const absl::Duration begin = context_.clock->Monotonic();
       while (!ended_) {
-        // Who reads slowly what is printed here is waited for.
+        // A slow reader of this output is waited for.
         const absl::Duration deadline =
             printing_ ? absl::InfiniteDuration() : std::max(begin, printed_) + kOutputGrace;
         if (context_.clock->Monotonic() >= deadline) return false;
@@ -255,8 +255,8 @@ class RunVerb : public Verb {
  private:
   bool IsMany() const { return !flags_.grid().empty() || !flags_.configs().empty(); }
 
-  // Names the trial it starts from. What is not said otherwise is as it was there: program with its
-  // directory, its tasks and what each of them needs, configuration.
+  // Names the trial that this one starts from. Everything that is not said otherwise is as it was
+  // there: program with its directory, its tasks and what each of them needs, configuration.
   absl::Status Clone(Context& context, msg::TrialOptionsT* options) {
     const auto id = FindTrial(context, flags_.from(), "is a place to start from");
     if (!id.ok()) return id.status();
@@ -474,9 +474,9 @@ class RunVerb : public Verb {
   std::atomic<bool> interrupted_ = false;
   std::uint64_t rows_ = 0;
   TrialFlags flags_;
-  std::string working_directory_;  // Of the program.
-  std::string function_;           // Instead of one.
-  std::string first_;              // Of many trials, once it is started.
+  std::string working_directory_;  // Directory of the program.
+  std::string function_;           // Instead of a program.
+  std::string first_;              // Id of the first of many trials, once it is started.
   PauseNote pause_note_;
   std::string why_it_waits_;  // As last said.
 };

@@ -64,7 +64,7 @@ class Runs : public Verb {
     return text.find_first_of("<>=!&|()\"':") != std::string::npos;
   }
 
-  // What was typed is the beginning of names, else a query, else a directory of runs, else a trial.
+  // The typed text is the beginning of names, else a query, else a directory of runs, else a trial.
   // (A run may be called like a query: lr=0.1.)
   absl::StatusOr<msg::RunsRequestT> Chosen(Context& context, RunReader& reader) const {
     msg::RunsRequestT request;
@@ -89,7 +89,8 @@ class Runs : public Verb {
     return request;
   }
 
-  // Of a directory below that of the runs the beginning of their names; empty: of all.
+  // The beginning of the names of runs in a directory that is below that of the runs; empty for the
+  // directory of all runs.
   std::optional<std::string> NameOfDirectory(const Context& context,
                                              const std::string& logdir) const {
     std::error_code error;

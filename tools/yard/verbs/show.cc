@@ -39,7 +39,7 @@ constexpr std::size_t kTags = 10'000;   // Likewise.
 constexpr std::size_t kAllTags = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kDamage = 5;         // Lines beside the tags of a run.
 constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.
-constexpr std::size_t kParameters = 20;    // Of a run.
+constexpr std::size_t kParameters = 20;    // Parameters of a run that are shown.
 constexpr int kParameterWidth = 160;
 
 class Show : public Verb {
@@ -170,7 +170,7 @@ class Show : public Verb {
     return kDone;
   }
 
-  // Of what it waits for.
+  // The words about what the job waits for.
   static TrialWords WordsFor(const Context& context, const msg::JobT& job) {
     auto client = context.client();
     const bool waits = job.ended_us == 0 && client.ok();
@@ -247,7 +247,7 @@ class Show : public Verb {
     return absl::StrJoin(words, "  ");
   }
 
-  // What is on disk, whoever wrote it.
+  // Shows a run that is on disk, whoever wrote it.
   int ShowRun(Context& context, const absl::Status& not_found) const {
     RunReader reader(context, "show");
     const auto run = reader.Run(name_);
@@ -289,7 +289,7 @@ class Show : public Verb {
     return absl::OkStatus();
   }
 
-  // What was left out of files; nothing where that cannot be asked.
+  // Text about records that were left out of files; empty where that cannot be asked.
   static std::string Damage(RunReader& reader, const std::string& run) {
     msg::FilesRequestT request;
     request.run = run;

@@ -25,7 +25,7 @@ namespace yard {
 namespace {
 
 constexpr absl::Duration kPatience = absl::Seconds(1);
-constexpr std::size_t kMostRows = 100;  // Of a table for people.
+constexpr std::size_t kMostRows = 100;  // Rows of a table for people.
 
 class Status : public Verb {
  public:
@@ -35,7 +35,7 @@ class Status : public Verb {
 
   int Run(Context& context) override {
     if (absl::Status there = EnsureYard(context); !there.ok()) return ShowRest(context, there);
-    // One that is being started again is there in a moment, or says why not.
+    // A service that is being started again is there in a moment, or says why not.
     if (const auto wanted = ReadWanted(context.locations); wanted.ok() && wanted->has_value()) {
       (void)AwaitAnswers(context, {std::begin(kServices), std::end(kServices)});
     }

@@ -240,7 +240,7 @@ class Sub : public Verb {
     if (const msg::Head* const head = (*event)->head(); head != nullptr) {
       (*places)[recorded.topic] = {head->source(), head->seq()};
     }
-    // What a topic was told last is the last of them.
+    // The last of the lines is the one that the topic was told last.
     *context.out << lines.back() << "\n";
     ++*seen;
   }

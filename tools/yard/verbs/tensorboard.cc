@@ -116,7 +116,7 @@ class TensorBoard : public Verb {
   }
 
  private:
-  // The live line of a terminal; false where there is none.
+  // Draws the live line of a terminal; false without a terminal or progress.
   static bool Draw(Context& context, const msg::StartOrReuseReplyT& part) {
     if (!context.err_is_terminal || part.progress.empty()) return false;
     const auto width = static_cast<std::size_t>(std::max(context.width - 1, 10));

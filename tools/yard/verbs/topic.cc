@@ -31,7 +31,7 @@ constexpr absl::Duration kEvery = absl::Seconds(1);  // A report.
 // More at once are not measured: nobody could read them.
 constexpr std::size_t kMaxTopics = 100;
 
-// What the bus thread hears, for who reports it.
+// Figures of the events that the bus thread hears, for the thread that reports them.
 class Meter {
  public:
   Meter(runtime::Clock* clock, absl::Duration window) : clock_(clock), window_(window) {}
@@ -59,7 +59,7 @@ class Meter {
   struct Report {
     std::vector<std::pair<std::string, RateWindow::Report>> topics;  // With events, in order.
     std::uint64_t left_out = 0;  // Events of topics that are too many.
-    std::uint64_t restarts = 0;  // Of the hub; what was lost then is not known.
+    std::uint64_t restarts = 0;  // Restarts of the hub; the losses of a restart are not known.
     bool closed = false;
   };
   // Waits until `time`, or for Close().
@@ -69,7 +69,7 @@ class Meter {
       (void)clock_->WaitUntil(changed_, mutex_, time);
     }
     Report report;
-    // Those that have been silent for so long make room for others.
+    // Topics that have been silent for a whole window make room for others.
     for (auto window = windows_.begin(); window != windows_.end();) {
       const RateWindow::Report of = window->second.Describe(clock_->Monotonic());
       if (of.events > 0) report.topics.emplace_back(window->first, of);

@@ -80,7 +80,7 @@ class Up : public Verb {
     auto before = ReadWanted(context.locations);
     if (!before.ok() && !defaults_) return Fail(context, "up", before.status());
     const std::optional<Wanted> noted = before.ok() ? *std::move(before) : std::nullopt;
-    // What the yard is, as long as anything of it runs.
+    // The settings of the yard, as long as anything of it runs.
     const std::optional<Wanted> running = AnyRuns(context) ? noted : std::nullopt;
     if (const int refused = Refuse(context, running, slots); refused != kDone) return refused;
     auto base = Base(context, noted);
@@ -120,7 +120,7 @@ class Up : public Verb {
     });
   }
 
-  // What is wanted where this command says nothing else: what the yard is, or was the last time.
+  // The settings where this command says nothing else: those of the yard now, or of the last time.
   absl::StatusOr<Wanted> Base(const Context& context, const std::optional<Wanted>& noted) {
     auto standard = CallersPath("--logdir", "runs", context.working_directory);
     if (!standard.ok()) return standard.status();
@@ -155,7 +155,7 @@ class Up : public Verb {
     return wanted;
   }
 
-  // What is wrong was given long ago, to a version that did not look, if nothing is given now.
+  // A wrong flag was given long ago, to a version that did not look, if nothing is given now.
   absl::Status Explain(const absl::Status& wrong) const {
     const bool gives = !datamanager_.empty() || !flags_.empty() || !trainer_.empty();
     if (!earlier_ || gives) return wrong;
@@ -183,7 +183,7 @@ class Up : public Verb {
     return absl::OkStatus();
   }
 
-  // What --service, --metrics_port, --keep_trials and --page say, by service.
+  // The flags that --service, --metrics_port, --keep_trials and --page set, by service.
   absl::StatusOr<std::map<std::string, std::vector<std::string>>> SharedFlags() const {
     if (absl::Status good = CheckFlags("--service", service_); !good.ok()) return good;
     std::map<std::string, std::vector<std::string>> flags;
@@ -421,7 +421,7 @@ class Up : public Verb {
   std::vector<std::string> resources_, datamanager_, service_;
   std::map<std::string, std::vector<std::string>> flags_;
   bool upgrade_ = false, defaults_ = false;
-  std::string taken_up_;  // Of the last `yard up`, to be told.
+  std::string taken_up_;  // Settings of the last `yard up`, to be told.
   bool earlier_ = false;  // Some flags are those of an earlier one.
   double timeout_ = 10;
 };

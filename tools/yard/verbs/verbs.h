@@ -8,7 +8,7 @@
 
 namespace yard {
 
-// The table of verbs. What is not in it does not exist.
+// The table of verbs. A verb that is not in it does not exist.
 std::span<const VerbEntry> Verbs();
 
 // One function a file of this folder.
