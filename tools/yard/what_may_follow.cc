@@ -13,9 +13,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-// What stands at a positional or behind a flag of this name; what is in no row is a path, or free.
+// Values of a positional or of a flag of this name; an option in no row takes a path, or anything.
 struct Value {
-  std::string_view verb;  // Of this verb alone; empty: of all.
+  std::string_view verb;  // The one verb that has the option; empty: all verbs.
   std::string_view option;
   std::vector<std::string_view> kinds;
   std::vector<std::string_view> words = {};
@@ -159,7 +159,7 @@ class Typed {
   std::vector<std::string> positionals_;
   const DeclaredOption* awaits_ = nullptr;  // A flag whose value comes next.
   bool has_dashes_ = false;                 // Behind "--" is no flag.
-  bool is_others_ = false;                  // What comes is a program's.
+  bool is_others_ = false;                  // The words that come are a program's.
 };
 
 WhatMayFollow FirstWords(const std::string& word) {

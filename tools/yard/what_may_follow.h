@@ -7,11 +7,11 @@
 
 namespace yard {
 
-// What may stand where a person types.
+// The words that may stand where a person types.
 struct WhatMayFollow {
   struct Word {
     std::string text;  // In place of the whole word that is typed.
-    std::string note;  // What it is, for shells that show it.
+    std::string note;  // Describes the word, for shells that show it.
   };
   std::vector<Word> words = {};  // All begin with what is typed.
 
