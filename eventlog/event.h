@@ -118,7 +118,7 @@ std::string RenderFileHeader(double wall_time);
 // A record with these scalars, framed. A pure function of its arguments: the same row gives the
 // same bytes, which lets an owner cut a file off and append again.
 //
-// They are written as `simple_value`, which every reader takes as a scalar without metadata:
+// The scalars are written as `simple_value`, which every reader takes as a scalar without metadata:
 // TensorBoard in Python, its Rust data server (which drops any scalar that is not a float), and
 // everything older. With kDouble a number that is no float has its 64 bits beside that, in a field
 // of ours that other readers skip (10 bytes). A tensor with its metadata would cost 22 bytes a

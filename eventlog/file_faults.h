@@ -26,7 +26,7 @@ enum class FaultKind : std::uint8_t {
   kReplaced,        // Another file has its name now, with another content; likewise.
   kRewritten,       // Bytes that had been read are not there any more; likewise.
   kVanished,        // The file is gone.
-  kUnreadable,      // It cannot be opened or read.
+  kUnreadable,      // The file cannot be opened or read.
   kNoDescriptor,    // No file could be opened for want of descriptors; it is tried again.
 };
 inline constexpr std::size_t kFaultKinds = 16;

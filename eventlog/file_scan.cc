@@ -24,7 +24,7 @@ namespace {
 // head grows, the bytes that are read again for the tail begin at the file's start.
 constexpr std::size_t kHeadBytes = 1 << 10;
 constexpr std::size_t kTailBytes = 4 << 10;
-// So much is read behind limits.end for the record that begins before it.
+// Bytes that are read behind limits.end for the record that begins before it.
 constexpr std::uint64_t kBehindEnd = 4 << 10;
 // Longest damaged record that is looked at again.
 constexpr std::size_t kMostLookedAtAgain = 64 << 20;
@@ -237,7 +237,7 @@ class Scan {
   }
 
   // Forgets what is read but for the tail, and reads on, so that there are `needed` bytes behind
-  // the position, if the file has them. It may have fewer by now; then it ends there.
+  // the position, if the file has them. The file may have fewer bytes by now; then it ends there.
   bool Fill(std::size_t needed) {
     const std::uint64_t offset = position_.record.offset;
     const std::uint64_t keep =

@@ -33,7 +33,8 @@ struct FilePosition {
   RecordPosition record;
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  // 0: the file was never looked at.
-  // Its ctime, nanoseconds since 1970; 0 if it may change again without moving it.
+  // The file's ctime, nanoseconds since 1970; 0 if the file may change again without moving its
+  // ctime.
   std::int64_t change_ns = 0;
   // The file's size when everything in it was looked at; 0 as long as there is more.
   std::uint64_t size = 0;

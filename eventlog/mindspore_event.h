@@ -12,8 +12,8 @@
 namespace eventlog {
 
 // MindSpore's summary files: records framed as TensorBoard's, with messages of their own
-// (mindinsight_summary.proto, mindinsight_lineage.proto, mindinsight_anf_ir.proto). Which files
-// they are, their names say (docs/event_files.md). Pure functions; any thread.
+// (mindinsight_summary.proto, mindinsight_lineage.proto, mindinsight_anf_ir.proto). The names of
+// files tell which ones are MindSpore's (docs/event_files.md). Pure functions; any thread.
 
 // True for the version in the first record of such a file; one spelling was in use before the
 // other.

@@ -5,7 +5,8 @@
 namespace eventlog {
 namespace {
 
-// So many times the size of the data is spent on payloads of what looks like a header.
+// Limit of the payload bytes that are checked behind bytes that look like a header, as a multiple
+// of the size of the data.
 constexpr std::uint64_t kPayloadChecks = 4;
 
 template <typename Number>

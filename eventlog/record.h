@@ -27,8 +27,8 @@ struct ParsedRecord {
   enum class State {
     kRecord,      // `payload` is whole and its CRC is right.
     kNeedMore,    // The data ends inside the record; `needed` bytes from its start are wanted.
-    kBadPayload,  // Its length is right, its payload is not: skip `size` bytes.
-    kBadHeader,   // Its length cannot be trusted: FindHeader() finds the next one.
+    kBadPayload,  // The length is right, the payload is not: skip `size` bytes.
+    kBadHeader,   // The length cannot be trusted: FindHeader() finds the next header.
   };
   State state = State::kNeedMore;
   std::string_view payload;  // Points into the data.

@@ -37,14 +37,14 @@ struct RecordPosition {
 // Bytes of a file from a position on.
 struct RecordChunk {
   std::string_view data;
-  std::uint64_t available = 0;  // So many bytes the file has from there on; at least data.size().
+  std::uint64_t available = 0;  // Bytes of the file from there on; at least data.size().
 };
 
 struct RecordLimits {
   std::uint64_t max_payload_bytes = kMaxPayloadBytes;  // A longer record is taken for damage.
   // A record that begins here or later is not taken. So a file is read by two threads: one up to
-  // the middle, one from RecordPosition::Seek(middle) on. They fit if the second began where the
-  // first ended.
+  // the middle, one from RecordPosition::Seek(middle) on. The two parts fit if the second began
+  // where the first ended.
   std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
 };
 

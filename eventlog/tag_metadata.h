@@ -39,10 +39,10 @@ void MergeTagKind(const SummaryValue& value, TagKind* kind);
 
 // How a value of a tag of this kind is used.
 enum class ValueUse : std::uint8_t {
-  kNothing,  // It only announces the tag.
+  kNothing,  // The value only announces the tag.
   kScalar,   // A point: `value.scalar` is there.
   kValue,    // Kept as a place in the file. A value of kind kNone is an empty tensor.
-  kBad,      // It should be a scalar and has no number.
+  kBad,      // The value should be a scalar and has no number.
 };
 ValueUse UseOf(const SummaryValue& value, const TagKind& kind);
 
