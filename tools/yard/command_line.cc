@@ -172,7 +172,7 @@ int ParseCommandLine(std::vector<std::string> words, std::ostream& out, std::ost
   } catch (const CLI::ExtrasError&) {
     return NotExpected(entry, typed, app.remaining(true), err);
   } catch (const CLI::ParseError& error) {
-    // It quotes what was typed.
+    // The message quotes words that were typed.
     std::ostringstream message;
     const int code = app.exit(error, out, message);
     err << runtime::PrintableLines(message.str());

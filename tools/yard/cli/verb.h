@@ -30,7 +30,7 @@ struct VerbEntry {
   // program. kAllWords: so are all words after the verb, unless there is a "--".
   enum class Words { kOwn, kProgram, kAllWords };
   Words words = Words::kOwn;
-  // It changes something, and goes on to its end also when nobody reads what it says any more.
+  // The verb changes something, and goes on to its end also when nobody reads its output any more.
   bool goes_on = false;
 };
 }  // namespace yard

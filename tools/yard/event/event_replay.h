@@ -22,8 +22,8 @@ class EventReplay {
     // Put before each topic: "e/again/" makes "e/again/t/t-abcde/" of "t/t-abcde/". Empty: they
     // keep theirs.
     std::string root = {};
-    double speed = 1;  // So many times as fast as they were; 0: all at once.
-    double rate = 0;   // Instead: so many a second.
+    double speed = 1;  // Pace as a factor of the original one; 0: all at once.
+    double rate = 0;   // Instead: events a second.
   };
   struct Event {
     std::unique_ptr<msg::NewEventT> event;

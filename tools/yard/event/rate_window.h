@@ -34,7 +34,8 @@ class RateWindow {
     double min_bytes = kNone, mean_bytes = kNone, max_bytes = kNone;
     // Seconds from sending to hearing; p99: the one that 99 of 100 do not exceed.
     double median_delay = kNone, p99_delay = kNone, max_delay = kNone;
-    // Heard before they were sent: their sender's clock is ahead. They are in no delay.
+    // Events heard before they were sent: their sender's clock is ahead. No delay counts these
+    // events.
     std::uint64_t from_the_future = 0;
   };
   Report Describe(absl::Duration now);

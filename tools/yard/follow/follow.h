@@ -64,7 +64,7 @@ absl::StatusOr<msg::TrialT> FollowTrial(
     Context& context, const std::string& trial, std::uint64_t from_row, absl::Duration timeout,
     const std::function<bool(const msg::FollowTrialReplyT& part)>& on_part, const Say& say = {});
 
-// For who follows a trial: how it goes on, once each time that it is paused.
+// Note for a person who follows a trial: how the trial goes on, once each time that it is paused.
 class PauseNote {
  public:
   // "" if there is nothing to say of what has come; else a line without its end.
@@ -96,7 +96,7 @@ bool HasEnded(msg::SweepState state);
 // Such a trial of a sweep does nothing more unless somebody asks for it.
 bool HasEnded(msg::SweepStage stage);
 bool HasEnded(msg::TaskState state);
-// Its trial tells of it.
+// True for the job of a trial, which tells of it.
 bool IsOfTrial(const msg::JobT& job);
 
 }  // namespace yard

@@ -61,7 +61,7 @@ class Check {
     const std::vector<std::string> lines =
         absl::StrSplit(absl::StripTrailingAsciiWhitespace(said), '\n');
     absl::string_view line = lines.back();
-    // It begins with its name.
+    // The line begins with the name of the service.
     const bool is_its =
         absl::ConsumePrefix(&line, absl::StrCat(service_.substr(0, service_.find(' ')), ": "));
     const std::string why = runtime::Printable(runtime::Std(line));

@@ -33,7 +33,7 @@ absl::Status SetJobKey(const std::string& key, const std::vector<std::string>& v
 absl::Status SetTaskKey(const std::string& key, const std::vector<std::string>& values,
                         const std::string& directory, JobDraft* draft);
 
-// A key of a job file, for who writes one.
+// A key of a job file, described for its writer.
 struct JobKey {
   bool of_task_type = false;  // Below `tasks`; else of the job.
   std::string_view name, type, fallback, meaning;

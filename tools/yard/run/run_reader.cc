@@ -26,9 +26,9 @@ constexpr std::uint32_t kPage = 1000;
 
 bool RunReader::JoinScan(bus::Client& client, const absl::Status& why) {
   const auto status = client.Call<rpc::Datamanager::DataStatus>({});
-  if (!status.ok()) return false;  // It is not there, or older: `why` says what there is to say.
+  if (!status.ok()) return false;  // The data manager is not there, or older: `why` has the cause.
   if (status->state == msg::ManagerState::Done || status->state == msg::ManagerState::Invalid) {
-    return true;  // It has ended meanwhile.
+    return true;  // The scan has ended meanwhile.
   }
   *context_.err << "yard " << verb_ << ": "
                 << runtime::Printable({why.message().data(), why.message().size()})

@@ -66,7 +66,7 @@ bool IsDamage(msg::FaultKind kind) {
   }
 }
 
-// Its first line, or what fits of it.
+// The first line of the note, or the part of it that fits.
 std::string NoteCell(const std::string& note) {
   const std::size_t end = std::min(note.find('\n'), note.size());
   std::string line = FitText(runtime::Printable(note.substr(0, end)), kNoteWidth);

@@ -20,7 +20,7 @@ namespace yard {
 
 enum class Level {
   kOk,
-  kWarn,  // It works, but not as well as it could, or not for long.
+  kWarn,  // Something works, but not as well as it could, or not for long.
   kBad,   // Something does not work.
 };
 const char* NameOf(Level level);  // "ok", "warn", "bad"
@@ -51,7 +51,7 @@ struct DirectoryFacts {
   int error = 0;         // errno of looking at it, 0 if it is there.
   mode_t mode = 0;       // Mode of the path itself: a symbolic link is not followed.
   uid_t owner = 0;
-  uid_t user = 0;       // The user who looks.
+  uid_t user = 0;       // Effective user id of this process.
   bool in_use = false;  // Services run that need it.
   // Processes of services that keep their state where we do and whose runtime directory is gone.
   // They must be ended, as no command can reach them.

@@ -23,7 +23,7 @@ namespace {
 constexpr int kSeconds = 5;
 constexpr std::size_t kMostAnswer = 64 << 10;
 
-// The answer of web on its socket, where it knows who asks; the status and the body.
+// The answer of the web service on its socket, where it knows its caller; the status and the body.
 struct Answer {
   int status = 0;
   nlohmann::json body;

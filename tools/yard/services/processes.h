@@ -24,7 +24,7 @@ Listening Probe(const std::string& path, int type, pid_t* peer = nullptr);
 
 // By a signal, not by a debugger.
 bool IsSuspended(pid_t pid);
-// It was killed, or is a zombie: what it holds it lets go of in a moment.
+// True for a process that was killed, or is a zombie: it releases all that it holds in a moment.
 bool IsEnding(pid_t pid);
 
 // Where a service that runs as `pid` has its sockets, by the lock there that it holds.

@@ -58,7 +58,7 @@ std::uint64_t OutputEnd(const runtime::Locations& locations, std::string_view se
 LastWords LastWordsOf(const runtime::Locations& locations, std::string_view service,
                       std::uint64_t begin) {
   const std::uint64_t end = OutputEnd(locations, service);
-  if (end < begin) begin = 0;  // It was rotated meanwhile.
+  if (end < begin) begin = 0;  // The file was rotated meanwhile.
   begin = std::max(begin, end - std::min(end, kTail));
   std::string text(end - begin, '\0');
   std::ifstream file(OutputPath(locations, service), std::ios::binary);

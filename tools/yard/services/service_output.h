@@ -23,9 +23,9 @@ struct LastWords {
   // Why it ended: what it said with its name before it. Empty if it said nothing of the kind, or
   // was ready afterwards.
   std::string cause;
-  std::size_t times = 0;  // How often it said such a thing.
+  std::size_t times = 0;  // How often the service named a cause.
   std::string last_line;  // The last line, whatever it is; empty without output.
-  // Whichever there is.
+  // The cause if the service named one, else the last line.
   const std::string& text() const { return cause.empty() ? last_line : cause; }
 };
 // The last words of the output from `begin` on. Harmless for a terminal, each one line.

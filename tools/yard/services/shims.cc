@@ -134,7 +134,8 @@ class Connection {
   runtime::UniqueFd fd_;
 };
 
-// First what it has started: it is the one who inherits, and kills, what those have.
+// Kills the shim's descendants first: the shim inherits, and kills, the processes that they
+// started.
 void Kill(const OwnProcess& shim) {
   const absl::Time deadline = absl::Now() + kToLeave;
   do {
@@ -198,14 +199,15 @@ void EndShims(const std::vector<ShimProcess>& shims, absl::Duration grace, absl:
     process->Signal(SIGCONT);
     all.push_back({&shim, *std::move(process), Connection(shim.control)});
     all.back().connection.Send(Request("stop", SIGTERM, grace));
-    // It tells of changes unasked; this one's task may be over already.
+    // A shim tells of changes unasked; the task of this one may be over already.
     all.back().connection.Send(Request("state", 0, absl::ZeroDuration()));
   }
   for (const Ending& one : all) {
     bool left = one.connection.valid() && one.connection.AwaitExited(deadline);
     if (left) {
       one.connection.Send(Request("acknowledge", 0, absl::ZeroDuration()));
-      // It has written down how the task ended. Reports that nobody takes it would hold for longer.
+      // The shim has written down how the task ended. It would hold reports that nobody takes for
+      // longer.
       if (!one.process.AwaitEnd(kToLeave)) one.process.Signal(SIGKILL);
       (void)one.process.AwaitEnd(kToLeave);
     } else if (!one.process.AwaitEnd(absl::ZeroDuration())) {

@@ -23,7 +23,7 @@ struct ShimProcess {
 // All that run attempts of this state, by what /proc shows of their command lines: also those whose
 // sockets were removed.
 std::vector<ShimProcess> ShimsOf(const runtime::Locations& locations);
-// It serves its control socket.
+// True if the shim serves its control socket.
 bool IsReachable(const ShimProcess& shim);
 
 // Has each shim stop its task as `yard stop` does, with that grace, and leave; what is left after

@@ -34,7 +34,7 @@ absl::Status Restart(Context& context, const Wanted& wanted, const std::string& 
                         absl::StrCat(service, " (pid ", before, ") has not stopped",
                                      asked.ok() ? "" : absl::StrCat(": ", asked.message())));
   }
-  // It restarts the others, and nobody restarts it.
+  // The launcher restarts the other services, and nobody restarts the launcher.
   if (service == "launcher" && HolderOf(context.locations, service) == 0) {
     auto started = StartService(context, service, wanted);
     if (!started.ok()) return started.status();

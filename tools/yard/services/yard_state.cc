@@ -77,7 +77,7 @@ bool IsServed(const std::string& endpoint) {
          Probe(endpoint.substr(kIpc.size()), SOCK_STREAM) != Listening::kNo;
 }
 
-// It has said so.
+// True if the service has said that it is ready.
 bool IsReady(const runtime::Locations& locations, const std::string& service) {
   const pid_t holder = HolderOf(locations, service);
   if (holder == 0 || IsSuspended(holder)) return false;
@@ -85,7 +85,7 @@ bool IsReady(const runtime::Locations& locations, const std::string& service) {
   return ready.pid == holder && IsServed(ready.endpoint);
 }
 
-// It takes calls, whether or not the file is there.
+// True if the service takes calls, whether or not its ready file is there.
 bool TakesCalls(const runtime::Locations& locations, const std::string& service) {
   const pid_t holder = HolderOf(locations, service);
   return holder != 0 && !IsEnding(holder) && IsServed(ReadReadyFile(locations, service).endpoint);

@@ -36,8 +36,8 @@ struct Wanted {
   // Flags that a service shares with the others, by its name: "log_level=debug".
   std::map<std::string, std::vector<std::string>> flags = {};
   int slots = 0;  // Trials that run at once, at most; 0: one for each core.
-  // $CUDA_VISIBLE_DEVICES of `yard up`: the GPUs of this machine are those, whoever starts the
-  // launcher later.
+  // $CUDA_VISIBLE_DEVICES of `yard up`: it names the GPUs of this machine also when another shell
+  // starts the launcher later.
   std::optional<std::string> visible_gpus = std::nullopt;
   bool logdir_was_given = false;
 
@@ -100,14 +100,15 @@ struct Awaited {
 };
 // Waits until each service has said that it is ready (RUNTIME/SERVICE.ready holds the pid of the
 // lock's holder) and can be reached, and calls `ready` for each as it is. One line with the cause
-// is the error: Unavailable where one cannot start, whoever starts it again, or is suspended,
-// DeadlineExceeded otherwise, with its last words.
+// is the error: Unavailable where a service cannot start, whether or not somebody restarts it, or
+// is suspended; DeadlineExceeded otherwise, with its last words.
 absl::Status WaitUntilReady(const Context& context, Awaited& awaited, absl::Duration timeout,
                             const std::function<void(const std::string& service)>& ready);
-// The same of services that should be there already: of a verb that is about to ask them. It waits
-// for a moment, for one that is being started again.
+// The same for services that should be there already, before a verb calls them. Waits for a moment,
+// for a service that is being started again.
 absl::Status AwaitAnswers(const Context& context, std::vector<std::string> services);
-// It is ready, and nobody listens at its socket, which was removed. It makes it anew in a moment.
+// True if the service is ready, and nobody listens at its socket, which was removed. The service
+// makes the socket anew in a moment.
 bool HasLostItsSocket(const runtime::Locations& locations, std::string_view service);
 // Why a service that runs does not answer, and what to type: it is suspended, or its socket is
 // gone. Empty: nothing tells.

@@ -34,7 +34,7 @@ class LineCollapser {
     // Limits of all lines that wait, with the memory that it takes to keep them.
     std::size_t max_lines = 100'000;
     std::size_t max_bytes = 64 << 20;
-    // So many can say a line: for more nobody waits. 0: any number.
+    // Number of tasks that can say a line: a line waits for no more. 0: any number.
     std::size_t tasks = 0;
     std::function<void(const std::vector<std::string>& tasks, bool is_error, std::string_view line)>
         print = {};
@@ -56,7 +56,7 @@ class LineCollapser {
     std::size_t lines = 0;   // That wait and have this text.
     std::size_t queues = 0;  // In which they are.
   };
-  // A text that waits, once for all who say it.
+  // A text that waits, once for all tasks that say it.
   using Text = std::pair<const std::string, Uses>;
   struct Line {
     Text* text;

@@ -6,7 +6,7 @@
 
 namespace yard {
 
-// Prints lines of output with the names of those who said them.
+// Prints lines of output with the names of the tasks that said them.
 class LinePrinter {
  public:
   struct Options {

@@ -23,7 +23,7 @@ class FactReader {
   virtual Facts Read(const Subject& subject) = 0;
   // Does what was asked for and says what became of it, for a person. Blocks, for 5 s at most.
   virtual std::string Carry(const Order& order) = 0;
-  // Any thread: whoever blocks in Read() comes back soon, with less.
+  // Any thread: a blocked Read() returns soon, with fewer facts.
   virtual void GiveUp() = 0;
 };
 

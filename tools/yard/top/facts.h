@@ -26,7 +26,7 @@ struct Facts {
   absl::Status why;  // Names a service that does not answer; its earlier facts are still here.
 
   // Details of the thing that is looked at.
-  std::string trial;                     // Its id; empty: none.
+  std::string trial;                     // Id of the trial; empty: none.
   std::vector<msg::ResultRowT> reports;  // The newest ones, oldest first.
   std::string output_of;                 // A job or a task; empty: of none.
   std::vector<std::string> output;       // The newest lines, oldest first.

@@ -68,7 +68,7 @@ class Model {
   std::shared_ptr<const Facts> facts_;
   std::vector<TableRow> all_, rows_;
   std::size_t place_ = 0;
-  std::string selected_;  // Its id: rows come and go.
+  std::string selected_;  // Id of the selected row: rows come and go.
   Mode mode_ = Mode::kNormal;
   std::string filter_, metric_, message_;
   bool shows_output_ = false;

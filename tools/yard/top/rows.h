@@ -42,7 +42,7 @@ std::vector<std::string> MetricNames(const std::string& metrics);
 // The one to show: `wanted` if it is there, else "loss", else the first one that is not a counter.
 // Empty if all metrics are counters.
 std::string MetricToShow(const std::string& metrics, const std::string& wanted);
-// Its values in these reports; NaN where one lacks it.
+// Values of the metric in these reports; NaN where a report lacks it.
 std::vector<double> ValuesOf(const std::vector<msg::ResultRowT>& reports,
                              const std::string& metric);
 

@@ -16,7 +16,7 @@ namespace yard {
 struct Provenance {
   GitState git;
   std::string working_directory, hostname, user, yard;
-  std::string python;  // Its version, if it is what runs; else empty.
+  std::string python;  // Version of Python, if Python runs the program; else empty.
 };
 // Blocks for git and python, a few seconds at most.
 Provenance ReadProvenance(const std::string& program, const std::string& working_directory,

@@ -243,7 +243,7 @@ class Doctor : public Verb {
       msg::JobsRequestT one;
       one.job = shim.task.substr(0, shim.task.find('.'));
       if (known.contains(one.job) || strays_.size() >= kMostStrays) continue;
-      // Its job may have ended a moment ago.
+      // The shim's job may have ended a moment ago.
       const auto ended = client.Call<rpc::Launcher::Jobs>(one, {.timeout = kPatience});
       if (absl::IsNotFound(ended.status())) strays_.push_back(shim);
     }

@@ -23,7 +23,7 @@
 
 // The yard is gone in the end, whatever state it is in. Each step does what it can by asking, has a
 // part of the time for it, and leaves the rest to the next one; the last ones ask nobody:
-//   1. who is suspended goes on, and a launcher is started, as it knows all tasks;
+//   1. suspended services go on, and a launcher is started, as it knows all tasks;
 //   2. trials and jobs are asked to stop, and waited for;
 //   3. the yard is not wanted any more;
 //   4. each service is asked to leave, told by a signal, killed;
@@ -117,7 +117,7 @@ class Down : public Verb {
     }
   }
 
-  // Tasks outlive the services: somebody has to be there who stops them.
+  // Tasks outlive the services: a launcher has to be there to stop them.
   void EndWork(Context& context, bool is_wanted) {
     if (is_wanted) {
       const absl::Status there = EnsureYard(context, {}, std::min(kToStart, LeftForWork(context)));
@@ -159,7 +159,7 @@ class Down : public Verb {
     if (!reply.ok()) return reply.status();
     std::vector<std::string> trials;
     for (const auto& trial : reply->trials) {
-      // It takes no slot and can be resumed when the yard is up again.
+      // A paused trial takes no slot and can be resumed when the yard is up again.
       if (trial->state == msg::TrialState::Paused) continue;
       msg::StopTrialRequestT stop;
       stop.trial = trial->id;

@@ -31,7 +31,7 @@ namespace {
 using runtime::Mutex;
 using runtime::MutexLock;
 
-// Lines with the names of those who said them, on request one for several. Lines that wait for
+// Lines with the names of the tasks that said them, on request one for several. Lines that wait for
 // other tasks to say them too are printed in time by a thread of its own.
 class Lines {
  public:

@@ -246,7 +246,8 @@ class Pub : public Verb {
                events.size() < std::min<std::uint64_t>(kEventsAtOnce, count_ - published->events));
       const absl::Status sent = Send(**client, std::move(events), published);
       if (!sent.ok()) return Behind(*published, sent);
-      if (first) start = context.clock->Monotonic();  // It may have waited for subscribers.
+      // The first request may have waited for subscribers.
+      if (first) start = context.clock->Monotonic();
     }
     if (!next.ok()) return Behind(*published, next.status());
     if (replay->torn()) *context.err << "yard pub: the last event of the file is not whole\n";

@@ -83,7 +83,7 @@ class Rm : public Verb {
     return kDone;
   }
 
-  // Its directory goes to the trash of the runs.
+  // Removes a trial; its directory goes to the trash of the runs.
   static int RemoveTrial(Context& context, bus::Client& client, const std::string& id) {
     msg::RemoveTrialRequestT request;
     request.trial = id;

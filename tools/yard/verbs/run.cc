@@ -470,7 +470,7 @@ class RunVerb : public Verb {
   std::uint64_t seed_ = 0;
   bool detach_ = false;
   bool is_cluster_ = false;
-  bool is_clone_ = false;  // Its program's words were filled in when that one was started.
+  bool is_clone_ = false;  // The start of the other trial has filled in the program's words.
   std::atomic<bool> interrupted_ = false;
   std::uint64_t rows_ = 0;
   TrialFlags flags_;

@@ -35,7 +35,7 @@ namespace {
 
 constexpr std::size_t kAttempts = 20;
 constexpr std::uint32_t kFiles = 1000;  // In a table.
-constexpr std::size_t kTags = 10'000;   // Likewise.
+constexpr std::size_t kTags = 10'000;   // In a table, too.
 constexpr std::size_t kAllTags = std::numeric_limits<std::size_t>::max();
 constexpr std::size_t kDamage = 5;         // Lines beside the tags of a run.
 constexpr std::uint32_t kLogLines = 1000;  // As many as are kept for long.

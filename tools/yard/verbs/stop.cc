@@ -101,7 +101,7 @@ class Stop : public Verb {
            name.find_first_not_of("0123456789", dash + 1) == std::string::npos;
   }
 
-  // TensorBoard, whoever started it. Nothing if there is no such tool.
+  // Stops TensorBoard, whoever started it. Nothing if no tool has this name.
   std::optional<int> StopTool(Context& context, const std::string& name) {
     auto client = context.client();
     if (!client.ok()) return Fail(context, "stop", client.status());
@@ -137,7 +137,7 @@ class Stop : public Verb {
     return (*client)->Call<rpc::Launcher::StopJob>(request, Patient()).status();
   }
 
-  // Its job goes on, so that there is no end of a job to wait for.
+  // The job of the task goes on, so no end of a job is waited for.
   static int SayTask(Context& context, const Thing& thing, const std::string& task) {
     if (context.json) {
       PrintJson(context, ToJson(*thing.job));

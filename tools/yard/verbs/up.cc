@@ -211,7 +211,7 @@ class Up : public Verb {
     return flags;
   }
 
-  // As they are seen from everywhere.
+  // Resolves the paths, so that they hold in every directory.
   absl::Status ResolvePaths(const Context& context) {
     for (const auto& [option, path] : {std::pair("--logdir", &logdir_), {"--trainer", &trainer_}}) {
       if (path->empty()) continue;

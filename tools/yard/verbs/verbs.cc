@@ -23,7 +23,7 @@ std::span<const VerbEntry> Verbs() {
       {"status",
        "services and what they do",
        {"yard status", "yard status --check"},
-       // It looks for the yard itself, to show what there is of it.
+       // The verb looks for the yard itself, to show the parts that are there.
        false,
        MakeStatus},
       {"doctor",
@@ -40,14 +40,14 @@ std::span<const VerbEntry> Verbs() {
       {"sweep",
        "search: trials of many configurations, from a sweep file",
        {"yard sweep sweep.yaml", "yard sweep sweep.yaml --check"},
-       // It looks for the yard once the file is known to be right.
+       // The verb looks for the yard once the file is known to be right.
        false,
        MakeSweep,
        VerbEntry::Words::kProgram},
       {"launch",
        "run a job: many tasks from a file or flags",
        {"yard launch job.yaml", "yard launch --worker 2 --ps 1 -- python3 train.py"},
-       // It looks for the yard once the job is known to be right.
+       // The verb looks for the yard once the job is known to be right.
        false,
        MakeLaunch,
        VerbEntry::Words::kProgram},

@@ -57,7 +57,7 @@ class Watch : public Verb {
   }
 
  private:
-  // It says of each trial that has changed what it is now.
+  // Prints the new state of each trial that has changed.
   int WatchSweep(Context& context, const msg::SweepT& sweep) const {
     const absl::Duration timeout =
         timeout_ > 0 ? absl::Seconds(timeout_) : absl::InfiniteDuration();
