@@ -5,10 +5,9 @@ import io
 import json
 import os
 import signal
-import unittest
 
 from bazel.python import xml_runner
-from tests import browser, yard_case
+from tests import page_case, yard_case
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'&"
 # Curves with a spike and a gap; output in colours, and some that wants to be markup.
@@ -37,28 +36,18 @@ if end == "stays":
 """
 
 
-class PageBrowserTest(yard_case.YardCase):
+class PageBrowserTest(page_case.PageCase):
     # (The launcher finds two GPUs there.)
     variables = {"HOSTILE": HOSTILE, "LD_LIBRARY_PATH": os.path.abspath("launcher/gpu/testing"), "CUDA_VISIBLE_DEVICES": "1"}
 
     @classmethod
-    def setUpClass(cls):
-        if not os.path.exists(browser.PROGRAM):
-            what = "there is no %s: tools/setup installs it" % browser.PROGRAM
-            raise AssertionError(what) if os.environ.get("CI") else unittest.SkipTest(what)
-        super().setUpClass()
-        cls.pictures = os.environ.get("TEST_UNDECLARED_OUTPUTS_DIR", cls.directory)
+    def prepare(cls):
         with open(os.path.join(cls.directory, "train.py"), "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         for seed, steps, end, name in ((1, 120, "", "base"), (2, 120, "", "sweep/a"), (3, 90, "fails", "broken")):
             cls._trial(seed, steps, end, name)
         cls._trial(4, 60, "stays", "goes-on", "--detach")
         cls._services("call", "datamanager", "Reload", "{}")
-        cls.browser = browser.Browser()
-        cls.addClassCleanup(cls.browser.close)
-        cls.page = cls.browser.page()
-        cls.page.open(cls._address())
-        cls.page.wait("document.querySelector('.services')")
 
     @classmethod
     def _trial(cls, seed, steps, end, name, *words):
@@ -66,33 +55,6 @@ class PageBrowserTest(yard_case.YardCase):
             [cls.yard_program, "run", "--name", name.replace("/", "-"), "--config", json.dumps({"lr": 0.1 / seed, "net": {"depth": seed}}),
              *words, "--", "python3", "train.py", str(seed), str(steps), end], cwd=cls.directory, env=cls.environment,
             stdin=yard_case.subprocess.DEVNULL, stdout=yard_case.subprocess.DEVNULL, timeout=yard_case.LONG, check=False)
-
-    @classmethod
-    def _address(cls):
-        out = yard_case.subprocess.run([cls.yard_program, "ui", "--json"], cwd=cls.directory, env=cls.environment,
-                                       stdout=yard_case.subprocess.PIPE, check=True).stdout
-        return json.loads(out)["address"]
-
-    def tearDown(self):
-        self.assertEqual(self.page.troubles(), [])
-
-    def go(self, path, ready):
-        self.page.evaluate("history.pushState(null, '', %s); dispatchEvent(new Event('navigate'))" % json.dumps(path))
-        self.page.wait(ready)
-
-    def text(self):
-        return self.page.evaluate("document.body.innerText")
-
-    def picture(self, name):
-        for theme in ("light", "dark"):
-            for width, height in ((1280, 800), (390, 800)):
-                self.page.theme(theme)
-                self.page.resize(width, height)
-                self.page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-                self.page.picture(os.path.join(self.pictures, "%s-%s-%d.png" % (name, theme, width)))
-                self.assertLessEqual(self.page.evaluate("document.documentElement.scrollWidth"), width, "%s is too wide" % name)
-        self.page.theme("light")
-        self.page.resize(1280, 800)
 
     # How many pixels of a chart's curves are drawn, by its tag.
     _INK = """(() => { const figure = [...document.querySelectorAll('figure')].find(f => f.querySelector('b').textContent === %s);

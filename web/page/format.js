@@ -11,6 +11,9 @@ export function number(value) {
   return String(Number(value.toPrecision(5)));
 }
 
+// Names that a program chose, without what could turn or break the line they stand in.
+export const plain = text => String(text).replace(/[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '·').slice(0, 1000);
+
 const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 function scaled(count) {
   let unit = 0;
@@ -54,7 +57,7 @@ export function plural(count, one, many = one + 's') {
 
 // States are a sign and a word, so that no colour is needed to tell them apart.
 const SIGNS = {
-  running: '●', up: '●', pending: '◌', paused: '‖', stopping: '◐', starting: '◌', done: '✓', stopped: '■',
+  running: '●', up: '●', pending: '◌', paused: '‖', waiting: '◌', stopping: '◐', starting: '◌', done: '✓', stopped: '■', 'stopped early': '◧',
   failed: '✗', lost: '✗', down: '✗', gone: '✗', suspect: '◐',
 };
 export const sign = state => SIGNS[state] || '·';

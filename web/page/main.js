@@ -6,6 +6,8 @@ import * as live from './live.js';
 import { Home } from './home.js';
 import { Runs } from './runs.js';
 import { Run } from './run.js';
+import { Sweeps } from './sweeps.js';
+import { Sweep } from './sweep.js';
 import { go, Link, Trouble, useAddress } from './parts.js';
 
 const THEME = 'yard.theme';
@@ -21,9 +23,9 @@ setTheme(localStorage.getItem(THEME) || 'auto');
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => dispatchEvent(new Event('theme')));
 
 const KEYS = [
-  ['g h', 'home'], ['g r', 'runs'], ['/', 'the query'], ['t', 'light or dark'], ['?', 'these keys'],
+  ['g h', 'home'], ['g r', 'runs'], ['g s', 'sweeps'], ['/', 'the query'], ['t', 'light or dark'], ['?', 'these keys'],
   ['↑ ↓ space enter', 'in the table: move, select, open'], ['← →', 'in a chart: move the cursor'], ['+ − Esc', 'in a chart: nearer, farther, all'],
-  ['v', 'in a chart: its numbers'],
+  ['v', 'in a chart: its numbers'], ['↑ ↓ Esc', 'in an axis of a sweep: keep a part, keep all (Shift: back)'],
 ];
 
 function App() {
@@ -48,6 +50,7 @@ function App() {
       if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName)) return;
       if (before === 'g' && event.key === 'h') go('/');
       else if (before === 'g' && event.key === 'r') go('/runs');
+      else if (before === 'g' && event.key === 's') go('/sweeps');
       else if (event.key === '/') {
         event.preventDefault();
         if (location.pathname !== '/runs') go('/runs');
@@ -61,17 +64,20 @@ function App() {
     return () => removeEventListener('keydown', key);
   }, []);
   const path = location.pathname.split('/').filter(Boolean).map(decodeURIComponent);
-  const view = path[0] === 'runs' ? 'runs' : path[0] === 'run' && path[1] ? 'run' : 'home';
-  useEffect(() => { document.title = view === 'run' ? `${path[1]} · yard` : view === 'runs' ? 'runs · yard' : 'yard'; });
+  const one = { run: 'run', sweep: 'sweep' }[path[0]];
+  const view = one && path[1] ? one : { runs: 'runs', sweeps: 'sweeps' }[path[0]] || 'home';
+  useEffect(() => { document.title = view === 'home' ? 'yard' : `${one && path[1] ? path[1].slice(0, 100) : view} · yard`; });
   return html`<div class="page"><nav aria-label="views"><${Link} to="/" class="name">yard<//>
       <${Link} to="/" aria-current=${view === 'home' ? 'page' : undefined}>Home<//>
       <${Link} to="/runs" aria-current=${view === 'runs' ? 'page' : undefined}>Runs<//>
+      <${Link} to="/sweeps" aria-current=${view === 'sweeps' ? 'page' : undefined}>Sweeps<//>
       <span class="space"></span>
       <span class="live ${state}" role="status" title=${state === 'live' ? 'changes come by themselves' : 'waits for the web service'}>${state === 'live' ? '● live' : '◌ waiting'}</span>
       <button onClick=${turn} title="light or dark (t)" aria-label="theme: ${theme}">${theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◐'}</button>
       <button onClick=${() => setHelp(!help)} title="keys (?)" aria-label="keys">?</button></nav>
     <main>${error && html`<${Trouble} error=${error} />`}
-      ${ready && (view === 'runs' ? html`<${Runs} />` : view === 'run' ? html`<${Run} key=${path[1]} name=${path[1]} />` : html`<${Home} />`)}</main>
+      ${ready && (view === 'runs' ? html`<${Runs} />` : view === 'run' ? html`<${Run} key=${path[1]} name=${path[1]} />`
+        : view === 'sweeps' ? html`<${Sweeps} />` : view === 'sweep' ? html`<${Sweep} key=${path[1]} name=${path[1]} />` : html`<${Home} />`)}</main>
     ${help && html`<aside class="help" aria-label="keys"><h2>Keys</h2><dl>${KEYS.map(([keys, what]) => html`<div><dt>${keys}</dt><dd>${what}</dd></div>`)}</dl>
       <button onClick=${() => setHelp(false)}>close</button></aside>`}</div>`;
 }

@@ -17,6 +17,14 @@ export function Link({ to, children, ...rest }) {
   return html`<a href=${to} onClick=${click} ...${rest}>${children}</a>`;
 }
 
+// Text that a canvas has so many pixels for.
+export function fitted(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  let end = Math.min(text.length, 200);
+  while (end > 1 && context.measureText(`${text.slice(0, end)}…`).width > room) end = Math.floor(end * 0.85);
+  return `${text.slice(0, end)}…`;
+}
+
 export function Trouble({ error }) {
   return html`<div class="trouble" role="alert"><pre>${error.message}</pre>${error.hint && html`<p>Next step: <code>${error.hint}</code></p>`}</div>`;
 }

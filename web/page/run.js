@@ -95,6 +95,9 @@ function doAction(trial, action, value) {
   return act('trials', trial.id, action, action === 'tell' ? { event: JSON.parse(value) } : {});
 }
 
+// The trainer labels the trials of a sweep with its name.
+const sweepName = labels => ((labels || []).find(label => label.startsWith('sweep=')) || '').slice(6);
+
 function Head({ run, name, changed }) {
   const [asked, setAsked] = useState(null);
   const trial = run.trial;
@@ -107,6 +110,7 @@ function Head({ run, name, changed }) {
       ${run.last_step !== null && run.last_step !== undefined && html`<span>step <b>${number(run.last_step)}</b></span>`}
       ${trial && trial.started && html`<span>${trial.ended ? 'ran' : 'running'} for ${duration((Date.parse(trial.ended || new Date().toISOString()) - Date.parse(trial.started)) / 1000)}</span>`}
       ${run.updated && html`<span>changed ${age(run.updated)} ago</span>`}
+      ${run.sweep && html`<span>of the sweep <${Link} to=${`/sweep/${encodeURIComponent(run.sweep)}`}>${sweepName(said.labels) || run.sweep}<//></span>`}
       ${(said.labels || []).map(label => html`<span class="label">${label}</span>`)}
       ${run.missing && html`<span class="error">${run.missing.join(', ')} does not answer</span>`}</p>
     ${said.note && html`<p class="note">${said.note}</p>`}

@@ -5,6 +5,7 @@ import { ask, runPath } from './api.js';
 import { paced, subscribe } from './live.js';
 import { age, bytes, colour, dash, isSystem, number, plural, sign } from './format.js';
 import { Card, ChartOptions } from './card.js';
+import { ImportanceOf } from './importance.js';
 import { Link, listOf, optionsOf, optionsTo, textOf, Trouble, useAddress, useNow } from './parts.js';
 
 const ROW = 34, PAGE = 100;
@@ -57,8 +58,19 @@ export function Runs() {
         ${tags.map(tag => html`<${Card} key=${tag} tag=${tag} runs=${runs} cloud=${cloud ? q : null} options=${options} changed=${changed}
           pin=${{ text: '×', title: 'take this chart away', toggle: () => set({ pin: textOf(tags.filter(one => one !== tag)) }) }} />`)}
         ${tags.length === 0 && html`<p class="empty">No tags yet.</p>`}
+        <${Importance} q=${q} selected=${selected} tags=${names.tags} metric=${query.get('imp') || ''} goal=${query.get('goal') || ''} set=${set} />
       </section>
     </div></div>`;
+}
+
+// The selected runs are compared, or all that the query finds, once somebody names a tag.
+function Importance({ q, selected, tags, metric, goal, set }) {
+  const runs = selected.length > 0 ? { runs: selected } : { q };
+  return html`<details class="importance" open=${Boolean(metric)}><summary>importance of parameters</summary>
+    <p class="bar"><label>for <select aria-label="importance for" value=${metric} onChange=${event => set({ imp: event.target.value })}><option value="">–</option>
+      ${[...new Set([...tags, ...(metric ? [metric] : [])])].slice(0, 500).map(tag => html`<option key=${tag} value=${tag}>${tag}</option>`)}</select></label>
+      <label>better is <select aria-label="better is" value=${goal} onChange=${event => set({ goal: event.target.value })}><option value="">less</option><option value="maximize">more</option></select></label></p>
+    ${metric && html`<${ImportanceOf} question=${{ value: metric, goal, ...runs }} metric=${metric} />`}</details>`;
 }
 
 // Rows by their place, asked for as they are scrolled to, and anew when something has changed.

@@ -1,0 +1,107 @@
+// Axes of the trials of a sweep: their parameters, their value, their cost. Pure.
+
+import { duration, number, plain } from './format.js';
+
+const MOST_CHOICES = 500;
+const finite = value => typeof value === 'number' && Number.isFinite(value);
+export const secondsOf = trial => trial.started && trial.ended ? (Date.parse(trial.ended) - Date.parse(trial.started)) / 1000 : NaN;
+
+// A value of a configuration as people read it.
+export const valueText = value => plain(typeof value === 'string' ? value : number(value));
+
+// Numbers that are spread over decades: their middle one is nearer to the middle of the logarithms.
+function isLog(sorted) {
+  const low = sorted[0], high = sorted.at(-1), middle = sorted[sorted.length >> 1];
+  if (!(low > 0) || high / low < 10) return false;
+  return Math.abs(Math.log(middle / low) / Math.log(high / low) - 0.5) < Math.abs((middle - low) / (high - low) - 0.5);
+}
+
+// {name, kind, at(trial): a number, NaN without one; low, high, log, unit(value): 0 to 1, back(unit), text(value)}; the values of a
+// choice are places in `choices`, which are JSON texts.
+function numberColumn(name, values, read, text = number) {
+  const sorted = Float64Array.from(values.filter(finite)).sort();
+  let low = sorted.length > 0 ? sorted[0] : 0, high = sorted.length > 0 ? sorted.at(-1) : 1;
+  const log = isLog(sorted);
+  if (low === high) { const pad = Math.abs(low) * 0.05 || 0.5; low -= pad; high += pad; }
+  const to = log ? Math.log10 : value => value, from = log ? value => 10 ** value : value => value;
+  const a = to(low), b = to(high);
+  return {
+    name, kind: 'number', low, high, log, text, at: trial => { const value = read(trial); return finite(value) ? value : NaN; },
+    unit: value => (to(value) - a) / (b - a), back: unit => from(a + unit * (b - a)),
+  };
+}
+
+function choiceColumn(name, values, read) {
+  const choices = [...new Set(values.map(value => JSON.stringify(value)))].slice(0, MOST_CHOICES).sort();
+  const places = new Map(choices.map((text, place) => [text, place]));
+  const count = choices.length;
+  return {
+    name, kind: 'choice', choices, low: -0.5, high: count - 0.5, log: false, text: place => choices[place] === undefined ? '' : valueText(JSON.parse(choices[place])),
+    at: trial => { const value = read(trial); return value === undefined ? NaN : places.get(JSON.stringify(value)) ?? NaN; },
+    unit: place => (place + 0.5) / count, back: unit => unit * count - 0.5,
+  };
+}
+
+// Parameters that are not the same in all trials, the value, and what trials cost; `more`: {tag: {trial name: number}}.
+export function columnsOf(sweep, trials, more = {}) {
+  const byName = new Map();
+  for (const trial of trials) for (const [name, value] of Object.entries(trial.config || {})) byName.set(name, [...(byName.get(name) || []), value]);
+  const parameters = [];
+  for (const [name, values] of byName) {
+    if (trials.length > 1 && values.length === trials.length && values.every(value => JSON.stringify(value) === JSON.stringify(values[0]))) continue;
+    const read = trial => Object.hasOwn(trial.config || {}, name) ? trial.config[name] : undefined;
+    parameters.push({ ...(values.every(finite) ? numberColumn : choiceColumn)(name, values, read), parameter: true });
+  }
+  const column = (name, read, text) => numberColumn(name, trials.map(read), read, text);
+  return {
+    parameters, value: column(sweep.metric || 'value', trial => trial.value),
+    others: [column('number', trial => trial.number), column('iterations', trial => trial.resource), column('time', secondsOf, duration),
+      ...Object.entries(more).map(([tag, values]) => column(tag, trial => values[trial.name]))],
+  };
+}
+
+// A brush as an address has it, without what is none for these columns.
+export function brushFrom(text, columns) {
+  let given = null;
+  try { given = JSON.parse(text || '{}'); } catch { /* somebody has typed it */ }
+  const isBrush = (column, wanted) => wanted && (column.kind === 'choice' ? Array.isArray(wanted.of) : finite(wanted.from) && finite(wanted.to));
+  const found = columns.filter(column => given && Object.hasOwn(given, column.name) && isBrush(column, given[column.name]));
+  return Object.assign(Object.create(null), Object.fromEntries(found.map(column => [column.name, given[column.name]])));
+}
+
+// Whether a brush leaves the trial: {name: {from, to}} of numbers, {name: {of: [JSON text]}} of choices.
+export function fits(trial, columns, brush) {
+  return columns.every(column => {
+    const wanted = brush[column.name];
+    if (!wanted) return true;
+    const value = column.at(trial);
+    if (column.kind === 'choice') return wanted.of.includes(column.choices[value]);
+    return value >= wanted.from && value <= wanted.to;
+  });
+}
+
+export const better = (sweep, a, b) => sweep.goal === 'maximize' ? a > b : a < b;
+
+// Trials that no other one is better than in both: `x` and `y` are columns, `signs` 1 where less is better, else -1.
+export function frontOf(trials, x, y, signs) {
+  const points = trials.map(trial => ({ trial, x: signs[0] * x.at(trial), y: signs[1] * y.at(trial) })).filter(point => finite(point.x) && finite(point.y));
+  points.sort((a, b) => a.x - b.x || a.y - b.y);
+  let best = Infinity;
+  return points.filter(point => { const is = point.y < best; if (is) best = point.y; return is; }).map(point => point.trial);
+}
+
+// Parts of configurations that these trials share and few of the others have: [{text, also: how many of the others}].
+export function sharedBy(some, others, parameters) {
+  if (some.length < 2) return [];
+  const found = [];
+  for (const column of parameters) {
+    const values = some.map(column.at);
+    if (values.some(Number.isNaN)) continue;
+    const low = Math.min(...values), high = Math.max(...values);
+    if (column.kind === 'choice' && low !== high) continue;
+    const also = others.filter(trial => { const value = column.at(trial); return value >= low && value <= high; }).length;
+    if (also * 2 > others.length) continue;
+    found.push({ text: `${plain(column.name)} ${low === high ? column.text(low) : `from ${column.text(low)} to ${column.text(high)}`}`, also });
+  }
+  return found.sort((a, b) => a.also - b.also).slice(0, 5);
+}

@@ -1,0 +1,315 @@
+// One sweep: what it has found, how, what it has cost, and what went wrong. All views share one brush.
+
+import { html, useEffect, useMemo, useRef, useState } from './preact-htm.js';
+import { act, ask, runPath } from './api.js';
+import { paced, subscribe } from './live.js';
+import { age, duration, number, plain, plural, sign } from './format.js';
+import { better, brushFrom, columnsOf, fits, frontOf, secondsOf, sharedBy } from './columns.js';
+import { Bar, ImportanceOf, Importances } from './importance.js';
+import { Parallel } from './parallel.js';
+import { Plot } from './plot.js';
+import { Confirm, go, Link, Trouble, useAddress, useNow } from './parts.js';
+import { Config, counts, isOver, seconds } from './sweeps.js';
+
+const trialAddress = trial => `/run/${encodeURIComponent(trial.trial || trial.name)}`;
+const numbersOf = trial => typeof trial.value === 'number';
+const FEWEST = 10, MOST_ROWS = 50, MOST_AXES = 30;
+
+export function Sweep({ name }) {
+  const [query, set] = useAddress();
+  const [sweep, trials, error, read] = useSweep(name);
+  const id = sweep && sweep.id;
+  useNow(1000);
+  const [more, setMore] = useState({});
+  const tags = useTags(sweep);
+  const columns = useMemo(() => sweep && columnsOf(sweep, trials, more), [trials, more, id]);
+  if (!sweep) return error ? html`<${Trouble} error=${error} />` : html`<p class="empty">…</p>`;
+  const axes = [...columns.parameters.slice(0, MOST_AXES), columns.value];
+  const brush = brushFrom(query.get('brush'), axes);
+  const isBrushed = axes.some(axis => brush[axis.name]);
+  const chosen = isBrushed ? trials.filter(trial => fits(trial, axes, brush)) : trials;
+  const inside = new Set(chosen);
+  const setBrush = (axis, wanted) => {
+    const next = Object.assign(Object.create(null), brush);
+    if (wanted) next[axis] = wanted; else delete next[axis];
+    set({ brush: Object.keys(next).length > 0 ? JSON.stringify(next) : '' });
+  };
+  const shared = { sweep, trials, columns, chosen, inside, isBrushed, query, set };
+  return html`<div class="one sweep">${error && html`<${Trouble} error=${error} />`}
+    <${Head} sweep=${sweep} changed=${read} />
+    ${trials.length === 0 ? html`<p class="empty">No trial has begun yet.</p>` : html`
+    <div class="cards"><${BestSoFar} ...${shared} /><${Scatter} ...${shared} tags=${tags} more=${more} setMore=${setMore} /></div>
+    <section aria-label="configurations"><h2>Configurations <small>${isBrushed ? `${number(chosen.length)} of ${plural(trials.length, 'trial')}` : plural(trials.length, 'trial')}</small>
+      ${isBrushed && html`<button onClick=${() => set({ brush: '' })}>all</button>`}</h2>
+      <${Lines} ...${shared} axes=${axes} brush=${brush} setBrush=${setBrush} />
+      <p class="faint">Drag along an axis, or press ↑ and ↓ in its name, to keep a part; a click or Escape keeps all of it.</p></section>
+    <div class="pair"><section aria-label="importance"><h2>Importance <small>${isBrushed ? 'of the chosen trials' : ''}</small></h2><${Importance} ...${shared} /></section>
+      <section aria-label="values"><h2>Values <small>of ${plain(sweep.metric || 'value')}, whatever the other parameters were</small></h2><${Marginals} sweep=${sweep} /></section></div>
+    ${sweep.levels.length > 0 && html`<${Levels} sweep=${sweep} trials=${trials} />`}
+    <${Failures} sweep=${sweep} trials=${trials} columns=${columns} />
+    <${Cost} trials=${trials} />
+    <${Table} sweep=${sweep} trials=${chosen} />`}</div>`;
+}
+
+// The sweep and its trials, as they are: [sweep, trials, error, read].
+function useSweep(name) {
+  const [state, setState] = useState({ sweep: null, trials: [] });
+  const [error, setError] = useState(null);
+  const reader = useRef();
+  const id = state.sweep && state.sweep.id;
+  useEffect(() => {
+    setState({ sweep: null, trials: [] });
+    const read = reader.current = paced(1000, () => ask(`sweeps/${encodeURIComponent(name)}`).then(answer => {
+      setState({ sweep: answer, trials: answer.trial_list });
+      setError(null);
+    }, setError));
+    read();
+    return () => read.stop();
+  }, [name]);
+  useEffect(() => {
+    if (!id) return;
+    // Levels, importance and marginals are asked for now and then; trials come by themselves.
+    const seldom = paced(5000, () => reader.current());
+    let news = new Map(), latest = null;
+    const take = paced(500, () => {
+      const [changed, now] = [news, latest];
+      news = new Map();
+      setState(before => {
+        if (!before.sweep || !now) return before;
+        const trials = before.trials.map(trial => { const next = changed.get(trial.number); changed.delete(trial.number); return next || trial; });
+        return { sweep: { ...before.sweep, ...now }, trials: [...trials, ...[...changed.values()].sort((a, b) => a.number - b.number)] };
+      });
+    });
+    const end = subscribe([`sweep:${id}`, 'yard'], (event, data) => {
+      if (event === 'resync') return reader.current();
+      if (event !== 'sweep' || data.sweep.id !== id || !data.trials) return;
+      latest = data.sweep;
+      for (const trial of data.trials) news.set(trial.number, trial);
+      take();
+      return isOver(data.sweep) ? reader.current() : seldom();
+    });
+    return () => { end(); seldom.stop(); take.stop(); };
+  }, [id]);
+  return [state.sweep, state.trials, error, () => reader.current()];
+}
+
+// Tags that its trials report: those of the best one.
+function useTags(sweep) {
+  const [tags, setTags] = useState([]);
+  const name = sweep && sweep.best && sweep.best.name;
+  useEffect(() => {
+    if (!name) return;
+    let current = true;
+    ask(runPath(name, '/tags')).then(answer => current && setTags(answer.tags.filter(tag => tag.scalar && tag.tag !== sweep.metric).map(tag => tag.tag)), () => {});
+    return () => { current = false; };
+  }, [name]);
+  return tags;
+}
+
+const ACTIONS = {
+  running: ['pause', 'drain', 'stop'], paused: ['resume', 'stop'], stopping: [], done: ['resume', 'retry', 'rm'], stopped: ['resume', 'retry', 'rm'], failed: ['resume', 'retry', 'rm'],
+};
+const WORDS = { pause: 'Pause', drain: 'Pause after its trials', resume: 'Resume', retry: 'Resume with failed trials', stop: 'Stop', rm: 'Remove' };
+const ORDERS = { drain: ['pause', { drain: true }], retry: ['resume', { failed: true }] };
+
+function Head({ sweep, changed }) {
+  const [asked, setAsked] = useState(null);
+  const [order, body] = ORDERS[asked] || [asked, {}];
+  const actions = (ACTIONS[sweep.state] || []).filter(action => action !== 'retry' || sweep.failed > 0);
+  const done = () => { if (order === 'rm') go('/sweeps'); else changed(); };
+  return html`<header class="head"><h1 title=${plain(sweep.name)}>${plain(sweep.name)} <small class="faint">${sweep.name === sweep.id ? '' : sweep.id}</small></h1>
+    <p class="facts"><span class="state ${sweep.state}">${sign(sweep.state)} ${sweep.state}</span>
+      <span>${sweep.method}, <bdi class="own">${sweep.goal} ${plain(sweep.metric || 'value')}</bdi></span>
+      <span><b>${number(sweep.trials)}</b>${sweep.run_cap ? ` of ${number(sweep.run_cap)}` : ''} trials: ${counts(sweep)}</span>
+      <span>${isOver(sweep) ? 'took' : 'runs for'} ${duration(seconds(sweep))}</span></p>
+    ${sweep.reason && html`<p class="why ${sweep.state}">${plain(sweep.reason)}</p>`}
+    ${sweep.best && html`<p class="facts best"><span>best <bdi class="own">${plain(sweep.metric || 'value')}</bdi> <b>${number(sweep.best.value)}</b> of ${' '}<${Link} to=${trialAddress(sweep.best)}>${plain(sweep.best.name)}<//></span> <${Config} config=${sweep.best.config} /></p>`}
+    <p class="buttons">${actions.map(action => html`<button key=${action} onClick=${() => setAsked(action)}>${WORDS[action].toLowerCase()}</button>`)}
+      <${Link} class="button" to=${`/runs?q=${encodeURIComponent(queryOf(sweep))}`}>its runs<//></p>
+    ${asked && html`<${Confirm} what=${WORDS[asked]} thing=${asked === 'rm' ? `${plain(sweep.name)} and its ${plural(sweep.trials, 'trial')}` : plain(sweep.name)}
+      run=${() => act('sweeps', sweep.id, order, body).then(done)} close=${() => setAsked(null)} />`}</header>`;
+}
+
+const queryOf = sweep => `label:"sweep=${sweep.name.replace(/["\\]/g, '\\$&')}"`;
+
+const describe = (sweep, trial) => html`<b>${plain(trial.name)}</b> ${sign(trial.state)} ${trial.state}, <bdi class="own">${plain(sweep.metric || 'value')}</bdi> <b>${number(trial.value)}</b>${' at '}${number(trial.resource)} <${Config} config=${trial.config} />`;
+const colourOf = trial => trial.state === 'failed' ? '--bad' : trial.state === 'stopped early' ? '--wait' : trial.state === 'running' ? '--good' : '--link';
+const pointOf = (sweep, trial, x, y, inside) => ({
+  x, y, text: describe(sweep, trial), colour: colourOf(trial), faint: !inside.has(trial), open: () => go(trialAddress(trial)),
+});
+const axisOf = (column, points, key) => {
+  const values = points.map(point => point[key]);
+  if (column.kind === 'choice' || values.length === 0) return column;
+  let low = Infinity, high = -Infinity;
+  for (const value of values) { low = Math.min(low, value); high = Math.max(high, value); }
+  if (low === high) { const pad = Math.abs(low) * 0.05 || 0.5; low -= pad; high += pad; }
+  return { ...column, low, high, log: column.log && low > 0 };
+};
+
+// Trials in the order in which they ended: over their number, what they have cost together, or the time.
+function BestSoFar({ sweep, trials, columns, inside, query, set }) {
+  const over = query.get('over') || 'trials', log = query.get('by') === 'log';
+  const ended = trials.filter(trial => trial.ended && numbersOf(trial) && (!log || trial.value > 0)).sort((a, b) => Date.parse(a.ended) - Date.parse(b.ended) || a.number - b.number);
+  const begin = Date.parse(sweep.created);
+  let cost = 0;
+  const points = ended.map((trial, i) => {
+    cost += trial.resource || 0;
+    const x = over === 'time' ? (Date.parse(trial.ended) - begin) / 1000 : over === 'iterations' ? cost : i + 1;
+    return pointOf(sweep, trial, x, trial.value, inside);
+  });
+  const steps = [];
+  for (const point of points) if (steps.length === 0 || better(sweep, point.y, steps.at(-1).y)) steps.push({ x: point.x, y: point.y });
+  if (steps.length > 0) steps.push({ x: points.at(-1).x, y: steps.at(-1).y });
+  const x = axisOf({ text: over === 'time' ? duration : number, mode: over === 'time' ? 'relative' : 'step' }, points, 'x');
+  const y = { ...axisOf({ ...columns.value, log }, points, 'y') };
+  const summary = `best so far: ${steps.length > 0 ? `${number(steps[0].y)} to ${number(steps.at(-1).y)} over ${plural(points.length, 'trial')}` : 'no trial has a value yet'}`;
+  return html`<${Plot} title="best so far" summary=${summary} points=${points} steps=${steps} x=${x} y=${y}>
+    <label>over <select aria-label="over" value=${over} onChange=${event => set({ over: event.target.value === 'trials' ? '' : event.target.value })}>
+      ${['trials', 'iterations', 'time'].map(one => html`<option key=${one} value=${one}>${one}</option>`)}</select></label>
+    <label><input type="checkbox" checked=${log} onChange=${event => set({ by: event.target.checked ? 'log' : '' })} /> log</label><//>`;
+}
+
+function Scatter({ sweep, trials, columns, inside, query, set, tags, more, setMore }) {
+  const all = [...columns.parameters, columns.value, ...columns.others];
+  const find = (key, otherwise) => all.find(column => column.name === query.get(key)) || otherwise;
+  const important = Object.entries(sweep.importance || {}).sort((a, b) => b[1] - a[1]).map(([name]) => name)[0];
+  const x = find('sx', columns.parameters.find(column => column.name === important) || columns.parameters[0] || columns.others[0]), y = find('sy', columns.value);
+  const front = query.get('front') === '1';
+  const asked = ['sx', 'sy'].map(key => query.get(key)).filter(name => name && tags.includes(name) && !more[name]);
+  // Other tags are read from the trials' runs.
+  useEffect(() => {
+    for (const tag of asked) readColumn(sweep, tag).then(values => setMore(now => ({ ...now, [tag]: values })), () => setMore(now => ({ ...now, [tag]: {} })));
+  }, [asked.join('\n')]);
+  const drawn = trials.filter(trial => !Number.isNaN(x.at(trial)) && !Number.isNaN(y.at(trial)));
+  const points = drawn.map(trial => pointOf(sweep, trial, x.at(trial), y.at(trial), inside));
+  // The metric has a goal; of all else less is better, unless the front is turned.
+  const flips = (query.get('flip') || '').split(',');
+  const signOf = (column, key) => (column === columns.value ? (sweep.goal === 'maximize' ? -1 : 1) : 1) * (flips.includes(key) ? -1 : 1);
+  const signs = [signOf(x, 'x'), signOf(y, 'y')];
+  const best = front ? frontOf(drawn, x, y, signs) : [];
+  const steps = best.map(trial => ({ x: x.at(trial), y: y.at(trial) }));
+  const choose = (key, now) => html`<select aria-label=${key} value=${now.name} onChange=${event => set({ [key]: event.target.value })}>
+    ${[...all.map(column => column.name), ...tags.filter(tag => !more[tag])].slice(0, 500).map(one => html`<option key=${one} value=${one}>${plain(one).slice(0, 60)}</option>`)}</select>`;
+  const turn = (key, sign) => front && html`<button title="less or more is better" aria-label=${`better ${key}`} onClick=${() => set({ flip: (flips.includes(key) ? flips.filter(one => one !== key) : [...flips, key]).filter(Boolean).join(',') })}>
+    ${sign > 0 ? 'less' : 'more'}</button>`;
+  return html`<${Plot} title="scatter" summary=${`${plain(y.name)} by ${plain(x.name)}: ${plural(points.length, 'trial')}${front ? `, ${plural(best.length, 'trial')} in the front` : ''}`}
+    points=${points} steps=${steps} x=${axisOf(x, points, 'x')} y=${axisOf(y, points, 'y')}>
+    ${choose('sy', y)}${turn('y', signs[1])} by ${choose('sx', x)}${turn('x', signs[0])}
+    <label title="trials that no other is better than in both"><input type="checkbox" checked=${front} onChange=${event => set({ front: event.target.checked ? '1' : '' })} /> front</label><//>`;
+}
+
+async function readColumn(sweep, tag) {
+  const values = {};
+  for (let cursor = 0; cursor < 20000; cursor += 1000) {
+    const asked = new URLSearchParams({ q: queryOf(sweep), cursor, limit: 1000, col: tag });
+    const answer = await ask(`runs?${asked}`);
+    for (const row of answer.rows) values[row.run] = row.cols[tag];
+    if (answer.rows.length < 1000) break;
+  }
+  return values;
+}
+
+function Lines({ sweep, trials, inside, isBrushed, axes, brush, setBrush, columns }) {
+  const lines = useMemo(() => {
+    const ranked = trials.filter(numbersOf).sort((a, b) => better(sweep, a.value, b.value) ? -1 : 1);
+    const rank = new Map(ranked.map((trial, i) => [trial.number, ranked.length > 1 ? i / (ranked.length - 1) : 0]));
+    return trials.map(trial => ({
+      number: trial.number, units: axes.map(axis => axis.unit(axis.at(trial))), rank: rank.get(trial.number) ?? null, failed: trial.state === 'failed',
+      best: ranked.length > 0 && ranked[0] === trial,
+    })).sort((a, b) => (b.rank ?? 2) - (a.rank ?? 2));
+  }, [columns]);
+  const out = new Set(isBrushed ? trials.filter(trial => !inside.has(trial)).map(trial => trial.number) : []);
+  const shown = lines.map(line => ({ ...line, out: out.has(line.number) })).sort((a, b) => b.out - a.out);
+  return html`<${Parallel} axes=${axes} lines=${shown} brush=${brush} set=${setBrush} />`;
+}
+
+function Importance({ sweep, trials, chosen, isBrushed }) {
+  const metric = sweep.metric || 'value';
+  if (!isBrushed) {
+    const rows = Object.entries(sweep.importance || {}).map(([parameter, importance]) => ({ parameter, importance })).sort((a, b) => b.importance - a.importance);
+    const ended = trials.filter(trial => numbersOf(trial) && ['done', 'stopped early', 'stopped'].includes(trial.state)).length;
+    return html`<${Importances} rows=${rows} metric=${metric} of=${plural(ended, 'trial')}
+      reason=${`it takes ${FEWEST} trials that have ended with a finite value, and there are ${number(ended)}`} />`;
+  }
+  if (chosen.length < FEWEST) return html`<${Importances} rows=${[]} metric=${metric} reason=${`it takes ${FEWEST} trials, and ${number(chosen.length)} are chosen`} />`;
+  const last = sweep.plan && sweep.plan.metric && sweep.plan.metric.at === 'last';
+  const prefix = `${sweep.name}-`, under = trial => trial.name.startsWith(prefix);
+  const value = last ? metric : `${sweep.goal === 'maximize' ? 'max' : 'min'}:${metric}`;
+  const question = { value, goal: sweep.goal, prefix, runs: chosen.filter(trial => trial.trial && under(trial)).map(trial => trial.name.slice(prefix.length)) };
+  return html`<${ImportanceOf} question=${question} metric=${metric} version=${sweep.events} />`;
+}
+
+// A row a bin: how many trials lie there, and how good the best and the middle one of them were.
+function Marginals({ sweep }) {
+  if (!sweep.marginals || sweep.marginals.length === 0) return html`<p class="empty">No two trials have ended with other values of a parameter.</p>`;
+  let low = Infinity, high = -Infinity;
+  for (const one of sweep.marginals) for (const bin of one.bins) for (const value of [bin.best, bin.median]) { low = Math.min(low, value); high = Math.max(high, value); }
+  const short = value => number(Number(value.toPrecision(3)));
+  const share = value => high > low ? (sweep.goal === 'maximize' ? (value - low) : (high - value)) / (high - low) : 1;
+  const text = bin => plain('value' in bin ? (typeof bin.value === 'string' ? bin.value : JSON.stringify(bin.value)) : bin.low === bin.high ? number(bin.low) : `${short(bin.low)} to ${short(bin.high)}`);
+  return html`<div class="scroll"><table class="shares values"><thead><tr><th>parameter</th><th>values</th><th class="n">trials</th><th class="n">best</th><th class="wide"></th><th class="n">median</th></tr></thead>
+    <tbody>${sweep.marginals.map(one => one.bins.slice(0, 20).map((bin, i) => html`<tr key=${one.parameter + i} class=${i === 0 ? 'first' : ''}>
+      <th scope="row">${i === 0 && html`<span class="own" title=${plain(one.parameter)}>${plain(one.parameter)}</span>`}</th><td><span class="own" title=${text(bin)}>${text(bin)}</span></td>
+      <td class="n">${number(bin.trials)}</td><td class="n">${number(bin.best)}</td><td class="wide"><${Bar} share=${share(bin.best)} /></td><td class="n">${number(bin.median)}</td></tr>`))}</tbody></table></div>`;
+}
+
+// A level lists who was stopped there: a trial that was stopped early had come to the last level that is not above its resource.
+function Levels({ sweep, trials }) {
+  const stopped = sweep.levels.map(() => []);
+  for (const trial of trials) {
+    if (trial.state !== 'stopped early') continue;
+    const at = sweep.levels.findLastIndex(level => level.resource <= trial.resource);
+    if (at >= 0) stopped[at].push(trial);
+  }
+  const than = sweep.goal === 'maximize' ? 'at least' : 'at most';
+  return html`<section aria-label="levels"><h2>Levels <small>where trials are compared, and stopped early</small></h2><div class="scroll">
+    <table class="levels"><thead><tr><th class="n">level</th><th class="n">arrived</th><th class="n">went on</th><th>goes on now with</th><th class="n">best</th><th>stopped there</th></tr></thead>
+    <tbody>${sweep.levels.map((level, i) => html`<tr key=${level.resource}><td class="n">${number(level.resource)}</td><td class="n">${number(level.arrived)}</td><td class="n">${number(level.went_on)}</td>
+      <td>${level.cutoff === null ? '–' : `${than} ${number(level.cutoff)}`}</td><td class="n">${number(level.best)}</td>
+      <td class="wrap">${stopped[i].length === 0 ? '–' : html`<details><summary>${plural(stopped[i].length, 'trial')}</summary><ul class="rows">${stopped[i].slice(0, MOST_ROWS).map(trial => html`<li key=${trial.number}>
+        <${Link} to=${trialAddress(trial)}>${plain(trial.name)}<//> <span class="reason">${plain(trial.reason)}</span></li>`)}</ul></details>`}</td></tr>`)}</tbody></table></div></section>`;
+}
+
+function Failures({ sweep, trials, columns }) {
+  const failed = trials.filter(trial => trial.state === 'failed');
+  if (failed.length === 0) return null;
+  const byReason = new Map();
+  for (const trial of failed) byReason.set(trial.reason, [...(byReason.get(trial.reason) || []), trial]);
+  const others = trials.filter(trial => trial.state !== 'failed');
+  return html`<section aria-label="failures"><h2>Failures <small>${plural(failed.length, 'trial')}</small></h2><ul class="rows failures">
+    ${[...byReason].sort((a, b) => b[1].length - a[1].length).slice(0, 20).map(([reason, some]) => {
+      const shared = sharedBy(some, others, columns.parameters);
+      return html`<li key=${reason} class="failed"><span class="sign" aria-hidden="true">✗</span> <b>${number(some.length)}</b> <span class="reason">${plain(reason) || 'no reason'}</span>
+        ${shared.length > 0 && html`<span class="faint">all have ${shared.map((one, i) => html`${i > 0 && '; '}<bdi class="own">${one.text}</bdi> (${number(one.also)} of ${plural(others.length, 'other')})`)}</span>`}
+        <span>${some.slice(0, 5).map(trial => html`<${Link} key=${trial.number} to=${trialAddress(trial)}>${plain(trial.name)}<//> `)}${some.length > 5 && '…'}</span></li>`;
+    })}</ul></section>`;
+}
+
+function Cost({ trials }) {
+  const rows = new Map();
+  for (const trial of trials) {
+    const row = rows.get(trial.state) || { trials: 0, iterations: 0, seconds: 0 };
+    row.trials += 1;
+    row.iterations += Number(trial.resource) || 0;
+    const took = trial.ended ? secondsOf(trial) : trial.started ? (Date.now() - Date.parse(trial.started)) / 1000 : 0;
+    row.seconds += Number.isFinite(took) ? Math.max(0, took) : 0;
+    rows.set(trial.state, row);
+  }
+  const all = [...rows.values()].reduce((sum, row) => ({ trials: sum.trials + row.trials, iterations: sum.iterations + row.iterations, seconds: sum.seconds + row.seconds }), { trials: 0, iterations: 0, seconds: 0 });
+  const line = (state, row) => html`<tr key=${state}><td>${state === 'all' ? html`<b>all</b>` : html`<span class="state ${state}">${sign(state)} ${state}</span>`}</td><td class="n">${number(row.trials)}</td>
+    <td class="n">${number(row.iterations)}</td><td class="n">${duration(row.seconds)}</td><td class="wide"><${Bar} share=${all.seconds > 0 ? row.seconds / all.seconds : 0} /></td></tr>`;
+  return html`<section aria-label="cost"><h2>Cost</h2><div class="scroll"><table class="shares"><thead><tr><th>state</th><th class="n">trials</th><th class="n">iterations</th><th class="n">time of trials</th><th class="wide"></th></tr></thead>
+    <tbody>${[...rows].map(([state, row]) => line(state, row))}${line('all', all)}</tbody></table></div></section>`;
+}
+
+function Table({ sweep, trials }) {
+  const [most, setMost] = useState(MOST_ROWS);
+  const sorted = [...trials].sort((a, b) => !numbersOf(a) ? (numbersOf(b) ? 1 : b.number - a.number) : !numbersOf(b) || better(sweep, a.value, b.value) ? -1 : a.value === b.value ? a.number - b.number : 1);
+  return html`<section aria-label="trials"><h2>Trials <small>${plural(trials.length, 'trial')}, the best first</small></h2>
+    <table class="trials"><thead><tr><th>trial</th><th>state</th><th class="n">${plain(sweep.metric || 'value').slice(0, 40)}</th><th class="n">iterations</th><th>configuration</th><th>why</th><th class="n">took</th></tr></thead>
+    <tbody>${sorted.slice(0, most).map(trial => html`<tr key=${trial.number}><td><${Link} to=${trialAddress(trial)}>${plain(trial.name)}<//></td>
+      <td><span class="state ${trial.state}">${sign(trial.state)} ${trial.state}</span></td><td class="n" data-label=${plain(sweep.metric || 'value').slice(0, 40)}>${number(trial.value)}</td>
+      <td class="n" data-label="at">${number(trial.resource)}</td><td class="metrics"><${Config} config=${trial.config} /></td><td class="wrap why-cell">${plain(trial.reason)}</td>
+      <td class="n" data-label="took" title=${trial.started ? `${age(trial.started)} ago` : ''}>${duration(secondsOf(trial))}</td></tr>`)}</tbody></table>
+    ${sorted.length > most && html`<button onClick=${() => setMost(most + 10 * MOST_ROWS)}>more</button>`}</section>`;
+}
