@@ -27,6 +27,7 @@
 #include "trainer/attempt/relay.h"
 #include "trainer/service_methods.h"
 #include "trainer/store/store.h"
+#include "trainer/sweep/optimiser_lines.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/sweep_methods.h"
 #include "trainer/table/trials.h"
@@ -105,7 +106,10 @@ class TrainerServiceImpl : public TrainerService {
         {.loop = process->loop(),
          .clock = process->clock(),
          .store = store_.get(),
+         .jobs = jobs_.get(),
+         .lines = &lines_,
          .logdir = options.logdir,
+         .relay = relay_path,
          .slots = Slots(options.slots),
          .background = [thread = sweep_thread_.get()](
                            std::function<void()> work) { RunOn(thread, std::move(work)); },
@@ -141,8 +145,9 @@ class TrainerServiceImpl : public TrainerService {
          .judge = sweeps_.get()});
     if (!trials.ok()) return trials.status();
     trials_ = *std::move(trials);
-    auto relay = Relay::Listen(
-        {.loop = process->loop(), .receiver = trials_.get(), .socket_path = relay_path});
+    lines_.SetTrials(trials_.get());
+    auto relay =
+        Relay::Listen({.loop = process->loop(), .receiver = &lines_, .socket_path = relay_path});
     if (!relay.ok()) return relay.status();
     relay_ = *std::move(relay);
     process->KeepSocket("ipc://" + relay_path, [this] { return relay_->ListenAgain(); });
@@ -214,6 +219,7 @@ class TrainerServiceImpl : public TrainerService {
   std::unique_ptr<Store> store_;
   std::unique_ptr<runtime::ThreadPool> disk_threads_, sync_thread_, sweep_thread_;
   std::unique_ptr<bus::JobControl> jobs_;
+  OptimiserLines lines_;
   std::unique_ptr<Sweeps> sweeps_;
   std::unique_ptr<Trials> trials_;
   std::unique_ptr<Relay> relay_;

@@ -26,7 +26,8 @@ struct SweepRecord {
   // As it was shown when it ended; a sweep that has not ended is shown from its events.
   msg::SweepT summary;
   // The question that was last begun to be answered, and how often that was begun: an answer that
-  // ends the trainer each time must not be tried for ever.
+  // ends the trainer each time must not be tried for ever. With an external optimiser `asked`
+  // counts its programs that were started.
   std::int64_t asked = 0;
   std::int64_t tries = 0;
 };

@@ -15,7 +15,8 @@ using Kind = tuning::Event::Kind;
 
 // The numbers are stored, so they never change: new kinds are added at the end.
 static_assert(static_cast<int>(Kind::kBegin) == 0 && static_cast<int>(Kind::kReported) == 4 &&
-              static_cast<int>(Kind::kChange) == 9 && static_cast<int>(Kind::kFail) == 13);
+              static_cast<int>(Kind::kChange) == 9 && static_cast<int>(Kind::kFail) == 13 &&
+              static_cast<int>(Kind::kRefused) == 14);
 static_assert(static_cast<int>(tuning::End::kFailed) == 3);
 static_assert(static_cast<int>(tuning::Answer::kPause) == 2);
 
@@ -37,7 +38,7 @@ SweepEventRow RowOf(const tuning::Event& event, std::string plan) {
 }
 
 absl::StatusOr<tuning::Event> EventOf(const SweepEventRow& row) {
-  const bool is_known = row.kind >= 0 && row.kind <= static_cast<std::int64_t>(Kind::kFail) &&
+  const bool is_known = row.kind >= 0 && row.kind <= static_cast<std::int64_t>(Kind::kRefused) &&
                         row.end >= 0 && row.end <= 3 && row.decided >= -1 && row.decided <= 2;
   if (!is_known) {
     return absl::DataLossError(absl::StrCat("event ", row.seq, " of sweep number ", row.sweep,

@@ -76,10 +76,6 @@ absl::StatusOr<SweepPlan> ReadSweepPlan(std::string_view json) {
                     problem.key.empty() ? "" : " ", problem.what);
   }
   if (!problems.empty()) return absl::InvalidArgumentError(absl::StrCat("the plan: ", problems));
-  if (read.plan.method == tuning::Method::kExternal) {
-    return absl::UnimplementedError(
-        "the method external is not served yet: this trainer suggests by itself");
-  }
   SweepPlan plan;
   plan.enqueue = std::move(read.enqueue);
   plan.plan = std::make_shared<const tuning::Plan>(std::move(read.plan));

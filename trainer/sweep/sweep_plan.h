@@ -19,8 +19,7 @@ struct SweepPlan {
   std::vector<tuning::Config> enqueue = {};  // To be tried first.
 };
 
-// Reads the JSON object of a RunSweepRequest. InvalidArgument names every key that is wrong;
-// Unimplemented names what this trainer does not serve.
+// Reads the JSON object of a RunSweepRequest. InvalidArgument names every key that is wrong.
 absl::StatusOr<SweepPlan> ReadSweepPlan(std::string_view json);
 
 // The word of its method; empty: it has none.

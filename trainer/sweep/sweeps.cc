@@ -15,12 +15,15 @@
 #include "runtime/text/printable.h"
 #include "runtime/text/random_id.h"
 #include "runtime/text/string_view.h"
+#include "trainer/sweep/optimiser.h"
 #include "trainer/sweep/sweep.h"
 #include "trainer/sweep/sweep_message.h"
 #include "trainer/sweep/sweep_plan.h"
 #include "trainer/sweep/sweep_trial_request.h"
 #include "trainer/trial/trial_request.h"
+#include "tuning/engine/conversation.h"
 #include "tuning/engine/engine.h"
+#include "tuning/engine/plan.h"
 #include "tuning/engine/question.h"
 
 // Always true between two callbacks, for a sweep that has not ended:
@@ -304,10 +307,11 @@ class SweepsImpl : public Sweeps {
     // A sweep that has ended has none; null after an error of the store.
     std::shared_ptr<Sweep> sweep;
     std::deque<Action> todo;
-    std::vector<Action> drafted;          // Ordered by reports that are not stored yet.
-    bool acts = false;                    // Act() is at work, or will be soon.
-    std::optional<std::uint64_t> asking;  // The number of the question that is being answered.
-    std::int64_t told = 0;                // The last event that on_event has had.
+    std::vector<Action> drafted;           // Ordered by reports that are not stored yet.
+    bool acts = false;                     // Act() is at work, or will be soon.
+    std::optional<std::uint64_t> asking;   // The number of the question that is being answered.
+    std::shared_ptr<Optimiser> optimiser;  // Null unless the plan has an external one.
+    std::int64_t told = 0;                 // The last event that on_event has had.
     runtime::EventLoop::TimerId retry_timer = 0, budget_timer = 0;
   };
   struct Observer {
@@ -344,7 +348,13 @@ class SweepsImpl : public Sweeps {
     }
   }
   static msg::SweepT Shown(const Entry& entry) {
-    if (entry.sweep != nullptr) return SweepMessage(entry.record, *entry.sweep);
+    if (entry.sweep != nullptr) {
+      msg::SweepT now = SweepMessage(entry.record, *entry.sweep);
+      if (now.reason.empty() && entry.optimiser != nullptr) {
+        now.reason = entry.optimiser->WhyItWaits();
+      }
+      return now;
+    }
     msg::SweepT shown = entry.record.summary;
     shown.id = entry.record.id;
     shown.name = entry.record.name;
@@ -442,6 +452,11 @@ class SweepsImpl : public Sweeps {
     entry.todo.clear();
     entry.drafted.clear();
     WatchBudget(entry);
+    const bool is_external = entry.sweep->engine().plan().method == tuning::Method::kExternal;
+    if (is_external && entry.record.asked > 0 && CanRunOptimisers()) {
+      entry.optimiser = Optimiser::Create(OptimiserOptionsOf(entry));
+      entry.optimiser->EndEarlier();
+    }
     for (std::uint64_t trial = 0; trial < entry.sweep->engine().trials().size(); ++trial) {
       LookAt(entry, trial);
       if (entry.sweep == nullptr) return;
@@ -455,6 +470,8 @@ class SweepsImpl : public Sweeps {
     entry.sweep = nullptr;
     entry.todo.clear();
     entry.drafted.clear();
+    // (It may have heard more than is stored.)
+    EndOptimiser(entry);
     RetryLater(entry);
   }
 
@@ -644,6 +661,11 @@ class SweepsImpl : public Sweeps {
   // ---- Suggestions.
 
   absl::Status Ask(Entry& entry, const Action& action) {
+    if (entry.sweep->engine().plan().method == tuning::Method::kExternal) {
+      AskOptimiser(entry);
+      return absl::OkStatus();
+    }
+    EndOptimiser(entry);  // (The plan may have been changed.)
     auto question = entry.sweep->engine().OpenQuestion();
     if (!question || question->number != action.number || entry.asking == action.number) {
       return absl::OkStatus();
@@ -698,6 +720,81 @@ class SweepsImpl : public Sweeps {
     return absl::OkStatus();
   }
 
+  bool CanRunOptimisers() const { return options_.jobs != nullptr && options_.lines != nullptr; }
+
+  void AskOptimiser(Entry& entry) {
+    if (!CanRunOptimisers()) {
+      return Take(entry,
+                  {.kind = Event::Kind::kFail, .text = "this trainer runs no external optimisers"});
+    }
+    if (entry.optimiser == nullptr) {
+      entry.optimiser = Optimiser::Create(OptimiserOptionsOf(entry));
+    }
+    entry.optimiser->Ask();
+  }
+
+  Optimiser::Options OptimiserOptionsOf(const Entry& entry) {
+    const std::string& id = entry.record.id;
+    Optimiser::Options options = {.loop = options_.loop,
+                                  .jobs = options_.jobs,
+                                  .lines = options_.lines,
+                                  .relay = options_.relay,
+                                  .sweep_id = id,
+                                  .sweep_name = entry.record.name,
+                                  .trace = entry.record.trace,
+                                  .started_before = entry.record.asked};
+    if (entry.record.request.trial != nullptr) options.trial = *entry.record.request.trial;
+    options.store_start = [this, id](std::int64_t started) {
+      Entry& now = entries_.at(id);
+      SweepRecord changed = now.record;
+      changed.asked = started;
+      StoreBatch batch;
+      batch.sweeps.push_back(changed);
+      if (auto status = options_.store->Write(batch); !status.ok()) return status;
+      now.record = std::move(changed);
+      Fault("sweep optimiser stored");
+      TellLater(id);
+      return absl::OkStatus();
+    };
+    options.engine = [this, id]() -> const Engine* {
+      const Entry* const now = EntryOf(id);
+      return now == nullptr || now->sweep == nullptr ? nullptr : &now->sweep->engine();
+    };
+    options.on_answer = [this, id](const tuning::Conversation::Answer& answer) {
+      TakeAnswer(id, answer);
+    };
+    options.on_failed = [this, id](const std::string& why) {
+      Entry* const now = EntryOf(id);
+      if (now == nullptr || now->sweep == nullptr) return;
+      Take(*now, {.kind = Event::Kind::kFail, .text = why});
+      Act(*now);
+    };
+    return options;
+  }
+
+  // In the midst of what the relay brings: what it orders is done later.
+  void TakeAnswer(const std::string& id, const tuning::Conversation::Answer& answer) {
+    Entry* const entry = EntryOf(id);
+    if (entry == nullptr || entry->sweep == nullptr) return;
+    using Meaning = tuning::Conversation::Answer::Kind;
+    Event event = {.trial = answer.trial, .number = answer.number, .text = answer.text};
+    event.kind = answer.kind == Meaning::kSuggested ? Event::Kind::kSuggested
+                 : answer.kind == Meaning::kRefused ? Event::Kind::kRefused
+                                                    : Event::Kind::kExhausted;
+    if (answer.kind == Meaning::kExhausted && event.text.empty()) {
+      event.text = "its optimiser has nothing more to suggest";
+    }
+    Take(*entry, std::move(event));
+    if (entry->sweep != nullptr) Order(*entry, {});
+  }
+
+  void EndOptimiser(Entry& entry) {
+    std::erase_if(leaving_, [](const auto& optimiser) { return optimiser->HasLeft(); });
+    if (entry.optimiser == nullptr) return;
+    entry.optimiser->Stop();
+    leaving_.push_back(std::exchange(entry.optimiser, nullptr));
+  }
+
   // ---- Its end.
 
   absl::Status Finish(Entry& entry) {
@@ -710,6 +807,7 @@ class SweepsImpl : public Sweeps {
     if (auto status = options_.store->Write(batch); !status.ok()) return status;
     Fault("sweep finished");
     entry.record = std::move(changed);
+    EndOptimiser(entry);
     options_.loop->Cancel(std::exchange(entry.budget_timer, 0));
     LOG(INFO) << "sweep " << entry.record.id << " is "
               << msg::EnumNameSweepState(entry.record.summary.state) << ": "
@@ -806,7 +904,8 @@ class SweepsImpl : public Sweeps {
   std::set<std::string> dirty_;                              // Sweeps to be told of.
   // The question of each sweep that this trainer has begun to answer.
   std::map<std::string, std::int64_t> asked_here_;
-  std::map<std::string, msg::SweepT> removed_;  // By request id.
+  std::map<std::string, msg::SweepT> removed_;       // By request id.
+  std::vector<std::shared_ptr<Optimiser>> leaving_;  // Until their programs have ended.
   std::map<ObserverId, Observer> observers_;
   ObserverId last_observer_ = 0;
   const std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);

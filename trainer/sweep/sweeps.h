@@ -10,10 +10,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "bus/launcher_client/job_control.h"
 #include "bus/schema/trainer_generated.h"
 #include "runtime/clock.h"
 #include "runtime/event_loop.h"
 #include "trainer/store/store.h"
+#include "trainer/sweep/optimiser_lines.h"
 #include "trainer/table/trials.h"
 #include "trainer/trial/report_judge.h"
 
@@ -29,7 +31,7 @@ namespace trainer {
 // trainer killed at any instant goes on where the last one was: it applies the stored events, does
 // again what may not have been done, and looks at what its trials have become. The verdict on a
 // report is stored with the report (ReportJudge). Suggestions are computed in the background, one
-// at a time for each sweep.
+// at a time for each sweep, or come from a program that the launcher runs (optimiser.h).
 //
 // A trial of a sweep is a trial as any other: it is NAME-0007, in the group of the sweep's id, and
 // labelled sweep=NAME. Somebody may stop, pause and resume it.
@@ -42,7 +44,11 @@ class Sweeps : public ReportJudge {
     runtime::EventLoop* loop = nullptr;  // Not owned, as the two below; all outlive it.
     runtime::Clock* clock = runtime::Clock::Real();
     Store* store = nullptr;
-    std::string logdir;  // As in Trials::Options, as the next.
+    // For external optimisers. Neither is owned; both outlive it. Null: sweeps with one fail.
+    bus::JobControl* jobs = nullptr;
+    OptimiserLines* lines = nullptr;
+    std::string logdir;  // As in Trials::Options, as the next two.
+    std::string relay = {};
     int slots = 1;
     // Runs work that takes long on another thread. Unset: at once, on the loop's thread.
     std::function<void(std::function<void()> work)> background = {};

@@ -1,13 +1,17 @@
 // A trainer with one sweep, without a bus, that kills itself with SIGKILL:
 //   crashing_sweep DIRECTORY POINT COUNT PLAN
 // the COUNT-th time it comes to POINT (COUNT 0: never). PLAN is the sweep's, with a parameter x.
-// The programs of its trials run in here, and outlive it in DIRECTORY/jobs: each says one line a
-// turn, six in all, and ends, or ends after it was told to. Once the sweep has ended it prints each
-// event of it, without what differs from run to run, and what became of each trial.
+// The programs of its trials run in here, and outlive it in DIRECTORY/jobs: each reports six times,
+// and ends, or ends after it was told to. Programs of a population save before each report. One
+// program goes on at a time, when nothing is under way in the trainer, so that what happens has one
+// order. An external optimiser runs in here, too; its suggestions follow from all that it has
+// heard. Once the sweep has ended it prints each event of it, without what differs from run to run,
+// and what became of each trial.
 
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,20 +37,22 @@
 #include "runtime/event_loop.h"
 #include "trainer/report/line_receiver.h"
 #include "trainer/store/store.h"
+#include "trainer/sweep/optimiser_lines.h"
 #include "trainer/sweep/sweeps.h"
 #include "trainer/table/trials.h"
 
 namespace {
 
 constexpr int kSteps = 6;
+constexpr int kSlots = 3;
 
 // A launcher, and the programs that it has started: both outlive trainers, in a file of lines
-// "launched JOB X NONCE", "line JOB" (a line was answered), "told JOB" (to stop or pause), "ended
-// JOB".
+// "launched JOB X NONCE" (of an optimiser X is "-"), "line JOB" (a line was answered), "told JOB"
+// (to stop or pause), "ended JOB".
 class Programs : public bus::JobControl {
  public:
-  Programs(runtime::EventLoop* loop, const std::string& directory)
-      : loop_(loop), path_(directory + "/jobs") {
+  Programs(runtime::EventLoop* loop, const std::string& directory, bool saves)
+      : loop_(loop), path_(directory + "/jobs"), saves_(saves) {
     std::ifstream file(path_);
     for (std::string line; std::getline(file, line);) Take(line);
   }
@@ -54,7 +60,7 @@ class Programs : public bus::JobControl {
               std::function<void(absl::StatusOr<std::string>)> done) override {
     const std::string job = "j-" + request_id;
     if (!programs_.contains(job)) {
-      std::string x = "0";
+      std::string x = spec.argv.front() == "optimiser" ? "-" : "0";
       for (const std::string& word : spec.argv) {
         if (absl::StartsWith(word, "--x=")) x = word.substr(4);
       }
@@ -73,13 +79,38 @@ class Programs : public bus::JobControl {
     TellOfTheEnd(job);
   }
 
-  // Each program that runs goes on by a line.
-  void Step(trainer::Trials& trials) {
-    std::vector<std::string> running;
+  // Programs of trials that have not ended.
+  std::uint64_t Live() const {
+    std::uint64_t live = 0;
     for (const auto& [job, program] : programs_) {
-      if (!program.ended && program.follower) running.push_back(job);
+      live += !program.ended && !program.is_optimiser && program.follower ? 1 : 0;
     }
-    for (const std::string& job : running) StepOne(job, trials);
+    return live;
+  }
+  // A program that was told to leaves: others may wait for its slot. True if there was one.
+  bool Leave(trainer::LineReceiver& lines) {
+    for (const auto& [job, program] : programs_) {
+      if (program.ended || !program.told || !program.follower) continue;
+      StepOne(job, lines);
+      return true;
+    }
+    return false;
+  }
+  // The program that has said least goes on by a line.
+  void Step(trainer::LineReceiver& lines) {
+    std::string least;
+    for (const auto& [job, program] : programs_) {
+      if (program.ended || program.is_optimiser || !program.follower) continue;
+      const auto rank = [](const Program& one) { return std::pair(one.lines, one.launched); };
+      if (least.empty() || rank(program) < rank(programs_.at(least))) least = job;
+    }
+    if (!least.empty()) StepOne(least, lines);
+  }
+  // Each optimiser goes on by a line, if it can.
+  void Talk(trainer::LineReceiver& lines) {
+    for (auto& [job, program] : programs_) {
+      if (!program.ended && program.is_optimiser && program.follower) TalkOne(program, lines);
+    }
   }
 
  private:
@@ -87,7 +118,11 @@ class Programs : public bus::JobControl {
     double x = 0;
     std::string nonce;
     std::int64_t lines = 0;
-    bool told = false, ended = false;
+    std::size_t launched = 0;  // How many were launched before.
+    bool told = false, ended = false, is_optimiser = false;
+    // An optimiser says `line` next, and has heard `heard`.
+    std::string line = R"({"t":"hello"})";
+    std::uint32_t heard = 1;
     std::function<void(absl::StatusOr<msg::JobT>)> follower = {};
   };
   void Take(const std::string& line) {
@@ -95,7 +130,13 @@ class Programs : public bus::JobControl {
     std::string what, job;
     words >> what >> job;
     Program& program = programs_[job];
-    if (what == "launched") words >> program.x >> program.nonce;
+    if (what == "launched") {
+      std::string x;
+      words >> x >> program.nonce;
+      program.is_optimiser = x == "-";
+      program.launched = programs_.size();
+      program.x = std::atof(x.c_str());
+    }
     if (what == "line") ++program.lines;
     if (what == "told") program.told = true;
     if (what == "ended") program.ended = true;
@@ -104,20 +145,56 @@ class Programs : public bus::JobControl {
     std::ofstream(path_, std::ios::app) << line << "\n";
     Take(line);
   }
-  void StepOne(const std::string& job, trainer::Trials& trials) {
+  static void TalkOne(Program& program, trainer::LineReceiver& lines) {
+    const auto key = lines.Greet(program.nonce);
+    if (!key.ok()) return;
+    const auto answer = lines.Receive({{*key, program.lines + 1, program.line, false}}).front();
+    if (!answer.ok()) return;  // Nothing is asked.
+    ++program.lines;
+    for (const char c : *answer) program.heard = program.heard * 31 + static_cast<unsigned char>(c);
+    const bool asks = absl::StrContains(*answer, R"("t":"ask")");
+    program.line =
+        asks ? absl::StrFormat(R"({"t":"config","config":{"x":0.%d,"y":"%s"}})", program.heard % 10,
+                               program.heard / 10 % 2 == 0 ? "a" : "b")
+        : absl::StrContains(*answer, R"("t":"start")") ? R"({"t":"ready"})"
+                                                       : R"({"t":"ok"})";
+  }
+  // Whether the line that comes next is no report, but saves.
+  bool Save(const std::string& job, const trainer::AttemptKey& attempt,
+            trainer::LineReceiver& lines) {
+    const std::int64_t said = programs_.at(job).lines;
+    if (!saves_ || said % 3 == 2) return false;
+    constexpr char kBegin[] = R"({"t":"ckpt_begin"})";
+    const std::int64_t begin = said - said % 3 + 1;
+    const auto begun = lines.Receive({{attempt, begin, kBegin, false}}).front();
+    CHECK(begun.ok()) << begun.status();
+    if (said % 3 == 1 && absl::StrContains(*begun, "\"path\"")) {
+      const std::size_t at = begun->find("\"path\":\"") + 8;
+      const std::string path = begun->substr(at, begun->find('"', at) - at);
+      std::ofstream(path + "/w") << "w";
+      const auto saved = lines.Receive(
+          {{attempt, begin + 1, absl::StrCat(R"({"t":"ckpt_end","path":")", path, "\"}"), false}});
+      CHECK(saved.front().ok()) << saved.front().status();
+    }
+    Note("line " + job);
+    return true;
+  }
+  void StepOne(const std::string& job, trainer::LineReceiver& lines) {
     Program& program = programs_.at(job);
-    const auto attempt = trials.Greet(program.nonce);
+    const auto attempt = lines.Greet(program.nonce);
     if (!attempt.ok()) return;
-    if (program.told || program.lines >= kSteps) {
-      (void)trials.Receive({{*attempt, program.lines, "", true}});
+    const std::int64_t length = saves_ ? 3 : 1;
+    if (program.told || program.lines >= kSteps * length) {
+      (void)lines.Receive({{*attempt, program.lines, "", true}});
       Note("ended " + job);
       return TellOfTheEnd(job);
     }
-    const std::int64_t step = program.lines + 1;
+    if (Save(job, *attempt, lines)) return;
+    const std::int64_t step = program.lines / length + 1;
     const double loss = (program.x - 0.3) * (program.x - 0.3) + 1.0 / static_cast<double>(step);
     const std::string text = absl::StrFormat(
         R"({"t":"report","step":%d,"seq":%d,"m":{"loss":%.17g}})", step, step, loss);
-    const auto answers = trials.Receive({{*attempt, step, text, false}});
+    const auto answers = lines.Receive({{*attempt, program.lines + 1, text, false}});
     CHECK(answers.front().ok()) << answers.front().status();
     const bool leaves = absl::StrContains(*answers.front(), R"("t":"stop")") ||
                         absl::StrContains(*answers.front(), R"("t":"pause")");
@@ -142,6 +219,7 @@ class Programs : public bus::JobControl {
 
   runtime::EventLoop* const loop_;
   const std::string path_;
+  const bool saves_;
   std::map<std::string, Program> programs_;
 };
 
@@ -178,9 +256,16 @@ int main(int argc, char** argv) {
   const auto loop = runtime::EventLoop::Create();
   auto store = trainer::Store::Open(directory + "/trainer.db");
   CHECK(store.ok()) << store.status();
-  Programs programs(loop.get(), directory);
-  auto sweeps = trainer::Sweeps::Open(
-      {.loop = loop.get(), .store = store->get(), .logdir = directory, .slots = 1, .fault = fault});
+  Programs programs(loop.get(), directory, absl::StrContains(argv[4], "pbt"));
+  trainer::OptimiserLines lines;
+  auto sweeps = trainer::Sweeps::Open({.loop = loop.get(),
+                                       .store = store->get(),
+                                       .jobs = &programs,
+                                       .lines = &lines,
+                                       .logdir = directory,
+                                       .relay = directory + "/relay",
+                                       .slots = kSlots,
+                                       .fault = fault});
   CHECK(sweeps.ok()) << sweeps.status();
   auto trials = trainer::Trials::Open({.loop = loop.get(),
                                        .store = store->get(),
@@ -188,14 +273,19 @@ int main(int argc, char** argv) {
                                        .logdir = directory,
                                        .relay = directory + "/relay",
                                        .hostname = "host",
-                                       .slots = 1,
+                                       .slots = kSlots,
                                        .judge = sweeps->get(),
                                        .fault = fault});
   CHECK(trials.ok()) << trials.status();
+  lines.SetTrials(trials->get());
   std::string id;
   const std::function<void()> turn = [&] {
-    programs.Step(**trials);
-    if ((*sweeps)->Get(id)->ended_us != 0) {
+    programs.Talk(lines);
+    const msg::SweepT now = *(*sweeps)->Get(id);
+    const bool is_quiet =
+        now.trials >= now.parallel && now.waiting == 0 && now.running == programs.Live();
+    if (!programs.Leave(lines) && is_quiet) programs.Step(lines);
+    if (now.ended_us != 0) {
       Print(**store, **sweeps, id);
       std::fflush(stdout);
       _exit(0);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,9 @@ namespace tuning {
 namespace {
 
 using Actions = std::vector<Action>;
+
+// So many suggestions in a row that cannot be tried end the sweep.
+constexpr std::uint64_t kMostRefused = 100;
 
 bool IsActive(const Engine::Trial& trial) { return trial.stage == Engine::Stage::kRunning; }
 bool IsSettled(const Engine::Trial& trial) {
@@ -62,6 +66,13 @@ absl::Status CheckPlan(const Plan& plan) {
   if (plan.fixed_order && pauses) {
     return absl::InvalidArgumentError(
         "order is fixed, and which trials go on depends on the order in which they pause");
+  }
+  if (plan.fixed_order && plan.method == Method::kExternal) {
+    return absl::InvalidArgumentError(
+        "order is fixed, and what an external optimiser suggests depends on the order of results");
+  }
+  if (plan.method == Method::kExternal && plan.external.command.empty()) {
+    return absl::InvalidArgumentError("the external optimiser has no command");
   }
   if (plan.method != Method::kPbt) return absl::OkStatus();
   const Population& population = plan.population;
@@ -125,7 +136,11 @@ Engine::Engine(const Engine& other)
       failed_before_(other.failed_before_),
       in_a_row_(other.in_a_row_),
       first_in_a_row_(other.first_in_a_row_),
-      first_open_(other.first_open_) {}
+      first_open_(other.first_open_),
+      asked_(other.asked_),
+      told_(other.told_),
+      changes_(other.changes_),
+      refused_in_a_row_(other.refused_in_a_row_) {}
 
 Engine& Engine::operator=(const Engine& other) { return *this = Engine(other); }
 
@@ -175,6 +190,9 @@ Engine::Outcome Engine::Apply(const Event& event) {
     case Event::Kind::kFail:
       TakeFail(event, outcome);
       break;
+    case Event::Kind::kRefused:
+      TakeRefused(event, outcome);
+      break;
   }
   if (outcome.changed) {
     Fill(outcome.actions);
@@ -217,14 +235,94 @@ void Engine::TakeSuggested(const Event& event, Outcome& outcome) {
     return;
   }
   outcome.changed = true;
+  const bool is_external = plan_->method == Method::kExternal;
+  if (is_external) asked_.push_back({event.trial, event.number, *config});
   question_.reset();
-  Add(*std::move(config));
+  refused_in_a_row_ = 0;
+  trials_[Add(*std::move(config))].is_asked_for = is_external;
+}
+
+void Engine::TakeRefused(const Event& event, Outcome& outcome) {
+  if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
+  outcome.changed = true;
+  asked_.push_back({.trial = event.trial, .number = event.number, .refused = event.text});
+  if (++refused_in_a_row_ >= kMostRefused) {
+    return Conclude(State::kFailed,
+                    absl::StrCat("its optimiser has suggested ", refused_in_a_row_,
+                                 " times in a row what cannot be tried, last: ", event.text),
+                    outcome.actions);
+  }
+  // It is asked anew.
+  question_->number = events_;
+  outcome.actions.push_back(
+      {.kind = Action::Kind::kAsk, .trial = question_->trial, .number = question_->number});
+}
+
+absl::StatusOr<Config> Engine::Check(std::string_view suggestion) const {
+  auto config = ParseConfig(suggestion);
+  if (!config.ok()) return config.status();
+  for (const auto& [name, value] : *config) {
+    if (!plan_->space->Find(name)) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no parameter ", name));
+    }
+  }
+  const auto point = PointOf(*plan_->space, *config);
+  if (!point.ok()) return point.status();
+  Config whole = ConfigOf(*plan_->space, *point, plan_->constants);
+  if (plan_->duplicates) return whole;
+  for (std::size_t number = 0; number < trials_.size(); ++number) {
+    if (trials_[number].config != whole) continue;
+    return absl::AlreadyExistsError(absl::StrCat("trial ", number, " has tried it"));
+  }
+  return whole;
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> Engine::AskedNow() const {
+  if (!question_) return std::nullopt;
+  return std::pair(question_->trial, question_->number);
+}
+
+// An external optimiser hears of a trial that is over.
+void Engine::Tell(std::uint64_t number) {
+  Trial& trial = trials_[number];
+  if (plan_->method != Method::kExternal || !trial.point || trial.standings.empty()) return;
+  const TrialState state = trial.standings.back().state;
+  const bool has_value = state != TrialState::kFailed && trial.value && !std::isnan(*trial.value);
+  const bool was_asked_for = std::exchange(trial.is_asked_for, false);
+  if (!was_asked_for && !has_value) return;
+  told_.push_back({.since = events_,
+                   .trial = number,
+                   .is_asked_for = was_asked_for,
+                   .config = trial.config,
+                   .state = state,
+                   .value = has_value ? trial.value : std::nullopt,
+                   .resource = trial.resource});
+}
+
+// The optimiser of another plan hears of all that is known.
+void Engine::TellAgain() {
+  ++changes_;
+  refused_in_a_row_ = 0;
+  asked_.clear();
+  told_.clear();
+  if (plan_->method != Method::kExternal) return;
+  for (const Known& known : known_) {
+    if (!known.point) continue;
+    told_.push_back({.since = events_, .config = known.config, .value = Signed(known.value)});
+  }
+  for (std::uint64_t number = 0; number < trials_.size(); ++number) {
+    trials_[number].is_asked_for = false;
+    if (IsSettled(trials_[number]) && trials_[number].stage != Stage::kPaused) Tell(number);
+  }
 }
 
 void Engine::TakeExhausted(const Event& event, Outcome& outcome) {
   if (!question_ || question_->trial != event.trial || question_->number != event.number) return;
   outcome.changed = true;
   question_.reset();
+  if (plan_->method == Method::kExternal) {
+    asked_.push_back({.trial = event.trial, .number = event.number, .is_exhausted = true});
+  }
   exhausted_ = event.text.empty() ? absl::StrCat("all ", trials_.size(), " combinations were tried")
                                   : event.text;
 }
@@ -437,6 +535,7 @@ void Engine::TakeEnded(const Event& event, Outcome& outcome) {
       trial.stage != Stage::kPaused) {
     members_.Remove(trial.member);
   }
+  if (IsSettled(trial) && trial.stage != Stage::kPaused) Tell(event.trial);
   if (failed) return CountFailure(event.trial, outcome.actions);
   if (trial.stage != Stage::kStopped && trial.stage != Stage::kPaused) {
     in_a_row_ = 0;
@@ -485,6 +584,7 @@ void Engine::DropPaused(std::uint64_t number, std::string reason, Actions& actio
   if (trial.reason.empty() || !reason.empty()) trial.reason = reason;
   if (rule_ != nullptr) rule_->End(number);
   if (trial.standings.empty()) Stand(trial, TrialState::kStoppedEarly);
+  Tell(number);
   actions.push_back({.kind = Action::Kind::kStop, .trial = number, .text = std::move(reason)});
 }
 
@@ -565,6 +665,7 @@ void Engine::TakeChange(const Event& event, Outcome& outcome) {
     fit += trial.point ? 1 : 0;
   }
   for (Known& known : known_) known.point = place(known.config);
+  TellAgain();
   outcome.actions.push_back({.kind = Action::Kind::kNotice,
                              .text = absl::StrCat("of ", ended, " trials with a result ", fit,
                                                   " fit the new space, and count")});
@@ -599,6 +700,9 @@ void Engine::TakeLearn(const Event& event, Outcome& outcome) {
   const auto point = PointOf(*plan_->space, *config);
   if (!point.ok()) return;
   outcome.changed = true;
+  if (plan_->method == Method::kExternal) {
+    told_.push_back({.since = events_, .config = *config, .value = event.value});
+  }
   known_.push_back({*std::move(config), Signed(event.value), *point});
 }
 

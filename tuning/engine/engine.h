@@ -53,8 +53,8 @@ class Engine {
   Outcome Apply(const Event& event);
   // The actions that have been ordered and are not known to be done.
   std::vector<Action> Open() const;
-  // The question of the last kAsk; nothing if it has been answered. Not of Method::kExternal, whose
-  // question is the action itself.
+  // The question of the last kAsk; nothing if it has been answered. Not of Method::kExternal: its
+  // program is asked in a Conversation.
   std::optional<Question> OpenQuestion() const;
 
   enum class State { kNew, kRunning, kPaused, kStopping, kDone, kStopped, kFailed };
@@ -95,6 +95,7 @@ class Engine {
     std::optional<std::uint64_t> from = std::nullopt;
     double from_resource = 0;       // Where `from` was then.
     bool is_told_to_pause = false;  // With the sweep.
+    bool is_asked_for = false;      // An external optimiser waits for its result.
     // The rule's word on it while it was on its way to its pause: whether it goes on.
     std::optional<bool> fate = std::nullopt;
   };
@@ -107,6 +108,34 @@ class Engine {
   std::vector<StoppingRule::Level> Levels() const;
   // How trial `number` came to where it is: configurations, each from its resource on.
   std::vector<std::pair<double, Config>> Schedule(std::uint64_t number) const;
+  // A question to an external optimiser, and what came of it, for a Conversation.
+  struct Asked {
+    std::uint64_t trial = 0;
+    std::uint64_t number = 0;   // The question's: the event that it was asked at.
+    Config config = {};         // The suggestion.
+    std::string refused = {};   // Why it was not taken.
+    bool is_exhausted = false;  // There was nothing more to suggest.
+  };
+  // A result.
+  struct Told {
+    std::uint64_t since = 0;    // The event.
+    std::uint64_t trial = 0;    // Its number, if it was asked for.
+    bool is_asked_for = false;  // Else it was enqueued, or is known from somewhere else.
+    Config config = {};
+    TrialState state = TrialState::kDone;
+    std::optional<double> value = std::nullopt;  // As it was reported.
+    double resource = 0;
+  };
+  // Oldest first, since the plan was last changed.
+  const std::vector<Asked>& asked() const { return asked_; }
+  const std::vector<Told>& told() const { return told_; }
+  // How often the plan was changed.
+  std::uint64_t changes() const { return changes_; }
+  // The open question: its trial and its number.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> AskedNow() const;
+  // The whole configuration that a suggestion stands for. InvalidArgument says why it cannot be
+  // tried; AlreadyExists names the trial that has tried it.
+  absl::StatusOr<Config> Check(std::string_view suggestion) const;
   // The history that a sampler is told at event `basis`.
   std::vector<Observation> History(std::uint64_t basis) const;
 
@@ -136,6 +165,7 @@ class Engine {
   void TakeLearn(const Event& event, Outcome& outcome);
   void TakeSpent(const Event& event, Outcome& outcome);
   void TakeFail(const Event& event, Outcome& outcome);
+  void TakeRefused(const Event& event, Outcome& outcome);
 
   // Orders what there is room for, and ends what has nothing more to do.
   void Fill(std::vector<Action>& actions);
@@ -151,6 +181,8 @@ class Engine {
   void DropPaused(std::uint64_t number, std::string reason, std::vector<Action>& actions);
   void CountFailure(std::uint64_t number, std::vector<Action>& actions);
   void Stand(Trial& trial, TrialState state);
+  void Tell(std::uint64_t number);
+  void TellAgain();
   Judgement Judge(Trial& trial, const Event& event, double value);
   Answer TakeOver(std::uint64_t number, const Event& event, double value);
   std::string Why(const Trial& trial, const Judgement& judgement) const;
@@ -180,6 +212,10 @@ class Engine {
   std::uint64_t in_a_row_ = 0;
   std::optional<std::uint64_t> first_in_a_row_;
   std::size_t first_open_ = 0;  // Trials before it have ended.
+  std::vector<Asked> asked_;
+  std::vector<Told> told_;
+  std::uint64_t changes_ = 0;
+  std::uint64_t refused_in_a_row_ = 0;
 };
 
 }  // namespace tuning

@@ -32,6 +32,7 @@ struct Event {
     kLearn,      // text (a configuration), value: known from somewhere else
     kSpent,      // text (what is spent): no more trials begin
     kFail,       // text (why): it cannot go on
+    kRefused,    // trial, number, text (why): what an external optimiser suggests is not taken
   };
   Kind kind = Kind::kBegin;
   std::uint64_t trial = 0;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tuning/sample/sampler.h"
@@ -49,6 +50,15 @@ struct Population {
   double resample = 0.25;  // A parameter is drawn anew so often.
 };
 
+// A program that suggests (conversation.h).
+struct External {
+  std::vector<std::string> command = {};
+  std::string options = "{}";  // A JSON object, for the program alone.
+  double answer_seconds = 60;  // It has so long for each answer.
+
+  friend bool operator==(const External&, const External&) = default;
+};
+
 // A plan is what is wanted of a sweep.
 struct Plan {
   std::shared_ptr<const Space> space;
@@ -64,6 +74,7 @@ struct Plan {
   Bands::Options bands = {};
   Hyperband::Options hyperband = {};
   Population population = {};
+  External external = {};                   // Used by Method::kExternal.
   std::uint64_t max_failures = 0;           // So many failed trials end it; 0: none do.
   std::uint64_t max_failures_in_a_row = 0;  // The same of those with no other between them.
   bool duplicates = false;                  // A configuration may be tried twice.

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "nlohmann/json.hpp"
 #include "runtime/text/nearest_word.h"
 #include "tuning/engine/plan.h"
 #include "tuning/space/config.h"
@@ -56,6 +57,12 @@ std::string WordOf(const Node& node) {
              : node.json;
 }
 
+// The characters of a text, or a number as it is written.
+std::string TextOf(const Node& node) {
+  const auto text = nlohmann::json::parse(node.json, nullptr, /*allow_exceptions=*/false);
+  return text.is_string() ? text.get<std::string>() : node.json;
+}
+
 class Reader {
  public:
   ReadPlanResult Read(const Node& file) {
@@ -93,6 +100,7 @@ class Reader {
     plan_.duplicates = Choice(file, "", "duplicates", {"never", "allow"}) == "allow";
     plan_.fixed_order = Choice(file, "", "order", {"arrival", "fixed"}) == "fixed";
     ReadPopulation(file);
+    ReadExternal(file);
     ReadStopping(file);
     ReadParameters(file);
     if (result_.problems.empty()) CheckPlan(file);
@@ -245,6 +253,47 @@ class Reader {
     Number(*population, "population", "burn_in", plan_.population.burn_in);
     Number(*population, "population", "quantile", plan_.population.quantile);
     Number(*population, "population", "resample", plan_.population.resample);
+  }
+
+  void ReadExternal(const Node& file) {
+    const Node* const external = Find(file, "external");
+    const bool is_wanted = plan_.method == Method::kExternal;
+    if (external == nullptr) {
+      if (is_wanted) {
+        Problem(*Find(file, "method"), "method",
+                "external suggests nothing by itself: name the program, as in external: {command: "
+                "[python3, -m, yard.optimisers.optuna]}");
+      }
+      return;
+    }
+    if (!is_wanted) {
+      return Problem(*external, "external", "suggests nothing: the method is not external");
+    }
+    CheckKeys(*external, "external", {"command", "options", "timeout"});
+    const Node* const command = Find(*external, "command");
+    const bool has_words =
+        command != nullptr && command->kind == Node::Kind::kList && !command->items.empty();
+    if (!has_words) {
+      return Problem(command == nullptr ? *external : *command, "external.command",
+                     "is a list of words, as in [python3, -m, yard.optimisers.optuna]");
+    }
+    for (const Node& word : command->items) plan_.external.command.push_back(TextOf(word));
+    if (const Node* const options = Find(*external, "options")) {
+      if (options->kind != Node::Kind::kMap) {
+        return Problem(*options, "external.options", "has names and values");
+      }
+      plan_.external.options = NodeJson(*options);
+    }
+    Number(*external, "external", "timeout", plan_.external.answer_seconds);
+    if (!(plan_.external.answer_seconds > 0) || plan_.external.answer_seconds > 86400) {
+      Problem(*Find(*external, "timeout"), "external.timeout",
+              "is a number of seconds, above 0 and up to 86400");
+    }
+    if (plan_.fixed_order) {
+      Problem(
+          *Find(file, "order"), "order",
+          "cannot be fixed: what an external optimiser suggests depends on the order of results");
+    }
   }
 
   void ReadStopping(const Node& file) {

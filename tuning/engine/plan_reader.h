@@ -40,7 +40,8 @@ struct ReadPlanResult {
 };
 
 // A W&B sweep file, and what it lacks: method (cmaes is not there yet), metric, run_cap,
-// early_terminate, parameters; seed, parallel, enqueue, failures, duplicates, order, population.
+// early_terminate, parameters; seed, parallel, enqueue, failures, duplicates, order, population,
+// external.
 // The keys that say how trials are run (program, command, trial, ...) are left to whoever runs
 // them.
 ReadPlanResult ReadPlan(const Node& file);

@@ -266,6 +266,7 @@ absl::StatusOr<SweepPreview> PreviewSweep(const SweepDraft& draft, int width) {
   std::string& text = preview.text;
   text = absl::StrCat(
       Line("method", absl::StrCat(method, ", seed ", plan.seed)),
+      Line("optimiser", Quoted(plan.external.command)),
       Line("metric",
            plan.metric.name.empty()
                ? ""

@@ -280,12 +280,7 @@ class SweepReader {
     };
     refuse("warm_start",
            "is not there yet: put configurations that are known to be good under enqueue");
-    refuse("external", "is not there yet: take bayes or tpe as the method");
     refuse("resources", "belongs under trial: trial: {resources: {gpu: 1}}");
-    const auto method = EntryOf(root, "method");
-    if (method && method->value->text == "external") {
-      Wrong(method->at, "method", "external is not there yet: take bayes or tpe");
-    }
   }
 
   void ReadCommand(const YamlNode& root) {

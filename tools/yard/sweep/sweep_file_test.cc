@@ -282,11 +282,16 @@ TEST(SweepFileTest, WhatIsNotServedIsSaid) {
   const std::string rest = "parameters: {x: {values: [1]}}\nmetric: {name: l}\nprogram: t.py\n";
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"method: cmaes", "method: the method cmaes is not there yet: take bayes"},
-      {"method: external", "method: external is not there yet: take bayes or tpe"},
+      {"method: external", "method: external suggests nothing by itself: name the program"},
+      {"method: external\nexternal: {command: x}", "external.command: is a list of words"},
+      {"method: external\nexternal: {command: [x], timout: 5}", "did you mean timeout?"},
+      {"method: external\nexternal: {command: [x], timeout: 0}",
+       "external.timeout: is a number of"},
+      {"method: external\nexternal: {command: [x]}\norder: fixed", "order: cannot be fixed"},
       {"method: custom", "custom is none of"},
       {"method: tpe\nconstraints: [x]", "constraints: constraints are not there yet: `when`"},
       {"method: tpe\nwarm_start: {runs: x}", "warm_start: is not there yet: put configurations"},
-      {"method: tpe\nexternal: {command: [x]}", "external: is not there yet: take bayes"},
+      {"method: tpe\nexternal: {command: [x]}", "external: suggests nothing: the method is not"},
       {"method: tpe\nmetrics: [{name: a}]", "metrics is not there yet"},
       {"method: tpe\nscheduler: {engine: x}", "scheduler: scheduler is W&B's"},
       {"method: tpe\nresources: {gpu: 1}", "resources: belongs under trial"}};
