@@ -151,7 +151,7 @@ absl::StatusOr<Thing> FindThingCalled(Context& context, const std::string& name,
   }
   if (ended) return *std::move(ended);
   return absl::NotFoundError(
-      absl::StrCat("no trial or job ", name, "; `yard ps --all` lists them"));
+      absl::StrCat("no trial, sweep or job ", name, "; `yard ps --all` lists them"));
 }
 
 }  // namespace
@@ -175,7 +175,7 @@ absl::StatusOr<Thing> FindThing(Context& context, const std::string& name, Prefe
   const std::string nearest(runtime::NearestWord(name, views));
   if (nearest.empty() || nearest == name) return thing;
   return absl::NotFoundError(
-      absl::StrCat("no trial or job ", name, "; did you mean ", nearest, "?"));
+      absl::StrCat("no trial, sweep or job ", name, "; did you mean ", nearest, "?"));
 }
 
 absl::StatusOr<msg::TrialT> FollowTrial(

@@ -132,7 +132,7 @@ TEST_F(RunsTest, AThingThatIsNotThereIsToldWithWhatIsNear) {
   yard_.SetNames("datamanager", {"first", "second"});
   yard_.Start();
   EXPECT_EQ(yard_.Run({"show", "frist"}).err,
-            "yard show: no trial or job frist; did you mean first?\n");
+            "yard show: no trial, sweep or job frist; did you mean first?\n");
 }
 
 TEST_F(RunsTest, NamesThatNoRunHasAreSaid) {
