@@ -6,13 +6,13 @@ import unittest
 
 from tests import browser, yard_case
 
-# What sticks out.
+# Elements that stick out.
 _WIDE = ("[...document.querySelectorAll('main *')].filter(one => one.getBoundingClientRect().right > %d)"
          ".slice(0, 5).map(one => one.outerHTML.slice(0, 200)).join('\\n')")
 
 
 class PageCase(yard_case.YardCase):
-    """`page` is open at Home. What a class shows there it begins in `prepare`. Each case ends without a trouble of the page."""
+    """`page` is open at Home. `prepare` begins the trials that a class shows there. Each case ends without a trouble of the page."""
 
     @classmethod
     def setUpClass(cls):
