@@ -8,9 +8,9 @@
 
 namespace trainer {
 
-// What a function goes on from: the checkpoint at `path`, or at a path inside of one, with its
-// values if it was saved as such. Verifies nothing but those; blocks for the disk. NotFound if
-// there is no checkpoint; DataLoss if its metadata or its values are damaged.
+// Loads the checkpoint from which a function goes on: the one at `path`, or at a path inside of
+// one, with its values if it was saved as values. Verifies nothing but those; blocks for the disk.
+// NotFound if there is no checkpoint; DataLoss if its metadata or its values are damaged.
 absl::StatusOr<Checkpoint> LoadCheckpoint(const std::string& path);
 
 }  // namespace trainer

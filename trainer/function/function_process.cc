@@ -55,8 +55,8 @@ absl::StatusOr<std::unique_ptr<AnswerLine>> Parse(std::string text) {
       absl::StrCat("the trainer refuses it: ", why.empty() ? line->text : why));
 }
 
-// So that the trainer, which syncs all of it again and serves others too, need not wait. What is
-// wrong with a file it says itself.
+// Syncs the files here so that the trainer, which syncs all of them again and serves others too,
+// need not wait. Ignores errors: the trainer reports a bad file itself.
 void SyncTree(const std::string& directory) {
   std::error_code error;
   auto entry = std::filesystem::recursive_directory_iterator(directory, error);
@@ -103,7 +103,7 @@ void FunctionProcess::RequestStop() {
 
 absl::Status FunctionProcess::Run() {
   const absl::Status ended = RunToTheEnd();
-  // One that the trainer refuses is parked in its report.
+  // A function whose report the trainer refuses is parked in that report.
   if (still_runs()) {
     session()->RequestStop();
     thread_->Join(options_.end_timeout);
@@ -206,7 +206,7 @@ std::optional<absl::Status> FunctionProcess::Deliver(FunctionSession::Event even
   const auto ends = EndsAt(function_, result);
   if (!ends.ok()) return Fail(ends.status());
   if (*ends && !result.done) {
-    // What the trial's log has of the reason.
+    // The trial's log gets the reason of the end.
     Log(absl::StrCat("the stop function of ", function_.name, " ends the trial at iteration ",
                      result.training_iteration))
         .IgnoreError();

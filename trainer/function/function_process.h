@@ -25,10 +25,10 @@ namespace trainer {
 // in exact lock step. Code behind report N runs only after the trainer has acknowledged N, also
 // over a restart of the trainer.
 //
-// Re-imagines the actor that Ray Tune runs a FunctionRunner in. Who counts, keeps and decides is
-// the trainer service; this is the driver of a FunctionSession, without what FunctionRunner does
-// beyond that: a failure ends the process, and the service starts the next attempt. A checkpoint
-// that the function saves in the run's directory is handed over with the next report, which
+// Re-imagines the actor that Ray Tune runs a FunctionRunner in. The trainer service counts, keeps
+// and decides; this is the driver of a FunctionSession, without what FunctionRunner does beyond
+// that: a failure ends the process, and the service starts the next attempt. A checkpoint that the
+// function saves in the run's directory is handed over with the next report, which
 // commits it (`ckpt`); of several between two reports those before the last are committed first.
 //
 // One thread calls Run(), once.
@@ -38,11 +38,12 @@ class FunctionProcess {
     std::string run_directory;  // Where checkpoints are made: YARD_LOGDIR.
     // While the function computes, a line says so often that the process is alive. Zero: never.
     absl::Duration heartbeat = absl::ZeroDuration();
-    const runtime::Clock* clock = runtime::Clock::Real();  // Of results; not owned.
+    const runtime::Clock* clock = runtime::Clock::Real();  // Stamps results; not owned.
     // How long the function may take to end that is to end otherwise than by a stop (which brings
     // its own time).
     absl::Duration end_timeout = absl::Seconds(10);
-    // The trial's log is told that the function cannot checkpoint. Of a later attempt: no more.
+    // The first attempt tells the trial's log that the function cannot checkpoint; later attempts
+    // do not repeat it.
     bool is_first_attempt = true;
   };
   FunctionProcess(TrainableFunction function, ProgramChannel channel, Options options);
@@ -67,7 +68,7 @@ class FunctionProcess {
   };
   struct Answer {
     std::optional<absl::Duration> grace;  // Set: it is to stop, within that time.
-    std::string path;                     // Of the checkpoint that was committed.
+    std::string path;                     // The checkpoint that was committed.
     std::vector<std::string> events;
   };
 
@@ -95,7 +96,7 @@ class FunctionProcess {
   const Options options_;
   ProgramChannel channel_;
   TrainingProgress progress_;
-  std::int64_t seq_ = 0;  // Of the last report.
+  std::int64_t seq_ = 0;  // Number of the last report.
   std::unique_ptr<runtime::Thread> thread_;
 
   mutable runtime::Mutex mutex_;

@@ -51,7 +51,7 @@ class FunctionProcessTest : public ::testing::Test {
     trainer_ = std::make_unique<ProgramChannel>(runtime::UniqueFd(fds[1]));
   }
   ~FunctionProcessTest() override {
-    trainer_.reset();  // Whoever still waits for an answer ends.
+    trainer_.reset();  // A function that still waits for an answer ends.
     thread_.reset();
     std::filesystem::remove_all(directory_);
   }
@@ -80,7 +80,7 @@ class FunctionProcessTest : public ::testing::Test {
     return line.ok() ? *line : line.status().ToString();
   }
   void Say(const std::string& line) { EXPECT_EQ(trainer_->Send(line), absl::OkStatus()); }
-  // What Run() has returned; the function has ended.
+  // Waits for the end of the function, and returns the result of Run().
   absl::Status End() {
     thread_->Join();
     EXPECT_FALSE(process_->still_runs());
@@ -95,7 +95,7 @@ class FunctionProcessTest : public ::testing::Test {
   std::string Quoted(const std::string& name) const {
     return runtime::Quote(directory_ + "/" + name);
   }
-  // What the trainer does with a checkpoint, and answers.
+  // Commits a checkpoint as the trainer does, and returns the trainer's answer.
   std::string Commit(const std::string& temporary, const std::string& name) {
     std::filesystem::rename(temporary, directory_ + "/" + name);
     return absl::StrCat(R"({"t":"ok","path":)", Quoted(name), R"(,"events":[]})");
@@ -161,7 +161,7 @@ TEST_F(FunctionProcessTest, OfSeveralCheckpointsTheEarlierOnesAreCommittedFirst)
   const std::string first = Next();
   EXPECT_EQ(TemporaryStep(PathIn(first, "path")), 1);
   Say(Commit(PathIn(first, "path"), "checkpoint_000001"));
-  // Of the values the later ones count.
+  // The values that were saved later count.
   const std::string report = Next();
   const std::string temporary = PathIn(report, "ckpt");
   EXPECT_EQ(ReadDictionary(temporary).value_or(""), R"({"epoch":2})");

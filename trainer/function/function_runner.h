@@ -29,9 +29,9 @@ namespace trainer {
 // function is parked whenever its driver does anything else. Its end is a duplicate of the last
 // result, the Step() behind that OutOfRange; its failure is the error of the Step() that finds no
 // result before it. After either, the next Step() starts it anew from the newest checkpoint that is
-// whole (a damaged one is warned of). What is restored counts from that start on, too. A checkpoint
-// that the disk refuses is the error of the Step() it would have come with, whose result comes with
-// the next one.
+// whole (a damaged one is warned of). A checkpoint given to Restore() takes effect at that start,
+// too. A checkpoint that the disk refuses is the error of the Step() it would have come with, whose
+// result comes with the next one.
 //
 // One thread calls all methods (the driver).
 class FunctionRunner : public Trainable {
@@ -40,14 +40,14 @@ class FunctionRunner : public Trainable {
     TrialInfo trial;  // Its directory is made when it is needed.
     NamedValues config = {};
     std::string experiment_id = {};                        // Empty: a new one.
-    const runtime::Clock* clock = runtime::Clock::Real();  // Of results; not owned.
+    const runtime::Clock* clock = runtime::Clock::Real();  // Stamps results; not owned.
     // How long one Step() waits for the function, in real time. When it is over Step() returns
     // DeadlineExceeded; the next one waits for the same result.
     absl::Duration step_timeout = absl::InfiniteDuration();
     // How long Stop() waits for the function to end, in real time. A function that is not back in
     // the reporter by then is left alone on its thread.
     absl::Duration stop_timeout = absl::Seconds(2);
-    // What the user should know. Unset: it is logged.
+    // Called with warnings for the user. Unset: they are logged.
     std::function<void(const std::string&)> warn = {};
   };
 
@@ -81,7 +81,7 @@ class FunctionRunner : public Trainable {
   absl::StatusOr<std::optional<Checkpoint>> LoadNewest() const;
   absl::StatusOr<Result> TakeEvent(FunctionSession::Event event);
   absl::StatusOr<Result> Deliver();
-  // What the function has saved. One that cannot be committed is given up.
+  // Commits the checkpoints that the function has saved; gives up one that cannot be committed.
   absl::Status CommitSaved();
   void SetNewest(std::string path);
   // Tells the function of the newest checkpoint.

@@ -45,7 +45,7 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::SizeIs;
 
-// What must not compile, and what must.
+// Signatures that must not compile, and signatures that must.
 static_assert(!TrainableCallable<void (*)()>);
 static_assert(!TrainableCallable<void (*)(int)>);
 static_assert(!TrainableCallable<void (*)(NamedValues&)>);

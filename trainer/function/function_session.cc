@@ -117,7 +117,7 @@ FunctionSession::FunctionSession(TrialInfo trial, std::optional<Checkpoint> newe
       newest_(std::move(newest)) {}
 
 void FunctionSession::Run(const Body& body) {
-  // Of a thread that is cancelled, or calls pthread_exit(), only destructors still run.
+  // Only destructors still run when a thread is cancelled or calls pthread_exit().
   struct Ending {
     FunctionSession* session;
     absl::Status outcome;
@@ -258,7 +258,7 @@ void FunctionSession::SaveCheckpoint(const NamedValues& values) {
   CheckOpen();
   std::string filled = Fill(std::nullopt, [&](const std::string& directory) {
     absl::Status written = WriteDictionary(directory, values.ToJson());
-    // Whoever commits it, and counts, may be another process.
+    // The metadata is written now, because another process may commit the checkpoint and count it.
     CheckpointMetadata metadata;
     metadata.saved_as_dict = true;
     written.Update(WriteMetadata(directory, metadata));

@@ -59,9 +59,9 @@ class FunctionSession {
   // Nothing is taken any more from a function that has not ended.
   void Close();
   bool HasUnreadReport() const;
-  // What Run() has ended with.
+  // The status with which Run() has ended.
   absl::Status outcome() const;
-  // What was saved since it was asked last.
+  // The checkpoints that were saved since the last call.
   std::vector<Saved> TakeSaved();
   void SetNewest(std::optional<Checkpoint> newest);
   // For TakeEvents(); of more than 1,000 the oldest are dropped.

@@ -25,7 +25,7 @@ struct FunctionOptions {
   // Says once that a function which takes no reporter cannot go on from a checkpoint.
   bool warn_without_checkpoints = true;
   // Whether the trial ends, done, with this result: called after each one, while the function is
-  // parked. What it throws is the function's failure. Unset: never.
+  // parked. An exception that it throws is the function's failure. Unset: never.
   std::function<bool(const Result& result)> stop = {};
 };
 
@@ -45,9 +45,9 @@ concept TakesReporter = std::invocable<const F&, const NamedValues&, Reporter&>;
 template <typename F>
 concept TakesConfig = std::invocable<const F&, const NamedValues&>;
 
-// What a function may return: nothing; a number, which is reported as "_metric"; values, which are
-// reported unless there are none; Results, of which each is; or a status, whose error is the
-// function's.
+// The values that a function may return: nothing; a number, which is reported as "_metric"; values,
+// which are reported unless they are empty; Results, of which each is; or a status, whose error is
+// the function's.
 template <typename R>
 concept Reportable = std::is_void_v<R> || std::is_arithmetic_v<R> || std::same_as<R, NamedValues> ||
     std::same_as<R, Results> || std::same_as<R, absl::Status>;
@@ -139,7 +139,7 @@ absl::StatusOr<TrainableFunction> FindFunction(std::string_view name);
 // Sorted.
 std::vector<std::string> FunctionNames();
 
-// What is to be said of a function that takes no reporter, unless it is silenced; once, of all
+// The warning about a function that takes no reporter, unless it is silenced; given once for all
 // copies together.
 std::optional<std::string> CheckpointWarning(const TrainableFunction& function);
 

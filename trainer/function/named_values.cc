@@ -85,7 +85,7 @@ class Flattener {
 }  // namespace
 
 absl::StatusOr<Value> Value::FromJson(std::string_view json) {
-  // What Set() takes can be read again.
+  // Every value that Set() takes can be read again within these limits.
   const auto parsed = runtime::ParseJson(json, {64, 16 << 20});
   if (!parsed.ok()) return parsed.status();
   Value value;

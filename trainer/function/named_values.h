@@ -16,7 +16,7 @@
 
 namespace trainer {
 
-// What a function reports or is configured with under one name: nothing, a truth value, an
+// A value that a function reports or is configured with under one name: nothing, a truth value, an
 // integer, a number, a text, or any other JSON (an array). Made from the plain types of C++.
 class Value {
  public:
@@ -69,8 +69,8 @@ class Value {
 };
 
 // An ordered list of named values: what a function reports, is configured with, or keeps as a
-// checkpoint. No name comes twice: the last value counts. What is nested in JSON has a name with
-// "/": {"a": {"b": 1}} is "a/b". Looking a name up takes time in proportion to their count.
+// checkpoint. No name comes twice: the last value counts. A value that is nested in JSON has a name
+// with "/": {"a": {"b": 1}} is "a/b". Looking a name up takes time in proportion to their count.
 class NamedValues {
  public:
   using Entry = std::pair<std::string, Value>;
@@ -81,7 +81,7 @@ class NamedValues {
   static absl::StatusOr<NamedValues> FromJson(std::string_view json);
 
   void Set(std::string_view name, Value value);
-  // Null if there is none of that name.
+  // Null if no value has that name.
   const Value* Find(std::string_view name) const;
   bool Has(std::string_view name) const { return Find(name) != nullptr; }
 

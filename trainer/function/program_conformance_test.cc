@@ -1,4 +1,5 @@
-// What every trainable promises (trainable_conformance.h), of a program on the report channel.
+// Tests that a program on the report channel keeps the promises of every trainable
+// (trainable_conformance.h).
 
 #include <stdlib.h>
 

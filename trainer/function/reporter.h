@@ -23,7 +23,7 @@ struct TrialInfo {
 // Where a function goes on from.
 struct Checkpoint {
   std::string directory;              // With its files.
-  std::optional<NamedValues> values;  // Of one that was saved as values.
+  std::optional<NamedValues> values;  // Set if the checkpoint was saved as values.
 };
 
 // Thrown by Report() and SaveCheckpoint() when the trial is to stop, to unwind the function. It is
@@ -36,9 +36,9 @@ class StopTrial final {
   StopTrial() = default;
 };
 
-// What a running function talks to, as the reporter and the session of Ray Tune's functions. It
-// lives as long as the function runs; threads that the function starts and joins may use it, one at
-// a time.
+// The interface to the trial that a running function has, as the reporter and the session of Ray
+// Tune's functions. It lives as long as the function runs; threads that the function starts and
+// joins may use it, one at a time.
 class Reporter {
  public:
   explicit Reporter(FunctionSession& session) : session_(session) {}
@@ -53,22 +53,24 @@ class Reporter {
 
   // A checkpoint of the files that `write` makes in an empty directory, named after `step` (at
   // least 0; one of that step is replaced). It is committed, whole or not at all, with the next
-  // result or at the function's end. What `write` throws leaves no checkpoint and goes on to the
-  // caller. Throws std::invalid_argument for a negative step, std::runtime_error if the disk
-  // refuses it, std::logic_error over 16 checkpoints without a report.
+  // result or at the function's end. An exception that `write` throws leaves no checkpoint and goes
+  // on to the caller. Throws std::invalid_argument for a negative step, std::runtime_error if the
+  // disk refuses it, std::logic_error over 16 checkpoints without a report.
   void SaveCheckpoint(std::int64_t step,
                       const std::function<void(const std::string& directory)>& write);
-  // One of a copy of `directory`. std::runtime_error if that is missing, or has links in it.
+  // Saves a checkpoint of a copy of `directory`. Throws std::runtime_error if `directory` is
+  // missing, or has links in it.
   void SaveCheckpoint(std::int64_t step, const std::string& directory);
-  // One of values, named after the training_iteration of the result that it is committed with.
-  // std::invalid_argument over 16 MiB or 20,000 values, or for a text that is not UTF-8.
+  // Saves a checkpoint of values, named after the training_iteration of the result that it is
+  // committed with. std::invalid_argument over 16 MiB or 20,000 values, or for a text that is not
+  // UTF-8.
   void SaveCheckpoint(const NamedValues& values);
 
   // The newest checkpoint, saved by this run of the function or one before it, or restored; none if
   // it starts from nothing. Its directory is there at least until the next report.
   std::optional<Checkpoint> checkpoint() const;
-  // What the trial was told (`yard tell`) with the answers to its reports, since this was asked
-  // last: JSON values in their order, each once. Of more than 1,000 the oldest are gone.
+  // The events that the trial was told (`yard tell`) with the answers to its reports since the last
+  // call: JSON values in their order, each once. Only the newest 1,000 are kept.
   std::vector<std::string> TakeEvents();
   const TrialInfo& trial() const;
 

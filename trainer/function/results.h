@@ -12,13 +12,13 @@ namespace trainer {
 // The name of a result that is only a number, as in Ray Tune.
 inline constexpr char kAnonymousMetric[] = "_metric";
 
-// What a function returns that yields its results one by one, as a generator of Python:
+// The return type of a function that yields its results one by one, as a generator of Python:
 //
 //   Results Train(const NamedValues& config) {
 //     for (int epoch = 1; epoch <= 10; ++epoch) co_yield NamedValues{{"epoch", epoch}};
 //   }
 //
-// Not thread safe. What is alive in the function is destroyed with it, also in the middle.
+// Not thread safe. The function's live objects are destroyed with it, also in the middle.
 class Results {
  public:
   class promise_type {

@@ -29,8 +29,9 @@ class Trainable {
   // checkpoint, from which a trial starts anew. It keeps the counters of the result that it belongs
   // to.
   virtual absl::StatusOr<std::string> Save() = 0;
-  // Goes on from a checkpoint, or from a path inside of one, with its counters. One that is not
-  // this trial's is copied, so it may be deleted then. NotFound, DataLoss: nothing has changed.
+  // Goes on from a checkpoint, or from a path inside of one, with its counters. A checkpoint of
+  // another trial is copied, so it may be deleted afterwards. NotFound, DataLoss: nothing has
+  // changed.
   virtual absl::Status Restore(const std::string& path) = 0;
 
   // Save(), as one string of bytes that another trial, or another host, restores.

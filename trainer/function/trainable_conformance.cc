@@ -118,7 +118,7 @@ void GoesOnFromAPath(const MakeTrainable& make) {
 
   const auto other = make(elsewhere, 5);
   ASSERT_EQ(other->Restore(path), absl::OkStatus());
-  fs::remove_all(directory);  // What was restored is its own.
+  fs::remove_all(directory);  // The restored checkpoint is its own copy.
   const Result next = ExpectStep(*other, 3, 3);
   EXPECT_EQ(next.iterations_since_restore, 1);
   EXPECT_EQ(next.time_since_restore, next.time_this_iter);
@@ -248,7 +248,7 @@ void IsOverAfterStop(const MakeTrainable& make) {
   EXPECT_EQ(trainable->RestoreFromObject(object.value_or("")).code(), kRefused);
   EXPECT_EQ(trainable->Execute([](Trainable&) { return absl::OkStatus(); }).code(), kRefused);
   EXPECT_EQ(VerifyCheckpoint(path), absl::OkStatus()) << "what was saved stays";
-  // One that never began.
+  // A trainable that never began can be stopped, too.
   EXPECT_EQ(make(NewDirectory(), 5)->Stop(), absl::OkStatus());
 }
 

@@ -14,7 +14,7 @@ namespace trainer {
 using MakeTrainable =
     std::function<std::unique_ptr<Trainable>(const std::string& directory, int last)>;
 
-// What every trainable promises (trainable.h). GoogleTest failures say what is not so.
+// Tests the promises of every trainable (trainable.h). GoogleTest failures say which one is broken.
 void ExpectConformingTrainable(const MakeTrainable& make);
 
 }  // namespace trainer

@@ -15,7 +15,7 @@
 
 namespace trainer {
 
-// Who speaks in a result; the same for all of a trial's until it is restored.
+// The source of a result; the same for all results of a trial until it is restored.
 struct ResultSource {
   std::string trial_id;
   std::string experiment_id;  // Kept by checkpoints: a trial that goes on from one has it too.
@@ -23,7 +23,7 @@ struct ResultSource {
   pid_t pid = 0;
 };
 
-// What one step of a trainable has brought.
+// The result of one step of a trainable.
 struct Result {
   NamedValues reported;
   // The reporter has said so, or this is a duplicate.
@@ -35,7 +35,7 @@ struct Result {
   bool should_checkpoint = false;
 
   // Filled in.
-  std::int64_t training_iteration = 0;  // Of the counter, whatever was reported.
+  std::int64_t training_iteration = 0;  // The counter's value, whatever was reported.
   absl::Duration time_this_iter;
   absl::Duration time_total;
   std::optional<std::int64_t> timesteps_total;
@@ -46,10 +46,10 @@ struct Result {
   absl::Time time;
   std::shared_ptr<const ResultSource> source;
 
-  // What was reported, then the fields that are filled in under Ray Tune's names, unless reported
+  // The reported values, then the fields that are filled in under Ray Tune's names, unless reported
   // (not config, which is in params.json, and node_ip).
   NamedValues All() const;
-  // The value of that name in All(); null if there is none.
+  // The value of that name in All(); null if All() lacks it.
   Value Get(std::string_view name) const;
 };
 
@@ -62,8 +62,8 @@ struct Result {
 //   episodes_this_iter    first; a reported total wins in All()
 //   neg_mean_loss         -mean_loss. (Ray leaves it out for a mean_loss of 0.)
 //
-// What is no number there, a time that is negative or over 10^9 s, and timesteps that are not whole
-// are not counted. Sums stop at the largest.
+// Values there that are no numbers, times that are negative or over 10^9 s, and timesteps that are
+// not whole are not counted. Sums stop at the largest.
 class TrainingProgress {
  public:
   explicit TrainingProgress(ResultSource source);
@@ -75,7 +75,7 @@ class TrainingProgress {
   Result Duplicate(const std::optional<Result>& last, absl::Time now) const;
 
   std::int64_t training_iteration() const { return iteration_; }
-  // What a checkpoint keeps of the counters.
+  // The counters as a checkpoint keeps them.
   CheckpointMetadata Metadata() const;
   // Goes on from a checkpoint; what counts since a restore begins at 0.
   void Restore(const CheckpointMetadata& metadata);

@@ -59,7 +59,7 @@ TEST(TrainingProgressTest, FillsInWhatWasNotReported) {
 TEST(TrainingProgressTest, SumsStepsOnlyWhereTheyAreReported) {
   const struct {
     const char* name;
-    Value each;      // Of ten.
+    Value each;      // Reported by each of ten results.
     Value previous;  // The total after nine.
     Value last;
   } kCases[] = {
