@@ -15,7 +15,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Of rows whose metrics have so many bytes: those of each event, "first-last".
+// Returns the rows of each event, as "first-last", for rows whose metrics have these sizes in
+// bytes.
 std::vector<std::string> EventsOf(const std::vector<std::size_t>& bytes) {
   std::vector<ResultRow> rows;
   for (const std::size_t size : bytes) {

@@ -20,8 +20,8 @@
 
 namespace trainer {
 
-// A trial at hand, whole: its record as the store has it, and what only a trainer that lives knows
-// of it. Whoever destroys it cancels its timers before. On the loop's thread.
+// A trial at hand, whole: its record as the store has it, and the state that only a running trainer
+// knows. Cancel its timers before destroying it. On the loop's thread.
 struct Trial {
   TrialRecord record;
   std::unique_ptr<TrialReports> reports;

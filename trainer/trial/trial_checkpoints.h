@@ -43,7 +43,7 @@ class TrialCheckpoints {
   struct Moment {
     int attempt = 0;
     std::int64_t line = 0;
-    std::int64_t number = 0;  // Of the next checkpoint.
+    std::int64_t number = 0;  // Number of the next checkpoint.
     std::int64_t iteration = 0;
     std::int64_t time_total_us = 0;
     std::optional<std::int64_t> timesteps_total, episodes_total;
@@ -51,8 +51,8 @@ class TrialCheckpoints {
     std::optional<double> score;
     std::string start;  // The directory that the attempt started from.
   };
-  // What the trial's checkpoint_metric, any field of result.json, says of a checkpoint at that
-  // iteration, `report` being the last one before it; unset if that has no such number.
+  // The value of the trial's checkpoint_metric (any field of result.json) for a checkpoint at that
+  // iteration, where `report` is the last report before it; unset if the report has no such number.
   std::optional<double> ScoreOf(const ResultRow& report, std::int64_t iteration) const;
 
   // A directory for the program to write into. Its name will be that of `step`, else that of the
@@ -62,9 +62,10 @@ class TrialCheckpoints {
   // NotFound: it is none of those.
   absl::StatusOr<CheckpointRow> End(const std::string& path, const Moment& moment,
                                     const PreparedCheckpoint& prepared = {}) const;
-  // Of a directory inside the run that a report names. One committed before, stored or in `batch`,
-  // is that one, with its own number; one that Begin() gave is committed; any other is copied and
-  // the copy committed, for `step`, or the iteration if that is negative.
+  // Returns the checkpoint for a directory inside the run that a report names. A directory
+  // committed before, stored or in `batch`, is that checkpoint, with its own number; one that
+  // Begin() gave is committed; any other is copied and the copy committed, for `step`, or the
+  // iteration if that is negative.
   absl::StatusOr<CheckpointRow> Named(const std::string& path, std::int64_t step,
                                       const Moment& moment, const StoreBatch& batch,
                                       const PreparedCheckpoint& prepared = {}) const;
@@ -78,12 +79,12 @@ class TrialCheckpoints {
   // score. Belong() is of the row, WriteCountersOf() of the directory, once the row is stored.
   void Belong(const ResultRow& report, CheckpointRow& checkpoint) const;
   absl::Status WriteCountersOf(const CheckpointRow& checkpoint, const ResultRow& report) const;
-  // Those of an attempt that no report has decided about.
+  // The checkpoints of an attempt about which no report has decided.
   absl::StatusOr<std::vector<CheckpointRow>> Pending(int attempt) const;
 
   // Removes what the trial's keep_checkpoints and checkpoint_bytes let go, but never what `start`
-  // lies in, nor what is referenced. What cannot be removed stays known, and is tried again with
-  // the next checkpoint.
+  // lies in, nor what is referenced. A checkpoint that cannot be removed stays known, and its
+  // removal is tried again with the next checkpoint.
   absl::Status RemoveSurplus(const std::string& start) const;
 
   // Where an attempt starts.
@@ -93,8 +94,8 @@ class TrialCheckpoints {
     std::int64_t time_total_us = 0;
     std::string copy = {};  // The temporary checkpoint that it lies in, if it is one.
   };
-  // What it may start from; the first that is whole counts. One that is damaged or cannot be read
-  // is passed over, and its files stay.
+  // The checkpoints that an attempt may start from; the first whole one counts. A checkpoint that
+  // is damaged or cannot be read is passed over, and its files stay.
   struct Candidates {
     std::vector<CheckpointRow> own;  // Newest first.
     // Where an earlier attempt began: in what was copied for it, whose source may be gone, or
@@ -103,7 +104,7 @@ class TrialCheckpoints {
     std::string restore;  // A path in any checkpoint; empty: none.
     std::string from;     // Another trial; empty: none.
     bool from_is_gone = false;
-    std::vector<CheckpointRow> theirs;  // Of that trial, newest first.
+    std::vector<CheckpointRow> theirs;  // Checkpoints of that trial, newest first.
     std::string their_directory;
 
     // There is nothing to read.
@@ -115,7 +116,7 @@ class TrialCheckpoints {
     std::optional<CheckpointRow> own;
     std::vector<CheckpointRow> damaged = {};  // To be forgotten.
   };
-  // What may be chosen from; the caller fills in what is of the other trial.
+  // The candidates for the next start; the caller fills in the fields about the other trial.
   absl::StatusOr<Candidates> CandidatesOf(const TrialRecord& trial) const;
   absl::StatusOr<std::vector<CheckpointRow>> All() const;
   // Reads, verifies and copies, as long as that takes; what earlier attempts left half-done is
@@ -124,12 +125,13 @@ class TrialCheckpoints {
   Preparation<Choice>::Work LongPartOfStart(const Candidates& candidates) const;
   // The rest of it.
   absl::StatusOr<Start> Conclude(const Choice& choice) const;
-  // What was counted until the checkpoint that `start` lies in; nothing if that says nothing.
+  // The totals counted until the checkpoint that `start` lies in; unset if its metadata lacks them.
   struct Counted {
     std::optional<std::int64_t> timesteps_total, episodes_total;
   };
   static Counted CountedUntil(const std::string& start);
-  // What crashes and earlier attempts left half-done. While no program of the trial runs.
+  // Removes the temporary checkpoints that crashes and earlier attempts left half-done, except
+  // `but`. Call it while no program of the trial runs.
   absl::Status RemoveTemporaries(const std::string& but = "") const;
 
  private:
@@ -145,9 +147,10 @@ class TrialCheckpoints {
   absl::StatusOr<CheckpointRow> Commit(const std::string& temporary,
                                        std::optional<std::int64_t> step, const Moment& moment,
                                        const PreparedCheckpoint& prepared) const;
-  // What the line committed before, if it did.
+  // The checkpoint that the line committed before, if it did.
   absl::StatusOr<std::optional<CheckpointRow>> Committed(const Moment& moment) const;
-  // What the directory says, with the counters that a killed trainer did not get to write into it.
+  // The metadata in the directory, with the counters that a killed trainer did not get to write
+  // into it.
   absl::StatusOr<CheckpointMetadata> MetadataOf(const CheckpointRow& row) const;
   std::optional<CheckpointRow> CommittedAs(const std::string& name, const Moment& moment) const;
   absl::StatusOr<std::optional<CheckpointRow>> Known(const std::string& name,

@@ -135,7 +135,7 @@ TEST_F(TrialCheckpointsTest, AProgramSavesAndIsToldWhere) {
   EXPECT_THAT(Checkpoints("r"), ElementsAre("checkpoint_000001"));
 }
 
-// What is read of it is nobody else's business, or everybody's of the group.
+// The umask of the caller decides who may read the files of the run.
 TEST_F(TrialCheckpointsTest, WhatIsInARunIsForWhomTheUmaskOfItsCallerLets) {
   using std::filesystem::perms;
   const mode_t before = umask(0022);
@@ -253,7 +253,7 @@ TEST_F(TrialCheckpointsTest, TotalsGoOnFromWhereTheCheckpointWas) {
   EXPECT_THAT(Read(absl::StrCat(directory_, "/r/result.json")),
               HasSubstr(R"("timesteps_total":6,"episodes_total":4)"));
 
-  // Of a checkpoint that a report names, the report counts.
+  // A checkpoint that a report names has the counters of that report.
   Put(directory_ + "/r/mine/w", "x");
   Say("j-2", R"({"t":"report","m":{"timesteps_this_iter":3},"ckpt":"mine"})");
   Fail("j-2");
@@ -506,7 +506,7 @@ TEST_F(TrialCheckpointsTest, OneThatIsSavedBeforeItsReportBelongsToThat) {
   }
 }
 
-// Whatever its numbers are, and if it saves once before it begins.
+// This holds whatever the steps are, and also if the program saves once before it begins.
 TEST_F(TrialCheckpointsTest, OneThatIsSavedAfterItsReportBelongsToThat) {
   for (const bool restarts : {false, true}) {
     msg::RunTrialRequestT request = Request(absl::StrCat("r", requests_));
@@ -597,7 +597,7 @@ TEST_F(TrialCheckpointsTest, AnyFieldOfAResultIsAScore) {
   }
 }
 
-// What is saved under the name of one that is let go is the newest, and stays.
+// A checkpoint that is saved under the name of a released one is the newest, and stays.
 TEST_F(TrialCheckpointsTest, OneThatIsSavedAgainAsTheSameStepStays) {
   msg::RunTrialRequestT request = Request("r");
   request.options->keep_checkpoints = 0;
@@ -725,7 +725,7 @@ TEST_F(TrialCheckpointsTest, AStartThatIsCopiedHasItsSlotAndMayBeStopped) {
   EXPECT_THAT(Checkpoints("copies"), IsEmpty()) << "no copy is left";
 }
 
-// What a running trial has saved may be let go while it is copied.
+// A running trial may let a saved checkpoint go while another trial copies it.
 TEST_F(TrialCheckpointsTest, WhatIsBeingCopiedStays) {
   msg::RunTrialRequestT source = Request("source");
   source.options->keep_checkpoints = 0;

@@ -12,18 +12,18 @@
 
 namespace trainer {
 
-// What a program is told while it runs (TellTrial): each event goes into the `events` of one ok, in
-// the order in which they were told. Ray Tune has nothing like it.
+// The events that a program is told while it runs (TellTrial): each event goes into the `events` of
+// one ok, in the order in which they were told. Ray Tune has nothing like it.
 //
 // An event counts as read with the answer that holds it: both are stored in one transaction, so a
 // line that is sent again gets the same ones, and no other line does, over any restart of the
-// trainer or the shim. (What a program was sent and died before it had read is not sent to its next
-// attempt.) Events that wait are in the store, not in memory. On the loop's thread; blocks for the
-// disk.
+// trainer or the shim. (An event that was sent to a program which died before reading it is not
+// sent to the next attempt.) Events that wait are in the store, not in memory. On the loop's
+// thread; blocks for the disk.
 class TrialEvents {
  public:
   static constexpr std::size_t kMaxEvent = 64 << 10;    // Bytes of one.
-  static constexpr std::int64_t kMaxWaiting = 1000;     // Of a trial.
+  static constexpr std::int64_t kMaxWaiting = 1000;     // For each trial.
   static constexpr std::size_t kPerAnswer = 256 << 10;  // Bytes; the rest waits for the next one.
 
   // `store` is not owned and outlives it.

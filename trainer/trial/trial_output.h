@@ -21,7 +21,7 @@ bool ReportsByOutput(const TrialRecord& trial);
 std::vector<AnsweredLine> OutputBefore(const TrialRecord& trial, std::int64_t last_line);
 // The bytes behind `last_line`.
 std::int64_t OutputBehind(const TrialRecord& trial, std::int64_t last_line);
-// What was read, as a program that knows the channel would have said it.
+// The lines that were read, as a program that knows the channel would have sent them.
 std::vector<RelayedLine> AsRelayed(const AttemptKey& attempt,
                                    const std::vector<OutputReader::Line>& lines);
 // `reason`, and that so many bytes of the output were not stored.

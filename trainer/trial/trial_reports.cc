@@ -43,7 +43,7 @@ class StoredRows : public RunFiles::Rows {
   const std::int64_t trial_;
 };
 
-// Of a trial that has none: the store need not be asked for each file.
+// The rows of a trial without rows: the store need not be asked for each file.
 class NoRows : public RunFiles::Rows {
  public:
   absl::StatusOr<ResultRow> LastThatFits(ResultFile, std::int64_t) override { return ResultRow(); }
@@ -55,8 +55,8 @@ class NoRows : public RunFiles::Rows {
   }
 };
 
-// Of durations: neither is negative. A program may say anything of its iterations, as often as it
-// likes, so the sum stops at the largest.
+// Adds durations, neither of which is negative. A program may say anything of its iterations, as
+// often as it likes, so the sum stops at the largest.
 std::int64_t Sum(std::int64_t a, std::int64_t b) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   return b > kLargest - a ? kLargest : a + b;
@@ -98,7 +98,7 @@ std::string StopAnswer(const ReportLine& line, const TrialRecord& trial, bool is
   return StopLine(line.seq, pause ? "pause" : "stop", grace_ms / 1000);
 }
 
-// What a criterion can be about: also the step, wherever the program has said it.
+// The fields that a criterion can name: also the step, wherever the program has said it.
 std::vector<Metric> JudgedFields(const RunIdentity& run, const ResultRow& row) {
   std::vector<Metric> fields = ResultFields(run, row);
   const bool has_step = std::any_of(fields.begin(), fields.end(),
@@ -226,7 +226,7 @@ absl::StatusOr<TrialCheckpoints::Start> TrialReports::ChooseStart(const TrialRec
       candidates->their_directory = from->run_directory_;
     }
     start_candidates_ = *std::move(candidates);
-    // What has nothing to read need not wait for those that have.
+    // A start with nothing to read need not wait behind starts that read.
     start_ = std::make_unique<Preparation<TrialCheckpoints::Choice>>(
         trial.attempt, 0, checkpoints_.LongPartOfStart(start_candidates_),
         start_candidates_.empty() ? CheckpointPreparation::Background() : options_.background,
@@ -495,7 +495,7 @@ absl::StatusOr<std::string> TrialReports::TakeReport(const ReportLine& report, s
   const bool stops = MustStop(*told, is_to_end);
   draft.stop_told = draft.stop_told || stops;
   if (stops) return StopAnswer(report, *told, is_to_end);
-  // What is told after the end is for an attempt that goes on.
+  // Events that are told after the end are for a later attempt.
   if (HasEnded(trial)) return OkLine(report.seq, {}, path);
   return OkLine(report.seq, events_.TakeFor(trial.attempt, number, batch), path);
 }
@@ -619,12 +619,13 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   auto row = is_report ? checkpoints_.Named(report.checkpoint, draft.last_row.step, moment, batch,
                                             *prepared)
                        : checkpoints_.End(report.checkpoint, moment, *prepared);
-  // What was read needs not be read again when there is room.
+  // The prepared checkpoint stays while there is no room, so that it need not be read again.
   if (!absl::IsResourceExhausted(row.status())) preparation_.reset();
   if (!row.ok()) return row.status();
   const bool is_new = row->number == moment.number;
   if (is_report && !is_new) {
-    // One that was saved since the report before belongs to this one; an older one has its score.
+    // A checkpoint that was saved since the report before belongs to this one; an older checkpoint
+    // only gets its score.
     const bool is_fresh =
         row->attempt == trial.attempt &&
         (row->pending || (row->report != 0 && row->report + 1 == draft.last_row.row));
@@ -651,8 +652,8 @@ absl::StatusOr<std::string> TrialReports::SaveCheckpoint(const ReportLine& repor
   return checkpoints_.DirectoryOf(*row);
 }
 
-// A program may save before it reports, as one of Ray's does, or after it. What tells is the step
-// of the checkpoint, and that it was saved before there was any report.
+// A program may save before it reports, as one of Ray's does, or after it. The step of the
+// checkpoint decides, and whether the attempt saved before its first report.
 bool TrialReports::MayBelongToNext(const CheckpointRow& checkpoint, const TrialRecord& trial) {
   Progress& draft = Draft();
   const bool reported = draft.last_row.row != 0 && draft.last_row.attempt == trial.attempt;

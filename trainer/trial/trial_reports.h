@@ -31,8 +31,9 @@ namespace trainer {
 //
 // Lines are taken into a draft, which the caller stores in one transaction with those of other
 // trials. Then either Committed() or Abandon(): nothing is answered, or written to a file, before
-// the store has it. What is committed is fresh until the caller has it written to the files
-// (WriteFiles()) and has told it (TakeFresh()), soon: many rows together cost little more than one.
+// the store has it. Committed rows are fresh until the caller has written them to the files
+// (WriteFiles()) and has told them (TakeFresh()), soon: many rows together cost little more than
+// one.
 class TrialReports {
  public:
   // When a line came.
@@ -55,11 +56,11 @@ class TrialReports {
     // The run's directory was gone, and has been made anew: what else was in it is to be written.
     std::function<void()> on_made_directory = {};
   };
-  // What stands of the trial's lines.
+  // The state of the trial after its lines so far.
   struct Progress {
-    std::int64_t last_line = 0;           // Of the current attempt.
-    ResultRow last_row;                   // row 0: none yet. Of any attempt.
-    std::int64_t training_iteration = 0;  // Of the current attempt, as the two below.
+    std::int64_t last_line = 0;           // Last line of the current attempt.
+    ResultRow last_row;                   // Last row of any attempt; row 0: none yet.
+    std::int64_t training_iteration = 0;  // In the current attempt, as the two below.
     std::int64_t time_total_us = 0;
     std::int64_t last_report_us = -1;  // Monotonic; -1: none yet, or not known.
     bool done = false;                 // The program has said so.
@@ -70,10 +71,10 @@ class TrialReports {
     std::int64_t timesteps_total = -1;  // As in ResultRow, of the current attempt.
     std::int64_t episodes_total = -1;
     std::int64_t pid = 0;
-    StopCriteria::Window window;      // Of the trial's last reports.
-    CheckpointRow newest_checkpoint;  // number 0: none. Of any attempt.
-    // Of the current attempt, as the two below: saved since its last report, and the next report
-    // decides to which of the two each belongs.
+    StopCriteria::Window window;      // Over the trial's last reports.
+    CheckpointRow newest_checkpoint;  // Newest of any attempt; number 0: none.
+    // Checkpoints of the current attempt (as the two below) that were saved since its last report;
+    // the next report decides to which of the two reports each belongs.
     std::vector<CheckpointRow> pending;
     bool saves_first = false;  // It has saved before its first report.
     bool step_said = false;    // The last report said its step.
@@ -90,7 +91,7 @@ class TrialReports {
                                                             Options options);
 
   const Progress& progress() const { return progress_; }
-  // What the program was told; its reports are answered with it.
+  // The events that the program is told; the answers to its reports carry them.
   TrialEvents& events() { return events_; }
   const StopCriteria& criteria() const { return criteria_; }
   // A new attempt, of which nothing was heard yet.
@@ -108,11 +109,11 @@ class TrialReports {
   bool MayCopy(const std::string& directory) const;
   // The attempt starts where the record says; its counters go on from there.
   void StartFrom(const TrialRecord& trial);
-  // What is in the output of its program until that offset is of attempts before this one.
+  // The output of its program up to that offset belongs to attempts before this one.
   void SkipTo(std::int64_t offset) { progress_.last_line = offset; }
   // After the end of its program.
   absl::Status RemoveTemporaryCheckpoints();
-  // Of the newest checkpoint; empty if there is none.
+  // Directory of the newest checkpoint; empty without a checkpoint.
   std::string NewestCheckpoint() const;
   // Whether the attempt or the trial is to end, and why, was decided by something else than a line.
   void Decide(const TrialRecord& trial);
@@ -170,7 +171,8 @@ class TrialReports {
   void SettlePending(const ResultRow& row, StoreBatch& batch);
   // No report will; the last one before them counts.
   void SettleAtEnd();
-  // What was read of it. Unavailable while that is under way.
+  // Returns the checkpoint that was read for the report. Unavailable while the reading is under
+  // way.
   absl::StatusOr<PreparedCheckpoint> Prepare(const struct ReportLine& report,
                                              const TrialCheckpoints::Moment& moment,
                                              const StoreBatch& batch);
@@ -186,12 +188,12 @@ class TrialReports {
   absl::StatusOr<std::string> TakeReport(const struct ReportLine& report, std::int64_t number,
                                          const TrialRecord& trial, const TimeOfLine& now,
                                          StoreBatch& batch);
-  // What was found in the run's directory, to the trial's log.
+  // Writes the notices about the run's directory to the trial's log.
   void Tell(const std::vector<std::string>& notices);
   // Not placed in the files yet.
   ResultRow NextRow(const struct ReportLine& report, const TrialRecord& trial,
                     const TimeOfLine& now);
-  // What the last row has and this one may not. True if that is to be stored.
+  // Keeps the metrics that the last row has and this one may lack. True if they are to be stored.
   bool KeepEarlierMetrics(const ResultRow& row);
   // Whether the trial goes on after this row; says so in the draft. An error: the report does not
   // count.
@@ -211,9 +213,9 @@ class TrialReports {
   const StopCriteria criteria_;
   const TrialCheckpoints checkpoints_;
   RunFiles files_;
-  std::string start_checkpoint_;  // Of the current attempt.
+  std::string start_checkpoint_;  // Start of the current attempt.
   std::unique_ptr<Preparation<TrialCheckpoints::Choice>> start_;
-  TrialCheckpoints::Candidates start_candidates_;  // Of start_.
+  TrialCheckpoints::Candidates start_candidates_;  // Candidates for start_.
   TrialEvents events_;
   bool window_loaded_ = false;
   Progress progress_;
@@ -223,13 +225,13 @@ class TrialReports {
     CheckpointRow checkpoint;
     ResultRow report;
   };
-  std::vector<Settled> draft_settled_;                  // Whose counters are to be written.
-  std::unique_ptr<CheckpointPreparation> preparation_;  // Of the line that is to commit one.
-  absl::Status draft_error_;                            // Of a line of the output.
+  std::vector<Settled> draft_settled_;                  // Their counters are to be written.
+  std::unique_ptr<CheckpointPreparation> preparation_;  // For the line that is to commit one.
+  absl::Status draft_error_;                            // Error of a line of the output.
   std::vector<std::string> draft_directories_;          // Made for it.
   std::vector<ResultRow> draft_rows_;
   std::vector<ResultRow> fresh_;
-  std::size_t fresh_bytes_ = 0;    // Of their metrics.
+  std::size_t fresh_bytes_ = 0;    // Bytes of their metrics.
   std::size_t fresh_written_ = 0;  // How many of them, from the first on, are in the files.
 };
 

@@ -13,9 +13,9 @@
 
 namespace trainer {
 
-// Who was asked to start from what: `from` another trial, or to `restore` what lies in a directory.
-// So that it stays until they have started, who would remove it asks here, which costs no more for
-// many trials. On the loop's thread.
+// Knows the sources from which trials were asked to start: `from` another trial, or to `restore` a
+// directory. A source stays until those trials have started: code that would remove it asks here,
+// which costs no more for many trials. On the loop's thread.
 class TrialStarts {
  public:
   // A trial that does neither is not kept. A path is taken for what it leads to now.
@@ -24,9 +24,9 @@ class TrialStarts {
 
   // The first trial for which it is true.
   using Predicate = std::function<bool(std::int64_t number)>;
-  // Of those that start from that trial.
+  // Searches the trials that start from that trial.
   std::optional<std::int64_t> FromTrial(const std::string& id, const Predicate& is_meant) const;
-  // Of those that restore that directory, or what lies below it.
+  // Searches the trials that restore that directory, or a path below it.
   std::optional<std::int64_t> FromDirectory(const std::string& path,
                                             const Predicate& is_meant) const;
 

@@ -11,10 +11,10 @@
 
 namespace trainer {
 
-// What an order, or the end of an attempt, makes of a trial: pure functions on its record, which
-// the caller then stores and acts on. The states are drawn in trials.h. (Ray Tune's are in its
-// trial runner; docs/trainer_deviations.md has what differs.) Any thread. Times are in microseconds
-// since 1970.
+// Applies an order, or the end of an attempt, to a trial: pure functions on its record, which the
+// caller then stores and acts on. The states are drawn in trials.h. (Ray Tune's are in its trial
+// runner; docs/trainer_deviations.md has what differs.) Any thread. Times are in microseconds since
+// 1970.
 
 // It waits, and the launcher was not asked to start it.
 bool Waits(const TrialRecord& record);
@@ -36,13 +36,13 @@ bool OrderStop(TrialRecord& record, absl::Duration grace, std::int64_t now_us,
                const std::string& why = "");
 // It is asked to pause; one that waits is paused by that.
 void OrderPause(TrialRecord& record, std::string why);
-// One that is paused, stopped or has failed goes on, with all its restarts; true if that is a new
-// attempt (one that only waited goes on with the same).
+// A trial that is paused, stopped or has failed goes on, with all its restarts; true if that is a
+// new attempt (one that only waited goes on with the same).
 bool OrderResume(TrialRecord& record);
 // A new nonce and a new launch; of the one before nothing stays.
 void MakeNextAttempt(TrialRecord& record);
 
-// What the end of its attempt is for a trial.
+// The effect of an attempt's end on its trial.
 struct Outcome {
   enum class Next { kEnd, kPause, kAttempt } next = Next::kEnd;
   msg::TrialState state = msg::TrialState::Done;  // kEnd: Done, Stopped or Failed.
